@@ -1,0 +1,104 @@
+#include "planner/cli/commands.h"
+
+#include <fstream>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "planner/cli/results.h"
+#include "planner/cli/tables.h"
+#include "planner/cli/timeline.h"
+#include "planner/cli/world_files.h"
+
+namespace sailor::cli {
+namespace {
+
+Result<PlanOptions> plan_options(const PlanArguments& arguments) {
+  PlanOptions options;
+  options.space = arguments.space;
+  options.max_tensor_parallel = arguments.max_tensor_parallel;
+  if (arguments.budget_seconds) {
+    options.budget = std::chrono::nanoseconds(static_cast<std::int64_t>(*arguments.budget_seconds * 1e9));
+  }
+  if (arguments.current.empty()) return options;
+  auto current = read_plan(arguments.current);
+  if (!current) return tl::unexpected(std::move(current.error()));
+  options.current = *std::move(current);
+  return options;
+}
+
+void print(const nlohmann::json& json, Format format, std::ostream& out) {
+  out << (format == Format::kYaml ? as_yaml(json) : json.dump(2) + "\n");
+}
+
+Result<void> write_timeline(const WorldFiles& world, const Plan& plan, const std::string& file) {
+  const auto timing = world.simulator->play(world.job, world.cluster, plan);
+  if (!timing) return tl::unexpected(timing.error());
+  std::ofstream stream(file);
+  stream << trace_json(*timing, plan) << "\n";
+  if (stream.flush()) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("--timeline {}: cannot be written; check its folder and permissions", file));
+}
+
+}  // namespace
+
+Result<void> run_plan(const PlanArguments& arguments, std::ostream& out) {
+  const auto world = read_world(arguments.inputs);
+  if (!world) return tl::unexpected(world.error());
+  const auto options = plan_options(arguments);
+  if (!options) return tl::unexpected(options.error());
+  const auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, {});
+  if (!planned) return tl::unexpected(Error(planned.error()).within("planning job " + to_string(world->job.key)));
+  if (arguments.format != Format::kTable) {
+    print(planned_json(*planned), arguments.format, out);
+    return {};
+  }
+  out << describe_plan(planned->plan, planned->estimate) << "\n"
+      << describe_estimate(planned->estimate) << describe_search(*planned) << describe_alternatives(*planned);
+  return {};
+}
+
+Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out) {
+  const auto world = read_world(arguments.inputs);
+  if (!world) return tl::unexpected(world.error());
+  const auto plan = read_plan(arguments.plan);
+  if (!plan) return tl::unexpected(plan.error());
+  const auto estimate = world->simulator->estimate(world->job, world->cluster, *plan);
+  if (!estimate) return tl::unexpected(Error(estimate.error()).within(arguments.plan));
+  if (!arguments.timeline.empty()) {
+    if (auto written = write_timeline(*world, *plan, arguments.timeline); !written) return written;
+  }
+  if (arguments.format != Format::kTable) {
+    print(simulated_json(*plan, *estimate), arguments.format, out);
+  } else {
+    out << describe_plan(*plan, *estimate) << "\n" << describe_estimate(*estimate);
+  }
+  return {};
+}
+
+Result<void> run_validate(const std::vector<std::string>& files, std::ostream& out, std::ostream& errors) {
+  std::size_t found = 0;
+  for (const std::string& file : files) {
+    const std::vector<Error> wrong = validate_file(file);
+    for (const Error& error : wrong) errors << error.message << "\n";
+    if (wrong.empty()) out << file << ": valid\n";
+    found += wrong.size();
+  }
+  if (found == 0) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} {} found", found, found == 1 ? "error" : "errors"));
+}
+
+int exit_status(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+      return 2;
+    case ErrorCode::kInfeasible:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace sailor::cli

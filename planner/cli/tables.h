@@ -1,0 +1,19 @@
+// Tables: plans and estimates for people, at most 100 columns wide.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/planner.h"
+
+namespace sailor::cli {
+
+// Columns as wide as their widest cell; the first row is the heading.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+std::string describe_plan(const Plan& plan, const Estimate& estimate);
+std::string describe_estimate(const Estimate& estimate);
+std::string describe_search(const PlannedJob& planned);
+std::string describe_alternatives(const PlannedJob& planned);
+
+}  // namespace sailor::cli

@@ -1,0 +1,23 @@
+// The files that most commands read: job, cluster, profiles.
+#pragma once
+
+#include <memory>
+
+#include "planner/cli/options.h"
+#include "planner/manifest/files.h"
+#include "simulator/simulator.h"
+
+namespace sailor::cli {
+
+struct WorldFiles {
+  JobSpec job;
+  ClusterState cluster;
+  std::unique_ptr<Simulator> simulator;
+};
+
+Result<WorldFiles> read_world(const Inputs& inputs);
+
+// A bare plan, or an object with a key `plan`; "-" is the standard input.
+Result<Plan> read_plan(const std::string& file);
+
+}  // namespace sailor::cli

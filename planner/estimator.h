@@ -1,0 +1,73 @@
+// Estimator: what the search needs to know of a plan. Owned by the planner, fulfilled by the simulator.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "planner/grouped_plan.h"
+#include "planner/model/estimate.h"
+#include "planner/model/plan.h"
+#include "planner/model/profile.h"
+
+namespace sailor {
+
+// Consecutive layers on one tensor-parallel group of a pool.
+struct StageShape {
+  int first_layer = 0;
+  int last_layer = 0;
+  int pool = 0;  // index into ClusterState::pools
+  ProfilePoint point;
+};
+
+// What such a group needs, whatever the rest of the plan is.
+struct StageCost {
+  Seconds forward;   // one microbatch
+  Seconds backward;  // one microbatch
+  Seconds update;
+  Bytes fixed_memory;       // of one GPU of the group, without activations
+  Bytes activation_memory;  // of one GPU, for each microbatch in flight
+  Bytes capacity;           // of one GPU
+
+  [[nodiscard]] Seconds pass() const { return forward + backward; }
+  [[nodiscard]] Bytes least_memory() const { return fixed_memory + activation_memory; }
+  [[nodiscard]] bool fits() const { return least_memory() <= capacity; }
+};
+
+// The figures of an Estimate that the search compares.
+struct Quote {
+  Seconds iteration;
+  Dollars cost;         // of an iteration, GPUs and traffic
+  Bytes memory_excess;  // over the GPU's memory, in the worst stage; zero if the plan fits
+};
+
+// Answers about one job on one cluster, from tables that were made once. The job and the cluster outlive it.
+class JobEstimator {
+ public:
+  JobEstimator() = default;
+  JobEstimator(const JobEstimator&) = delete;
+  JobEstimator& operator=(const JobEstimator&) = delete;
+  virtual ~JobEstimator() = default;
+
+  // The same figures as Estimator::estimate gives. Memory only: whether there are that many GPUs is not asked here.
+  [[nodiscard]] virtual Quote quote(const GroupedPlan& plan) const = 0;
+  [[nodiscard]] virtual StageCost stage_cost(const StageShape& shape) const = 0;
+};
+
+class Estimator {
+ public:
+  Estimator() = default;
+  Estimator(const Estimator&) = delete;
+  Estimator& operator=(const Estimator&) = delete;
+  virtual ~Estimator() = default;
+
+  // Time, memory and cost of a well-formed plan. A plan that does not fit is a result with violations; an error means
+  // that the question has no answer (an accelerator that nobody knows).
+  [[nodiscard]] virtual Result<Estimate> estimate(const JobSpec& job, const ClusterState& cluster,
+                                                  const Plan& plan) const = 0;
+
+  // Tables for all the job's microbatch sizes and these tensor-parallel degrees.
+  [[nodiscard]] virtual Result<std::unique_ptr<JobEstimator>> prepare(const JobSpec& job, const ClusterState& cluster,
+                                                                      std::span<const int> degrees) const = 0;
+};
+
+}  // namespace sailor

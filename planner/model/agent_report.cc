@@ -1,0 +1,102 @@
+#include "planner/model/agent_report.h"
+
+#include <fmt/format.h>
+
+#include "planner/model/enum_names.h"
+#include "planner/model/json_reader.h"
+
+namespace sailor {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr EnumName<WorkerPhase> kPhases[] = {
+    {WorkerPhase::kIdle, "Idle"},     {WorkerPhase::kPreparing, "Preparing"}, {WorkerPhase::kTraining, "Training"},
+    {WorkerPhase::kBroken, "Broken"}, {WorkerPhase::kReleased, "Released"},   {WorkerPhase::kFinished, "Finished"},
+    {WorkerPhase::kFailed, "Failed"}};
+
+Json worker_json(const WorkerReport& worker) {
+  return {{"gpu", worker.gpu},
+          {"phase", name_of(kPhases, worker.phase)},
+          {"generation", worker.generation},
+          {"step", worker.step},
+          {"message", worker.message}};
+}
+
+Json progress_json(const JobProgress& progress) {
+  return {{"generation", progress.generation},
+          {"step", progress.step},
+          {"loss", progress.loss},
+          {"firstLoss", progress.first_loss},
+          {"tokens", progress.tokens},
+          {"tokensPerSecond", progress.tokens_per_second},
+          {"stepSeconds", progress.step_seconds},
+          {"lastCheckpointStep", progress.last_checkpoint_step},
+          {"resumedStep", progress.resumed_step},
+          {"stepsLost", progress.steps_lost}};
+}
+
+Result<WorkerReport> worker_from_json(const Json& json, const std::string& path) {
+  JsonReader reader(json, path);
+  WorkerReport worker{.gpu = reader.required<int>("gpu"),
+                      .phase = read_enum(reader, "phase", kPhases, WorkerPhase::kIdle),
+                      .generation = reader.required<std::int64_t>("generation"),
+                      .step = reader.required<std::int64_t>("step"),
+                      .message = reader.value_or<std::string>("message", "")};
+  if (reader.error()) return tl::unexpected(*reader.error());
+  return worker;
+}
+
+Result<JobProgress> progress_from_json(const Json& json) {
+  JsonReader reader(json, "progress");
+  JobProgress progress{.generation = reader.required<std::int64_t>("generation"),
+                       .step = reader.required<std::int64_t>("step"),
+                       .loss = reader.required<double>("loss"),
+                       .first_loss = reader.required<double>("firstLoss"),
+                       .tokens = reader.required<std::int64_t>("tokens"),
+                       .tokens_per_second = reader.required<double>("tokensPerSecond"),
+                       .step_seconds = reader.required<double>("stepSeconds"),
+                       .last_checkpoint_step = reader.required<std::int64_t>("lastCheckpointStep"),
+                       .resumed_step = reader.required<std::int64_t>("resumedStep"),
+                       .steps_lost = reader.required<std::int64_t>("stepsLost")};
+  if (reader.error()) return tl::unexpected(*reader.error());
+  return progress;
+}
+
+}  // namespace
+
+std::string_view to_string(WorkerPhase phase) { return name_of(kPhases, phase); }
+
+Json to_json(const AgentReport& report) {
+  Json workers = Json::array();
+  for (const WorkerReport& worker : report.workers) workers.push_back(worker_json(worker));
+  Json json = {{"agent", report.agent}, {"isTerminating", report.is_terminating}, {"workers", std::move(workers)}};
+  if (report.progress) json["progress"] = progress_json(*report.progress);
+  return json;
+}
+
+Result<AgentReport> agent_report_from_json(const Json& json) {
+  JsonReader reader(json, "report");
+  AgentReport report{.agent = reader.required<std::string>("agent"),
+                     .is_terminating = reader.value_or("isTerminating", false),
+                     .workers = {},
+                     .progress = {}};
+  const Json& workers = reader.child("workers");
+  for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
+    auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));
+    if (!worker) {
+      reader.absorb(worker.error());
+    } else {
+      report.workers.push_back(*std::move(worker));
+    }
+  }
+  if (reader.has("progress")) {
+    auto progress = progress_from_json(reader.child("progress"));
+    if (progress) report.progress = *progress;
+    if (!progress) reader.absorb(progress.error());
+  }
+  if (reader.error()) return tl::unexpected(*reader.error());
+  return report;
+}
+
+}  // namespace sailor

@@ -1,0 +1,22 @@
+#include "planner/model/job_spec.h"
+
+#include <algorithm>
+
+namespace sailor {
+namespace {
+
+template <class T>
+bool is_allowed(const std::vector<T>& allowed, const T& value) {
+  return allowed.empty() || std::ranges::find(allowed, value) != allowed.end();
+}
+
+}  // namespace
+
+bool ResourceSpec::allows(const PoolKey& pool) const {
+  const bool is_spot = pool.provisioning == Provisioning::kSpot;
+  const bool provisioning_fits =
+      provisioning == ProvisioningPolicy::kAny || is_spot == (provisioning == ProvisioningPolicy::kSpot);
+  return provisioning_fits && is_allowed(accelerators, pool.accelerator) && is_allowed(zones, pool.zone);
+}
+
+}  // namespace sailor

@@ -1,0 +1,57 @@
+// ModelSpec: the shape of a decoder-only transformer, and what follows from it (layers and their parameters).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "planner/model/error.h"
+
+namespace sailor {
+
+enum class ModelFamily { kGpt2, kOpt, kGptNeo, kLlama };
+
+std::string_view to_string(ModelFamily family);  // "gpt2", "opt", "gpt-neo", "llama": as in manifests
+Result<ModelFamily> parse_model_family(std::string_view text);
+
+struct ModelSpec {
+  std::string name;
+  ModelFamily family = ModelFamily::kGpt2;
+  int blocks = 0;  // transformer blocks; `layers` in a manifest
+  int hidden_size = 0;
+  int heads = 0;
+  int kv_heads = 0;  // below heads: grouped-query attention
+  int ffn_size = 0;
+  int vocab_size = 0;
+  int max_positions = 0;        // learned positions; 0 where positions are rotary
+  bool tied_embeddings = true;  // the head multiplies with the token embedding
+  int embedding_size = 0;       // width of the token embedding where it differs (OPT-350M: 512); 0: hidden_size
+
+  // Layer 0 is the embedding, then the blocks, the last layer is the final norm with the head.
+  [[nodiscard]] int layer_count() const { return blocks + 2; }
+  [[nodiscard]] int head_size() const { return hidden_size / heads; }
+  [[nodiscard]] bool is_gated() const { return family == ModelFamily::kLlama; }  // SwiGLU: three matrices
+  [[nodiscard]] bool has_biases() const { return family != ModelFamily::kLlama; }
+  friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
+};
+
+// Says which field is impossible and what it may be; a spec that passes can be built by the trainer.
+Result<ModelSpec> validated(ModelSpec spec);
+
+enum class LayerKind { kEmbedding, kBlock, kHead };
+
+LayerKind layer_kind(const ModelSpec& spec, int layer);
+
+// Parameters that a stage must hold for this layer. A tied head counts its own copy of the token embedding: the last
+// stage needs one unless it holds layer 0 as well (see stage_parameters).
+std::int64_t layer_parameters(const ModelSpec& spec, int layer);
+
+// Parameters of the layers [first, last), a tied embedding counted once if both its users are among them.
+std::int64_t stage_parameters(const ModelSpec& spec, int first, int last);
+
+// The public sizes of the families, and tiny ones for tests.
+std::span<const ModelSpec> model_catalog();
+Result<ModelSpec> find_model(std::string_view name);
+
+}  // namespace sailor

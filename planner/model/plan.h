@@ -1,0 +1,54 @@
+// Plan: how a model is split over GPUs. Immutable once made, named by its hash.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "planner/model/cluster_state.h"
+#include "planner/model/ids.h"
+#include "planner/model/job_spec.h"
+
+namespace sailor {
+
+// One copy of a stage: a tensor-parallel group on one node.
+struct Replica {
+  PoolKey pool;
+  int tensor_parallel = 1;
+  int microbatches = 0;  // of a step, that go through this replica
+  friend bool operator==(const Replica&, const Replica&) = default;
+};
+
+// The layers [first_layer, last_layer) and the replicas that compute them.
+struct Stage {
+  int first_layer = 0;
+  int last_layer = 0;
+  std::vector<Replica> replicas;
+  friend bool operator==(const Stage&, const Stage&) = default;
+};
+
+struct Plan {
+  std::string model;
+  int global_batch_size = 0;
+  int microbatch_size = 0;
+  std::vector<Stage> stages;
+  friend bool operator==(const Plan&, const Plan&) = default;
+
+  [[nodiscard]] int microbatches() const { return global_batch_size / microbatch_size; }
+};
+
+int gpu_count(const Plan& plan);
+std::map<PoolKey, int> gpus_by_pool(const Plan& plan);
+
+// 16 hexadecimal digits; equal plans have equal hashes on every machine.
+std::string plan_hash(const Plan& plan);
+
+// A plan is well-formed for a job if its stages partition the layers in order, the replicas of every stage partition
+// the microbatches, and the microbatch size divides the global batch. Names the first stage where that fails.
+Result<void> check_well_formed(const Plan& plan, const JobSpec& job);
+
+// Every way in which the plan does not fit the cluster or the job's resources: pools over-committed, groups that no
+// node can hold, stages over several regions, GPUs outside minGpus..maxGpus, pools the job may not use. Empty: it fits.
+std::vector<std::string> resource_violations(const Plan& plan, const JobSpec& job, const ClusterState& cluster);
+
+}  // namespace sailor

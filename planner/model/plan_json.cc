@@ -1,0 +1,114 @@
+#include "planner/model/plan_json.h"
+
+#include <fmt/format.h>
+
+#include "planner/model/json_reader.h"
+
+namespace sailor {
+namespace {
+
+Json replica_json(const Replica& replica) {
+  return {{"pool", to_string(replica.pool)},
+          {"tensorParallel", replica.tensor_parallel},
+          {"microbatches", replica.microbatches}};
+}
+
+Json stage_json(const Stage& stage) {
+  Json replicas = Json::array();
+  for (const Replica& replica : stage.replicas) replicas.push_back(replica_json(replica));
+  return {{"layers", {stage.first_layer, stage.last_layer}}, {"replicas", std::move(replicas)}};
+}
+
+Result<Replica> replica_from_json(const Json& json, const std::string& path) {
+  JsonReader reader(json, path);
+  const auto pool = reader.required<std::string>("pool");
+  const int tensor_parallel = reader.value_or("tensorParallel", 1);
+  const int microbatches = reader.required<int>("microbatches");
+  if (reader.error()) return tl::unexpected(*reader.error());
+  auto key = parse_pool_key(pool);
+  if (!key) return tl::unexpected(std::move(key.error()).within(path + ".pool"));
+  return Replica{*std::move(key), tensor_parallel, microbatches};
+}
+
+Result<Stage> stage_from_json(const Json& json, const std::string& path) {
+  JsonReader reader(json, path);
+  const auto layers = reader.required<std::vector<int>>("layers");
+  if (!reader.error() && layers.size() != 2) reader.record("layers", "two numbers were expected: [first, last)");
+  const Json& replicas = reader.child("replicas");
+  if (!replicas.is_array() || replicas.empty()) reader.record("replicas", "at least one replica was expected");
+  if (reader.error()) return tl::unexpected(*reader.error());
+  Stage stage{layers[0], layers[1], {}};
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    auto replica = replica_from_json(replicas[i], fmt::format("{}.replicas[{}]", path, i));
+    if (!replica) return tl::unexpected(replica.error());
+    stage.replicas.push_back(*std::move(replica));
+  }
+  return stage;
+}
+
+Json memory_json(const MemoryBreakdown& memory) {
+  return {{"weights", memory.weights.value()},         {"gradients", memory.gradients.value()},
+          {"optimizer", memory.optimizer.value()},     {"communication", memory.communication.value()},
+          {"activations", memory.activations.value()}, {"workspace", memory.workspace.value()}};
+}
+
+}  // namespace
+
+Json to_json(const Plan& plan) {
+  Json stages = Json::array();
+  for (const Stage& stage : plan.stages) stages.push_back(stage_json(stage));
+  return {{"model", plan.model},
+          {"globalBatchSize", plan.global_batch_size},
+          {"microbatchSize", plan.microbatch_size},
+          {"stages", std::move(stages)}};
+}
+
+Result<Plan> plan_from_json(const Json& json) {
+  JsonReader reader(json, "plan");
+  Plan plan{.model = reader.required<std::string>("model"),
+            .global_batch_size = reader.required<int>("globalBatchSize"),
+            .microbatch_size = reader.required<int>("microbatchSize"),
+            .stages = {}};
+  const Json& stages = reader.child("stages");
+  if (!stages.is_array() || stages.empty()) reader.record("stages", "at least one stage was expected");
+  if (plan.microbatch_size < 1) reader.record("microbatchSize", "it must be at least 1");
+  if (reader.error()) return tl::unexpected(*reader.error());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    auto stage = stage_from_json(stages[i], fmt::format("plan.stages[{}]", i));
+    if (!stage) return tl::unexpected(stage.error());
+    plan.stages.push_back(*std::move(stage));
+  }
+  return plan;
+}
+
+Json to_json(const Estimate& estimate) {
+  Json gpus = Json::object();
+  for (const auto& [pool, count] : estimate.gpus) gpus[to_string(pool)] = count;
+  Json peaks = Json::array();
+  Json memory = Json::array();
+  for (const MemoryBreakdown& stage : estimate.memory) {
+    peaks.push_back(stage.total().value());
+    memory.push_back(memory_json(stage));
+  }
+  return {{"iterationSeconds", estimate.iteration.value()},
+          {"throughput", estimate.throughput()},
+          {"tokensPerSecond", estimate.tokens_per_second},
+          {"costPerIteration", estimate.cost_per_iteration().value()},
+          {"gpuCostPerIteration", estimate.gpu_cost_per_iteration.value()},
+          {"trafficCostPerIteration", estimate.traffic_cost_per_iteration.value()},
+          {"costPerHour", estimate.cost_per_hour.value()},
+          {"gpus", std::move(gpus)},
+          {"peakMemoryBytes", std::move(peaks)},
+          {"memory", std::move(memory)},
+          {"fits", estimate.fits()},
+          {"violations", estimate.violations},
+          {"notes", estimate.notes},
+          {"breakdown",
+           {{"compute", estimate.time.compute.value()},
+            {"bubble", estimate.time.bubble.value()},
+            {"pointToPoint", estimate.time.point_to_point.value()},
+            {"gradientSync", estimate.time.gradient_sync.value()},
+            {"update", estimate.time.update.value()}}}};
+}
+
+}  // namespace sailor

@@ -1,0 +1,69 @@
+// Planner: the front door of the search. From a job and a cluster to the best plan in a plan space.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "planner/estimator.h"
+#include "planner/model/estimate.h"
+#include "planner/model/plan.h"
+
+namespace sailor {
+
+enum class PlanSpace {
+  kPaper,  // equal replicas and microbatches in every stage, layers split evenly: Sailor's shape
+  kFlow,   // anything that Plan can say
+};
+
+// Of the objective (time or cost of an iteration): below that a running job is not moved.
+inline constexpr double kWorthwhileGain = 0.05;
+
+struct PlanOptions {
+  PlanSpace space = PlanSpace::kFlow;
+  // The running plan. Moving its state costs time, so that it is the answer while it is feasible and no other is better
+  // by kWorthwhileGain; ignored if it does not fit the job or the cluster any more.
+  std::optional<Plan> current;
+  std::optional<std::chrono::nanoseconds> budget;  // after which the best plan so far is the answer
+  int max_tensor_parallel = 8;                     // the largest degree that the trainer can run
+};
+
+struct SearchReport {
+  Seconds elapsed;
+  long candidates = 0;
+  long pruned_by_memory = 0;
+  long pruned_by_bound = 0;
+  bool was_cut_short = false;  // stopped or out of its budget: a longer search might have found better
+};
+
+// A plan that was considered, and what it would have given.
+struct PricedPlan {
+  Plan plan;
+  Estimate estimate;
+};
+
+struct PlannedJob {
+  Plan plan;
+  Estimate estimate;
+  double bound_throughput = 0;  // no plan of the space can have more iterations per second
+  SearchReport search;
+  std::vector<PricedPlan> alternatives;  // the Pareto front of throughput against cost per iteration, best first
+
+  [[nodiscard]] double bound_ratio() const { return estimate.throughput() / bound_throughput; }
+};
+
+class Planner {
+ public:
+  explicit Planner(const Estimator& estimator) : estimator_(estimator) {}  // the estimator outlives the planner
+
+  // The best plan by the job's objective; ties go to fewer GPUs. kInfeasible names the tightest constraint and by how
+  // much it is missed. Same question, same answer: nothing is remembered between calls.
+  [[nodiscard]] Result<PlannedJob> plan(const JobSpec& job, const ClusterState& cluster, const PlanOptions& options,
+                                        std::stop_token stop) const;
+
+ private:
+  const Estimator& estimator_;
+};
+
+}  // namespace sailor

@@ -1,0 +1,99 @@
+// Schedule: what every worker of a plan does in a step, in order. The trainer executes it, the simulator times it.
+#pragma once
+
+#include <chrono>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "planner/model/plan.h"
+
+namespace sailor {
+
+enum class SchedulePolicy {
+  kOneForwardOneBackward,  // at most min(P - i, m) microbatches in flight: DeepSpeed's, as the measured runs had it
+  kFlow,                   // as many as keep every replica busy, however unequal the replicas and slow the links
+};
+
+using Nanoseconds = std::chrono::nanoseconds;
+
+// One microbatch through one replica of a stage.
+struct ReplicaTimes {
+  Nanoseconds forward{};
+  Nanoseconds backward{};
+  int site = 0;                                      // replicas of one site have the same links
+  int memory_cap = std::numeric_limits<int>::max();  // microbatches in flight that its memory holds, at least 1
+  friend bool operator==(const ReplicaTimes&, const ReplicaTimes&) = default;
+};
+
+// One message between neighbouring stages: it holds the link for `occupancy` and arrives `latency` after that.
+struct LinkTimes {
+  Nanoseconds latency{};
+  Nanoseconds occupancy{};
+  friend bool operator==(const LinkTimes&, const LinkTimes&) = default;
+};
+
+// What the order of operations depends on. Part of a plan's context and equal for all its workers: with times that each
+// worker measured for itself, their lists would not match and they would wait for each other for ever.
+struct ScheduleTimes {
+  std::vector<std::vector<ReplicaTimes>> replicas;  // [stage][replica], as in the plan
+  int sites = 1;
+  std::vector<std::vector<LinkTimes>> links;  // [boundary after stage i][from site * sites + to site]
+  friend bool operator==(const ScheduleTimes&, const ScheduleTimes&) = default;
+
+  [[nodiscard]] const LinkTimes& link(int boundary, int from_site, int to_site) const {
+    return links[static_cast<std::size_t>(boundary)][static_cast<std::size_t>(from_site * sites + to_site)];
+  }
+};
+
+// Times for a plan of which nothing is known but its shares: a replica that gets twice the microbatches is twice as
+// fast, a backward pass is two forward passes, links are free.
+ScheduleTimes times_from_shares(const Plan& plan);
+
+enum class OperationKind {
+  kForward,
+  kBackward,
+  kSendActivation,     // to the next stage
+  kReceiveActivation,  // from the previous stage
+  kSendGradient,       // to the previous stage
+  kReceiveGradient,    // from the next stage
+};
+
+std::string_view to_string(OperationKind kind);
+
+struct Operation {
+  OperationKind kind = OperationKind::kForward;
+  int microbatch = 0;  // of the step, 0..M-1: it is the same microbatch in every stage
+  int peer = -1;       // a transfer's other end: the replica's index in the neighbouring stage; -1: none
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+// What one replica does. All workers (shards) of its tensor-parallel group do the same.
+//
+// Contract for an executor: do the operations in this order. A send may return before its message has left, a receive
+// may be posted ahead of its place (that hides transfers); both ends of a link list its messages in the same order, so
+// a channel that is first-in-first-out for each (sender, receiver, direction) needs no tags. An executor that blocks in
+// every send until the receiver is there finishes as well: all lists are views of one sequence.
+// Gradients are accumulated in the order of the backward passes in the list, whatever the timing.
+struct ReplicaSchedule {
+  std::vector<int> microbatches;  // that go through it, ascending
+  std::vector<Operation> operations;
+  int max_in_flight = 0;       // most microbatches whose forward is done and whose backward is not
+  int max_waiting_inputs = 0;  // most received messages that wait for their pass: buffers to provide
+  friend bool operator==(const ReplicaSchedule&, const ReplicaSchedule&) = default;
+};
+
+struct Schedule {
+  std::vector<std::vector<ReplicaSchedule>> replicas;  // [stage][replica], as in the plan
+  std::vector<std::vector<int>> routes;                // [stage][microbatch]: the replica that it goes through
+  Nanoseconds duration{};                              // of all passes, by the given times
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+};
+
+// Same plan, times and policy: same schedule, on every machine. The plan is well-formed.
+Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
+
+// The cap on microbatches in flight of each replica, [stage][replica].
+std::vector<std::vector<int>> in_flight_caps(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
+
+}  // namespace sailor

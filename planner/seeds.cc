@@ -1,0 +1,186 @@
+#include "planner/seeds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "planner/pool_orders.h"
+
+namespace sailor {
+namespace {
+
+// Numbers of replicas worth trying: fewer than these leave the busiest one with as many microbatches.
+std::vector<int> replica_counts(int microbatches, int most) {
+  std::vector<int> counts;
+  for (int rounds = 1; rounds <= microbatches; ++rounds) {
+    const int replicas = (microbatches + rounds - 1) / rounds;
+    if (replicas > most) continue;
+    if (counts.empty() || counts.back() != replicas) counts.push_back(replicas);
+    if (replicas == 1) break;
+  }
+  if (most <= microbatches && std::ranges::find(counts, most) == counts.end()) counts.push_back(most);
+  return counts;
+}
+
+// Takes groups from the pools of an order, one stage after the other; a stage never spans two blocks (regions).
+class Taker {
+ public:
+  Taker(const World& world, const PoolOrder& order, int microbatch_size)
+      : world_(world), order_(order), microbatch_size_(microbatch_size) {
+    for (int pool = 0; pool < world.pools(); ++pool) free_.push_back(world.pool(pool).free_gpus());
+  }
+
+  // False if no block that is left has so many groups for these layers.
+  bool take(DraftStage& stage, int replicas) {
+    for (; block_ < order_.size(); ++block_) {
+      if (take_from_block(stage, replicas)) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool take_from_block(DraftStage& stage, int replicas) {
+    std::vector<Crew> taken;
+    for (const int pool : order_[block_]) {
+      if (replicas == 0) break;
+      const int degree = world_.smallest_degree(pool, microbatch_size_, stage.first_layer, stage.last_layer);
+      if (degree == 0) continue;
+      const int free_groups = free_[static_cast<std::size_t>(pool)] / degree;
+      const int count = std::min({replicas, free_groups, world_.pool(pool).group_capacity(degree)});
+      if (count > 0) taken.push_back({pool, degree, count});
+      replicas -= count;
+    }
+    if (replicas > 0) return false;
+    for (const Crew& crew : taken) {
+      free_[static_cast<std::size_t>(crew.pool)] -= crew.degree * crew.count;
+      stage.add(crew);
+    }
+    return true;
+  }
+
+  const World& world_;
+  const PoolOrder& order_;
+  int microbatch_size_;
+  std::vector<int> free_;
+  std::size_t block_ = 0;
+};
+
+void visit_even(const World& world, const PoolOrder& order, int microbatch_size, int stages, const Visit& visit) {
+  const int microbatches = world.job.training.global_batch_size / microbatch_size;
+  const auto layers = even_layers(world.layers(), stages);
+  for (const int replicas : replica_counts(microbatches, world.most_gpus() / stages)) {
+    Draft draft{microbatch_size, {}};
+    Taker taker(world, order, microbatch_size);
+    bool is_complete = true;
+    for (std::size_t i = 0; i < layers.size() && is_complete; ++i) {
+      draft.stages.push_back({layers[i].first, layers[i].second, {}});
+      is_complete = taker.take(draft.stages.back(), replicas);
+    }
+    if (is_complete) visit(draft);
+  }
+}
+
+// One group after the other, in the order of the pools.
+struct Unit {
+  Crew crew;
+  std::size_t block = 0;
+  double speed = 0;  // microbatches of a middle layer per second
+};
+
+std::vector<Unit> all_units(const World& world, const PoolOrder& order, int microbatch_size, int stages) {
+  std::vector<Unit> units;
+  int left = world.most_gpus();
+  const int layers = std::max(1, world.layers() / stages);
+  const int middle = (world.layers() - layers) / 2;
+  for (std::size_t block = 0; block < order.size(); ++block) {
+    for (const int pool : order[block]) {
+      const int degree = world.smallest_degree(pool, microbatch_size, middle, middle + layers);
+      if (degree == 0) continue;
+      const int count = std::min(world.pool(pool).group_capacity(degree), left / degree);
+      const double pass = world.stage_cost(pool, microbatch_size, degree, middle, middle + layers).pass().value();
+      for (int i = 0; i < count; ++i) units.push_back({{pool, degree, 1}, block, layers / std::max(1e-9, pass)});
+      left -= count * degree;
+    }
+  }
+  return units;
+}
+
+// Cuts the units into stages of about equal speed; a new region begins a new stage. Empty if there are too few.
+std::vector<std::vector<Unit>> cut(const std::vector<Unit>& units, int stages) {
+  const double total =
+      std::accumulate(units.begin(), units.end(), 0.0, [](double sum, const Unit& unit) { return sum + unit.speed; });
+  std::vector<std::vector<Unit>> parts;
+  double done = 0;
+  for (const Unit& unit : units) {
+    const bool is_next = parts.empty() || parts.back().back().block != unit.block ||
+                         done >= total * static_cast<double>(parts.size()) / stages - 1e-9 * total;
+    if (is_next) parts.emplace_back();
+    parts.back().push_back(unit);
+    done += unit.speed;
+  }
+  if (static_cast<int>(parts.size()) != stages) parts.clear();
+  return parts;
+}
+
+// Layers in proportion to the speed of the part that gets them, at least one each.
+std::vector<std::pair<int, int>> proportional_layers(const std::vector<std::vector<Unit>>& parts, int layers) {
+  std::vector<double> speeds;
+  for (const auto& part : parts) {
+    double sum = 0;
+    for (const Unit& unit : part) sum += unit.speed;
+    speeds.push_back(sum);
+  }
+  const double total = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  std::vector<std::pair<int, int>> ranges;
+  double until = 0;
+  int first = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    until += speeds[i];
+    const int rest = static_cast<int>(parts.size() - 1 - i);
+    const int due = static_cast<int>(std::lround(layers * until / total));
+    const int last = rest == 0 ? layers : std::clamp(due, first + 1, layers - rest);
+    ranges.emplace_back(first, last);
+    first = last;
+  }
+  return ranges;
+}
+
+void visit_uneven(const World& world, const PoolOrder& order, int microbatch_size, int stages, const Visit& visit) {
+  const auto parts = cut(all_units(world, order, microbatch_size, stages), stages);
+  if (parts.empty()) return;
+  const auto layers = proportional_layers(parts, world.layers());
+  Draft draft{microbatch_size, {}};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    DraftStage& stage = draft.stages.emplace_back(DraftStage{layers[i].first, layers[i].second, {}});
+    for (const Unit& unit : parts[i]) {
+      const int degree = world.smallest_degree(unit.crew.pool, microbatch_size, stage.first_layer, stage.last_layer);
+      if (degree > 0 && degree <= unit.crew.degree) stage.add(unit.crew);
+    }
+    if (stage.crews.empty()) return;
+  }
+  visit(draft);
+}
+
+template <class VisitShape>
+void visit_shapes(const World& world, const VisitShape& visit_shape) {
+  const int most_stages = std::min(world.layers(), world.most_gpus());
+  for (const PoolOrder& order : pool_orders(world)) {
+    for (const int size : world.job.training.microbatch_sizes) {
+      for (int stages = 1; stages <= most_stages; ++stages) visit_shape(order, size, stages);
+    }
+  }
+}
+
+}  // namespace
+
+void visit_even_seeds(const World& world, const Visit& visit) {
+  visit_shapes(world,
+               [&](const PoolOrder& order, int size, int stages) { visit_even(world, order, size, stages, visit); });
+}
+
+void visit_uneven_seeds(const World& world, const Visit& visit) {
+  visit_shapes(world,
+               [&](const PoolOrder& order, int size, int stages) { visit_uneven(world, order, size, stages, visit); });
+}
+
+}  // namespace sailor
