@@ -1,0 +1,90 @@
+// JobSimulation: time, memory and cost of any plan of one job on one cluster. All that the simulator says is said here.
+#pragma once
+
+#include <vector>
+
+#include "planner/estimator.h"
+#include "planner/schedule/schedule.h"
+#include "simulator/job_tables.h"
+#include "simulator/pipeline_time.h"
+#include "simulator/pool_links.h"
+#include "simulator/step_timing.h"
+
+namespace sailor {
+
+// The worst replica of a stage, by how much of its GPU's memory it takes.
+struct StageMemory {
+  MemoryBreakdown use;
+  Bytes capacity;
+  int pool = 0;
+  int tensor_parallel = 1;
+
+  [[nodiscard]] Bytes excess() const { return use.total() - capacity; }
+};
+
+struct Outcome {
+  Seconds iteration;
+  TimeBreakdown time;
+  std::vector<StageMemory> memory;
+  Dollars gpu_cost;
+  Dollars traffic_cost;
+};
+
+class JobSimulation final : public JobEstimator {
+ public:
+  JobSimulation(const JobSpec& job, const ClusterState& cluster, const NetworkModel& network, JobTables tables,
+                SchedulePolicy policy);
+
+  [[nodiscard]] Outcome simulate(const GroupedPlan& plan) const;
+  [[nodiscard]] Quote quote(const GroupedPlan& plan) const override;
+  [[nodiscard]] StageCost stage_cost(const StageShape& shape) const override;
+  // The same plan operation by operation; `groups` is `plan`, grouped.
+  [[nodiscard]] StepTiming play(const Plan& plan, const GroupedPlan& groups) const;
+  [[nodiscard]] const JobTables& tables() const { return tables_; }
+
+ private:
+  struct Passes {
+    Seconds length;   // to the last backward pass
+    Seconds compute;  // the busiest replica
+    Seconds if_links_were_free;
+    std::vector<double> tails;
+  };
+  struct InFlightQuestion {
+    double little = 0;         // microbatches that Little's law asks for
+    int stages_from_here = 0;  // to the last, this one included
+    bool is_textbook = false;
+    Bytes room;         // what is left of a GPU's memory for activations
+    Bytes activations;  // of one microbatch
+  };
+  struct Synced {
+    Seconds gradients;  // when the last gradient is synchronised, after the step's start
+    Seconds updated;
+  };
+
+  [[nodiscard]] RangeCost range_cost(const GroupedPlan& plan, const GroupedStage& stage,
+                                     const ReplicaGroup& group) const;
+  [[nodiscard]] const Link& link(int pool, int other, const std::vector<char>& in_one_node) const;
+  [[nodiscard]] std::vector<char> pools_in_one_node(const GroupedPlan& plan) const;
+  [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan,
+                                                       const std::vector<char>& in_one_node) const;
+  void add_links(const GroupedPlan& plan, const std::vector<char>& in_one_node, std::vector<StageTiming>& stages) const;
+  [[nodiscard]] int wanted_in_flight(const InFlightQuestion& question) const;
+  std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
+  [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, int tensor_parallel, int microbatches) const;
+  [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const std::vector<char>& in_one_node) const;
+  [[nodiscard]] Passes passes(std::vector<StageTiming> stages) const;
+  [[nodiscard]] Seconds gradient_sync(const GroupedPlan& plan, const GroupedStage& stage,
+                                      const std::vector<char>& in_one_node) const;
+  [[nodiscard]] Synced synced(const GroupedPlan& plan, const Passes& passes,
+                              const std::vector<char>& in_one_node) const;
+  [[nodiscard]] Dollars traffic_cost(const GroupedPlan& plan) const;
+  [[nodiscard]] DollarsPerHour gpu_price(const GroupedPlan& plan) const;
+
+  const JobSpec& job_;
+  const ClusterState& cluster_;
+  PoolLinks links_;
+  JobTables tables_;
+  SchedulePolicy policy_;
+};
+
+}  // namespace sailor

@@ -1,0 +1,55 @@
+#include "simulator/job_tables.h"
+
+#include <algorithm>
+
+#include "planner/model/check.h"
+
+namespace sailor {
+namespace {
+
+std::vector<int> index_by_value(std::span<const int> values) {
+  std::vector<int> index(static_cast<std::size_t>(std::ranges::max(values)) + 1, -1);
+  for (std::size_t i = 0; i < values.size(); ++i) index[static_cast<std::size_t>(values[i])] = static_cast<int>(i);
+  return index;
+}
+
+std::size_t looked_up(const std::vector<int>& index, int value) {
+  const bool is_known = value >= 0 && value < std::ssize(index) && index[static_cast<std::size_t>(value)] >= 0;
+  SAILOR_CHECK(is_known, "the job's tables were not made for a microbatch size or degree of {}", value);
+  return static_cast<std::size_t>(index[static_cast<std::size_t>(value)]);
+}
+
+}  // namespace
+
+Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
+                                  std::span<const int> microbatch_sizes, std::span<const int> degrees) {
+  SAILOR_CHECK(!microbatch_sizes.empty() && !degrees.empty(), "tables for {} sizes and {} degrees",
+               microbatch_sizes.size(), degrees.size());
+  JobTables tables;
+  tables.index_of_size_ = index_by_value(microbatch_sizes);
+  tables.index_of_degree_ = index_by_value(degrees);
+  tables.sizes_ = microbatch_sizes.size();
+  tables.degrees_ = degrees.size();
+  for (const Pool& pool : cluster.pools) {
+    const auto known = std::ranges::find(tables.accelerators_, pool.key.accelerator.str(), &AcceleratorSpec::name);
+    tables.type_of_pool_.push_back(static_cast<int>(known - tables.accelerators_.begin()));
+    if (known != tables.accelerators_.end()) continue;
+    const auto spec = find_accelerator(pool.key.accelerator);
+    if (!spec) return tl::unexpected(Error(spec.error()).within("pool " + to_string(pool.key)));
+    tables.accelerators_.push_back(*spec);
+    const ModelProfile* profile = profiles.find(job, pool.key.accelerator);
+    for (const int size : microbatch_sizes) {
+      for (const int degree : degrees) tables.costs_.emplace_back(job, *spec, profile, ProfilePoint{size, degree});
+    }
+  }
+  return tables;
+}
+
+const LayerCosts& JobTables::costs(int pool, ProfilePoint point) const {
+  const auto type = static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)]);
+  const std::size_t size = looked_up(index_of_size_, point.microbatch_size);
+  const std::size_t degree = looked_up(index_of_degree_, point.tensor_parallel);
+  return costs_[(type * sizes_ + size) * degrees_ + degree];
+}
+
+}  // namespace sailor

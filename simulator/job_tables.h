@@ -1,0 +1,34 @@
+// JobTables: layer costs of one job for every accelerator of a cluster and every profile point that may be asked for.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "planner/model/cluster_state.h"
+#include "planner/model/job_spec.h"
+#include "simulator/layer_costs.h"
+
+namespace sailor {
+
+class JobTables {
+ public:
+  static Result<JobTables> make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
+                                std::span<const int> microbatch_sizes, std::span<const int> degrees);
+
+  [[nodiscard]] const LayerCosts& costs(int pool, ProfilePoint point) const;
+  [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const {
+    return accelerators_[static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)])];
+  }
+
+ private:
+  std::vector<AcceleratorSpec> accelerators_;  // each type of the cluster once
+  std::vector<int> type_of_pool_;
+  std::vector<int> index_of_size_;    // by microbatch size; -1: not in the tables
+  std::vector<int> index_of_degree_;  // by tensor-parallel degree
+  std::size_t sizes_ = 0;
+  std::size_t degrees_ = 0;
+  std::vector<LayerCosts> costs_;  // [type][size][degree]
+};
+
+}  // namespace sailor

@@ -1,0 +1,75 @@
+#include "simulator/layer_costs.h"
+
+#include <algorithm>
+
+#include "planner/model/check.h"
+#include "simulator/analytic_profile.h"
+#include "simulator/measured_times.h"
+
+namespace sailor {
+
+LayerCosts::LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
+                       ProfilePoint point)
+    : point_(point),
+      layers_(job.model.layer_count()),
+      recompute_(job.training.activation_checkpointing == ActivationCheckpointing::kAlways),
+      prefix_(static_cast<std::size_t>(layers_) + 1) {
+  add_times(job, accelerator, profile);
+  add_memory(job, profile);
+}
+
+void LayerCosts::add_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile) {
+  LayerTimes times = layer_times(job, accelerator, profile, point_);
+  provenance_ = std::move(times.note);
+  for (std::size_t layer = 0; layer < times.layers.size(); ++layer) {
+    const LayerTime& time = times.layers[layer];
+    const bool is_block = layer_kind(job.model, static_cast<int>(layer)) == LayerKind::kBlock;
+    RangeCost& sum = prefix_[layer + 1];
+    sum = prefix_[layer];
+    sum.forward += time.forward;
+    sum.backward += time.backward;
+    if (recompute_ && is_block) sum.backward += time.forward;  // computed again from the block's input
+    sum.update += time.update;
+  }
+}
+
+void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
+  const std::vector<LayerMemory>* measured = nullptr;
+  if (profile != nullptr) {
+    const auto found = profile->memory.find(point_.tensor_parallel);
+    if (found != profile->memory.end() && static_cast<int>(found->second.size()) == layers_) measured = &found->second;
+  }
+  for (int layer = 0; layer < layers_; ++layer) {
+    const auto index = static_cast<std::size_t>(layer);
+    const LayerMemory memory = measured != nullptr
+                                   ? (*measured)[index]
+                                   : analytic_layer_memory(job.model, job.training, point_.tensor_parallel, layer);
+    activations_.push_back(memory.activations_per_sample * point_.microbatch_size);
+    outputs_.push_back(memory.output_per_sample * point_.microbatch_size);
+    const bool is_recomputed = recompute_ && layer_kind(job.model, layer) == LayerKind::kBlock;
+    prefix_[index + 1].parameters = prefix_[index].parameters + memory.parameters;
+    prefix_[index + 1].activations =
+        prefix_[index].activations + (is_recomputed ? outputs_.back() : activations_.back());
+  }
+  // Some profiles leave the head's copy out: what is not counted twice is not to be taken off.
+  const double head = prefix_.back().parameters - prefix_[prefix_.size() - 2].parameters;
+  const auto apart =
+      static_cast<double>(stage_parameters(job.model, 0, layers_ - 1) + layer_parameters(job.model, layers_ - 1));
+  const double shared = (apart - static_cast<double>(stage_parameters(job.model, 0, layers_))) / point_.tensor_parallel;
+  shared_parameters_ = head >= shared ? shared : 0;
+}
+
+RangeCost LayerCosts::range(int first, int last) const {
+  SAILOR_CHECK(first >= 0 && first < last && last <= layers_, "layers [{}, {}) of {}", first, last, layers_);
+  const RangeCost& from = prefix_[static_cast<std::size_t>(first)];
+  const RangeCost& to = prefix_[static_cast<std::size_t>(last)];
+  RangeCost cost{to.forward - from.forward,       to.backward - from.backward,       to.update - from.update,
+                 to.parameters - from.parameters, to.activations - from.activations, Bytes(0)};
+  if (first == 0 && last == layers_) cost.parameters -= shared_parameters_;
+  if (recompute_) {
+    cost.largest_layer = *std::max_element(activations_.begin() + first, activations_.begin() + last);
+  }
+  return cost;
+}
+
+}  // namespace sailor

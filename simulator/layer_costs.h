@@ -1,0 +1,47 @@
+// LayerCosts: time and memory of every layer at one profile point, measured where there is a measurement, with prefix
+// sums so that any range of layers costs one subtraction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/model/accelerator.h"
+#include "planner/model/job_spec.h"
+#include "planner/model/profile.h"
+
+namespace sailor {
+
+// Of a range of layers, on one tensor-parallel group; memory on one GPU of it.
+struct RangeCost {
+  Seconds forward;
+  Seconds backward;
+  Seconds update;
+  double parameters = 0;
+  Bytes activations;    // of one microbatch, kept for its backward pass
+  Bytes largest_layer;  // activations of the largest layer, of one microbatch
+};
+
+class LayerCosts {
+ public:
+  // `profile` may be null: then everything is analytic.
+  LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point);
+
+  [[nodiscard]] RangeCost range(int first, int last) const;
+  [[nodiscard]] Bytes output(int layer) const { return outputs_[static_cast<std::size_t>(layer)]; }  // of a microbatch
+  [[nodiscard]] const std::string& provenance() const { return provenance_; }  // a note; empty: measured as it is
+
+ private:
+  void add_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile);
+  void add_memory(const JobSpec& job, const ModelProfile* profile);
+
+  ProfilePoint point_;
+  int layers_ = 0;
+  double shared_parameters_ = 0;   // of a tied embedding, counted twice if one stage holds both its users
+  bool recompute_ = false;         // activation checkpointing
+  std::vector<RangeCost> prefix_;  // of [0, i)
+  std::vector<Bytes> activations_;
+  std::vector<Bytes> outputs_;
+  std::string provenance_;
+};
+
+}  // namespace sailor

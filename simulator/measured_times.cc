@@ -1,0 +1,123 @@
+#include "simulator/measured_times.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "simulator/analytic_profile.h"
+
+namespace sailor {
+namespace {
+
+using Measured = std::map<ProfilePoint, std::vector<LayerTime>>;
+
+LayerTimes analytic(const JobSpec& job, const AcceleratorSpec& accelerator, ProfilePoint point) {
+  LayerTimes times;
+  for (int layer = 0; layer < job.model.layer_count(); ++layer) {
+    times.layers.push_back(analytic_layer_time(job.model, job.training, accelerator, point, layer));
+  }
+  times.note = fmt::format("analytic profile of {} on {}: computed from its data sheet, nothing was measured",
+                           job.model.name, accelerator.name);
+  return times;
+}
+
+Seconds mix(Seconds low, Seconds high, double weight) { return low * (1 - weight) + high * weight; }
+
+std::vector<LayerTime> mix(const std::vector<LayerTime>& low, const std::vector<LayerTime>& high, double weight) {
+  std::vector<LayerTime> layers(std::min(low.size(), high.size()));
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    layers[i] = {mix(low[i].forward, high[i].forward, weight), mix(low[i].backward, high[i].backward, weight),
+                 mix(low[i].update, high[i].update, weight)};
+  }
+  return layers;
+}
+
+// The measured values around `wanted` by one of a point's numbers, among points that agree in the other.
+struct Neighbours {
+  const Measured::value_type* below = nullptr;
+  const Measured::value_type* above = nullptr;
+};
+
+Neighbours neighbours(const Measured& measured, ProfilePoint point, int ProfilePoint::*by, int ProfilePoint::*fixed) {
+  Neighbours found;
+  for (const auto& entry : measured) {
+    if (entry.first.*fixed != point.*fixed) continue;
+    if (entry.first.*by < point.*by && (found.below == nullptr || found.below->first.*by < entry.first.*by)) {
+      found.below = &entry;
+    }
+    if (entry.first.*by > point.*by && (found.above == nullptr || found.above->first.*by > entry.first.*by)) {
+      found.above = &entry;
+    }
+  }
+  return found;
+}
+
+// Linear in the microbatch size between the two nearest measured ones of the same degree, else in 1 / degree (a part of
+// the work is divided by it) between the nearest degrees of the same size; null outside the measured range.
+std::optional<LayerTimes> interpolated(const Measured& measured, ProfilePoint point) {
+  const auto sizes = neighbours(measured, point, &ProfilePoint::microbatch_size, &ProfilePoint::tensor_parallel);
+  if (sizes.below != nullptr && sizes.above != nullptr) {
+    const double weight = static_cast<double>(point.microbatch_size - sizes.below->first.microbatch_size) /
+                          (sizes.above->first.microbatch_size - sizes.below->first.microbatch_size);
+    return LayerTimes{mix(sizes.below->second, sizes.above->second, weight), "sizes"};
+  }
+  const auto degrees = neighbours(measured, point, &ProfilePoint::tensor_parallel, &ProfilePoint::microbatch_size);
+  if (degrees.below == nullptr || degrees.above == nullptr) return std::nullopt;
+  const double few = 1.0 / degrees.below->first.tensor_parallel;
+  const double many = 1.0 / degrees.above->first.tensor_parallel;
+  const double weight = (few - 1.0 / point.tensor_parallel) / (few - many);
+  return LayerTimes{mix(degrees.below->second, degrees.above->second, weight), "degrees of tensor parallelism"};
+}
+
+const Measured::value_type& nearest(const Measured& measured, ProfilePoint point) {
+  const auto distance = [&](const ProfilePoint& other) {
+    const double degree = std::abs(std::log2(static_cast<double>(other.tensor_parallel) / point.tensor_parallel));
+    const double size = std::abs(std::log2(static_cast<double>(other.microbatch_size) / point.microbatch_size));
+    return 100 * degree + size;  // the same degree first: how well a group scales differs more than how a batch does
+  };
+  const Measured::value_type* best = &*measured.begin();
+  for (const auto& entry : measured) {
+    if (distance(entry.first) < distance(best->first)) best = &entry;
+  }
+  return *best;
+}
+
+Seconds scaled(Seconds target, Seconds reference, Seconds measured) {
+  return reference.value() > 0 ? target * (measured / reference) : measured;
+}
+
+}  // namespace
+
+LayerTimes layer_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
+                       ProfilePoint point) {
+  LayerTimes estimated = analytic(job, accelerator, point);
+  const auto layers = estimated.layers.size();
+  if (profile == nullptr || profile->times.empty()) return estimated;
+  if (const auto exact = profile->times.find(point); exact != profile->times.end() && exact->second.size() == layers) {
+    return {exact->second, ""};
+  }
+  if (auto between = interpolated(profile->times, point); between && between->layers.size() == layers) {
+    between->note = fmt::format("{} on {}: times for microbatches of {} are interpolated between measured {}",
+                                job.model.name, accelerator.name, point.microbatch_size, between->note);
+    return *std::move(between);
+  }
+  const auto& [known, measured] = nearest(profile->times, point);
+  if (measured.size() != layers) return estimated;
+  const LayerTimes reference = analytic(job, accelerator, known);
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    LayerTime& time = estimated.layers[layer];
+    const LayerTime& base = reference.layers[layer];
+    time = {scaled(time.forward, base.forward, measured[layer].forward),
+            scaled(time.backward, base.backward, measured[layer].backward),
+            scaled(time.update, base.update, measured[layer].update)};
+  }
+  estimated.note = fmt::format(
+      "{} on {}: microbatches of {} on {} GPUs are outside the measured range; analytic times scaled to the "
+      "measurement at {} on {}",
+      job.model.name, accelerator.name, point.microbatch_size, point.tensor_parallel, known.microbatch_size,
+      known.tensor_parallel);
+  return estimated;
+}
+
+}  // namespace sailor

@@ -1,0 +1,23 @@
+// Measured times of a model's layers at any point: as measured, interpolated, or, outside the measured range, analytic
+// times scaled to the nearest measurement.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/model/accelerator.h"
+#include "planner/model/job_spec.h"
+#include "planner/model/profile.h"
+
+namespace sailor {
+
+struct LayerTimes {
+  std::vector<LayerTime> layers;
+  std::string note;  // where they are from; empty: measured at this very point
+};
+
+// `profile` may be null.
+LayerTimes layer_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
+                       ProfilePoint point);
+
+}  // namespace sailor

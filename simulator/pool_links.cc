@@ -1,0 +1,53 @@
+#include "simulator/pool_links.h"
+
+#include <algorithm>
+
+namespace sailor {
+namespace {
+
+// What was measured between nodes of these pools: the rate of one GPU, for a message between stages takes one.
+void add_curve(const Pool& a, const Pool& b, const NetworkModel& network, Link& link) {
+  if (network.has_override(a.key.zone, b.key.zone)) return;
+  const MeasuredEnd from{a.key.zone, a.key.accelerator, 1};
+  const MeasuredEnd to{b.key.zone, b.key.accelerator, 1};
+  if (const BandwidthCurve* curve = network.measured.between(from, to)) link.curve = *curve;
+}
+
+// A pool that says what its nodes' network cards do is believed inside its zone; farther away they can only be the
+// narrower end.
+Link link_between(const Pool& a, const Pool& b, const NetworkModel& network) {
+  Link link = network.between(a.key.zone, b.key.zone);
+  const auto limit = [&](const Pool& pool) {
+    if (pool.inter_node_bandwidth) link.bandwidth = std::min(link.bandwidth, *pool.inter_node_bandwidth);
+  };
+  if (a.key.zone == b.key.zone && a.inter_node_bandwidth && b.inter_node_bandwidth) {
+    link.bandwidth = std::min(*a.inter_node_bandwidth, *b.inter_node_bandwidth);
+    return link;
+  }
+  limit(a);
+  limit(b);
+  if (!a.inter_node_bandwidth && !b.inter_node_bandwidth) add_curve(a, b, network, link);
+  return link;
+}
+
+}  // namespace
+
+PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
+    : pools_(cluster.pools.size()), inside_nodes_(pools_, network.tier(NetworkTier::kNode)) {
+  links_.reserve(pools_ * pools_);
+  for (std::size_t i = 0; i < pools_; ++i) {
+    const Pool& a = cluster.pools[i];
+    if (const auto* curve = network.measured.inside_node(a.key.accelerator, a.gpus_per_node)) {
+      inside_nodes_[i].curve = *curve;
+    }
+    for (const Pool& b : cluster.pools) links_.push_back(link_between(a, b, network));
+  }
+}
+
+Seconds ring_all_reduce(Bytes size, int members, const Link& slowest) {
+  if (members < 2) return Seconds(0);
+  const int messages = 2 * (members - 1);
+  return slowest.transfer(size / members) * messages;
+}
+
+}  // namespace sailor

@@ -1,0 +1,99 @@
+#include "simulator/simulator.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "simulator/job_simulation.h"
+
+namespace sailor {
+namespace {
+
+double gib(Bytes amount) { return amount / gibibytes(1); }
+
+void add_memory_violations(const Outcome& outcome, const JobSimulation& simulation, Estimate& estimate) {
+  for (std::size_t stage = 0; stage < outcome.memory.size(); ++stage) {
+    const StageMemory& memory = outcome.memory[stage];
+    if (memory.excess() <= Bytes(0)) continue;
+    estimate.violations.push_back(fmt::format("stage {}: needs {:.1f} GiB of memory on {}, which has {:.1f} GiB", stage,
+                                              gib(memory.use.total()),
+                                              simulation.tables().accelerator(memory.pool).name, gib(memory.capacity)));
+  }
+}
+
+void add_notes(const GroupedPlan& plan, const JobSimulation& simulation, Estimate& estimate) {
+  std::set<std::string> notes;
+  for (const GroupedStage& stage : plan.stages) {
+    for (const ReplicaGroup& group : stage.groups) {
+      const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
+      const std::string& note = simulation.tables().costs(group.pool, point).provenance();
+      if (!note.empty()) notes.insert(note);
+    }
+  }
+  estimate.notes.assign(notes.begin(), notes.end());
+}
+
+Estimate described(const Outcome& outcome, const JobSpec& job, const Plan& plan) {
+  Estimate estimate{.iteration = outcome.iteration,
+                    .time = outcome.time,
+                    .memory = {},
+                    .gpu_cost_per_iteration = outcome.gpu_cost,
+                    .traffic_cost_per_iteration = outcome.traffic_cost,
+                    .cost_per_hour = {},
+                    .gpus = gpus_by_pool(plan),
+                    .violations = {},
+                    .notes = {}};
+  for (const StageMemory& stage : outcome.memory) estimate.memory.push_back(stage.use);
+  estimate.cost_per_hour = DollarsPerHour(estimate.cost_per_iteration().value() * 3600 / outcome.iteration.value());
+  estimate.tokens_per_second =
+      static_cast<double>(job.training.global_batch_size) * job.training.sequence_length / outcome.iteration.value();
+  return estimate;
+}
+
+std::vector<int> degrees_of(const GroupedPlan& plan) {
+  std::set<int> degrees;
+  for (const GroupedStage& stage : plan.stages) {
+    for (const ReplicaGroup& group : stage.groups) degrees.insert(group.tensor_parallel);
+  }
+  return {degrees.begin(), degrees.end()};
+}
+
+}  // namespace
+
+Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+  if (auto checked = check_well_formed(plan, job); !checked) return tl::unexpected(std::move(checked.error()));
+  const auto groups = grouped(plan, cluster);
+  if (!groups) return tl::unexpected(groups.error());
+  auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size}, degrees_of(*groups));
+  if (!tables) return tl::unexpected(std::move(tables.error()));
+  const JobSimulation simulation(job, cluster, network_, *std::move(tables), policy_);
+  const Outcome outcome = simulation.simulate(*groups);
+  Estimate estimate = described(outcome, job, plan);
+  estimate.violations = resource_violations(plan, job, cluster);
+  add_memory_violations(outcome, simulation, estimate);
+  add_notes(*groups, simulation, estimate);
+  if (job.training.activation_checkpointing == ActivationCheckpointing::kAuto) {
+    estimate.notes.emplace_back(
+        "activationCheckpointing is Auto: nothing is recomputed; Always would take less memory");
+  }
+  return estimate;
+}
+
+Result<StepTiming> Simulator::play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+  if (auto checked = check_well_formed(plan, job); !checked) return tl::unexpected(std::move(checked.error()));
+  const auto groups = grouped(plan, cluster);
+  if (!groups) return tl::unexpected(groups.error());
+  auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size}, degrees_of(*groups));
+  if (!tables) return tl::unexpected(std::move(tables.error()));
+  return JobSimulation(job, cluster, network_, *std::move(tables), policy_).play(plan, *groups);
+}
+
+Result<std::unique_ptr<JobEstimator>> Simulator::prepare(const JobSpec& job, const ClusterState& cluster,
+                                                         std::span<const int> degrees) const {
+  auto tables = JobTables::make(job, cluster, profiles_, job.training.microbatch_sizes, degrees);
+  if (!tables) return tl::unexpected(std::move(tables.error()));
+  return std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), policy_);
+}
+
+}  // namespace sailor

@@ -1,0 +1,30 @@
+// Simulator: the front door. Estimates plans from measured profiles where there are some, else from data sheets.
+#pragma once
+
+#include "planner/estimator.h"
+#include "planner/model/network_model.h"
+#include "planner/schedule/schedule.h"
+#include "simulator/step_timing.h"
+
+namespace sailor {
+
+class Simulator final : public Estimator {
+ public:
+  explicit Simulator(ProfileBook profiles = {}, NetworkModel network = google_cloud_network(),
+                     SchedulePolicy policy = SchedulePolicy::kFlow)
+      : profiles_(std::move(profiles)), network_(std::move(network)), policy_(policy) {}
+
+  [[nodiscard]] Result<Estimate> estimate(const JobSpec& job, const ClusterState& cluster,
+                                          const Plan& plan) const override;
+  // What every replica does when, operation by operation. Of a well-formed plan of pools that the cluster has.
+  [[nodiscard]] Result<StepTiming> play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
+  [[nodiscard]] Result<std::unique_ptr<JobEstimator>> prepare(const JobSpec& job, const ClusterState& cluster,
+                                                              std::span<const int> degrees) const override;
+
+ private:
+  ProfileBook profiles_;
+  NetworkModel network_;
+  SchedulePolicy policy_;
+};
+
+}  // namespace sailor

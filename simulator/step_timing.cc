@@ -1,0 +1,184 @@
+#include "simulator/step_timing.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "planner/model/check.h"
+
+namespace sailor {
+namespace {
+
+constexpr Nanoseconds kNever = Nanoseconds::max();
+
+struct Worker {
+  int stage = 0;
+  int index = 0;
+  std::size_t next = 0;  // operation
+  Nanoseconds now{};
+  Nanoseconds card_out_free{};
+  Nanoseconds card_in_free{};
+};
+
+struct Turn {
+  Nanoseconds at{};
+  std::size_t worker = 0;
+  friend bool operator>(const Turn& a, const Turn& b) { return a.at != b.at ? a.at > b.at : a.worker > b.worker; }
+};
+
+class StepPlayer {
+ public:
+  StepPlayer(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution)
+      : schedule_(schedule), times_(times), execution_(execution) {
+    const std::size_t stages = schedule.replicas.size();
+    microbatches_ = schedule.routes.front().size();
+    const std::size_t inputs = stages * microbatches_;
+    for (auto* table : {&activations_, &gradients_}) table->assign(inputs, kNever);
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+      first_of_stage_.push_back(workers_.size());
+      timing_.passes.emplace_back(schedule.replicas[stage].size());
+      for (std::size_t r = 0; r < schedule.replicas[stage].size(); ++r) {
+        timing_.passes[stage][r].reserve(2 * schedule.replicas[stage][r].microbatches.size());
+        workers_.push_back({.stage = static_cast<int>(stage), .index = static_cast<int>(r)});
+      }
+    }
+    is_waiting_.assign(workers_.size(), 0);
+  }
+
+  StepTiming run() {
+    for (std::size_t worker = 0; worker < workers_.size(); ++worker) turns_.push({Nanoseconds(0), worker});
+    while (!turns_.empty()) {
+      const std::size_t worker = turns_.top().worker;
+      turns_.pop();
+      take_turn(worker);
+    }
+    finish_stages();
+    return std::move(timing_);
+  }
+
+ private:
+  const std::vector<Operation>& operations(const Worker& worker) const {
+    return schedule_.replicas[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)]
+        .operations;
+  }
+  const ReplicaTimes& costs(const Worker& worker) const {
+    return times_.replicas[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)];
+  }
+  std::size_t slot(int stage, int microbatch) const {
+    return static_cast<std::size_t>(stage) * microbatches_ + static_cast<std::size_t>(microbatch);
+  }
+  bool is_last(const Worker& worker) const { return worker.stage + 1 == std::ssize(schedule_.replicas); }
+
+  // One operation; transfers take their place in the queues of the network cards in the order of time.
+  void take_turn(std::size_t id) {
+    Worker& worker = workers_[id];
+    const auto& list = operations(worker);
+    if (worker.next == list.size()) return;
+    const Operation& operation = list[worker.next];
+    if (!has_input(worker, operation)) {
+      is_waiting_[id] = 1;
+      return;
+    }
+    ++worker.next;
+    if (operation.kind == OperationKind::kSendActivation || operation.kind == OperationKind::kSendGradient) {
+      send(worker, operation);
+    } else if (operation.kind == OperationKind::kForward || operation.kind == OperationKind::kBackward) {
+      compute(worker, operation);
+    }
+    turns_.push({worker.now, id});
+  }
+
+  // Waits for what the operation needs to have arrived. False: its sender has not even begun.
+  bool has_input(Worker& worker, const Operation& operation) {
+    const bool is_receive =
+        operation.kind == OperationKind::kReceiveActivation || operation.kind == OperationKind::kReceiveGradient;
+    if (is_receive && !execution_.receives_block) return true;
+    const bool forward =
+        operation.kind == OperationKind::kForward || operation.kind == OperationKind::kReceiveActivation;
+    const bool backward =
+        operation.kind == OperationKind::kBackward || operation.kind == OperationKind::kReceiveGradient;
+    Nanoseconds arrival{};
+    if (forward && worker.stage > 0) arrival = activations_[slot(worker.stage, operation.microbatch)];
+    if (backward && !is_last(worker)) arrival = gradients_[slot(worker.stage, operation.microbatch)];
+    if (arrival == kNever) return false;
+    worker.now = std::max(worker.now, arrival);
+    return true;
+  }
+
+  void compute(Worker& worker, const Operation& operation) {
+    const ReplicaTimes& cost = costs(worker);
+    const Nanoseconds start = worker.now;
+    worker.now += operation.kind == OperationKind::kForward ? cost.forward : cost.backward;
+    timing_.passes[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)].push_back(
+        {operation.kind, operation.microbatch, start, worker.now});
+  }
+
+  void send(Worker& sender, const Operation& operation) {
+    const bool down = operation.kind == OperationKind::kSendActivation;
+    const int to_stage = down ? sender.stage + 1 : sender.stage - 1;
+    const std::size_t id =
+        first_of_stage_[static_cast<std::size_t>(to_stage)] + static_cast<std::size_t>(operation.peer);
+    Worker& receiver = workers_[id];
+    const int boundary = std::min(sender.stage, to_stage);
+    const ReplicaTimes& upper = costs(down ? sender : receiver);
+    const ReplicaTimes& lower = costs(down ? receiver : sender);
+    const LinkTimes& link = times_.link(boundary, upper.site, lower.site);
+    const Nanoseconds start = std::max({sender.now, sender.card_out_free, receiver.card_in_free});
+    sender.card_out_free = receiver.card_in_free = start + link.occupancy;
+    const Nanoseconds arrival = start + link.occupancy + link.latency;
+    (down ? activations_ : gradients_)[slot(to_stage, operation.microbatch)] = arrival;
+    timing_.messages.push_back({!down, boundary, sender.index, receiver.index, operation.microbatch, start, arrival});
+    hold(sender, start, link, boundary);
+    if (is_waiting_[id] != 0) {
+      is_waiting_[id] = 0;
+      turns_.push({std::max(receiver.now, sender.now), id});
+    }
+  }
+
+  void hold(Worker& sender, Nanoseconds start, const LinkTimes& link, int boundary) const {
+    if (execution_.held.empty()) return;
+    const double part = execution_.held[static_cast<std::size_t>(boundary)];
+    if (part <= 0) return;
+    const auto held = static_cast<std::int64_t>(part * static_cast<double>(link.occupancy.count()));
+    sender.now = std::max(sender.now, start + Nanoseconds(held));
+  }
+
+  void finish_stages() {
+    for (std::size_t stage = 0; stage < timing_.passes.size(); ++stage) {
+      Nanoseconds done{};
+      for (std::size_t r = 0; r < timing_.passes[stage].size(); ++r) {
+        const Worker& worker = workers_[first_of_stage_[stage] + r];
+        SAILOR_CHECK(worker.next == operations(worker).size(), "stage {} replica {} waits for ever at operation {}",
+                     stage, r, worker.next);
+        done = std::max(done, worker.now);
+      }
+      timing_.passes_done.push_back(done);
+      if (!execution_.all_reduce.empty()) done += execution_.all_reduce[stage];
+      timing_.synced.push_back(done);
+      if (!execution_.update.empty()) done += execution_.update[stage];
+      timing_.updated.push_back(done);
+    }
+  }
+
+  const Schedule& schedule_;
+  const ScheduleTimes& times_;
+  const Execution& execution_;
+  StepTiming timing_;
+  std::size_t microbatches_ = 0;
+  std::vector<Worker> workers_;  // of all stages, in order
+  std::vector<std::size_t> first_of_stage_;
+  std::vector<char> is_waiting_;
+  std::vector<Nanoseconds> activations_;  // arrival by stage and microbatch
+  std::vector<Nanoseconds> gradients_;
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+};
+
+}  // namespace
+
+Nanoseconds StepTiming::passes_end() const { return std::ranges::max(passes_done); }
+Nanoseconds StepTiming::end() const { return std::ranges::max(updated); }
+
+StepTiming time_step(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution) {
+  return StepPlayer(schedule, times, execution).run();
+}
+
+}  // namespace sailor
