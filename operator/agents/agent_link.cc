@@ -1,0 +1,220 @@
+#include "operator/agents/agent_link.h"
+
+#include <algorithm>
+#include <condition_variable>
+
+#include "operator/agents/agent_http.h"
+
+namespace sailor {
+namespace {
+
+using Instant = std::chrono::steady_clock::time_point;
+
+bool has_broken_worker(const AgentReport& report) {
+  return std::ranges::any_of(report.workers,
+                             [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kBroken; });
+}
+
+}  // namespace
+
+struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
+  struct Agent {
+    AgentTarget target;
+    AgentView view;
+    std::shared_ptr<AgentHttp> polls;
+    std::shared_ptr<AgentHttp> sends;
+    bool is_polling = false;
+    std::int64_t sending = 0;  // generation; 0: none
+    Instant due;               // of the next poll
+  };
+  using Agents = std::map<std::string, Agent>;  // by pod UID
+
+  Shared(Options options_given, std::function<void(const JobKey&)> changed_given)
+      : options(std::move(options_given)), changed(std::move(changed_given)) {}
+
+  Agent* find(const JobKey& job, const std::string& uid) {
+    const auto agents = jobs.find(job);
+    if (agents == jobs.end()) return nullptr;
+    const auto agent = agents->second.find(uid);
+    return agent == agents->second.end() ? nullptr : &agent->second;
+  }
+
+  // Returns whether there is anything new.
+  bool note(Agent& agent, std::optional<AgentReport> report) {
+    AgentView& view = agent.view;
+    if (report && report->agent != agent.target.name) report.reset();  // somebody else lives at this address now
+    if (!report) {
+      ++view.failures;
+      return true;
+    }
+    const bool is_new = view.failures > 0 || view.report != report;
+    view.failures = 0;
+    if (!has_broken_worker(*report)) view.broken_since.reset();
+    if (has_broken_worker(*report) && !view.broken_since) view.broken_since = options.clock();
+    view.report = std::move(report);
+    return is_new || view.broken_since.has_value();
+  }
+
+  void take_poll(const JobKey& job, const std::string& uid, std::optional<AgentReport> report) {
+    {
+      const std::scoped_lock lock(mutex);
+      Agent* agent = find(job, uid);
+      if (agent == nullptr || !running) return;
+      agent->is_polling = false;
+      const bool answered = report.has_value();
+      agent->due = std::chrono::steady_clock::now() + (answered ? options.period : options.retry_period);
+      if (!note(*agent, std::move(report))) return;
+    }
+    tell(job);
+  }
+
+  void take_sent(const JobKey& job, const std::string& uid, std::optional<AgentReport> report) {
+    {
+      const std::scoped_lock lock(mutex);
+      Agent* agent = find(job, uid);
+      if (agent == nullptr || !running) return;
+      agent->sending = 0;
+      agent->due = std::chrono::steady_clock::now();  // what has become of it is seen by the next poll
+      if (report && report->agent == agent->target.name) note(*agent, std::move(report));
+      woken = true;
+    }
+    wake.notify_all();
+    tell(job);
+  }
+
+  // Apart from `mutex`, for whoever is told may ask for views.
+  void tell(const JobKey& job) {
+    const std::scoped_lock lock(telling);
+    if (is_heard) changed(job);
+  }
+
+  // Returns when nobody is being told any more.
+  void end() {
+    {
+      const std::scoped_lock lock(mutex);
+      running = false;  // answers that come after this are dropped
+    }
+    const std::scoped_lock lock(telling);
+    is_heard = false;
+  }
+
+  struct Poll {
+    JobKey job;
+    std::string uid;
+    std::shared_ptr<AgentHttp> http;
+  };
+  std::vector<Poll> due_polls(Instant now) {
+    std::vector<Poll> polls;
+    for (auto& [job, agents] : jobs) {
+      for (auto& [uid, agent] : agents) {
+        if (agent.is_polling || agent.due > now) continue;
+        agent.is_polling = true;
+        polls.push_back({job, uid, agent.polls});
+      }
+    }
+    return polls;
+  }
+  Instant next_due() const {
+    Instant next = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    for (const auto& [job, agents] : jobs) {
+      for (const auto& [uid, agent] : agents) {
+        if (!agent.is_polling) next = std::min(next, agent.due);
+      }
+    }
+    return next;
+  }
+
+  const Options options;
+  const std::function<void(const JobKey&)> changed;
+  mutable std::mutex mutex;
+  std::mutex telling;
+  bool is_heard = true;
+  std::condition_variable_any wake;
+  bool running = true;
+  bool woken = false;  // something is due sooner than the ticker knows
+  std::map<JobKey, Agents> jobs;
+};
+
+AgentLink::AgentLink(Options options, std::function<void(const JobKey&)> changed)
+    : shared_(std::make_shared<Shared>(std::move(options), std::move(changed))),
+      ticker_([this](std::stop_token stop) { tick(stop); }) {}
+
+AgentLink::~AgentLink() { shared_->end(); }
+
+void AgentLink::tick(std::stop_token stop) {
+  const auto shared = shared_;
+  while (!stop.stop_requested()) {
+    std::vector<Shared::Poll> polls;
+    {
+      std::unique_lock lock(shared->mutex);
+      shared->wake.wait_until(lock, stop, shared->next_due(), [&] { return shared->woken; });
+      shared->woken = false;
+      polls = shared->due_polls(std::chrono::steady_clock::now());
+    }
+    for (const Shared::Poll& poll : polls) {
+      poll.http->state([shared, job = poll.job, uid = poll.uid](std::optional<AgentReport> report) {
+        shared->take_poll(job, uid, std::move(report));
+      });
+    }
+  }
+}
+
+void AgentLink::follow(const JobKey& job, std::vector<AgentTarget> targets) {
+  {
+    const std::scoped_lock lock(shared_->mutex);
+    if (targets.empty()) {
+      shared_->jobs.erase(job);
+      return;
+    }
+    Shared::Agents& agents = shared_->jobs[job];
+    std::erase_if(agents,
+                  [&](const auto& agent) { return std::ranges::find(targets, agent.second.target) == targets.end(); });
+    for (AgentTarget& target : targets) {
+      if (agents.contains(target.pod_uid)) continue;
+      Shared::Agent agent;
+      agent.polls = std::make_shared<AgentHttp>(target.host, target.port, shared_->options.timeout);
+      agent.sends = std::make_shared<AgentHttp>(target.host, target.port, shared_->options.send_timeout);
+      agent.target = target;
+      agents.emplace(target.pod_uid, std::move(agent));
+      shared_->woken = true;
+    }
+    if (!shared_->woken) return;
+  }
+  shared_->wake.notify_all();
+}
+
+void AgentLink::poke(const JobKey& job) {
+  {
+    const std::scoped_lock lock(shared_->mutex);
+    const auto agents = shared_->jobs.find(job);
+    if (agents == shared_->jobs.end()) return;
+    for (auto& [uid, agent] : agents->second) agent.due = std::chrono::steady_clock::now();
+    shared_->woken = true;
+  }
+  shared_->wake.notify_all();
+}
+
+void AgentLink::send(const JobKey& job, const std::string& pod_uid, std::shared_ptr<const Assignment> assignment) {
+  std::shared_ptr<AgentHttp> http;
+  {
+    const std::scoped_lock lock(shared_->mutex);
+    Shared::Agent* agent = shared_->find(job, pod_uid);
+    if (agent == nullptr || agent->sending >= assignment->generation) return;  // gone, or under way
+    agent->sending = assignment->generation;
+    http = agent->sends;
+  }
+  http->assign(*assignment, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
+    shared->take_sent(job, pod_uid, std::move(report));
+  });
+}
+
+std::map<std::string, AgentView> AgentLink::views(const JobKey& job) const {
+  const std::scoped_lock lock(shared_->mutex);
+  std::map<std::string, AgentView> views;
+  const auto agents = shared_->jobs.find(job);
+  if (agents == shared_->jobs.end()) return views;
+  for (const auto& [uid, agent] : agents->second) views[uid] = agent.view;
+  return views;
+}
+
+}  // namespace sailor

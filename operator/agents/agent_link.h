@@ -1,0 +1,55 @@
+// AgentLink: polls the agents of all jobs and hands them their assignments. Nothing here waits for an answer.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "operator/reconcile/observation.h"
+#include "planner/model/assignment.h"
+
+namespace sailor {
+
+struct AgentTarget {
+  std::string pod_uid;
+  std::string name;  // of the pod; an agent of another name has taken over the address
+  std::string host;
+  int port = 0;
+  friend bool operator==(const AgentTarget&, const AgentTarget&) = default;
+};
+
+class AgentLink {
+ public:
+  struct Options {
+    std::chrono::milliseconds period{1000};       // between two polls of an agent
+    std::chrono::milliseconds retry_period{300};  // between two polls of one that did not answer
+    std::chrono::milliseconds timeout{1500};      // of a poll
+    std::chrono::milliseconds send_timeout{5000};
+    Clock clock = system_time;
+  };
+  // `changed` is called when an agent's view differs from before, from threads of the link; not after its end.
+  AgentLink(Options options, std::function<void(const JobKey&)> changed);
+  ~AgentLink();
+  AgentLink(const AgentLink&) = delete;
+  AgentLink& operator=(const AgentLink&) = delete;
+
+  void follow(const JobKey& job, std::vector<AgentTarget> targets);  // and no others of this job
+  void poke(const JobKey& job);                                      // poll now
+  void send(const JobKey& job, const std::string& pod_uid, std::shared_ptr<const Assignment> assignment);
+  [[nodiscard]] std::map<std::string, AgentView> views(const JobKey& job) const;
+
+ private:
+  struct Shared;  // outlives the link while requests are under way
+  void tick(std::stop_token stop);
+
+  std::shared_ptr<Shared> shared_;
+  std::jthread ticker_;
+};
+
+}  // namespace sailor

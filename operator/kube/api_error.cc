@@ -1,0 +1,36 @@
+#include "operator/kube/api_error.h"
+
+#include <fmt/format.h>
+
+#include "operator/kube/object.h"
+
+namespace sailor::kube {
+namespace {
+
+constexpr std::size_t kQuoted = 200;  // characters of a body that is no Status
+
+std::string path_of(const HttpRequest& request) { return request.target.substr(0, request.target.find('?')); }
+
+std::optional<std::chrono::milliseconds> retry_after(const HttpResponse& response, const Json& status) {
+  if (response.retry_after) return response.retry_after;
+  const std::int64_t seconds = integer_at(status, {"details", "retryAfterSeconds"});
+  if (seconds > 0) return std::chrono::seconds(seconds);
+  return std::nullopt;
+}
+
+}  // namespace
+
+ApiError error_of(const HttpRequest& request, const HttpResponse& response) {
+  const Json status = Json::parse(response.body, nullptr, false);
+  const bool is_status = status.is_object() && text_at(status, {"kind"}) == "Status";
+  ApiError error;
+  error.status = response.status;
+  if (is_status) error.reason = text_at(status, {"reason"});
+  const std::string said = is_status ? text_at(status, {"message"}) : response.body.substr(0, kQuoted);
+  error.message =
+      fmt::format("{} {}: the API server answered {}: {}", request.method, path_of(request), response.status, said);
+  error.retry_after = retry_after(response, is_status ? status : Json::object());
+  return error;
+}
+
+}  // namespace sailor::kube

@@ -1,0 +1,125 @@
+#include "operator/kube/cluster_config.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+namespace sailor::kube {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kServiceAccount = "var/run/secrets/kubernetes.io/serviceaccount";
+
+Result<std::string> read_file(const fs::path& file) {
+  std::ifstream stream(file);
+  if (!stream) return fail(ErrorCode::kNotFound, fmt::format("cannot read {}; does it exist?", file.string()));
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string decoded_base64(const std::string& text) {
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  unsigned bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const std::size_t digit = kAlphabet.find(c);
+    if (digit == std::string_view::npos) continue;  // padding, line ends
+    bits = (bits << 6U) | static_cast<unsigned>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xFFU);
+  }
+  return bytes;
+}
+
+YAML::Node entry_named(const YAML::Node& list, const std::string& name, const char* key) {
+  for (const YAML::Node& entry : list) {
+    if (entry["name"].as<std::string>("") == name) return entry[key];
+  }
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
+// `certificate-authority-data` inline, or `certificate-authority` as a file beside the kubeconfig; empty: neither.
+Result<std::string> inline_or_file(const YAML::Node& node, const std::string& key, const fs::path& folder) {
+  if (const auto data = node[key + "-data"]) return decoded_base64(data.as<std::string>());
+  if (const auto file = node[key]) return read_file(folder / file.as<std::string>());
+  return std::string();
+}
+
+Result<ClusterConfig> config_from(const YAML::Node& yaml, const fs::path& file) {
+  const auto context = entry_named(yaml["contexts"], yaml["current-context"].as<std::string>(""), "context");
+  if (!context)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: current-context names no context", file.string()));
+  const auto cluster = entry_named(yaml["clusters"], context["cluster"].as<std::string>(""), "cluster");
+  const auto user = entry_named(yaml["users"], context["user"].as<std::string>(""), "user");
+  if (!cluster || !user) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: the context's cluster or user is missing", file.string()));
+  }
+  auto ca = inline_or_file(cluster, "certificate-authority", file.parent_path());
+  auto cert = inline_or_file(user, "client-certificate", file.parent_path());
+  auto key = inline_or_file(user, "client-key", file.parent_path());
+  for (const auto* part : {&ca, &cert, &key}) {
+    if (!*part) return tl::unexpected(part->error());
+  }
+  ClusterConfig config;
+  config.server = cluster["server"].as<std::string>("");
+  config.ca_pem = *ca;
+  config.client_cert_pem = *cert;
+  config.client_key_pem = *key;
+  config.token = user["token"].as<std::string>("");
+  if (user["tokenFile"]) config.token_file = user["tokenFile"].as<std::string>();
+  config.space = context["namespace"].as<std::string>("default");
+  return config;
+}
+
+}  // namespace
+
+Result<ClusterConfig> in_cluster_config(const fs::path& root) {
+  const std::string host = environment("KUBERNETES_SERVICE_HOST");
+  const std::string port = environment("KUBERNETES_SERVICE_PORT");
+  if (host.empty() || port.empty()) {
+    return fail(ErrorCode::kNotFound,
+                "looking for the API server: KUBERNETES_SERVICE_HOST and _PORT are not set, so this is no pod; "
+                "name a kubeconfig with --kubeconfig or KUBECONFIG");
+  }
+  const fs::path folder = root / kServiceAccount;
+  auto ca = read_file(folder / "ca.crt");
+  if (!ca) return tl::unexpected(std::move(ca).error());
+  auto space = read_file(folder / "namespace");
+  ClusterConfig config;
+  config.server =
+      fmt::format(fmt::runtime(host.find(':') == std::string::npos ? "https://{}:{}" : "https://[{}]:{}"), host, port);
+  config.ca_pem = *ca;
+  config.token_file = folder / "token";
+  config.space = space.value_or("default");
+  return config;
+}
+
+Result<ClusterConfig> kubeconfig(const fs::path& file) {
+  try {
+    return config_from(YAML::LoadFile(file.string()), file);
+  } catch (const YAML::Exception& error) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("reading the kubeconfig {}: {}", file.string(), error.what()));
+  }
+}
+
+Result<ClusterConfig> find_config(const std::string& kubeconfig_file) {
+  if (!kubeconfig_file.empty()) return kubeconfig(kubeconfig_file);
+  if (const std::string file = environment("KUBECONFIG"); !file.empty()) return kubeconfig(file);
+  return in_cluster_config();
+}
+
+}  // namespace sailor::kube

@@ -1,0 +1,36 @@
+// Reading of Kubernetes objects, which are JSON: an absent field is an empty value, never an exception.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "planner/model/ids.h"
+
+namespace sailor::kube {
+
+using Json = nlohmann::json;
+using Path = std::initializer_list<std::string_view>;
+using Object = std::shared_ptr<const Json>;
+
+const Json* find_at(const Json& object, Path path);  // nullptr: absent
+std::string text_at(const Json& object, Path path);  // empty: absent, or no text
+bool bool_at(const Json& object, Path path);
+std::int64_t integer_at(const Json& object, Path path);  // 0: absent
+const Json& list_at(const Json& object, Path path);      // an empty list: absent, or no list
+
+std::string name_of(const Json& object);
+std::string space_of(const Json& object);
+JobKey key_of(const Json& object);  // namespace and name, of whatever kind
+std::string uid_of(const Json& object);
+std::string version_of(const Json& object);  // metadata.resourceVersion
+std::string label_of(const Json& object, std::string_view label);
+std::string annotation_of(const Json& object, std::string_view annotation);
+bool is_deleting(const Json& object);
+// UID of the object that controls this one; empty: none does.
+std::string controller_uid(const Json& object);
+
+}  // namespace sailor::kube

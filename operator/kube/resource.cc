@@ -1,0 +1,27 @@
+#include "operator/kube/resource.h"
+
+#include <fmt/format.h>
+
+namespace sailor::kube {
+
+const Resource kTrainingJobs{"sailor.dev/v1alpha1", "TrainingJob", "trainingjobs", true};
+const Resource kGpuPools{"sailor.dev/v1alpha1", "GpuPool", "gpupools", false};
+const Resource kModelProfiles{"sailor.dev/v1alpha1", "ModelProfile", "modelprofiles", false};
+const Resource kPods{"v1", "Pod", "pods", true};
+const Resource kNodes{"v1", "Node", "nodes", false};
+const Resource kConfigMaps{"v1", "ConfigMap", "configmaps", true};
+const Resource kEvents{"events.k8s.io/v1", "Event", "events", true};
+const Resource kLeases{"coordination.k8s.io/v1", "Lease", "leases", true};
+
+std::string collection_path(const Resource& resource, const std::string& space) {
+  const bool is_core = resource.group_version.find('/') == std::string::npos;
+  const std::string root = fmt::format("/{}/{}", is_core ? "api" : "apis", resource.group_version);
+  if (!resource.namespaced || space.empty()) return fmt::format("{}/{}", root, resource.plural);
+  return fmt::format("{}/namespaces/{}/{}", root, space, resource.plural);
+}
+
+std::string object_path(const Resource& resource, const std::string& space, const std::string& name) {
+  return fmt::format("{}/{}", collection_path(resource, space), name);
+}
+
+}  // namespace sailor::kube

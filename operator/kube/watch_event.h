@@ -1,0 +1,20 @@
+// WatchEvent: one line of a watch, decoded.
+#pragma once
+
+#include <string_view>
+
+#include "operator/kube/api_error.h"
+#include "operator/kube/object.h"
+
+namespace sailor::kube {
+
+struct WatchEvent {
+  enum class Type { kPut, kDeleted, kBookmark, kError, kUnknown };
+  Type type = Type::kUnknown;
+  Json object;  // of an error: the Status
+};
+
+// Throws nlohmann::json::exception for a line that is no JSON object with a type.
+WatchEvent parse_watch_event(std::string_view line);
+
+}  // namespace sailor::kube

@@ -1,0 +1,125 @@
+// sailor-operator: reads its options, runs until a signal ends it or its leadership is lost.
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "operator/kube/http_transport.h"
+#include "operator/log.h"
+#include "operator/operator.h"
+#include "planner/manifest/manifest.h"
+#include "planner/manifest/source.h"
+
+namespace sailor {
+namespace {
+
+struct Flags {
+  OperatorOptions options;
+  std::string kubeconfig;
+  std::string network_model;
+  std::string log_level = "info";
+};
+
+void declare(CLI::App& app, Flags& flags) {
+  app.add_option("--trainer-image", flags.options.trainer_image, "Image of trainer pods")->required();
+  app.add_option("--kubeconfig", flags.kubeconfig, "Kubeconfig, outside of a cluster");
+  app.add_option("--metrics-address", flags.options.metrics_address, "HOST:PORT of /metrics");
+  app.add_option("--health-address", flags.options.health_address, "HOST:PORT of /healthz and /readyz");
+  app.add_option("--callback-address", flags.options.callback_address, "HOST:PORT at which agents reach the operator");
+  app.add_option("--namespace", flags.options.watch_namespace, "Look at the jobs of this namespace only");
+  app.add_option("--planner-threads", flags.options.planner_threads, "Jobs planned at the same time")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--network-model", flags.network_model, "File with a NetworkModel, instead of Google Cloud's figures");
+  app.add_option("--log-level", flags.log_level, "trace, debug, info, warn or error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}));
+  app.add_flag("--leader-elect", flags.options.elects_leader, "Wait for a Lease before doing anything");
+}
+
+// The pod's name, or the host's, and something that no other process of that name has.
+std::string identity() {
+  const char* pod = std::getenv("POD_NAME");
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return fmt::format("{}_{:08x}", pod != nullptr ? pod : host, std::random_device{}());
+}
+
+Result<NetworkModel> read_network(const std::string& file) {
+  const auto documents = read_documents(file);
+  if (!documents) return tl::unexpected(documents.error());
+  for (const SourceDocument& document : *documents) {
+    if (document.kind() == "NetworkModel") return network_from_manifest(document.value);
+  }
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} holds no NetworkModel", file));
+}
+
+Result<void> complete(Flags& flags) {
+  auto cluster = kube::find_config(flags.kubeconfig);
+  if (!cluster) return tl::unexpected(std::move(cluster).error());
+  flags.options.cluster = std::move(*cluster);
+  if (const char* space = std::getenv("POD_NAMESPACE")) flags.options.cluster.space = space;
+  flags.options.identity = identity();
+  if (flags.network_model.empty()) return {};
+  auto network = read_network(flags.network_model);
+  if (!network) return tl::unexpected(std::move(network).error());
+  flags.options.network = std::move(*network);
+  return {};
+}
+
+// SIGTERM and SIGINT are waited for, never handled: no thread is interrupted.
+sigset_t blocked_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+bool run_until_signal(OperatorOptions options, const sigset_t& signals) {
+  Operator process(std::move(options));
+  std::atomic<bool> has_ended = false;
+  bool ended_well = false;
+  {
+    std::jthread worker([&](std::stop_token stop) {
+      try {
+        ended_well = process.run(std::move(stop));
+      } catch (const std::exception& error) {  // an address that is taken
+        log_line(spdlog::level::err, "cannot run", {{"reason", error.what()}});
+      }
+      has_ended = true;
+    });
+    const timespec patience{.tv_sec = 0, .tv_nsec = 100'000'000};
+    while (!has_ended && sigtimedwait(&signals, nullptr, &patience) < 0) {
+    }
+    if (!has_ended) log_line(spdlog::level::info, "stopping", {});
+  }
+  return ended_well;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Trains TrainingJobs on the GPUs of a Kubernetes cluster, wherever they are.", "sailor-operator");
+  Flags flags;
+  declare(app, flags);
+  CLI11_PARSE(app, argc, argv);
+  start_logging(flags.log_level);
+  const sigset_t signals = blocked_signals();
+  if (const auto ready = complete(flags); !ready) {
+    log_line(spdlog::level::err, "cannot start", {{"reason", ready.error().message}});
+    return 2;
+  }
+  kube::start_http_threads();
+  log_line(spdlog::level::info, "starting",
+           {{"server", flags.options.cluster.server}, {"identity", flags.options.identity}});
+  return run_until_signal(std::move(flags.options), signals) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace sailor
+
+int main(int argc, char** argv) { return sailor::run(argc, argv); }

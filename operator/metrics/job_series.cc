@@ -1,0 +1,160 @@
+#include "operator/metrics/job_series.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "operator/reconcile/progress.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Labels;
+
+const prometheus::Histogram::BucketBoundaries kRescaleBuckets = {0.5, 1, 2, 3, 5, 8, 12, 20, 30, 60, 120, 300, 900};
+
+auto& gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+auto& counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+Labels labels_of(const JobKey& job, Labels more) {
+  more.emplace("namespace", job.space);
+  more.emplace("job", job.name);
+  return more;
+}
+
+std::string text_of(const std::string& family, const Labels& labels) {
+  std::string text = family;
+  for (const auto& [name, value] : labels) text += fmt::format("|{}={}", name, value);
+  return text;
+}
+
+double number(const Json& object, kube::Path path) {
+  const Json* found = kube::find_at(object, path);
+  if (found == nullptr) return 0;
+  if (found->is_number()) return found->get<double>();
+  return found->is_string() ? std::strtod(found->get_ref<const std::string&>().c_str(), nullptr) : 0;
+}
+
+}  // namespace
+
+JobSeries::JobSeries(prometheus::Registry& registry)
+    : step_(gauge(registry, "sailor_job_step", "Optimizer steps done.")),
+      loss_(gauge(registry, "sailor_job_loss", "Mean loss of the last step, nats per token.")),
+      tokens_(counter(registry, "sailor_job_tokens_total", "Tokens learned from.")),
+      tokens_per_second_(gauge(registry, "sailor_job_tokens_per_second", "Measured speed.")),
+      planned_tokens_per_second_(
+          gauge(registry, "sailor_job_planned_tokens_per_second", "Speed that the planner expects.")),
+      gpus_(gauge(registry, "sailor_job_gpus", "GPUs of the newest plan.")),
+      dollars_(counter(registry, "sailor_job_cost_dollars_total", "US dollars of GPUs and traffic so far.")),
+      dollars_per_hour_(
+          gauge(registry, "sailor_job_cost_dollars_per_hour", "US dollars an hour of the pods that run.")),
+      dollars_per_million_tokens_(
+          gauge(registry, "sailor_job_cost_dollars_per_million_tokens", "US dollars so far, for a million tokens.")),
+      generation_(gauge(registry, "sailor_job_generation", "Number of the newest plan.")),
+      bound_ratio_(
+          gauge(registry, "sailor_plan_bound_ratio", "Throughput of the plan over a bound that no plan exceeds.")),
+      rescales_(counter(registry, "sailor_job_rescales_total", "Changes from one plan to the next.")),
+      lost_steps_(counter(registry, "sailor_job_lost_steps_total", "Steps that had to be done again.")),
+      rescale_seconds_(BuildHistogram()
+                           .Name("sailor_job_rescale_seconds")
+                           .Help("From the cause of a change to the first step under the new plan.")
+                           .Register(registry)) {}
+
+void JobSeries::set(const JobKey& job, Gauges& family, double value, Labels labels) {
+  labels = labels_of(job, std::move(labels));
+  auto& entry = jobs_[job].gauges[text_of(family.GetName(), labels)];
+  if (entry.second == nullptr) entry = {&family, &family.Add(labels)};
+  entry.second->Set(value);
+}
+
+void JobSeries::raise(const JobKey& job, Counters& family, double value, Labels labels) {
+  labels = labels_of(job, std::move(labels));
+  auto& entry = jobs_[job].counters[text_of(family.GetName(), labels)];
+  if (entry.second == nullptr) entry = {&family, &family.Add(labels)};
+  if (value > entry.second->Value()) entry.second->Increment(value - entry.second->Value());
+}
+
+void JobSeries::note(const ReconcileReport& report) {
+  if (report.seen == nullptr || report.decision == nullptr) return;
+  const Json& status = report.decision->status ? *report.decision->status : report.seen->job.status;
+  if (!status.is_object()) return;
+  note_progress(report.job, status);
+  note_plan(report, status);
+  note_rescales(report.job, status);
+}
+
+void JobSeries::note_progress(const JobKey& job, const Json& status) {
+  if (kube::find_at(status, {"progress", "step"}) == nullptr) return;
+  const double tokens = number(status, {"progress", "tokens"});
+  const double dollars = number(status, {"progress", "dollarsSpent"});
+  set(job, step_, number(status, {"progress", "step"}));
+  set(job, loss_, number(status, {"progress", "loss"}));
+  raise(job, tokens_, tokens);
+  set(job, tokens_per_second_, number(status, {"progress", "tokensPerSecond"}));
+  raise(job, dollars_, dollars);
+  if (tokens > 0) set(job, dollars_per_million_tokens_, dollars / tokens * 1e6);
+  raise(job, lost_steps_, number(status, {"progress", "stepsLost"}));
+}
+
+void JobSeries::drop_gpu_series(const JobKey& job) {
+  auto& gauges = jobs_[job].gauges;
+  std::erase_if(gauges, [this](const auto& entry) {
+    if (entry.second.first != &gpus_) return false;
+    gpus_.Remove(entry.second.second);
+    return true;
+  });
+}
+
+void JobSeries::note_plan(const ReconcileReport& report, const Json& status) {
+  if (kube::find_at(status, {"plan"}) == nullptr) return;
+  set(report.job, generation_, number(status, {"plan", "generation"}));
+  set(report.job, planned_tokens_per_second_, number(status, {"plan", "estimate", "tokensPerSecond"}));
+  set(report.job, dollars_per_hour_, dollars_per_hour(*report.seen));
+  if (report.seen->record) set(report.job, bound_ratio_, report.seen->record->summary.bound_ratio);
+  drop_gpu_series(report.job);
+  for (const Json& entry : kube::list_at(status, {"plan", "gpus"})) {
+    const std::string pool = kube::text_at(entry, {"pool"});
+    const auto key = parse_pool_key(pool);
+    if (!key) continue;
+    set(report.job, gpus_, number(entry, {"gpus"}),
+        {{"pool", pool}, {"accelerator", key->accelerator.str()}, {"zone", key->zone.str()}});
+  }
+}
+
+// Rescales are counted from the status, once each, when their first step is done.
+void JobSeries::note_rescales(const JobKey& job, const Json& status) {
+  for (const Json& entry : kube::list_at(status, {"rescales"})) {
+    Series& series = jobs_[job];
+    const auto generation = kube::integer_at(entry, {"toGeneration"});
+    if (generation <= series.told_generation || !entry.contains("seconds")) continue;
+    series.told_generation = generation;
+    if (series.rescale_seconds == nullptr) {
+      series.rescale_seconds = &rescale_seconds_.Add(labels_of(job, {}), kRescaleBuckets);
+    }
+    series.rescale_seconds->Observe(number(entry, {"seconds"}));
+    const Labels reason = labels_of(job, {{"reason", kube::text_at(entry, {"reason"})}});
+    auto& count = series.counters[text_of("sailor_job_rescales_total", reason)];
+    if (count.second == nullptr) count = {&rescales_, &rescales_.Add(reason)};
+    count.second->Increment();
+  }
+}
+
+void JobSeries::forget(const JobKey& job) {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  for (auto& [name, entry] : found->second.gauges) entry.first->Remove(entry.second);
+  for (auto& [name, entry] : found->second.counters) entry.first->Remove(entry.second);
+  if (found->second.rescale_seconds != nullptr) rescale_seconds_.Remove(found->second.rescale_seconds);
+  jobs_.erase(found);
+}
+
+}  // namespace sailor

@@ -1,0 +1,59 @@
+// JobSeries: the series of one job after another, kept in a registry for as long as the job lives.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "operator/reconcile/controller.h"
+
+namespace sailor {
+
+class JobSeries {
+ public:
+  explicit JobSeries(prometheus::Registry& registry);
+
+  void note(const ReconcileReport& report);  // of a pass that went well
+  void forget(const JobKey& job);
+
+ private:
+  using Gauges = prometheus::Family<prometheus::Gauge>;
+  using Counters = prometheus::Family<prometheus::Counter>;
+  struct Series {                                                          // of one job
+    std::map<std::string, std::pair<Gauges*, prometheus::Gauge*>> gauges;  // by name and labels
+    std::map<std::string, std::pair<Counters*, prometheus::Counter*>> counters;
+    prometheus::Histogram* rescale_seconds = nullptr;
+    std::int64_t told_generation = 0;  // of the newest rescale that was counted
+    double useful_tokens = 0;
+  };
+
+  void set(const JobKey& job, Gauges& family, double value, prometheus::Labels labels = {});
+  void raise(const JobKey& job, Counters& family, double value, prometheus::Labels labels = {});  // to at least this
+  void note_progress(const JobKey& job, const kube::Json& status);
+  void note_plan(const ReconcileReport& report, const kube::Json& status);
+  void note_rescales(const JobKey& job, const kube::Json& status);
+  void drop_gpu_series(const JobKey& job);
+
+  std::map<JobKey, Series> jobs_;
+  Gauges& step_;
+  Gauges& loss_;
+  Counters& tokens_;
+  Gauges& tokens_per_second_;
+  Gauges& planned_tokens_per_second_;
+  Gauges& gpus_;
+  Counters& dollars_;
+  Gauges& dollars_per_hour_;
+  Gauges& dollars_per_million_tokens_;
+  Gauges& generation_;
+  Gauges& bound_ratio_;
+  Counters& rescales_;
+  Counters& lost_steps_;
+  prometheus::Family<prometheus::Histogram>& rescale_seconds_;
+};
+
+}  // namespace sailor

@@ -1,0 +1,144 @@
+#include "operator/metrics/metrics.h"
+
+#include <fstream>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "operator/metrics/job_series.h"
+
+namespace sailor {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+
+constexpr const char* kController = "trainingjob";
+const prometheus::Histogram::BucketBoundaries kSeconds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                                          0.5,   1,     2.5,  5,     10,   30};
+
+auto& gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildGauge().Name(name).Help(help).Register(registry);
+}
+auto& counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildCounter().Name(name).Help(help).Register(registry);
+}
+auto& histogram(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildHistogram().Name(name).Help(help).Register(registry);
+}
+
+void raise_to(prometheus::Counter& counter, double value) {
+  if (value > counter.Value()) counter.Increment(value - counter.Value());
+}
+
+// Second field of /proc/self/statm: resident pages.
+double resident_bytes() {
+  std::ifstream stream("/proc/self/statm");
+  long size = 0;
+  long resident = 0;
+  stream >> size >> resident;
+  return static_cast<double>(resident * sysconf(_SC_PAGESIZE));
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace
+
+Metrics::Metrics()
+    : registry_(std::make_shared<prometheus::Registry>()),
+      jobs_(std::make_unique<JobSeries>(*registry_)),
+      reconciles_(counter(*registry_, "controller_runtime_reconcile_total", "Passes over jobs, by result.")),
+      reconcile_errors_(counter(*registry_, "controller_runtime_reconcile_errors_total", "Passes that failed.")),
+      reconcile_seconds_(histogram(*registry_, "controller_runtime_reconcile_time_seconds", "Length of a pass.")),
+      queue_depth_(gauge(*registry_, "workqueue_depth", "Jobs that wait to be looked at.")),
+      queue_adds_(counter(*registry_, "workqueue_adds_total", "Additions to the work queue.")),
+      queue_retries_(counter(*registry_, "workqueue_retries_total", "Additions after a failure.")),
+      queue_seconds_(histogram(*registry_, "workqueue_queue_duration_seconds", "How long jobs wait in the queue.")),
+      requests_(counter(*registry_, "rest_client_requests_total", "Requests to the API server; code 0: no answer.")),
+      request_seconds_(
+          histogram(*registry_, "rest_client_request_duration_seconds", "Length of a request to the API server.")),
+      leader_(gauge(*registry_, "leader_election_master_status", "Whether this process leads.")),
+      plan_seconds_(histogram(*registry_, "sailor_plan_seconds", "Length of a search for a plan.")),
+      pool_gpus_(gauge(*registry_, "sailor_pool_gpus", "GPUs of a pool by state.")),
+      memory_(gauge(*registry_, "process_resident_memory_bytes", "Resident memory.")),
+      cpu_(counter(*registry_, "process_cpu_seconds_total", "User and system CPU time.")) {}
+
+Metrics::~Metrics() = default;
+
+void Metrics::reconciled(const ReconcileReport& report) {
+  const bool failed = !report.failure.empty();
+  const bool requeues = report.decision != nullptr && report.decision->requeue_after.has_value();
+  const char* result = "success";
+  if (requeues) result = "requeue_after";
+  if (failed) result = "error";
+  const std::scoped_lock lock(mutex_);
+  reconciles_.Add({{"controller", kController}, {"result", result}}).Increment();
+  if (failed) reconcile_errors_.Add({{"controller", kController}}).Increment();
+  reconcile_seconds_.Add({{"controller", kController}}, kSeconds).Observe(report.seconds);
+  if (!failed) jobs_->note(report);
+}
+
+void Metrics::planned(const PlanAnswer& answer, double seconds) {
+  plan_seconds_
+      .Add({{"result", answer.result ? "planned" : std::string(to_string(answer.result.error().code))}}, kSeconds)
+      .Observe(seconds);
+}
+
+void Metrics::requested(const std::string& method, int code, double seconds) {
+  requests_.Add({{"method", method}, {"code", std::to_string(code)}, {"host", "kubernetes"}}).Increment();
+  if (method != "WATCH") request_seconds_.Add({{"verb", method}}, kSeconds).Observe(seconds);
+}
+
+void Metrics::waited(double seconds) { queue_seconds_.Add({{"name", kController}}, kSeconds).Observe(seconds); }
+
+void Metrics::queue(std::size_t depth, const QueueStatistics& statistics) {
+  queue_depth_.Add({{"name", kController}}).Set(static_cast<double>(depth));
+  raise_to(queue_adds_.Add({{"name", kController}}), static_cast<double>(statistics.adds));
+  raise_to(queue_retries_.Add({{"name", kController}}), static_cast<double>(statistics.retries));
+}
+
+void Metrics::leads(const std::string& lease, bool is_leader) { leader_.Add({{"name", lease}}).Set(is_leader ? 1 : 0); }
+
+void Metrics::cluster(const ClusterView& view) {
+  const std::scoped_lock lock(mutex_);
+  std::map<PoolKey, std::map<std::string, int>> counts;
+  for (const auto& [key, pool] : view.pools) counts[key];
+  for (const NodeView& node : view.nodes) {
+    auto& count = counts[node.pool];
+    count["allocatable"] += node.gpus;
+    count["used"] += node.used_by_others("none");
+    if (node.is_terminating) count["terminating"] += node.gpus;
+  }
+  std::map<std::string, prometheus::Gauge*> now;
+  for (auto& [key, count] : counts) {
+    for (const char* state : {"allocatable", "used", "terminating"}) {
+      prometheus::Gauge& series = pool_gpus_.Add({{"pool", to_string(key)}, {"state", state}});
+      series.Set(count[state]);
+      now[to_string(key) + state] = &series;
+    }
+  }
+  for (const auto& [name, series] : pool_series_) {
+    if (!now.contains(name)) pool_gpus_.Remove(series);
+  }
+  pool_series_ = std::move(now);
+}
+
+void Metrics::process() {
+  memory_.Add({}).Set(resident_bytes());
+  raise_to(cpu_.Add({}), cpu_seconds());
+}
+
+void Metrics::forget(const JobKey& job) {
+  const std::scoped_lock lock(mutex_);
+  jobs_->forget(job);
+}
+
+}  // namespace sailor

@@ -1,0 +1,62 @@
+// Metrics: what the operator tells Prometheus. Dashboards rely on the names: none may change.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "operator/reconcile/controller.h"
+#include "operator/reconcile/planning.h"
+
+namespace sailor {
+
+class JobSeries;
+
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  void reconciled(const ReconcileReport& report);
+  void planned(const PlanAnswer& answer, double seconds);
+  void requested(const std::string& method, int code, double seconds);
+  void waited(double seconds);  // a key in the work queue
+  void queue(std::size_t depth, const QueueStatistics& statistics);
+  void leads(const std::string& lease, bool is_leader);
+  void cluster(const ClusterView& view);
+  void process();                  // memory, CPU time, start
+  void forget(const JobKey& job);  // a job's series go with the job
+
+  [[nodiscard]] const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
+
+ private:
+  std::shared_ptr<prometheus::Registry> registry_;
+  std::mutex mutex_;
+  std::unique_ptr<JobSeries> jobs_;
+  prometheus::Family<prometheus::Counter>& reconciles_;
+  prometheus::Family<prometheus::Counter>& reconcile_errors_;
+  prometheus::Family<prometheus::Histogram>& reconcile_seconds_;
+  prometheus::Family<prometheus::Gauge>& queue_depth_;
+  prometheus::Family<prometheus::Counter>& queue_adds_;
+  prometheus::Family<prometheus::Counter>& queue_retries_;
+  prometheus::Family<prometheus::Histogram>& queue_seconds_;
+  prometheus::Family<prometheus::Counter>& requests_;
+  prometheus::Family<prometheus::Histogram>& request_seconds_;
+  prometheus::Family<prometheus::Gauge>& leader_;
+  prometheus::Family<prometheus::Histogram>& plan_seconds_;
+  prometheus::Family<prometheus::Gauge>& pool_gpus_;
+  prometheus::Family<prometheus::Gauge>& memory_;
+  prometheus::Family<prometheus::Counter>& cpu_;
+  std::map<std::string, prometheus::Gauge*> pool_series_;
+};
+
+}  // namespace sailor

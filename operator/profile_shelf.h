@@ -1,0 +1,27 @@
+// ProfileShelf: the ModelProfiles of the cluster as one ProfileBook, made anew when one of them changes.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "operator/kube/store.h"
+#include "planner/model/profile.h"
+
+namespace sailor {
+
+class ProfileShelf {
+ public:
+  explicit ProfileShelf(const kube::Store& store) : store_(store) {}
+
+  void changed() { is_stale_ = true; }
+  std::shared_ptr<const ProfileBook> book();  // the same one until something changes
+
+ private:
+  const kube::Store& store_;
+  std::atomic<bool> is_stale_ = true;
+  std::mutex mutex_;
+  std::shared_ptr<const ProfileBook> book_;
+};
+
+}  // namespace sailor

@@ -1,0 +1,56 @@
+#include "operator/reconcile/controller.h"
+
+namespace sailor {
+
+void Controller::run(std::stop_token stop) {
+  while (const auto key = queue_.take(stop)) {
+    reconcile(*key);
+    queue_.done(*key);
+  }
+}
+
+void Controller::reconcile(const JobKey& key) {
+  const auto start = std::chrono::steady_clock::now();
+  ReconcileReport report;
+  report.job = key;
+  try {
+    pass(key, report);
+  } catch (const std::exception& error) {
+    report.failure = std::string("reconciling: ") + error.what();
+    report.seen = nullptr;
+    report.decision = nullptr;
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    hooks_.observe(report);
+  }
+  if (report.failure.empty()) {
+    queue_.forget(key);
+  } else {
+    queue_.retry(key);
+  }
+}
+
+void Controller::pass(const JobKey& key, ReconcileReport& report) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seen = observer_.observe(key);
+  if (!seen) {
+    hooks_.forget(key);
+    hooks_.observe(report);
+    return;
+  }
+  hooks_.follow(*seen);
+  const Decision decision = decide(*seen);
+  const auto applied = applier_.apply(*seen, decision);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seen = &*seen;
+  report.decision = &decision;
+  if (!applied) {
+    report.failure = applied.error().message;
+    report.is_conflict = applied.error().is_conflict() || applied.error().already_exists();
+  }
+  if (applied && decision.requeue_after) queue_.add_after(key, *decision.requeue_after);
+  hooks_.observe(report);
+  report.seen = nullptr;  // they end with this pass
+  report.decision = nullptr;
+}
+
+}  // namespace sailor

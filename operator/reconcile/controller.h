@@ -1,0 +1,47 @@
+// Controller: the loop. It takes a job from the queue, observes, decides, applies.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <stop_token>
+
+#include "operator/reconcile/apply.h"
+#include "operator/reconcile/observe.h"
+#include "operator/reconcile/work_queue.h"
+
+namespace sailor {
+
+// One pass over one job, for whoever counts and logs.
+struct ReconcileReport {
+  JobKey job;
+  double seconds = 0;
+  std::string failure;  // empty: it went well
+  bool is_conflict = false;
+  const Observation* seen = nullptr;  // nullptr: the job is gone
+  const Decision* decision = nullptr;
+};
+
+struct ControllerHooks {
+  std::function<void(const Observation&)> follow;  // the agents of this job, from now on
+  std::function<void(const JobKey&)> forget;       // a job that is gone
+  std::function<void(const ReconcileReport&)> observe = [](const ReconcileReport&) {};
+};
+
+class Controller {
+ public:
+  Controller(const Observer& observer, Applier& applier, WorkQueue& queue, ControllerHooks hooks)
+      : observer_(observer), applier_(applier), queue_(queue), hooks_(std::move(hooks)) {}
+
+  void run(std::stop_token stop);
+  void reconcile(const JobKey& key);  // an exception is a failure of this job only
+
+ private:
+  void pass(const JobKey& key, ReconcileReport& report);
+
+  const Observer& observer_;
+  Applier& applier_;
+  WorkQueue& queue_;
+  ControllerHooks hooks_;
+};
+
+}  // namespace sailor

@@ -1,0 +1,172 @@
+// The pods and the assignments of a job's newest generation.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "operator/reconcile/job_decision.h"
+#include "operator/reconcile/names.h"
+#include "operator/render/pod.h"
+
+namespace sailor {
+namespace {
+
+const Member* member_of(const GenerationRecord& record, const std::string& pod_uid) {
+  const auto found = std::ranges::find(record.members, pod_uid, &Member::pod_uid);
+  return found == record.members.end() ? nullptr : &*found;
+}
+
+const Slot* slot_of(const GenerationRecord& record, const std::string& pod) {
+  const auto found = std::ranges::find(record.placement.slots, pod, &Slot::pod);
+  return found == record.placement.slots.end() ? nullptr : &*found;
+}
+
+bool holds_state(const AgentView& agent) {
+  return agent.report && std::ranges::any_of(agent.report->workers, [](const WorkerReport& worker) {
+           return worker.generation > 0 && worker.phase != WorkerPhase::kReleased;
+         });
+}
+
+// Neither an answer yet nor enough silence to give it up: right after a start of the operator, for one.
+bool is_unheard(const AgentView* agent) {
+  constexpr int kSilence = 2;  // polls
+  return agent == nullptr || (!agent->answers() && agent->failures < kSilence);
+}
+
+Member member_from(const PodView& pod, const Observation& seen, bool leaves) {
+  const NodeView* node = seen.cluster.find_node(pod.node);
+  return {{pod.name, pod.ip, kAgentPort, kStorePort, pod.pool, pod.gpus},
+          pod.uid,
+          pod.node,
+          node == nullptr ? "" : node->uid,
+          leaves};
+}
+
+// The store outlives the generation best on a node that nobody takes back.
+int rendezvous_of(const std::vector<Member>& members) {
+  for (int i = 0; i < std::ssize(members); ++i) {
+    const Member& member = members[static_cast<std::size_t>(i)];
+    if (!member.leaves && member.address.pool.provisioning == Provisioning::kOnDemand) return i;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void JobDecision::requeue(std::chrono::milliseconds delay) {
+  decision_.requeue_after = std::min(decision_.requeue_after.value_or(delay), delay);
+}
+
+void JobDecision::remove_pod(const PodView& pod) {
+  if (!pod.is_deleting) decision_.actions.emplace_back(DeletePod{pod.name, pod.uid});
+}
+
+void JobDecision::carry_out() {
+  const bool is_clear = remove_stale_pods();
+  if (!record_->is_sealed()) {
+    if (is_clear) create_missing_pods();
+    seal_if_all_answer();
+  }
+  if (record_->is_sealed()) {
+    send_assignments();
+    remove_unused_pods();
+  }
+}
+
+// Pods that have ended, and with elasticity Restart those of earlier generations. False: some are still there.
+bool JobDecision::remove_stale_pods() {
+  bool is_clear = true;
+  for (const PodView& pod : seen_.pods) {
+    const bool is_stale = pod.created_for < record_->fresh_from;
+    if (!pod.is_ours || (!pod.has_ended() && !is_stale)) continue;
+    const Member* member = member_of(*record_, pod.uid);
+    const bool may_have_finished = member != nullptr && !member->leaves && pod.phase == PodPhase::kSucceeded;
+    if (may_have_finished) continue;  // its last word is still needed
+    remove_pod(pod);
+    is_clear = is_clear && !is_stale;
+  }
+  return is_clear;
+}
+
+void JobDecision::create_missing_pods() {
+  if (seen_.now < record_->not_before) {
+    requeue(record_->not_before - seen_.now);
+    return;
+  }
+  for (const Slot& slot : record_->placement.slots) {
+    if (find_pod(seen_, slot.pod) != nullptr) continue;  // there, or on its way out
+    const NodeView* node = seen_.cluster.find_node(slot.node);
+    const bool can_go_there = node != nullptr && node->uid == slot.node_uid && !node->is_terminating;
+    if (!slot.node.empty() && !can_go_there) continue;
+    decision_.actions.emplace_back(CreatePod{render_pod(seen_.job, slot, record_->generation, seen_.settings)});
+  }
+}
+
+void JobDecision::seal_if_all_answer() {
+  std::vector<Member> members;
+  for (const Slot& slot : record_->placement.slots) {
+    const PodView* pod = find_pod(seen_, slot.pod);
+    if (pod == nullptr || !pod->is_ours || pod->is_deleting || pod->has_ended() || pod->ip.empty()) return;
+    const AgentView* agent = find_agent(seen_, *pod);
+    if (agent == nullptr || !agent->answers()) return;
+    members.push_back(member_from(*pod, seen_, false));
+  }
+  // Whoever holds state and has no slot leaves, and must be known before anybody is told: its state may be the only
+  // one.
+  for (const PodView& pod : seen_.pods) {
+    if (!pod.is_ours || pod.has_ended() || pod.ip.empty() || slot_of(*record_, pod.name) != nullptr) continue;
+    const AgentView* agent = find_agent(seen_, pod);
+    if (is_unheard(agent)) return;
+    if (agent->answers() && holds_state(*agent)) members.push_back(member_from(pod, seen_, true));
+  }
+  record_->members = std::move(members);
+  record_->rendezvous = rendezvous_of(record_->members);
+  decision_.actions.emplace_back(WriteRecord{*record_});
+}
+
+void JobDecision::send_assignments() {
+  const auto assignment =
+      std::make_shared<const Assignment>(assignment_of(*record_, *seen_.job.spec, seen_.settings.callback));
+  for (const Member& member : record_->members) {
+    const auto agent = seen_.agents.find(member.pod_uid);
+    if (agent == seen_.agents.end() || !agent->second.answers()) continue;
+    const auto& workers = agent->second.report->workers;
+    const bool knows = !workers.empty() && std::ranges::all_of(workers, [&](const WorkerReport& worker) {
+      return worker.generation >= record_->generation || worker.phase == WorkerPhase::kFinished ||
+             worker.phase == WorkerPhase::kFailed;
+    });
+    if (!knows) decision_.actions.emplace_back(SendAssignment{member.pod_uid, member.address, assignment});
+  }
+}
+
+bool JobDecision::is_released(const PodView& pod) const {
+  const AgentView* agent = find_agent(seen_, pod);
+  if (agent == nullptr || !agent->report || agent->report->workers.empty()) return false;
+  return std::ranges::all_of(agent->report->workers, [&](const WorkerReport& worker) {
+    return worker.phase == WorkerPhase::kReleased && worker.generation >= record_->generation;
+  });
+}
+
+// Pods that no slot wants: at once if they have nothing to hand over, else when they are released or no longer needed.
+void JobDecision::remove_unused_pods() {
+  for (const PodView& pod : seen_.pods) {
+    if (!pod.is_ours || pod.has_ended() || slot_of(*record_, pod.name) != nullptr) continue;
+    const bool hands_over = member_of(*record_, pod.uid) != nullptr;
+    if (!hands_over || is_released(pod) || trains()) remove_pod(pod);
+  }
+}
+
+// All workers with a role in the newest generation are at it.
+bool JobDecision::trains() const {
+  if (!record_->is_sealed()) return false;
+  return std::ranges::all_of(record_->members, [&](const Member& member) {
+    if (member.leaves) return true;
+    const auto agent = seen_.agents.find(member.pod_uid);
+    return agent != seen_.agents.end() && agent->second.report &&
+           std::ranges::any_of(agent->second.report->workers, [&](const WorkerReport& worker) {
+             const bool is_at_it = worker.phase == WorkerPhase::kTraining || worker.phase == WorkerPhase::kFinished;
+             return is_at_it && worker.generation == record_->generation;
+           });
+  });
+}
+
+}  // namespace sailor

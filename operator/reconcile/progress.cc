@@ -1,0 +1,113 @@
+#include "operator/reconcile/progress.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+using kube::text_at;
+
+constexpr std::size_t kRescalesKept = 10;
+
+double decimal_at(const Json& object, kube::Path path) {
+  const std::string text = text_at(object, path);
+  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
+}
+
+void offer(std::optional<JobProgress>& best, const std::optional<AgentReport>& report) {
+  if (!report || !report->progress) return;
+  const auto rank = [](const JobProgress& progress) { return std::pair(progress.generation, progress.step); };
+  if (!best || rank(*report->progress) > rank(*best)) best = report->progress;
+}
+
+// The last rescale's entry, once its first step is done, tells what it took.
+bool has_passed(const JobProgress& progress, const Json& entry) {
+  return progress.generation >= kube::integer_at(entry, {"toGeneration"}) && progress.step > progress.resumed_step;
+}
+
+bool completes_a_rescale(const Observation& seen, const JobProgress& progress) {
+  const Json& entries = kube::list_at(seen.job.status, {"rescales"});
+  return !entries.empty() && !entries.back().contains("seconds") && has_passed(progress, entries.back());
+}
+
+double dollars_spent(const Observation& seen, const std::optional<JobProgress>& progress,
+                     const std::optional<GenerationRecord>& record) {
+  const double before = decimal_at(seen.job.status, {"progress", "dollarsSpent"});
+  const auto counted = parse_rfc3339(text_at(seen.job.status, {"progress", "time"}));
+  if (!counted) return before;
+  const double hours = std::max(0.0, seconds_between(*counted, seen.now)) / 3600;
+  const auto steps = progress ? progress->step - kube::integer_at(seen.job.status, {"progress", "step"}) : 0;
+  const double traffic =
+      record ? record->summary.traffic_cost_per_iteration * static_cast<double>(std::max<std::int64_t>(0, steps)) : 0;
+  return before + dollars_per_hour(seen) * hours + traffic;
+}
+
+Json rescale_entry(const GenerationRecord& record) {
+  return {
+      {"time", to_rfc3339(record.decided)}, {"reason", record.reason},      {"fromGeneration", record.from_generation},
+      {"toGeneration", record.generation},  {"fromGpus", record.from_gpus}, {"toGpus", gpu_count(record.plan)}};
+}
+
+}  // namespace
+
+std::optional<JobProgress> newest_progress(const Observation& seen) {
+  std::optional<JobProgress> best;
+  for (const auto& [uid, agent] : seen.agents) offer(best, agent.report);
+  for (const PodView& pod : seen.pods) {
+    if (pod.is_ours) offer(best, pod.last_word);
+  }
+  return best;
+}
+
+double dollars_per_hour(const Observation& seen) {
+  double sum = 0;
+  for (const PodView& pod : seen.pods) {
+    const auto pool = seen.cluster.pools.find(pod.pool);
+    if (!pod.is_ours || pod.phase != PodPhase::kRunning || pool == seen.cluster.pools.end()) continue;
+    sum += pool->second.price_per_gpu.value() * pod.gpus;
+  }
+  return sum;
+}
+
+Json progress_status(const Observation& seen, const std::optional<GenerationRecord>& record) {
+  const Json* last = kube::find_at(seen.job.status, {"progress"});
+  if (!record) return last == nullptr ? Json() : *last;
+  Json status = last == nullptr ? Json::object() : *last;
+  const auto progress = newest_progress(seen);
+  status["time"] = to_rfc3339_micro(seen.now);
+  status["dollarsSpent"] = fmt::format("{:.6f}", dollars_spent(seen, progress, record));
+  if (seen.job.spec) status["totalSteps"] = seen.job.spec->training.steps;
+  if (!progress) return status;
+  status["step"] = progress->step;
+  status["loss"] = fmt::format("{:.4f}", progress->loss);
+  status["firstLoss"] = fmt::format("{:.4f}", progress->first_loss);
+  status["tokensPerSecond"] = std::llround(std::max(0.0, progress->tokens_per_second));
+  status["tokens"] = progress->tokens;
+  status["lastCheckpointStep"] = progress->last_checkpoint_step;
+  const std::int64_t lost = kube::integer_at(status, {"stepsLost"});
+  status["stepsLost"] = lost + (completes_a_rescale(seen, *progress) ? progress->steps_lost : 0);
+  return status;
+}
+
+Json rescales_status(const Observation& seen, const std::optional<GenerationRecord>& record) {
+  Json entries = kube::list_at(seen.job.status, {"rescales"});
+  if (!record) return entries;
+  const auto progress = newest_progress(seen);
+  if (progress && completes_a_rescale(seen, *progress)) {
+    const auto began = parse_rfc3339(text_at(entries.back(), {"time"}));
+    const bool is_newest = kube::integer_at(entries.back(), {"toGeneration"}) == record->generation;
+    const Time cause = is_newest ? record->decided : began.value_or(seen.now);
+    entries.back()["seconds"] = fmt::format("{:.2f}", std::max(0.0, seconds_between(cause, seen.now)));
+    entries.back()["stepsLost"] = progress->steps_lost;
+  }
+  const bool is_told = !entries.empty() && kube::integer_at(entries.back(), {"toGeneration"}) >= record->generation;
+  if (record->from_generation > 0 && !is_told) entries.push_back(rescale_entry(*record));
+  if (entries.size() > kRescalesKept) entries.erase(entries.begin());
+  return entries;
+}
+
+}  // namespace sailor

@@ -1,0 +1,113 @@
+// GenerationRecord: the truth about a job's newest generation, kept in a ConfigMap that the job owns.
+// It is written before any agent hears of the generation: first with the placement, then, when all pods answer, with
+// their addresses (it is "sealed"). From a sealed record every assignment follows, whoever computes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/kube/object.h"
+#include "operator/kube/time.h"
+#include "planner/model/assignment.h"
+#include "planner/model/estimate.h"
+#include "planner/model/plan.h"
+
+namespace sailor {
+
+// What the status tells of an estimate.
+struct PlanSummary {
+  double iteration_seconds = 0;
+  double tokens_per_second = 0;
+  double gpu_cost_per_iteration = 0;
+  double traffic_cost_per_iteration = 0;
+  double cost_per_hour = 0;
+  double bound_ratio = 0;
+  friend bool operator==(const PlanSummary&, const PlanSummary&) = default;
+
+  [[nodiscard]] double cost_per_iteration() const { return gpu_cost_per_iteration + traffic_cost_per_iteration; }
+};
+
+// One pod of a placement.
+struct Slot {
+  std::string pod;
+  PoolKey pool;
+  std::string node;      // empty: whichever node of the pool the scheduler finds, or the autoscaler makes
+  std::string node_uid;  // a preempted node may come back under its name
+  int gpus = 0;
+  friend bool operator==(const Slot&, const Slot&) = default;
+};
+
+// Where a replica of a stage sits: tensor_parallel GPUs of one slot.
+struct Seat {
+  int stage = 0;
+  int replica = 0;
+  int slot = 0;
+  int first_gpu = 0;
+  friend bool operator==(const Seat&, const Seat&) = default;
+};
+
+struct Placement {
+  std::vector<Slot> slots;
+  std::vector<Seat> seats;  // ordered by stage, replica
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+// A pod that takes part in a sealed generation: those of the placement in its order, then those that leave.
+struct Member {
+  AgentAddress address;
+  std::string pod_uid;
+  std::string node;
+  std::string node_uid;
+  bool leaves = false;
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+// A node whose agent gave no answer while a peer was broken: not used before it shows a newer heartbeat.
+struct Suspect {
+  std::string node_uid;
+  Time since;
+  friend bool operator==(const Suspect&, const Suspect&) = default;
+};
+
+struct GenerationRecord {
+  std::string job_uid;
+  std::int64_t job_generation = 0;  // metadata.generation of the spec that was planned
+  std::int64_t generation = 0;
+  Plan plan;
+  PlanSummary summary;
+  Placement placement;
+  std::vector<Member> members;  // empty: not sealed yet
+  int rendezvous = 0;           // index into members
+
+  std::string reason;  // why this generation was made, one word: "Started", "NodePreempted" ...
+  std::string message;
+  Time decided;                      // when the cause was seen
+  std::int64_t from_generation = 0;  // 0: none
+  int from_gpus = 0;
+  std::int64_t fresh_from = 0;  // pods created for an earlier generation are replaced (elasticity Restart and Off)
+
+  int restarts = 0;          // failures of the trainer
+  std::string last_failure;  // what the trainer said of the last one
+  Time not_before;           // of new pods, after a failure
+  std::vector<Suspect> suspects;
+
+  friend bool operator==(const GenerationRecord&, const GenerationRecord&) = default;
+
+  [[nodiscard]] bool is_sealed() const { return !members.empty(); }
+};
+
+PlanSummary summary_of(const Estimate& estimate, double bound_ratio);
+
+kube::Json to_json(const GenerationRecord& record);
+Result<GenerationRecord> record_from_json(const kube::Json& json);
+
+// The ConfigMap; `version` is the resourceVersion that it must still have ("": it must not exist yet).
+kube::Json config_map_of(const GenerationRecord& record, const JobKey& job, const std::string& version);
+Result<GenerationRecord> record_of(const kube::Json& config_map);
+
+// What every agent of a sealed generation is told.
+Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, const std::string& callback);
+
+}  // namespace sailor

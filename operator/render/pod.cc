@@ -1,0 +1,110 @@
+#include "operator/render/pod.h"
+
+#include <fmt/format.h>
+
+#include "operator/kube/resource.h"
+#include "operator/reconcile/names.h"
+#include "operator/render/merge.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+
+constexpr int kGraceSeconds = 15;        // what a spot node has left
+constexpr int kUnreachableSeconds = 30;  // after which Kubernetes gives up a pod on a node that is not ready
+
+Json metadata(const JobView& job, const Slot& slot, std::int64_t generation) {
+  Json annotations = {{kPoolAnnotation, to_string(slot.pool)},
+                      {kCreatedForAnnotation, std::to_string(generation)},
+                      {"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"},
+                      {"karpenter.sh/do-not-disrupt", "true"}};
+  if (!slot.node.empty()) annotations[kNodeAnnotation] = slot.node;
+  return {{"name", slot.pod},
+          {"namespace", job.key.space},
+          {"labels",
+           {{"app.kubernetes.io/name", "sailor-trainer"},
+            {"app.kubernetes.io/instance", short_job_name(job.key.name)},
+            {"app.kubernetes.io/component", "trainer"},
+            {"app.kubernetes.io/part-of", "sailor"},
+            {kManagedByLabel, kOperatorName},
+            {kJobNameLabel, short_job_name(job.key.name)},
+            {kJobUidLabel, job.uid},
+            {kPoolLabel, short_hash(to_string(slot.pool))}}},
+          {"annotations", std::move(annotations)},
+          {"ownerReferences", Json::array({{{"apiVersion", kube::kTrainingJobs.group_version},
+                                            {"kind", kube::kTrainingJobs.kind},
+                                            {"name", job.key.name},
+                                            {"uid", job.uid},
+                                            {"controller", true},
+                                            {"blockOwnerDeletion", true}}})}};
+}
+
+Json field_env(const char* name, const char* path) {
+  return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
+}
+
+Json trainer_container(const Slot& slot, const std::string& image) {
+  const std::string gpus = std::to_string(slot.gpus);
+  return {{"name", kTrainerContainer},
+          {"image", image},
+          {"args",
+           {"agent", "--name=$(POD_NAME)", "--host=$(POD_IP)", "--gpus=" + gpus, fmt::format("--port={}", kAgentPort),
+            fmt::format("--store-port={}", kStorePort)}},
+          {"env", {field_env("POD_NAME", "metadata.name"), field_env("POD_IP", "status.podIP")}},
+          {"ports",
+           {{{"name", "agent"}, {"containerPort", kAgentPort}}, {{"name", "store"}, {"containerPort", kStorePort}}}},
+          {"resources", {{"requests", {{kGpuResource, gpus}}}, {"limits", {{kGpuResource, gpus}}}}},
+          {"readinessProbe", {{"httpGet", {{"path", "/healthz"}, {"port", "agent"}}}, {"periodSeconds", 5}}}};
+}
+
+// The pool's labels; and the one node that the plan has in mind, by a required affinity so that the scheduler, and not
+// we, binds the pod and counts its GPUs.
+void pin(Json& spec, const Slot& slot) {
+  spec["nodeSelector"][kAcceleratorLabel] = slot.pool.accelerator.str();
+  spec["nodeSelector"][kZoneLabel] = slot.pool.zone.str();
+  if (slot.pool.provisioning == Provisioning::kSpot) spec["nodeSelector"][kSpotLabel] = "true";
+  if (slot.node.empty()) return;
+  const Json field = {{"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({slot.node})}};
+  const Json term = {{"matchFields", Json::array({field})}};
+  spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+      Json::array({term});
+}
+
+Json tolerations() {
+  const auto exists = [](const char* key, const char* effect) {
+    return Json{{"key", key}, {"operator", "Exists"}, {"effect", effect}};
+  };
+  Json list = {exists(kGpuResource, "NoSchedule"), exists(kSpotLabel, "NoSchedule")};
+  for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
+    list.push_back(exists(key, "NoExecute"));
+    list.back()["tolerationSeconds"] = kUnreachableSeconds;
+  }
+  return list;
+}
+
+}  // namespace
+
+Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, const OperatorSettings& settings) {
+  Json pod = {{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", metadata(job, slot, generation)},
+              {"spec",
+               {{"restartPolicy", "Never"},
+                {"automountServiceAccountToken", false},
+                {"enableServiceLinks", false},
+                {"terminationGracePeriodSeconds", kGraceSeconds},
+                {"tolerations", tolerations()},
+                {"containers", Json::array({trainer_container(slot, settings.trainer_image)})}}}};
+  // Of the template only what a user may decide: identity and placement stay ours, whatever it says.
+  const Json own = pod["metadata"];
+  if (job.pod_template.is_object()) merge_over(pod, job.pod_template);
+  Json& merged = pod["metadata"];
+  for (const char* field : {"name", "namespace", "ownerReferences"}) merged[field] = own[field];
+  merged["labels"].update(own["labels"]);
+  merged["annotations"].update(own["annotations"]);
+  pin(pod["spec"], slot);
+  return pod;
+}
+
+}  // namespace sailor
