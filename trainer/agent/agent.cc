@@ -1,0 +1,178 @@
+#include "trainer/agent/agent.h"
+
+#include <condition_variable>
+#include <csignal>
+#include <fstream>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include "trainer/agent/agent_state.h"
+#include "trainer/agent/hint_sender.h"
+#include "trainer/agent/http_server.h"
+#include "trainer/agent/worker_process.h"
+#include "trainer/comm/rendezvous.h"
+#include "trainer/log.h"
+
+namespace sailor::trainer {
+namespace {
+
+class Agent {
+ public:
+  explicit Agent(const AgentSettings& settings) : settings_(settings), state_(settings.name, settings.gpus) {}
+
+  Result<int> run() {
+    auto store = RendezvousHost::listen(settings_.host, settings_.store_port);
+    if (!store) return tl::unexpected(store.error());
+    auto server = HttpServer::listen(settings_.host, settings_.port,
+                                     [this](const HttpRequest& request) { return serve(request); });
+    if (!server) return tl::unexpected(server.error());
+    if (auto started = start_workers(); !started) return tl::unexpected(started.error());
+    log_info("agent ready", {{"host", settings_.host}, {"gpus", std::to_string(settings_.gpus)}});
+    const int status = wait_for_end();
+    write_last_word();
+    server->reset();
+    workers_.clear();
+    return status;
+  }
+
+  void terminate() {
+    change([&] { state_.note_termination(); });
+  }
+
+ private:
+  Result<void> start_workers() {
+    const std::lock_guard lock(mutex_);
+    for (int gpu = 0; gpu < settings_.gpus; ++gpu) {
+      auto worker = WorkerProcess::start(settings_.program, worker_arguments(gpu), events_of(gpu));
+      if (!worker) return tl::unexpected(worker.error());
+      workers_.push_back(*std::move(worker));
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> worker_arguments(int gpu) const {
+    return {"worker",
+            "--agent",
+            settings_.name,
+            "--host",
+            settings_.host,
+            "--gpu",
+            std::to_string(gpu),
+            "--threads",
+            std::to_string(settings_.threads),
+            "--peer-timeout",
+            std::to_string(settings_.peer_timeout.count())};
+  }
+
+  WorkerEvents events_of(int gpu) {
+    return {.on_report =
+                [this](const WorkerReport& worker, const std::optional<JobProgress>& progress) {
+                  change([&] { state_.note(worker, progress); });
+                },
+            .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); }};
+  }
+
+  HttpAnswer serve(const HttpRequest& request) {
+    if (request.path == "/healthz" && request.method == "GET") return {200, {{"status", "ok"}}};
+    if (request.path == "/v1/state" && request.method == "GET") return {200, report()};
+    if (request.path == "/v1/assignment" && request.method == "PUT") return take_assignment(request.body);
+    return {404,
+            {{"error", fmt::format("{} {}: use GET /v1/state, PUT /v1/assignment or GET /healthz", request.method,
+                                   request.path)}}};
+  }
+
+  HttpAnswer take_assignment(const std::string& body) {
+    const auto json = nlohmann::json::parse(body, nullptr, false);
+    if (json.is_discarded()) return {400, {{"error", "the assignment is no JSON"}}};
+    const auto assignment = assignment_from_json(json);
+    if (!assignment) return {400, {{"error", assignment.error().message}}};
+    const std::lock_guard lock(mutex_);
+    if (const auto taken = state_.take(*assignment); !taken) {
+      if (taken.error().code == ErrorCode::kConflict) return {409, to_json(state_.report())};
+      return {400, {{"error", taken.error().message}}};
+    }
+    callback_ = assignment->callback;
+    job_ = assignment->job;
+    log_info("assignment taken", {{"generation", std::to_string(assignment->generation)}});
+    for (const auto& worker : workers_) worker->assign(*assignment);
+    return {200, to_json(state_.report())};
+  }
+
+  nlohmann::json report() {
+    const std::lock_guard lock(mutex_);
+    return to_json(state_.report());
+  }
+
+  // Changes the state, then does what follows from it.
+  template <class Change>
+  void change(Change apply) {
+    const std::lock_guard lock(mutex_);
+    apply();
+    for (const Hint& hint : state_.take_hints()) {
+      log_info("hint", {{"reason", hint.reason}, {"message", hint.message}});
+      hints_.send(callback_, {{"namespace", job_.space},
+                              {"job", job_.name},
+                              {"agent", settings_.name},
+                              {"reason", hint.reason},
+                              {"message", hint.message}});
+    }
+    changed_.notify_all();
+  }
+
+  int wait_for_end() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return state_.exit_status().has_value(); });
+    return *state_.exit_status();
+  }
+
+  // Kubernetes shows it in the pod's status, where the operator reads it even if it was away when we ended.
+  void write_last_word() {
+    const std::string text = report().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::ofstream stream(settings_.termination_log, std::ios::trunc);
+    if (stream) stream << text << std::flush;
+    if (!stream) log_info("no termination log", {{"path", settings_.termination_log.string()}, {"report", text}});
+  }
+
+  const AgentSettings& settings_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  AgentState state_;
+  std::string callback_;
+  JobKey job_;
+  HintSender hints_{[this] { change([&] { state_.note_dismissal(); }); }};
+  std::vector<std::unique_ptr<WorkerProcess>> workers_;
+};
+
+// Waits for SIGTERM or SIGINT on a thread of its own. Ends with SIGUSR1, sent by its destructor.
+class SignalThread {
+ public:
+  explicit SignalThread(Agent& agent)
+      : thread_([&agent] {
+          sigset_t signals;
+          sigemptyset(&signals);
+          for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, signal);
+          int signal = 0;
+          while (sigwait(&signals, &signal) == 0 && signal != SIGUSR1) agent.terminate();
+        }) {}
+  ~SignalThread() {
+    pthread_kill(thread_.native_handle(), SIGUSR1);
+    thread_.join();
+  }
+  SignalThread(const SignalThread&) = delete;
+  SignalThread& operator=(const SignalThread&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<int> run_agent(const AgentSettings& settings) {
+  Agent agent(settings);
+  const SignalThread signals(agent);
+  return agent.run();
+}
+
+}  // namespace sailor::trainer

@@ -1,0 +1,107 @@
+#include "trainer/agent/agent_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "planner/model/check.h"
+
+namespace sailor::trainer {
+namespace {
+
+bool is_final(WorkerPhase phase) {
+  return phase == WorkerPhase::kFinished || phase == WorkerPhase::kReleased || phase == WorkerPhase::kFailed;
+}
+
+}  // namespace
+
+AgentState::AgentState(std::string name, int gpus) {
+  report_.agent = std::move(name);
+  for (int gpu = 0; gpu < gpus; ++gpu) report_.workers.push_back({.gpu = gpu, .message = ""});
+}
+
+Result<void> AgentState::take(const Assignment& assignment) {
+  const auto is_own = [&](const AgentAddress& agent) { return agent.name == report_.agent; };
+  const auto own = std::ranges::find_if(assignment.agents, is_own);
+  if (own == assignment.agents.end()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("generation {} of job {} names no agent {}", assignment.generation,
+                            to_string(assignment.job), report_.agent));
+  }
+  if (own->gpus > std::ssize(report_.workers)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("generation {} wants {} GPUs of agent {}, which has {}", assignment.generation, own->gpus,
+                            report_.agent, report_.workers.size()));
+  }
+  if (!job_uid_.empty() && job_uid_ != assignment.job_uid) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("agent {} belongs to the job of uid {}, not {}", report_.agent,
+                                                         job_uid_, assignment.job_uid));
+  }
+  if (assignment.generation <= generation_) {
+    return fail(ErrorCode::kConflict,
+                fmt::format("generation {} is not newer than {}", assignment.generation, generation_));
+  }
+  job_uid_ = assignment.job_uid;
+  generation_ = assignment.generation;
+  return {};
+}
+
+void AgentState::note(const WorkerReport& worker, const std::optional<JobProgress>& progress) {
+  SAILOR_CHECK(worker.gpu >= 0 && worker.gpu < std::ssize(report_.workers), "a report of GPU {}", worker.gpu);
+  report_.workers[static_cast<std::size_t>(worker.gpu)] = worker;
+  if (progress) report_.progress = progress;
+  // Progress of a generation in which rank 0 was here must not outlive it.
+  if (report_.progress && report_.progress->generation < worker.generation && worker.phase == WorkerPhase::kTraining) {
+    report_.progress.reset();
+  }
+  if (worker.phase == WorkerPhase::kBroken) hint_once("PeerLost", worker.message);
+  if (worker.phase == WorkerPhase::kFailed) hint_once("WorkerFailed", worker.message);
+  if (worker.phase == WorkerPhase::kFinished) hint_once("Finished", "all steps are done");
+}
+
+void AgentState::note_end_of_worker(int gpu, const std::string& how) {
+  WorkerReport& worker = report_.workers.at(static_cast<std::size_t>(gpu));
+  if (is_final(worker.phase)) return;
+  worker.phase = WorkerPhase::kFailed;
+  worker.message =
+      fmt::format("the worker process of GPU {} of {} {} at step {}", gpu, report_.agent, how, worker.step);
+  hint_once("WorkerFailed", worker.message);
+}
+
+void AgentState::note_termination() {
+  report_.is_terminating = true;
+  hint_once("Terminating", "the pod was told to stop");
+}
+
+// An agent that is not told to stop may be needed again by the time it is.
+void AgentState::note_dismissal() { is_dismissed_ = report_.is_terminating; }
+
+std::vector<Hint> AgentState::take_hints() { return std::exchange(hints_, {}); }
+
+std::optional<int> AgentState::exit_status() const {
+  const auto failed = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFailed; };
+  if (std::ranges::any_of(report_.workers, failed)) return 1;
+  const auto finished = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFinished; };
+  const bool is_done = all_workers_are({WorkerPhase::kFinished, WorkerPhase::kReleased, WorkerPhase::kIdle}) &&
+                       std::ranges::any_of(report_.workers, finished);
+  const bool may_stop =
+      report_.is_terminating && all_workers_are({WorkerPhase::kIdle, WorkerPhase::kReleased, WorkerPhase::kFinished});
+  return is_done || may_stop || is_dismissed_ ? std::optional(0) : std::nullopt;
+}
+
+// One hint a reason and generation: workers of one pod lose the same peer at once.
+void AgentState::hint_once(std::string_view reason, const std::string& message) {
+  const std::pair key(std::string(reason), generation_);
+  if (std::ranges::find(hinted_, key) != hinted_.end()) return;
+  hinted_.push_back(key);
+  hints_.push_back({std::string(reason), message});
+}
+
+bool AgentState::all_workers_are(std::initializer_list<WorkerPhase> phases) const {
+  return std::ranges::all_of(report_.workers, [&](const WorkerReport& worker) {
+    return std::ranges::find(phases, worker.phase) != phases.end();
+  });
+}
+
+}  // namespace sailor::trainer

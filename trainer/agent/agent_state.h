@@ -1,0 +1,51 @@
+// AgentState: what an agent knows and decides: which assignments it takes, what it hints, when it ends. No input or
+// output here: a value that is changed by events.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/model/agent_report.h"
+#include "planner/model/assignment.h"
+
+namespace sailor::trainer {
+
+struct Hint {
+  std::string reason;  // PeerLost, Terminating, WorkerFailed, Finished
+  std::string message;
+  friend bool operator==(const Hint&, const Hint&) = default;
+};
+
+class AgentState {
+ public:
+  AgentState(std::string name, int gpus);
+
+  // kConflict: not newer than what this agent obeys already; kInvalidArgument: not for this agent.
+  Result<void> take(const Assignment& assignment);
+  void note(const WorkerReport& worker, const std::optional<JobProgress>& progress);
+  void note_end_of_worker(int gpu, const std::string& how);
+  void note_termination();  // SIGTERM
+  void note_dismissal();    // the operator's answer to a hint: nobody needs this agent; counts once it is told to stop
+
+  [[nodiscard]] const AgentReport& report() const { return report_; }
+  [[nodiscard]] std::int64_t generation() const { return generation_; }
+  std::vector<Hint> take_hints();  // those that are new since the last call
+
+  // Once there is nothing more to do: 0 if done, released or told to stop; 1 if a worker failed.
+  [[nodiscard]] std::optional<int> exit_status() const;
+
+ private:
+  void hint_once(std::string_view reason, const std::string& message);
+  [[nodiscard]] bool all_workers_are(std::initializer_list<WorkerPhase> phases) const;
+
+  AgentReport report_;
+  std::int64_t generation_ = 0;
+  bool is_dismissed_ = false;
+  std::string job_uid_;
+  std::vector<Hint> hints_;
+  std::vector<std::pair<std::string, std::int64_t>> hinted_;  // reason and generation
+};
+
+}  // namespace sailor::trainer

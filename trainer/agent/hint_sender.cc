@@ -1,0 +1,64 @@
+#include "trainer/agent/hint_sender.h"
+
+#include <fmt/format.h>
+
+#include "trainer/agent/http_server.h"
+#include "trainer/log.h"
+
+namespace sailor::trainer {
+namespace {
+
+constexpr std::string_view kHintPath = "/v1/hints";
+constexpr int kGone = 410;
+
+// The callback is the operator's address, with or without the path.
+std::string hint_url(const std::string& callback) {
+  if (callback.ends_with(kHintPath)) return callback;
+  return (callback.ends_with('/') ? callback.substr(0, callback.size() - 1) : callback) + std::string(kHintPath);
+}
+
+}  // namespace
+
+HintSender::HintSender(std::function<void()> on_dismissal)
+    : on_dismissal_(std::move(on_dismissal)), thread_([this] { work(); }) {}
+
+HintSender::~HintSender() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void HintSender::send(const std::string& callback, nlohmann::json hint) {
+  if (callback.empty()) return;
+  const std::lock_guard lock(mutex_);
+  hints_.emplace_back(hint_url(callback), std::move(hint));
+  changed_.notify_all();
+}
+
+void HintSender::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return is_ending_ || !hints_.empty(); });
+    if (hints_.empty()) return;
+    const auto [url, hint] = std::move(hints_.front());
+    hints_.pop_front();
+    lock.unlock();
+    post(url, hint);
+    lock.lock();
+  }
+}
+
+void HintSender::post(const std::string& url, const nlohmann::json& hint) const {
+  const Result<int> status = post_json(url, hint);
+  if (status && *status == kGone) {
+    on_dismissal_();
+  } else if (!status || *status >= 300) {
+    const std::string why = status ? fmt::format("{} answered {}", url, *status) : status.error().message;
+    log_warning("hint not delivered", {{"hint", hint.dump()}, {"why", why}});
+  }
+}
+
+}  // namespace sailor::trainer

@@ -1,0 +1,19 @@
+#include "trainer/agent/messages.h"
+
+namespace sailor::trainer {
+
+// An AgentReport of one worker: its JSON is written and checked already.
+std::string to_line(const WorkerMessage& message) {
+  const AgentReport report{
+      .agent = "", .is_terminating = false, .workers = {message.worker}, .progress = message.progress};
+  return to_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<WorkerMessage> worker_message_from_line(const std::string& line) {
+  const auto report = agent_report_from_json(nlohmann::json::parse(line, nullptr, false));
+  if (!report) return tl::unexpected(report.error());
+  if (report->workers.size() != 1) return fail(ErrorCode::kInvalidArgument, "a worker reports of itself only");
+  return WorkerMessage{report->workers.front(), report->progress};
+}
+
+}  // namespace sailor::trainer

@@ -1,0 +1,54 @@
+#include "trainer/agent/worker_main.h"
+
+#include <csignal>
+#include <thread>
+
+#include <unistd.h>
+
+#include "trainer/agent/child_process.h"
+#include "trainer/agent/messages.h"
+#include "trainer/elastic/worker.h"
+#include "trainer/log.h"
+
+namespace sailor::trainer {
+namespace {
+
+class ChannelReporter : public Reporter {
+ public:
+  explicit ChannelReporter(Channel& channel) : channel_(channel) {}
+  void report(const WorkerReport& worker, const std::optional<JobProgress>& progress) override {
+    channel_.send(to_line({worker, progress}));
+  }
+
+ private:
+  Channel& channel_;
+};
+
+void read_assignments(Channel& channel, Inbox& inbox) {
+  while (const auto line = channel.receive()) {
+    auto assignment = assignment_from_json(nlohmann::json::parse(*line, nullptr, false));
+    if (assignment) {
+      inbox.put(*std::move(assignment));
+    } else {
+      log_error("assignment refused", {{"why", assignment.error().message}});
+    }
+  }
+  ::_exit(0);  // the agent is gone; the main thread may be waiting for peers, and would for long
+}
+
+}  // namespace
+
+void serve_agent(const WorkerSettings& settings, int descriptor) {
+  die_with_parent();              // even if this process is stopped when its agent dies
+  std::signal(SIGTERM, SIG_IGN);  // the agent decides when we end
+  std::signal(SIGINT, SIG_IGN);
+  Channel channel(descriptor);
+  Inbox inbox;
+  ChannelReporter reporter(channel);
+  std::thread reader([&] { read_assignments(channel, inbox); });
+  run_worker(settings, inbox, reporter);
+  channel.close_sending();  // the agent has our last report; it closes its end, and the reader ends the process
+  reader.join();
+}
+
+}  // namespace sailor::trainer

@@ -1,0 +1,83 @@
+#include "trainer/checkpoint/writer.h"
+
+#include <utility>
+
+namespace sailor::trainer {
+
+CheckpointWriter::CheckpointWriter() : thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+CheckpointWriter::~CheckpointWriter() = default;
+
+void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t step, std::vector<PieceImage> images,
+                            bool tidies_up) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(tasks_, [](const Task& task) { return task.is_of_a_piece; });  // a manifest may still be due
+  step_ = step;
+  saved_ = 0;
+  trouble_.clear();
+  if (tidies_up) tasks_.push_back({.run = [folder, step] { delete_incomplete_checkpoints(folder, step); }});
+  for (PieceImage& image : images) {
+    auto write = [this, folder, step, piece = std::move(image)] {
+      const Result<void> result = write_piece(step_folder(folder, step), step, piece);
+      const std::lock_guard inner(mutex_);
+      if (step_ == step && result) ++saved_;
+      note(result);
+    };
+    tasks_.push_back({.run = std::move(write), .is_of_a_piece = true});
+  }
+  changed_.notify_all();
+}
+
+void CheckpointWriter::complete(const std::filesystem::path& folder, Manifest manifest, int keep) {
+  const std::lock_guard lock(mutex_);
+  auto finish = [this, folder, manifest = std::move(manifest), keep] {
+    const Result<void> result = write_manifest(step_folder(folder, manifest.step), manifest);
+    if (result) delete_old_checkpoints(folder, keep);
+    const std::lock_guard inner(mutex_);
+    if (result) last_complete_ = manifest.step;
+    note(result);
+  };
+  tasks_.push_back({.run = std::move(finish)});
+  changed_.notify_all();
+}
+
+int CheckpointWriter::saved_pieces(std::int64_t step) const {
+  const std::lock_guard lock(mutex_);
+  return step == step_ ? saved_ : 0;
+}
+
+std::int64_t CheckpointWriter::last_complete() const {
+  const std::lock_guard lock(mutex_);
+  return last_complete_;
+}
+
+std::string CheckpointWriter::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
+bool CheckpointWriter::wait_until_idle(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, patience, [&] { return tasks_.empty() && !is_busy_; });
+}
+
+void CheckpointWriter::work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return !tasks_.empty(); }) && !stop.stop_requested()) {
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    is_busy_ = true;
+    lock.unlock();
+    task.run();
+    task = {};  // frees the copy of the piece
+    lock.lock();
+    is_busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void CheckpointWriter::note(const Result<void>& result) {
+  if (!result) trouble_ = result.error().message;
+}
+
+}  // namespace sailor::trainer

@@ -1,0 +1,53 @@
+// Group: workers that exchange tensors. The interface of every kind of communication; Gloo's is made here.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "trainer/comm/rendezvous.h"
+
+namespace sailor::trainer {
+
+// A message on its way. Keeps its tensor alive.
+class Transfer {
+ public:
+  Transfer() = default;
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+  virtual ~Transfer() = default;
+  virtual void wait() = 0;  // throws PeerLost
+};
+
+// Ranks are those of the generation, whatever the group's size. Everything throws PeerLost when a member is gone or
+// silent for longer than the timeout; a group that threw is of no use any more.
+class Group {
+ public:
+  Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  virtual ~Group() = default;
+
+  [[nodiscard]] virtual int size() const = 0;
+  virtual void sum(const at::Tensor& tensor) = 0;  // in place, over all members
+  [[nodiscard]] virtual std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) = 0;
+};
+
+// Makes the groups of one generation. Every member calls make() for the same groups in the same order.
+class GroupFactory {
+ public:
+  GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout);
+  [[nodiscard]] std::unique_ptr<Group> make(const std::string& name, const std::vector<int>& ranks);
+
+ private:
+  Rendezvous& rendezvous_;
+  std::string host_;
+  int rank_;
+  std::chrono::milliseconds timeout_;
+};
+
+}  // namespace sailor::trainer

@@ -1,0 +1,114 @@
+#include "trainer/comm/rendezvous.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/rendezvous_impl.h"
+
+namespace sailor::trainer {
+namespace {
+
+[[noreturn]] void lost(const char* doing, const std::string& key, const std::exception& error) {
+  const std::string text = error.what();
+  throw PeerLost(fmt::format("{} \"{}\" at the rendezvous store: {}", doing, key, text.substr(0, text.find('\n'))));
+}
+
+Error cannot_listen(const std::string& host, int port, const std::string& why) {
+  return {
+      ErrorCode::kUnavailable,
+      fmt::format("listening on {}:{} for the rendezvous store: {}; free the port or choose another with --store-port",
+                  host, port, why)};
+}
+
+// A listening socket, bound to this address only: LibTorch itself would take the port on all addresses.
+Result<int> bound_socket(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); code != 0) {
+    return tl::unexpected(cannot_listen(host, port, gai_strerror(code)));
+  }
+  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  const bool is_listening = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                            bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0;
+  const int error = errno;
+  freeaddrinfo(found);
+  if (is_listening) return fd;
+  if (fd >= 0) close(fd);
+  return tl::unexpected(cannot_listen(host, port, std::strerror(error)));
+}
+
+}  // namespace
+
+Rendezvous::Rendezvous(const std::string& host, int port, std::string prefix, std::chrono::milliseconds timeout)
+    : impl_(std::make_unique<Impl>()) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(port);
+  options.timeout = timeout;
+  options.waitWorkers = false;
+  options.useLibUV = false;
+  try {
+    impl_->server = c10::make_intrusive<c10d::TCPStore>(host, options);
+    impl_->store = c10::make_intrusive<c10d::PrefixStore>(std::move(prefix), impl_->server);
+  } catch (const std::exception& error) {
+    lost("connecting to", fmt::format("{}:{}", host, port), error);
+  }
+}
+
+Rendezvous::~Rendezvous() = default;
+
+void Rendezvous::set(const std::string& key, const std::string& value) {
+  try {
+    impl_->store->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
+  } catch (const std::exception& error) {
+    lost("setting", key, error);
+  }
+}
+
+std::optional<std::string> Rendezvous::wait(const std::string& key, std::chrono::milliseconds timeout) {
+  try {
+    impl_->store->wait({key}, timeout);
+    const auto value = impl_->store->get(key);
+    return std::string(value.begin(), value.end());
+  } catch (const c10::DistStoreError&) {  // the timeout's type; a lost connection is a DistNetworkError
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    lost("reading", key, error);
+  }
+}
+
+struct RendezvousHost::Impl {
+  c10::intrusive_ptr<c10d::TCPStore> server;
+};
+
+RendezvousHost::RendezvousHost() : impl_(std::make_unique<Impl>()) {}
+RendezvousHost::~RendezvousHost() = default;
+
+Result<std::unique_ptr<RendezvousHost>> RendezvousHost::listen(const std::string& host, int port) {
+  const auto socket = bound_socket(host, port);
+  if (!socket) return tl::unexpected(socket.error());
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(port);
+  options.isServer = true;
+  options.waitWorkers = false;
+  options.useLibUV = false;
+  options.masterListenFd = *socket;
+  try {
+    std::unique_ptr<RendezvousHost> store(new RendezvousHost);
+    store->impl_->server = c10::make_intrusive<c10d::TCPStore>(host, options);
+    return store;
+  } catch (const std::exception& error) {
+    return tl::unexpected(cannot_listen(host, port, error.what()));
+  }
+}
+
+}  // namespace sailor::trainer

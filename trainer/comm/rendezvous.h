@@ -1,0 +1,50 @@
+// Rendezvous: the store of an agent at which the workers of a generation meet, seen from a worker; and its host.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "planner/model/error.h"
+
+namespace c10d {
+class Store;
+}
+
+namespace sailor::trainer {
+
+// Keys of one generation, under a prefix of their own. Throws PeerLost when the store is gone.
+class Rendezvous {
+ public:
+  Rendezvous(const std::string& host, int port, std::string prefix, std::chrono::milliseconds timeout);
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  void set(const std::string& key, const std::string& value);
+  // The key's value once somebody has set it; nothing if nobody has within the timeout.
+  [[nodiscard]] std::optional<std::string> wait(const std::string& key, std::chrono::milliseconds timeout);
+
+ private:
+  friend class GroupFactory;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Holds the store as long as it lives. It listens on the given address only, so that several agents on one machine,
+// each with its own, may use the same port.
+class RendezvousHost {
+ public:
+  static Result<std::unique_ptr<RendezvousHost>> listen(const std::string& host, int port);
+  ~RendezvousHost();
+  RendezvousHost(const RendezvousHost&) = delete;
+  RendezvousHost& operator=(const RendezvousHost&) = delete;
+
+ private:
+  RendezvousHost();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sailor::trainer

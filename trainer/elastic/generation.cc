@@ -1,0 +1,148 @@
+#include "trainer/elastic/generation.h"
+
+#include <cmath>
+#include <numeric>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "trainer/checkpoint/images.h"
+#include "trainer/comm/peer_lost.h"
+#include "trainer/step/cannot_train.h"
+
+namespace sailor::trainer {
+namespace {
+
+constexpr std::size_t kStepsOfMean = 10;                  // over which speed is reported
+constexpr std::chrono::milliseconds kLastWriteLook{500};  // peers hear of us at least this often while we write
+
+StageShape shape_of(const Assignment& assignment, int rank) {
+  const Role& role = *assignment.workers.at(static_cast<std::size_t>(rank)).role;
+  const Stage& stage = assignment.plan.stages.at(static_cast<std::size_t>(role.stage));
+  return {.spec = assignment.model,
+          .first_layer = stage.first_layer,
+          .last_layer = stage.last_layer,
+          .recompute = assignment.training.activation_checkpointing == ActivationCheckpointing::kAlways};
+}
+
+std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
+  const auto steps = complete_checkpoints(folder);
+  return steps.empty() ? 0 : steps.front();
+}
+
+}  // namespace
+
+Generation::Generation(const Assignment& assignment, Membership& membership, const Batches& batches, const Inbox& inbox,
+                       CheckpointWriter& writer, HeldState& held)
+    : assignment_(assignment),
+      membership_(membership),
+      inbox_(inbox),
+      writer_(writer),
+      held_(held),
+      roster_(assignment),
+      model_(shape_of(assignment, membership.rank), held.pieces),
+      step_(assignment, membership.rank, roster_, *membership.groups, model_, batches),
+      folder_(checkpoint_folder(assignment)),
+      known_checkpoint_(newest_checkpoint(folder_)),
+      resumed_step_(held.step) {}
+
+// One step: gradients, vote, update. Returns whether somebody knows a newer generation, so that all stop here.
+bool Generation::one_step() {
+  const auto begin = std::chrono::steady_clock::now();
+  held_.reached = held_.step + 1;
+  step_.run(held_.step);
+  for (auto& [id, piece] : model_.pieces()) held_.gradients[id] = piece.gradient();
+  const Vote vote = step_.vote({.newer_generations = inbox_.has_newer_than(assignment_.generation) ? 1.0 : 0.0,
+                                .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_))});
+  check_finite(vote);
+  held_.apply_gradients(assignment_.model, assignment_.training, vote.squared_norm);
+  loss_ = vote.loss;
+  if (held_.step == 1) held_.first_loss = vote.loss;
+  note_duration(std::chrono::steady_clock::now() - begin);
+  advance_checkpoint(vote);
+  return vote.newer_generations > 0;
+}
+
+void Generation::check_finite(const Vote& vote) const {
+  if (std::isfinite(vote.loss) && std::isfinite(vote.squared_norm)) return;
+  throw CannotTrain(
+      fmt::format("step {}: the loss is {} and the gradient's norm {}; lower "
+                  "training.optimizer.learningRate, or set clipNorm or warmupSteps",
+                  held_.step + 1, vote.loss, std::sqrt(vote.squared_norm)));
+}
+
+void Generation::advance_checkpoint(const Vote& vote) {
+  if (folder_.empty()) return;
+  if (checkpoint_in_progress_ > 0 && vote.saved_pieces == piece_total()) {
+    if (is_first()) {
+      writer_.complete(folder_, {checkpoint_in_progress_, held_.first_loss, assignment_.model, roster_.pieces()},
+                       assignment_.checkpoint.keep);
+    }
+    checkpoint_in_progress_ = 0;
+  }
+  if (held_.step % assignment_.checkpoint.every_steps == 0) begin_checkpoint();
+}
+
+void Generation::begin_checkpoint() {
+  checkpoint_in_progress_ = held_.step;
+  std::vector<PieceImage> images;
+  for (const auto& [id, state] : held_.pieces) {
+    if (roster_.keeper_of(id) == membership_.rank) images.push_back(image_of(id, state));
+  }
+  writer_.save(folder_, held_.step, std::move(images), is_first());
+}
+
+// The job ends with a complete checkpoint of its last step, or with a reason why there is none.
+void Generation::finish_last_checkpoint() {
+  if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) {
+    if (checkpoint_in_progress_ != held_.step) begin_checkpoint();
+    bool is_decided = false;
+    while (!is_decided) {
+      const bool is_idle = writer_.wait_until_idle(kLastWriteLook);
+      const int saved = writer_.saved_pieces(held_.step);
+      const at::Tensor sums = at::tensor({static_cast<double>(saved), is_idle ? 0.0 : 1.0}, at::kDouble);
+      membership_.groups->control().sum(sums);
+      is_decided = sums[1].item<double>() == 0;
+      if (is_decided && is_first() && sums[0].item<double>() == piece_total()) {
+        writer_.complete(folder_, {held_.step, held_.first_loss, assignment_.model, roster_.pieces()},
+                         assignment_.checkpoint.keep);
+      }
+    }
+    while (!writer_.wait_until_idle(kLastWriteLook)) {
+    }
+  }
+}
+
+// Nobody leaves before the checkpoint is complete. A peer that has left may take its last message with it: then the
+// checkpoint itself tells that all is done.
+void Generation::leave_together() {
+  try {
+    membership_.groups->control().sum(at::zeros({1}));
+  } catch (const PeerLost&) {
+    if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) throw;
+  }
+}
+
+void Generation::note_duration(std::chrono::steady_clock::duration duration) {
+  durations_.push_back(std::chrono::duration<double>(duration).count());
+  if (durations_.size() > kStepsOfMean) durations_.pop_front();
+}
+
+JobProgress Generation::progress() const {
+  const double tokens_of_step =
+      static_cast<double>(assignment_.training.global_batch_size) * assignment_.training.sequence_length;
+  const double count = static_cast<double>(durations_.size());
+  const double mean = durations_.empty() ? 0 : std::reduce(durations_.begin(), durations_.end()) / count;
+  return {.generation = assignment_.generation,
+          .step = held_.step,
+          .loss = loss_,
+          .first_loss = held_.first_loss,
+          .tokens = held_.step * static_cast<std::int64_t>(tokens_of_step),
+          .tokens_per_second = mean > 0 ? tokens_of_step / mean : 0,
+          .step_seconds = mean,
+          .last_checkpoint_step = std::max(known_checkpoint_, writer_.last_complete()),
+          .resumed_step = resumed_step_,
+          .steps_lost = membership_.steps_lost};
+}
+
+}  // namespace sailor::trainer

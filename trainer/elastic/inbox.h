@@ -1,0 +1,49 @@
+// Inbox: the newest assignment that a worker was given, put by its reader thread, taken by the elastic loop.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "planner/model/assignment.h"
+
+namespace sailor::trainer {
+
+class Inbox {
+ public:
+  void put(Assignment assignment) {
+    const std::lock_guard lock(mutex_);
+    if (assignment.generation <= newest_locked()) return;
+    newest_ = std::move(assignment);
+    changed_.notify_all();
+  }
+
+  void close() {  // there will be no more
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    changed_.notify_all();
+  }
+
+  // Waits for an assignment newer than this generation; nothing once the inbox is closed.
+  std::optional<Assignment> wait_for_newer_than(std::int64_t generation) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_closed_ || newest_locked() > generation; });
+    return is_closed_ ? std::nullopt : newest_;
+  }
+
+  [[nodiscard]] bool has_newer_than(std::int64_t generation) const {
+    const std::lock_guard lock(mutex_);
+    return is_closed_ || newest_locked() > generation;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t newest_locked() const { return newest_ ? newest_->generation : 0; }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Assignment> newest_;
+  bool is_closed_ = false;
+};
+
+}  // namespace sailor::trainer

@@ -1,0 +1,46 @@
+#include "trainer/elastic/supported.h"
+
+#include <fmt/format.h>
+
+namespace sailor::trainer {
+namespace {
+
+constexpr int kOptReservedPositions = 2;  // OPT's first position has id 2
+
+int longest_sequence(const ModelSpec& model) {
+  return model.max_positions - (model.family == ModelFamily::kOpt ? kOptReservedPositions : 0);
+}
+
+tl::unexpected<Error> refuse(std::string message) { return fail(ErrorCode::kInvalidArgument, std::move(message)); }
+
+Result<void> check_tensor_parallel(const Plan& plan) {
+  for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    for (const Replica& replica : plan.stages[stage].replicas) {
+      if (replica.tensor_parallel == 1) continue;
+      return refuse(
+          fmt::format("stage {} of the plan has a replica of tensor_parallel {}; this trainer runs degree 1 only: "
+                      "apply ModelProfiles that were measured at degree 1, and the planner keeps to it",
+                      stage, replica.tensor_parallel));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_supported(const Assignment& assignment) {
+  const ModelSpec& model = assignment.model;
+  const TrainingSpec& training = assignment.training;
+  if (training.precision != Precision::kFp32) {
+    return refuse("training.precision BF16: this trainer computes in FP32 only; set training.precision to FP32");
+  }
+  if (model.max_positions > 0 && training.sequence_length > longest_sequence(model)) {
+    return refuse(
+        fmt::format("training.sequenceLength {} is longer than the {} positions of model {}; lower it or raise "
+                    "maxPositions",
+                    training.sequence_length, longest_sequence(model), model.name));
+  }
+  return check_tensor_parallel(assignment.plan);
+}
+
+}  // namespace sailor::trainer

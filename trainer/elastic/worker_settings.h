@@ -1,0 +1,21 @@
+// WorkerSettings: what a worker is told once, when its process starts.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace sailor::trainer {
+
+struct Patience {
+  std::chrono::milliseconds peer{10'000};  // silence after which a peer counts as lost
+  std::chrono::milliseconds join{60'000};  // until all workers of a generation have come
+};
+
+struct WorkerSettings {
+  std::string agent;  // the pod's name
+  std::string host;   // the pod's IP, where peers connect to
+  int gpu = 0;
+  Patience patience;
+};
+
+}  // namespace sailor::trainer

@@ -1,0 +1,174 @@
+// sailor-trainer: the program in a trainer pod. `agent` is what a pod runs; `worker` is started by the agent.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include "planner/manifest/files.h"
+#include "trainer/agent/agent.h"
+#include "trainer/agent/worker_main.h"
+#include "trainer/log.h"
+#include "trainer/profile/command.h"
+#include "trainer/threads.h"
+
+namespace {
+
+using namespace sailor::trainer;
+
+constexpr int kBadInput = 2;
+
+void block_signals() {  // before any thread exists: all inherit it, and one waits for them
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+int agent_main(AgentSettings& settings) {
+  block_signals();
+  ::setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);  // LibTorch warns of every wait that we give up on purpose
+  settings.program = std::filesystem::read_symlink("/proc/self/exe");
+  name_log("agent");
+  const auto status = run_agent(settings);
+  if (status) return *status;
+  log_error("agent cannot start", {{"why", status.error().message}});
+  return kBadInput;
+}
+
+struct WorkerOptions {
+  WorkerSettings settings;
+  int threads = 1;
+  int peer_timeout_s = 10;
+  int channel = -1;
+};
+
+int worker_main(WorkerOptions& options) {
+  name_log(fmt::format("worker-{}", options.settings.gpu));
+  options.settings.patience.peer = std::chrono::seconds(options.peer_timeout_s);
+  use_threads(options.threads);
+  serve_agent(options.settings, options.channel);
+  return 0;
+}
+
+void add_agent_options(CLI::App& command, AgentSettings& settings, int& peer_timeout_s) {
+  command.add_option("--name", settings.name, "name of the pod")->required();
+  command.add_option("--host", settings.host, "IP address of the pod; everything listens on it only")->required();
+  command.add_option("--gpus", settings.gpus, "worker processes to start")->check(CLI::Range(1, 64));
+  command.add_option("--port", settings.port, "for the operator's requests")->check(CLI::Range(1, 65535));
+  command.add_option("--store-port", settings.store_port, "of the rendezvous store")->check(CLI::Range(1, 65535));
+  command.add_option("--threads", settings.threads, "CPU threads of each worker")->check(CLI::Range(1, 1024));
+  command.add_option("--peer-timeout", peer_timeout_s, "seconds of silence after which a peer counts as lost")
+      ->check(CLI::Range(1, 3600));
+  command.add_option("--termination-log", settings.termination_log, "file for the last report");
+}
+
+void add_worker_options(CLI::App& command, WorkerOptions& options) {
+  command.add_option("--agent", options.settings.agent)->required();
+  command.add_option("--host", options.settings.host)->required();
+  command.add_option("--gpu", options.settings.gpu)->required();
+  command.add_option("--threads", options.threads);
+  command.add_option("--peer-timeout", options.peer_timeout_s);
+  command.add_option("--channel", options.channel, "descriptor of the socket to the agent")->required();
+}
+
+struct ProfileCommand {
+  std::string job;
+  std::string model;
+  int sequence_length = 0;
+  std::string accelerator;
+  std::vector<int> microbatch_sizes;
+  double seconds = 2;
+  ProfileOptions options;
+};
+
+void add_profile_options(CLI::App& command, ProfileCommand& profile) {
+  auto* job = command.add_option("--job", profile.job, "file with the TrainingJob whose model is measured");
+  auto* model = command.add_option("--model", profile.model, "or a model of the catalogue");
+  command.add_option("--sequence-length", profile.sequence_length, "with --model: tokens of a sequence")
+      ->check(CLI::Range(1, 1 << 20));
+  job->excludes(model);
+  command.add_option("--accelerator", profile.accelerator, "name under which the planner finds the figures")
+      ->required();
+  command.add_option("--microbatch-sizes", profile.microbatch_sizes, "default: the job's")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 65536));
+  command.add_option("--seconds", profile.seconds, "to spend on each microbatch size")->check(CLI::Range(0.0, 3600.0));
+  command.add_option("--concurrency", profile.options.concurrency, "processes that compute at once; one is measured")
+      ->check(CLI::Range(1, 256));
+  command.add_option("--threads", profile.options.threads, "CPU threads of each")->check(CLI::Range(1, 1024));
+  command.add_option("--name", profile.options.name, "metadata.name of the manifest");
+  command.add_option("--channel", profile.options.channel)->group("");  // of a process that only loads the machine
+}
+
+sailor::Result<MeasureRequest> measure_request(const ProfileCommand& command) {
+  MeasureRequest request{.model = {},
+                         .sequence_length = command.sequence_length,
+                         .accelerator = sailor::Accelerator(command.accelerator),
+                         .microbatch_sizes = command.microbatch_sizes,
+                         .time = std::chrono::milliseconds(static_cast<std::int64_t>(command.seconds * 1000))};
+  if (!command.job.empty()) {
+    const auto job = sailor::read_job(command.job);
+    if (!job) return tl::unexpected(job.error());
+    request.model = job->model;
+    request.sequence_length = job->training.sequence_length;
+    if (request.microbatch_sizes.empty()) request.microbatch_sizes = job->training.microbatch_sizes;
+    return request;
+  }
+  auto model = sailor::find_model(command.model);
+  if (!model) return tl::unexpected(model.error());
+  request.model = *std::move(model);
+  if (request.sequence_length == 0) {
+    return sailor::fail(sailor::ErrorCode::kInvalidArgument, "--model needs --sequence-length as well, or give --job");
+  }
+  if (request.microbatch_sizes.empty()) request.microbatch_sizes = {1, 2, 4};
+  return request;
+}
+
+int profile_main(ProfileCommand& command, int argc, char** argv) {
+  name_log("profile");
+  command.options.program = std::filesystem::read_symlink("/proc/self/exe");
+  command.options.arguments.assign(argv + 1, argv + argc);
+  const auto request = measure_request(command);
+  if (!request) {
+    log_error("nothing to measure", {{"why", request.error().message}});
+    return kBadInput;
+  }
+  const auto manifest = profile(*request, command.options);
+  if (!manifest) {
+    log_error("not measured", {{"why", manifest.error().message}});
+    return 1;
+  }
+  fmt::print("{}", *manifest);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Trains a model as the operator's plan says, on whatever workers there are.", "sailor-trainer");
+  app.require_subcommand(1);
+  AgentSettings agent;
+  int peer_timeout_s = 10;
+  CLI::App* agent_command = app.add_subcommand("agent", "serve the operator and run one worker per GPU");
+  add_agent_options(*agent_command, agent, peer_timeout_s);
+  WorkerOptions worker;
+  CLI::App* worker_command = app.add_subcommand("worker", "train on one GPU; started by the agent");
+  add_worker_options(*worker_command, worker);
+  ProfileCommand profile;
+  CLI::App* profile_command = app.add_subcommand("profile", "measure a model's layers here; prints a ModelProfile");
+  add_profile_options(*profile_command, profile);
+  try {
+    app.parse(argc, argv);
+    if (profile_command->parsed()) return profile_main(profile, argc, argv);
+    agent.peer_timeout = std::chrono::seconds(peer_timeout_s);
+    return agent_command->parsed() ? agent_main(agent) : worker_main(worker);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kBadInput;
+  } catch (const std::exception& error) {
+    log_error("stopped by a fault", {{"why", error.what()}});
+    return 1;
+  }
+}

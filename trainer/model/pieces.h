@@ -1,0 +1,48 @@
+// Pieces: the units in which a model's state is held, reduced, moved and saved. No tensors here, only their shapes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/model/model_spec.h"
+
+namespace sailor::trainer {
+
+enum class Initial { kNormal, kResidual, kOnes, kZeros };  // kResidual: smaller, as it writes to the residual stream
+
+// A tensor of a piece.
+struct Slice {
+  std::string name;  // within the piece: "attention.query.weight"
+  std::vector<std::int64_t> shape;
+  std::int64_t offset = 0;  // first element in the flat piece
+  Initial initial = Initial::kNormal;
+  bool is_decayed = true;  // weight decay spares norms and biases
+
+  [[nodiscard]] std::int64_t size() const;
+};
+
+// A layer's tensors one after the other, except that the token embedding is a piece of its own: where the embedding is
+// tied, the first and the last stage both hold it, and a piece is whole wherever it is held.
+struct Piece {
+  int id = 0;
+  std::vector<Slice> slices;
+  std::int64_t size = 0;  // elements
+};
+
+inline constexpr int kTokenEmbedding = 0;
+inline constexpr int kPositions = 1;  // the rest of layer 0; empty where positions are rotary
+
+// Layer n > 0 is piece n + 1.
+inline constexpr int piece_of_layer(int layer) { return layer + 1; }
+int piece_count(const ModelSpec& spec);
+
+Piece piece_of(const ModelSpec& spec, int id);
+
+// What a stage of the layers [first, last) holds: ascending ids, empty pieces left out.
+std::vector<int> pieces_of_stage(const ModelSpec& spec, int first, int last);
+
+// Every piece that is not empty.
+std::vector<int> all_pieces(const ModelSpec& spec);
+
+}  // namespace sailor::trainer

@@ -1,0 +1,16 @@
+// AdamW with decoupled weight decay, on one piece of the state.
+#pragma once
+
+#include "planner/model/job_spec.h"
+#include "trainer/model/piece_state.h"
+
+namespace sailor::trainer {
+
+// Applies the update of `step` (counted from 1) with the gradient times `gradient_scale`.
+void apply_adamw(const Piece& piece, const PieceState& state, const at::Tensor& gradient, const TrainingSpec& training,
+                 std::int64_t step, double gradient_scale);
+
+// What gradients of this global norm are multiplied with to respect the job's limit; 1 where there is none.
+double clip_scale(const OptimizerSpec& optimizer, double squared_norm);
+
+}  // namespace sailor::trainer

@@ -1,0 +1,64 @@
+#include "trainer/profile/manifest.h"
+
+#include <chrono>
+#include <fstream>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "planner/model/job_json.h"
+
+namespace sailor::trainer {
+namespace {
+
+std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }  // JSON's strings are YAML's
+
+std::string decimal(Seconds time) { return fmt::format("\"{:.6g}\"", time.value()); }
+
+// Equal layers that follow each other become one range.
+std::string ranges(const std::vector<LayerTime>& times) {
+  std::string text;
+  for (std::size_t first = 0; first < times.size();) {
+    std::size_t last = first + 1;
+    while (last < times.size() && times[last] == times[first]) ++last;
+    text += fmt::format("    - {{first: {}, last: {}, forwardSeconds: {}, backwardSeconds: {}, updateSeconds: {}}}\n",
+                        first, last, decimal(times[first].forward), decimal(times[first].backward),
+                        decimal(times[first].update));
+    first = last;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_manifest(const ModelProfile& profile, const ManifestHeader& header) {
+  std::string text = fmt::format(
+      "apiVersion: sailor.dev/v1alpha1\nkind: ModelProfile\nmetadata:\n  name: {}\nspec:\n  model: {}\n  accelerator: "
+      "{}\n"
+      "  precision: {}\n  sequenceLength: {}\n  layers: {}\n  device: {}\n  measuredAt: {}\n  source: {}\n  times:\n",
+      quoted(header.name), quoted(profile.model), quoted(profile.accelerator.str()), to_string(profile.precision),
+      profile.sequence_length, profile.times.begin()->second.size(), quoted(header.device), quoted(header.measured_at),
+      quoted(profile.source));
+  for (const auto& [point, times] : profile.times) {
+    text += fmt::format("  - tensorParallel: {}\n    microbatchSize: {}\n    layers:\n{}", point.tensor_parallel,
+                        point.microbatch_size, ranges(times));
+  }
+  return text;
+}
+
+std::string name_of_this_processor() {
+  std::ifstream stream("/proc/cpuinfo");
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+std::string time_now() {
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+}  // namespace sailor::trainer

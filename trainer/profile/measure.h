@@ -1,0 +1,23 @@
+// Measures how long each layer of a model takes on this machine: forward, backward, update.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "planner/model/profile.h"
+
+namespace sailor::trainer {
+
+struct MeasureRequest {
+  ModelSpec model;
+  int sequence_length = 0;
+  Accelerator accelerator;  // under whose name the figures are kept
+  std::vector<int> microbatch_sizes;
+  std::chrono::milliseconds time{2'000};  // to spend on each size, at least a few passes
+};
+
+// Means, not medians: with more workers than cores a layer's time includes waiting for a core, and a step is the sum of
+// its layers. Blocks are alike, so two of them stand for all.
+ModelProfile measure(const MeasureRequest& request);
+
+}  // namespace sailor::trainer

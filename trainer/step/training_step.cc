@@ -1,0 +1,136 @@
+#include "trainer/step/training_step.h"
+
+#include <ATen/ATen.h>
+
+#include "planner/model/check.h"
+#include "trainer/step/cannot_train.h"
+
+namespace sailor::trainer {
+namespace {
+
+std::vector<Operation> operations_of(const Plan& plan, const Role& role) {
+  const Schedule schedule = make_schedule(plan, times_from_shares(plan), SchedulePolicy::kFlow);
+  return schedule.replicas.at(static_cast<std::size_t>(role.stage))
+      .at(static_cast<std::size_t>(role.replica))
+      .operations;
+}
+
+double tokens_of_batch(const Assignment& assignment) {
+  return static_cast<double>(assignment.training.global_batch_size) * assignment.training.sequence_length;
+}
+
+at::Tensor taken(std::map<int, at::Tensor>& tensors, int microbatch) {
+  auto node = tensors.extract(microbatch);
+  SAILOR_CHECK(!node.empty(), "nothing is there for microbatch {}", microbatch);
+  return std::move(node.mapped());
+}
+
+at::Tensor token_tensor(std::vector<std::int64_t>& tokens, const Assignment& assignment) {
+  const auto shape = {std::int64_t{assignment.plan.microbatch_size}, std::int64_t{assignment.training.sequence_length}};
+  return at::from_blob(tokens.data(), shape, at::kLong).clone();
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(const Assignment& assignment, int rank, const Roster& roster, Groups& groups,
+                           StageModel& model, const Batches& batches)
+    : assignment_(assignment),
+      rank_(rank),
+      role_(*assignment.workers.at(static_cast<std::size_t>(rank)).role),
+      roster_(roster),
+      groups_(groups),
+      model_(model),
+      batches_(batches),
+      operations_(operations_of(assignment.plan, role_)) {}
+
+void TrainingStep::run(std::int64_t step) {
+  model_.clear_gradients();
+  inputs_.clear();
+  gradients_.clear();
+  loss_ = 0;
+  StageLinks links(
+      groups_.pipeline(), roster_, role_,
+      {assignment_.plan.microbatch_size, assignment_.training.sequence_length, assignment_.model.hidden_size},
+      operations_);
+  for (const Operation& operation : operations_) execute(operation, step, links);
+  links.finish();
+  sum_gradients();
+}
+
+Vote TrainingStep::vote(Vote mine) {
+  const at::Tensor sums =
+      at::tensor({mine.newer_generations, squared_norm_of_kept_pieces(), loss_, mine.saved_pieces}, at::kDouble);
+  groups_.control().sum(sums);
+  const double* sum = sums.const_data_ptr<double>();
+  return {.newer_generations = sum[0], .squared_norm = sum[1], .loss = sum[2], .saved_pieces = sum[3]};
+}
+
+void TrainingStep::execute(const Operation& operation, std::int64_t step, StageLinks& links) {
+  switch (operation.kind) {
+    case OperationKind::kReceiveActivation:
+      inputs_[operation.microbatch] = links.receive(operation);
+      return;
+    case OperationKind::kForward:
+      return forward(operation, step);
+    case OperationKind::kSendActivation:
+      return links.send(operation, taken(inputs_, operation.microbatch));
+    case OperationKind::kReceiveGradient:
+      gradients_[operation.microbatch] = links.receive(operation);
+      return;
+    case OperationKind::kBackward:
+      return backward(operation);
+    case OperationKind::kSendGradient:
+      return links.send(operation, taken(gradients_, operation.microbatch));
+  }
+}
+
+// Leaves the output in the input's place: to be sent on, or, of the last stage, to be forgotten.
+void TrainingStep::forward(const Operation& operation, std::int64_t step) {
+  const StageShape& shape = model_.shape();
+  const int index = operation.microbatch;
+  at::Tensor targets;
+  at::Tensor input;
+  if (shape.has_embedding() || shape.has_head()) {
+    Microbatch batch = microbatch(step, index);
+    if (shape.has_embedding()) input = token_tensor(batch.tokens, assignment_);
+    if (shape.has_head()) targets = token_tensor(batch.targets, assignment_);
+  }
+  if (!shape.has_embedding()) input = taken(inputs_, index);
+  at::Tensor output = model_.forward(index, input, targets);
+  if (shape.has_head()) {
+    loss_ += output.item<double>() / tokens_of_batch(assignment_);
+  } else {
+    inputs_[index] = std::move(output);
+  }
+}
+
+// Dividing the loss by the tokens of the whole batch makes the sum of all gradients the gradient of its mean.
+void TrainingStep::backward(const Operation& operation) {
+  const StageShape& shape = model_.shape();
+  const int index = operation.microbatch;
+  at::Tensor gradient =
+      shape.has_head() ? at::scalar_tensor(1 / tokens_of_batch(assignment_), at::kFloat) : taken(gradients_, index);
+  gradient = model_.backward(index, gradient);
+  if (!shape.has_embedding()) gradients_[index] = std::move(gradient);
+}
+
+void TrainingStep::sum_gradients() {
+  for (auto& [id, piece] : model_.pieces()) groups_.holders_of(id).sum(piece.gradient());
+}
+
+double TrainingStep::squared_norm_of_kept_pieces() {
+  double sum = 0;
+  for (auto& [id, piece] : model_.pieces()) {
+    if (roster_.keeper_of(id) != rank_) continue;
+    sum += piece.gradient().square().sum(at::kDouble).item<double>();
+  }
+  return sum;
+}
+
+Microbatch TrainingStep::microbatch(std::int64_t step, int index) const {
+  auto batch = batches_.microbatch(step, index, assignment_.plan.microbatch_size);
+  if (!batch) throw CannotTrain(batch.error().message);
+  return *std::move(batch);
+}
+
+}  // namespace sailor::trainer

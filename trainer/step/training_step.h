@@ -1,0 +1,57 @@
+// TrainingStep: one optimizer step of one worker, up to the vote. Read run() from top to bottom.
+#pragma once
+
+#include <map>
+
+#include "planner/schedule/schedule.h"
+#include "trainer/data/batches.h"
+#include "trainer/model/stage_model.h"
+#include "trainer/step/groups.h"
+#include "trainer/step/stage_links.h"
+
+namespace sailor::trainer {
+
+// What all workers add up at the end of a step, and what each knows afterwards.
+struct Vote {
+  double newer_generations = 0;  // workers that know a newer generation
+  double squared_norm = 0;       // of the gradient of the whole batch, every piece counted once
+  double loss = 0;               // mean of the batch's tokens
+  double saved_pieces = 0;       // of the checkpoint that is being written
+};
+
+class TrainingStep {
+ public:
+  // All of them outlive the step.
+  TrainingStep(const Assignment& assignment, int rank, const Roster& roster, Groups& groups, StageModel& model,
+               const Batches& batches);
+
+  // Forward and backward of all microbatches, then the sum of the gradients over all holders of each piece: complete
+  // gradients, the same on every holder. `step` counts from 0.
+  void run(std::int64_t step);
+
+  // The one small sum that every worker reaches after run(); whoever returns from it knows that all have got there.
+  // `mine` gives this worker's say in newer_generations and saved_pieces; the rest is of the step just run.
+  [[nodiscard]] Vote vote(Vote mine);
+
+ private:
+  void execute(const Operation& operation, std::int64_t step, StageLinks& links);
+  void forward(const Operation& operation, std::int64_t step);
+  void backward(const Operation& operation);
+  void sum_gradients();
+  [[nodiscard]] double squared_norm_of_kept_pieces();
+  [[nodiscard]] Microbatch microbatch(std::int64_t step, int index) const;
+
+  const Assignment& assignment_;
+  int rank_;
+  Role role_;
+  const Roster& roster_;
+  Groups& groups_;
+  StageModel& model_;
+  const Batches& batches_;
+  std::vector<Operation> operations_;
+  std::map<int, at::Tensor> inputs_;     // received activations and outputs to send, by microbatch
+  std::map<int, at::Tensor> gradients_;  // the same of gradients
+  double loss_ = 0;                      // of this worker's microbatches, divided by the whole batch's tokens
+};
+
+}  // namespace sailor::trainer
