@@ -1,0 +1,94 @@
+// Command sailor-bench measures the whole system on a local Kubernetes and prints a JSON list of {name, value, unit, goal}.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/trainingjob"
+)
+
+// row is one result. A goal is an upper limit.
+type row struct {
+	Name  string   `json:"name"`
+	Value float64  `json:"value"`
+	Unit  string   `json:"unit"`
+	Goal  *float64 `json:"goal"`
+}
+
+func atMost(goal float64) *float64 { return &goal }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	rows, err := measure(ctx)
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(rows)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sailor-bench:", err)
+		os.Exit(1)
+	}
+}
+
+// measure runs one cluster, with one job on it, through all measurements.
+func measure(ctx context.Context) (rows []row, err error) {
+	config, err := testcluster.GKE()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	cluster, err := testcluster.Start(ctx, testcluster.Options{ConfigFile: config, Output: os.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if stopped := cluster.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	rows = append(rows, row{"local cluster: start to all nodes ready", time.Since(began).Seconds(), "s", nil})
+	began = time.Now()
+	if err := install(ctx, cluster); err != nil {
+		return nil, err
+	}
+	rows = append(rows, row{"operator: helm install to ready", time.Since(began).Seconds(), "s", nil})
+	jobs, err := trainingjob.NewClient(cluster.REST, "default")
+	if err != nil {
+		return nil, err
+	}
+	b := bench{cluster: cluster, jobs: jobs}
+	for _, one := range []func(context.Context) ([]row, error){b.firstStep, b.lostNode, b.operatorMemory} {
+		more, err := one(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+func install(ctx context.Context, cluster *testcluster.Cluster) error {
+	root, err := testcluster.RepositoryRoot()
+	if err != nil {
+		return err
+	}
+	if _, err := cluster.Helm(ctx, "install", "sailor", filepath.Join(root, "charts", "sailor"), "--namespace", "sailor-system",
+		"--create-namespace", "--wait", "--timeout", "2m"); err != nil {
+		return err
+	}
+	for _, accelerator := range []string{"nvidia-l4", "nvidia-tesla-t4"} {
+		if _, err := cluster.KubectlWithInput(ctx, trainingjob.SmallProfile(accelerator), "apply", "-f", "-"); err != nil {
+			return err
+		}
+	}
+	_, err = cluster.Kubectl(ctx, "apply", "-f", filepath.Join(root, "tests", "demo", "pools.yaml"))
+	return err
+}

@@ -1,0 +1,90 @@
+// Package chart tests charts/sailor with a real helm on a real Kubernetes: what it renders, installs, upgrades and leaves.
+// No pod runs here, the cluster has no nodes; tests/e2e installs the chart to use it.
+package chart
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sailor.dev/tests/cluster/config"
+	"sailor.dev/tests/cluster/testcluster"
+)
+
+const (
+	release   = "sailor"
+	namespace = "sailor-system"
+	operator  = "system:serviceaccount:" + namespace + ":" + release
+)
+
+var (
+	cluster *testcluster.Cluster
+	root    string // of the repository
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if root, err = testcluster.RepositoryRoot(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(testcluster.Main(m, testcluster.Options{Config: config.Config{}}, func(c *testcluster.Cluster) { cluster = c }))
+}
+
+func chartFolder() string { return filepath.Join(root, "charts", "sailor") }
+
+func testContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// helm and kubectl end the test if they fail.
+func helm(t *testing.T, args ...string) string {
+	t.Helper()
+	output, err := cluster.Helm(testContext(t), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output
+}
+
+func kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	output, err := cluster.Kubectl(testContext(t), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output
+}
+
+// template renders the chart without asking the cluster.
+func template(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	return cluster.Helm(testContext(t), append([]string{"template", release, chartFolder(), "--namespace", namespace, "--kube-version", "1.34.0"}, args...)...)
+}
+
+// install makes the release from a folder, and removes all of it with the test.
+func install(t *testing.T, folder string, args ...string) {
+	t.Helper()
+	helm(t, append([]string{"install", release, folder, "--namespace", namespace, "--create-namespace"}, args...)...)
+	t.Cleanup(func() {
+		helm(t, "uninstall", release, "--namespace", namespace, "--ignore-not-found", "--wait")
+		kubectl(t, "delete", "-f", filepath.Join(root, "crds"), "--recursive=false", "--ignore-not-found", "--wait")
+		kubectl(t, "delete", "namespace", namespace, "--ignore-not-found", "--wait")
+	})
+	untilServed(t)
+}
+
+// untilServed waits until the new kinds can be listed. A definition that is deleted before that stays: the API server
+// gives up on "storage is (re)initializing".
+func untilServed(t *testing.T) {
+	t.Helper()
+	testcluster.Eventually(t, time.Minute, "the definitions to be served", func(ctx context.Context) (bool, error) {
+		_, err := cluster.Kubectl(ctx, "get", "trainingjobs,gpupools,modelprofiles", "-A")
+		return err == nil, err
+	})
+}

@@ -1,0 +1,196 @@
+package chart
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// objects are those of a rendered chart.
+func objects(t *testing.T, rendered string) []unstructured.Unstructured {
+	t.Helper()
+	var all []unstructured.Unstructured
+	for _, document := range strings.Split("\n"+rendered, "\n---\n") {
+		var object unstructured.Unstructured
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		if len(object.Object) > 0 {
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
+// render is a template that must succeed.
+func render(t *testing.T, args ...string) []unstructured.Unstructured {
+	t.Helper()
+	text, err := template(t, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects(t, text)
+}
+
+func ofKind(all []unstructured.Unstructured, kind string) (found []unstructured.Unstructured) {
+	for _, object := range all {
+		if object.GetKind() == kind {
+			found = append(found, object)
+		}
+	}
+	return found
+}
+
+// container is the operator's.
+func container(t *testing.T, all []unstructured.Unstructured) map[string]any {
+	t.Helper()
+	containers, _, err := unstructured.NestedSlice(ofKind(all, "Deployment")[0].Object, "spec", "template", "spec", "containers")
+	if err != nil || len(containers) != 1 {
+		t.Fatalf("the operator's pod has %d containers: %v", len(containers), err)
+	}
+	return containers[0].(map[string]any)
+}
+
+func TestLintHasNothingToSay(t *testing.T) { helm(t, "lint", "--strict", chartFolder()) }
+
+func TestItCarriesTheDefinitionsOfTheRepositoryAndNothingElseOfThatFolder(t *testing.T) {
+	definitions := ofKind(render(t), "CustomResourceDefinition")
+	files, err := filepath.Glob(filepath.Join(root, "crds", "*.yaml"))
+	if err != nil || len(files) != 3 || len(definitions) != len(files) {
+		t.Fatalf("the chart has %d definitions, the repository %d files: %v", len(definitions), len(files), err)
+	}
+	carried := map[string]any{}
+	for _, definition := range definitions {
+		carried[definition.GetName()] = definition.Object["spec"]
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		original := objects(t, string(text))[0]
+		if !reflect.DeepEqual(carried[original.GetName()], original.Object["spec"]) {
+			t.Errorf("the chart's %s differs from %s", original.GetName(), file)
+		}
+	}
+}
+
+func TestWrongValuesAreRefused(t *testing.T) {
+	for value, message := range map[string]string{
+		"replica=2":                               "additional properties 'replica' not allowed",
+		"metrics.serviceMonitor.enable=true":      "additional properties 'enable' not allowed",
+		"replicas=-1":                             "minimum",
+		"logLevel=verbose":                        "value must be one of",
+		"image.repository=":                       "minLength",
+		"image.digest=sha256:abc":                 "does not match pattern",
+		"watchNamespace=Team A":                   "does not match pattern",
+		"networkModel.tiers.zone.bandwidth=1":     "additional properties 'bandwidth' not allowed",
+		"networkModel.pairs[0].from=a":            "missing property 'to'",
+		"plannerThreads=0":                        "minimum",
+		"replicas=2,leaderElection.enabled=false": "replicas above 1 need leaderElection.enabled",
+	} {
+		_, err := template(t, "--set", value)
+		if err == nil {
+			t.Errorf("--set %s was accepted", value)
+		} else if !strings.Contains(err.Error(), message) {
+			t.Errorf("--set %s: the message lacks %q: %v", value, message, err)
+		}
+	}
+}
+
+func TestOptionalPartsComeWhenAskedForAndSayWhatTheyNeed(t *testing.T) {
+	for _, part := range []struct{ value, kind, api string }{
+		{"metrics.serviceMonitor.enabled", "ServiceMonitor", "monitoring.coreos.com/v1"},
+		{"metrics.podMonitoring.enabled", "PodMonitoring", "monitoring.googleapis.com/v1"},
+		{"metrics.prometheusRule.enabled", "PrometheusRule", "monitoring.coreos.com/v1"},
+		{"networkPolicy.enabled", "NetworkPolicy", ""},
+		{"podDisruptionBudget.enabled", "PodDisruptionBudget", ""},
+	} {
+		if len(ofKind(render(t), part.kind)) != 0 {
+			t.Errorf("there is a %s without %s", part.kind, part.value)
+		}
+		if found := ofKind(render(t, "--set", part.value+"=true", "--api-versions", part.api), part.kind); len(found) != 1 {
+			t.Errorf("%s makes %d %s", part.value, len(found), part.kind)
+		}
+		if part.api == "" {
+			continue
+		}
+		_, err := template(t, "--set", part.value+"=true")
+		if err == nil || !strings.Contains(err.Error(), "this cluster does not serve "+part.api) {
+			t.Errorf("%s where %s is not served: %v", part.value, part.api, err)
+		}
+	}
+}
+
+func TestADigestWinsOverATagAndAnEmptyTagIsTheVersion(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	all := render(t, "--set", "image.tag=v2,image.digest="+digest+",trainerImage.repository=example.com/trainer")
+	operator := container(t, all)
+	if operator["image"] != "sailor-operator@"+digest {
+		t.Errorf("the operator's image is %v", operator["image"])
+	}
+	if arguments := fmt.Sprint(operator["args"]); !strings.Contains(arguments, "--trainer-image=example.com/trainer:0.1.0 ") {
+		t.Errorf("the arguments are %s", arguments)
+	}
+}
+
+func TestValuesReachTheOperatorAsFlags(t *testing.T) {
+	arguments := fmt.Sprint(container(t, render(t))["args"])
+	for _, flag := range []string{"--leader-elect", "--callback-address=$(POD_IP):8082", "--log-level=info"} {
+		if !strings.Contains(arguments, flag) {
+			t.Errorf("without values the arguments lack %s: %s", flag, arguments)
+		}
+	}
+	for _, flag := range []string{"--namespace", "--network-model"} {
+		if strings.Contains(arguments, flag) {
+			t.Errorf("without values the arguments have %s: %s", flag, arguments)
+		}
+	}
+	all := render(t, "--set", "leaderElection.enabled=false,callback.enabled=false,watchNamespace=team,logLevel=debug,plannerThreads=3",
+		"--set-string", "networkModel.tiers.zone.gigabytesPerSecond=1.45")
+	arguments = fmt.Sprint(container(t, all)["args"])
+	for _, flag := range []string{"--namespace=team", "--log-level=debug", "--planner-threads=3", "--network-model=/etc/sailor/network-model.yaml"} {
+		if !strings.Contains(arguments, flag) {
+			t.Errorf("the arguments lack %s: %s", flag, arguments)
+		}
+	}
+	for _, flag := range []string{"--leader-elect", "--callback-address"} {
+		if strings.Contains(arguments, flag) {
+			t.Errorf("the arguments have %s: %s", flag, arguments)
+		}
+	}
+	model, _, _ := unstructured.NestedString(ofKind(all, "ConfigMap")[0].Object, "data", "network-model.yaml")
+	network := objects(t, model)[0]
+	if speed, _, _ := unstructured.NestedString(network.Object, "spec", "tiers", "zone", "gigabytesPerSecond"); network.GetKind() != "NetworkModel" || speed != "1.45" {
+		t.Errorf("the network model is\n%s", model)
+	}
+}
+
+func TestPrometheusUnderstandsTheAlerts(t *testing.T) {
+	promtool := filepath.Join(root, ".deps", "prometheus", "usr", "bin", "promtool")
+	if _, err := os.Stat(promtool); err != nil {
+		if promtool, err = exec.LookPath("promtool"); err != nil {
+			t.Fatal("there is no promtool: run scripts/setup.sh")
+		}
+	}
+	rule := ofKind(render(t, "--set", "metrics.prometheusRule.enabled=true", "--api-versions", "monitoring.coreos.com/v1"), "PrometheusRule")[0]
+	text, err := yaml.Marshal(rule.Object["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "alerts.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said, err := exec.CommandContext(testContext(t), promtool, "check", "rules", file).CombinedOutput()
+	if err != nil || !strings.Contains(string(said), "3 rules found") {
+		t.Errorf("promtool: %v: %s", err, said)
+	}
+}

@@ -1,0 +1,92 @@
+// Package config reads the file that describes a local cluster.
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Config is what `sailor-cluster up --config FILE` reads.
+type Config struct {
+	// Root is what the relative paths of this file start from; it is itself relative to the folder of the file, which it
+	// is where it is left out. Where it is given, containers see it as one of HostPaths.
+	Root string `json:"root,omitempty"`
+	// Network is that of the loopback addresses in use, such as 127.77.0.0/16; left out, a free one is taken.
+	//   127.77.0.0/24  cluster IPs; 127.77.0.1 is the API server (and so the service "kubernetes")
+	//   127.77.N.1     the kubelet of the Nth machine; 127.77.N.2 and up its pods
+	Network string `json:"network,omitempty"`
+	// Port of the API server; left out, 443 as in the service "kubernetes", or 6443 for who may not use that.
+	Port      int        `json:"port,omitempty"`
+	NodePools []NodePool `json:"nodePools,omitempty"`
+	Images    []Image    `json:"images,omitempty"`
+	// HostPaths are folders that containers see at the same place. They see all folders of / but /tmp, /run and what is
+	// mounted below others; these make up for that. What containers write there is lost with them.
+	HostPaths []string `json:"hostPaths,omitempty"`
+	// Args are further arguments of a component: {"kube-controller-manager": ["--node-monitor-grace-period=20s"]}.
+	Args map[string][]string `json:"args,omitempty"`
+}
+
+// Load reads, completes and checks a configuration file.
+func Load(file string) (Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return Config{}, fmt.Errorf("reading the cluster's configuration: %w", err)
+	}
+	folder, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return Config{}, err
+	}
+	config, err := Parse(text, folder)
+	if err != nil {
+		return Config{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return config, nil
+}
+
+// Parse is Load of a text whose file would be in the folder.
+func Parse(text []byte, folder string) (Config, error) {
+	var config Config
+	if err := yaml.UnmarshalStrict(text, &config); err != nil {
+		return config, err
+	}
+	config.complete(folder)
+	return config, config.check()
+}
+
+// Write stores the configuration where Load can read it.
+func (c Config) Write(file string) error {
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o600)
+}
+
+// complete makes paths absolute and fills in defaults.
+func (c *Config) complete(folder string) {
+	absolute := func(path *string, base string) {
+		if !filepath.IsAbs(*path) {
+			*path = filepath.Join(base, *path)
+		}
+	}
+	if c.Root != "" && !slices.Contains(c.HostPaths, c.Root) {
+		c.HostPaths = append(c.HostPaths, ".")
+	}
+	absolute(&c.Root, folder)
+	for i := range c.HostPaths {
+		absolute(&c.HostPaths[i], c.Root)
+	}
+	for i := range c.Images {
+		for j := range c.Images[i].Path {
+			absolute(&c.Images[i].Path[j], c.Root)
+		}
+		c.Images[i].completeEntrypoint(c.Root)
+	}
+	for i := range c.NodePools {
+		c.NodePools[i].complete()
+	}
+}

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"maps"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Names that GKE gives to the properties of its nodes.
+const (
+	LabelNodePool         = "cloud.google.com/gke-nodepool"
+	LabelSpot             = "cloud.google.com/gke-spot"
+	LabelAccelerator      = "cloud.google.com/gke-accelerator"
+	LabelAcceleratorCount = "cloud.google.com/gke-accelerator-count"
+	TaintTermination      = "cloud.google.com/impending-node-termination"
+
+	GPU = corev1.ResourceName("nvidia.com/gpu") // resource, and key of the taint on nodes that have it
+)
+
+// NodePool is a group of equal nodes, with the labels and taints that GKE would give them.
+type NodePool struct {
+	Name        string            `json:"name"`
+	Count       int               `json:"count"`
+	MachineType string            `json:"machineType,omitempty"`
+	Region      string            `json:"region,omitempty"`
+	Zone        string            `json:"zone,omitempty"`
+	CPU         int               `json:"cpu,omitempty"`
+	Memory      string            `json:"memory,omitempty"`
+	Accelerator string            `json:"accelerator,omitempty"`
+	GPUs        int               `json:"gpus,omitempty"`
+	Spot        bool              `json:"spot,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Taints      []corev1.Taint    `json:"taints,omitempty"`
+	// ShutdownGracePeriod is what a kubelet that is told to shut down leaves its pods, such as "15s".
+	ShutdownGracePeriod string `json:"shutdownGracePeriod,omitempty"`
+}
+
+func (p *NodePool) complete() {
+	fill := func(value *string, fallback string) {
+		if *value == "" {
+			*value = fallback
+		}
+	}
+	fill(&p.Region, "us-central1")
+	fill(&p.Zone, p.Region+"-a")
+	fill(&p.MachineType, "e2-standard-4")
+	fill(&p.Memory, "16Gi")
+	fill(&p.ShutdownGracePeriod, "15s")
+	if p.CPU == 0 {
+		p.CPU = 4
+	}
+}
+
+// GracePeriod is ShutdownGracePeriod, which has been checked when the file was read.
+func (p NodePool) GracePeriod() time.Duration {
+	grace, _ := time.ParseDuration(p.ShutdownGracePeriod)
+	return grace
+}
+
+// NodeLabels are what a kubelet of this pool registers with.
+func (p NodePool) NodeLabels() map[string]string {
+	labels := map[string]string{
+		LabelNodePool:                  p.Name,
+		corev1.LabelInstanceTypeStable: p.MachineType,
+		corev1.LabelTopologyRegion:     p.Region,
+		corev1.LabelTopologyZone:       p.Zone,
+	}
+	if p.Spot {
+		labels[LabelSpot] = "true"
+	}
+	if p.GPUs > 0 {
+		labels[LabelAccelerator] = p.Accelerator
+		labels[LabelAcceleratorCount] = strconv.Itoa(p.GPUs)
+	}
+	maps.Copy(labels, p.Labels)
+	return labels
+}
+
+// NodeTaints are what a kubelet of this pool registers with.
+func (p NodePool) NodeTaints() []corev1.Taint {
+	var taints []corev1.Taint
+	if p.GPUs > 0 {
+		taints = append(taints, corev1.Taint{Key: string(GPU), Value: "present", Effect: corev1.TaintEffectNoSchedule})
+	}
+	if p.Spot {
+		taints = append(taints, corev1.Taint{Key: LabelSpot, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+	}
+	return append(taints, p.Taints...)
+}

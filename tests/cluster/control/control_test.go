@@ -1,0 +1,147 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// recorder has one node, and remembers what it was told.
+type recorder struct{ told []string }
+
+func (r *recorder) tell(words ...string) error {
+	r.told = append(r.told, words...)
+	if words[len(words)-1] == "broken" {
+		return errors.New("node broken does not work")
+	}
+	return nil
+}
+
+func (r *recorder) Ready(context.Context) error { return r.tell("ready") }
+func (r *recorder) Nodes(context.Context) ([]Node, error) {
+	return []Node{{Name: "n", Pool: "p", Address: "127.1.1.1", State: Frozen, PID: 7}}, nil
+}
+func (r *recorder) Add(_ context.Context, pool string) (string, error) {
+	return pool + "-0", r.tell("add", pool)
+}
+func (r *recorder) Kill(_ context.Context, node string) error   { return r.tell("kill", node) }
+func (r *recorder) Start(_ context.Context, node string) error  { return r.tell("start", node) }
+func (r *recorder) Freeze(_ context.Context, node string) error { return r.tell("freeze", node) }
+func (r *recorder) Thaw(_ context.Context, node string) error   { return r.tell("thaw", node) }
+func (r *recorder) Delete(_ context.Context, node string) error { return r.tell("delete", node) }
+func (r *recorder) Preempt(_ context.Context, node string, grace time.Duration) error {
+	return r.tell("preempt", grace.String(), node)
+}
+
+// serve has a server in a new folder, and its client.
+func serve(t *testing.T, stop func()) (*Server, *Client) {
+	t.Helper()
+	dir := t.TempDir()
+	listener, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := NewServer(stop)
+	done := make(chan struct{})
+	go func() {
+		server.Serve(listener)
+		close(done)
+	}()
+	t.Cleanup(func() {
+		listener.Close()
+		<-done
+	})
+	client, err := NewClient(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, client
+}
+
+func TestWhatTheClientIsToldTheClusterIsTold(t *testing.T) {
+	server, client := serve(t, nil)
+	cluster := &recorder{}
+	server.Provide(cluster)
+	ctx := t.Context()
+	name, err := client.Add(ctx, "pool")
+	if name != "pool-0" {
+		t.Errorf("the new node is %q", name)
+	}
+	err = errors.Join(err, client.Ready(ctx), client.Kill(ctx, "a"), client.Start(ctx, "a"), client.Freeze(ctx, "a"),
+		client.Thaw(ctx, "a"), client.Preempt(ctx, "odd/name?", 1500*time.Millisecond), client.Delete(ctx, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"add", "pool", "ready", "kill", "a", "start", "a", "freeze", "a", "thaw", "a", "preempt", "1.5s", "odd/name?", "delete", "a"}
+	if !reflect.DeepEqual(cluster.told, want) {
+		t.Errorf("told %q\nwant %q", cluster.told, want)
+	}
+	nodes, err := client.Nodes(ctx)
+	if want, _ := cluster.Nodes(ctx); err != nil || !reflect.DeepEqual(nodes, want) {
+		t.Errorf("nodes %v, want %v (%v)", nodes, want, err)
+	}
+}
+
+func TestAnErrorOfTheClusterIsTheClients(t *testing.T) {
+	server, client := serve(t, nil)
+	server.Provide(&recorder{})
+	if err := client.Kill(t.Context(), "broken"); err == nil || err.Error() != "node broken does not work" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRequestsWaitUntilThereIsACluster(t *testing.T) {
+	server, client := serve(t, nil)
+	answer := make(chan error)
+	go func() { answer <- client.Ready(context.Background()) }()
+	select {
+	case err := <-answer:
+		t.Fatalf("ready before there is a cluster: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	server.Provide(&recorder{})
+	if err := <-answer; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFolderHasOneCluster(t *testing.T) {
+	dir := t.TempDir()
+	first, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(dir + "/."); !errors.Is(err, ErrRunning) {
+		t.Errorf("a second one: %v", err)
+	}
+	first.Close()
+	again, err := Listen(dir)
+	if err != nil {
+		t.Fatalf("after the first has ended: %v", err)
+	}
+	again.Close()
+}
+
+func TestAClientWithoutAClusterSaysSo(t *testing.T) {
+	client, err := NewClient(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Nodes(t.Context()); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("got %v", err)
+	}
+	if err := client.Stop(t.Context()); err != nil {
+		t.Errorf("stopping what does not run: %v", err)
+	}
+}
+
+func TestStopIsHeardBeforeThereIsACluster(t *testing.T) {
+	stopped := make(chan struct{})
+	_, client := serve(t, func() { close(stopped) })
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _ = client.Stop(ctx) }() // returns when the cluster has ended, which this one does not
+	<-stopped
+	cancel()
+}

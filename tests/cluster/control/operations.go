@@ -1,0 +1,48 @@
+package control
+
+import (
+	"context"
+	"time"
+)
+
+// NodeState says what a machine does.
+type NodeState string
+
+// The states of a machine.
+const (
+	Running    NodeState = "running"
+	Frozen     NodeState = "frozen"
+	Preempting NodeState = "preempting" // it had its notice
+	Killed     NodeState = "killed"     // its Node object may still exist
+)
+
+// Node is one machine of the cluster.
+type Node struct {
+	Name    string    `json:"name"`
+	Pool    string    `json:"pool"`
+	Address string    `json:"address"`
+	State   NodeState `json:"state"`
+	PID     int       `json:"pid"` // of its kubelet, the ancestor of all that runs on it
+}
+
+// Operations are what a cluster can be told. Client has them, too.
+type Operations interface {
+	// Ready returns when the control plane and the configured nodes are ready.
+	Ready(ctx context.Context) error
+	// Nodes lists the machines by name.
+	Nodes(ctx context.Context) ([]Node, error)
+	// Add starts one more machine in a pool and returns its name. A name that was deleted may come back.
+	Add(ctx context.Context, pool string) (string, error)
+	// Kill ends a machine and all that runs on it at once, without notice; its Node object stays.
+	Kill(ctx context.Context, node string) error
+	// Start starts a killed machine again.
+	Start(ctx context.Context, node string) error
+	// Freeze stops a machine and all that runs on it without ending it; Thaw lets it go on.
+	Freeze(ctx context.Context, node string) error
+	Thaw(ctx context.Context, node string) error
+	// Delete ends a machine at once and deletes its Node object.
+	Delete(ctx context.Context, node string) error
+	// Preempt does what happens to a spot machine: a notice, a graceful shutdown, the end after the grace at the
+	// latest, the Node object deleted. It returns after all that.
+	Preempt(ctx context.Context, node string, grace time.Duration) error
+}

@@ -1,0 +1,160 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"sailor.dev/tests/cluster/config"
+)
+
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// commandLine is that of the pod or, where it has no command, begins with the image's.
+func commandLine(c *runtimeapi.ContainerConfig, image config.Image) ([]string, error) {
+	name := c.Image.GetUserSpecifiedImage()
+	switch {
+	case len(c.Command) > 0:
+		return slices.Concat(c.Command, c.Args), nil
+	case len(image.Entrypoint) > 0:
+		return slices.Concat(image.Entrypoint, c.Args), nil
+	default:
+		return nil, fmt.Errorf("the container has no command, and the cluster's configuration has no entrypoint for image %q", name)
+	}
+}
+
+// start runs the container's command and returns when it has begun.
+func (r *processRuntime) start(c *container) error {
+	log, err := openLog(c.LogPath)
+	if err != nil {
+		return err
+	}
+	c.log = log
+	cmd := &exec.Cmd{Path: initInContainer, Dir: c.config.WorkingDir, Env: r.environment(c)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Stdout, cmd.Stderr = log.stream("stdout"), log.stream("stderr")
+
+	started := make(chan error, 1)
+	go func() {
+		err := runOnThread(cmd, func() error { return r.enter(c, cmd) }, func(err error) {
+			r.noteStart(c, cmd.Process, err)
+			started <- err
+		})
+		r.noteEnd(c, err)
+		log.close()
+		os.Remove(r.scratch(c))
+		close(c.exited)
+	}()
+	return <-started
+}
+
+func (r *processRuntime) scratch(c *container) string {
+	return filepath.Join(r.spec.Dir, "containers", c.Id)
+}
+
+// enter makes the calling thread ready to start the container's first process.
+func (r *processRuntime) enter(c *container, cmd *exec.Cmd) error {
+	mounts := append([]*runtimeapi.Mount{{HostPath: r.initFile, ContainerPath: initInContainer}}, c.config.Mounts...)
+	if err := enterNewContainer(c.sandbox.config.Hostname, r.scratch(c), r.spec.HostPaths, mounts); err != nil {
+		return err
+	}
+	program, err := lookPath(c.args[0], cmd.Env)
+	cmd.Args = append([]string{initInContainer, user(c.config), program}, c.args...)
+	return err
+}
+
+func (r *processRuntime) noteStart(c *container, process *os.Process, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		c.State, c.StartedAt, c.process = runtimeapi.ContainerState_CONTAINER_RUNNING, time.Now().UnixNano(), process
+	}
+}
+
+func (r *processRuntime) noteEnd(c *container, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.State, c.FinishedAt, c.ExitCode = runtimeapi.ContainerState_CONTAINER_EXITED, time.Now().UnixNano(), exitCode(err)
+	switch {
+	case c.StartedAt == 0:
+		c.Reason, c.Message = "StartError", err.Error()
+	case c.ExitCode != 0:
+		c.Reason = "Error"
+	default:
+		c.Reason = "Completed"
+	}
+}
+
+// user is UID:GID[:GROUP...] for the init program.
+func user(c *runtimeapi.ContainerConfig) string {
+	security := c.GetLinux().GetSecurityContext()
+	id := security.GetRunAsUser().GetValue()
+	if id == imageUser {
+		id = 0
+	}
+	user := fmt.Sprintf("%d:%d", id, security.GetRunAsGroup().GetValue())
+	for _, group := range security.GetSupplementalGroups() {
+		user += fmt.Sprintf(":%d", group)
+	}
+	return user
+}
+
+// environment is the image's and the pod's, with a PATH and the way to the API server.
+func (r *processRuntime) environment(c *container) []string {
+	path := strings.Join(append(slices.Clone(c.image.Path), defaultPath), ":")
+	env := []string{"PATH=" + path, "HOME=/root", "HOSTNAME=" + c.sandbox.config.Hostname}
+	for name, value := range c.image.Env {
+		env = append(env, name+"="+value)
+	}
+	for _, e := range c.config.Envs {
+		value := e.Value
+		// There is no kube-proxy to lead from the port of the service to that of the server.
+		if e.Key == "KUBERNETES_SERVICE_PORT" || e.Key == "KUBERNETES_SERVICE_PORT_HTTPS" {
+			value = strconv.Itoa(r.spec.APIServerPort)
+		}
+		env = append(env, e.Key+"="+value) // of two values for one name os/exec takes the last
+	}
+	return env
+}
+
+// stop ends the container: SIGTERM, after the grace SIGKILL.
+func (r *processRuntime) stop(c *container, grace time.Duration) {
+	r.mu.Lock()
+	process := c.process
+	r.mu.Unlock()
+	if process == nil {
+		return
+	}
+	if grace > 0 {
+		_ = process.Signal(syscall.SIGTERM) // an error means that it has ended
+		select {
+		case <-c.exited:
+		case <-time.After(grace):
+		}
+	}
+	_ = process.Kill() // PID 1 of its namespace: all others in it end too
+	<-c.exited
+}
+
+func exitCode(err error) int32 {
+	var exit *exec.ExitError
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return 0
+	case !errors.As(err, &exit):
+		return 128
+	}
+	if status := exit.Sys().(syscall.WaitStatus); status.Signaled() {
+		return 128 + int32(status.Signal())
+	}
+	return int32(exit.ExitCode())
+}

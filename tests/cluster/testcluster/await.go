@@ -1,0 +1,56 @@
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Await asks until the answer is yes. An error of the question is not final; the last one is told if ctx ends first.
+func Await(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		yes, err := holds(ctx)
+		if yes && err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			if err != nil {
+				return fmt.Errorf("waiting for %s: %w (last: %v)", what, ctx.Err(), err)
+			}
+			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// Eventually is Await for a test, which it ends after the time.
+func Eventually(t testing.TB, within time.Duration, what string, holds func(context.Context) (bool, error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	if err := Await(ctx, what, holds); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Main is the body of a TestMain whose tests share one cluster: it starts the cluster, hands it to use, runs the tests
+// and stops it. It returns the exit status.
+func Main(m *testing.M, options Options, use func(*Cluster)) (status int) {
+	c, err := Start(context.Background(), options)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer func() {
+		if err := c.Stop(); err != nil {
+			fmt.Println(err)
+			status = 1
+		}
+	}()
+	use(c)
+	return m.Run()
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+
+	"sailor.dev/tests/trainingjob"
+)
+
+// history is what the demo saw of the job, for the summary.
+type history struct {
+	last  trainingjob.Job
+	plans []seenPlan
+}
+
+// seenPlan compares what was planned with what was seen under one plan.
+type seenPlan struct {
+	plan            trainingjob.Plan
+	tokensPerSecond int64 // the last that was measured under it
+}
+
+func (h *history) see(job trainingjob.Job) {
+	h.last = job
+	plan := job.Status.Plan
+	if plan.Generation == 0 {
+		return
+	}
+	if len(h.plans) == 0 || h.plans[len(h.plans)-1].plan.Generation != plan.Generation {
+		h.plans = append(h.plans, seenPlan{plan: plan})
+	}
+	if job.Is("Running") && !job.Is("Rescaling") {
+		h.plans[len(h.plans)-1].tokensPerSecond = job.Status.Progress.TokensPerSecond
+	}
+}
+
+func (h history) preemptions() (count int) {
+	for _, rescale := range h.last.Status.Rescales {
+		if rescale.Reason == "NodePreempted" || rescale.Reason == "NodeTerminating" {
+			count++
+		}
+	}
+	return count
+}
+
+func (s *screen) summary(h history) {
+	progress := h.last.Status.Progress
+	s.endLine()
+	fmt.Fprintf(s.out, "\nSummary\n")
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(s.out, "  %-12s "+format+"\n", append([]any{name}, args...)...)
+	}
+	row("steps", "%d of %d", progress.Step, progress.TotalSteps)
+	row("loss", "%.3f at first, %.3f at last", trainingjob.Decimal(progress.FirstLoss), trainingjob.Decimal(progress.Loss))
+	row("plans used", "%d", len(h.plans))
+	for _, seen := range h.plans {
+		row("", "%d: %d GPUs (%s), %d tokens/s planned, %d seen, $%.2f/h", seen.plan.Generation, seen.plan.TotalGPUs, poolsOf(seen.plan),
+			seen.plan.Estimate.TokensPerSecond, seen.tokensPerSecond, trainingjob.Decimal(seen.plan.Estimate.CostPerHour))
+	}
+	for _, rescale := range h.last.Status.Rescales {
+		row("rescale", "%s: plan %d to %d, %d to %d GPUs, %s s, %d steps lost", rescale.Reason, rescale.FromGeneration, rescale.ToGeneration,
+			rescale.FromGPUs, rescale.ToGPUs, orDash(rescale.Seconds), rescale.StepsLost)
+	}
+	row("preemptions", "%d", h.preemptions())
+	row("steps lost", "%d", progress.StepsLost)
+	row("dollars", "$%s", orDash(progress.DollarsSpent))
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// accelerators are those of tests/cluster/gke.yaml. Here each GPU is a worker process on this machine's processor, so both
+// types have the same profile and differ in their price.
+var accelerators = []string{"nvidia-l4", "nvidia-tesla-t4"}
+
+// workers train at the same time when the job uses all GPUs of tests/cluster/gke.yaml.
+const workers = 8
+
+func (d *demo) file(parts ...string) string {
+	return filepath.Join(append([]string{d.root}, parts...)...)
+}
+
+func (d *demo) install(ctx context.Context) error {
+	d.screen.step("Installing the operator: helm install sailor charts/sailor")
+	if _, err := d.cluster.Helm(ctx, "install", "sailor", d.file("charts", "sailor"), "--namespace", "sailor-system", "--create-namespace",
+		"--wait", "--timeout", "2m"); err != nil {
+		return err
+	}
+	d.screen.step("Declaring the pools' prices, and measuring the model's layers on this machine")
+	if _, err := d.cluster.Kubectl(ctx, "apply", "-f", d.file("tests", "demo", "pools.yaml")); err != nil {
+		return err
+	}
+	for _, accelerator := range accelerators {
+		profile, err := d.measure(ctx, accelerator)
+		if err != nil {
+			return err
+		}
+		if _, err := d.cluster.KubectlWithInput(ctx, profile, "apply", "-f", "-"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure has the trainer measure the quickstart's model, as many workers at a time as will train. It returns a ModelProfile.
+func (d *demo) measure(ctx context.Context, accelerator string) (string, error) {
+	command := exec.CommandContext(ctx, d.program("sailor-trainer"), "profile", "--job", d.quickstart(), "--accelerator", accelerator,
+		"--concurrency", fmt.Sprint(workers))
+	var said strings.Builder
+	command.Stderr = &said
+	manifest, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("measuring the model for %s: %w: %s", accelerator, err, strings.TrimSpace(said.String()))
+	}
+	return string(manifest), nil
+}
+
+func (d *demo) quickstart() string { return d.file("crds", "examples", "quickstart.yaml") }
+
+func (d *demo) applyJob(ctx context.Context) error {
+	d.screen.step("Applying crds/examples/quickstart.yaml")
+	if err := os.RemoveAll(d.checkpoints()); err != nil {
+		return err
+	}
+	_, err := d.cluster.Kubectl(ctx, "apply", "-f", d.quickstart())
+	return err
+}
+
+// checkpoints is where the quickstart keeps them on its nodes, which are this machine here: those of an earlier run go.
+func (d *demo) checkpoints() string { return filepath.Join(os.TempDir(), "sailor-quickstart") }
+
+func (d *demo) printHints(headline string) {
+	fmt.Printf(`
+%s
+
+  export KUBECONFIG=%s
+  export PATH=%s:$PATH
+  kubectl get trainingjobs -A                 # or: kubectl get tj
+  kubectl describe tj %s
+  kubectl logs -l sailor.dev/job-name=%s --prefix
+  kubectl -n sailor-system logs deployment/sailor
+  kubectl apply -f crds/examples/quickstart.yaml   # once more: kubectl delete tj %s before
+  sailor-cluster --dir %s node list
+  sailor-cluster --dir %s node preempt NODE
+`, headline, d.cluster.Kubeconfig, filepath.Join(d.root, "build", "bin"), jobName, jobName, jobName, d.clusterDir(), d.clusterDir())
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sailor.dev/tests/trainingjob"
+)
+
+func TestALineTellsStateStepLossSpeedPriceAndPools(t *testing.T) {
+	job := trainingjob.Job{Status: trainingjob.Status{
+		State:      "Running",
+		Conditions: []metav1.Condition{{Type: "Running", Status: metav1.ConditionTrue}},
+		Plan: trainingjob.Plan{Generation: 2, TotalGPUs: 3, Estimate: trainingjob.Estimate{CostPerHour: "1.234"},
+			GPUs: []trainingjob.PoolGPUs{{Pool: "us-west1-b/nvidia-tesla-t4/ondemand", GPUs: 1}, {Pool: "us-central1-b/nvidia-l4/spot", GPUs: 2}}},
+		Progress: trainingjob.Progress{Step: 7, TotalSteps: 9, Loss: "2.5", TokensPerSecond: 100},
+	}}
+	want := "Running    step 7/9  loss 2.500  100 tokens/s  $1.23/h  plan 2: 3 GPUs (1 t4 us-west1-b, 2 l4 us-central1-b spot)"
+	if line := describe(job); line != want {
+		t.Errorf("\n%s\nis not\n%s", line, want)
+	}
+}
+
+func TestAWaitingJobTellsWhatItWaitsFor(t *testing.T) {
+	job := trainingjob.Job{Status: trainingjob.Status{
+		State:      "Waiting",
+		Conditions: []metav1.Condition{{Type: "Planned", Status: metav1.ConditionFalse, Message: "no GPU is free"}},
+	}}
+	if line := describe(job); line != "Waiting    no GPU is free" {
+		t.Error(line)
+	}
+}
+
+func TestTheHistoryComparesEachPlanWithWhatWasSeenUnderIt(t *testing.T) {
+	var h history
+	see := func(generation, tokens int64, rescaling metav1.ConditionStatus) {
+		h.see(trainingjob.Job{Status: trainingjob.Status{
+			Conditions: []metav1.Condition{{Type: "Running", Status: metav1.ConditionTrue}, {Type: "Rescaling", Status: rescaling}},
+			Plan:       trainingjob.Plan{Generation: generation},
+			Progress:   trainingjob.Progress{TokensPerSecond: tokens},
+		}})
+	}
+	see(1, 100, metav1.ConditionFalse)
+	see(1, 110, metav1.ConditionFalse)
+	see(2, 110, metav1.ConditionTrue) // still of the plan before
+	see(2, 60, metav1.ConditionFalse)
+	if len(h.plans) != 2 || h.plans[0].tokensPerSecond != 110 || h.plans[1].tokensPerSecond != 60 {
+		t.Errorf("%+v", h.plans)
+	}
+}

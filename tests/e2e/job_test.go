@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/trainingjob"
+)
+
+// world is one test's namespace and its job.
+type world struct {
+	t         *testing.T
+	ctx       context.Context
+	namespace string
+	job       string
+	jobs      *trainingjob.Client
+}
+
+// start applies a job in a namespace of its own, both of which go when the test ends.
+func start(t *testing.T, spec trainingjob.Small) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	t.Cleanup(cancel)
+	w := &world{t: t, ctx: ctx, namespace: "e2e-" + spec.Name, job: spec.Name}
+	var err error
+	if w.jobs, err = trainingjob.NewClient(cluster.REST, w.namespace); err != nil {
+		t.Fatal(err)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	if _, err := cluster.Kubernetes.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.end)
+	w.apply(spec)
+	return w
+}
+
+func (w *world) apply(spec trainingjob.Small) {
+	w.t.Helper()
+	if _, err := cluster.KubectlWithInput(w.ctx, spec.Manifest(), "-n", w.namespace, "apply", "-f", "-"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// end removes the namespace and waits until its pods are gone, so that the next test has all GPUs.
+func (w *world) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if w.t.Failed() {
+		w.tell(ctx)
+	}
+	if _, err := cluster.Kubectl(ctx, "-n", w.namespace, "delete", "tj", "--all", "--ignore-not-found"); err != nil {
+		w.t.Error(err)
+	}
+	testcluster.Eventually(w.t, time.Minute, "the pods of "+w.namespace+" to go", func(ctx context.Context) (bool, error) {
+		pods, err := w.pods(ctx)
+		return len(pods) == 0, err
+	})
+	if err := cluster.Kubernetes.CoreV1().Namespaces().Delete(ctx, w.namespace, metav1.DeleteOptions{}); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// tell logs what a person would look at.
+func (w *world) tell(ctx context.Context) {
+	for _, args := range [][]string{
+		{"-n", w.namespace, "describe", "tj"},
+		{"-n", w.namespace, "get", "pods", "-o", "wide"},
+		{"get", "nodes"},
+		{"-n", w.namespace, "logs", "-l", "sailor.dev/job-name=" + w.job, "--prefix", "--tail=30"},
+		{"-n", "sailor-system", "logs", "deployment/sailor", "--tail=60"},
+	} {
+		output, err := cluster.Kubectl(ctx, args...)
+		w.t.Logf("kubectl %s\n%s", strings.Join(args, " "), output)
+		if err != nil {
+			w.t.Log(err)
+		}
+	}
+}
+
+func (w *world) pods(ctx context.Context) ([]corev1.Pod, error) {
+	list, err := cluster.Kubernetes.CoreV1().Pods(w.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// until waits for a state of the job and returns it.
+func (w *world) until(what string, holds func(trainingjob.Job) bool) (last trainingjob.Job) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, 90*time.Second)
+	defer cancel()
+	err := w.jobs.Until(ctx, w.job, func(job trainingjob.Job) (bool, error) {
+		last = job
+		return holds(job), nil
+	})
+	if err != nil {
+		w.t.Fatalf("waiting until %s: %v; last: state %q, plan %d, step %d", what, err, last.Status.State, last.Status.Plan.Generation, last.Status.Progress.Step)
+	}
+	return last
+}
+
+func (w *world) untilTraining() trainingjob.Job {
+	w.t.Helper()
+	return w.until("it trains", func(job trainingjob.Job) bool { return trains(job, 0) })
+}
+
+// trains holds once steps were completed under a plan newer than the generation.
+func trains(job trainingjob.Job, generation int64) bool {
+	status := job.Status
+	return status.Plan.Generation > generation && job.Is("Running") && !job.Is("Rescaling") && status.Progress.Step > 3
+}
+
+// nodeOfJob is a node that the job runs on and that is one of a node pool.
+func (w *world) nodeOfJob(pool string) string {
+	w.t.Helper()
+	pods, err := w.pods(w.ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, pod := range pods {
+		if strings.HasPrefix(pod.Spec.NodeName, pool+"-") && pod.DeletionTimestamp == nil {
+			return pod.Spec.NodeName
+		}
+	}
+	w.t.Fatalf("the job runs on no node of pool %s", pool)
+	return ""
+}
+
+// temporaryFolder is one that the nodes see too: they are this machine.
+func temporaryFolder(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "shared")
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}

@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/trainingjob"
+)
+
+func TestAPreemptedNodeCostsNoStepAndItsReplacementIsUsed(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "preempt", Steps: trainingjob.Endless, Resources: "{minGpus: 1}"})
+	before := w.untilTraining()
+	node := w.nodeOfJob("l4-spot")
+	if err := cluster.Preempt(w.ctx, node, 15*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	after := w.until("it goes on without the node", func(job trainingjob.Job) bool {
+		return trains(job, before.Status.Plan.Generation) && job.Status.Plan.TotalGPUs < before.Status.Plan.TotalGPUs
+	})
+	if after.Status.Progress.StepsLost != 0 {
+		t.Errorf("%d steps were lost in spite of the notice", after.Status.Progress.StepsLost)
+	}
+	if after.Status.Progress.Step < before.Status.Progress.Step {
+		t.Errorf("it went from step %d back to %d", before.Status.Progress.Step, after.Status.Progress.Step)
+	}
+	w.giveBack("l4-spot")
+	w.until("it uses the new node", func(job trainingjob.Job) bool {
+		return trains(job, after.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs
+	})
+}
+
+func TestANodeKilledWithoutNoticeIsAnsweredByANewPlan(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "kill", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t)})
+	before := w.until("it has a checkpoint", func(job trainingjob.Job) bool { return job.Status.Progress.LastCheckpointStep > 0 })
+	node := w.nodeOfJob("l4-spot")
+	if err := cluster.Kill(w.ctx, node); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.giveBackKilled(node) })
+	after := w.until("it goes on without the node", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
+	if after.Status.Restarts != 0 {
+		t.Errorf("the loss of a node was counted as %d failures of the trainer", after.Status.Restarts)
+	}
+	w.until("steps are completed", func(job trainingjob.Job) bool { return job.Status.Progress.Step > after.Status.Progress.Step+5 })
+}
+
+func TestAnOperatorThatIsKilledFindsItsJobTraining(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "operator", Steps: trainingjob.Endless})
+	before := w.untilTraining()
+	if _, err := cluster.Kubectl(w.ctx, "-n", "sailor-system", "delete", "pods", "--all", "--grace-period=0", "--force"); err != nil {
+		t.Fatal(err)
+	}
+	after := w.until("progress is reported again", func(job trainingjob.Job) bool { return job.Status.Progress.Step > before.Status.Progress.Step+20 })
+	if after.Status.Plan.Generation != before.Status.Plan.Generation {
+		t.Errorf("a new operator made plan %d out of %d though nothing had changed", after.Status.Plan.Generation, before.Status.Plan.Generation)
+	}
+	if after.Status.Progress.StepsLost != 0 {
+		t.Errorf("%d steps were lost with the operator", after.Status.Progress.StepsLost)
+	}
+}
+
+func TestAJobWaitsForCapacityAndStartsWhenItComes(t *testing.T) {
+	if err := cluster.Delete(testContext(t), "l4-spot-0"); err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, trainingjob.Small{Name: "capacity", Steps: trainingjob.Endless, Resources: "{accelerators: [nvidia-l4], zones: [us-central1-b], minGpus: 2}"})
+	waiting := w.until("it says that it waits", func(job trainingjob.Job) bool {
+		planned := job.Condition("Planned")
+		return planned.Status == "False" && (planned.Reason == "WaitingForCapacity" || planned.Reason == "PlanInfeasible")
+	})
+	if waiting.Condition("Planned").Message == "" {
+		t.Error("it does not say what it waits for")
+	}
+	w.giveBack("l4-spot")
+	w.untilTraining()
+}
+
+func TestUnreadableDataEndsTheJobWithTheReason(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "data", Steps: trainingjob.Endless, Data: "/nowhere/*.txt", Extra: "  maxRestarts: 1"})
+	job := w.until("it has failed", func(job trainingjob.Job) bool { return job.Is("Failed") })
+	if message := job.Condition("Failed").Message; !contains(message, "/nowhere/*.txt") {
+		t.Errorf("the condition does not name the path: %q", message)
+	}
+	if job.Status.Restarts != 1 {
+		t.Errorf("%d restarts were counted, 1 was allowed", job.Status.Restarts)
+	}
+	w.untilNoPodRuns() // those that have ended stay, for their logs
+}
+
+func (w *world) giveBack(pool string) {
+	w.t.Helper()
+	if _, err := cluster.Add(w.ctx, pool); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// giveBackKilled replaces a killed node by a new one of the same name.
+func (w *world) giveBackKilled(node string) {
+	ctx := testContext(w.t)
+	if err := cluster.Delete(ctx, node); err != nil {
+		w.t.Error(err)
+	}
+	if _, err := cluster.Add(ctx, "l4-spot"); err != nil {
+		w.t.Error(err)
+	}
+	testcluster.Eventually(w.t, time.Minute, "the nodes to be ready", nodesReady)
+}

@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sailor.dev/tests/trainingjob"
+)
+
+func TestAJobTrainsToItsEndAndItsLossFalls(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "complete", Steps: 40, Checkpoint: temporaryFolder(t)})
+	job := w.until("it is complete", func(job trainingjob.Job) bool { return job.Is("Complete") })
+	progress := job.Status.Progress
+	if progress.Step != 40 || progress.Tokens != 40*16*64 {
+		t.Errorf("it did %d steps and %d tokens, not 40 and %d", progress.Step, progress.Tokens, 40*16*64)
+	}
+	first, last := trainingjob.Decimal(progress.FirstLoss), trainingjob.Decimal(progress.Loss)
+	if first < 4.5 || first > 6.5 || last > first-1 {
+		t.Errorf("the loss went from %.3f to %.3f; about 5.5, then at least 1 less was expected", first, last)
+	}
+	if progress.LastCheckpointStep != 40 {
+		t.Errorf("the last checkpoint is of step %d", progress.LastCheckpointStep)
+	}
+	if trainingjob.Decimal(progress.DollarsSpent) <= 0 {
+		t.Errorf("it cost %q dollars", progress.DollarsSpent)
+	}
+	for _, condition := range job.Status.Conditions {
+		if condition.ObservedGeneration != job.Generation {
+			t.Errorf("condition %s answers generation %d of %d", condition.Type, condition.ObservedGeneration, job.Generation)
+		}
+	}
+}
+
+func TestTheStateIsReadableInOneLineAndInEvents(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "readable", Steps: trainingjob.Endless})
+	w.untilTraining()
+	table, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "get", "tj")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"STATE", "GPUS", "STEP", "TOKENS/S", "$/H", "AGE", "Running"} {
+		if !strings.Contains(table, word) {
+			t.Errorf("kubectl get tj does not show %s:\n%s", word, table)
+		}
+	}
+	description, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "describe", "tj", w.job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(description, "Planned") || !strings.Contains(description, "Events:") || strings.Contains(description, "Events:  <none>") {
+		t.Errorf("kubectl describe shows no event:\n%s", description)
+	}
+}
+
+func TestTrainerPodsHaveNoTokenAndAskForTheGpusOfTheirNode(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "pods", Steps: trainingjob.Endless})
+	job := w.untilTraining()
+	pods, err := w.pods(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gpus := 0
+	for _, pod := range pods {
+		for _, volume := range pod.Spec.Volumes {
+			if volume.Projected != nil {
+				t.Errorf("pod %s has a token mounted", pod.Name)
+			}
+		}
+		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.UID != job.UID {
+			t.Errorf("pod %s is not owned by its job", pod.Name)
+		}
+		limit := pod.Spec.Containers[0].Resources.Limits["nvidia.com/gpu"]
+		gpus += int(limit.Value())
+	}
+	if gpus != job.Status.Plan.TotalGPUs {
+		t.Errorf("the pods ask for %d GPUs, the plan for %d", gpus, job.Status.Plan.TotalGPUs)
+	}
+}
+
+func TestASuspendedJobHasNoPodsAndResumesWhereItWas(t *testing.T) {
+	spec := trainingjob.Small{Name: "suspend", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t)}
+	w := start(t, spec)
+	before := w.until("it has a checkpoint", func(job trainingjob.Job) bool { return job.Status.Progress.LastCheckpointStep > 0 })
+	spec.Extra = "  suspend: true"
+	w.apply(spec)
+	w.until("it is suspended", func(job trainingjob.Job) bool { return job.Is("Suspended") })
+	w.untilNoPods()
+	spec.Extra = "  suspend: false"
+	w.apply(spec)
+	w.until("it goes on", func(job trainingjob.Job) bool {
+		return trains(job, before.Status.Plan.Generation) && job.Status.Progress.Step > before.Status.Progress.LastCheckpointStep
+	})
+}
+
+func TestADeletedJobLeavesNothing(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "delete", Steps: trainingjob.Endless})
+	w.untilTraining()
+	if _, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "delete", "tj", w.job); err != nil {
+		t.Fatal(err)
+	}
+	w.untilNoPods()
+	w.untilGone("configmaps")
+}

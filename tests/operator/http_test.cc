@@ -1,0 +1,205 @@
+// Over real connections on loopback: watches arrive as they are sent, agents are polled and told, hints are heard.
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <cpprest/http_listener.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "operator/agents/agent_link.h"
+#include "operator/agents/callback_server.h"
+#include "operator/kube/http_transport.h"
+
+namespace sailor {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(30);  // far above what is needed: a failure, not a measurement
+
+// Something that happens on another thread, waited for.
+class Signal {
+ public:
+  void set() {
+    const std::scoped_lock lock(mutex_);
+    ++count_;
+    changed_.notify_all();
+  }
+  bool wait_until(const std::function<bool()>& holds) {
+    std::unique_lock lock(mutex_);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!holds()) {
+      const int before = count_;
+      if (!changed_.wait_until(lock, end, [&] { return count_ != before; })) return holds();
+    }
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;
+};
+
+struct Listening {
+  int socket = -1;
+  int port = 0;
+};
+
+Listening listen_on_loopback() {
+  Listening server{::socket(AF_INET, SOCK_STREAM, 0), 0};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(::bind(server.socket, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(::listen(server.socket, 8), 0);
+  ::getsockname(server.socket, reinterpret_cast<sockaddr*>(&address), &size);
+  server.port = ntohs(address.sin_port);
+  return server;
+}
+
+int free_port() {
+  const Listening server = listen_on_loopback();
+  ::close(server.socket);
+  return server.port;
+}
+
+void send_text(int socket, const std::string& text) {
+  ASSERT_EQ(::send(socket, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+}
+
+TEST(HttpTransport, HandsOverAShortChunkWhileTheWatchGoesOn) {
+  const Listening server = listen_on_loopback();
+  Signal signal;
+  std::atomic<bool> arrived = false;
+  std::jthread peer([&] {
+    const int client = ::accept(server.socket, nullptr, nullptr);
+    char request[4096];
+    EXPECT_GT(::recv(client, request, sizeof request, 0), 0);
+    send_text(client, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (const std::string line : {"first\n", "second\n"}) {
+      arrived = false;
+      send_text(client, fmt::format("{:x}\r\n{}\r\n", line.size(), line));
+      EXPECT_TRUE(signal.wait_until([&] { return arrived.load(); })) << line << " is stuck";
+    }
+    send_text(client, "0\r\n\r\n");
+    ::close(client);
+  });
+  kube::ClusterConfig config;
+  config.server = fmt::format("http://127.0.0.1:{}", server.port);
+  kube::HttpTransport transport(config);
+  std::string text;
+  const auto response = transport.stream({"GET", "/watch", "", ""},
+                                         [&](std::string_view chunk) {
+                                           text += chunk;
+                                           arrived = true;
+                                           signal.set();
+                                         },
+                                         {});
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(text, "first\nsecond\n");
+  ::close(server.socket);
+}
+
+TEST(HttpTransport, SaysThatNobodyAnswers) {
+  kube::ClusterConfig config;
+  config.server = fmt::format("http://127.0.0.1:{}", free_port());
+  kube::HttpTransport transport(config);
+  EXPECT_THROW(transport.send({"GET", "/", "", ""}), kube::TransportError);
+}
+
+// An agent of one worker that obeys every assignment at once.
+class FakeAgent {
+ public:
+  FakeAgent() : port(free_port()), listener_(web::uri(fmt::format("http://127.0.0.1:{}", port))) {
+    listener_.support([this](web::http::http_request request) { answer(std::move(request)); });
+    listener_.open().get();
+  }
+  ~FakeAgent() { listener_.close().get(); }
+  FakeAgent(const FakeAgent&) = delete;
+  FakeAgent& operator=(const FakeAgent&) = delete;
+
+  const int port;
+  std::atomic<std::int64_t> generation = 0;
+
+ private:
+  void answer(web::http::http_request request) {
+    if (request.method() == web::http::methods::PUT) {
+      const auto body = nlohmann::json::parse(request.extract_utf8string(true).get());
+      generation = body.at("generation").get<std::int64_t>();
+    }
+    const AgentReport report{"pod-0", false, {{0, WorkerPhase::kTraining, generation, 1, ""}}, std::nullopt};
+    request.reply(200, to_json(report).dump(), "application/json");
+  }
+  web::http::experimental::listener::http_listener listener_;
+};
+
+const JobKey kJob{"default", "job"};
+
+AgentLink::Options quick() {
+  AgentLink::Options options;
+  options.period = std::chrono::milliseconds(5);
+  options.retry_period = std::chrono::milliseconds(5);
+  return options;
+}
+
+TEST(AgentLink, PollsAnAgentAndTellsItsGeneration) {
+  FakeAgent agent;
+  Signal signal;
+  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  const auto view = [&] { return link.views(kJob)["uid"]; };
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(signal.wait_until([&] { return view().answers(); }));
+  auto assignment = std::make_shared<Assignment>();
+  assignment->generation = 3;
+  link.send(kJob, "uid", assignment);
+  EXPECT_TRUE(signal.wait_until([&] { return view().report && view().report->workers.at(0).generation == 3; }));
+}
+
+TEST(AgentLink, CountsPollsWithoutAnAnswerAndForgetsThemAtTheNext) {
+  Signal signal;
+  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", free_port()}});
+  EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].failures >= 2; }));
+  EXPECT_FALSE(link.views(kJob)["uid"].answers());
+  link.follow(kJob, {});
+  EXPECT_TRUE(link.views(kJob).empty());
+}
+
+TEST(AgentLink, TakesNoOtherPodsAnswerForThatOfItsOwn) {
+  FakeAgent agent;
+  Signal signal;
+  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  link.follow(kJob, {{"uid", "pod-1", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].failures >= 2; }));
+}
+
+TEST(CallbackServer, HearsAHintAndRefusesWhatIsNone) {
+  const std::string url = fmt::format("http://127.0.0.1:{}", free_port());
+  Signal signal;
+  std::mutex mutex;
+  std::vector<JobKey> heard;
+  const CallbackServer server(url, [&](const JobKey& job) {
+    const std::scoped_lock lock(mutex);
+    heard.push_back(job);
+    return job == kJob;
+  });
+  kube::ClusterConfig config;
+  config.server = url;
+  kube::HttpTransport client(config);
+  const std::string hint =
+      R"({"namespace": "default", "job": "job", "agent": "pod-0", "reason": "PeerLost", "message": ""})";
+  EXPECT_EQ(client.send({"POST", "/v1/hints", hint, "application/json"}).status, 204);
+  const std::string gone = R"({"namespace": "default", "job": "gone", "agent": "pod-0", "reason": "Terminating"})";
+  EXPECT_EQ(client.send({"POST", "/v1/hints", gone, "application/json"}).status, 410) << "nobody needs its agents";
+  EXPECT_EQ(client.send({"POST", "/v1/hints", "[]", "application/json"}).status, 400);
+  EXPECT_EQ(client.send({"POST", "/other", hint, "application/json"}).status, 404);
+  const std::scoped_lock lock(mutex);
+  EXPECT_EQ(heard, (std::vector<JobKey>{kJob, {"default", "gone"}}));
+}
+
+}  // namespace
+}  // namespace sailor

@@ -1,0 +1,199 @@
+// The API client: lines, errors, retries, the store, the reflector, times.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/kube/line_splitter.h"
+#include "operator/kube/reflector.h"
+#include "operator/kube/time.h"
+#include "operator/reconcile/work_queue.h"
+#include "tests/operator/fake_api.h"
+
+namespace sailor::kube {
+namespace {
+
+using sailor::testing::FakeApi;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr const char* kPodPath = "/api/v1/namespaces/default/pods";
+
+Json pod(const std::string& name, const std::string& version, const std::string& uid) {
+  return {{"metadata", {{"name", name}, {"namespace", "default"}, {"uid", uid}, {"resourceVersion", version}}}};
+}
+
+ApiHooks quick() {
+  ApiHooks hooks;
+  hooks.sleep = [](std::chrono::milliseconds) {};
+  return hooks;
+}
+
+TEST(LineSplitter, FindsLinesWhereverTheChunksEnd) {
+  const std::string text = "one\r\n\ntwo\nthree";
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    LineSplitter splitter;
+    std::vector<std::string> lines;
+    const auto sink = [&](std::string_view line) { lines.emplace_back(line); };
+    splitter.feed(text.substr(0, cut), sink);
+    splitter.feed(text.substr(cut), sink);
+    EXPECT_THAT(lines, ElementsAre("one", "two")) << "cut at " << cut;
+    EXPECT_TRUE(splitter.has_half_line());
+  }
+}
+
+TEST(LineSplitter, RefusesALineWithoutEnd) {
+  LineSplitter splitter(10);
+  EXPECT_THROW(splitter.feed("0123456789a", [](std::string_view) {}), LineTooLong);
+}
+
+TEST(Times, ReadBackAsWritten) {
+  const Time time = *parse_rfc3339("2026-02-28T23:59:58.250Z");
+  EXPECT_EQ(to_rfc3339(time), "2026-02-28T23:59:58Z");
+  EXPECT_EQ(parse_rfc3339(to_rfc3339_micro(time)), time);
+  EXPECT_EQ(parse_rfc3339("2026-03-01T01:59:58.25+02:00"), time);
+  EXPECT_FALSE(parse_rfc3339("2026-02-30T00:00:00Z").has_value());
+  EXPECT_FALSE(parse_rfc3339("soon").has_value());
+}
+
+TEST(Api, RepeatsWhatIsHarmlessAfterA503AndGivesUpInTheEnd) {
+  FakeApi server;
+  Api api(server, quick());
+  server.put(kPodPath, pod("a", "1", "u"));
+  server.next_answers = {{503, "", std::nullopt}, {500, "", std::nullopt}};
+  EXPECT_TRUE(api.get(kPods, {"default", "a"}).has_value());
+  EXPECT_THAT(server.requests, SizeIs(3));
+  server.next_answers.assign(10, {503, "", std::nullopt});
+  EXPECT_EQ(api.get(kPods, {"default", "a"}).error().status, 503);
+}
+
+TEST(Api, DoesNotRepeatACreateThatMayHaveBeenDone) {
+  FakeApi server;
+  Api api(server, quick());
+  server.next_answers = {{500, "", std::nullopt}};
+  EXPECT_FALSE(api.create(kPods, pod("a", "", "")).has_value());
+  EXPECT_THAT(server.requests, SizeIs(1));
+  server.next_answers = {{429, "", std::chrono::seconds(1)}};
+  EXPECT_TRUE(api.create(kPods, pod("b", "", "")).has_value()) << "a 429 was not carried out";
+}
+
+TEST(Api, TellsAConflictFromAnExistingObject) {
+  FakeApi server;
+  Api api(server, quick());
+  server.put(kPodPath, pod("a", "1", "u"));
+  EXPECT_TRUE(api.create(kPods, pod("a", "", "")).error().already_exists());
+  EXPECT_THAT(api.create(kPods, pod("a", "", "")).error().message, HasSubstr("POST /api/v1/namespaces/default/pods"));
+}
+
+TEST(Api, DeletesOnlyTheObjectThatWasMeant) {
+  FakeApi server;
+  Api api(server, quick());
+  server.put(kPodPath, pod("a", "1", "new"));
+  EXPECT_TRUE(api.remove(kPods, {"default", "a"}, "old").has_value());
+  EXPECT_FALSE(server.find("pods", "a").is_null()) << "another pod has taken the name";
+  EXPECT_TRUE(api.remove(kPods, {"default", "a"}, "new").has_value());
+  EXPECT_TRUE(api.remove(kPods, {"default", "a"}, "new").has_value()) << "gone already is as good";
+}
+
+TEST(Api, WritesNothingOnceItMayNot) {
+  FakeApi server;
+  ApiHooks hooks = quick();
+  hooks.may_write = [] { return false; };
+  Api api(server, hooks);
+  EXPECT_FALSE(api.create(kPods, pod("a", "", "")).has_value());
+  EXPECT_TRUE(server.requests.empty());
+}
+
+TEST(Store, ReplaceIsAtomicAndTellsWhatIsGone) {
+  Store store;
+  std::vector<std::string> told;
+  store.on_change([&](const Json& object) { told.push_back(name_of(object)); });
+  store.replace({pod("a", "1", "ua"), pod("b", "1", "ub")});
+  EXPECT_TRUE(store.is_synced());
+  EXPECT_THAT(store.all(), SizeIs(2));
+  told.clear();
+  store.replace({pod("b", "1", "ub")});
+  EXPECT_THAT(told, ElementsAre("a"));
+  EXPECT_EQ(store.find({"default", "a"}), nullptr);
+}
+
+TEST(Store, AnOldEventDoesNotUndoOurOwnWrite) {
+  Store store;
+  store.put(pod("a", "10", "u"));
+  store.put(pod("a", "9", "u"));
+  EXPECT_EQ(version_of(*store.find({"default", "a"})), "10");
+  store.put(pod("a", "3", "another"));
+  EXPECT_EQ(uid_of(*store.find({"default", "a"})), "another");
+}
+
+std::string line(const std::string& type, const Json& object) {
+  return Json{{"type", type}, {"object", object}}.dump() + "\n";
+}
+
+TEST(Reflector, FollowsAWatchAndGoesOnFromItsBookmark) {
+  FakeApi server;
+  Api api(server, quick());
+  Store store;
+  server.put(kPodPath, pod("a", "", "ua"));
+  Reflector reflector(api, kPods, {}, store);
+  server.watch_text = line("ADDED", pod("b", "200", "ub")) + line("NEWS", pod("x", "1", "x")) +
+                      line("DELETED", pod("a", "201", kube::uid_of(server.find("pods", "a")))) +
+                      line("BOOKMARK", pod("", "250", ""));
+  EXPECT_TRUE(reflector.run_once({}));
+  EXPECT_EQ(store.find({"default", "a"}), nullptr);
+  EXPECT_NE(store.find({"default", "b"}), nullptr);
+  server.watch_text.clear();
+  reflector.run_once({});
+  EXPECT_EQ(std::ranges::count(server.requests, "GET /api/v1/pods"), 1) << "listed once, watched twice";
+}
+
+TEST(Reflector, ListsAnewWhenItsPlaceInHistoryIsForgotten) {
+  FakeApi server;
+  Api api(server, quick());
+  Store store;
+  Reflector reflector(api, kPods, {}, store);
+  reflector.run_once({});
+  server.put(kPodPath, pod("late", "", "u"));
+  server.watch_text = line("ERROR", {{"kind", "Status"}, {"code", 410}, {"reason", "Expired"}, {"message", "too old"}});
+  reflector.run_once({});
+  server.watch_text.clear();
+  reflector.run_once({});
+  EXPECT_NE(store.find({"default", "late"}), nullptr);
+}
+
+TEST(Reflector, KeepsWhatItHasWhenTheServerIsAway) {
+  FakeApi server;
+  Api api(server, quick());
+  Store store;
+  server.put(kPodPath, pod("a", "", "u"));
+  Reflector reflector(api, kPods, {}, store);
+  server.watch_text = "{\"type\": \"ADD";  // the connection broke in the middle of a line
+  reflector.run_once({});
+  server.watch_status = 503;
+  EXPECT_FALSE(reflector.run_once({}));
+  EXPECT_NE(store.find({"default", "a"}), nullptr);
+}
+
+TEST(WorkQueue, HandsAKeyOutOnceAndAgainIfItWasAddedMeanwhile) {
+  WorkQueue queue;
+  const JobKey job{"default", "a"};
+  queue.add(job);
+  queue.add(job);
+  EXPECT_EQ(queue.depth(), 1U);
+  EXPECT_EQ(queue.take({}), job);
+  queue.add(job);
+  EXPECT_EQ(queue.depth(), 0U) << "it is being worked on";
+  queue.done(job);
+  EXPECT_EQ(queue.depth(), 1U);
+}
+
+TEST(WorkQueue, HandsOutADelayedKeyAndEndsAtAStop) {
+  WorkQueue queue;
+  queue.add_after({"default", "a"}, std::chrono::milliseconds(1));
+  EXPECT_TRUE(queue.take({}).has_value());
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(queue.take(stop.get_token()).has_value());
+}
+
+}  // namespace
+}  // namespace sailor::kube

@@ -1,0 +1,76 @@
+// One leader at a time, whoever is slow, paused or gone.
+#include "operator/leader/leader_election.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/operator/fake_api.h"
+
+namespace sailor {
+namespace {
+
+using testing::FakeApi;
+
+class Leadership : public ::testing::Test {
+ protected:
+  LeaderElection candidate(const char* identity) {
+    return {api, {.space = "default", .identity = identity}, {system_time, [this] { return now; }}};
+  }
+  void pass(std::chrono::seconds time) { now += time; }
+
+  FakeApi server;
+  kube::Api api{server};
+  LeaderElection::Instant now = std::chrono::steady_clock::now();
+};
+
+TEST_F(Leadership, GoesToTheFirstAndNotToTheSecond) {
+  auto first = candidate("first");
+  auto second = candidate("second");
+  EXPECT_FALSE(first.may_write());
+  EXPECT_TRUE(first.try_once());
+  EXPECT_TRUE(first.may_write());
+  EXPECT_FALSE(second.try_once());
+  EXPECT_FALSE(second.may_write());
+}
+
+TEST_F(Leadership, PassesOnWhenTheLeaseWasNotRenewedForItsDuration) {
+  auto first = candidate("first");
+  auto second = candidate("second");
+  first.try_once();
+  second.try_once();
+  pass(std::chrono::seconds(14));
+  EXPECT_FALSE(second.try_once()) << "15 s have not passed since it saw the lease change";
+  pass(std::chrono::seconds(2));
+  EXPECT_TRUE(second.try_once());
+  EXPECT_FALSE(first.may_write()) << "a leader that was paused finds out before it writes";
+  EXPECT_FALSE(first.try_once());
+}
+
+TEST_F(Leadership, StaysWithOneThatRenews) {
+  auto first = candidate("first");
+  auto second = candidate("second");
+  first.try_once();
+  for (int i = 0; i < 20; ++i) {
+    pass(std::chrono::seconds(2));
+    EXPECT_TRUE(first.try_once());
+    EXPECT_FALSE(second.try_once());
+  }
+}
+
+TEST_F(Leadership, IsFreeAtOnceAfterARelease) {
+  auto first = candidate("first");
+  auto second = candidate("second");
+  first.try_once();
+  first.release();
+  EXPECT_FALSE(first.may_write());
+  EXPECT_TRUE(second.try_once());
+}
+
+TEST_F(Leadership, EndsBeforeTheLeaseDoesIfItCannotBeRenewed) {
+  auto first = candidate("first");
+  first.try_once();
+  pass(std::chrono::seconds(11));
+  EXPECT_FALSE(first.may_write()) << "others may take it after 15 s: we are out after 10";
+}
+
+}  // namespace
+}  // namespace sailor

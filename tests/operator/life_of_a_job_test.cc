@@ -1,0 +1,303 @@
+// What becomes of a job, whatever happens to it: decisions, applied to an API server in memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/reconcile/record.h"
+#include "tests/operator/world.h"
+
+namespace sailor::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+// World refers to itself through its operator, so tests make it in place.
+class Job : public ::testing::Test {
+ protected:
+  void start(Json spec_changes = Json::object()) {
+    world.add_node("a", 2);
+    world.add_node("b", 1);
+    world.add_job(std::move(spec_changes));
+    world.settle();
+  }
+  World world;
+};
+
+TEST_F(Job, IsPlannedPlacedAndTrained) {
+  start();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_EQ(world.generation(), 1);
+  EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 3);
+  EXPECT_TRUE(check_complete(world.sent.at(0)).has_value());
+  EXPECT_THAT(world.events(), Contains("Planned"));
+}
+
+TEST_F(Job, ThatTrainsCausesNoWritesWhileNothingChanges) {
+  start();
+  world.pass(std::chrono::seconds(20));
+  world.settle();
+  const int before = world.api_server.writes;
+  for (int i = 0; i < 5; ++i) world.reconcile();
+  EXPECT_EQ(world.api_server.writes, before);
+}
+
+TEST_F(Job, GoesOnWithTheSurvivorsWhenANodeIsLost) {
+  start();
+  world.remove_node("b");
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_THAT(world.condition("Degraded"), StartsWith("True NodeLost"));
+  EXPECT_EQ(world.status()["rescales"][0]["reason"], "NodeLost");
+  EXPECT_EQ(world.status()["rescales"][0]["toGpus"], 2);
+}
+
+TEST_F(Job, LosesANodeWhoseAgentIsSilentWhileAPeerIsBroken) {
+  start();
+  for (auto& [uid, agent] : world.agents) {
+    if (agent.report->workers.size() == 1) agent.failures = 2;
+  }
+  world.reconcile();
+  EXPECT_EQ(world.generation(), 1) << "silence alone is no loss";
+  world.break_peers();
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a")) << "the suspect's pod is removed, and nothing is put there";
+}
+
+TEST_F(Job, TakesTheStateFromANodeThatIsPreempted) {
+  start();
+  world.sent.clear();
+  world.preempt("b");
+  world.reconcile();
+  world.reconcile();
+  world.reconcile();
+  ASSERT_THAT(world.sent, Not(IsEmpty()));
+  EXPECT_THAT(world.sent[0].agents, SizeIs(2)) << "the leaving agent is told too";
+  EXPECT_EQ(world.sent[0].training_workers(), 2);
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
+  EXPECT_THAT(world.condition("Degraded"), StartsWith("True NodePreempted"));
+}
+
+TEST_F(Job, DoesNotTellAnyoneBeforeAllWhoMayHoldStateWereHeard) {
+  start();
+  world.preempt("b");
+  world.reconcile();
+  world.reconcile();
+  world.restart_operator();
+  for (auto& [uid, agent] : world.agents) {
+    if (agent.report->workers.size() == 1) agent = AgentView{};  // not polled yet
+  }
+  world.sent.clear();
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  EXPECT_THAT(world.sent, Not(IsEmpty())) << "generation 2 was sealed before the restart";
+  for (const Assignment& assignment : world.sent) EXPECT_THAT(assignment.agents, SizeIs(2));
+}
+
+TEST_F(Job, UsesANodeThatComes) {
+  start();
+  world.add_node("c", 2);
+  world.settle();
+  EXPECT_EQ(world.generation(), 1) << "not at once: the last change was a moment ago";
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(world.status()["rescales"][0]["reason"], "ScaleUpOpportunity");
+}
+
+TEST_F(Job, UsesANodeThatComesBackUnderItsNameThoughItsOldPodIsStillSeen) {
+  start();
+  world.preempt("b");
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  Json left = world.api_server.find("pods", world.pod_on("b"));
+  left["status"]["phase"] = "Succeeded";  // its agent was released and has ended; the pod is not removed yet
+  world.api_server.put("/api/v1/namespaces/default/pods", left);
+  world.agents.erase(kube::uid_of(left));
+  world.remove_node("b");
+  world.add_node("b", 1);
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+}
+
+TEST_F(Job, NeedsNoAgentsOnceItIsSuspendedDeletedOrHasEnded) {
+  start();
+  const Json job = world.api_server.find("trainingjobs", "job");
+  EXPECT_TRUE(needs_agents(job));
+  Json suspended = job;
+  suspended["spec"]["suspend"] = true;
+  EXPECT_FALSE(needs_agents(suspended));
+  Json deleted = job;
+  deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  EXPECT_FALSE(needs_agents(deleted));
+  world.finish_pods();
+  world.settle();
+  EXPECT_FALSE(needs_agents(world.api_server.find("trainingjobs", "job")));
+}
+
+TEST_F(Job, WaitsForCapacityAndStartsWhenItComes) {
+  world.add_node("a", 1);
+  world.add_job({{"resources", {{"minGpus", 2}}}});
+  world.settle();
+  EXPECT_EQ(world.state(), "Waiting");
+  EXPECT_EQ(world.condition("Planned"), "False WaitingForCapacity: 1 GPUs are too few");
+  EXPECT_THAT(world.pods(), IsEmpty());
+  world.add_node("b", 1);
+  world.settle();
+  EXPECT_EQ(world.state(), "Running");
+}
+
+TEST_F(Job, ThatIsSuspendedHasNoPodsAndResumes) {
+  start();
+  world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+  world.settle();
+  EXPECT_THAT(world.pods(), IsEmpty());
+  EXPECT_EQ(world.state(), "Suspended");
+  world.change_job([](Json& job) { job["spec"]["suspend"] = false; });
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_EQ(world.status()["rescales"][0]["reason"], "Resumed");
+}
+
+TEST_F(Job, SaysWhatItsTrainerSaidAndCountsOneRestartForAllPodsThatFail) {
+  start();
+  for (const std::string& pod : world.pods()) world.fail_pod(pod, "cannot read /data/*: no such file");
+  world.reconcile();
+  EXPECT_EQ(world.status()["restarts"], 1);
+  EXPECT_EQ(world.condition("Degraded"), "True TrainerFailed: Restart 1: cannot read /data/*: no such file");
+  world.pass(std::chrono::seconds(2));
+  world.settle();
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_EQ(world.status()["restarts"], 1);
+}
+
+TEST_F(Job, FailsForTheTrainersReasonAfterMaxRestarts) {
+  start({{"maxRestarts", 0}});
+  world.fail_pod(world.pods()[0], "cannot read /data/*");
+  world.settle();
+  EXPECT_EQ(world.state(), "Failed");
+  EXPECT_THAT(world.condition("Failed"), HasSubstr("cannot read /data/*"));
+  const int before = world.api_server.writes;
+  world.settle();
+  EXPECT_EQ(world.api_server.writes, before) << "a failed job is left alone";
+}
+
+TEST_F(Job, ThatFinishedWhileNoOperatorRanIsSeenComplete) {
+  start();
+  world.finish_pods();
+  world.restart_operator();
+  world.settle();
+  EXPECT_EQ(world.state(), "Complete") << world.status().dump(1);
+  EXPECT_THAT(world.pods(), SizeIs(2)) << "their logs are kept";
+}
+
+TEST_F(Job, ThatFinishesMakesNoOtherGenerationOfPodsThatEndOneByOne) {
+  start();
+  for (auto& [uid, agent] : world.agents) {
+    for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kFinished;
+  }
+  std::next(world.agents.begin())->second.failures = 5;  // its process has ended, the kubelet has not said so yet
+  world.pass(std::chrono::seconds(20));
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+  EXPECT_EQ(world.state(), "Running");
+}
+
+TEST_F(Job, IsDeletedWhenItsTimeAfterTheEndIsOver) {
+  start({{"ttlSecondsAfterFinished", 60}});
+  world.finish_pods();
+  world.settle();
+  EXPECT_FALSE(world.api_server.all("trainingjobs").empty());
+  world.pass(std::chrono::seconds(61));
+  world.reconcile();
+  EXPECT_TRUE(world.api_server.all("trainingjobs").empty());
+}
+
+TEST_F(Job, FailsAtItsDeadline) {
+  start({{"activeDeadlineSeconds", 30}});
+  world.pass(std::chrono::seconds(31));
+  world.settle();
+  EXPECT_THAT(world.condition("Failed"), StartsWith("True DeadlineExceeded"));
+  EXPECT_THAT(world.pods(), IsEmpty());
+}
+
+TEST_F(Job, ThatAnotherControllerManagesIsLeftAlone) {
+  start({{"managedBy", "example.com/queue"}});
+  EXPECT_EQ(world.api_server.writes, 0);
+}
+
+TEST_F(Job, WithElasticityOffKeepsItsPlanAndWaitsForItsGpus) {
+  start({{"elasticity", {{"mode", "Off"}}}});
+  world.remove_node("b");
+  world.settle();
+  EXPECT_THAT(world.condition("Planned"), StartsWith("False WaitingForCapacity"));
+  world.add_node("c", 1);
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 3);
+}
+
+TEST_F(Job, WithElasticityRestartGetsNewPods) {
+  start({{"elasticity", {{"mode", "Restart"}}}});
+  const std::string before = kube::uid_of(world.api_server.all("pods")[0]);
+  world.remove_node("b");
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  for (const Json& pod : world.api_server.all("pods")) EXPECT_NE(kube::uid_of(pod), before);
+}
+
+TEST_F(Job, RegroupsWhenAConnectionBreaksThoughAllPodsAnswer) {
+  start();
+  world.break_peers();
+  world.pass(std::chrono::seconds(3));
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_EQ(world.status()["rescales"][0]["reason"], "PeerLost");
+  EXPECT_EQ(world.status()["rescales"][0]["toGpus"], 3);
+}
+
+TEST_F(Job, ReachesTheSameEndWhereverTheOperatorDies) {
+  for (const bool after_commit : {false, true}) {
+    for (int k = 0; k < 12; ++k) {
+      World here;
+      here.add_node("a", 2);
+      here.add_node("b", 1);
+      here.add_job();
+      here.api_server.crash_at_write = k;
+      here.api_server.crash_after_commit = after_commit;
+      for (int i = 0; i < 20; ++i) {
+        try {
+          here.reconcile();
+        } catch (const Crash&) {
+          here.restart_operator();
+        }
+        here.live();
+      }
+      EXPECT_EQ(here.state(), "Running") << "died at write " << k;
+      EXPECT_THAT(here.nodes_in_use(), ElementsAre("a", "b")) << "died at write " << k;
+      EXPECT_EQ(here.generation(), 1) << "died at write " << k;
+    }
+  }
+}
+
+TEST_F(Job, TakesGpusThatNoOtherJobCanBePlannedOn) {
+  start();
+  // All GPUs are taken by the first job's pods: nothing is left for a second one to be planned on.
+  for (const Json& pod : world.api_server.all("pods")) EXPECT_GT(gpus_of_pod(pod), 0);
+  ClusterObjects objects;
+  for (const Json& node : world.api_server.all("nodes")) objects.nodes.push_back(std::make_shared<const Json>(node));
+  for (const Json& pod : world.api_server.all("pods")) objects.pods.push_back(std::make_shared<const Json>(pod));
+  for (const NodeView& node : cluster_view(objects).nodes) EXPECT_EQ(node.used_by_others("late"), node.gpus);
+}
+
+}  // namespace
+}  // namespace sailor::testing

@@ -1,0 +1,116 @@
+// Pods as they are created, names, placement, records.
+#include "operator/render/pod.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/reconcile/names.h"
+#include "operator/reconcile/placement.h"
+#include "operator/reconcile/pod_view.h"
+#include "operator/render/merge.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+
+const PoolKey kPool{Zone("us-central1-a"), Accelerator("nvidia-l4"), Provisioning::kSpot};
+
+JobView job() {
+  JobView view;
+  view.key = {"default", "opt"};
+  view.uid = "job-uid";
+  return view;
+}
+
+Slot slot() { return {slot_name("opt", kPool, 0), kPool, "node-1", "node-uid", 2}; }
+
+TEST(Pod, AsksForItsGpusAndIsPinnedToItsNodeAndPool) {
+  const Json pod = render_pod(job(), slot(), 3, {"trainer:1", ""});
+  EXPECT_EQ(gpus_of_pod(pod), 2);
+  EXPECT_EQ(pod.at("/spec/nodeSelector/cloud.google.com~1gke-spot"_json_pointer), "true");
+  EXPECT_EQ(
+      pod.at(
+          "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0"_json_pointer),
+      "node-1");
+  EXPECT_EQ(pod["spec"]["restartPolicy"], "Never");
+  EXPECT_EQ(pod["spec"]["automountServiceAccountToken"], false);
+  const PodView view = pod_view(pod, "job-uid");
+  EXPECT_EQ(view.pool, kPool);
+  EXPECT_EQ(view.created_for, 3);
+  EXPECT_EQ(view.node, "node-1");
+  EXPECT_TRUE(view.is_ours);
+}
+
+TEST(Pod, TakesTheTemplatesFieldsButNotItsIdentity) {
+  JobView view = job();
+  view.pod_template =
+      Json::parse(R"({"metadata": {"name": "mine", "labels": {"team": "x", "sailor.dev/job-uid": "other"}},
+    "spec": {"containers": [{"name": "trainer", "image": "own:2", "env": [{"name": "A", "value": "1"}]}, {"name": "side", "image": "s"}],
+             "volumes": [{"name": "data", "emptyDir": {}}]}})");
+  const Json pod = render_pod(view, slot(), 1, {"trainer:1", ""});
+  EXPECT_EQ(pod["metadata"]["name"], slot().pod);
+  EXPECT_EQ(pod["metadata"]["labels"]["team"], "x");
+  EXPECT_EQ(kube::label_of(pod, kJobUidLabel), "job-uid");
+  EXPECT_EQ(pod["spec"]["containers"][0]["image"], "own:2");
+  EXPECT_EQ(pod["spec"]["containers"][0]["env"].size(), 3U) << "the template's variable is added to ours";
+  EXPECT_EQ(pod["spec"]["containers"][1]["name"], "side");
+}
+
+TEST(Merge, ANullRemovesAField) {
+  Json base = {{"a", 1}, {"b", {{"c", 2}}}};
+  merge_over(base, {{"a", nullptr}, {"b", {{"d", 3}}}});
+  EXPECT_EQ(base, (Json{{"b", {{"c", 2}, {"d", 3}}}}));
+}
+
+TEST(Names, OfLongJobsFitIntoALabelAndDiffer) {
+  const std::string one(80, 'a');
+  const std::string two = std::string(79, 'a') + "b";
+  EXPECT_LE(slot_name(one, kPool, 999).size(), 63U);
+  EXPECT_NE(slot_name(one, kPool, 0), slot_name(two, kPool, 0));
+}
+
+Plan plan_of(const std::vector<int>& degrees) {
+  Plan plan{"tiny-gpt2", 8, 1, {{0, 6, {}}}};
+  for (const int degree : degrees) plan.stages[0].replicas.push_back({kPool, degree, 1});
+  return plan;
+}
+
+TEST(Placement, PutsBigGroupsWhereTheyFitAndKeepsPods) {
+  const std::vector<Candidate> nodes = {{"a", "ua", kPool, 1, "old-pod"}, {"b", "ub", kPool, 4, ""}};
+  const Plan plan = plan_of({1, 4});
+  const auto placement = place({"opt", plan, nodes, {}, {"old-pod"}});
+  ASSERT_TRUE(placement.has_value());
+  ASSERT_EQ(placement->slots.size(), 2U);
+  EXPECT_EQ(placement->slots[0].pod, "old-pod");
+  EXPECT_EQ(placement->slots[1].gpus, 4);
+  EXPECT_EQ(placement->seats[1].slot, 1);
+}
+
+TEST(Placement, SaysWhichGroupFindsNoRoom) {
+  const std::vector<Candidate> nodes = {{"a", "ua", kPool, 2, ""}, {"b", "ub", kPool, 2, ""}};
+  const Plan plan = plan_of({4});
+  EXPECT_NE(
+      place({"opt", plan, nodes, {}, {}}).error().message.find("no node of us-central1-a/nvidia-l4/spot has 4 GPUs"),
+      std::string::npos);
+}
+
+TEST(Record, ReadsBackAsWritten) {
+  GenerationRecord record;
+  record.job_uid = "u";
+  record.generation = 4;
+  record.plan = plan_of({1, 2});
+  record.placement = {{slot()}, {{0, 0, 0, 0}, {0, 1, 0, 1}}};
+  record.members = {{{"p", "10.0.0.1", 7070, 7071, kPool, 2}, "uid", "n", "nu", true}};
+  record.decided = *parse_rfc3339("2026-01-01T00:00:00.125Z");
+  record.suspects = {{"x", record.decided}};
+  EXPECT_EQ(record_of(config_map_of(record, {"default", "opt"}, "7")).value(), record);
+}
+
+TEST(Record, ThatIsDamagedSaysSo) {
+  const Json map = {{"metadata", {{"name", "opt-plan"}}}, {"data", {{"record.json", "{]"}}}};
+  EXPECT_NE(record_of(map).error().message.find("opt-plan"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sailor

@@ -1,0 +1,257 @@
+#include "tests/operator/world.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "operator/reconcile/names.h"
+#include "planner/manifest/manifest.h"
+
+namespace sailor::testing {
+namespace {
+
+constexpr const char* kJobs = "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs";
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kNodes = "/api/v1/nodes";
+const JobKey kJob{"default", "job"};
+
+// One stage, a replica on every GPU: the more GPUs, the faster.
+Result<PlannedJob> search(const PlanQuestion& question) {
+  const int free = question.cluster.free_gpus();
+  if (free < question.job.resources.min_gpus)
+    return fail(ErrorCode::kInfeasible, fmt::format("{} GPUs are too few", free));
+  PlannedJob planned;
+  planned.plan = {
+      question.job.model.name, question.job.training.global_batch_size, 1, {{0, question.job.model.layer_count(), {}}}};
+  for (const Pool& pool : question.cluster.pools) {
+    for (int i = 0; i < pool.free_gpus(); ++i) planned.plan.stages[0].replicas.push_back({pool.key, 1, 1});
+  }
+  planned.plan.stages[0].replicas[0].microbatches = question.job.training.global_batch_size - free + 1;
+  planned.estimate.iteration = Seconds(1.0 / free);
+  planned.estimate.cost_per_hour = DollarsPerHour(free);
+  planned.bound_throughput = free;
+  return planned;
+}
+
+Json job_manifest(const Json& changes) {
+  Json job = {{"apiVersion", "sailor.dev/v1alpha1"},
+              {"kind", "TrainingJob"},
+              {"metadata", {{"name", kJob.name}, {"namespace", kJob.space}, {"generation", 1}}},
+              {"spec",
+               {{"model", {{"name", "tiny-gpt2"}}},
+                {"training", {{"globalBatchSize", 16}, {"sequenceLength", 32}, {"steps", 100}}},
+                {"data", {{"format", "Bytes"}, {"path", "/data/*"}}}}}};
+  job["spec"].update(changes);
+  return job;
+}
+
+}  // namespace
+
+struct World::Operator {
+  explicit Operator(World& given)
+      : world(given),
+        api(world.api_server, quick()),
+        observer(caches, {"trainer:1", "http://127.0.0.1:8082"}, sources()),
+        applier(api, caches, sinks(), "test") {}
+
+  static kube::ApiHooks quick() {
+    kube::ApiHooks hooks;
+    hooks.sleep = [](std::chrono::milliseconds) {};
+    return hooks;
+  }
+  ObserverSources sources() {
+    ObserverSources sources;
+    sources.read_job = job_from_manifest;
+    sources.profiles = [] { return nullptr; };
+    sources.agents = [this](const JobKey&) { return world.agents; };
+    sources.answers = [this](const JobKey&) { return answers; };
+    sources.clock = [this] { return world.now; };
+    return sources;
+  }
+  ApplierSinks sinks() {
+    return {[this](const JobKey&, const SendAssignment& send) {
+              world.mail_[send.pod_uid] = send.assignment;
+              world.sent.push_back(*send.assignment);
+            },
+            [this](const PlanQuestion& question) {
+              answers.push_back({question, search(question)});
+            }};
+  }
+
+  World& world;
+  kube::Api api;
+  Caches caches;
+  std::vector<PlanAnswer> answers;
+  Observer observer;
+  Applier applier;
+};
+
+World::World() { restart_operator(); }
+
+void World::restart_operator() { operator_ = std::make_shared<Operator>(*this); }
+
+void World::add_node(const std::string& name, int gpus, const std::string& zone) {
+  const Json ready = {{"type", "Ready"}, {"status", "True"}, {"lastHeartbeatTime", to_rfc3339(now)}};
+  api_server.put(
+      kNodes,
+      {{"metadata",
+        {{"name", name},
+         {"labels", {{kAcceleratorLabel, "nvidia-tesla-t4"}, {kZoneLabel, zone}, {kSpotLabel, "true"}}}}},
+       {"spec", Json::object()},
+       {"status", {{"allocatable", {{kGpuResource, std::to_string(gpus)}}}, {"conditions", Json::array({ready})}}}});
+}
+
+void World::remove_node(const std::string& name) {
+  api_server.erase(kNodes, name);
+  for (const Json& pod : api_server.all("pods")) {
+    if (kube::text_at(pod, {"spec", "nodeName"}) == name) agents[kube::uid_of(pod)].failures += 5;
+  }
+}
+
+void World::preempt(const std::string& name) {
+  Json node = api_server.find("nodes", name);
+  node["spec"]["taints"] = Json::array({{{"key", kTerminationTaint}, {"effect", "NoSchedule"}}});
+  api_server.put(kNodes, node);
+}
+
+void World::add_job(Json spec_changes) { api_server.put(kJobs, job_manifest(spec_changes)); }
+
+void World::change_job(const std::function<void(Json&)>& change) {
+  Json job = api_server.find("trainingjobs", kJob.name);
+  change(job);
+  job["metadata"]["generation"] = kube::integer_at(job, {"metadata", "generation"}) + 1;
+  api_server.put(kJobs, job);
+}
+
+void World::refresh_caches() {
+  Caches& caches = operator_->caches;
+  caches.jobs.replace(api_server.all("trainingjobs"));
+  caches.pods.replace(api_server.all("pods"));
+  caches.foreign_pods.replace({});
+  caches.nodes.replace(api_server.all("nodes"));
+  caches.pools.replace(api_server.all("gpupools"));
+  caches.profiles.replace({});
+  caches.records.replace(api_server.all("configmaps"));
+}
+
+void World::reconcile() {
+  refresh_caches();
+  const auto seen = operator_->observer.observe(kJob);
+  if (!seen) return;
+  [[maybe_unused]] const auto applied = operator_->applier.apply(*seen, decide(*seen));
+}
+
+void World::train(const std::string& pod_uid, const Assignment& assignment) {
+  AgentView& agent = agents[pod_uid];
+  if (!agent.report) return;
+  for (WorkerReport& worker : agent.report->workers) {
+    if (worker.generation >= assignment.generation) continue;
+    worker.generation = assignment.generation;
+    worker.phase = WorkerPhase::kReleased;
+    for (const WorkerSlot& slot : assignment.workers) {
+      const bool is_this =
+          assignment.agents[static_cast<std::size_t>(slot.agent)].name == agent.report->agent && slot.gpu == worker.gpu;
+      if (is_this && slot.role) worker.phase = WorkerPhase::kTraining;
+    }
+  }
+  agent.broken_since.reset();
+}
+
+void World::live() {
+  int address = 1;
+  for (Json pod : api_server.all("pods")) {
+    ++address;
+    if (!kube::text_at(pod, {"status", "phase"}).empty()) continue;
+    const std::string node = kube::annotation_of(pod, kNodeAnnotation);
+    if (api_server.find("nodes", node).is_null()) continue;
+    pod["spec"]["nodeName"] = node;
+    pod["status"] = {{"phase", "Running"}, {"podIP", fmt::format("10.0.0.{}", address)}};
+    pod["metadata"]["creationTimestamp"] = to_rfc3339(now);
+    api_server.put(kPods, pod);
+    AgentReport report{kube::name_of(pod), false, {}, std::nullopt};
+    for (int gpu = 0; gpu < gpus_of_pod(pod); ++gpu) report.workers.push_back({gpu, WorkerPhase::kIdle, 0, 0, ""});
+    agents[kube::uid_of(pod)] = {report, 0, std::nullopt};
+  }
+  if (!agents_hang) {
+    for (const auto& [uid, assignment] : mail_) train(uid, *assignment);
+  }
+  mail_.clear();
+}
+
+void World::settle() {
+  for (int i = 0; i < 12; ++i) {
+    reconcile();
+    live();
+  }
+}
+
+void World::break_peers() {
+  for (auto& [uid, agent] : agents) {
+    if (!agent.report || agent.failures > 0) continue;
+    for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kBroken;
+    agent.broken_since = now;
+  }
+}
+
+void World::fail_pod(const std::string& name, const std::string& why) {
+  Json pod = api_server.find("pods", name);
+  AgentReport word = agents[kube::uid_of(pod)].report.value_or(AgentReport{name, false, {{}}, std::nullopt});
+  for (WorkerReport& worker : word.workers) worker = {worker.gpu, WorkerPhase::kFailed, worker.generation, 0, why};
+  pod["status"]["phase"] = "Failed";
+  const Json terminated = {{"exitCode", 1}, {"reason", "Error"}, {"message", to_json(word).dump()}};
+  pod["status"]["containerStatuses"] = Json::array({{{"name", "trainer"}, {"state", {{"terminated", terminated}}}}});
+  api_server.put(kPods, pod);
+  agents.erase(kube::uid_of(pod));
+}
+
+void World::finish_pods() {
+  for (Json pod : api_server.all("pods")) {
+    AgentReport word = *agents.at(kube::uid_of(pod)).report;
+    for (WorkerReport& worker : word.workers) worker.phase = WorkerPhase::kFinished;
+    pod["status"]["phase"] = "Succeeded";
+    const Json terminated = {{"exitCode", 0}, {"reason", "Completed"}, {"message", to_json(word).dump()}};
+    pod["status"]["containerStatuses"] = Json::array({{{"name", "trainer"}, {"state", {{"terminated", terminated}}}}});
+    api_server.put(kPods, pod);
+  }
+  agents.clear();
+}
+
+Json World::status() const { return api_server.find("trainingjobs", kJob.name).value("status", Json::object()); }
+
+std::string World::condition(const std::string& type) const {
+  const Json current = status();
+  for (const Json& condition : kube::list_at(current, {"conditions"})) {
+    if (kube::text_at(condition, {"type"}) != type) continue;
+    return fmt::format("{} {}: {}", kube::text_at(condition, {"status"}), kube::text_at(condition, {"reason"}),
+                       kube::text_at(condition, {"message"}));
+  }
+  return "absent";
+}
+
+std::vector<std::string> World::pods() const {
+  std::vector<std::string> names;
+  for (const Json& pod : api_server.all("pods")) names.push_back(kube::name_of(pod));
+  return names;
+}
+
+std::string World::pod_on(const std::string& node) const {
+  for (const Json& pod : api_server.all("pods")) {
+    if (kube::annotation_of(pod, kNodeAnnotation) == node) return kube::name_of(pod);
+  }
+  return {};
+}
+
+std::vector<std::string> World::nodes_in_use() const {
+  std::vector<std::string> names;
+  for (const Json& pod : api_server.all("pods")) names.push_back(kube::annotation_of(pod, kNodeAnnotation));
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> World::events() const {
+  std::vector<std::string> reasons;
+  for (const Json& event : api_server.all("events")) reasons.push_back(kube::text_at(event, {"reason"}));
+  return reasons;
+}
+
+}  // namespace sailor::testing

@@ -1,0 +1,52 @@
+#include "planner/model/model_spec.h"
+
+#include <gtest/gtest.h>
+
+namespace sailor {
+namespace {
+
+std::int64_t all_parameters(const char* name) {
+  const ModelSpec model = find_model(name).value();
+  return stage_parameters(model, 0, model.layer_count());
+}
+
+TEST(ModelCatalog, HasThePublishedNumbersOfParameters) {
+  EXPECT_EQ(all_parameters("gpt2"), 124'439'808);
+  EXPECT_EQ(all_parameters("gpt2-xl"), 1'557'611'200);
+  EXPECT_EQ(all_parameters("opt-125m"), 125'239'296);
+  EXPECT_EQ(all_parameters("gpt-neo-2.7b"), 2'651'307'520);
+  EXPECT_EQ(all_parameters("llama-2-7b"), 6'738'415'616);
+  EXPECT_EQ(all_parameters("llama-3-8b"), 8'030'261'248);
+}
+
+TEST(ModelCatalog, EveryModelCanBeBuilt) {
+  for (const ModelSpec& model : model_catalog()) {
+    EXPECT_TRUE(validated(model).has_value()) << model.name;
+  }
+}
+
+TEST(ModelCatalog, AnUnknownNameIsAnsweredWithTheKnownOnes) {
+  const auto found = find_model("gpt-5");
+  ASSERT_FALSE(found.has_value());
+  EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(found.error().message.find("opt-350m"), std::string::npos);
+}
+
+TEST(ModelSpec, TheLastLayerHoldsItsOwnCopyOfATiedEmbeddingUnlessTheStageHasTheFirst) {
+  const ModelSpec model = find_model("gpt2").value();
+  const int layers = model.layer_count();
+  const std::int64_t split = stage_parameters(model, 0, 1) + stage_parameters(model, 1, layers);
+  EXPECT_EQ(split - stage_parameters(model, 0, layers), std::int64_t{50257} * 768);
+}
+
+TEST(ModelSpec, RefusesHeadsThatDoNotDivideTheHiddenSize) {
+  ModelSpec model = find_model("tiny-gpt2").value();
+  model.heads = 3;
+  model.kv_heads = 3;
+  const auto checked = validated(model);
+  ASSERT_FALSE(checked.has_value());
+  EXPECT_NE(checked.error().message.find("no multiple of heads 3"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sailor

@@ -1,0 +1,113 @@
+#include "planner/model/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "planner/model/plan_json.h"
+
+namespace sailor {
+namespace {
+
+PoolKey key(const char* zone) { return {Zone(zone), Accelerator("nvidia-tesla-a100"), Provisioning::kSpot}; }
+
+JobSpec job() {
+  JobSpec spec;
+  spec.model = find_model("tiny-gpt2").value();
+  spec.training.global_batch_size = 16;
+  return spec;
+}
+
+Plan plan() {
+  const Replica fast{key("us-central1-a"), 2, 5};
+  const Replica slow{key("us-central1-a"), 1, 3};
+  const Replica other{key("us-west1-b"), 4, 8};
+  return {.model = "tiny-gpt2",
+          .global_batch_size = 16,
+          .microbatch_size = 2,
+          .stages = {{0, 2, {fast, slow}}, {2, 6, {other}}}};
+}
+
+ClusterState cluster() {
+  return normalized(
+      {{{.key = key("us-central1-a"), .region = Region("us-central1"), .gpus_per_node = 2, .nodes = {{2, 2}}},
+        {.key = key("us-west1-b"), .region = Region("us-west1"), .gpus_per_node = 4, .nodes = {{4, 1}}}}});
+}
+
+TEST(Plan, ReadsBackAsWritten) { EXPECT_EQ(plan_from_json(to_json(plan())).value(), plan()); }
+
+TEST(Plan, EqualPlansHaveEqualHashesAndAnyChangeAnotherOne) {
+  EXPECT_EQ(plan_hash(plan()), plan_hash(plan()));
+  Plan other = plan();
+  other.stages[0].replicas[0].microbatches = 6;
+  EXPECT_NE(plan_hash(other), plan_hash(plan()));
+}
+
+TEST(Plan, CountsItsGpusByPool) {
+  EXPECT_EQ(gpu_count(plan()), 7);
+  EXPECT_EQ(gpus_by_pool(plan()).at(key("us-central1-a")), 3);
+}
+
+TEST(Plan, AWellFormedPlanPassesItsCheck) { EXPECT_TRUE(check_well_formed(plan(), job()).has_value()); }
+
+TEST(Plan, AGapBetweenStagesIsNamed) {
+  Plan broken = plan();
+  broken.stages[1].first_layer = 3;
+  EXPECT_NE(check_well_formed(broken, job()).error().message.find("stage 1 has layers [3, 6)"), std::string::npos);
+}
+
+TEST(Plan, ReplicasThatDoNotShareOutAllMicrobatchesAreNamed) {
+  Plan broken = plan();
+  broken.stages[0].replicas[0].microbatches = 4;
+  EXPECT_NE(check_well_formed(broken, job()).error().message.find("stage 0 do 7 microbatches of the step's 8"),
+            std::string::npos);
+}
+
+TEST(Plan, StagesThatEndEarlyAreNamed) {
+  Plan broken = plan();
+  broken.stages[1].last_layer = 5;
+  EXPECT_NE(check_well_formed(broken, job()).error().message.find("layer 5 of 6"), std::string::npos);
+}
+
+TEST(Plan, AMissingFieldOfAReplicaIsNamedByItsPath) {
+  Json json = to_json(plan());
+  json["stages"][1]["replicas"][0].erase("microbatches");
+  EXPECT_EQ(plan_from_json(json).error().message, "plan.stages[1].replicas[0].microbatches: is missing");
+}
+
+TEST(ResourceViolations, APlanThatFitsHasNone) { EXPECT_TRUE(resource_violations(plan(), job(), cluster()).empty()); }
+
+TEST(ResourceViolations, MoreGpusThanAPoolHasIsOne) {
+  Plan greedy = plan();
+  greedy.stages[0].replicas.push_back({key("us-central1-a"), 2, 1});
+  const auto violations = resource_violations(greedy, job(), cluster());
+  ASSERT_EQ(violations.size(), 1U);
+  EXPECT_EQ(violations[0], "pool us-central1-a/nvidia-tesla-a100/spot: the plan needs 5 GPUs of 4");
+}
+
+TEST(ResourceViolations, AGroupThatNoNodeCanHoldIsOneThoughThePoolHasTheGpus) {
+  Plan wide = plan();
+  wide.stages[0].replicas = {{key("us-central1-a"), 4, 8}};
+  const auto violations = resource_violations(wide, job(), cluster());
+  ASSERT_EQ(violations.size(), 1U);
+  EXPECT_NE(violations[0].find("find no node with room"), std::string::npos);
+}
+
+TEST(ResourceViolations, AStageOverTwoRegionsIsOne) {
+  Plan spread = plan();
+  spread.stages[1].replicas = {{key("us-central1-a"), 1, 4}, {key("us-west1-b"), 4, 4}};
+  const auto violations = resource_violations(spread, job(), cluster());
+  ASSERT_EQ(violations.size(), 1U);
+  EXPECT_NE(violations[0].find("stage 1: its replicas lie in 2 regions"), std::string::npos);
+}
+
+TEST(ResourceViolations, LimitsOfTheJobCount) {
+  JobSpec limited = job();
+  limited.resources.max_gpus = 0;
+  limited.resources.zones = {Zone("us-west1-b")};
+  const auto violations = resource_violations(plan(), limited, cluster());
+  ASSERT_EQ(violations.size(), 2U);
+  EXPECT_NE(violations[0].find("do not allow it"), std::string::npos);
+  EXPECT_EQ(violations[1], "7 GPUs are more than maxGpus 0");
+}
+
+}  // namespace
+}  // namespace sailor

@@ -1,0 +1,156 @@
+// The planner's answers where one knows what they must be.
+#include "planner/planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simulator/simulator.h"
+#include "tests/support/builders.h"
+
+namespace sailor {
+namespace {
+
+using testing::a_cluster;
+using testing::a_job;
+using testing::a_key;
+using ::testing::HasSubstr;
+
+Result<PlannedJob> plan(const JobSpec& job, const ClusterState& cluster, const PlanOptions& options = {},
+                        std::stop_token stop = {}) {
+  static const Simulator simulator;
+  return Planner(simulator).plan(job, cluster, options, std::move(stop));
+}
+
+std::string complaint(const JobSpec& job, const ClusterState& cluster) {
+  const auto planned = plan(job, cluster);
+  EXPECT_FALSE(planned);
+  EXPECT_EQ(planned.error().code, ErrorCode::kInfeasible);
+  return planned.error().message;
+}
+
+const std::string kZone = "us-central1-a";
+
+TEST(Planner, AZeroBudgetIsABudget) {
+  const JobSpec job = a_job().objective(MaximizeThroughput{Dollars(0), std::nullopt});
+  EXPECT_THAT(complaint(job, a_cluster().pool(kZone, "nvidia-l4", 1, 1)),
+              HasSubstr("no plan costs at most maxCostPerIteration $0: the nearest costs $"));
+}
+
+TEST(Planner, WithoutGpusItSaysHowManyAreNeeded) {
+  EXPECT_THAT(complaint(a_job().min_gpus(4), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
+              HasSubstr("minGpus is 4 and 2 GPUs are free, 2 too few"));
+  EXPECT_THAT(complaint(a_job().accelerators({"nvidia-h100-80gb"}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
+              HasSubstr("of GPUs of accelerators nvidia-h100-80gb none is free (2 others are, in all 1 pools"));
+}
+
+TEST(Planner, AModelThatIsTooLargeIsRefusedWithWhatIsMissing) {
+  const JobSpec job = a_job().model("llama-3-70b").sequence_length(4096);
+  EXPECT_THAT(complaint(job, a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 4)),
+              ::testing::AllOf(HasSubstr("no plan fits in memory"), HasSubstr("GiB more than a GPU has")));
+}
+
+TEST(Planner, AThroughputOutOfReachIsNamedWithWhatIsReached) {
+  EXPECT_THAT(complaint(a_job().objective(MinimizeCost{1e6}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
+              HasSubstr("no plan reaches minThroughput 1e+06 iterations/s: the fastest found makes "));
+}
+
+TEST(Planner, AnUnknownAcceleratorIsNoReasonToGuess) {
+  const auto planned = plan(a_job(), a_cluster().pool(kZone, "nvidia-abacus", 1, 2));
+  ASSERT_FALSE(planned);
+  EXPECT_EQ(planned.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(planned.error().message, HasSubstr("pool us-central1-a/nvidia-abacus/ondemand: nothing is known"));
+}
+
+TEST(Planner, OnlySpotNodesAreUsedWhereTheJobSaysSo) {
+  const auto planned =
+      plan(a_job().provisioning(ProvisioningPolicy::kSpot),
+           a_cluster().pool(kZone, "nvidia-l4", 2, 1, Provisioning::kSpot).pool(kZone, "nvidia-tesla-a100", 2, 4))
+          .value();
+  for (const auto& [pool, gpus] : gpus_by_pool(planned.plan)) EXPECT_EQ(pool.provisioning, Provisioning::kSpot);
+}
+
+TEST(Planner, WholeNodesArePaidForEvenIfOneGpuIsUsed) {
+  const JobSpec job = a_job().batch(1).microbatch_sizes({1}).max_gpus(1);
+  const auto part = plan(job, a_cluster().pool(kZone, "nvidia-l4", 1, 8).price(2)).value();
+  const auto whole = plan(job, a_cluster().pool(kZone, "nvidia-l4", 1, 8).price(2).whole_nodes()).value();
+  EXPECT_NEAR(part.estimate.cost_per_hour.value(), 2, 1e-9);
+  EXPECT_NEAR(whole.estimate.cost_per_hour.value(), 16, 1e-9);
+}
+
+TEST(Planner, APartlyUsedNodeOfWholeNodesIsNoNode) {
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-l4", 0, 8).partly_free(7, 1).whole_nodes();
+  EXPECT_THAT(complaint(a_job(), cluster), HasSubstr("none is free (7 others are"));
+}
+
+TEST(Planner, ATensorParallelGroupNeverLeavesItsNode) {
+  const JobSpec job = a_job().model("opt-6.7b").sequence_length(2048).batch(64);
+  const auto planned = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 16, 2)).value();
+  for (const Stage& stage : planned.plan.stages) {
+    for (const Replica& replica : stage.replicas) EXPECT_LE(replica.tensor_parallel, 2);
+  }
+}
+
+TEST(Planner, DegreesStopWhereTheTrainersDo) {
+  const JobSpec job = a_job().model("opt-2.7b").sequence_length(2048).batch(64);
+  PlanOptions options;
+  options.max_tensor_parallel = 1;
+  const auto planned = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 8), options).value();
+  for (const Stage& stage : planned.plan.stages) {
+    for (const Replica& replica : stage.replicas) EXPECT_EQ(replica.tensor_parallel, 1);
+  }
+}
+
+TEST(Planner, GradientsNeverCrossRegions) {
+  const JobSpec job = a_job().model("opt-1.3b").sequence_length(2048).batch(64);
+  const auto planned =
+      plan(job,
+           a_cluster().pool("us-central1-a", "nvidia-tesla-a100", 2, 4).pool("us-west1-b", "nvidia-tesla-a100", 2, 4))
+          .value();
+  for (const Stage& stage : planned.plan.stages) {
+    for (const Replica& replica : stage.replicas) EXPECT_EQ(replica.pool.zone, stage.replicas.front().pool.zone);
+  }
+}
+
+TEST(Planner, FasterGpusGetMoreWork) {
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(1024);
+  const auto planned =
+      plan(job, a_cluster().pool(kZone, "nvidia-rtx-3090", 1, 4).pool(kZone, "nvidia-titan-rtx", 1, 4)).value();
+  std::map<std::string, double> work;  // layers times microbatches
+  for (const Stage& stage : planned.plan.stages) {
+    for (const Replica& replica : stage.replicas) {
+      work[replica.pool.accelerator.str()] += replica.microbatches * (stage.last_layer - stage.first_layer);
+    }
+  }
+  EXPECT_GT(work.at("nvidia-rtx-3090"), 1.5 * work.at("nvidia-titan-rtx"));
+}
+
+TEST(Planner, ARunningPlanIsKeptUnlessAnotherIsClearlyBetter) {
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(256);
+  const ClusterState before = a_cluster().pool(kZone, "nvidia-tesla-a100", 8, 2);
+  PlanOptions options;
+  options.current = plan(job, before).value().plan;
+  const ClusterState one_more = a_cluster().pool(kZone, "nvidia-tesla-a100", 8, 2).partly_free(1, 1);
+  EXPECT_EQ(plan(job, one_more, options).value().plan, *options.current);
+  const ClusterState many_more = a_cluster().pool(kZone, "nvidia-tesla-a100", 16, 2);
+  EXPECT_NE(plan(job, many_more, options).value().plan, *options.current);
+}
+
+TEST(Planner, ARunningPlanThatLostItsNodesIsNoAnswer) {
+  const JobSpec job = a_job();
+  PlanOptions options;
+  options.current = plan(job, a_cluster().pool(kZone, "nvidia-l4", 4, 1)).value().plan;
+  const ClusterState fewer = a_cluster().pool(kZone, "nvidia-l4", 1, 1);
+  EXPECT_LE(gpu_count(plan(job, fewer, options).value().plan), 1);
+}
+
+TEST(Planner, AStopGivesAnAnswerSoonAndSaysThatItWasCutShort) {
+  std::stop_source source;
+  source.request_stop();
+  const auto planned = plan(a_job(), a_cluster().pool(kZone, "nvidia-l4", 8, 4), {}, source.get_token());
+  ASSERT_TRUE(planned);
+  EXPECT_TRUE(planned->search.was_cut_short);
+  EXPECT_LT(planned->search.candidates, 10);
+}
+
+}  // namespace
+}  // namespace sailor

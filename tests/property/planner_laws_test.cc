@@ -1,0 +1,139 @@
+// Laws of the planner, on random small worlds.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "planner/planner.h"
+#include "simulator/simulator.h"
+#include "tests/support/brute_force.h"
+#include "tests/support/random_worlds.h"
+
+namespace sailor {
+namespace {
+
+using testing::a_small_world;
+using testing::BruteForce;
+using testing::SmallWorld;
+
+const Simulator& simulator() {
+  static const Simulator one;
+  return one;
+}
+
+Result<PlannedJob> plan(const SmallWorld& world, PlanSpace space) {
+  PlanOptions options;
+  options.space = space;
+  return Planner(simulator()).plan(world.job, world.cluster, options, {});
+}
+
+// Lower is better, whatever the objective.
+double value_of(const JobSpec& job, const Estimate& estimate) {
+  return std::holds_alternative<MaximizeThroughput>(job.objective) ? estimate.iteration.value()
+                                                                   : estimate.cost_per_iteration().value();
+}
+
+TEST(PlannerLaws, InThePapersSpaceNothingIsBetterByBruteForce) {
+  int feasible = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SmallWorld world = a_small_world(seed, 6);
+    const auto best = BruteForce(simulator(), world.job, world.cluster).best();
+    const auto planned = plan(world, PlanSpace::kPaper);
+    ASSERT_EQ(planned.has_value(), best.has_value()) << (planned ? "" : planned.error().message);
+    if (!best) continue;
+    ++feasible;
+    EXPECT_LE(value_of(world.job, planned->estimate), best->value * (1 + 1e-9));
+  }
+  EXPECT_GT(feasible, 75) << "most worlds should have a plan, or this test tests little";
+}
+
+TEST(PlannerLaws, FlowIsNeverWorseThanThePapersSpace) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    const SmallWorld world = a_small_world(seed, 8);
+    const auto paper = plan(world, PlanSpace::kPaper);
+    const auto flow = plan(world, PlanSpace::kFlow);
+    if (!paper) continue;
+    ASSERT_TRUE(flow) << "seed " << seed << ": " << flow.error().message;
+    EXPECT_LE(value_of(world.job, flow->estimate), value_of(world.job, paper->estimate) * (1 + 1e-12))
+        << "seed " << seed;
+  }
+}
+
+TEST(PlannerLaws, EveryPlanKeepsToWhatThereIsAndToTheLimits) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const SmallWorld world = a_small_world(seed, 16);
+    const auto planned = plan(world, PlanSpace::kFlow);
+    if (!planned) continue;
+    EXPECT_TRUE(check_well_formed(planned->plan, world.job).has_value());
+    EXPECT_TRUE(planned->estimate.fits()) << planned->estimate.violations.front();
+    EXPECT_TRUE(resource_violations(planned->plan, world.job, world.cluster).empty());
+    if (const auto* objective = std::get_if<MaximizeThroughput>(&world.job.objective)) {
+      if (objective->max_cost_per_iteration) {
+        EXPECT_LE(planned->estimate.cost_per_iteration(), *objective->max_cost_per_iteration);
+      }
+      if (objective->max_cost_per_hour) {
+        EXPECT_LE(planned->estimate.cost_per_hour.value(), objective->max_cost_per_hour->value() * (1 + 1e-12));
+      }
+    }
+  }
+}
+
+TEST(PlannerLaws, WhatTheSearchSummedUpIsWhatTheSimulatorSays) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const SmallWorld world = a_small_world(seed, 12);
+    const auto planned = plan(world, PlanSpace::kFlow);
+    if (!planned) continue;
+    const auto again = simulator().estimate(world.job, world.cluster, planned->plan);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(*again, planned->estimate) << "seed " << seed;
+    const auto costs = simulator().prepare(world.job, world.cluster, std::vector<int>{1, 2}).value();
+    const Quote quote = costs->quote(grouped(planned->plan, world.cluster).value());
+    EXPECT_EQ(quote.iteration, again->iteration) << "seed " << seed;
+    EXPECT_EQ(quote.cost, again->cost_per_iteration()) << "seed " << seed;
+  }
+}
+
+TEST(PlannerLaws, TheSameQuestionHasTheSameAnswerWhateverWasAskedBefore) {
+  const Planner planner(simulator());
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SmallWorld world = a_small_world(seed, 10);
+    const auto first = planner.plan(world.job, world.cluster, {}, {});
+    const SmallWorld other = a_small_world(seed + 1000, 16);
+    (void)planner.plan(other.job, other.cluster, {}, {});
+    std::ranges::reverse(world.cluster.pools);
+    const auto second = planner.plan(world.job, world.cluster, {}, {});
+    ASSERT_EQ(first.has_value(), second.has_value()) << "seed " << seed;
+    if (first) {
+      EXPECT_EQ(first->plan, second->plan) << "seed " << seed;
+    }
+  }
+}
+
+TEST(PlannerLaws, NoPlanIsFasterThanTheBound) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const SmallWorld world = a_small_world(seed, 16);
+    const auto planned = plan(world, PlanSpace::kFlow);
+    if (!planned) continue;
+    EXPECT_LE(planned->bound_ratio(), 1 + 1e-9) << "seed " << seed;
+    for (const PricedPlan& other : planned->alternatives) {
+      EXPECT_LE(other.estimate.throughput(), planned->bound_throughput * (1 + 1e-9)) << "seed " << seed;
+    }
+  }
+}
+
+TEST(PlannerLaws, AlternativesAreAFrontThatHoldsTheFastestFirst) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const auto planned = plan(a_small_world(seed, 12), PlanSpace::kFlow);
+    if (!planned) continue;
+    for (std::size_t i = 1; i < planned->alternatives.size(); ++i) {
+      const Estimate& faster = planned->alternatives[i - 1].estimate;
+      const Estimate& cheaper = planned->alternatives[i].estimate;
+      EXPECT_LT(faster.iteration, cheaper.iteration) << "seed " << seed;
+      EXPECT_GT(faster.cost_per_iteration(), cheaper.cost_per_iteration()) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sailor

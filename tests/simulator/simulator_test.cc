@@ -1,0 +1,160 @@
+// The simulator's figures where one can compute them by hand, and what it says of its sources.
+#include "simulator/simulator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/builders.h"
+
+namespace sailor {
+namespace {
+
+using testing::a_cluster;
+using testing::a_job;
+using testing::a_key;
+using testing::an_even_plan;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kZone = "us-central1-a";
+const PoolKey kPool = a_key(kZone, "nvidia-l4");
+
+// Links that cost nothing, so that only passes take time.
+NetworkModel free_network() {
+  NetworkModel network = google_cloud_network();
+  for (Link& link : network.tiers) link = {BytesPerSecond(1e30), Seconds(0), dollars_per_gigabyte(0)};
+  return network;
+}
+
+// Every layer takes 1 ms forward, 2 ms backward, 0.5 ms to update, for each measured point.
+ModelProfile a_profile(const JobSpec& job, std::vector<ProfilePoint> points) {
+  ModelProfile profile{
+      job.model.name, kPool.accelerator, job.training.precision, job.training.sequence_length, {}, {}, ""};
+  for (const ProfilePoint& point : points) {
+    const LayerTime time{Seconds(1e-3 * point.microbatch_size), Seconds(2e-3 * point.microbatch_size), Seconds(5e-4)};
+    profile.times[point].assign(static_cast<std::size_t>(job.model.layer_count()), time);
+  }
+  return profile;
+}
+
+ProfileBook book(ModelProfile profile) {
+  ProfileBook profiles;
+  profiles.add(std::move(profile));
+  return profiles;
+}
+
+Estimate estimate(const Simulator& simulator, const JobSpec& job, const Plan& plan) {
+  return simulator.estimate(job, a_cluster().pool(kZone, "nvidia-l4", 16, 1).price(36), plan).value();
+}
+
+TEST(Simulator, EqualStagesTakeTheTextbooksTime) {
+  const JobSpec job = a_job().batch(8);
+  const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());
+  const Estimate result = estimate(simulator, job, an_even_plan(job, kPool, 3, 2, 1));
+  const double pass = 2 * 3e-3;  // two layers a stage
+  EXPECT_NEAR((result.time.compute + result.time.bubble).value(), (8 / 2 + 3 - 1) * pass, 1e-12);
+  EXPECT_NEAR(result.time.compute.value(), 4 * pass, 1e-12);
+  EXPECT_NEAR(result.time.update.value(), 2 * 5e-4, 1e-12);
+  EXPECT_EQ(result.time.point_to_point, Seconds(0));
+}
+
+TEST(Simulator, PartsOfTheTimeSumUpToIt) {
+  const JobSpec job = a_job().batch(8);
+  const Estimate result = estimate(Simulator(), job, an_even_plan(job, kPool, 3, 2, 1));
+  const TimeBreakdown& time = result.time;
+  const Seconds sum = time.compute + time.bubble + time.point_to_point + time.gradient_sync + time.update;
+  EXPECT_NEAR(sum.value(), result.iteration.value(), 1e-12);
+  EXPECT_GT(time.point_to_point, Seconds(0));
+  EXPECT_GT(time.gradient_sync, Seconds(0));
+}
+
+TEST(Simulator, GpusCostTheirPriceForTheTimeTheyWork) {
+  const JobSpec job = a_job().batch(8);
+  const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());
+  const Estimate result = estimate(simulator, job, an_even_plan(job, kPool, 1, 2, 1));
+  EXPECT_NEAR(result.gpu_cost_per_iteration.value(), 2 * 0.01 * result.iteration.value(), 1e-12) << "36 $/h: a cent/s";
+  EXPECT_NEAR(result.cost_per_hour.value(), 72, 1e-9);
+}
+
+TEST(Simulator, TrafficBetweenRegionsIsPaidForBothWays) {
+  const JobSpec job = a_job().batch(8);
+  Plan plan = an_even_plan(job, kPool, 2, 1, 1);
+  plan.stages[1].replicas[0].pool = a_key("us-west1-b", "nvidia-l4");
+  const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 1, 1).pool("us-west1-b", "nvidia-l4", 1, 1);
+  const Estimate result = Simulator().estimate(job, cluster, plan).value();
+  const double bytes = 2.0 * 8 * 512 * 128 * 4;  // both ways, eight microbatches of 512 tokens, width 128, FP32
+  EXPECT_NEAR(result.traffic_cost_per_iteration.value(), bytes * 0.02 / 1e9, 1e-15);
+}
+
+TEST(Simulator, MeasuredTimesAreTakenAsTheyAre) {
+  const JobSpec job = a_job().batch(8);
+  const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());
+  EXPECT_THAT(estimate(simulator, job, an_even_plan(job, kPool, 1, 1, 1)).notes, ElementsAre());
+}
+
+TEST(Simulator, SizesBetweenMeasuredOnesAreInterpolatedAndItSaysSo) {
+  const JobSpec job = a_job().batch(8);
+  const Simulator simulator(book(a_profile(job, {{1, 1}, {4, 1}})), free_network());
+  const Estimate result = estimate(simulator, job, an_even_plan(job, kPool, 1, 1, 2));
+  EXPECT_NEAR(result.time.compute.value(), 4 * 6 * 2 * 3e-3, 1e-12);
+  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("microbatches of 2 are interpolated between measured sizes")));
+}
+
+TEST(Simulator, OutsideTheMeasuredRangeAnalyticTimesAreScaledAndItSaysSo) {
+  const JobSpec job = a_job().batch(8);
+  const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());
+  const Estimate result = estimate(simulator, job, an_even_plan(job, kPool, 1, 1, 4));
+  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("outside the measured range")));
+  EXPECT_GT(result.time.compute.value(), 2 * 6 * 3e-3) << "a microbatch of four takes longer than one of one";
+}
+
+TEST(Simulator, WithoutAMeasurementItSaysThatItComputed) {
+  const JobSpec job = a_job().batch(8);
+  EXPECT_THAT(estimate(Simulator(), job, an_even_plan(job, kPool, 1, 1, 1)).notes,
+              ElementsAre(HasSubstr("analytic profile of tiny-gpt2 on nvidia-l4")));
+}
+
+TEST(Simulator, APlanThatDoesNotFitIsAResultThatNamesStageNeedAndLimit) {
+  const JobSpec job = a_job().model("opt-6.7b").sequence_length(2048).batch(8);
+  const Plan plan = an_even_plan(job, kPool, 2, 1, 1);
+  const Estimate result = estimate(Simulator(), job, plan);
+  EXPECT_FALSE(result.fits());
+  EXPECT_THAT(result.violations.front(), ::testing::MatchesRegex("stage 0: needs [0-9.]+ GiB of memory on nvidia-l4, "
+                                                                 "which has 23.0 GiB"));
+}
+
+TEST(Simulator, APlanThatTakesMoreGpusThanThereAreIsAResult) {
+  const JobSpec job = a_job().batch(32);
+  const Estimate result = estimate(Simulator(), job, an_even_plan(job, kPool, 1, 17, 1));
+  EXPECT_THAT(result.violations, ElementsAre(HasSubstr("the plan needs 17 GPUs of 16")));
+}
+
+TEST(Simulator, APlanOfAPoolThatIsNotThereIsAnError) {
+  const JobSpec job = a_job().batch(8);
+  const Plan plan = an_even_plan(job, a_key("us-east1-b", "nvidia-l4"), 1, 1, 1);
+  const auto result = Simulator().estimate(job, a_cluster().pool(kZone, "nvidia-l4", 1, 1), plan);
+  EXPECT_THAT(result.error().message, HasSubstr("us-east1-b/nvidia-l4/ondemand, which the cluster does not have"));
+}
+
+TEST(Simulator, RecomputingActivationsTradesTimeForMemory) {
+  const JobSpec keeping = a_job().model("opt-1.3b").sequence_length(2048).batch(8);
+  const JobSpec recomputing =
+      a_job().model("opt-1.3b").sequence_length(2048).batch(8).checkpointing(ActivationCheckpointing::kAlways);
+  const Plan plan = an_even_plan(keeping, kPool, 2, 1, 1);
+  const Estimate kept = estimate(Simulator(), keeping, plan);
+  const Estimate recomputed = estimate(Simulator(), recomputing, plan);
+  EXPECT_GT(recomputed.iteration, kept.iteration);
+  EXPECT_LT(recomputed.memory[0].total(), kept.memory[0].total());
+}
+
+TEST(Simulator, ATiedEmbeddingOnOneGpuIsHeldOnce) {
+  const JobSpec job = a_job().batch(8);
+  const Estimate whole = estimate(Simulator(), job, an_even_plan(job, kPool, 1, 1, 1));
+  const Estimate halves = estimate(Simulator(), job, an_even_plan(job, kPool, 2, 1, 1));
+  const double extra =
+      halves.memory[0].weights.value() + halves.memory[1].weights.value() - whole.memory[0].weights.value();
+  EXPECT_EQ(extra, 4.0 * 256 * 128) << "the second stage has its own copy of 256 tokens of width 128";
+}
+
+}  // namespace
+}  // namespace sailor

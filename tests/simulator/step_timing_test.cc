@@ -1,0 +1,95 @@
+// The event simulation where one can follow it by hand.
+#include "simulator/step_timing.h"
+
+#include <gtest/gtest.h>
+
+#include "planner/schedule/one_forward_one_backward.h"
+#include "tests/support/builders.h"
+#include "tests/support/random_plans.h"
+
+namespace sailor {
+namespace {
+
+using testing::a_job;
+using testing::a_key;
+using testing::a_random_pool_plan;
+using testing::an_even_plan;
+using testing::Random;
+using testing::random_times;
+
+const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
+
+// A forward pass of 10, a backward pass of 20, messages of `occupancy` and `latency`, in every stage.
+ScheduleTimes times_of(const Plan& plan, int occupancy, int latency) {
+  ScheduleTimes times;
+  for (const Stage& stage : plan.stages) {
+    times.replicas.emplace_back(stage.replicas.size(), ReplicaTimes{Nanoseconds(10), Nanoseconds(20)});
+  }
+  times.links.assign(plan.stages.size(), {LinkTimes{Nanoseconds(latency), Nanoseconds(occupancy)}});
+  return times;
+}
+
+TEST(StepTiming, EqualPipelinesOverFreeLinksTakeTheTextbooksTime) {
+  const Plan plan = an_even_plan(a_job().batch(8), kPool, 3, 1, 1);
+  const StepTiming timing = time_step(*deepspeed_schedule(plan), times_of(plan, 0, 0), {.receives_block = true});
+  EXPECT_EQ(timing.end(), Nanoseconds((8 + 3 - 1) * 30));
+}
+
+TEST(StepTiming, OneMicrobatchMakesItsWayDownAndUp) {
+  const Plan plan = an_even_plan(a_job().batch(1), kPool, 3, 1, 1);
+  const StepTiming timing = time_step(*deepspeed_schedule(plan), times_of(plan, 5, 2), {.receives_block = true});
+  EXPECT_EQ(timing.end(), Nanoseconds(3 * 30 + 4 * 7));
+  EXPECT_EQ(timing.passes_done.back(), Nanoseconds(3 * 10 + 2 * 7 + 20))
+      << "the last stage is done when its gradient leaves";
+}
+
+TEST(StepTiming, ASenderWaitsForThePartOfAMessageThatNoBufferHolds) {
+  const Plan plan = an_even_plan(a_job().batch(1), kPool, 2, 1, 1);
+  const StepTiming timing =
+      time_step(*deepspeed_schedule(plan), times_of(plan, 8, 0), {.receives_block = true, .held = {0.5}});
+  EXPECT_EQ(timing.passes_done.back(), Nanoseconds(10 + 8 + 10 + 20 + 4));
+}
+
+TEST(StepTiming, MessagesToOneReplicaQueueAtItsNetworkCard) {
+  Plan plan = an_even_plan(a_job().batch(2), kPool, 2, 2, 1);
+  plan.stages[1].replicas = {{kPool, 1, 2}};
+  const ScheduleTimes times = times_of(plan, 100, 0);
+  const Schedule schedule = make_schedule(plan, times, SchedulePolicy::kFlow);
+  const StepTiming timing = time_step(schedule, times, {});
+  ASSERT_EQ(timing.messages.size(), 4U);
+  EXPECT_EQ(timing.messages[0].end, Nanoseconds(110));
+  EXPECT_EQ(timing.messages[1].start, Nanoseconds(110)) << "both were ready at 10";
+}
+
+TEST(StepTiming, StagesReduceTheirGradientsWhenTheyAreDoneAndThenUpdate) {
+  const Plan plan = an_even_plan(a_job().batch(4), kPool, 2, 2, 1);
+  const Execution execution{.all_reduce = {Nanoseconds(7), Nanoseconds(500)},
+                            .update = {Nanoseconds(3), Nanoseconds(1)}};
+  const StepTiming timing = time_step(*deepspeed_schedule(plan), times_of(plan, 0, 0), execution);
+  EXPECT_EQ(timing.updated[0], timing.passes_done[0] + Nanoseconds(10));
+  EXPECT_EQ(timing.end(), timing.passes_done[1] + Nanoseconds(501))
+      << "the last stage began earlier, its ring is slower";
+}
+
+TEST(StepTiming, EveryPassRunsOnceAndNoReplicaDoesTwoAtATime) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const Plan plan = a_random_pool_plan(random);
+    const ScheduleTimes times = random_times(random, plan);
+    for (const bool blocks : {false, true}) {
+      const Schedule schedule = make_schedule(plan, times, SchedulePolicy::kFlow);
+      const StepTiming timing = time_step(schedule, times, {.receives_block = blocks});
+      for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
+        for (std::size_t r = 0; r < plan.stages[stage].replicas.size(); ++r) {
+          const auto& passes = timing.passes[stage][r];
+          ASSERT_EQ(std::ssize(passes), 2 * plan.stages[stage].replicas[r].microbatches);
+          for (std::size_t i = 1; i < passes.size(); ++i) ASSERT_GE(passes[i].start, passes[i - 1].end);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sailor

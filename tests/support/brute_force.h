@@ -1,0 +1,112 @@
+// Brute force: every plan of the paper's space with at most three stages, for worlds small enough to list them all.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "planner/objective.h"
+#include "planner/planner.h"
+#include "tests/support/builders.h"
+
+namespace sailor::testing {
+
+class BruteForce {
+ public:
+  BruteForce(const Estimator& estimator, const JobSpec& job, const ClusterState& cluster)
+      : job_(job), cluster_(cluster), degrees_{1, 2}, costs_(estimator.prepare(job, cluster, degrees_).value()) {}
+
+  // The best score of a feasible plan; nothing if there is none. By an enumeration that shares no code with the search.
+  std::optional<Score> best() {
+    for (const int size : job_.training.microbatch_sizes) {
+      for (int stages = 1; stages <= 3; ++stages) choose_layers({size, 0, {}}, stages, 0);
+    }
+    return best_;
+  }
+  [[nodiscard]] long plans() const { return plans_; }
+
+ private:
+  void choose_layers(GroupedPlan plan, int stages, int first) {
+    const int layers = job_.model.layer_count();
+    if (stages == 0) {
+      if (first == layers && is_even(plan)) choose_replicas(std::move(plan));
+      return;
+    }
+    for (int last = first + 1; last <= layers; ++last) {
+      GroupedPlan next = plan;
+      next.stages.push_back({first, last, {}});
+      choose_layers(std::move(next), stages - 1, last);
+    }
+  }
+
+  static bool is_even(const GroupedPlan& plan) {
+    const auto size = [](const GroupedStage& stage) { return stage.last_layer - stage.first_layer; };
+    const auto [few, many] = std::ranges::minmax(plan.stages, {}, size);
+    return size(many) - size(few) <= 1;
+  }
+
+  void choose_replicas(GroupedPlan plan) {
+    plan.microbatches = job_.training.global_batch_size / plan.microbatch_size;
+    for (int replicas = 1; replicas <= plan.microbatches && replicas <= cluster_.free_gpus(); ++replicas) {
+      choose_kinds(plan, 0, 0, replicas, replicas);
+    }
+  }
+
+  // Adds `left` replicas to a stage, of kinds from `kind` on (a kind is a pool and a degree).
+  void choose_kinds(const GroupedPlan& plan, std::size_t stage, std::size_t kind, int left, int replicas) {
+    if (plan.gpus() > cluster_.free_gpus()) return;
+    if (left == 0) {
+      if (stage + 1 < plan.stages.size()) return choose_kinds(plan, stage + 1, 0, replicas, replicas);
+      return deal(plan, 0, replicas);
+    }
+    if (kind == cluster_.pools.size() * degrees_.size()) return;
+    for (int count = 0; count <= left; ++count) {
+      GroupedPlan next = plan;
+      const auto pool = static_cast<int>(kind / degrees_.size());
+      if (count > 0) next.stages[stage].groups.push_back({pool, degrees_[kind % degrees_.size()], 0, count});
+      choose_kinds(next, stage, kind + 1, left - count, replicas);
+    }
+  }
+
+  // Microbatches as even as can be; who gets one more is tried in every way.
+  void deal(GroupedPlan plan, std::size_t stage, int replicas) {
+    if (stage == plan.stages.size()) return price(std::move(plan));
+    std::vector<ReplicaGroup> groups = std::move(plan.stages[stage].groups);
+    plan.stages[stage].groups.clear();
+    deal_groups(plan, stage, groups, 0, plan.microbatches % replicas, replicas);
+  }
+
+  void deal_groups(const GroupedPlan& plan, std::size_t stage, const std::vector<ReplicaGroup>& groups, std::size_t at,
+                   int extra, int replicas) {
+    if (at == groups.size()) {
+      if (extra == 0) deal(plan, stage + 1, replicas);
+      return;
+    }
+    const int base = plan.microbatches / replicas;
+    for (int more = 0; more <= std::min(extra, groups[at].count); ++more) {
+      GroupedPlan next = plan;
+      ReplicaGroup group = groups[at];
+      if (more > 0) next.stages[stage].groups.push_back({group.pool, group.tensor_parallel, base + 1, more});
+      if (group.count > more) {
+        next.stages[stage].groups.push_back({group.pool, group.tensor_parallel, base, group.count - more});
+      }
+      deal_groups(next, stage, groups, at + 1, extra - more, replicas);
+    }
+  }
+
+  void price(GroupedPlan plan) {
+    for (GroupedStage& stage : plan.stages) normalize(stage);
+    if (!resource_violations(expanded(plan, job_, cluster_), job_, cluster_).empty()) return;
+    ++plans_;
+    const Score score = score_of(costs_->quote(plan), plan.gpus(), job_);
+    if (score.is_feasible() && (!best_ || score < *best_)) best_ = score;
+  }
+
+  const JobSpec& job_;
+  const ClusterState& cluster_;
+  std::vector<int> degrees_;
+  std::unique_ptr<JobEstimator> costs_;
+  std::optional<Score> best_;
+  long plans_ = 0;
+};
+
+}  // namespace sailor::testing

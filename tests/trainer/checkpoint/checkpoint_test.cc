@@ -1,0 +1,128 @@
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "trainer/checkpoint/files.h"
+#include "trainer/checkpoint/writer.h"
+
+namespace sailor::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+namespace fs = std::filesystem;
+
+PieceImage an_image(int piece) {
+  return {.piece = piece, .weights = {1, 2, 3}, .momentum = {4, 5, 6}, .variance = {7, 8, 9}};
+}
+
+Manifest a_manifest(std::int64_t step) { return {step, 5.5, testing::tiny_model(), {0, 1}}; }
+
+void save(const fs::path& folder, std::int64_t step) {
+  for (const int piece : {0, 1}) ASSERT_TRUE(write_piece(step_folder(folder, step), step, an_image(piece)));
+  ASSERT_TRUE(write_manifest(step_folder(folder, step), a_manifest(step)));
+}
+
+TEST(Checkpoint, IsReadAsItWasWritten) {
+  const testing::Scratch scratch;
+  save(scratch.folder(), 12);
+  const auto image = read_piece(step_folder(scratch.folder(), 12), 12, 1);
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->weights, an_image(1).weights);
+  EXPECT_EQ(image->momentum, an_image(1).momentum);
+  EXPECT_EQ(image->variance, an_image(1).variance);
+  const auto manifest = read_manifest(step_folder(scratch.folder(), 12));
+  ASSERT_TRUE(manifest);
+  EXPECT_EQ(manifest->model, testing::tiny_model());
+  EXPECT_EQ(manifest->first_loss, 5.5);
+}
+
+// A crash after any prefix of what is written leaves a checkpoint that either does not count or is whole.
+TEST(Checkpoint, ACrashAtAnyMomentLeavesNoCheckpointThatLooksCompleteAndIsNot) {
+  const testing::Scratch scratch;
+  save(scratch.folder(), 4);
+  const fs::path newer = step_folder(scratch.folder(), 8);
+  EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
+  ASSERT_TRUE(write_piece(newer, 8, an_image(0)));
+  EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
+  EXPECT_THAT(write_manifest(newer, a_manifest(8)).error().message, HasSubstr("piece 1"));
+  std::ofstream(newer / "manifest.json.part") << "half a man";
+  EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
+  ASSERT_TRUE(write_piece(newer, 8, an_image(1)));
+  ASSERT_TRUE(write_manifest(newer, a_manifest(8)));
+  EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(8, 4));
+}
+
+TEST(Checkpoint, EveryCutAndEveryFlippedByteIsNoticed) {
+  const testing::Scratch scratch;
+  const fs::path folder = step_folder(scratch.folder(), 1);
+  ASSERT_TRUE(write_piece(folder, 1, an_image(0)));
+  const fs::path file = folder / "piece-000.bin";
+  std::ifstream stream(file, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(stream)), {});
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << whole.substr(0, i);
+    EXPECT_FALSE(read_piece(folder, 1, 0)) << "cut at " << i;
+    std::string flipped = whole;
+    flipped[i] = static_cast<char>(flipped[i] ^ 1);
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << flipped;
+    EXPECT_FALSE(read_piece(folder, 1, 0)) << "flipped at " << i;
+  }
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << whole;
+  EXPECT_TRUE(read_piece(folder, 1, 0));
+  EXPECT_FALSE(read_piece(folder, 2, 0));  // of another step
+}
+
+TEST(Checkpoint, OnlyTheNewestAreKeptAndLeftoversGo) {
+  const testing::Scratch scratch;
+  for (const std::int64_t step : {2, 4, 6}) save(scratch.folder(), step);
+  ASSERT_TRUE(write_piece(step_folder(scratch.folder(), 5), 5, an_image(0)));  // given up
+  ASSERT_TRUE(write_piece(step_folder(scratch.folder(), 8), 8, an_image(0)));  // being written
+  delete_old_checkpoints(scratch.folder(), 2);
+  EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(6, 4));
+  EXPECT_FALSE(fs::exists(step_folder(scratch.folder(), 2)));
+  EXPECT_FALSE(fs::exists(step_folder(scratch.folder(), 5)));
+  EXPECT_TRUE(fs::exists(step_folder(scratch.folder(), 8)));
+}
+
+TEST(Checkpoint, AFolderThatDoesNotExistHoldsNone) {
+  EXPECT_THAT(complete_checkpoints("/nonexistent/checkpoints"), IsEmpty());
+}
+
+TEST(CheckpointWriter, ANewCheckpointNeitherForgetsTheLastManifestNorKeepsLeftovers) {
+  const testing::Scratch scratch;
+  ASSERT_TRUE(write_piece(step_folder(scratch.folder(), 1), 1, an_image(0)));  // never completed
+  CheckpointWriter writer;
+  writer.save(scratch.folder(), 2, {an_image(0), an_image(1)}, false);
+  ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
+  writer.complete(scratch.folder(), a_manifest(2), 1);
+  writer.save(scratch.folder(), 3, {an_image(0), an_image(1)}, true);
+  ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
+  EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(2));
+  EXPECT_FALSE(fs::exists(step_folder(scratch.folder(), 1)));
+  EXPECT_EQ(writer.saved_pieces(3), 2);
+}
+
+TEST(CheckpointWriter, CountsWhatItHasWrittenAndSaysWhyItCouldNot) {
+  const testing::Scratch scratch;
+  CheckpointWriter writer;
+  writer.save(scratch.folder(), 3, {an_image(0), an_image(1)}, true);
+  ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
+  EXPECT_EQ(writer.saved_pieces(3), 2);
+  EXPECT_EQ(writer.saved_pieces(4), 0);
+  writer.complete(scratch.folder(), a_manifest(3), 1);
+  ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
+  EXPECT_EQ(writer.last_complete(), 3);
+  EXPECT_EQ(writer.trouble(), "");
+  writer.save("/dev/full/checkpoints", 6, {an_image(0)}, true);
+  ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
+  EXPECT_EQ(writer.saved_pieces(6), 0);
+  EXPECT_THAT(writer.trouble(), HasSubstr("/dev/full/checkpoints"));
+  EXPECT_EQ(writer.last_complete(), 3);
+}
+
+}  // namespace
+}  // namespace sailor::trainer

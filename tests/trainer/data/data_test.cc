@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "trainer/data/batches.h"
+#include "trainer/data/sample_order.h"
+#include "trainer/data/token_source.h"
+
+namespace sailor::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+void write(const std::filesystem::path& file, std::string_view content) {
+  std::ofstream(file, std::ios::binary) << content;
+}
+
+std::string error_of(const DataSpec& data, int sequence_length = 4) {
+  const auto source = open_tokens(data, sequence_length);
+  return source ? "" : source.error().message;
+}
+
+TEST(SampleOrder, AnEpochVisitsEveryWindowOnceAndEachEpochInAnOrderOfItsOwn) {
+  for (const std::int64_t windows : {1, 2, 5, 16, 17, 1000}) {
+    const SampleOrder order(3, windows, 1);
+    std::vector<std::int64_t> first, second;
+    for (std::int64_t step = 0; step < windows; ++step) first.push_back(order.window(step, 0));
+    for (std::int64_t step = 0; step < windows; ++step) second.push_back(order.window(windows + step, 0));
+    const std::set<std::int64_t> visited(first.begin(), first.end());
+    EXPECT_EQ(std::ssize(visited), windows);
+    EXPECT_EQ(*visited.rbegin(), windows - 1);
+    EXPECT_TRUE(std::ranges::is_permutation(first, second));
+    EXPECT_EQ(first == second, windows < 3) << windows << " windows";
+  }
+}
+
+TEST(SampleOrder, DependsOnTheSeed) {
+  const SampleOrder a(1, 1000, 8), b(2, 1000, 8);
+  int equal = 0;
+  for (int i = 0; i < 100; ++i) equal += a.window(i, i % 8) == b.window(i, i % 8) ? 1 : 0;
+  EXPECT_LT(equal, 5);
+}
+
+TEST(TokenSource, ReadsOverTheEndsOfFilesInTheOrderOfTheirNames) {
+  const testing::Scratch scratch;
+  write(scratch.folder() / "b.dat", "defg");
+  write(scratch.folder() / "a.dat", "abc");
+  write(scratch.folder() / "c.dat", "");
+  write(scratch.folder() / "d.dat", "h");
+  const auto source = open_tokens({DataFormat::kBytes, (scratch.folder() / "*.dat").string()}, 4);
+  ASSERT_TRUE(source);
+  EXPECT_EQ((*source)->size(), 8);
+  std::vector<std::int64_t> tokens(6);
+  (*source)->read(2, tokens);
+  EXPECT_THAT(tokens, ElementsAre('c', 'd', 'e', 'f', 'g', 'h'));
+}
+
+TEST(TokenSource, ReadsTokensOfTwoAndFourBytes) {
+  const testing::Scratch scratch;
+  write(scratch.folder() / "a.bin", std::string_view("\x01\x00\x02\x01\x03\x00\x04\x00\x05\x00\x06\x00", 12));
+  const auto narrow = open_tokens({DataFormat::kTokens, (scratch.folder() / "a.bin").string()}, 4);
+  ASSERT_TRUE(narrow);
+  std::vector<std::int64_t> tokens(2);
+  (*narrow)->read(0, tokens);
+  EXPECT_THAT(tokens, ElementsAre(1, 258));
+  write(scratch.folder() / "a.u32.bin", std::string_view("\x01\x00\x01\x00\x02\x00\x00\x00\x03\x00\x00\x00", 12));
+  const auto wide = open_tokens({DataFormat::kTokens, (scratch.folder() / "a.u32.bin").string()}, 2);
+  ASSERT_TRUE(wide);
+  (*wide)->read(0, tokens);
+  EXPECT_THAT(tokens, ElementsAre(65537, 2));
+}
+
+TEST(TokenSource, SaysWhatIsWrongWithThePath) {
+  const testing::Scratch scratch;
+  EXPECT_THAT(error_of({DataFormat::kBytes, "/nonexistent/*"}), HasSubstr("no file matches"));
+  EXPECT_THAT(error_of({DataFormat::kBytes, scratch.folder().string()}), HasSubstr("only folders"));
+  write(scratch.folder() / "short", "ab");
+  EXPECT_THAT(error_of({DataFormat::kBytes, (scratch.folder() / "short").string()}), HasSubstr("2 tokens, fewer"));
+  write(scratch.folder() / "odd.bin", "abc");
+  EXPECT_THAT(error_of({DataFormat::kTokens, (scratch.folder() / "odd.bin").string()}), HasSubstr("truncated"));
+  EXPECT_THAT(error_of({DataFormat::kMegatron, "x"}), HasSubstr("does not read format Megatron"));
+}
+
+TEST(Batches, TargetsAreTheTokensThatFollow) {
+  const testing::Scratch scratch;
+  write(scratch.folder() / "text", "abcdefghijklm");  // three windows of four and the last target
+  const TrainingSpec training{.global_batch_size = 3, .sequence_length = 4, .steps = 1};
+  const auto batches = Batches::open({DataFormat::kBytes, (scratch.folder() / "text").string()}, training, 256);
+  ASSERT_TRUE(batches);
+  const auto batch = (*batches)->microbatch(0, 0, 3);
+  ASSERT_TRUE(batch);
+  ASSERT_EQ(batch->tokens.size(), 12U);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(batch->targets[i], batch->tokens[i] + 1);
+  std::set<std::int64_t> starts = {batch->tokens[0], batch->tokens[4], batch->tokens[8]};
+  EXPECT_THAT(starts, ElementsAre('a', 'e', 'i'));
+}
+
+}  // namespace
+}  // namespace sailor::trainer

@@ -1,0 +1,38 @@
+#include "trainer/profile/manifest.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "planner/manifest/files.h"
+#include "tests/trainer/support/assignments.h"
+
+namespace sailor::trainer {
+namespace {
+
+LayerTime a_time(double base) { return {Seconds(base), Seconds(2 * base), Seconds(base / 8)}; }
+
+TEST(ProfileManifest, IsReadByThePlannerAsItWasMeasured) {
+  ModelProfile profile{.model = "tiny",
+                       .accelerator = Accelerator("nvidia-l4"),
+                       .precision = Precision::kFp32,
+                       .sequence_length = 128,
+                       .times = {},
+                       .memory = {},
+                       .source = "a \"test\": of this"};
+  const LayerTime block = a_time(1.25e-7);
+  profile.times[{1, 1}] = {a_time(0.5), block, block, block, a_time(0.25)};
+  profile.times[{4, 1}] = {a_time(2), a_time(1), block, block, a_time(1)};
+
+  const testing::Scratch scratch;
+  const auto file = scratch.folder() / "profile.yaml";
+  std::ofstream(file) << to_manifest(profile, {"tiny-l4", "a processor", "2026-01-02T03:04:05Z"});
+  EXPECT_TRUE(validate_file(file).empty());
+  const auto book = read_profiles(scratch.folder());
+  ASSERT_TRUE(book) << book.error().message;
+  ASSERT_EQ(book->profiles().size(), 1U);
+  EXPECT_EQ(book->profiles().front(), profile);
+}
+
+}  // namespace
+}  // namespace sailor::trainer

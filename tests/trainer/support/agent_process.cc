@@ -1,0 +1,121 @@
+#include "tests/trainer/support/agent_process.h"
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/http.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+constexpr int kPort = 7070;
+constexpr std::chrono::milliseconds kLook{10};
+constexpr std::chrono::seconds kLongest{120};  // a test that waits longer has failed
+
+std::string content_of(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+AgentProcess::AgentProcess(const std::filesystem::path& folder, std::vector<std::string> more, int gpus,
+                           std::string host)
+    : folder_(folder), host_(host.empty() ? own_address() : std::move(host)), gpus_(gpus) {
+  static int count = 0;
+  name_ = fmt::format("pod-{}", count++);
+  const std::string log_file = (folder_ / (name_ + ".log")).string();
+  std::vector<std::string> arguments = {SAILOR_TRAINER_PROGRAM,
+                                        "agent",
+                                        "--name",
+                                        name_,
+                                        "--host",
+                                        host_,
+                                        "--gpus",
+                                        std::to_string(gpus),
+                                        "--termination-log",
+                                        (folder_ / name_).string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int error = posix_spawn(&pid_, argv.front(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::runtime_error(fmt::format("cannot start {}: error {}", arguments.front(), error));
+}
+
+AgentProcess::~AgentProcess() {
+  if (pid_ == 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+AgentAddress AgentProcess::address() const {
+  return {.name = name_, .host = host_, .port = kPort, .store_port = 7071, .pool = {}, .gpus = gpus_};
+}
+
+std::vector<pid_t> AgentProcess::workers() const {
+  std::istringstream children(content_of(fmt::format("/proc/{}/task/{}/children", pid_, pid_)));
+  std::vector<pid_t> ids;
+  for (pid_t id = 0; children >> id;) ids.push_back(id);
+  return ids;
+}
+
+void AgentProcess::wait_until_ready() const {
+  (void)wait_until([](const AgentReport&) { return true; });
+}
+
+int AgentProcess::put(const Assignment& assignment) const {
+  return http("PUT", host_, kPort, "/v1/assignment", to_json(assignment).dump()).status;
+}
+
+AgentReport AgentProcess::report() const {
+  const HttpReply reply = http("GET", host_, kPort, "/v1/state");
+  auto report = agent_report_from_json(reply.body);
+  if (!report) throw std::runtime_error(fmt::format("{} answered {}: {}", name_, reply.status, report.error().message));
+  return *std::move(report);
+}
+
+AgentReport AgentProcess::wait_until(const std::function<bool(const AgentReport&)>& is_so) const {
+  const auto deadline = std::chrono::steady_clock::now() + kLongest;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const HttpReply reply = http("GET", host_, kPort, "/v1/state");
+    if (reply.status == 200) {
+      const auto report = agent_report_from_json(reply.body);
+      if (report && is_so(*report)) return *report;
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  throw std::runtime_error(fmt::format("{} did not come to what was waited for; its log:\n{}", name_, log()));
+}
+
+void AgentProcess::signal(int number) const { ::kill(pid_, number); }
+
+int AgentProcess::wait_for_exit() {
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  pid_ = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+std::string AgentProcess::last_word() const { return content_of(folder_ / name_); }
+
+std::string AgentProcess::log() const { return content_of(folder_ / (name_ + ".log")); }
+
+}  // namespace sailor::trainer::testing

@@ -1,0 +1,126 @@
+#include "tests/trainer/support/worker_threads.h"
+
+#include <condition_variable>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "trainer/elastic/reporter.h"
+#include "trainer/elastic/worker.h"
+#include "trainer/threads.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+constexpr int kStorePort = 7071;
+
+std::string name_of(int worker) { return fmt::format("pod-{}", worker); }
+
+}  // namespace
+
+struct WorkerThreads::Collector {
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  std::map<int, WorkerReport> last;
+  std::map<std::int64_t, double> losses;
+  JobProgress progress;
+};
+
+namespace {
+
+template <class Collector>
+class CollectingReporter : public Reporter {
+ public:
+  CollectingReporter(Collector& collector, int worker) : collector_(collector), worker_(worker) {}
+  void report(const WorkerReport& report, const std::optional<JobProgress>& progress) override {
+    const std::lock_guard lock(collector_.mutex);
+    collector_.last[worker_] = report;
+    if (progress && progress->tokens_per_second > 0) {
+      collector_.losses[progress->step] = progress->loss;
+      collector_.progress = *progress;
+    }
+    collector_.changed.notify_all();
+  }
+
+ private:
+  Collector& collector_;
+  int worker_;
+};
+
+}  // namespace
+
+WorkerThreads::WorkerThreads(int count) : host_(own_address()), collector_(std::make_unique<Collector>()) {
+  use_threads(1);
+  auto store = RendezvousHost::listen(host_, kStorePort);
+  if (!store) throw std::runtime_error(store.error().message);
+  store_ = *std::move(store);
+  for (int worker = 0; worker < count; ++worker) inboxes_.push_back(std::make_unique<Inbox>());
+  for (int worker = 0; worker < count; ++worker) {
+    threads_.emplace_back([this, worker, &inbox = *inboxes_[static_cast<std::size_t>(worker)]] {
+      use_threads(1);
+      CollectingReporter reporter(*collector_, worker);
+      run_worker({.agent = name_of(worker), .host = host_, .gpu = 0, .patience = {}}, inbox, reporter);
+    });
+  }
+}
+
+WorkerThreads::~WorkerThreads() { join(); }
+
+std::vector<AgentAddress> WorkerThreads::agents() const {
+  std::vector<AgentAddress> agents;
+  for (int worker = 0; worker < std::ssize(inboxes_); ++worker) {
+    agents.push_back(
+        {.name = name_of(worker), .host = host_, .port = 1, .store_port = kStorePort, .pool = {}, .gpus = 1});
+  }
+  return agents;
+}
+
+void WorkerThreads::assign(const Assignment& assignment) {
+  for (const auto& inbox : inboxes_) inbox->put(assignment);
+}
+
+void WorkerThreads::join() {
+  for (int worker = 0; worker < std::ssize(threads_); ++worker) {
+    if (!threads_[static_cast<std::size_t>(worker)].joinable()) continue;
+    wait_until(worker, [](const WorkerReport& report) {
+      return report.phase == WorkerPhase::kFinished || report.phase == WorkerPhase::kFailed ||
+             report.phase == WorkerPhase::kReleased || report.phase == WorkerPhase::kIdle;
+    });
+    inboxes_[static_cast<std::size_t>(worker)]->close();
+    threads_[static_cast<std::size_t>(worker)].join();
+  }
+}
+
+std::map<std::int64_t, double> WorkerThreads::losses() const {
+  const std::lock_guard lock(collector_->mutex);
+  return collector_->losses;
+}
+
+WorkerReport WorkerThreads::last(int worker) const {
+  const std::lock_guard lock(collector_->mutex);
+  return collector_->last.at(worker);
+}
+
+JobProgress WorkerThreads::progress() const {
+  const std::lock_guard lock(collector_->mutex);
+  return collector_->progress;
+}
+
+void WorkerThreads::wait_until(int worker, const std::function<bool(const WorkerReport&)>& is_so) const {
+  std::unique_lock lock(collector_->mutex);
+  collector_->changed.wait(lock,
+                           [&] { return collector_->last.contains(worker) && is_so(collector_->last.at(worker)); });
+}
+
+std::map<std::int64_t, double> losses_of(const Assignment& job, const Plan& plan) {
+  WorkerThreads workers(gpu_count(plan));
+  workers.assign(generation(job, 1, plan, workers.agents()));
+  for (int worker = 0; worker < gpu_count(plan); ++worker) {
+    workers.wait_until(worker, [](const WorkerReport& report) { return report.generation == 1; });
+  }
+  workers.join();
+  return workers.losses();
+}
+
+}  // namespace sailor::trainer::testing

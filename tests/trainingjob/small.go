@@ -1,0 +1,75 @@
+package trainingjob
+
+import (
+	"bytes"
+	"text/template"
+)
+
+// Small is a job for tests and benchmarks: its steps take tens of milliseconds on a processor. Empty fields have defaults.
+type Small struct {
+	Name       string
+	Steps      int
+	Data       string // path; the licence texts of Debian
+	Resources  string // YAML of spec.resources
+	Checkpoint string // folder on the nodes; no checkpoints
+	Extra      string // further YAML lines of spec
+}
+
+// Endless is more steps than anyone waits for.
+const Endless = 1_000_000
+
+var small = template.Must(template.New("job").Parse(`apiVersion: sailor.dev/v1alpha1
+kind: TrainingJob
+metadata: {name: {{.Name}}}
+spec:
+  model:
+    config: {name: small, family: gpt2, layers: 4, hiddenSize: 64, heads: 4, ffnSize: 256, vocabSize: 256, maxPositions: 64}
+  training:
+    globalBatchSize: 16
+    sequenceLength: 64
+    microbatchSizes: [1, 2]
+    steps: {{.Steps}}
+    optimizer: {learningRate: "3e-3"}
+  data: {format: Bytes, path: {{or .Data "/usr/share/common-licenses/*"}}}
+  resources: {{or .Resources "{}"}}
+{{- if .Checkpoint}}
+  checkpoint: {path: /checkpoints, everySteps: 20}
+  podTemplate:
+    spec:
+      volumes: [{name: checkpoints, hostPath: {path: {{.Checkpoint}}, type: DirectoryOrCreate}}]
+      containers: [{name: trainer, volumeMounts: [{name: checkpoints, mountPath: /checkpoints}]}]
+{{- end}}
+{{.Extra}}
+`))
+
+// SmallProfile is a ModelProfile of the small model, by which every GPU more is worth having: without one the planner knows
+// from the data sheets how small the model is, and takes one or two GPUs.
+func SmallProfile(accelerator string) string {
+	return `apiVersion: sailor.dev/v1alpha1
+kind: ModelProfile
+metadata: {name: small-` + accelerator + `}
+spec:
+  model: small
+  accelerator: ` + accelerator + `
+  precision: FP32
+  sequenceLength: 64
+  layers: 6
+  source: made up
+  times:
+  - tensorParallel: 1
+    microbatchSize: 1
+    layers: [{first: 0, last: 6, forwardSeconds: "0.1", backwardSeconds: "0.2", updateSeconds: "0.001"}]
+  - tensorParallel: 1
+    microbatchSize: 2
+    layers: [{first: 0, last: 6, forwardSeconds: "0.2", backwardSeconds: "0.4", updateSeconds: "0.001"}]
+`
+}
+
+// Manifest is the job as YAML.
+func (s Small) Manifest() string {
+	var text bytes.Buffer
+	if err := small.Execute(&text, s); err != nil {
+		panic(err) // the template and the struct are ours
+	}
+	return text.String()
+}
