@@ -15,6 +15,28 @@ constexpr EnumName<WorkerPhase> kPhases[] = {
     {WorkerPhase::kBroken, "Broken"}, {WorkerPhase::kReleased, "Released"},   {WorkerPhase::kFinished, "Finished"},
     {WorkerPhase::kFailed, "Failed"}};
 
+constexpr EnumName<StateSource> kSources[] = {{StateSource::kStart, "Start"},
+                                              {StateSource::kMemory, "Memory"},
+                                              {StateSource::kCopy, "Copy"},
+                                              {StateSource::kCheckpoint, "Checkpoint"}};
+
+Json times_json(const RegroupTimes& times) {
+  return {{"regroup", times.regroup_seconds},
+          {"transfer", times.transfer_seconds},
+          {"firstStep", times.first_step_seconds},
+          {"stopped", times.stopped_seconds}};
+}
+
+RegroupTimes times_from_json(JsonReader& outer) {
+  JsonReader reader(outer.child("times"), outer.path_of("times"));
+  const RegroupTimes times{.regroup_seconds = reader.value_or("regroup", 0.0),
+                           .transfer_seconds = reader.value_or("transfer", 0.0),
+                           .first_step_seconds = reader.value_or("firstStep", 0.0),
+                           .stopped_seconds = reader.value_or("stopped", 0.0)};
+  if (reader.error()) outer.absorb(*reader.error());
+  return times;
+}
+
 Json worker_json(const WorkerReport& worker) {
   return {{"gpu", worker.gpu},
           {"phase", name_of(kPhases, worker.phase)},
@@ -33,7 +55,9 @@ Json progress_json(const JobProgress& progress) {
           {"stepSeconds", progress.step_seconds},
           {"lastCheckpointStep", progress.last_checkpoint_step},
           {"resumedStep", progress.resumed_step},
-          {"stepsLost", progress.steps_lost}};
+          {"stepsLost", progress.steps_lost},
+          {"source", name_of(kSources, progress.source)},
+          {"times", times_json(progress.times)}};
 }
 
 Result<WorkerReport> worker_from_json(const Json& json, const std::string& path) {
@@ -58,7 +82,10 @@ Result<JobProgress> progress_from_json(const Json& json) {
                        .step_seconds = reader.required<double>("stepSeconds"),
                        .last_checkpoint_step = reader.required<std::int64_t>("lastCheckpointStep"),
                        .resumed_step = reader.required<std::int64_t>("resumedStep"),
-                       .steps_lost = reader.required<std::int64_t>("stepsLost")};
+                       .steps_lost = reader.required<std::int64_t>("stepsLost"),
+                       .source = read_enum(reader, "source", kSources, StateSource::kStart),
+                       .times = {}};
+  if (reader.has("times")) progress.times = times_from_json(reader);
   if (reader.error()) return tl::unexpected(*reader.error());
   return progress;
 }
@@ -66,11 +93,15 @@ Result<JobProgress> progress_from_json(const Json& json) {
 }  // namespace
 
 std::string_view to_string(WorkerPhase phase) { return name_of(kPhases, phase); }
+std::string_view to_string(StateSource source) { return name_of(kSources, source); }
 
 Json to_json(const AgentReport& report) {
   Json workers = Json::array();
   for (const WorkerReport& worker : report.workers) workers.push_back(worker_json(worker));
-  Json json = {{"agent", report.agent}, {"isTerminating", report.is_terminating}, {"workers", std::move(workers)}};
+  Json json = {{"agent", report.agent},
+               {"isTerminating", report.is_terminating},
+               {"workers", std::move(workers)},
+               {"callback", report.callback}};
   if (report.progress) json["progress"] = progress_json(*report.progress);
   return json;
 }
@@ -80,7 +111,8 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
   AgentReport report{.agent = reader.required<std::string>("agent"),
                      .is_terminating = reader.value_or("isTerminating", false),
                      .workers = {},
-                     .progress = {}};
+                     .progress = {},
+                     .callback = reader.value_or<std::string>("callback", "")};
   const Json& workers = reader.child("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
     auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));

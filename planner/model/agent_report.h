@@ -33,6 +33,25 @@ struct WorkerReport {
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
 };
 
+// Where a generation took its state from.
+enum class StateSource {
+  kStart,       // nowhere: it begins at step 0
+  kMemory,      // workers that held it
+  kCopy,        // a copy that a peer kept for a worker that is gone
+  kCheckpoint,  // the newest complete one
+};
+
+std::string_view to_string(StateSource source);  // "Start", "Memory", ...
+
+// How a generation came about, as its rank 0 saw it. 0: not known, or not there yet.
+struct RegroupTimes {
+  double regroup_seconds = 0;     // from the end of the last step, or the assignment, until all workers are connected
+  double transfer_seconds = 0;    // then, until all have their state
+  double first_step_seconds = 0;  // then, until the first step is done
+  double stopped_seconds = 0;     // from the last step before it to its first step: how long training stood still
+  friend bool operator==(const RegroupTimes&, const RegroupTimes&) = default;
+};
+
 // Of the whole job, known by the worker of rank 0.
 struct JobProgress {
   std::int64_t generation = 0;
@@ -45,6 +64,8 @@ struct JobProgress {
   std::int64_t last_checkpoint_step = 0;  // of the newest complete checkpoint; 0: none
   std::int64_t resumed_step = 0;          // the step at which this generation began
   std::int64_t steps_lost = 0;            // steps whose work was thrown away when this generation began
+  StateSource source = StateSource::kStart;
+  RegroupTimes times = {};
   friend bool operator==(const JobProgress&, const JobProgress&) = default;
 };
 
@@ -53,6 +74,7 @@ struct AgentReport {
   bool is_terminating = false;  // its pod was told to stop (SIGTERM)
   std::vector<WorkerReport> workers;
   std::optional<JobProgress> progress;  // of the agent that has rank 0
+  std::string callback = {};            // URL that it sends hints to; empty: it was told none
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 

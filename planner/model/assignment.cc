@@ -108,7 +108,7 @@ Json to_json(const Assignment& assignment) {
           {"data", to_json(assignment.data)},   {"checkpoint", to_json(assignment.checkpoint)},
           {"plan", to_json(assignment.plan)},   {"agents", std::move(agents)},
           {"workers", std::move(workers)},      {"rendezvous", assignment.rendezvous},
-          {"callback", assignment.callback}};
+          {"parks", assignment.parks},          {"callback", assignment.callback}};
 }
 
 Result<Assignment> assignment_from_json(const Json& json) {
@@ -118,6 +118,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
   assignment.job_uid = reader.required<std::string>("jobUid");
   assignment.generation = reader.required<std::int64_t>("generation");
   assignment.rendezvous = reader.required<int>("rendezvous");
+  assignment.parks = reader.value_or("parks", false);
   assignment.callback = reader.value_or<std::string>("callback", "");
   take(reader, model_from_json(reader.child("model"), "assignment.model"), assignment.model);
   take(reader, training_from_json(reader.child("training"), "assignment.training"), assignment.training);
@@ -132,7 +133,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
 }
 
 Result<void> check_complete(const Assignment& assignment) {
-  auto missing = roles_of(assignment.plan);
+  auto missing = assignment.parks ? std::set<std::tuple<int, int, int>>() : roles_of(assignment.plan);
   std::set<std::pair<int, int>> used;
   bool leaving_began = false;
   for (const WorkerSlot& worker : assignment.workers) {
@@ -147,7 +148,7 @@ Result<void> check_complete(const Assignment& assignment) {
     if (worker.role && leaving_began) return incomplete(assignment, "a leaving worker comes before one with a role");
     leaving_began = leaving_began || !worker.role;
     if (worker.role && missing.erase({worker.role->stage, worker.role->replica, worker.role->shard}) == 0) {
-      return incomplete(assignment, fmt::format("stage {} replica {} shard {} is not in the plan or has two workers",
+      return incomplete(assignment, fmt::format("stage {} replica {} shard {} is not to be run, or by two workers",
                                                 worker.role->stage, worker.role->replica, worker.role->shard));
     }
   }

@@ -51,8 +51,11 @@ struct Assignment {
   Plan plan;
   std::vector<AgentAddress> agents;
   std::vector<WorkerSlot> workers;  // those with a role first, ordered by stage, replica, shard; then the leaving ones
-  int rendezvous = 0;               // index of the agent whose store the workers meet at
-  std::string callback;             // URL of the operator, for hints; empty: none
+  // The job is parked: no worker has a role. They bring the newest step that they hold together to a checkpoint, then
+  // all are released. A worker that cannot (its folder has gone) keeps its state and is broken, and says why.
+  bool parks = false;
+  int rendezvous = 0;    // index of the agent whose store the workers meet at
+  std::string callback;  // URL of the operator, for hints; empty: none
   friend bool operator==(const Assignment&, const Assignment&) = default;
 
   [[nodiscard]] int training_workers() const;  // those with a role

@@ -78,9 +78,21 @@ class Agent {
     if (request.path == "/healthz" && request.method == "GET") return {200, {{"status", "ok"}}};
     if (request.path == "/v1/state" && request.method == "GET") return {200, report()};
     if (request.path == "/v1/assignment" && request.method == "PUT") return take_assignment(request.body);
+    if (request.path == "/v1/callback" && request.method == "PUT") return take_callback(request.body);
     return {404,
-            {{"error", fmt::format("{} {}: use GET /v1/state, PUT /v1/assignment or GET /healthz", request.method,
-                                   request.path)}}};
+            {{"error", fmt::format("{} {}: use GET /v1/state, PUT /v1/assignment, PUT /v1/callback or GET /healthz",
+                                   request.method, request.path)}}};
+  }
+
+  // An operator that has started anew has another address than the newest assignment says.
+  HttpAnswer take_callback(const std::string& body) {
+    const auto json = nlohmann::json::parse(body, nullptr, false);
+    if (!json.is_object() || !json.contains("callback") || !json["callback"].is_string()) {
+      return {400, {{"error", "a callback is an object with the string \"callback\", a URL"}}};
+    }
+    const std::lock_guard lock(mutex_);
+    state_.note_callback(json["callback"].get<std::string>());
+    return {200, to_json(state_.report())};
   }
 
   HttpAnswer take_assignment(const std::string& body) {
@@ -93,7 +105,7 @@ class Agent {
       if (taken.error().code == ErrorCode::kConflict) return {409, to_json(state_.report())};
       return {400, {{"error", taken.error().message}}};
     }
-    callback_ = assignment->callback;
+    state_.note_callback(assignment->callback);
     job_ = assignment->job;
     log_info("assignment taken", {{"generation", std::to_string(assignment->generation)}});
     for (const auto& worker : workers_) worker->assign(*assignment);
@@ -112,11 +124,11 @@ class Agent {
     apply();
     for (const Hint& hint : state_.take_hints()) {
       log_info("hint", {{"reason", hint.reason}, {"message", hint.message}});
-      hints_.send(callback_, {{"namespace", job_.space},
-                              {"job", job_.name},
-                              {"agent", settings_.name},
-                              {"reason", hint.reason},
-                              {"message", hint.message}});
+      hints_.send(state_.report().callback, {{"namespace", job_.space},
+                                             {"job", job_.name},
+                                             {"agent", settings_.name},
+                                             {"reason", hint.reason},
+                                             {"message", hint.message}});
     }
     changed_.notify_all();
   }
@@ -139,7 +151,6 @@ class Agent {
   std::mutex mutex_;
   std::condition_variable changed_;
   AgentState state_;
-  std::string callback_;
   JobKey job_;
   HintSender hints_{[this] { change([&] { state_.note_dismissal(); }); }};
   std::vector<std::unique_ptr<WorkerProcess>> workers_;

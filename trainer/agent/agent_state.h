@@ -26,6 +26,7 @@ class AgentState {
   Result<void> take(const Assignment& assignment);
   void note(const WorkerReport& worker, const std::optional<JobProgress>& progress);
   void note_end_of_worker(int gpu, const std::string& how);
+  void note_callback(const std::string& callback) { report_.callback = callback; }
   void note_termination();  // SIGTERM
   void note_dismissal();    // the operator's answer to a hint: nobody needs this agent; counts once it is told to stop
 

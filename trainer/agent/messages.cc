@@ -5,7 +5,7 @@ namespace sailor::trainer {
 // An AgentReport of one worker: its JSON is written and checked already.
 std::string to_line(const WorkerMessage& message) {
   const AgentReport report{
-      .agent = "", .is_terminating = false, .workers = {message.worker}, .progress = message.progress};
+      .agent = "", .is_terminating = false, .workers = {message.worker}, .progress = message.progress, .callback = ""};
   return to_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -45,7 +45,7 @@ TEST(Assignment, ARoleWithoutAWorkerIsRefused) {
 TEST(Assignment, ARoleWithTwoWorkersIsRefused) {
   Assignment broken = assignment();
   broken.workers[1].role = Role{0, 0, 0};
-  EXPECT_NE(check_complete(broken).error().message.find("has two workers"), std::string::npos);
+  EXPECT_NE(check_complete(broken).error().message.find("by two workers"), std::string::npos);
 }
 
 TEST(Assignment, AGpuUsedTwiceIsRefused) {
@@ -60,6 +60,17 @@ TEST(Assignment, AGpuThatTheAgentDoesNotHaveIsRefused) {
   EXPECT_NE(check_complete(broken).error().message.find("GPU 1 of agent 1 does not exist"), std::string::npos);
 }
 
+TEST(Assignment, OneThatParksTheJobGivesNoRoles) {
+  Assignment parking = assignment();
+  parking.parks = true;
+  EXPECT_FALSE(check_complete(parking).has_value());
+  for (WorkerSlot& worker : parking.workers) worker.role.reset();
+  EXPECT_TRUE(check_complete(parking).has_value());
+  EXPECT_EQ(assignment_from_json(to_json(parking)).value(), parking);
+  parking.parks = false;
+  EXPECT_FALSE(check_complete(parking).has_value());
+}
+
 TEST(Assignment, AMissingFieldIsNamed) {
   auto json = to_json(assignment());
   json["agents"][1].erase("host");
@@ -71,7 +82,13 @@ TEST(AgentReport, ReadsBackAsWritten) {
       .agent = "opt-a-0",
       .is_terminating = true,
       .workers = {{0, WorkerPhase::kTraining, 3, 41, ""}, {1, WorkerPhase::kBroken, 3, 41, "lost"}},
-      .progress = JobProgress{.generation = 3, .step = 41, .loss = 2.5, .tokens = 1000}};
+      .progress = JobProgress{.generation = 3,
+                              .step = 41,
+                              .loss = 2.5,
+                              .tokens = 1000,
+                              .source = StateSource::kCopy,
+                              .times = {0.1, 0.2, 0.3, 0.6}},
+      .callback = "http://10.0.0.1:8082"};
   EXPECT_EQ(agent_report_from_json(to_json(report)).value(), report);
 }
 
