@@ -126,6 +126,7 @@ bool is_paper_shaped(const Draft& draft) {
 std::optional<GroupedPlan> dealt(const Draft& draft, const World& world, PlanSpace space) {
   if (space == PlanSpace::kPaper && !is_paper_shaped(draft)) return std::nullopt;
   GroupedPlan plan{draft.microbatch_size, world.job.training.global_batch_size / draft.microbatch_size, {}};
+  plan.activation_checkpointing = world.recomputes();
   for (const DraftStage& stage : draft.stages) {
     auto one = dealt_stage(stage, draft, world, space);
     if (!one) return std::nullopt;

@@ -17,6 +17,8 @@ struct StageShape {
   int last_layer = 0;
   int pool = 0;  // index into ClusterState::pools
   ProfilePoint point;
+  bool activation_checkpointing = false;
+  int optimizer_shards = 1;  // replicas that share the optimizer's state; 1: each has all of it
 };
 
 // What such a group needs, whatever the rest of the plan is.

@@ -38,7 +38,8 @@ void normalize(GroupedStage& stage) {
 }
 
 Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster) {
-  GroupedPlan result{plan.microbatch_size, plan.microbatches(), {}};
+  GroupedPlan result{
+      plan.microbatch_size, plan.microbatches(), {}, plan.activation_checkpointing, plan.sharded_optimizer};
   for (const Stage& stage : plan.stages) {
     GroupedStage& into = result.stages.emplace_back(GroupedStage{stage.first_layer, stage.last_layer, {}});
     for (const Replica& replica : stage.replicas) {
@@ -56,7 +57,12 @@ Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster) {
 }
 
 Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster) {
-  Plan result{job.model.name, job.training.global_batch_size, plan.microbatch_size, {}};
+  Plan result{job.model.name,
+              job.training.global_batch_size,
+              plan.microbatch_size,
+              {},
+              plan.activation_checkpointing,
+              plan.sharded_optimizer};
   for (const GroupedStage& stage : plan.stages) {
     Stage& into = result.stages.emplace_back(Stage{stage.first_layer, stage.last_layer, {}});
     for (const ReplicaGroup& group : stage.groups) {

@@ -33,6 +33,8 @@ struct GroupedPlan {
   int microbatch_size = 1;
   int microbatches = 0;  // of a step
   std::vector<GroupedStage> stages;
+  bool activation_checkpointing = false;  // as in Plan
+  bool sharded_optimizer = false;
   friend auto operator<=>(const GroupedPlan&, const GroupedPlan&) = default;
 
   [[nodiscard]] int gpus() const;

@@ -37,7 +37,7 @@ int World::most_gpus() const {
 }
 
 StageCost World::stage_cost(int pool, int microbatch_size, int degree, int first, int last) const {
-  return costs->stage_cost({first, last, pool, {microbatch_size, degree}});
+  return costs->stage_cost({first, last, pool, {microbatch_size, degree}, recomputes()});
 }
 
 int World::smallest_degree(int pool_index, int microbatch_size, int first, int last) const {

@@ -16,6 +16,10 @@ struct World {
   std::unique_ptr<JobEstimator> costs;
   bool is_memory_ignored = false;  // to find the nearest miss where nothing fits
 
+  // Until the search weighs both, Auto means what Never means.
+  [[nodiscard]] bool recomputes() const {
+    return job.training.activation_checkpointing == ActivationCheckpointing::kAlways;
+  }
   [[nodiscard]] int layers() const { return job.model.layer_count(); }
   [[nodiscard]] int pools() const { return static_cast<int>(cluster.pools.size()); }
   [[nodiscard]] const Pool& pool(int index) const { return cluster.pools[static_cast<std::size_t>(index)]; }

@@ -17,28 +17,30 @@ int pool_index(const ClusterState& cluster, const PoolKey& key) {
 }  // namespace
 
 // Microbatches in flight that a GPU's memory holds; one at least, so that a plan that does not fit can be played too.
-int JobSimulation::memory_cap(const RangeCost& cost, int pool, int tensor_parallel, int microbatches) const {
+int JobSimulation::memory_cap(const RangeCost& cost, int pool, const Holding& holding, int microbatches) const {
   if (cost.activations <= Bytes(0)) return microbatches;
-  const Bytes fixed = stage_memory(cost, job_.training, tensor_parallel, 0).total();
+  const Bytes fixed = stage_memory(cost, job_.training, holding).total();
   const double room = (tables_.accelerator(pool).memory - fixed) / cost.activations;
   return static_cast<int>(std::clamp(room, 1.0, std::max(1.0, static_cast<double>(microbatches))));
 }
 
 // Every pool is a site.
 ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const std::vector<char>& in_one_node) const {
+  const bool recompute = plan.activation_checkpointing;
   ScheduleTimes times;
   times.sites = static_cast<int>(cluster_.pools.size());
   for (const Stage& stage : plan.stages) {
     auto& replicas = times.replicas.emplace_back();
     for (const Replica& replica : stage.replicas) {
       const int pool = pool_index(cluster_, replica.pool);
-      const RangeCost cost = tables_.costs(pool, {plan.microbatch_size, replica.tensor_parallel})
+      const RangeCost cost = tables_.costs(pool, {plan.microbatch_size, replica.tensor_parallel}, recompute)
                                  .range(stage.first_layer, stage.last_layer);
+      const int shards = plan.sharded_optimizer ? static_cast<int>(stage.replicas.size()) : 1;
       replicas.push_back({nanoseconds(cost.forward), nanoseconds(cost.backward), pool,
-                          memory_cap(cost, pool, replica.tensor_parallel, replica.microbatches)});
+                          memory_cap(cost, pool, {replica.tensor_parallel, shards}, replica.microbatches)});
     }
     const Replica& sender = stage.replicas.front();
-    const Bytes message = tables_.costs(replicas.front().site, {plan.microbatch_size, sender.tensor_parallel})
+    const Bytes message = tables_.costs(replicas.front().site, {plan.microbatch_size, sender.tensor_parallel}, recompute)
                               .output(stage.last_layer - 1);
     auto& links = times.links.emplace_back();
     for (int a = 0; a < times.sites; ++a) {

@@ -35,6 +35,12 @@ double longest_work(const std::vector<StageTiming>& stages) {
   return longest;
 }
 
+// Replicas of a stage that share the optimizer's state, 1 if each has all of it. Whatever their degrees are, each GPU
+// of a replica holds 1 / degree of the stage, and of that one in so many parts.
+int optimizer_shards(const GroupedPlan& plan, const GroupedStage& stage) {
+  return plan.sharded_optimizer ? stage.replicas() : 1;
+}
+
 std::size_t zones_of(const GroupedStage& stage, const ClusterState& cluster) {
   std::set<std::string_view> zones;
   for (const ReplicaGroup& group : stage.groups) {
@@ -51,8 +57,11 @@ JobSimulation::JobSimulation(const JobSpec& job, const ClusterState& cluster, co
 
 RangeCost JobSimulation::range_cost(const GroupedPlan& plan, const GroupedStage& stage,
                                     const ReplicaGroup& group) const {
-  return tables_.costs(group.pool, {plan.microbatch_size, group.tensor_parallel})
-      .range(stage.first_layer, stage.last_layer);
+  RangeCost cost =
+      tables_.costs(group.pool, {plan.microbatch_size, group.tensor_parallel}, plan.activation_checkpointing)
+          .range(stage.first_layer, stage.last_layer);
+  cost.update = cost.update / optimizer_shards(plan, stage);
+  return cost;
 }
 
 // A plan does not say which nodes its replicas get. They are taken to be on different ones, but where all that the
@@ -97,7 +106,8 @@ void JobSimulation::add_links(const GroupedPlan& plan, const std::vector<char>& 
     const GroupedStage& to = plan.stages[i + 1];
     const ReplicaGroup& sender = from.groups.front();
     const Bytes message =
-        tables_.costs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}).output(from.last_layer - 1);
+        tables_.costs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.activation_checkpointing)
+            .output(from.last_layer - 1);
     for (std::size_t a = 0; a < from.groups.size(); ++a) {
       for (std::size_t b = 0; b < to.groups.size(); ++b) {
         const Link& way = link(from.groups[a].pool, to.groups[b].pool, in_one_node);
@@ -132,13 +142,14 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
       const ReplicaGroup& group = plan.stages[i].groups[g];
       const RangeCost cost = range_cost(plan, plan.stages[i], group);
       const Bytes capacity = tables_.accelerator(group.pool).memory;
-      const Bytes fixed = stage_memory(cost, job_.training, group.tensor_parallel, 0).total();
+      Holding holding{group.tensor_parallel, optimizer_shards(plan, plan.stages[i])};
+      const Bytes fixed = stage_memory(cost, job_.training, holding).total();
       const double little = longest > 0 ? timing.microbatches * (timing.pass() + downstream[i]) / longest : 1;
       const int wanted =
           wanted_in_flight({little, static_cast<int>(stages.size() - i), textbook, capacity - fixed, cost.activations});
       timing.cap = std::max(1, std::min(wanted, timing.microbatches));
-      const StageMemory need{stage_memory(cost, job_.training, group.tensor_parallel, timing.cap), capacity, group.pool,
-                             group.tensor_parallel};
+      holding.in_flight = timing.cap;
+      const StageMemory need{stage_memory(cost, job_.training, holding), capacity, group.pool, group.tensor_parallel};
       if (g == 0 || need.excess() > memory[i].excess()) memory[i] = need;
     }
   }
@@ -199,7 +210,8 @@ Dollars JobSimulation::traffic_cost(const GroupedPlan& plan) const {
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const GroupedStage& stage = plan.stages[i];
     const ReplicaGroup& first = stage.groups.front();
-    const LayerCosts& costs = tables_.costs(first.pool, {plan.microbatch_size, first.tensor_parallel});
+    const LayerCosts& costs =
+        tables_.costs(first.pool, {plan.microbatch_size, first.tensor_parallel}, plan.activation_checkpointing);
     if (i + 1 < plan.stages.size()) {
       const Bytes both_ways = costs.output(stage.last_layer - 1) * (2.0 * plan.microbatches);
       for (const ReplicaGroup& from : stage.groups) {
@@ -271,11 +283,13 @@ Quote JobSimulation::quote(const GroupedPlan& plan) const {
 }
 
 StageCost JobSimulation::stage_cost(const StageShape& shape) const {
-  const RangeCost cost = tables_.costs(shape.pool, shape.point).range(shape.first_layer, shape.last_layer);
+  const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing)
+                             .range(shape.first_layer, shape.last_layer);
+  const Holding holding{shape.point.tensor_parallel, shape.optimizer_shards};
   return {.forward = cost.forward,
           .backward = cost.backward,
-          .update = cost.update,
-          .fixed_memory = stage_memory(cost, job_.training, shape.point.tensor_parallel, 0).total(),
+          .update = cost.update / shape.optimizer_shards,
+          .fixed_memory = stage_memory(cost, job_.training, holding).total(),
           .activation_memory = cost.activations,
           .capacity = tables_.accelerator(shape.pool).memory};
 }

@@ -6,6 +6,7 @@
 #include "planner/estimator.h"
 #include "planner/schedule/schedule.h"
 #include "simulator/job_tables.h"
+#include "simulator/memory.h"
 #include "simulator/pipeline_time.h"
 #include "simulator/pool_links.h"
 #include "simulator/step_timing.h"
@@ -70,7 +71,7 @@ class JobSimulation final : public JobEstimator {
   void add_links(const GroupedPlan& plan, const std::vector<char>& in_one_node, std::vector<StageTiming>& stages) const;
   [[nodiscard]] int wanted_in_flight(const InFlightQuestion& question) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
-  [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, int tensor_parallel, int microbatches) const;
+  [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, const Holding& holding, int microbatches) const;
   [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const std::vector<char>& in_one_node) const;
   [[nodiscard]] Passes passes(std::vector<StageTiming> stages) const;
   [[nodiscard]] Seconds gradient_sync(const GroupedPlan& plan, const GroupedStage& stage,

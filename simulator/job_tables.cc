@@ -30,6 +30,9 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
   tables.index_of_degree_ = index_by_value(degrees);
   tables.sizes_ = microbatch_sizes.size();
   tables.degrees_ = degrees.size();
+  for (const bool recompute : {false, true}) {
+    if (may_recompute(job.training.activation_checkpointing, recompute)) tables.recomputes_.push_back(recompute);
+  }
   for (const Pool& pool : cluster.pools) {
     const auto known = std::ranges::find(tables.accelerators_, pool.key.accelerator.str(), &AcceleratorSpec::name);
     tables.type_of_pool_.push_back(static_cast<int>(known - tables.accelerators_.begin()));
@@ -39,17 +42,23 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     tables.accelerators_.push_back(*spec);
     const ModelProfile* profile = profiles.find(job, pool.key.accelerator);
     for (const int size : microbatch_sizes) {
-      for (const int degree : degrees) tables.costs_.emplace_back(job, *spec, profile, ProfilePoint{size, degree});
+      for (const int degree : degrees) {
+        for (const bool recompute : tables.recomputes_) {
+          tables.costs_.emplace_back(job, *spec, profile, ProfilePoint{size, degree}, recompute);
+        }
+      }
     }
   }
   return tables;
 }
 
-const LayerCosts& JobTables::costs(int pool, ProfilePoint point) const {
+const LayerCosts& JobTables::costs(int pool, ProfilePoint point, bool recompute) const {
   const auto type = static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)]);
   const std::size_t size = looked_up(index_of_size_, point.microbatch_size);
   const std::size_t degree = looked_up(index_of_degree_, point.tensor_parallel);
-  return costs_[(type * sizes_ + size) * degrees_ + degree];
+  const std::size_t which = recomputes_.front() == recompute ? 0 : 1;
+  SAILOR_CHECK(which < recomputes_.size(), "the job's wish does not allow activation checkpointing to be {}", recompute);
+  return costs_[((type * sizes_ + size) * degrees_ + degree) * recomputes_.size() + which];
 }
 
 }  // namespace sailor

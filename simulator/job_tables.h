@@ -16,7 +16,8 @@ class JobTables {
   static Result<JobTables> make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
                                 std::span<const int> microbatch_sizes, std::span<const int> degrees);
 
-  [[nodiscard]] const LayerCosts& costs(int pool, ProfilePoint point) const;
+  // `recompute` as the job's wish allows it.
+  [[nodiscard]] const LayerCosts& costs(int pool, ProfilePoint point, bool recompute) const;
   [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const {
     return accelerators_[static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)])];
   }
@@ -28,7 +29,8 @@ class JobTables {
   std::vector<int> index_of_degree_;  // by tensor-parallel degree
   std::size_t sizes_ = 0;
   std::size_t degrees_ = 0;
-  std::vector<LayerCosts> costs_;  // [type][size][degree]
+  std::vector<bool> recomputes_;   // which of both the job's wish allows
+  std::vector<LayerCosts> costs_;  // [type][size][degree][which of recomputes_]
 };
 
 }  // namespace sailor

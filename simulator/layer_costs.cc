@@ -9,10 +9,10 @@
 namespace sailor {
 
 LayerCosts::LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
-                       ProfilePoint point)
+                       ProfilePoint point, bool recompute)
     : point_(point),
       layers_(job.model.layer_count()),
-      recompute_(job.training.activation_checkpointing == ActivationCheckpointing::kAlways),
+      recompute_(recompute),
       prefix_(static_cast<std::size_t>(layers_) + 1) {
   add_times(job, accelerator, profile);
   add_memory(job, profile);

@@ -23,8 +23,9 @@ struct RangeCost {
 
 class LayerCosts {
  public:
-  // `profile` may be null: then everything is analytic.
-  LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point);
+  // `profile` may be null: then everything is analytic. `recompute`: activation checkpointing of every block.
+  LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point,
+             bool recompute);
 
   [[nodiscard]] RangeCost range(int first, int last) const;
   [[nodiscard]] Bytes output(int layer) const { return outputs_[static_cast<std::size_t>(layer)]; }  // of a microbatch
@@ -37,7 +38,7 @@ class LayerCosts {
   ProfilePoint point_;
   int layers_ = 0;
   double shared_parameters_ = 0;   // of a tied embedding, counted twice if one stage holds both its users
-  bool recompute_ = false;         // activation checkpointing
+  bool recompute_ = false;
   std::vector<RangeCost> prefix_;  // of [0, i)
   std::vector<Bytes> activations_;
   std::vector<Bytes> outputs_;

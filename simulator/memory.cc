@@ -24,14 +24,14 @@ constexpr double kGroupContextGibibytes = 3;  // with communicators of a tensor-
 
 }  // namespace
 
-MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, int tensor_parallel, int in_flight) {
+MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const Holding& holding) {
   const ParameterBytes bytes = parameter_bytes(training.precision);
-  const Bytes context = gibibytes(tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
+  const Bytes context = gibibytes(holding.tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
   return {.weights = Bytes(cost.parameters * bytes.weights),
           .gradients = Bytes(cost.parameters * bytes.gradients),
-          .optimizer = Bytes(cost.parameters * bytes.optimizer),
+          .optimizer = Bytes(cost.parameters * bytes.optimizer / holding.optimizer_shards),
           .communication = Bytes(cost.parameters * bytes.communication),
-          .activations = cost.activations * in_flight,
+          .activations = cost.activations * holding.in_flight,
           .workspace = context + cost.largest_layer};
 }
 

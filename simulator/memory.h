@@ -7,7 +7,14 @@
 
 namespace sailor {
 
-// Memory of one GPU that holds these layers and keeps the activations of `in_flight` microbatches.
-MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, int tensor_parallel, int in_flight);
+// What the memory of a GPU depends on besides its layers.
+struct Holding {
+  int tensor_parallel = 1;
+  int optimizer_shards = 1;  // replicas that share the optimizer's state; 1: each has all of it
+  int in_flight = 0;         // microbatches whose activations are kept
+};
+
+// Memory of one GPU that holds these layers.
+MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const Holding& holding);
 
 }  // namespace sailor

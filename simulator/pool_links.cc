@@ -44,10 +44,13 @@ PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
   }
 }
 
-Seconds ring_all_reduce(Bytes size, int members, const Link& slowest) {
+Seconds ring_reduce_scatter(Bytes size, int members, const Link& slowest) {
   if (members < 2) return Seconds(0);
-  const int messages = 2 * (members - 1);
-  return slowest.transfer(size / members) * messages;
+  return slowest.transfer(size / members) * (members - 1);
+}
+
+Seconds ring_all_reduce(Bytes size, int members, const Link& slowest) {
+  return ring_reduce_scatter(size, members, slowest) * 2;
 }
 
 }  // namespace sailor

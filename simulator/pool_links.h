@@ -24,6 +24,10 @@ class PoolLinks {
   std::vector<Link> inside_nodes_;
 };
 
+// A ring over `members` in which every one ends with the sum of its part of `size`, sending n - 1 messages of size / n;
+// the same the other way round gathers the parts. The slowest link sets the pace.
+Seconds ring_reduce_scatter(Bytes size, int members, const Link& slowest);
+
 // A ring over `members`: every one sends 2 (n - 1) messages of size / n. The slowest link sets the pace.
 Seconds ring_all_reduce(Bytes size, int members, const Link& slowest);
 

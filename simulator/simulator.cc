@@ -27,7 +27,7 @@ void add_notes(const GroupedPlan& plan, const JobSimulation& simulation, Estimat
   for (const GroupedStage& stage : plan.stages) {
     for (const ReplicaGroup& group : stage.groups) {
       const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
-      const std::string& note = simulation.tables().costs(group.pool, point).provenance();
+      const std::string& note = simulation.tables().costs(group.pool, point, plan.activation_checkpointing).provenance();
       if (!note.empty()) notes.insert(note);
     }
   }
@@ -73,9 +73,11 @@ Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& clu
   estimate.violations = resource_violations(plan, job, cluster);
   add_memory_violations(outcome, simulation, estimate);
   add_notes(*groups, simulation, estimate);
-  if (job.training.activation_checkpointing == ActivationCheckpointing::kAuto) {
-    estimate.notes.emplace_back(
-        "activationCheckpointing is Auto: nothing is recomputed; Always would take less memory");
+  if (plan.activation_checkpointing) {
+    estimate.notes.emplace_back("activations are computed again in the backward pass: only blocks' inputs are kept");
+  }
+  if (plan.sharded_optimizer) {
+    estimate.notes.emplace_back("the replicas of a stage share its optimizer's state");
   }
   return estimate;
 }

@@ -12,6 +12,10 @@ bool is_allowed(const std::vector<T>& allowed, const T& value) {
 
 }  // namespace
 
+bool may_recompute(ActivationCheckpointing wish, bool recomputes) {
+  return wish == ActivationCheckpointing::kAuto || recomputes == (wish == ActivationCheckpointing::kAlways);
+}
+
 bool ResourceSpec::allows(const PoolKey& pool) const {
   const bool is_spot = pool.provisioning == Provisioning::kSpot;
   const bool provisioning_fits =

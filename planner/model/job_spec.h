@@ -20,6 +20,9 @@ enum class DataFormat { kBytes, kTokens, kMegatron };
 enum class ProvisioningPolicy { kAny, kSpot, kOnDemand };
 enum class ElasticityMode { kLive, kRestart, kOff };
 
+// Whether a plan that recomputes activations, or one that does not, is what the job wishes; Auto leaves it to the plan.
+bool may_recompute(ActivationCheckpointing wish, bool recomputes);
+
 struct OptimizerSpec {  // AdamW
   double learning_rate = 3e-4;
   double weight_decay = 0.1;

@@ -111,6 +111,10 @@ Result<void> check_well_formed(const Plan& plan, const JobSpec& job) {
     return malformed(fmt::format("microbatch size {} does not divide the global batch {}", plan.microbatch_size,
                                  plan.global_batch_size));
   }
+  if (!may_recompute(job.training.activation_checkpointing, plan.activation_checkpointing)) {
+    return malformed(fmt::format("activationCheckpointing is {}, against the job's training.activationCheckpointing: {}",
+                                 plan.activation_checkpointing, plan.activation_checkpointing ? "Never" : "Always"));
+  }
   int layer = 0;
   for (std::size_t index = 0; index < plan.stages.size(); ++index) {
     if (auto checked = check_stage(plan, index, layer); !checked) return checked;

@@ -32,6 +32,8 @@ struct Plan {
   int global_batch_size = 0;
   int microbatch_size = 0;
   std::vector<Stage> stages;
+  bool activation_checkpointing = false;  // every stage keeps only its blocks' inputs and computes the rest again
+  bool sharded_optimizer = false;         // each replica of a stage keeps and updates its part of the optimizer's state
   friend bool operator==(const Plan&, const Plan&) = default;
 
   [[nodiscard]] int microbatches() const { return global_batch_size / microbatch_size; }
@@ -44,7 +46,8 @@ std::map<PoolKey, int> gpus_by_pool(const Plan& plan);
 std::string plan_hash(const Plan& plan);
 
 // A plan is well-formed for a job if its stages partition the layers in order, the replicas of every stage partition
-// the microbatches, and the microbatch size divides the global batch. Names the first stage where that fails.
+// the microbatches, the microbatch size divides the global batch, and activations are recomputed as the job wishes.
+// Names the first stage where that fails.
 Result<void> check_well_formed(const Plan& plan, const JobSpec& job);
 
 // Every way in which the plan does not fit the cluster or the job's resources: pools over-committed, groups that no

@@ -57,10 +57,14 @@ Json memory_json(const MemoryBreakdown& memory) {
 Json to_json(const Plan& plan) {
   Json stages = Json::array();
   for (const Stage& stage : plan.stages) stages.push_back(stage_json(stage));
-  return {{"model", plan.model},
-          {"globalBatchSize", plan.global_batch_size},
-          {"microbatchSize", plan.microbatch_size},
-          {"stages", std::move(stages)}};
+  Json json = {{"model", plan.model},
+               {"globalBatchSize", plan.global_batch_size},
+               {"microbatchSize", plan.microbatch_size},
+               {"stages", std::move(stages)}};
+  // Options are written where they are taken, so that plans without them keep the hash that they had before.
+  if (plan.activation_checkpointing) json["activationCheckpointing"] = true;
+  if (plan.sharded_optimizer) json["shardedOptimizer"] = true;
+  return json;
 }
 
 Result<Plan> plan_from_json(const Json& json) {
@@ -68,7 +72,9 @@ Result<Plan> plan_from_json(const Json& json) {
   Plan plan{.model = reader.required<std::string>("model"),
             .global_batch_size = reader.required<int>("globalBatchSize"),
             .microbatch_size = reader.required<int>("microbatchSize"),
-            .stages = {}};
+            .stages = {},
+            .activation_checkpointing = reader.value_or("activationCheckpointing", false),
+            .sharded_optimizer = reader.value_or("shardedOptimizer", false)};
   const Json& stages = reader.child("stages");
   if (!stages.is_array() || stages.empty()) reader.record("stages", "at least one stage was expected");
   if (plan.microbatch_size < 1) reader.record("microbatchSize", "it must be at least 1");

@@ -140,11 +140,33 @@ TEST(Simulator, RecomputingActivationsTradesTimeForMemory) {
   const JobSpec keeping = a_job().model("opt-1.3b").sequence_length(2048).batch(8);
   const JobSpec recomputing =
       a_job().model("opt-1.3b").sequence_length(2048).batch(8).checkpointing(ActivationCheckpointing::kAlways);
-  const Plan plan = an_even_plan(keeping, kPool, 2, 1, 1);
-  const Estimate kept = estimate(Simulator(), keeping, plan);
-  const Estimate recomputed = estimate(Simulator(), recomputing, plan);
+  const Estimate kept = estimate(Simulator(), keeping, an_even_plan(keeping, kPool, 2, 1, 1));
+  const Estimate recomputed = estimate(Simulator(), recomputing, an_even_plan(recomputing, kPool, 2, 1, 1));
   EXPECT_GT(recomputed.iteration, kept.iteration);
   EXPECT_LT(recomputed.memory[0].total(), kept.memory[0].total());
+}
+
+TEST(Simulator, RecomputingActivationsCostsAForwardPassOfEveryBlock) {
+  const JobSpec job = a_job().batch(8).checkpointing(ActivationCheckpointing::kAuto);
+  const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());
+  Plan plan = an_even_plan(job, kPool, 1, 1, 1);
+  const Seconds kept = estimate(simulator, job, plan).time.compute;
+  plan.activation_checkpointing = true;
+  EXPECT_NEAR((estimate(simulator, job, plan).time.compute - kept).value(), 8 * 4 * 1e-3, 1e-12) << "four blocks";
+}
+
+TEST(Simulator, AShardedOptimizerDividesItsStateAndUpdateOverTheReplicas) {
+  const JobSpec job = a_job().batch(8);
+  const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());
+  Plan plan = an_even_plan(job, kPool, 1, 4, 1);
+  const Estimate whole = estimate(simulator, job, plan);
+  plan.sharded_optimizer = true;
+  const Estimate sharded = estimate(simulator, job, plan);
+  EXPECT_EQ(sharded.memory[0].optimizer, whole.memory[0].optimizer / 4);
+  EXPECT_EQ(sharded.memory[0].weights, whole.memory[0].weights);
+  EXPECT_NEAR(sharded.time.update.value(), whole.time.update.value() / 4, 1e-12);
+  EXPECT_NEAR(sharded.time.gradient_sync.value(), whole.time.gradient_sync.value(), 1e-12)
+      << "a reduce-scatter and an all-gather move what an all-reduce does";
 }
 
 TEST(Simulator, ATiedEmbeddingOnOneGpuIsHeldOnce) {

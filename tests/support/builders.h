@@ -95,6 +95,7 @@ inline ClusterBuilder a_cluster() { return {}; }
 // Stages of equal replicas on one pool, layers and microbatches as even as can be.
 inline Plan an_even_plan(const JobSpec& job, const PoolKey& pool, int stages, int replicas, int microbatch_size) {
   Plan plan{job.model.name, job.training.global_batch_size, microbatch_size, {}};
+  plan.activation_checkpointing = job.training.activation_checkpointing == ActivationCheckpointing::kAlways;
   const int layers = job.model.layer_count();
   int first = 0;
   for (int i = 0; i < stages; ++i) {

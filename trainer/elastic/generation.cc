@@ -22,7 +22,7 @@ StageShape shape_of(const Assignment& assignment, int rank) {
   return {.spec = assignment.model,
           .first_layer = stage.first_layer,
           .last_layer = stage.last_layer,
-          .recompute = assignment.training.activation_checkpointing == ActivationCheckpointing::kAlways};
+          .recompute = assignment.plan.activation_checkpointing};
 }
 
 std::int64_t newest_checkpoint(const std::filesystem::path& folder) {

@@ -40,6 +40,9 @@ Result<void> check_supported(const Assignment& assignment) {
                     "maxPositions",
                     training.sequence_length, longest_sequence(model), model.name));
   }
+  if (assignment.plan.sharded_optimizer) {
+    return refuse("the plan's shardedOptimizer is true; this trainer keeps the optimizer's state on every replica");
+  }
   return check_tensor_parallel(assignment.plan);
 }
 

@@ -41,6 +41,30 @@ TEST(Plan, EqualPlansHaveEqualHashesAndAnyChangeAnotherOne) {
   EXPECT_NE(plan_hash(other), plan_hash(plan()));
 }
 
+TEST(Plan, OptionsAreWrittenOnlyWhereTheyAreTaken) {
+  EXPECT_FALSE(to_json(plan()).contains("activationCheckpointing"));
+  EXPECT_FALSE(to_json(plan()).contains("shardedOptimizer"));
+  Plan other = plan();
+  other.activation_checkpointing = other.sharded_optimizer = true;
+  EXPECT_EQ(plan_from_json(to_json(other)).value(), other);
+  EXPECT_NE(plan_hash(other), plan_hash(plan()));
+}
+
+TEST(Plan, RecomputesActivationsOnlyAsTheJobWishes) {
+  JobSpec wishing = job();
+  const auto is_accepted = [&](ActivationCheckpointing wish, bool recomputes) {
+    wishing.training.activation_checkpointing = wish;
+    Plan one = plan();
+    one.activation_checkpointing = recomputes;
+    return check_well_formed(one, wishing).has_value();
+  };
+  EXPECT_TRUE(is_accepted(ActivationCheckpointing::kAuto, true));
+  EXPECT_TRUE(is_accepted(ActivationCheckpointing::kAuto, false));
+  EXPECT_TRUE(is_accepted(ActivationCheckpointing::kAlways, true));
+  EXPECT_FALSE(is_accepted(ActivationCheckpointing::kAlways, false));
+  EXPECT_FALSE(is_accepted(ActivationCheckpointing::kNever, true));
+}
+
 TEST(Plan, CountsItsGpusByPool) {
   EXPECT_EQ(gpu_count(plan()), 7);
   EXPECT_EQ(gpus_by_pool(plan()).at(key("us-central1-a")), 3);
