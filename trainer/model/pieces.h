@@ -11,13 +11,25 @@ namespace sailor::trainer {
 
 enum class Initial { kNormal, kResidual, kOnes, kZeros };  // kResidual: smaller, as it writes to the residual stream
 
-// A tensor of a piece.
+// How a tensor is divided among workers: always along this one dimension, in ranges of whole grains.
+struct Cut {
+  int dimension = 0;
+  std::int64_t grain = 1;              // rows or columns that stay together: those of an attention head
+  bool is_by_tensor_parallel = false;  // a tensor-parallel group splits it; others are whole in all its workers
+  friend bool operator==(const Cut&, const Cut&) = default;
+};
+
+// A tensor of a piece, or a range of one along its cut.
 struct Slice {
   std::string name;  // within the piece: "attention.query.weight"
   std::vector<std::int64_t> shape;
   std::int64_t offset = 0;  // first element in the flat piece
   Initial initial = Initial::kNormal;
   bool is_decayed = true;  // weight decay spares norms and biases
+  Cut cut = {};
+  int index = 0;           // of the tensor in the whole piece
+  std::int64_t begin = 0;  // of the range, where it is one (shards.h)
+  friend bool operator==(const Slice&, const Slice&) = default;
 
   [[nodiscard]] std::int64_t size() const;
 };
@@ -28,6 +40,7 @@ struct Piece {
   int id = 0;
   std::vector<Slice> slices;
   std::int64_t size = 0;  // elements
+  friend bool operator==(const Piece&, const Piece&) = default;
 };
 
 inline constexpr int kTokenEmbedding = 0;
