@@ -90,8 +90,8 @@ func TestDefinitionsGoWithTheReleaseWhereTheyAreNotToBeKept(t *testing.T) {
 	install(t, chartFolder(), "--set", "crds.keep=false")
 	helm(t, "uninstall", release, "--namespace", namespace, "--wait")
 	testcluster.Eventually(t, time.Minute, "the definitions to go", func(ctx context.Context) (bool, error) {
-		names, err := cluster.Kubectl(ctx, "get", "crd", "-o", "name")
-		return !strings.Contains(names, "sailor.dev"), err
+		names, err := definitions(ctx)
+		return len(names) == 0, err
 	})
 }
 

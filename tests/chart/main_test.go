@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,7 +74,7 @@ func install(t *testing.T, folder string, args ...string) {
 	helm(t, append([]string{"install", release, folder, "--namespace", namespace, "--create-namespace"}, args...)...)
 	t.Cleanup(func() {
 		helm(t, "uninstall", release, "--namespace", namespace, "--ignore-not-found", "--wait")
-		kubectl(t, "delete", "-f", filepath.Join(root, "crds"), "--recursive=false", "--ignore-not-found", "--wait")
+		deleteDefinitions(t)
 		kubectl(t, "delete", "namespace", namespace, "--ignore-not-found", "--wait")
 	})
 	untilServed(t)
@@ -87,4 +88,38 @@ func untilServed(t *testing.T) {
 		_, err := cluster.Kubectl(ctx, "get", "trainingjobs,gpupools,modelprofiles", "-A")
 		return err == nil, err
 	})
+}
+
+// deleteDefinitions returns when they are gone. Kubernetes 1.34 may forget a definition in the middle of its deletion: if
+// its instances cannot be listed at first (an upgrade has just replaced their storage), the second attempt conflicts with
+// the first one's note of that, and nothing but a change to the definition, or five minutes, brings about a third. Hence
+// the annotation.
+func deleteDefinitions(t *testing.T) {
+	t.Helper()
+	attempt := 0
+	testcluster.Eventually(t, time.Minute, "the definitions to go", func(ctx context.Context) (bool, error) {
+		names, err := definitions(ctx)
+		if err != nil || len(names) == 0 {
+			return err == nil, err
+		}
+		attempt++
+		annotation := fmt.Sprintf("sailor.dev/deletion-attempt=%d", attempt)
+		if _, err := cluster.Kubectl(ctx, append(append([]string{"annotate", "--overwrite"}, names...), annotation)...); err != nil {
+			return false, err
+		}
+		_, err = cluster.Kubectl(ctx, append([]string{"delete", "--ignore-not-found", "--wait=false"}, names...)...)
+		return false, err
+	})
+}
+
+// definitions names ours that the cluster has, as kubectl takes them.
+func definitions(ctx context.Context) ([]string, error) {
+	output, err := cluster.Kubectl(ctx, "get", "crd", "-o", "name")
+	var names []string
+	for _, name := range strings.Fields(output) {
+		if strings.HasSuffix(name, ".sailor.dev") {
+			names = append(names, name)
+		}
+	}
+	return names, err
 }
