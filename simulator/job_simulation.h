@@ -42,6 +42,9 @@ class JobSimulation final : public JobEstimator {
   // The same plan operation by operation; `groups` is `plan`, grouped.
   [[nodiscard]] StepTiming play(const Plan& plan, const GroupedPlan& groups) const;
   [[nodiscard]] const JobTables& tables() const { return tables_; }
+  [[nodiscard]] const PoolLinks& links() const { return links_; }
+  [[nodiscard]] const JobSpec& job() const { return job_; }
+  [[nodiscard]] const ClusterState& cluster() const { return cluster_; }
 
  private:
   struct Passes {

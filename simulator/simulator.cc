@@ -83,12 +83,18 @@ Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& clu
 }
 
 Result<StepTiming> Simulator::play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+  auto items = details(job, cluster, plan);
+  if (!items) return tl::unexpected(std::move(items.error()));
+  return std::move(items->step);
+}
+
+Result<PlanDetails> Simulator::details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
   if (auto checked = check_well_formed(plan, job); !checked) return tl::unexpected(std::move(checked.error()));
   const auto groups = grouped(plan, cluster);
   if (!groups) return tl::unexpected(groups.error());
   auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size}, degrees_of(*groups));
   if (!tables) return tl::unexpected(std::move(tables.error()));
-  return JobSimulation(job, cluster, network_, *std::move(tables), policy_).play(plan, *groups);
+  return details_of(JobSimulation(job, cluster, network_, *std::move(tables), policy_), plan, *groups);
 }
 
 Result<std::unique_ptr<JobEstimator>> Simulator::prepare(const JobSpec& job, const ClusterState& cluster,

@@ -4,7 +4,7 @@
 #include "planner/estimator.h"
 #include "planner/model/network_model.h"
 #include "planner/schedule/schedule.h"
-#include "simulator/step_timing.h"
+#include "simulator/plan_details.h"
 
 namespace sailor {
 
@@ -18,6 +18,8 @@ class Simulator final : public Estimator {
                                           const Plan& plan) const override;
   // What every replica does when, operation by operation. Of a well-formed plan of pools that the cluster has.
   [[nodiscard]] Result<StepTiming> play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
+  // What the estimate sums up, item by item, with what `play` says. Of the same plans.
+  [[nodiscard]] Result<PlanDetails> details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
   [[nodiscard]] Result<std::unique_ptr<JobEstimator>> prepare(const JobSpec& job, const ClusterState& cluster,
                                                               std::span<const int> degrees) const override;
 
