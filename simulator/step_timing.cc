@@ -14,15 +14,19 @@ struct Worker {
   int stage = 0;
   int index = 0;
   std::size_t next = 0;  // operation
+  std::size_t card = 0;
   Nanoseconds now{};
-  Nanoseconds card_out_free{};
-  Nanoseconds card_in_free{};
+};
+
+struct Card {
+  Nanoseconds out_free{};
+  Nanoseconds in_free{};
 };
 
 struct Turn {
   Nanoseconds at{};
   std::size_t worker = 0;
-  friend bool operator>(const Turn& a, const Turn& b) { return a.at != b.at ? a.at > b.at : a.worker > b.worker; }
+  friend auto operator<=>(const Turn&, const Turn&) = default;
 };
 
 class StepPlayer {
@@ -41,7 +45,9 @@ class StepPlayer {
         workers_.push_back({.stage = static_cast<int>(stage), .index = static_cast<int>(r)});
       }
     }
+    set_cards();
     is_waiting_.assign(workers_.size(), 0);
+    timing_.messages.reserve(2 * (stages - 1) * microbatches_);
   }
 
   StepTiming run() {
@@ -56,6 +62,19 @@ class StepPlayer {
   }
 
  private:
+  void set_cards() {
+    std::size_t named = 0;
+    for (const auto& stage : times_.replicas) {
+      for (const ReplicaTimes& replica : stage) named = std::max(named, static_cast<std::size_t>(replica.card + 1));
+    }
+    cards_.resize(named);
+    for (Worker& worker : workers_) {
+      const int card = costs(worker).card;
+      worker.card = card == ReplicaTimes::kOwnCard ? cards_.size() : static_cast<std::size_t>(card);
+      if (card == ReplicaTimes::kOwnCard) cards_.emplace_back();
+    }
+  }
+
   const std::vector<Operation>& operations(const Worker& worker) const {
     return schedule_.replicas[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)]
         .operations;
@@ -68,23 +87,24 @@ class StepPlayer {
   }
   bool is_last(const Worker& worker) const { return worker.stage + 1 == std::ssize(schedule_.replicas); }
 
-  // One operation; transfers take their place in the queues of the network cards in the order of time.
+  // As many operations as can be done before somebody else's turn: only transfers, which take their places in the
+  // queues of the network cards, must be in the order of time.
   void take_turn(std::size_t id) {
     Worker& worker = workers_[id];
     const auto& list = operations(worker);
-    if (worker.next == list.size()) return;
-    const Operation& operation = list[worker.next];
-    if (!has_input(worker, operation)) {
-      is_waiting_[id] = 1;
-      return;
+    for (; worker.next < list.size(); ++worker.next) {
+      const Operation& operation = list[worker.next];
+      if (!has_input(worker, operation)) {
+        is_waiting_[id] = 1;
+        return;
+      }
+      if (operation.kind == OperationKind::kForward || operation.kind == OperationKind::kBackward) {
+        compute(worker, operation);
+      } else if (operation.kind == OperationKind::kSendActivation || operation.kind == OperationKind::kSendGradient) {
+        if (!turns_.empty() && turns_.top() < Turn{worker.now, id}) return turns_.push({worker.now, id});
+        send(worker, operation);
+      }
     }
-    ++worker.next;
-    if (operation.kind == OperationKind::kSendActivation || operation.kind == OperationKind::kSendGradient) {
-      send(worker, operation);
-    } else if (operation.kind == OperationKind::kForward || operation.kind == OperationKind::kBackward) {
-      compute(worker, operation);
-    }
-    turns_.push({worker.now, id});
   }
 
   // Waits for what the operation needs to have arrived. False: its sender has not even begun.
@@ -122,9 +142,12 @@ class StepPlayer {
     const ReplicaTimes& upper = costs(down ? sender : receiver);
     const ReplicaTimes& lower = costs(down ? receiver : sender);
     const LinkTimes& link = times_.link(boundary, upper.site, lower.site);
-    const Nanoseconds start = std::max({sender.now, sender.card_out_free, receiver.card_in_free});
-    sender.card_out_free = receiver.card_in_free = start + link.occupancy;
-    const Nanoseconds arrival = start + link.occupancy + link.latency;
+    Card& out = cards_[sender.card];
+    Card& in = cards_[receiver.card];
+    const Nanoseconds start = std::max(sender.now, out.out_free);
+    out.out_free = start + link.occupancy;
+    in.in_free = std::max(start, in.in_free) + link.occupancy;
+    const Nanoseconds arrival = in.in_free + link.latency;
     (down ? activations_ : gradients_)[slot(to_stage, operation.microbatch)] = arrival;
     timing_.messages.push_back({!down, boundary, sender.index, receiver.index, operation.microbatch, start, arrival});
     hold(sender, start, link, boundary);
@@ -165,6 +188,7 @@ class StepPlayer {
   StepTiming timing_;
   std::size_t microbatches_ = 0;
   std::vector<Worker> workers_;  // of all stages, in order
+  std::vector<Card> cards_;
   std::vector<std::size_t> first_of_stage_;
   std::vector<char> is_waiting_;
   std::vector<Nanoseconds> activations_;  // arrival by stage and microbatch

@@ -23,7 +23,7 @@ struct TimedPass {
   Nanoseconds end{};
 };
 
-// From leaving its sender, once both network cards are free, to its arrival.
+// From leaving its sender, once its network card is free, to its arrival.
 struct TimedMessage {
   bool is_gradient = false;
   int boundary = 0;
@@ -45,8 +45,9 @@ struct StepTiming {
   [[nodiscard]] Nanoseconds end() const;
 };
 
-// Every replica has a network card of its own with one queue out and one in, first come, first served; `times` are
-// those that the engines and links really have, whatever the schedule was made from.
+// A network card has one queue out and one in, first come, first served; a message that finds the receiver's queue busy
+// waits in the network and holds up nobody behind it. `times` are those that the engines and links really have,
+// whatever the schedule was made from.
 StepTiming time_step(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution);
 
 }  // namespace sailor

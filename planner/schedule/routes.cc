@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 namespace sailor {
 namespace {
@@ -19,10 +20,13 @@ struct Turn {
   }
 };
 
-std::vector<int> stage_route(const Stage& stage, RouteRule rule) {
+}  // namespace
+
+std::vector<int> make_route(std::span<const int> shares, RouteRule rule) {
   std::vector<Turn> turns;
-  for (int r = 0; r < std::ssize(stage.replicas); ++r) {
-    const int share = stage.replicas[static_cast<std::size_t>(r)].microbatches;
+  turns.reserve(static_cast<std::size_t>(std::reduce(shares.begin(), shares.end())));
+  for (int r = 0; r < std::ssize(shares); ++r) {
+    const int share = shares[static_cast<std::size_t>(r)];
     for (int k = 0; k < share; ++k) turns.push_back({2 * k + (rule == RouteRule::kSpread ? 1 : 0), share, r});
   }
   std::ranges::sort(turns, std::less<>());
@@ -32,12 +36,14 @@ std::vector<int> stage_route(const Stage& stage, RouteRule rule) {
   return route;
 }
 
-}  // namespace
-
 std::vector<std::vector<int>> make_routes(const Plan& plan, RouteRule rule) {
   std::vector<std::vector<int>> routes;
   routes.reserve(plan.stages.size());
-  for (const Stage& stage : plan.stages) routes.push_back(stage_route(stage, rule));
+  for (const Stage& stage : plan.stages) {
+    std::vector<int> shares;
+    for (const Replica& replica : stage.replicas) shares.push_back(replica.microbatches);
+    routes.push_back(make_route(shares, rule));
+  }
   return routes;
 }
 

@@ -55,8 +55,11 @@ ScheduleTimes times_from_shares(const Plan& plan) {
 
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy) {
   const auto caps = in_flight_caps(plan, times, policy);
-  Schedule best = simulate_step(plan, times, caps, make_routes(plan, RouteRule::kStart));
-  Schedule other = simulate_step(plan, times, caps, make_routes(plan, RouteRule::kSpread));
+  auto start = make_routes(plan, RouteRule::kStart);
+  auto spread = make_routes(plan, RouteRule::kSpread);
+  if (start == spread) return simulate_step(plan, times, caps, std::move(start));
+  Schedule best = simulate_step(plan, times, caps, std::move(start));
+  Schedule other = simulate_step(plan, times, caps, std::move(spread));
   return other.duration < best.duration ? other : best;
 }
 

@@ -23,10 +23,13 @@ struct ReplicaTimes {
   Nanoseconds backward{};
   int site = 0;                                      // replicas of one site have the same links
   int memory_cap = std::numeric_limits<int>::max();  // microbatches in flight that its memory holds, at least 1
+  static constexpr int kOwnCard = -1;
+  int card = kOwnCard;  // network card, from 0; replicas of one node share theirs
   friend bool operator==(const ReplicaTimes&, const ReplicaTimes&) = default;
 };
 
-// One message between neighbouring stages: it holds the link for `occupancy` and arrives `latency` after that.
+// One message between neighbouring stages: it holds the sender's network card for `occupancy`, the receiver's as long,
+// and arrives `latency` after that.
 struct LinkTimes {
   Nanoseconds latency{};
   Nanoseconds occupancy{};

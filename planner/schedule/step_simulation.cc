@@ -1,9 +1,9 @@
 #include "planner/schedule/step_simulation.h"
 
 #include <algorithm>
-#include <deque>
-#include <queue>
-#include <unordered_map>
+#include <limits>
+#include <memory>
+#include <utility>
 
 #include "planner/model/check.h"
 
@@ -12,273 +12,366 @@ namespace {
 
 using Time = std::int64_t;  // ns since the step began
 
-enum class Direction { kDown, kUp };  // activations go down the pipeline, gradients up
+constexpr Time kNever = std::numeric_limits<Time>::max();
+constexpr int kNone = -1;
 
-// Oldest first, that is by the microbatch's index.
-using Ready = std::priority_queue<int, std::vector<int>, std::greater<>>;
+enum Direction { kDown = 0, kUp = 1 };  // activations go down the pipeline, gradients up
 
-struct ReplicaState {
+// A message, or an input that waits for its pass, in the list of a worker or of a channel.
+struct Node {
+  Time arrival = 0;
+  int next = kNone;
+  int previous = kNone;
+};
+
+// Inputs of one kind, sent and not yet consumed, by microbatch: a worker takes the oldest that has arrived.
+struct Inputs {
+  int first = kNone;
+  int last = kNone;
+};
+
+struct WorkerState {
+  Inputs inputs[2];  // by the direction in which they came: of forward passes, of backward passes
+  Time busy_until = kNever;
+  Time wake_at = kNever;
+  int microbatch = kNone;  // of the pass that it is doing; kNone: it is idle
+  Direction pass = kDown;
   int stage = 0;
-  int index = 0;  // within the stage
-  Ready forwards;
-  Ready backwards;
   int in_flight = 0;
   int waiting_inputs = 0;
-  int cap = 1;
-  bool is_idle = true;
+
+  [[nodiscard]] bool is_idle() const { return microbatch == kNone; }
 };
 
+// From one replica to another, in one direction.
 struct Channel {
-  std::deque<int> queue;  // microbatches whose message waits for the link or for a buffer
-  int buffers = 2;        // free ones at the receiver
-  Time free_at = 0;
+  int used = 0;       // buffers of the receiver
+  int first = kNone;  // messages that wait for a buffer
+  int last = kNone;
 };
 
-enum class EventKind { kForwardDone, kBackwardDone, kArrival, kLinkFree };
+struct Card {
+  Time out_free = 0;
+  Time in_free = 0;
+};
 
-struct Event {
+struct Turn {
   Time at = 0;
-  std::int64_t sequence = 0;  // of events at the same time the one that was foreseen first comes first
-  EventKind kind = EventKind::kForwardDone;
-  Direction direction = Direction::kDown;
-  int stage = 0;  // of the replica that computed, or that sent
-  int microbatch = 0;
-
-  friend bool operator>(const Event& a, const Event& b) { return a.at != b.at ? a.at > b.at : a.sequence > b.sequence; }
+  int worker = 0;
+  friend bool operator>(const Turn& a, const Turn& b) { return a.at != b.at ? a.at > b.at : a.worker > b.worker; }
 };
 
 class StepSimulation {
  public:
-  StepSimulation(const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
-                 std::vector<std::vector<int>> routes)
-      : times_(times) {
-    schedule_.routes = std::move(routes);
-    for (std::size_t stage = 0; stage < caps.size(); ++stage) add_stage(static_cast<int>(stage), caps[stage]);
+  // `lists` is null where only the length of the step is asked for.
+  StepSimulation(const StepFlow& flow, Schedule* lists)
+      : flow_(flow),
+        lists_(lists),
+        stages_(flow.stages()),
+        slots_(static_cast<std::size_t>(stages_) * static_cast<std::size_t>(flow.microbatches)),
+        workers_(flow.workers.size()),
+        cards_(static_cast<std::size_t>(flow.cards)),
+        nodes_(std::make_unique_for_overwrite<Node[]>(2 * slots_)) {
+    std::size_t channels = 0;
+    first_channel_.reserve(static_cast<std::size_t>(stages_));
+    for (int stage = 0; stage < stages_; ++stage) {
+      for (int w = first(stage); w < first(stage + 1); ++w) workers_[index(w)].stage = stage;
+      first_channel_.push_back(channels);
+      if (stage + 1 < stages_) channels += width(stage) * width(stage + 1);
+    }
+    channels_.resize(2 * channels);
+    turns_.reserve(2 * workers_.size());
+    touched_.reserve(workers_.size());
   }
 
-  Schedule run() {
-    const int last_stage = static_cast<int>(schedule_.routes.size()) - 1;
-    for (int mb = 0; mb < std::ssize(schedule_.routes.front()); ++mb) {
-      for (int stage = 0; stage <= last_stage; ++stage) planned(stage, mb).microbatches.push_back(mb);
-      state(0, mb).forwards.push(mb);
+  Time run() {
+    for (int mb = 0; mb < flow_.microbatches; ++mb) {
+      if (lists_ != nullptr) list_microbatch(mb);
+      add_input(worker_of(0, mb), kDown, 0, mb, 0);
     }
-    dispatch_all();
-    while (!events_.empty()) {
-      now_ = events_.top().at;
-      while (!events_.empty() && events_.top().at == now_) {
-        const Event event = events_.top();
-        events_.pop();
-        handle(event);
-      }
-      dispatch_touched();
+    for (int w = first(0); w < first(1); ++w) dispatch(w);
+    while (!turns_.empty()) {
+      now_ = turns_.front().at;
+      touched_.clear();
+      while (!turns_.empty() && turns_.front().at == now_) take_turn();
+      for (const int w : touched_) dispatch(w);
     }
-    schedule_.duration = Nanoseconds(now_);
     check_all_done();
-    return std::move(schedule_);
+    return end_;
   }
 
  private:
-  void add_stage(int stage, const std::vector<int>& caps) {
-    first_of_stage_.push_back(static_cast<int>(states_.size()));
-    schedule_.replicas.emplace_back(caps.size());
-    for (std::size_t r = 0; r < caps.size(); ++r) {
-      states_.push_back(
-          {.stage = stage, .index = static_cast<int>(r), .forwards = {}, .backwards = {}, .cap = caps[r]});
-    }
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  [[nodiscard]] int first(int stage) const { return flow_.first_worker[index(stage)]; }
+  [[nodiscard]] std::size_t width(int stage) const { return index(first(stage + 1) - first(stage)); }
+  [[nodiscard]] std::size_t slot(int stage, int mb) const {
+    return index(stage) * index(flow_.microbatches) + index(mb);
+  }
+  [[nodiscard]] int replica_of(int stage, int mb) const { return flow_.routes[slot(stage, mb)]; }
+  [[nodiscard]] int worker_of(int stage, int mb) const { return first(stage) + replica_of(stage, mb); }
+  // The message that brings, or brought, this microbatch to this stage.
+  [[nodiscard]] int node_of(Direction direction, int stage, int mb) const {
+    return static_cast<int>(slot(stage, mb) + (direction == kUp ? slots_ : 0));
+  }
+  [[nodiscard]] int microbatch_of(int node) const {
+    return static_cast<int>((index(node) % slots_) % index(flow_.microbatches));
+  }
+  static int neighbour(int stage, Direction direction) { return direction == kDown ? stage + 1 : stage - 1; }
+
+  // A worker's pass ends, or it may begin one. What it was woken for may have been done meanwhile.
+  void take_turn() {
+    const int w = turns_.front().worker;
+    std::ranges::pop_heap(turns_, std::greater<>());
+    turns_.pop_back();
+    WorkerState& worker = workers_[index(w)];
+    if (!worker.is_idle() && worker.busy_until == now_) finish_pass(worker);
+    if (!worker.is_idle()) return;
+    worker.wake_at = kNever;
+    touched_.push_back(w);
   }
 
-  int replica_of(int stage, int mb) const {
-    return schedule_.routes[static_cast<std::size_t>(stage)][static_cast<std::size_t>(mb)];
-  }
-  std::size_t slot_of(int stage, int mb) const {
-    return static_cast<std::size_t>(first_of_stage_[static_cast<std::size_t>(stage)] + replica_of(stage, mb));
-  }
-  ReplicaState& state(int stage, int mb) { return states_[slot_of(stage, mb)]; }
-  const ReplicaTimes& replica_times(int stage, int replica) const {
-    return times_.replicas[static_cast<std::size_t>(stage)][static_cast<std::size_t>(replica)];
-  }
-  ReplicaSchedule& planned(int stage, int mb) {
-    return schedule_.replicas[static_cast<std::size_t>(stage)][static_cast<std::size_t>(replica_of(stage, mb))];
-  }
-  int stage_count() const { return static_cast<int>(schedule_.routes.size()); }
-
-  void foresee(Time at, EventKind kind, Direction direction, int stage, int mb) {
-    events_.push({at, next_sequence_++, kind, direction, stage, mb});
+  void add_turn(Time at, int worker) {
+    turns_.push_back({at, worker});
+    std::ranges::push_heap(turns_, std::greater<>());
   }
 
-  static int neighbour(int stage, Direction direction) { return direction == Direction::kDown ? stage + 1 : stage - 1; }
-
-  // Both directions of a link are channels of their own.
-  Channel& channel(int from_stage, int mb, Direction direction) {
-    const std::uint64_t from = slot_of(from_stage, mb);
-    const std::uint64_t to = slot_of(neighbour(from_stage, direction), mb);
-    const auto [found, is_new] = channels_.try_emplace(from << 32U | to);
-    if (is_new) found->second.buffers = buffers_for(from_stage, mb, direction);
-    return found->second;
-  }
-
-  const LinkTimes& link(int from_stage, int mb, Direction direction) const {
-    const int upper = direction == Direction::kDown ? from_stage : from_stage - 1;
-    const int from_site = replica_times(upper, replica_of(upper, mb)).site;
-    const int to_site = replica_times(upper + 1, replica_of(upper + 1, mb)).site;
-    return times_.link(upper, from_site, to_site);
-  }
-
-  // Two, and as many more as messages are on their way while the receiver works on one.
-  int buffers_for(int from_stage, int mb, Direction direction) const {
-    const int to_stage = neighbour(from_stage, direction);
-    const ReplicaTimes& receiver = replica_times(to_stage, replica_of(to_stage, mb));
-    const LinkTimes& way = link(from_stage, mb, direction);
-    const Time pass = std::max<Time>(1, (receiver.forward + receiver.backward).count());
-    const Time travelling = (way.latency + way.occupancy).count() / pass;
-    return 2 + static_cast<int>(std::min<Time>(travelling, std::ssize(schedule_.routes.front())));
-  }
-
-  void handle(const Event& event) {
-    switch (event.kind) {
-      case EventKind::kForwardDone:
-        return finish_forward(event.stage, event.microbatch);
-      case EventKind::kBackwardDone:
-        return finish_backward(event.stage, event.microbatch);
-      case EventKind::kArrival:
-        return arrive(event.stage, event.microbatch, event.direction);
-      case EventKind::kLinkFree:
-        return start_transfers(event.stage, event.microbatch, event.direction);
-    }
-  }
-
-  void finish_forward(int stage, int mb) {
-    release(stage, mb);
-    if (stage + 1 < stage_count()) {
-      send(stage, mb, Direction::kDown);
+  void finish_pass(WorkerState& worker) {
+    const int mb = std::exchange(worker.microbatch, kNone);
+    end_ = now_;
+    if (worker.pass == kUp) {
+      --worker.in_flight;
+      if (worker.stage > 0) send(worker.stage, mb, kUp);
+    } else if (worker.stage + 1 < stages_) {
+      send(worker.stage, mb, kDown);
     } else {
-      state(stage, mb).backwards.push(mb);
+      add_input(worker_of(worker.stage, mb), kUp, worker.stage, mb, now_);
     }
   }
 
-  void finish_backward(int stage, int mb) {
-    --state(stage, mb).in_flight;
-    release(stage, mb);
-    if (stage > 0) send(stage, mb, Direction::kUp);
+  // Most messages come in the order of their microbatches, so the place is found from the end.
+  void add_input(int w, Direction direction, int stage, int mb, Time arrival) {
+    Inputs& inputs = workers_[index(w)].inputs[direction];
+    const int added = node_of(direction, stage, mb);
+    int after = inputs.last;
+    while (after > added) after = nodes_[index(after)].previous;
+    const int before = after == kNone ? inputs.first : nodes_[index(after)].next;
+    nodes_[index(added)] = {arrival, before, after};
+    (after == kNone ? inputs.first : nodes_[index(after)].next) = added;
+    (before == kNone ? inputs.last : nodes_[index(before)].previous) = added;
   }
 
-  void release(int stage, int mb) {
-    state(stage, mb).is_idle = true;
-    touched_.push_back(slot_of(stage, mb));
-  }
-
-  void arrive(int from_stage, int mb, Direction direction) {
-    const int to_stage = neighbour(from_stage, direction);
-    ReplicaState& receiver = state(to_stage, mb);
-    (direction == Direction::kDown ? receiver.forwards : receiver.backwards).push(mb);
-    touched_.push_back(slot_of(to_stage, mb));
-  }
-
-  void send(int stage, int mb, Direction direction) {
-    channel(stage, mb, direction).queue.push_back(mb);
-    start_transfers(stage, mb, direction);
-  }
-
-  // `mb` names the channel: any microbatch that takes it does.
-  void start_transfers(int stage, int mb, Direction direction) {
-    Channel& way = channel(stage, mb, direction);
-    if (way.queue.empty() || way.buffers == 0 || way.free_at > now_) return;
-    const int sent = way.queue.front();
-    way.queue.pop_front();
-    --way.buffers;
-    const LinkTimes& cost = link(stage, sent, direction);
-    way.free_at = now_ + cost.occupancy.count();
-    foresee(way.free_at + cost.latency.count(), EventKind::kArrival, direction, stage, sent);
-    foresee(way.free_at, EventKind::kLinkFree, direction, stage, sent);
-    record_transfer(stage, sent, direction);
-  }
-
-  void record_transfer(int stage, int mb, Direction direction) {
-    const bool down = direction == Direction::kDown;
-    const int to_stage = neighbour(stage, direction);
-    planned(stage, mb).operations.push_back(
-        {down ? OperationKind::kSendActivation : OperationKind::kSendGradient, mb, replica_of(to_stage, mb)});
-    ReplicaSchedule& receiver = planned(to_stage, mb);
-    receiver.operations.push_back(
-        {down ? OperationKind::kReceiveActivation : OperationKind::kReceiveGradient, mb, replica_of(stage, mb)});
-    receiver.max_waiting_inputs = std::max(receiver.max_waiting_inputs, ++state(to_stage, mb).waiting_inputs);
-  }
-
-  void dispatch_all() {
-    for (auto& state : states_) dispatch(state);
+  void remove_input(Inputs& inputs, int node) {
+    const Node& removed = nodes_[index(node)];
+    (removed.previous == kNone ? inputs.first : nodes_[index(removed.previous)].next) = removed.next;
+    (removed.next == kNone ? inputs.last : nodes_[index(removed.next)].previous) = removed.previous;
   }
 
   // Only replicas that something happened to can have become able to work.
-  void dispatch_touched() {
-    std::ranges::sort(touched_);
-    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-    std::vector<std::size_t> slots;
-    slots.swap(touched_);
-    for (const std::size_t slot : slots) dispatch(states_[slot]);
-  }
-
-  void dispatch(ReplicaState& replica) {
-    if (!replica.is_idle) return;
-    if (!replica.backwards.empty()) {
-      start_pass(replica, replica.backwards, OperationKind::kBackward);
-    } else if (!replica.forwards.empty() && replica.in_flight < replica.cap) {
-      start_pass(replica, replica.forwards, OperationKind::kForward);
+  void dispatch(int w) {
+    WorkerState& worker = workers_[index(w)];
+    if (!worker.is_idle()) return;
+    Time next = kNever;
+    if (start_oldest(w, kUp, next)) return;
+    if (worker.in_flight < flow_.workers[index(w)].cap && start_oldest(w, kDown, next)) return;
+    if (next < worker.wake_at) {
+      worker.wake_at = next;
+      add_turn(next, w);
     }
   }
 
-  void start_pass(ReplicaState& replica, Ready& ready, OperationKind kind) {
-    const int mb = ready.top();
-    ready.pop();
-    replica.is_idle = false;
-    const bool is_forward = kind == OperationKind::kForward;
-    ReplicaSchedule& list = planned(replica.stage, mb);
-    list.operations.push_back({kind, mb, -1});
-    if (is_forward) list.max_in_flight = std::max(list.max_in_flight, ++replica.in_flight);
-    const ReplicaTimes& cost = replica_times(replica.stage, replica.index);
-    foresee(now_ + (is_forward ? cost.forward : cost.backward).count(),
-            is_forward ? EventKind::kForwardDone : EventKind::kBackwardDone, Direction::kDown, replica.stage, mb);
-    consume_input(replica, mb, is_forward ? Direction::kDown : Direction::kUp);
+  // Starts the oldest pass whose input has arrived; else says when the next input arrives.
+  bool start_oldest(int w, Direction pass, Time& next) {
+    WorkerState& worker = workers_[index(w)];
+    for (int node = worker.inputs[pass].first; node != kNone; node = nodes_[index(node)].next) {
+      if (nodes_[index(node)].arrival <= now_) {
+        remove_input(worker.inputs[pass], node);
+        start_pass(w, microbatch_of(node), pass);
+        return true;
+      }
+      next = std::min(next, nodes_[index(node)].arrival);
+    }
+    return false;
+  }
+
+  void start_pass(int w, int mb, Direction pass) {
+    WorkerState& worker = workers_[index(w)];
+    worker.microbatch = mb;
+    worker.pass = pass;
+    const FlowWorker& cost = flow_.workers[index(w)];
+    worker.busy_until = now_ + (pass == kDown ? cost.forward : cost.backward);
+    add_turn(worker.busy_until, w);
+    if (pass == kDown) ++worker.in_flight;
+    if (lists_ != nullptr) list_pass(worker, mb);
+    release_buffer(worker, mb);
+  }
+
+  Channel& channel(int from_stage, int mb, Direction direction) {
+    const int upper = direction == kDown ? from_stage : from_stage - 1;
+    const std::size_t pair = first_channel_[index(upper)] + index(replica_of(upper, mb)) * width(upper + 1) +
+                             index(replica_of(upper + 1, mb));
+    return channels_[2 * pair + static_cast<std::size_t>(direction)];
+  }
+
+  [[nodiscard]] const FlowLink& link(int from_stage, int mb, Direction direction) const {
+    const int upper = direction == kDown ? from_stage : from_stage - 1;
+    const FlowBoundary& boundary = flow_.boundaries[index(upper)];
+    const int above = flow_.workers[index(worker_of(upper, mb))].site;
+    const int below = flow_.workers[index(worker_of(upper + 1, mb))].site;
+    return flow_.links[index(boundary.first_link + above * boundary.sites_below + below)];
+  }
+
+  // Two, and as many more as messages are on their way while the receiver works on one.
+  [[nodiscard]] bool has_buffer(const Channel& way, int from_stage, int mb, Direction direction) const {
+    if (way.used < 2) return true;
+    const FlowWorker& receiver = flow_.workers[index(worker_of(neighbour(from_stage, direction), mb))];
+    const FlowLink& cost = link(from_stage, mb, direction);
+    const Time pass = std::max<Time>(1, receiver.forward + receiver.backward);
+    return way.used - 2 < (cost.latency + cost.occupancy) / pass;
+  }
+
+  void send(int stage, int mb, Direction direction) {
+    Channel& way = channel(stage, mb, direction);
+    if (way.first == kNone && has_buffer(way, stage, mb, direction)) return transfer(way, stage, mb, direction);
+    const int node = node_of(direction, neighbour(stage, direction), mb);
+    nodes_[index(node)] = {};
+    (way.first == kNone ? way.first : nodes_[index(way.last)].next) = node;
+    way.last = node;
+  }
+
+  // A message holds the sender's card and then the receiver's, each as long as it takes to pass; what waits for a busy
+  // receiver waits in the network.
+  void transfer(Channel& way, int stage, int mb, Direction direction) {
+    ++way.used;
+    const int to_stage = neighbour(stage, direction);
+    const int to = worker_of(to_stage, mb);
+    const FlowLink& cost = link(stage, mb, direction);
+    Card& sender = cards_[index(flow_.workers[index(worker_of(stage, mb))].card)];
+    Card& receiver = cards_[index(flow_.workers[index(to)].card)];
+    const Time start = std::max(now_, sender.out_free);
+    sender.out_free = start + cost.occupancy;
+    receiver.in_free = std::max(start, receiver.in_free) + cost.occupancy;
+    const Time arrival = receiver.in_free + cost.latency;
+    if (lists_ != nullptr) list_transfer(stage, mb, direction);
+    add_input(to, direction, to_stage, mb, arrival);
+    WorkerState& woken = workers_[index(to)];
+    const bool is_wanted = direction == kUp || woken.in_flight < flow_.workers[index(to)].cap;
+    if (!woken.is_idle() || !is_wanted || arrival >= woken.wake_at) return;
+    woken.wake_at = arrival;
+    add_turn(arrival, to);
   }
 
   // The pass takes its input over: the buffer is free for the next message of that link.
-  void consume_input(ReplicaState& replica, int mb, Direction direction) {
-    const int from_stage = direction == Direction::kDown ? replica.stage - 1 : replica.stage + 1;
-    if (from_stage < 0 || from_stage >= stage_count()) return;
-    --replica.waiting_inputs;
-    ++channel(from_stage, mb, direction).buffers;
-    start_transfers(from_stage, mb, direction);
+  void release_buffer(WorkerState& worker, int mb) {
+    const int from_stage = worker.pass == kDown ? worker.stage - 1 : worker.stage + 1;
+    if (from_stage < 0 || from_stage >= stages_) return;
+    --worker.waiting_inputs;
+    Channel& way = channel(from_stage, mb, worker.pass);
+    --way.used;
+    if (way.first == kNone) return;
+    const int sent = microbatch_of(way.first);
+    way.first = nodes_[index(way.first)].next;
+    transfer(way, from_stage, sent, worker.pass);
+  }
+
+  ReplicaSchedule& list_of(int stage, int mb) { return lists_->replicas[index(stage)][index(replica_of(stage, mb))]; }
+
+  void list_microbatch(int mb) {
+    for (int stage = 0; stage < stages_; ++stage) list_of(stage, mb).microbatches.push_back(mb);
+  }
+
+  void list_pass(const WorkerState& worker, int mb) {
+    ReplicaSchedule& list = list_of(worker.stage, mb);
+    const bool is_forward = worker.pass == kDown;
+    list.operations.push_back({is_forward ? OperationKind::kForward : OperationKind::kBackward, mb, -1});
+    list.max_in_flight = std::max(list.max_in_flight, worker.in_flight);
+  }
+
+  void list_transfer(int stage, int mb, Direction direction) {
+    const bool down = direction == kDown;
+    const int to_stage = neighbour(stage, direction);
+    list_of(stage, mb).operations.push_back(
+        {down ? OperationKind::kSendActivation : OperationKind::kSendGradient, mb, replica_of(to_stage, mb)});
+    ReplicaSchedule& receiver = list_of(to_stage, mb);
+    receiver.operations.push_back(
+        {down ? OperationKind::kReceiveActivation : OperationKind::kReceiveGradient, mb, replica_of(stage, mb)});
+    int& waiting = workers_[index(worker_of(to_stage, mb))].waiting_inputs;
+    receiver.max_waiting_inputs = std::max(receiver.max_waiting_inputs, ++waiting);
   }
 
   void check_all_done() const {
-    for (const auto& stage : schedule_.replicas) {
-      for (const ReplicaSchedule& replica : stage) {
-        const auto passes = std::ranges::count_if(replica.operations, [](const Operation& operation) {
-          return operation.kind == OperationKind::kForward || operation.kind == OperationKind::kBackward;
-        });
-        SAILOR_CHECK(passes == 2 * std::ssize(replica.microbatches), "{} passes of {} microbatches were scheduled",
-                     passes, replica.microbatches.size());
-      }
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      const WorkerState& worker = workers_[w];
+      const bool is_done = worker.in_flight == 0 && worker.inputs[kDown].first == kNone;
+      SAILOR_CHECK(is_done, "worker {} of stage {} waits for ever with {} microbatches in flight", w, worker.stage,
+                   worker.in_flight);
     }
   }
 
-  const ScheduleTimes& times_;
-  Schedule schedule_;
-  std::vector<ReplicaState> states_;  // of all stages, in order
-  std::vector<int> first_of_stage_;   // index into states_
-  std::unordered_map<std::uint64_t, Channel> channels_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<std::size_t> touched_;
-  std::int64_t next_sequence_ = 0;
+  const StepFlow& flow_;
+  Schedule* lists_;
+  int stages_;
+  std::size_t slots_;  // stages x microbatches
+  std::vector<WorkerState> workers_;
+  std::vector<Card> cards_;
+  std::unique_ptr<Node[]> nodes_;           // [direction][stage][microbatch]; written before they are read
+  std::vector<std::size_t> first_channel_;  // of every boundary
+  std::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
+  std::vector<Turn> turns_;                 // a heap
+  std::vector<int> touched_;
   Time now_ = 0;
+  Time end_ = 0;
 };
 
+int shared_cards(const ScheduleTimes& times) {
+  int last = ReplicaTimes::kOwnCard;
+  for (const auto& stage : times.replicas) {
+    for (const ReplicaTimes& replica : stage) last = std::max(last, replica.card);
+  }
+  return last + 1;
+}
+
+StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
+                 const std::vector<std::vector<int>>& routes) {
+  StepFlow flow{.microbatches = plan.microbatches(), .cards = shared_cards(times)};
+  for (std::size_t stage = 0; stage < caps.size(); ++stage) {
+    flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
+    for (std::size_t r = 0; r < caps[stage].size(); ++r) {
+      const ReplicaTimes& replica = times.replicas[stage][r];
+      const int card = replica.card == ReplicaTimes::kOwnCard ? flow.cards++ : replica.card;
+      flow.workers.push_back({replica.forward.count(), replica.backward.count(), caps[stage][r], replica.site, card});
+    }
+    flow.routes.insert(flow.routes.end(), routes[stage].begin(), routes[stage].end());
+    if (stage + 1 == caps.size()) continue;
+    flow.boundaries.push_back({static_cast<int>(flow.links.size()), times.sites});
+    for (const LinkTimes& link : times.links[stage])
+      flow.links.push_back({link.latency.count(), link.occupancy.count()});
+  }
+  flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
+  return flow;
+}
+
 }  // namespace
+
+std::int64_t step_length(const StepFlow& flow) { return StepSimulation(flow, nullptr).run(); }
 
 Schedule simulate_step(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
                        std::vector<std::vector<int>> routes) {
   SAILOR_CHECK(!plan.stages.empty() && routes.size() == plan.stages.size(), "a plan of {} stages with routes for {}",
                plan.stages.size(), routes.size());
-  return StepSimulation(times, caps, std::move(routes)).run();
+  const StepFlow flow = flow_of(plan, times, caps, routes);
+  Schedule schedule;
+  for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    const int neighbours = (stage > 0 ? 1 : 0) + (stage + 1 < plan.stages.size() ? 1 : 0);
+    auto& replicas = schedule.replicas.emplace_back(plan.stages[stage].replicas.size());
+    for (std::size_t r = 0; r < replicas.size(); ++r) {
+      const auto share = static_cast<std::size_t>(plan.stages[stage].replicas[r].microbatches);
+      replicas[r].microbatches.reserve(share);
+      replicas[r].operations.reserve(share * static_cast<std::size_t>(2 + 2 * neighbours));
+    }
+  }
+  schedule.duration = Nanoseconds(StepSimulation(flow, &schedule).run());
+  schedule.routes = std::move(routes);
+  return schedule;
 }
 
 }  // namespace sailor

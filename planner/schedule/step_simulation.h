@@ -2,12 +2,14 @@
 #pragma once
 
 #include "planner/schedule/schedule.h"
+#include "planner/schedule/step_flow.h"
 
 namespace sailor {
 
 // An idle replica takes its oldest ready backward pass, else, below its cap, its oldest ready forward pass. A transfer
-// begins when its link and a buffer at the receiver are free; it is written into the lists of both ends at that moment,
-// so that all lists are views of one sequence in which everything comes after what it needs.
+// begins when a buffer at the receiver is free; it takes its turn at both network cards, and is written into the lists
+// of both ends when it begins, so that all lists are views of one sequence in which everything comes after what it
+// needs.
 Schedule simulate_step(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
                        std::vector<std::vector<int>> routes);
 

@@ -58,7 +58,30 @@ TEST(StepTiming, MessagesToOneReplicaQueueAtItsNetworkCard) {
   const StepTiming timing = time_step(schedule, times, {});
   ASSERT_EQ(timing.messages.size(), 4U);
   EXPECT_EQ(timing.messages[0].end, Nanoseconds(110));
-  EXPECT_EQ(timing.messages[1].start, Nanoseconds(110)) << "both were ready at 10";
+  EXPECT_EQ(timing.messages[1].start, Nanoseconds(10)) << "its sender's card is free";
+  EXPECT_EQ(timing.messages[1].end, Nanoseconds(210)) << "the receiver's is not";
+}
+
+TEST(StepTiming, AMessageThatWaitsForItsReceiverHoldsUpNobodyElse) {
+  Plan plan = an_even_plan(a_job().batch(4), kPool, 2, 2, 1);
+  plan.stages[0].replicas = {{kPool, 1, 3}, {kPool, 1, 1}};
+  plan.stages[1].replicas = {{kPool, 1, 2}, {kPool, 1, 2}};
+  Schedule schedule;
+  schedule.routes = {{0, 1, 0, 0}, {0, 0, 1, 1}};
+  const auto sends = [](std::vector<std::pair<int, int>> messages) {
+    ReplicaSchedule replica;
+    for (const auto& [microbatch, to] : messages) {
+      replica.operations.push_back({OperationKind::kSendActivation, microbatch, to});
+    }
+    return replica;
+  };
+  schedule.replicas = {{sends({{0, 0}, {2, 1}}), sends({{1, 0}})}, {{}, {}}};
+  ScheduleTimes times = times_of(plan, 100, 0);
+  const StepTiming timing = time_step(schedule, times, {});
+  ASSERT_EQ(timing.messages.size(), 3U);
+  EXPECT_EQ(timing.messages[1].end, Nanoseconds(200)) << "it finds the first replica's card busy";
+  EXPECT_EQ(timing.messages[2].start, Nanoseconds(100));
+  EXPECT_EQ(timing.messages[2].end, Nanoseconds(200));
 }
 
 TEST(StepTiming, StagesReduceTheirGradientsWhenTheyAreDoneAndThenUpdate) {

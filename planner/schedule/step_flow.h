@@ -1,0 +1,44 @@
+// StepFlow: all that decides how a step goes, in flat arrays: what StepSimulation plays, a quarter of a million passes
+// in milliseconds, or a hundred in a few microseconds.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace sailor {
+
+// Times in nanoseconds.
+struct FlowWorker {  // a replica of a stage
+  std::int64_t forward = 0;
+  std::int64_t backward = 0;
+  int cap = 1;   // microbatches in flight
+  int site = 0;  // row or column of its boundaries' links
+  int card = 0;  // network card, which replicas of a node may share
+};
+
+struct FlowLink {
+  std::int64_t latency = 0;
+  std::int64_t occupancy = 0;  // of the sender's and the receiver's network card
+};
+
+struct FlowBoundary {  // between a stage and the next
+  int first_link = 0;
+  int sites_below = 1;  // link (a, b) of sites above and below is first_link + a * sites_below + b
+};
+
+struct StepFlow {
+  int microbatches = 0;
+  int cards = 0;
+  std::vector<FlowWorker> workers;  // of all stages, in order
+  std::vector<int> first_worker;    // of every stage, and the number of workers
+  std::vector<FlowBoundary> boundaries;
+  std::vector<FlowLink> links;
+  std::vector<int> routes;  // [stage * microbatches + microbatch]: index of a worker within its stage
+
+  [[nodiscard]] int stages() const { return static_cast<int>(first_worker.size()) - 1; }
+};
+
+// When the last pass is done, after the start of the step.
+std::int64_t step_length(const StepFlow& flow);
+
+}  // namespace sailor
