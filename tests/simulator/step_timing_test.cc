@@ -1,6 +1,8 @@
 // The event simulation where one can follow it by hand.
 #include "simulator/step_timing.h"
 
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "planner/schedule/one_forward_one_backward.h"
@@ -79,9 +81,11 @@ TEST(StepTiming, AMessageThatWaitsForItsReceiverHoldsUpNobodyElse) {
   ScheduleTimes times = times_of(plan, 100, 0);
   const StepTiming timing = time_step(schedule, times, {});
   ASSERT_EQ(timing.messages.size(), 3U);
-  EXPECT_EQ(timing.messages[1].end, Nanoseconds(200)) << "it finds the first replica's card busy";
-  EXPECT_EQ(timing.messages[2].start, Nanoseconds(100));
-  EXPECT_EQ(timing.messages[2].end, Nanoseconds(200));
+  std::map<int, TimedMessage> of;
+  for (const TimedMessage& message : timing.messages) of[message.microbatch] = message;
+  EXPECT_EQ(of.at(1).end, Nanoseconds(200)) << "it finds its receiver's card busy";
+  EXPECT_EQ(of.at(2).start, Nanoseconds(100)) << "once its sender's card is free";
+  EXPECT_EQ(of.at(2).end, Nanoseconds(200));
 }
 
 TEST(StepTiming, StagesReduceTheirGradientsWhenTheyAreDoneAndThenUpdate) {
