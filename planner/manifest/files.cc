@@ -84,8 +84,10 @@ Result<SourceDocument> read_job_document(const std::filesystem::path& file) {
 Result<JobSpec> read_job(const std::filesystem::path& file) {
   const auto document = read_job_document(file);
   if (!document) return tl::unexpected(document.error());
-  return from_document(*document, job_from_manifest);
+  return job_of(*document);
 }
+
+Result<JobSpec> job_of(const SourceDocument& document) { return from_document(document, job_from_manifest); }
 
 Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
   const auto documents = read_documents(file);

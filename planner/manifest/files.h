@@ -8,10 +8,13 @@
 
 namespace sailor {
 
+// In all of them the file "-" is the standard input.
+
 // The one TrainingJob of a file; other kinds in it are passed over.
 Result<JobSpec> read_job(const std::filesystem::path& file);
-// Its document, for what JobSpec leaves out (the pod template).
+// The same in two steps, for those who need what JobSpec leaves out (the pod template).
 Result<SourceDocument> read_job_document(const std::filesystem::path& file);
+Result<JobSpec> job_of(const SourceDocument& document);
 
 struct ClusterFile {
   ClusterState cluster;  // every pool has its `nodes`, or as many as `maxNodes` allows

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -151,6 +152,11 @@ Result<std::vector<SourceDocument>> parse_documents(const std::string& text, con
 }
 
 Result<std::vector<SourceDocument>> read_documents(const std::filesystem::path& file) {
+  if (file == "-") {
+    std::stringstream text;
+    text << std::cin.rdbuf();
+    return parse_documents(text.str(), "standard input");
+  }
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory; name a file", file.string()));

@@ -27,7 +27,7 @@ struct SourceDocument {
   [[nodiscard]] Error located(const Error& error) const;
 };
 
-// Documents without content are left out. Errors say file, line and column.
+// Documents without content are left out; "-" is the standard input. Errors say file, line and column.
 Result<std::vector<SourceDocument>> read_documents(const std::filesystem::path& file);
 Result<std::vector<SourceDocument>> parse_documents(const std::string& text, const std::string& file);
 
