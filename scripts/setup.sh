@@ -10,7 +10,7 @@ packages=(
   build-essential cmake ninja-build ccache git pkg-config unzip python3 python3-pip curl
   libcpprest-dev libyaml-cpp-dev nlohmann-json3-dev prometheus-cpp-dev libssl-dev
   libcli11-dev libspdlog-dev libfmt-dev libexpected-dev libgloo-dev
-  libgtest-dev libgmock-dev libbenchmark-dev
+  libgtest-dev libgmock-dev libbenchmark-dev libexpat1-dev
 )
 [ "${1:-}" != tools ] || packages+=(clang-format clang-tidy)
 minimum_go=1.24

@@ -1,0 +1,11 @@
+// The choice: what was asked for, what was chosen from what, and how much better a plan could be at most.
+#pragma once
+
+#include "planner/report/markup.h"
+#include "planner/report/offers.h"
+
+namespace sailor::report {
+
+Element choice(const JobSpec& job, const PlannedJob& planned, const PlanOptions& options);
+
+}  // namespace sailor::report
