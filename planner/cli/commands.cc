@@ -9,6 +9,7 @@
 #include "planner/cli/tables.h"
 #include "planner/cli/timeline.h"
 #include "planner/cli/world_files.h"
+#include "planner/report/page.h"
 
 namespace sailor::cli {
 namespace {
@@ -31,11 +32,9 @@ void print(const nlohmann::json& json, Format format, std::ostream& out) {
   out << (format == Format::kYaml ? as_yaml(json) : json.dump(2) + "\n");
 }
 
-Result<void> write_timeline(const WorldFiles& world, const Plan& plan, const std::string& file) {
-  const auto timing = world.simulator->play(world.job, world.cluster, plan);
-  if (!timing) return tl::unexpected(timing.error());
+Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const std::string& file) {
   std::ofstream stream(file);
-  stream << trace_json(*timing, plan) << "\n";
+  stream << trace_json(timing, plan) << "\n";
   if (stream.flush()) return {};
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("--timeline {}: cannot be written; check its folder and permissions", file));
@@ -43,13 +42,24 @@ Result<void> write_timeline(const WorldFiles& world, const Plan& plan, const std
 
 }  // namespace
 
-Result<void> run_plan(const PlanArguments& arguments, std::ostream& out) {
+Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::stop_token stop) {
+  if (auto checked = check_standard_input({arguments.inputs.job, arguments.inputs.cluster, arguments.current});
+      !checked) {
+    return checked;
+  }
   const auto world = read_world(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   const auto options = plan_options(arguments);
   if (!options) return tl::unexpected(options.error());
-  const auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, {});
+  const auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, std::move(stop));
   if (!planned) return tl::unexpected(Error(planned.error()).within("planning job " + to_string(world->job.key)));
+  if (arguments.format == Format::kHtml) {
+    const auto details = world->simulator->details(world->job, world->cluster, planned->plan);
+    if (!details) return tl::unexpected(details.error());
+    out << report::planning_page({world->job, world->cluster, planned->plan, planned->estimate, *details}, *planned,
+                                 *options);
+    return {};
+  }
   if (arguments.format != Format::kTable) {
     print(planned_json(*planned), arguments.format, out);
     return {};
@@ -60,14 +70,25 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out) {
 }
 
 Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out) {
+  if (auto checked = check_standard_input({arguments.inputs.job, arguments.inputs.cluster, arguments.plan}); !checked) {
+    return checked;
+  }
   const auto world = read_world(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   const auto plan = read_plan(arguments.plan);
   if (!plan) return tl::unexpected(plan.error());
   const auto estimate = world->simulator->estimate(world->job, world->cluster, *plan);
   if (!estimate) return tl::unexpected(Error(estimate.error()).within(arguments.plan));
-  if (!arguments.timeline.empty()) {
-    if (auto written = write_timeline(*world, *plan, arguments.timeline); !written) return written;
+  if (!arguments.timeline.empty() || arguments.format == Format::kHtml) {
+    const auto details = world->simulator->details(world->job, world->cluster, *plan);
+    if (!details) return tl::unexpected(Error(details.error()).within(arguments.plan));
+    if (!arguments.timeline.empty()) {
+      if (auto written = write_timeline(details->step, *plan, arguments.timeline); !written) return written;
+    }
+    if (arguments.format == Format::kHtml) {
+      out << report::simulation_page({world->job, world->cluster, *plan, *estimate, *details});
+      return {};
+    }
   }
   if (arguments.format != Format::kTable) {
     print(simulated_json(*plan, *estimate), arguments.format, out);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <iosfwd>
+#include <stop_token>
 
 #include "planner/cli/options.h"
 
 namespace sailor::cli {
 
-Result<void> run_plan(const PlanArguments& arguments, std::ostream& out);
+// Once stopped, the answer is the best plan so far.
+Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::stop_token stop = {});
 Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out);
 
 // Errors of all files, one a line, in `out`; fails if there was one.

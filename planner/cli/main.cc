@@ -3,11 +3,13 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
 #include "planner/cli/commands.h"
 #include "planner/cli/evaluate.h"
+#include "planner/cli/patience.h"
 #include "planner/cli/render.h"
 
 namespace {
@@ -16,7 +18,7 @@ using sailor::PlanSpace;
 using sailor::cli::Format;
 
 const std::map<std::string, Format> kFormats = {
-    {"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}};
+    {"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}, {"html", Format::kHtml}};
 const std::map<std::string, PlanSpace> kSpaces = {{"paper", PlanSpace::kPaper}, {"flow", PlanSpace::kFlow}};
 
 // Names in the help text, not the numbers behind them.
@@ -123,6 +125,24 @@ CLI::App* add_validate(CLI::App& app, std::vector<std::string>& files) {
   return command;
 }
 
+std::string names_of_commands(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands({})) names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
+
+int bad_usage(const CLI::App& app, const CLI::ParseError& error, const char* first_argument) {
+  constexpr int kBadInput = 2;
+  const auto parsed = app.get_subcommands();
+  std::string what = error.what();
+  if (parsed.empty() && first_argument != nullptr && *first_argument != '-')
+    what = std::string("there is no command ") + first_argument;
+  if (parsed.empty()) what += "; commands are " + names_of_commands(app);
+  const std::string command = parsed.empty() ? "sailor" : "sailor " + parsed.front()->get_name();
+  std::cerr << "sailor: " << what << "; see `" << command << " --help`\n";
+  return kBadInput;
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Sailor plans training jobs over GPU pools. All that its operator decides can be asked here, without a "
@@ -143,13 +163,19 @@ int run(int argc, char** argv) {
   add_validate(app, files);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& asked_for_help) {
+    return app.exit(asked_for_help);
   } catch (const CLI::ParseError& error) {
-    constexpr int kBadInput = 2;
-    return app.exit(error) == 0 ? EXIT_SUCCESS : kBadInput;
+    return bad_usage(app, error, argc > 1 ? argv[1] : nullptr);
   }
   sailor::Result<void> done;
   if (plan_command->parsed()) {
-    done = run_plan(plan, std::cout);
+    std::ostringstream planned;  // printed when the progress is off the terminal
+    {
+      const sailor::cli::Patience patience("planning");
+      done = run_plan(plan, planned, patience.token());
+    }
+    std::cout << planned.str();
   } else if (simulate_command->parsed()) {
     done = run_simulate(simulate, std::cout);
   } else if (evaluate_command->parsed()) {
@@ -159,9 +185,13 @@ int run(int argc, char** argv) {
   } else {
     done = sailor::cli::run_validate(files, std::cout, std::cerr);
   }
-  if (done) return EXIT_SUCCESS;
-  std::cerr << "sailor: " << done.error().message << "\n";
-  return sailor::cli::exit_status(done.error());
+  if (!done) {
+    std::cerr << "sailor: " << done.error().message << "\n";
+    return sailor::cli::exit_status(done.error());
+  }
+  if (std::cout.flush()) return EXIT_SUCCESS;
+  std::cerr << "sailor: the result cannot be written to standard output; check where it goes and the room there\n";
+  return EXIT_FAILURE;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace sailor::cli {
 
-enum class Format { kTable, kJson, kYaml };
+enum class Format { kTable, kJson, kYaml, kHtml };
 
 struct Inputs {
   std::string job;

@@ -35,13 +35,11 @@ ClusterView view_of(const ClusterState& cluster) {
   return view;
 }
 
-Result<JobView> read_job_view(const std::string& file, const JobSpec& spec) {
-  const auto document = read_job_document(file);
-  if (!document) return tl::unexpected(document.error());
+JobView job_view(const WorldFiles& world) {
   JobView job;
-  job.key = spec.key;
-  job.spec = spec;
-  job.pod_template = document->value.at("spec").value("podTemplate", nlohmann::json());
+  job.key = world.job.key;
+  job.spec = world.job;
+  job.pod_template = world.job_document.value.at("spec").value("podTemplate", nlohmann::json());
   return job;
 }
 
@@ -57,8 +55,6 @@ nlohmann::json without_identity(nlohmann::json pod) {
 Result<void> run_render(const RenderArguments& arguments, std::ostream& out) {
   const auto world = read_world(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
-  const auto job = read_job_view(arguments.inputs.job, world->job);
-  if (!job) return tl::unexpected(job.error());
   PlanOptions options;
   options.max_tensor_parallel = arguments.max_tensor_parallel;
   const auto planned = Planner(*world->simulator).plan(world->job, world->cluster, options, {});
@@ -68,8 +64,9 @@ Result<void> run_render(const RenderArguments& arguments, std::ostream& out) {
   const auto placement = place({world->job.key.name, planned->plan, nodes, view, {}});
   if (!placement) return tl::unexpected(placement.error());
   const OperatorSettings settings{.trainer_image = arguments.trainer_image, .callback = ""};
+  const JobView job = job_view(*world);
   nlohmann::json pods = nlohmann::json::array();
-  for (const Slot& slot : placement->slots) pods.push_back(without_identity(render_pod(*job, slot, 1, settings)));
+  for (const Slot& slot : placement->slots) pods.push_back(without_identity(render_pod(job, slot, 1, settings)));
   if (arguments.format == Format::kJson) {
     out << nlohmann::json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", pods}}.dump(2) << "\n";
     return {};

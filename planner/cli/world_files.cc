@@ -1,5 +1,7 @@
 #include "planner/cli/world_files.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -10,7 +12,12 @@
 namespace sailor::cli {
 
 Result<WorldFiles> read_world(const Inputs& inputs) {
-  auto job = read_job(inputs.job);
+  if (auto checked = check_standard_input({inputs.job, inputs.cluster}); !checked) {
+    return tl::unexpected(std::move(checked.error()));
+  }
+  auto document = read_job_document(inputs.job);
+  if (!document) return tl::unexpected(std::move(document.error()));
+  auto job = job_of(*document);
   if (!job) return tl::unexpected(std::move(job.error()));
   auto cluster = read_cluster(inputs.cluster);
   if (!cluster) return tl::unexpected(std::move(cluster.error()));
@@ -23,11 +30,21 @@ Result<WorldFiles> read_world(const Inputs& inputs) {
     if (!measured) return tl::unexpected(std::move(measured.error()));
     cluster->network.measured = *std::move(measured);
   }
-  return WorldFiles{*std::move(job), std::move(cluster->cluster),
+  return WorldFiles{*std::move(job), *std::move(document), std::move(cluster->cluster),
                     std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network))};
 }
 
+Result<void> check_standard_input(std::initializer_list<std::string_view> files) {
+  if (std::ranges::count(files, "-") < 2) return {};
+  return fail(ErrorCode::kInvalidArgument, "- is named twice, but the standard input can be read once; name a file");
+}
+
 Result<Plan> read_plan(const std::string& file) {
+  const std::string name = file == "-" ? "standard input" : file;
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory; name the file of a plan", file));
+  }
   std::ifstream stream(file);
   if (!stream && file != "-") {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: cannot be read; check its name and permissions", file));
@@ -35,10 +52,10 @@ Result<Plan> read_plan(const std::string& file) {
   const Json json = Json::parse(file == "-" ? std::cin : stream, nullptr, false);
   if (json.is_discarded()) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: this is no JSON; give a plan as `sailor plan -o json` prints it", file));
+                fmt::format("{}: this is no JSON; give a plan as `sailor plan -o json` prints it", name));
   }
   auto plan = plan_from_json(json.is_object() && json.contains("plan") ? json.at("plan") : json);
-  if (!plan) return tl::unexpected(std::move(plan.error()).within(file));
+  if (!plan) return tl::unexpected(std::move(plan.error()).within(name));
   return plan;
 }
 

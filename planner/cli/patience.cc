@@ -1,0 +1,67 @@
+#include "planner/cli/patience.h"
+
+#include <chrono>
+#include <csignal>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace sailor::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 250'000'000};
+constexpr std::chrono::seconds kSilence(1);  // what is done by then needs no progress
+
+constexpr int kDone = SIGUSR1;  // wakes the watcher at the end
+
+sigset_t signals(std::initializer_list<int> numbers) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : numbers) sigaddset(&set, number);
+  return set;
+}
+
+void clear_line() { std::cerr << "\r\033[K" << std::flush; }
+
+}  // namespace
+
+Patience::Patience(std::string what) : what_(std::move(what)) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  const sigset_t waited_for = signals({SIGINT, kDone});  // blocked in all threads: the watcher takes them
+  pthread_sigmask(SIG_BLOCK, &waited_for, nullptr);
+  watcher_ = std::thread([this] { watch(); });
+}
+
+Patience::~Patience() {
+  if (!watcher_.joinable()) return;
+  pthread_kill(watcher_.native_handle(), kDone);
+  watcher_.join();
+  const sigset_t interrupt = signals({SIGINT});
+  pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
+}
+
+void Patience::watch() {
+  const sigset_t waited_for = signals({SIGINT, kDone});
+  const Clock::time_point start = Clock::now();
+  bool is_shown = false;
+  for (int signal = 0; signal != kDone;) {
+    signal = sigtimedwait(&waited_for, nullptr, &kTick);
+    if (signal == SIGINT) {
+      stop_.request_stop();
+      const sigset_t interrupt = signals({SIGINT});  // the next one ends the program
+      pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
+    }
+    if (signal == kDone || Clock::now() - start < kSilence) continue;
+    is_shown = true;
+    std::cerr << fmt::format("\r\033[K{}: {:.1f} s; {}", what_,
+                             std::chrono::duration<double>(Clock::now() - start).count(),
+                             stop_.stop_requested() ? "stopping with the best so far" : "Ctrl-C for the best so far")
+              << std::flush;
+  }
+  if (is_shown) clear_line();
+}
+
+}  // namespace sailor::cli

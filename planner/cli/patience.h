@@ -1,0 +1,29 @@
+// Patience: long work at a terminal. Shows how long it has taken so far, and makes Ctrl-C ask for the best answer so
+// far; a second Ctrl-C ends the program. Where standard error is no terminal it does nothing.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <thread>
+
+namespace sailor::cli {
+
+class Patience {
+ public:
+  // From now until it is destroyed; made before other threads are.
+  explicit Patience(std::string what);
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
+  ~Patience();
+
+  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  void watch();
+
+  std::string what_;
+  std::stop_source stop_;
+  std::thread watcher_;
+};
+
+}  // namespace sailor::cli

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""The program as people and scripts meet it: exit statuses, which stream says what, and whether messages help.
+
+usage: command_line_test.py SAILOR ROOT
+"""
+
+import json
+import os
+import pathlib
+import pty
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SAILOR = str(pathlib.Path(sys.argv.pop(1)).resolve())
+ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+JOB = str(ROOT / "crds/examples/opt-350m.yaml")
+CLUSTER = str(ROOT / "crds/examples/cluster.yaml")
+INPUTS = ["-f", JOB, "--cluster", CLUSTER]
+COMMANDS = ("plan", "simulate", "evaluate", "validate", "render")
+
+
+def sailor(*arguments, stdin=""):
+    return subprocess.run([SAILOR, *arguments], input=stdin, capture_output=True, text=True, check=False)
+
+
+class CommandLine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.planned = sailor("plan", *INPUTS, "-o", "json").stdout
+        cls.plan = cls.write("plan.json", cls.planned)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def write(cls, name, text):
+        path = os.path.join(cls.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def assert_refused(self, done, status, *fragments):
+        """One sentence on standard error, nothing on standard output."""
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Asailor: .*\n\Z")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for fragment in fragments:
+            self.assertIn(fragment, done.stderr)
+
+    def test_help_is_a_result_and_names_every_command(self):
+        done = sailor("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for command in COMMANDS:
+            self.assertIn(f"\n  {command} ", done.stdout)
+            self.assertEqual(sailor(command, "--help").returncode, 0)
+
+    def test_usage_errors_say_where_help_is(self):
+        self.assert_refused(sailor(), 2, "sailor --help")
+        self.assert_refused(sailor("plna"), 2, "plna", "sailor --help")
+        self.assert_refused(sailor("plan", "-f", JOB), 2, "--cluster is required", "sailor plan --help")
+        self.assert_refused(sailor("plan", *INPUTS, "--spce", "flow"), 2, "--spce")
+        self.assert_refused(sailor("plan", *INPUTS, "-o", "xml"), 2, "xml", "html", "json", "table", "yaml")
+        self.assert_refused(sailor("plan", *INPUTS, "--space", "any"), 2, "any", "flow", "paper")
+        self.assert_refused(sailor("evaluate", "runs", "--profiles", "p", "-o", "html"), 2, "json", "table")
+
+    def test_numbers_out_of_range_are_refused(self):
+        for budget in ("0", "-1", "nan", "inf", "1e9", "soon"):
+            self.assert_refused(sailor("plan", *INPUTS, "--budget", budget), 2, "--budget")
+        for degree in ("0", "-4", "1.5", "many"):
+            self.assert_refused(sailor("plan", *INPUTS, "--max-tensor-parallel", degree), 2, "--max-tensor-parallel")
+
+    def test_files_that_cannot_be_read_are_named(self):
+        for flags in (["-f", "nowhere.yaml", "--cluster", CLUSTER], ["-f", JOB, "--cluster", "nowhere.yaml"],
+                      [*INPUTS, "--profiles", "nowhere.yaml"], [*INPUTS, "--current", "nowhere.yaml"]):
+            self.assert_refused(sailor("plan", *flags), 2, "nowhere.yaml")
+        self.assert_refused(sailor("simulate", *INPUTS, "--plan", self.folder.name), 2, self.folder.name)
+        self.assert_refused(sailor("plan", "-f", CLUSTER, "--cluster", JOB), 2)
+
+    def test_plans_that_are_none_are_refused_with_their_field(self):
+        plan = json.loads(self.planned)["plan"]
+        broken = {
+            "not json": "{",
+            "a number": "17",
+            "no stages": json.dumps({**plan, "stages": []}),
+            "a text for a number": json.dumps({**plan, "microbatchSize": "four"}),
+            "microbatch of zero": json.dumps({**plan, "microbatchSize": 0}),
+            "negative": json.dumps({**plan, "microbatchSize": -1}),
+            "enormous": json.dumps({**plan, "globalBatchSize": 10**30}),
+            "another model": json.dumps({**plan, "model": "gpt2"}),
+            "unknown pool": self.planned.replace("us-central1-a/", "us-central9-z/"),
+        }
+        for name, text in broken.items():
+            with self.subTest(name):
+                self.assert_refused(sailor("simulate", *INPUTS, "--plan", self.write("broken.json", text)), 2,
+                                    "broken.json")
+
+    def test_standard_input_is_a_file_once(self):
+        with open(JOB, encoding="utf-8") as job:
+            text = job.read()
+        from_input = sailor("plan", "-f", "-", "--cluster", CLUSTER, "-o", "json", stdin=text)
+        self.assertEqual(from_input.returncode, 0, from_input.stderr)
+        self.assertEqual(json.loads(from_input.stdout)["plan"], json.loads(self.planned)["plan"])
+        simulated = sailor("simulate", *INPUTS, "--plan", "-", "-o", "json", stdin=self.planned)
+        self.assertEqual(json.loads(simulated.stdout)["estimate"], json.loads(self.planned)["estimate"])
+        self.assert_refused(sailor("plan", "-f", "-", "--cluster", "-", stdin=text), 2, "standard input")
+        self.assert_refused(sailor("simulate", "-f", "-", "--cluster", CLUSTER, "--plan", "-", stdin=text), 2,
+                            "standard input")
+        self.assert_refused(sailor("simulate", *INPUTS, "--plan", "-", stdin="nonsense"), 2, "standard input")
+        self.assertEqual(sailor("validate", "-", stdin=text).returncode, 0)
+
+    def test_every_format_is_what_it_says(self):
+        page = sailor("plan", *INPUTS, "-o", "html").stdout
+        self.assertTrue(page.startswith("<!DOCTYPE html>"))
+        json.loads(sailor("render", *INPUTS, "-o", "json").stdout)
+        self.assertIn("iterationSeconds:", sailor("simulate", *INPUTS, "--plan", self.plan, "-o", "yaml").stdout)
+        self.assertTrue(
+            sailor("simulate", *INPUTS, "--plan", self.plan, "-o", "html").stdout.startswith("<!DOCTYPE html>"))
+
+    def test_no_feasible_plan_is_status_3_with_the_reason(self):
+        quickstart = str(ROOT / "crds/examples/quickstart.yaml")
+        for command in ("plan", "render"):
+            self.assert_refused(sailor(command, "-f", quickstart, "--cluster", CLUSTER), 3, "nvidia-l4")
+
+    def test_a_plan_that_does_not_fit_is_a_result(self):
+        document = json.loads(self.planned)
+        document["plan"]["stages"][0]["replicas"][0]["tensorParallel"] = 8
+        done = sailor("simulate", *INPUTS, "--plan", self.write("large.json", json.dumps(document)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"Fits\s+NO")
+
+    def test_a_result_that_cannot_be_written_is_no_success(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([SAILOR, "plan", *INPUTS], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot be written", done.stderr)
+
+    def test_a_pipe_gets_neither_colours_nor_progress(self):
+        done = sailor("plan", *INPUTS)
+        self.assertEqual(done.stderr, "")
+        self.assertNotIn("\x1b", done.stdout)
+
+    def test_the_name_of_the_kubectl_plugin_works(self):
+        plugin = os.path.join(os.path.dirname(SAILOR), "kubectl-sailor")
+        done = subprocess.run([plugin, "--version"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, sailor("--version").stdout))
+
+    def test_quick_work_at_a_terminal_shows_no_progress(self):
+        """A pseudo-terminal as standard error: what is planned within a second needs no progress."""
+        ours, theirs = pty.openpty()
+        done = subprocess.run([SAILOR, "plan", *INPUTS, "--budget", "0.2"], stdout=subprocess.PIPE, stderr=theirs,
+                              text=True, check=False)
+        os.close(theirs)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Plan ", done.stdout)
+        with self.assertRaises(OSError):  # nothing was written: the terminal ends at once
+            self.assertEqual(os.read(ours, 1000), b"")
+        os.close(ours)
+
+
+if __name__ == "__main__":
+    unittest.main()
