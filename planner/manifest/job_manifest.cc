@@ -76,9 +76,9 @@ std::optional<Seconds> optional_seconds(JsonReader& reader, std::string_view key
   return Seconds(static_cast<double>(*seconds));
 }
 
-// Sequences must fit the table of positions; OPT keeps its first two rows for itself.
+// Sequences must fit the table of positions, of which OPT keeps the first rows for itself.
 void check_sequence_length(JsonReader& reader, const JobSpec& job) {
-  const int reserved = job.model.family == ModelFamily::kOpt ? 2 : 0;
+  const int reserved = job.model.first_position();
   if (job.model.max_positions == 0 || job.training.sequence_length + reserved <= job.model.max_positions) return;
   reader.record("training.sequenceLength",
                 fmt::format("{} exceeds the {} positions of model {}; shorten the sequences or choose another model",
@@ -90,6 +90,11 @@ void check_vocabulary(JsonReader& reader, const JobSpec& job) {
   reader.record("data.format",
                 fmt::format("Bytes has {} different tokens, model {} knows {}; raise model.config.vocabSize",
                             kBytesVocabulary, job.model.name, job.model.vocab_size));
+}
+
+void check_evaluation(JsonReader& reader, const JobSpec& job) {
+  if (!job.training.evaluation || job.data.validation) return;
+  reader.record("training.evaluation", "there is no data.validation to evaluate on; name its path or a fraction");
 }
 
 }  // namespace
@@ -125,6 +130,7 @@ Result<JobSpec> job_from_manifest(const Json& training_job) {
   job.ttl_after_finished = optional_seconds(reader, "ttlSecondsAfterFinished", 0);
   if (!reader.error()) check_sequence_length(reader, job);
   if (!reader.error() && reader.has("data")) check_vocabulary(reader, job);
+  if (!reader.error()) check_evaluation(reader, job);
   if (reader.error()) return tl::unexpected(*reader.error());
   return job;
 }

@@ -40,6 +40,11 @@ std::string below_one(const Json& value) {
   return unless(decimal(value) < 1, value, "a decimal from 0 to below 1 in quotes was expected, such as \"0.95\"");
 }
 
+std::string fraction(const Json& value) {
+  return unless(decimal(value) > 0 && decimal(value) < 1, value,
+                "a decimal above 0 and below 1 in quotes was expected, such as \"0.01\"");
+}
+
 std::string plain_name(const Json& value) {
   static const std::regex pattern("[a-z0-9]([-a-z0-9]*[a-z0-9])?");
   return unless(matches(value, pattern, kLongestName), value,

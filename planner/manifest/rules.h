@@ -33,6 +33,7 @@ inline std::string not_negative_long(const Json& value) { return in_range(value,
 // Decimals, which are texts in quotes.
 std::string above_zero(const Json& value);
 std::string below_one(const Json& value);
+std::string fraction(const Json& value);  // above 0 and below 1
 
 // Texts.
 std::string plain_name(const Json& value);       // nvidia-l4, us-central1-a

@@ -46,18 +46,21 @@ Json worker_json(const WorkerReport& worker) {
 }
 
 Json progress_json(const JobProgress& progress) {
-  return {{"generation", progress.generation},
-          {"step", progress.step},
-          {"loss", progress.loss},
-          {"firstLoss", progress.first_loss},
-          {"tokens", progress.tokens},
-          {"tokensPerSecond", progress.tokens_per_second},
-          {"stepSeconds", progress.step_seconds},
-          {"lastCheckpointStep", progress.last_checkpoint_step},
-          {"resumedStep", progress.resumed_step},
-          {"stepsLost", progress.steps_lost},
-          {"source", name_of(kSources, progress.source)},
-          {"times", times_json(progress.times)}};
+  Json json = {{"generation", progress.generation},
+               {"step", progress.step},
+               {"loss", progress.loss},
+               {"firstLoss", progress.first_loss},
+               {"tokens", progress.tokens},
+               {"tokensPerSecond", progress.tokens_per_second},
+               {"stepSeconds", progress.step_seconds},
+               {"lastCheckpointStep", progress.last_checkpoint_step},
+               {"resumedStep", progress.resumed_step},
+               {"stepsLost", progress.steps_lost},
+               {"stepsSkipped", progress.steps_skipped},
+                {"source", name_of(kSources, progress.source)},
+                {"times", times_json(progress.times)}};
+  if (progress.validation_loss) json["validationLoss"] = *progress.validation_loss;
+  return json;
 }
 
 Result<WorkerReport> worker_from_json(const Json& json, const std::string& path) {
@@ -83,6 +86,8 @@ Result<JobProgress> progress_from_json(const Json& json) {
                        .last_checkpoint_step = reader.required<std::int64_t>("lastCheckpointStep"),
                        .resumed_step = reader.required<std::int64_t>("resumedStep"),
                        .steps_lost = reader.required<std::int64_t>("stepsLost"),
+                       .steps_skipped = reader.value_or<std::int64_t>("stepsSkipped", 0),
+                       .validation_loss = reader.optional<double>("validationLoss"),
                        .source = read_enum(reader, "source", kSources, StateSource::kStart),
                        .times = {}};
   if (reader.has("times")) progress.times = times_from_json(reader);

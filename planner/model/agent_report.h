@@ -64,6 +64,8 @@ struct JobProgress {
   std::int64_t last_checkpoint_step = 0;  // of the newest complete checkpoint; 0: none
   std::int64_t resumed_step = 0;          // the step at which this generation began
   std::int64_t steps_lost = 0;            // steps whose work was thrown away when this generation began
+  std::int64_t steps_skipped = 0;         // of this generation, left out because their loss or gradient was no number
+  std::optional<double> validation_loss;  // of the newest evaluation, the mean of its tokens
   StateSource source = StateSource::kStart;
   RegroupTimes times = {};
   friend bool operator==(const JobProgress&, const JobProgress&) = default;

@@ -18,6 +18,7 @@ constexpr EnumName<ActivationCheckpointing> kActivationCheckpointing[] = {{Activ
 constexpr EnumName<LearningRateSchedule> kSchedules[] = {{LearningRateSchedule::kConstant, "Constant"},
                                                          {LearningRateSchedule::kCosine, "Cosine"},
                                                          {LearningRateSchedule::kLinear, "Linear"}};
+constexpr EnumName<OnNonFinite> kOnNonFinite[] = {{OnNonFinite::kStop, "Stop"}, {OnNonFinite::kSkip, "Skip"}};
 constexpr EnumName<DataFormat> kDataFormats[] = {
     {DataFormat::kBytes, "Bytes"}, {DataFormat::kTokens, "Tokens"}, {DataFormat::kMegatron, "Megatron"}};
 
@@ -31,28 +32,6 @@ std::string decimal(double value) { return fmt::format("{}", value); }
 
 void require_positive(JsonReader& reader, std::string_view key, std::int64_t value) {
   if (!reader.error() && value < 1) reader.record(key, fmt::format("{} is below 1", value));
-}
-
-ModelSpec config_from(JsonReader& reader) {
-  ModelSpec spec;
-  spec.name = reader.value_or<std::string>("name", "");
-  const auto family = parse_model_family(reader.value_or<std::string>("family", "gpt2"));
-  if (family) spec.family = *family;
-  if (!family) reader.record("family", family.error().message);
-  const bool is_llama = spec.family == ModelFamily::kLlama;
-  spec.blocks = reader.required<int>("layers");
-  spec.hidden_size = reader.required<int>("hiddenSize");
-  spec.heads = reader.required<int>("heads");
-  spec.kv_heads = reader.value_or("kvHeads", spec.heads);
-  spec.ffn_size = reader.value_or("ffnSize", 4 * spec.hidden_size);
-  spec.vocab_size = reader.required<int>("vocabSize");
-  if (is_llama && reader.has("maxPositions")) {
-    reader.record("maxPositions", "the family llama has rotary positions and no table of them; omit maxPositions");
-  }
-  spec.max_positions = is_llama ? 0 : reader.value_or("maxPositions", 2048);
-  spec.tied_embeddings = reader.value_or("tiedEmbeddings", !is_llama);
-  spec.embedding_size = reader.value_or("embeddingSize", 0);
-  return spec;
 }
 
 // Powers of two that divide the global batch, up to 64: what a job may use that names no sizes.
@@ -111,6 +90,36 @@ Result<OptimizerSpec> optimizer_from_json(const Json& json, const std::string& p
   return finished(spec, reader);
 }
 
+EvaluationSpec evaluation_from(JsonReader& parent) {
+  JsonReader reader(parent.child("evaluation"), parent.path_of("evaluation"));
+  EvaluationSpec spec;
+  spec.every_steps = reader.value_or("everySteps", spec.every_steps);
+  require_positive(reader, "everySteps", spec.every_steps);
+  spec.batches = reader.value_or("batches", spec.batches);
+  require_positive(reader, "batches", spec.batches);
+  if (reader.error()) parent.absorb(*reader.error());
+  return spec;
+}
+
+ValidationSpec validation_from(JsonReader& parent) {
+  JsonReader reader(parent.child("validation"), parent.path_of("validation"));
+  ValidationSpec spec{.path = reader.value_or<std::string>("path", ""), .fraction = {}};
+  spec.fraction = optional_decimal(reader, "fraction");
+  if (spec.path.empty() == !spec.fraction) {
+    reader.record("path", "set either path (files of their own) or fraction (the data's end), not both");
+  }
+  if (spec.fraction && !(*spec.fraction > 0 && *spec.fraction < 1)) {
+    reader.record("fraction", fmt::format("{} is not between 0 and 1", *spec.fraction));
+  }
+  if (reader.error()) parent.absorb(*reader.error());
+  return spec;
+}
+
+Json to_json(const ValidationSpec& validation) {
+  if (validation.fraction) return {{"fraction", decimal(*validation.fraction)}};
+  return {{"path", validation.path}};
+}
+
 }  // namespace
 
 std::optional<double> optional_decimal(JsonReader& reader, std::string_view key) {
@@ -134,51 +143,21 @@ Result<Precision> parse_precision(std::string_view text) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no precision; use {}", text, choices(kPrecisions)));
 }
 
-Json to_json(const ModelSpec& model) {
-  Json config = {{"name", model.name},
-                 {"family", to_string(model.family)},
-                 {"layers", model.blocks},
-                 {"hiddenSize", model.hidden_size},
-                 {"heads", model.heads},
-                 {"kvHeads", model.kv_heads},
-                 {"ffnSize", model.ffn_size},
-                 {"vocabSize", model.vocab_size},
-                 {"tiedEmbeddings", model.tied_embeddings}};
-  if (model.max_positions > 0) config["maxPositions"] = model.max_positions;
-  if (model.embedding_size > 0) config["embeddingSize"] = model.embedding_size;
-  return {{"config", std::move(config)}};
-}
-
-Result<ModelSpec> model_from_json(const Json& json, const std::string& path) {
-  JsonReader reader(json, path);
-  const auto name = reader.value_or<std::string>("name", "");
-  if (!reader.has("config")) {
-    if (name.empty()) reader.record("name", "is missing; name a model of the catalogue or describe one under config");
-    if (reader.error()) return tl::unexpected(*reader.error());
-    auto found = find_model(name);
-    if (!found) return tl::unexpected(std::move(found.error()).within(reader.path_of("name")));
-    return found;
-  }
-  if (!name.empty())
-    reader.record("name", "set either name (a model of the catalogue) or config (its shape), not both");
-  JsonReader config(reader.child("config"), reader.path_of("config"));
-  ModelSpec spec = config_from(config);
-  if (config.error()) reader.absorb(*config.error());
-  if (reader.error()) return tl::unexpected(*reader.error());
-  auto checked = validated(std::move(spec));
-  if (!checked) return tl::unexpected(std::move(checked.error()).within(reader.path_of("config")));
-  return checked;
-}
-
 Json to_json(const TrainingSpec& training) {
-  return {{"globalBatchSize", training.global_batch_size},
-          {"sequenceLength", training.sequence_length},
-          {"microbatchSizes", training.microbatch_sizes},
-          {"precision", to_string(training.precision)},
-          {"activationCheckpointing", name_of(kActivationCheckpointing, training.activation_checkpointing)},
-          {"optimizer", to_json(training.optimizer)},
-          {"steps", training.steps},
-          {"seed", training.seed}};
+  Json json = {{"globalBatchSize", training.global_batch_size},
+               {"sequenceLength", training.sequence_length},
+               {"microbatchSizes", training.microbatch_sizes},
+               {"precision", to_string(training.precision)},
+               {"activationCheckpointing", name_of(kActivationCheckpointing, training.activation_checkpointing)},
+               {"optimizer", to_json(training.optimizer)},
+               {"steps", training.steps},
+               {"seed", training.seed},
+               {"onNonFinite", name_of(kOnNonFinite, training.on_non_finite)}};
+  if (!training.initial_weights.empty()) json["initialWeights"] = training.initial_weights;
+  if (training.evaluation) {
+    json["evaluation"] = {{"everySteps", training.evaluation->every_steps}, {"batches", training.evaluation->batches}};
+  }
+  return json;
 }
 
 Result<TrainingSpec> training_from_json(const Json& json, const std::string& path) {
@@ -198,16 +177,24 @@ Result<TrainingSpec> training_from_json(const Json& json, const std::string& pat
   const auto optimizer = optimizer_from_json(reader.child("optimizer"), reader.path_of("optimizer"));
   if (optimizer) spec.optimizer = *optimizer;
   if (!optimizer) reader.absorb(optimizer.error());
+  spec.initial_weights = reader.value_or<std::string>("initialWeights", "");
+  spec.on_non_finite = read_enum(reader, "onNonFinite", kOnNonFinite, spec.on_non_finite);
+  if (reader.has("evaluation")) spec.evaluation = evaluation_from(reader);
   return finished(std::move(spec), reader);
 }
 
-Json to_json(const DataSpec& data) { return {{"format", name_of(kDataFormats, data.format)}, {"path", data.path}}; }
+Json to_json(const DataSpec& data) {
+  Json json = {{"format", name_of(kDataFormats, data.format)}, {"path", data.path}};
+  if (data.validation) json["validation"] = to_json(*data.validation);
+  return json;
+}
 
 Result<DataSpec> data_from_json(const Json& json, const std::string& path) {
   JsonReader reader(json, path);
   DataSpec spec;
   spec.format = read_enum(reader, "format", kDataFormats, spec.format);
   spec.path = reader.required<std::string>("path");
+  if (reader.has("validation")) spec.validation = validation_from(reader);
   return finished(std::move(spec), reader);
 }
 

@@ -16,6 +16,7 @@ namespace sailor {
 enum class Precision { kFp32, kBf16 };
 enum class ActivationCheckpointing { kNever, kAlways, kAuto };
 enum class LearningRateSchedule { kConstant, kCosine, kLinear };
+enum class OnNonFinite { kStop, kSkip };  // a loss or gradient that is no number
 enum class DataFormat { kBytes, kTokens, kMegatron };
 enum class ProvisioningPolicy { kAny, kSpot, kOnDemand };
 enum class ElasticityMode { kLive, kRestart, kOff };
@@ -35,6 +36,12 @@ struct OptimizerSpec {  // AdamW
   friend bool operator==(const OptimizerSpec&, const OptimizerSpec&) = default;
 };
 
+struct EvaluationSpec {  // of the validation data, while training
+  std::int64_t every_steps = 100;
+  int batches = 1;  // of the global batch's size
+  friend bool operator==(const EvaluationSpec&, const EvaluationSpec&) = default;
+};
+
 struct TrainingSpec {
   int global_batch_size = 0;          // sequences in an optimizer step; no re-plan ever changes it
   int sequence_length = 0;            // tokens
@@ -44,12 +51,22 @@ struct TrainingSpec {
   OptimizerSpec optimizer;
   std::int64_t steps = 0;
   std::uint64_t seed = 1;
+  std::string initial_weights;  // folder or file of safetensors, seen from the trainer; empty: drawn from the seed
+  OnNonFinite on_non_finite = OnNonFinite::kStop;
+  std::optional<EvaluationSpec> evaluation;  // absent: no evaluation
   friend bool operator==(const TrainingSpec&, const TrainingSpec&) = default;
+};
+
+struct ValidationSpec {  // data that is never trained on: either files of their own, or the end of the data
+  std::string path;      // of the data's format; empty where a fraction is held back
+  std::optional<double> fraction;
+  friend bool operator==(const ValidationSpec&, const ValidationSpec&) = default;
 };
 
 struct DataSpec {
   DataFormat format = DataFormat::kBytes;
   std::string path;  // a file or a pattern, seen from inside the trainer's container
+  std::optional<ValidationSpec> validation;
   friend bool operator==(const DataSpec&, const DataSpec&) = default;
 };
 

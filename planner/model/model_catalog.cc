@@ -10,46 +10,72 @@ namespace sailor {
 namespace {
 
 ModelSpec gpt2(std::string name, int blocks, int hidden, int heads) {
-  return {.name = std::move(name),
-          .family = ModelFamily::kGpt2,
-          .blocks = blocks,
-          .hidden_size = hidden,
-          .heads = heads,
-          .kv_heads = heads,
-          .ffn_size = 4 * hidden,
-          .vocab_size = 50257,
-          .max_positions = 1024};
+  ModelSpec spec = family_defaults(ModelFamily::kGpt2);
+  spec.name = std::move(name);
+  spec.blocks = blocks;
+  spec.hidden_size = hidden;
+  spec.heads = spec.kv_heads = heads;
+  spec.ffn_size = 4 * hidden;
+  spec.vocab_size = 50257;
+  spec.max_positions = 1024;
+  return spec;
 }
 
-ModelSpec opt(std::string name, int blocks, int hidden, int heads, int embedding_size = 0) {
-  // OPT's position table has two rows more than its longest sequence: ids start at 2.
-  return {.name = std::move(name),
-          .family = ModelFamily::kOpt,
-          .blocks = blocks,
-          .hidden_size = hidden,
-          .heads = heads,
-          .kv_heads = heads,
-          .ffn_size = 4 * hidden,
-          .vocab_size = 50272,
-          .max_positions = 2050,
-          .embedding_size = embedding_size};
+ModelSpec opt(std::string name, int blocks, int hidden, int heads) {
+  ModelSpec spec = family_defaults(ModelFamily::kOpt);
+  spec.name = std::move(name);
+  spec.blocks = blocks;
+  spec.hidden_size = hidden;
+  spec.heads = spec.kv_heads = heads;
+  spec.ffn_size = 4 * hidden;
+  spec.vocab_size = 50272;
+  spec.max_positions = 2048 + spec.first_position();  // two rows more than its longest sequence
+  return spec;
 }
 
-ModelSpec tiny(std::string name, ModelFamily family, int kv_heads) {
-  const bool is_llama = family == ModelFamily::kLlama;
-  return {.name = std::move(name),
-          .family = family,
-          .blocks = 4,
-          .hidden_size = 128,
-          .heads = 4,
-          .kv_heads = kv_heads,
-          .ffn_size = is_llama ? 352 : 512,
-          .vocab_size = 256,
-          .max_positions = is_llama ? 0 : 512,
-          .tied_embeddings = !is_llama};
+ModelSpec opt_350m() {  // the one of its family with a narrow embedding and with norms after the sums
+  ModelSpec spec = opt("opt-350m", 24, 1024, 16);
+  spec.embedding_size = 512;
+  spec.post_norm = true;
+  return spec;
 }
 
-// NOLINTNEXTLINE(readability-function-size): a table
+ModelSpec gpt_neo(std::string name, int blocks, int hidden, int heads) {
+  ModelSpec spec = family_defaults(ModelFamily::kGptNeo);
+  spec.name = std::move(name);
+  spec.blocks = blocks;
+  spec.hidden_size = hidden;
+  spec.heads = spec.kv_heads = heads;
+  spec.ffn_size = 4 * hidden;
+  spec.vocab_size = 50257;
+  spec.max_positions = 2048;
+  return spec;
+}
+
+struct LlamaShape {
+  int blocks, hidden, heads, kv_heads, ffn, vocabulary;
+};
+
+ModelSpec llama(std::string name, const LlamaShape& shape, double rope_theta) {
+  ModelSpec spec = family_defaults(ModelFamily::kLlama);
+  spec.name = std::move(name);
+  spec.blocks = shape.blocks;
+  spec.hidden_size = shape.hidden;
+  spec.heads = shape.heads;
+  spec.kv_heads = shape.kv_heads;
+  spec.ffn_size = shape.ffn;
+  spec.vocab_size = shape.vocabulary;
+  spec.rope_theta = rope_theta;
+  return spec;
+}
+
+ModelSpec tiny_gpt2() {
+  ModelSpec spec = gpt2("tiny-gpt2", 4, 128, 4);
+  spec.vocab_size = 256;
+  spec.max_positions = 512;
+  return spec;
+}
+
 const std::array<ModelSpec, 18>& catalog() {
   static const std::array<ModelSpec, 18> models = {
       gpt2("gpt2", 12, 768, 12),
@@ -57,59 +83,19 @@ const std::array<ModelSpec, 18>& catalog() {
       gpt2("gpt2-large", 36, 1280, 20),
       gpt2("gpt2-xl", 48, 1600, 25),
       opt("opt-125m", 12, 768, 12),
-      opt("opt-350m", 24, 1024, 16, 512),
+      opt_350m(),
       opt("opt-1.3b", 24, 2048, 32),
       opt("opt-2.7b", 32, 2560, 32),
       opt("opt-6.7b", 32, 4096, 32),
       opt("opt-13b", 40, 5120, 40),
       opt("opt-30b", 48, 7168, 56),
-      {.name = "gpt-neo-1.3b",
-       .family = ModelFamily::kGptNeo,
-       .blocks = 24,
-       .hidden_size = 2048,
-       .heads = 16,
-       .kv_heads = 16,
-       .ffn_size = 8192,
-       .vocab_size = 50257,
-       .max_positions = 2048},
-      {.name = "gpt-neo-2.7b",
-       .family = ModelFamily::kGptNeo,
-       .blocks = 32,
-       .hidden_size = 2560,
-       .heads = 20,
-       .kv_heads = 20,
-       .ffn_size = 10240,
-       .vocab_size = 50257,
-       .max_positions = 2048},
-      {.name = "llama-2-7b",
-       .family = ModelFamily::kLlama,
-       .blocks = 32,
-       .hidden_size = 4096,
-       .heads = 32,
-       .kv_heads = 32,
-       .ffn_size = 11008,
-       .vocab_size = 32000,
-       .tied_embeddings = false},
-      {.name = "llama-3-8b",
-       .family = ModelFamily::kLlama,
-       .blocks = 32,
-       .hidden_size = 4096,
-       .heads = 32,
-       .kv_heads = 8,
-       .ffn_size = 14336,
-       .vocab_size = 128256,
-       .tied_embeddings = false},
-      {.name = "llama-3-70b",
-       .family = ModelFamily::kLlama,
-       .blocks = 80,
-       .hidden_size = 8192,
-       .heads = 64,
-       .kv_heads = 8,
-       .ffn_size = 28672,
-       .vocab_size = 128256,
-       .tied_embeddings = false},
-      tiny("tiny-gpt2", ModelFamily::kGpt2, 4),
-      tiny("tiny-llama", ModelFamily::kLlama, 2),
+      gpt_neo("gpt-neo-1.3b", 24, 2048, 16),
+      gpt_neo("gpt-neo-2.7b", 32, 2560, 20),
+      llama("llama-2-7b", {32, 4096, 32, 32, 11008, 32000}, 10'000),
+      llama("llama-3-8b", {32, 4096, 32, 8, 14336, 128256}, 500'000),
+      llama("llama-3-70b", {80, 8192, 64, 8, 28672, 128256}, 500'000),
+      tiny_gpt2(),
+      llama("tiny-llama", {4, 128, 4, 2, 352, 256}, 10'000),
   };
   return models;
 }

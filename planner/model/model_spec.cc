@@ -3,18 +3,20 @@
 #include <fmt/format.h>
 
 #include "planner/model/check.h"
+#include "planner/model/enum_names.h"
 
 namespace sailor {
 namespace {
 
-struct FamilyName {
-  ModelFamily family;
-  std::string_view name;
-};
-constexpr FamilyName kFamilies[] = {{ModelFamily::kGpt2, "gpt2"},
-                                    {ModelFamily::kOpt, "opt"},
-                                    {ModelFamily::kGptNeo, "gpt-neo"},
-                                    {ModelFamily::kLlama, "llama"}};
+constexpr EnumName<ModelFamily> kFamilies[] = {{ModelFamily::kGpt2, "gpt2"},
+                                               {ModelFamily::kOpt, "opt"},
+                                               {ModelFamily::kGptNeo, "gpt-neo"},
+                                               {ModelFamily::kLlama, "llama"}};
+constexpr EnumName<Activation> kActivations[] = {{Activation::kGelu, "gelu"},
+                                                 {Activation::kGeluTanh, "gelu-tanh"},
+                                                 {Activation::kRelu, "relu"},
+                                                 {Activation::kSilu, "silu"}};
+constexpr int kGptNeoWindow = 256;  // of all published sizes
 
 std::int64_t norm_parameters(const ModelSpec& spec) {
   return spec.has_biases() ? 2 * std::int64_t{spec.hidden_size} : spec.hidden_size;
@@ -54,7 +56,8 @@ std::int64_t block_parameters(const ModelSpec& spec) {
 }
 
 std::int64_t head_parameters(const ModelSpec& spec) {
-  return norm_parameters(spec) + projection_parameters(spec) + token_embedding_parameters(spec);
+  const std::int64_t norm = spec.post_norm ? 0 : norm_parameters(spec);
+  return norm + projection_parameters(spec) + token_embedding_parameters(spec);
 }
 
 Result<ModelSpec> invalid(const ModelSpec& spec, std::string_view what) {
@@ -63,19 +66,39 @@ Result<ModelSpec> invalid(const ModelSpec& spec, std::string_view what) {
 
 }  // namespace
 
-std::string_view to_string(ModelFamily family) {
-  for (const FamilyName& entry : kFamilies) {
-    if (entry.family == family) return entry.name;
-  }
-  return "unknown";
-}
+std::string_view to_string(ModelFamily family) { return name_of(kFamilies, family); }
 
 Result<ModelFamily> parse_model_family(std::string_view text) {
-  for (const FamilyName& entry : kFamilies) {
-    if (entry.name == text) return entry.family;
-  }
+  if (const auto family = value_of(kFamilies, text)) return *family;
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("\"{}\" is not a model family; use gpt2, opt, gpt-neo or llama", text));
+}
+
+std::string_view to_string(Activation activation) { return name_of(kActivations, activation); }
+
+Result<Activation> parse_activation(std::string_view text) {
+  if (const auto activation = value_of(kActivations, text)) return *activation;
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" is not an activation; use one of {}", text, choices(kActivations)));
+}
+
+ModelSpec family_defaults(ModelFamily family) {
+  ModelSpec spec{.family = family};
+  switch (family) {
+    case ModelFamily::kGpt2:
+      break;
+    case ModelFamily::kOpt:
+      spec.activation = Activation::kRelu;
+      break;
+    case ModelFamily::kGptNeo:
+      spec.local_window = kGptNeoWindow;
+      break;
+    case ModelFamily::kLlama:
+      spec.activation = Activation::kSilu;
+      spec.tied_embeddings = false;
+      break;
+  }
+  return spec;
 }
 
 Result<ModelSpec> validated(ModelSpec spec) {
@@ -96,6 +119,15 @@ Result<ModelSpec> validated(ModelSpec spec) {
   }
   if (is_rotary && spec.head_size() % 2 != 0) {
     return invalid(spec, fmt::format("rotary positions need an even head size, not {}", spec.head_size()));
+  }
+  if (!(spec.norm_epsilon > 0) || !(spec.rope_theta > 0)) {
+    return invalid(spec, "normEpsilon and ropeTheta must be above 0");
+  }
+  if (spec.post_norm && spec.tied_embeddings && embedding_width(spec) == spec.hidden_size) {
+    return invalid(spec, "postNorm leaves the head without weights; set tiedEmbeddings to false or embeddingSize");
+  }
+  if (spec.local_window < 0) {
+    return invalid(spec, fmt::format("localWindow is {}; it must be at least 1, or 0 for none", spec.local_window));
   }
   return spec;
 }

@@ -5,11 +5,7 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr int kOptReservedPositions = 2;  // OPT's first position has id 2
-
-int longest_sequence(const ModelSpec& model) {
-  return model.max_positions - (model.family == ModelFamily::kOpt ? kOptReservedPositions : 0);
-}
+int longest_sequence(const ModelSpec& model) { return model.max_positions - model.first_position(); }
 
 tl::unexpected<Error> refuse(std::string message) { return fail(ErrorCode::kInvalidArgument, std::move(message)); }
 

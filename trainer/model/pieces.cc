@@ -89,7 +89,7 @@ Piece block_piece(const ModelSpec& spec, int id) {
 
 Piece head_piece(const ModelSpec& spec, int id) {
   PieceBuilder piece(id);
-  piece.norm("norm", spec);
+  if (!spec.post_norm) piece.norm("norm", spec);
   if (has_projection(spec)) piece.weight("projection.weight", {embedding_width(spec), spec.hidden_size});
   if (!spec.tied_embeddings) piece.vocabulary("output", spec, embedding_width(spec));
   return piece.build();

@@ -19,6 +19,39 @@ TEST(JobJson, TrainingReadsBackAsWritten) {
   EXPECT_EQ(training_from_json(to_json(spec), "spec.training").value(), spec);
 }
 
+TEST(JobJson, WhatWatchesTheTrainingReadsBackAsWritten) {
+  TrainingSpec spec = training_from_json(training(), "t").value();
+  spec.initial_weights = "/models/gpt2";
+  spec.on_non_finite = OnNonFinite::kSkip;
+  spec.evaluation = EvaluationSpec{.every_steps = 7, .batches = 2};
+  EXPECT_EQ(training_from_json(to_json(spec), "t").value(), spec);
+  for (const ValidationSpec& validation : {ValidationSpec{"/val.txt", {}}, ValidationSpec{"", 0.25}}) {
+    const DataSpec data{.format = DataFormat::kTokens, .path = "/train.bin", .validation = validation};
+    EXPECT_EQ(data_from_json(to_json(data), "spec.data").value(), data);
+  }
+}
+
+TEST(JobJson, ValidationIsEitherFilesOrAFraction) {
+  for (const Json& wrong : {Json::object(), Json{{"path", "/a"}, {"fraction", "0.1"}}, Json{{"fraction", "1"}}}) {
+    const Json data = {{"format", "Bytes"}, {"path", "/a"}, {"validation", wrong}};
+    EXPECT_FALSE(data_from_json(data, "spec.data").has_value()) << wrong;
+  }
+}
+
+TEST(JobJson, AConfigurationTakesWhatItLeavesOutFromItsFamily) {
+  const Json shape = {{"layers", 2}, {"hiddenSize", 8}, {"heads", 2}, {"vocabSize", 16}};
+  Json neo = shape;
+  neo["family"] = "gpt-neo";
+  EXPECT_EQ(model_from_json({{"config", neo}}, "m").value().local_window, 256);
+  neo["localWindow"] = 0;
+  EXPECT_EQ(model_from_json({{"config", neo}}, "m").value().local_window, 0);
+  Json opt = shape;
+  opt["family"] = "opt";
+  EXPECT_EQ(model_from_json({{"config", opt}}, "m").value().activation, Activation::kRelu);
+  opt["ropeTheta"] = "10000";
+  EXPECT_NE(model_from_json({{"config", opt}}, "m").error().message.find("m.config.ropeTheta"), std::string::npos);
+}
+
 TEST(JobJson, EveryModelOfTheCatalogueReadsBackAsWritten) {
   for (const ModelSpec& model : model_catalog()) {
     EXPECT_EQ(model_from_json(to_json(model), "spec.model").value(), model) << model.name;

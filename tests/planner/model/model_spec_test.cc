@@ -14,6 +14,7 @@ TEST(ModelCatalog, HasThePublishedNumbersOfParameters) {
   EXPECT_EQ(all_parameters("gpt2"), 124'439'808);
   EXPECT_EQ(all_parameters("gpt2-xl"), 1'557'611'200);
   EXPECT_EQ(all_parameters("opt-125m"), 125'239'296);
+  EXPECT_EQ(all_parameters("opt-350m"), 331'196'416);
   EXPECT_EQ(all_parameters("gpt-neo-2.7b"), 2'651'307'520);
   EXPECT_EQ(all_parameters("llama-2-7b"), 6'738'415'616);
   EXPECT_EQ(all_parameters("llama-3-8b"), 8'030'261'248);
@@ -23,6 +24,21 @@ TEST(ModelCatalog, EveryModelCanBeBuilt) {
   for (const ModelSpec& model : model_catalog()) {
     EXPECT_TRUE(validated(model).has_value()) << model.name;
   }
+}
+
+TEST(ModelCatalog, KnowsWhatSetsTheFamiliesApart) {
+  EXPECT_EQ(find_model("opt-125m").value().activation, Activation::kRelu);
+  EXPECT_TRUE(find_model("opt-350m").value().post_norm);
+  EXPECT_EQ(find_model("gpt-neo-1.3b").value().local_window, 256);
+  EXPECT_EQ(find_model("llama-3-8b").value().rope_theta, 500'000);
+  EXPECT_EQ(find_model("llama-2-7b").value().rope_theta, 10'000);
+}
+
+TEST(ModelSpec, EverySecondBlockIsLocalBeginningWithTheSecond) {
+  const ModelSpec neo = find_model("gpt-neo-1.3b").value();
+  EXPECT_FALSE(neo.is_local(1));
+  EXPECT_TRUE(neo.is_local(2));
+  EXPECT_FALSE(find_model("gpt2").value().is_local(2));
 }
 
 TEST(ModelCatalog, AnUnknownNameIsAnsweredWithTheKnownOnes) {

@@ -15,17 +15,18 @@ PoolKey a_pool() { return {Zone("us-central1-a"), Accelerator("nvidia-l4"), Prov
 
 ModelSpec tiny_model(ModelFamily family, bool tied_embeddings) {
   const bool is_llama = family == ModelFamily::kLlama;
-  return {.name = "tiny",
-          .family = family,
-          .blocks = 3,
-          .hidden_size = 32,
-          .heads = 4,
-          .kv_heads = is_llama ? 2 : 4,
-          .ffn_size = 64,
-          .vocab_size = 256,
-          .max_positions = is_llama ? 0 : 34,
-          .tied_embeddings = tied_embeddings,
-          .embedding_size = family == ModelFamily::kOpt ? 24 : 0};
+  ModelSpec spec = family_defaults(family);
+  spec.name = "tiny";
+  spec.blocks = 3;
+  spec.hidden_size = 32;
+  spec.heads = 4;
+  spec.kv_heads = is_llama ? 2 : 4;
+  spec.ffn_size = 64;
+  spec.vocab_size = 256;
+  spec.max_positions = is_llama ? 0 : 34;
+  spec.tied_embeddings = tied_embeddings;
+  spec.embedding_size = family == ModelFamily::kOpt ? 24 : 0;
+  return spec;
 }
 
 Assignment tiny_job(const std::filesystem::path& data) {
