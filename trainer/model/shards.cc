@@ -106,6 +106,27 @@ std::optional<Block> block_of(const Piece& part, const Range& range) {
   return std::nullopt;
 }
 
+std::vector<Block> blocks_of(const Piece& part, const std::vector<Range>& ranges) {
+  std::vector<Block> blocks;
+  const auto is_stretch = [](const Block& block) { return block.rows == 1 || block.length == block.stride; };
+  for (const Range& range : ranges) {
+    const auto block = block_of(part, range);
+    SAILOR_CHECK(block, "range [{}, {}) of tensor {} is not held of piece {}", range.begin, range.end, range.slice,
+                 part.id);
+    const std::int64_t size = block->rows * block->length;
+    if (!is_stretch(*block)) {
+      blocks.push_back(*block);
+    } else if (!blocks.empty() && is_stretch(blocks.back()) &&
+               blocks.back().offset + blocks.back().length == block->offset) {
+      blocks.back().length += size;
+      blocks.back().stride = blocks.back().length;
+    } else {
+      blocks.push_back({.offset = block->offset, .rows = 1, .length = size, .stride = size});
+    }
+  }
+  return blocks;
+}
+
 std::vector<Parcel> parcels_of(const Piece& whole, const std::vector<Piece>& parts) {
   std::vector<Parcel> parcels;
   std::map<std::vector<int>, std::size_t> by_holders;

@@ -61,6 +61,9 @@ struct Block {
 // Absent where the part does not hold all of the range in one of its slices.
 std::optional<Block> block_of(const Piece& part, const Range& range);
 
+// The blocks of these ranges in this order, neighbours joined; the part holds all of them.
+std::vector<Block> blocks_of(const Piece& part, const std::vector<Range>& ranges);
+
 // Ranges that the same workers hold: each of them entirely, everybody else nothing of it.
 struct Parcel {
   std::vector<int> holders;   // indices of the parts, ascending

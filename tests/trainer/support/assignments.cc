@@ -48,7 +48,9 @@ Plan plan_of(const Assignment& job, const std::vector<StageShares>& stages) {
             .stages = {}};
   for (const StageShares& shares : stages) {
     Stage stage{.first_layer = shares.first_layer, .last_layer = shares.last_layer, .replicas = {}};
-    for (const int microbatches : shares.microbatches) stage.replicas.push_back({a_pool(), 1, microbatches});
+    for (std::size_t i = 0; i < shares.microbatches.size(); ++i) {
+      stage.replicas.push_back({a_pool(), shares.degrees.empty() ? 1 : shares.degrees.at(i), shares.microbatches[i]});
+    }
     plan.stages.push_back(std::move(stage));
   }
   return plan;
@@ -65,8 +67,11 @@ Assignment generation(Assignment job, std::int64_t number, const Plan& plan, std
   }
   std::size_t next = 0;
   for (int stage = 0; stage < std::ssize(plan.stages); ++stage) {
-    const auto replicas = std::ssize(plan.stages[static_cast<std::size_t>(stage)].replicas);
-    for (int replica = 0; replica < replicas; ++replica) free.at(next++).role = Role{stage, replica, 0};
+    const auto& replicas = plan.stages[static_cast<std::size_t>(stage)].replicas;
+    for (int replica = 0; replica < std::ssize(replicas); ++replica) {
+      const int degree = replicas[static_cast<std::size_t>(replica)].tensor_parallel;
+      for (int shard = 0; shard < degree; ++shard) free.at(next++).role = Role{stage, replica, shard};
+    }
   }
   job.workers = std::move(free);
   return job;

@@ -9,11 +9,12 @@
 
 namespace sailor::trainer::testing {
 
-// A stage's layers and the microbatches of each of its replicas: {0, 3, {5, 3}}.
+// A stage's layers, the microbatches of each of its replicas, and their degrees where not all are 1: {0, 3, {5, 3}}.
 struct StageShares {
   int first_layer;
   int last_layer;
   std::vector<int> microbatches;
+  std::vector<int> degrees = {};
 };
 
 ModelSpec tiny_model(ModelFamily family = ModelFamily::kGpt2, bool tied_embeddings = true);  // 3 blocks: layers 0 to 5
