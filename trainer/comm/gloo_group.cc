@@ -1,6 +1,7 @@
 // The Gloo implementation of Group.
 #include <algorithm>
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
@@ -31,8 +32,8 @@ auto guarded(const std::string& doing, Action action) {
 
 class GlooTransfer : public Transfer {
  public:
-  GlooTransfer(std::string doing, at::Tensor tensor, c10::intrusive_ptr<c10d::Work> work)
-      : doing_(std::move(doing)), tensor_(std::move(tensor)), work_(std::move(work)) {}
+  GlooTransfer(std::string doing, std::vector<at::Tensor> tensors, c10::intrusive_ptr<c10d::Work> work)
+      : doing_(std::move(doing)), tensors_(std::move(tensors)), work_(std::move(work)) {}
 
   void wait() override {
     guarded(doing_, [&] { work_->wait(); });
@@ -40,7 +41,7 @@ class GlooTransfer : public Transfer {
 
  private:
   std::string doing_;
-  at::Tensor tensor_;
+  std::vector<at::Tensor> tensors_;
   c10::intrusive_ptr<c10d::Work> work_;
 };
 
@@ -51,27 +52,48 @@ class GlooGroup : public Group {
 
   [[nodiscard]] int size() const override { return static_cast<int>(ranks_.size()); }
 
-  void sum(const at::Tensor& tensor) override {
-    std::vector<at::Tensor> tensors = {tensor};
-    guarded(fmt::format("summing over group {}", name_), [&] { group_->allreduce(tensors)->wait(); });
+  std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override {
+    return transfer(fmt::format("summing over group {}", name_), {tensor},
+                    [&](std::vector<at::Tensor>& tensors) { return group_->allreduce(tensors); });
+  }
+
+  std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override {
+    return transfer(fmt::format("summing parts over group {}", name_), {parts, mine},
+                    [&](std::vector<at::Tensor>& tensors) {
+                      return group_->_reduce_scatter_base(tensors[1], tensors[0], c10d::ReduceScatterOptions());
+                    });
+  }
+
+  std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override {
+    return transfer(fmt::format("gathering over group {}", name_), {mine, parts},
+                    [&](std::vector<at::Tensor>& tensors) {
+                      return group_->_allgather_base(tensors[1], tensors[0], c10d::AllgatherOptions());
+                    });
+  }
+
+  void max(const at::Tensor& tensor) override {
+    c10d::AllreduceOptions options;
+    options.reduceOp = c10d::ReduceOp::MAX;
+    transfer(fmt::format("finding the largest in group {}", name_), {tensor}, [&](std::vector<at::Tensor>& tensors) {
+      return group_->allreduce(tensors, options);
+    })->wait();
   }
 
   std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) override {
-    return transfer(fmt::format("sending to rank {} of group {}", to, name_), tensor,
+    return transfer(fmt::format("sending to rank {} of group {}", to, name_), {tensor},
                     [&](std::vector<at::Tensor>& tensors) { return group_->send(tensors, index_of(to), tag); });
   }
 
   std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) override {
-    return transfer(fmt::format("receiving from rank {} of group {}", from, name_), into,
+    return transfer(fmt::format("receiving from rank {} of group {}", from, name_), {into},
                     [&](std::vector<at::Tensor>& tensors) { return group_->recv(tensors, index_of(from), tag); });
   }
 
  private:
   template <class Start>
-  std::unique_ptr<Transfer> transfer(std::string doing, const at::Tensor& tensor, Start start) {
-    std::vector<at::Tensor> tensors = {tensor};
+  std::unique_ptr<Transfer> transfer(std::string doing, std::vector<at::Tensor> tensors, Start start) {
     auto work = guarded(doing, [&] { return start(tensors); });
-    return std::make_unique<GlooTransfer>(std::move(doing), tensor, std::move(work));
+    return std::make_unique<GlooTransfer>(std::move(doing), std::move(tensors), std::move(work));
   }
 
   [[nodiscard]] int index_of(int rank) const {
@@ -85,11 +107,25 @@ class GlooGroup : public Group {
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
 };
 
+class Done : public Transfer {
+ public:
+  void wait() override {}
+};
+
 // A group of one has nobody to talk to.
 class SoleGroup : public Group {
  public:
   [[nodiscard]] int size() const override { return 1; }
-  void sum(const at::Tensor&) override {}
+  std::unique_ptr<Transfer> start_sum(const at::Tensor&) override { return std::make_unique<Done>(); }
+  std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override {
+    mine.copy_(parts);
+    return std::make_unique<Done>();
+  }
+  std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override {
+    parts.copy_(mine);
+    return std::make_unique<Done>();
+  }
+  void max(const at::Tensor&) override {}
   std::unique_ptr<Transfer> send(const at::Tensor&, int to, int) override {
     SAILOR_CHECK(false, "a group of one sends to rank {}", to);
   }

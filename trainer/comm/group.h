@@ -23,7 +23,8 @@ class Transfer {
 };
 
 // Ranks are those of the generation, whatever the group's size. Everything throws PeerLost when a member is gone or
-// silent for longer than the timeout; a group that threw is of no use any more.
+// silent for longer than the timeout; a group that threw is of no use any more. What is started is done in the order of
+// starting, the same for all members, while the caller goes on; its tensors are not to be touched before wait().
 class Group {
  public:
   Group() = default;
@@ -32,16 +33,28 @@ class Group {
   virtual ~Group() = default;
 
   [[nodiscard]] virtual int size() const = 0;
-  virtual void sum(const at::Tensor& tensor) = 0;  // in place, over all members
+  [[nodiscard]] virtual std::unique_ptr<Transfer> start_sum(
+      const at::Tensor& tensor) = 0;  // in place, over all members
+  // The sum of all members' `parts`, of which the k-th member gets the k-th of equal parts.
+  [[nodiscard]] virtual std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts,
+                                                                     const at::Tensor& mine) = 0;
+  // All members' tensors of equal size, one after the other.
+  [[nodiscard]] virtual std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) = 0;
+  virtual void max(const at::Tensor& tensor) = 0;  // in place, over all members
   [[nodiscard]] virtual std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) = 0;
   [[nodiscard]] virtual std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) = 0;
+
+  void sum(const at::Tensor& tensor) { start_sum(tensor)->wait(); }
 };
 
 // Makes the groups of one generation. Every member calls make() for the same groups in the same order.
 class GroupFactory {
  public:
   GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout);
-  [[nodiscard]] std::unique_ptr<Group> make(const std::string& name, const std::vector<int>& ranks);
+  GroupFactory(const GroupFactory&) = delete;
+  GroupFactory& operator=(const GroupFactory&) = delete;
+  virtual ~GroupFactory() = default;
+  [[nodiscard]] virtual std::unique_ptr<Group> make(const std::string& name, const std::vector<int>& ranks);
 
  private:
   Rendezvous& rendezvous_;

@@ -16,15 +16,6 @@ namespace {
 constexpr std::size_t kStepsOfMean = 10;                  // over which speed is reported
 constexpr std::chrono::milliseconds kLastWriteLook{500};  // peers hear of us at least this often while we write
 
-StageShape shape_of(const Assignment& assignment, int rank) {
-  const Role& role = *assignment.workers.at(static_cast<std::size_t>(rank)).role;
-  const Stage& stage = assignment.plan.stages.at(static_cast<std::size_t>(role.stage));
-  return {.spec = assignment.model,
-          .first_layer = stage.first_layer,
-          .last_layer = stage.last_layer,
-          .recompute = assignment.plan.activation_checkpointing};
-}
-
 std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
   const auto steps = complete_checkpoints(folder);
   return steps.empty() ? 0 : steps.front();
@@ -40,22 +31,26 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       writer_(writer),
       held_(held),
       roster_(assignment),
-      model_(shape_of(assignment, membership.rank), held.pieces),
+      model_(stage_shape(assignment, membership.rank), held.pieces,
+             TensorParallel(membership.groups->tensor_parallel(), roster_.shard_of(membership.rank))),
       step_(assignment, membership.rank, roster_, *membership.groups, model_, batches),
       folder_(checkpoint_folder(assignment)),
       known_checkpoint_(newest_checkpoint(folder_)),
-      resumed_step_(held.step) {}
+      resumed_step_(held.step) {
+  step_.take_weights(held.pieces);
+}
 
 // One step: gradients, vote, update. Returns whether somebody knows a newer generation, so that all stop here.
 bool Generation::one_step() {
   const auto begin = std::chrono::steady_clock::now();
   held_.reached = held_.step + 1;
   step_.run(held_.step);
-  for (auto& [id, piece] : model_.pieces()) held_.gradients[id] = piece.gradient();
+  for (const auto& [id, piece] : model_.pieces()) held_.gradients[id] = step_.gradient_of(id);
   const Vote vote = step_.vote({.newer_generations = inbox_.has_newer_than(assignment_.generation) ? 1.0 : 0.0,
                                 .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_))});
   check_finite(vote);
-  held_.apply_gradients(assignment_.model, assignment_.training, vote.squared_norm);
+  held_.apply_gradients(assignment_.training, vote.squared_norm);
+  step_.take_weights(held_.pieces);
   loss_ = vote.loss;
   if (held_.step == 1) held_.first_loss = vote.loss;
   note_duration(std::chrono::steady_clock::now() - begin);

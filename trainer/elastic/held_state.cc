@@ -17,10 +17,10 @@ Holding HeldState::holding() const {
   return holding;
 }
 
-void HeldState::apply_gradients(const ModelSpec& model, const TrainingSpec& training, double norm_squared) {
+void HeldState::apply_gradients(const TrainingSpec& training, double norm_squared) {
   const double scale = clip_scale(training.optimizer, norm_squared);
   for (const auto& [id, gradient] : gradients) {
-    apply_adamw(piece_of(model, id), pieces.at(id), gradient, training, step + 1, scale);
+    apply_adamw(pieces.at(id), gradient, training, step + 1, scale);
   }
   gradients.clear();
   ++step;

@@ -19,7 +19,7 @@ struct HeldState {
   double first_loss = 0;                // of the job's first step, if known here
 
   [[nodiscard]] Holding holding() const;
-  void apply_gradients(const ModelSpec& model, const TrainingSpec& training, double norm_squared);
+  void apply_gradients(const TrainingSpec& training, double norm_squared);
 };
 
 }  // namespace sailor::trainer

@@ -79,7 +79,7 @@ std::int64_t settle(const Assignment& assignment, const Roster& roster, int rank
     return steps_lost(holdings, held.step);
   }
   if (can_offer(held.holding(), *point)) {
-    if (held.step < point->step) held.apply_gradients(assignment.model, assignment.training, point->squared_norm);
+    if (held.step < point->step) held.apply_gradients(assignment.training, point->squared_norm);
   } else {
     held.pieces.clear();  // of another step, or none
   }

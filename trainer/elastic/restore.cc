@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kChoice{30'000};  // rank 0 only lists folders meanwhile
 
-void start_from_seed(const Assignment& assignment, const std::vector<int>& pieces, HeldState& held) {
+void start_from_seed(const Assignment& assignment, const Roster& roster, int rank, HeldState& held) {
   held = {};
-  for (const int id : pieces) {
-    held.pieces[id] = initial_state(assignment.model, piece_of(assignment.model, id), assignment.training.seed);
+  for (const int id : roster.pieces_of(rank)) {
+    held.pieces[id] = initial_state(assignment.model, roster.held_part(rank, id), assignment.training.seed);
   }
 }
 
@@ -67,7 +67,7 @@ void restore(const Assignment& assignment, const Roster& roster, int rank, Group
   std::int64_t before = std::numeric_limits<std::int64_t>::max();
   while (true) {
     const std::int64_t step = agreed_step(assignment, rank, before, rendezvous);
-    if (step == 0) return start_from_seed(assignment, roster.pieces_of(rank), held);
+    if (step == 0) return start_from_seed(assignment, roster, rank, held);
     auto state = loaded(assignment, roster.pieces_of(rank), step);
     if (!state) log_warning("checkpoint refused", {{"step", std::to_string(step)}, {"why", state.error().message}});
     const at::Tensor failures = at::full({1}, state ? 0.0 : 1.0);

@@ -27,9 +27,6 @@ Result<void> check_tensor_parallel(const Plan& plan) {
 Result<void> check_supported(const Assignment& assignment) {
   const ModelSpec& model = assignment.model;
   const TrainingSpec& training = assignment.training;
-  if (training.precision != Precision::kFp32) {
-    return refuse("training.precision BF16: this trainer computes in FP32 only; set training.precision to FP32");
-  }
   if (model.max_positions > 0 && training.sequence_length > longest_sequence(model)) {
     return refuse(
         fmt::format("training.sequenceLength {} is longer than the {} positions of model {}; lower it or raise "

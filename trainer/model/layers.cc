@@ -1,6 +1,7 @@
 #include "trainer/model/layers.h"
 
 #include <string>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -13,6 +14,16 @@ at::Tensor linear(const Parameters& piece, const std::string& name, const at::Te
   return at::linear(x, piece.at(name + ".weight"), piece.find(name + ".bias"));
 }
 
+// Each worker has some of the inputs: their parts of the product are added up, then the bias, once.
+at::Tensor row_linear(const TensorParallel& group, const Parameters& piece, const std::string& name,
+                      const at::Tensor& x) {
+  if (group.is_one()) return linear(piece, name, x);
+  const at::Tensor y = at::linear(x, piece.at(name + ".weight"));
+  group.sum(y);
+  const at::Tensor bias = piece.find(name + ".bias");
+  return bias.defined() ? y + bias : y;
+}
+
 at::Tensor norm(const ModelSpec& spec, const Parameters& piece, const std::string& name, const at::Tensor& x) {
   const at::Tensor& weight = piece.at(name + ".weight");
   if (spec.has_biases())
@@ -20,8 +31,8 @@ at::Tensor norm(const ModelSpec& spec, const Parameters& piece, const std::strin
   return at::rms_norm(x, {spec.hidden_size}, weight, spec.norm_epsilon);
 }
 
-at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {  // (B, T, heads D) -> (B, heads, T, D)
-  return x.view({x.size(0), x.size(1), heads, -1}).transpose(1, 2);
+at::Tensor split_heads(const at::Tensor& x, std::int64_t head_size) {  // (B, T, heads D) -> (B, heads, T, D)
+  return x.view({x.size(0), x.size(1), -1, head_size}).transpose(1, 2);
 }
 
 // Rotates each pair (x_i, x_{i + D/2}) by the token's position times a frequency that falls with i.
@@ -30,8 +41,8 @@ at::Tensor rotated(const ModelSpec& spec, const at::Tensor& x) {
   const std::int64_t D = x.size(3);
   const at::Tensor exponents = at::arange(0, D, 2, at::kFloat) / static_cast<double>(D);
   const at::Tensor angles = at::outer(at::arange(T, at::kFloat), at::pow(spec.rope_theta, -exponents));
-  const at::Tensor cosine = angles.cos();
-  const at::Tensor sine = angles.sin();
+  const at::Tensor cosine = angles.cos().to(x.scalar_type());
+  const at::Tensor sine = angles.sin().to(x.scalar_type());
   const auto halves = x.chunk(2, -1);
   return at::cat({halves[0] * cosine - halves[1] * sine, halves[1] * cosine + halves[0] * sine}, -1);
 }
@@ -51,10 +62,13 @@ at::Tensor attend(const ModelSpec& spec, int layer, const at::Tensor& query, con
   return at::scaled_dot_product_attention(query, key, value, {}, 0.0, true, scale);
 }
 
-at::Tensor attention(const ModelSpec& spec, int layer, const Parameters& block, const at::Tensor& x) {
-  at::Tensor query = split_heads(linear(block, "attention.query", x), spec.heads);
-  at::Tensor key = split_heads(linear(block, "attention.key", x), spec.kv_heads);
-  at::Tensor value = split_heads(linear(block, "attention.value", x), spec.kv_heads);
+// Each worker of the group has some of the key-value heads, and the heads that share them.
+at::Tensor attention(const LayerContext& context, int layer, const Parameters& block, const at::Tensor& input) {
+  const ModelSpec& spec = context.spec;
+  const at::Tensor x = context.group.enter(input);
+  at::Tensor query = split_heads(linear(block, "attention.query", x), spec.head_size());
+  at::Tensor key = split_heads(linear(block, "attention.key", x), spec.head_size());
+  at::Tensor value = split_heads(linear(block, "attention.value", x), spec.head_size());
   if (spec.family == ModelFamily::kLlama) {
     query = rotated(spec, query);
     key = rotated(spec, key);
@@ -64,7 +78,7 @@ at::Tensor attention(const ModelSpec& spec, int layer, const Parameters& block, 
     value = value.repeat_interleave(spec.heads / spec.kv_heads, 1);
   }
   const at::Tensor heads = attend(spec, layer, query, key, value);
-  return linear(block, "attention.output", heads.transpose(1, 2).reshape(x.sizes()));
+  return row_linear(context.group, block, "attention.output", heads.transpose(1, 2).flatten(2));
 }
 
 at::Tensor activated(const ModelSpec& spec, const at::Tensor& x) {
@@ -81,38 +95,79 @@ at::Tensor activated(const ModelSpec& spec, const at::Tensor& x) {
   return x;
 }
 
-at::Tensor feed_forward(const ModelSpec& spec, const Parameters& block, const at::Tensor& x) {
+at::Tensor widened(const ModelSpec& spec, const Parameters& block, const at::Tensor& x) {
   const at::Tensor up = linear(block, "ffn.up", x);
-  if (spec.is_gated()) return linear(block, "ffn.down", activated(spec, linear(block, "ffn.gate", x)) * up);
-  return linear(block, "ffn.down", activated(spec, up));
+  if (spec.is_gated()) return activated(spec, linear(block, "ffn.gate", x)) * up;
+  return activated(spec, up);
+}
+
+at::Tensor feed_forward(const LayerContext& context, const Parameters& block, const at::Tensor& x) {
+  return row_linear(context.group, block, "ffn.down", widened(context.spec, block, context.group.enter(x)));
+}
+
+// Tokens or targets as rows of this worker's range of the vocabulary, and which are not in it (their row is 0).
+std::pair<at::Tensor, at::Tensor> rows_of(const at::Tensor& words, std::int64_t begin, std::int64_t count) {
+  const at::Tensor rows = words - begin;
+  const at::Tensor is_elsewhere = rows.lt(0).logical_or_(rows.ge(count));
+  return {rows.masked_fill(is_elsewhere, 0), is_elsewhere};
+}
+
+// Every worker looks up the words that it has; the sum has them all.
+at::Tensor look_up(const TensorParallel& group, const Parameters& tokens, const at::Tensor& words) {
+  const at::Tensor& table = tokens.at("tokens.weight");
+  if (group.is_one()) return at::embedding(table, words);
+  const auto [rows, is_elsewhere] = rows_of(words, tokens.slice("tokens.weight").begin, table.size(0));
+  const at::Tensor x = at::embedding(table, rows).masked_fill(is_elsewhere.unsqueeze(-1), 0);
+  group.sum(x);
+  return x;
+}
+
+// Cross entropy without the logits of all words in one place: the workers agree on the largest logit of each token, and
+// add up the exponentials and, from the worker that has it, the target's logit.
+at::Tensor sum_of_losses(const TensorParallel& group, const at::Tensor& logits, const at::Tensor& targets,
+                         std::int64_t begin) {
+  if (group.is_one()) return at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum);
+  const at::Tensor largest = logits.detach().amax(-1, true);
+  group.max(largest);
+  const at::Tensor shifted = logits - largest;
+  const at::Tensor total = shifted.exp().sum(-1);
+  group.sum(total);
+  const auto [rows, is_elsewhere] = rows_of(targets, begin, logits.size(-1));
+  const at::Tensor target = shifted.gather(-1, rows.unsqueeze(-1)).squeeze(-1).masked_fill(is_elsewhere, 0);
+  group.sum(target);
+  return (total.log() - target).sum();
 }
 
 }  // namespace
 
-at::Tensor embedding_forward(const ModelSpec& spec, const Parameters& tokens, const Parameters* positions,
+at::Tensor embedding_forward(const LayerContext& context, const Parameters& tokens, const Parameters* positions,
                              const at::Tensor& input) {
-  at::Tensor x = at::embedding(tokens.at("tokens.weight"), input);
+  const ModelSpec& spec = context.spec;
+  at::Tensor x = look_up(context.group, tokens, input);
   if (positions == nullptr) return x;
   if (positions->find("projection.weight").defined()) x = linear(*positions, "projection", x);
   if (spec.max_positions == 0) return x;
   return x + positions->at("positions.weight").narrow(0, spec.first_position(), input.size(1));
 }
 
-at::Tensor block_forward(const ModelSpec& spec, int layer, const Parameters& block, const at::Tensor& input) {
+at::Tensor block_forward(const LayerContext& context, int layer, const Parameters& block, const at::Tensor& input) {
+  const ModelSpec& spec = context.spec;
   if (spec.post_norm) {
-    const at::Tensor x = norm(spec, block, "attention_norm", input + attention(spec, layer, block, input));
-    return norm(spec, block, "ffn_norm", x + feed_forward(spec, block, x));
+    const at::Tensor x = norm(spec, block, "attention_norm", input + attention(context, layer, block, input));
+    return norm(spec, block, "ffn_norm", x + feed_forward(context, block, x));
   }
-  const at::Tensor x = input + attention(spec, layer, block, norm(spec, block, "attention_norm", input));
-  return x + feed_forward(spec, block, norm(spec, block, "ffn_norm", x));
+  const at::Tensor x = input + attention(context, layer, block, norm(spec, block, "attention_norm", input));
+  return x + feed_forward(context, block, norm(spec, block, "ffn_norm", x));
 }
 
-at::Tensor head_loss(const ModelSpec& spec, const Parameters& head, const Parameters* tokens, const at::Tensor& input,
-                     const at::Tensor& targets) {
-  at::Tensor x = spec.post_norm ? input : norm(spec, head, "norm", input);
+at::Tensor head_loss(const LayerContext& context, const Parameters& head, const Parameters* tokens,
+                     const at::Tensor& input, const at::Tensor& targets) {
+  at::Tensor x = context.spec.post_norm ? input : norm(context.spec, head, "norm", input);
   if (head.find("projection.weight").defined()) x = linear(head, "projection", x);
-  const at::Tensor logits = at::linear(x, tokens != nullptr ? tokens->at("tokens.weight") : head.at("output.weight"));
-  return at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten(), {}, at::Reduction::Sum);
+  const Parameters& words = tokens != nullptr ? *tokens : head;
+  const std::string name = tokens != nullptr ? "tokens.weight" : "output.weight";
+  const at::Tensor logits = at::linear(context.group.enter(x), words.at(name)).to(at::kFloat);
+  return sum_of_losses(context.group, logits.flatten(0, 1), targets.flatten(), words.slice(name).begin);
 }
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// Parameters: one piece made ready for a step: a differentiable view of each tensor, and one flat gradient.
+// Parameters: what a worker computes with of one piece: a differentiable view of each tensor, and one flat gradient.
 #pragma once
 
 #include <map>
@@ -9,20 +9,25 @@
 
 namespace sailor::trainer {
 
-// The views share the state's memory, so an update of the flat state is an update of the parameters. Gradients are
-// accumulated in place into `gradient`, which makes the sum over replicas one message a piece.
+// In FP32 autograd adds to the flat gradient itself. In BF16 the weights are a rounded copy, and each microbatch's
+// gradient is added to the flat one, which is FP32 all the same.
 class Parameters {
  public:
-  Parameters(Piece piece, const PieceState& state);
+  Parameters(Piece part, at::Tensor weights);  // flat, shared with the caller
 
   [[nodiscard]] const at::Tensor& at(std::string_view name) const;
   [[nodiscard]] at::Tensor find(std::string_view name) const;  // undefined where the piece has no such tensor
-  [[nodiscard]] const Piece& piece() const { return piece_; }
+  [[nodiscard]] const Slice& slice(std::string_view name) const;
+  [[nodiscard]] const Piece& piece() const { return part_; }
+  [[nodiscard]] const at::Tensor& weights() const { return weights_; }
   [[nodiscard]] const at::Tensor& gradient() const { return gradient_; }
   [[nodiscard]] at::Tensor& gradient() { return gradient_; }
 
+  void collect_gradients();  // to be called after each backward pass over the piece
+
  private:
-  Piece piece_;
+  Piece part_;
+  at::Tensor weights_;
   at::Tensor gradient_;
   std::map<std::string, at::Tensor, std::less<>> tensors_;
 };

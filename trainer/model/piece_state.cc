@@ -35,23 +35,46 @@ void fill(at::Tensor slice, const ModelSpec& spec, Initial initial, at::Generato
 
 }  // namespace
 
-PieceState empty_state(const Piece& piece) {
-  const auto make = [&] { return at::empty({piece.size}, at::kFloat); };
-  return {make(), make(), make()};
+PieceState empty_state(const Piece& part) {
+  const auto make = [&] { return at::empty({part.size}, at::kFloat); };
+  return {.part = part, .weights = make(), .momentum = make(), .variance = make()};
 }
 
-PieceState initial_state(const ModelSpec& spec, const Piece& piece, std::uint64_t seed) {
-  PieceState state = empty_state(piece);
-  const std::uint64_t stream = mixed(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(piece.id) + 1);
+PieceState initial_state(const ModelSpec& spec, const Piece& part, std::uint64_t seed) {
+  const Piece whole = piece_of(spec, part.id);
+  const std::uint64_t stream = mixed(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(part.id) + 1);
   auto generator = at::make_generator<at::CPUGeneratorImpl>(stream);
-  for (const Slice& slice : piece.slices) fill(view_of(state.weights, slice), spec, slice.initial, generator);
-  state.momentum.zero_();
-  state.variance.zero_();
-  return state;
+  const at::Tensor weights = at::empty({whole.size}, at::kFloat);
+  for (const Slice& slice : whole.slices) fill(view_of(weights, slice), spec, slice.initial, generator);
+  return {.part = part,
+          .weights = part == whole ? weights : packed(weights, blocks_of(whole, ranges_of(part))).clone(),
+          .momentum = at::zeros({part.size}, at::kFloat),
+          .variance = at::zeros({part.size}, at::kFloat)};
 }
 
 at::Tensor view_of(const at::Tensor& flat, const Slice& slice) {
   return flat.narrow(0, slice.offset, slice.size()).view(slice.shape);
+}
+
+at::Tensor view_of(const at::Tensor& flat, const Block& block) {
+  return flat.as_strided({block.rows, block.length}, {block.stride, 1}, flat.storage_offset() + block.offset);
+}
+
+at::Tensor packed(const at::Tensor& flat, const std::vector<Block>& blocks) {
+  if (blocks.size() == 1 && blocks.front().rows == 1) return view_of(flat, blocks.front()).view({-1});
+  std::vector<at::Tensor> views;
+  for (const Block& block : blocks) views.push_back(view_of(flat, block).reshape({-1}));
+  return views.empty() ? flat.new_empty({0}) : at::cat(views);
+}
+
+void unpack(const at::Tensor& message, const at::Tensor& flat, const std::vector<Block>& blocks) {
+  if (message.is_alias_of(flat)) return;
+  std::int64_t begin = 0;
+  for (const Block& block : blocks) {
+    const std::int64_t size = block.rows * block.length;
+    view_of(flat, block).copy_(message.narrow(0, begin, size).view({block.rows, block.length}));
+    begin += size;
+  }
 }
 
 }  // namespace sailor::trainer

@@ -6,7 +6,6 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "planner/model/check.h"
-#include "trainer/model/layers.h"
 
 namespace sailor::trainer {
 namespace {
@@ -18,23 +17,34 @@ at::Tensor leaf(const at::Tensor& tensor) {
   return detached;
 }
 
+at::Tensor computed_weights(const Piece& part, const PieceState& state, Precision precision) {
+  if (precision == Precision::kFp32 && state.part == part) return state.weights;
+  return at::empty({part.size}, scalar_type_of(precision));
+}
+
 }  // namespace
 
-StageModel::StageModel(StageShape shape, const PieceStates& states) : shape_(std::move(shape)) {
+at::ScalarType scalar_type_of(Precision precision) {
+  return precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+}
+
+StageModel::StageModel(StageShape shape, const PieceStates& states, TensorParallel group)
+    : shape_(std::move(shape)), context_{shape_.spec, group} {
   for (const int id : pieces_of_stage(shape_.spec, shape_.first_layer, shape_.last_layer)) {
-    pieces_.try_emplace(id, piece_of(shape_.spec, id), states.at(id));
+    const Piece whole = piece_of(shape_.spec, id);
+    const Piece part = part_of(whole, shard_ranges(whole, group.shard()));
+    pieces_.try_emplace(id, part, computed_weights(part, states.at(id), shape_.precision));
   }
 }
 
 at::Tensor StageModel::forward(int microbatch, const at::Tensor& input, const at::Tensor& targets) {
-  const int step = shape_.recompute ? 1 : shape_.last_layer - shape_.first_layer;
   Kept kept{.segments = {}, .targets = targets};
   at::Tensor x = input;
-  for (int layer = shape_.first_layer; layer < shape_.last_layer; layer += step) {
-    Segment segment{layer, layer + step, leaf(x), {}};
-    at::AutoGradMode with_graph(!shape_.recompute);
-    x = run(segment, targets);
-    if (!shape_.recompute) segment.output = x;
+  for (int layer = shape_.first_layer; layer < shape_.last_layer; ++layer) {
+    Segment segment{layer, leaf(x), {}};
+    const at::AutoGradMode with_graph(!is_recomputed(layer));
+    x = layer_forward(layer, segment.input, targets);
+    if (!is_recomputed(layer)) segment.output = x;
     kept.segments.push_back(std::move(segment));
   }
   const bool is_new = kept_.emplace(microbatch, std::move(kept)).second;
@@ -42,15 +52,19 @@ at::Tensor StageModel::forward(int microbatch, const at::Tensor& input, const at
   return x.detach();
 }
 
-at::Tensor StageModel::backward(int microbatch, const at::Tensor& output_gradient) {
+at::Tensor StageModel::backward(int microbatch, const at::Tensor& output_gradient,
+                                const std::function<void(int layer)>& on_layer) {
   auto node = kept_.extract(microbatch);
   SAILOR_CHECK(!node.empty(), "microbatch {} goes backward before it went forward", microbatch);
   Kept& kept = node.mapped();
   at::Tensor gradient = output_gradient;
   for (Segment& segment : std::views::reverse(kept.segments)) {
-    const at::Tensor output = segment.output.defined() ? segment.output : run(segment, kept.targets);
+    const at::Tensor output =
+        segment.output.defined() ? segment.output : layer_forward(segment.layer, segment.input, kept.targets);
     torch::autograd::backward({output}, {gradient});
     gradient = segment.input.grad();
+    collect_gradients(segment.layer);
+    if (on_layer) on_layer(segment.layer);
     segment = {};
   }
   return gradient;
@@ -61,21 +75,36 @@ void StageModel::clear_gradients() {
   for (auto& [id, piece] : pieces_) piece.gradient().zero_();
 }
 
+std::vector<int> StageModel::pieces_complete_after(int layer) const {
+  if (layer == 0)
+    return pieces_.contains(kPositions) ? std::vector{kPositions, kTokenEmbedding} : std::vector{kTokenEmbedding};
+  std::vector<int> pieces = {piece_of_layer(layer)};
+  const bool is_tied_head = layer_kind(shape_.spec, layer) == LayerKind::kHead && pieces_.contains(kTokenEmbedding);
+  if (is_tied_head && !shape_.has_embedding()) pieces.push_back(kTokenEmbedding);
+  return pieces;
+}
+
 at::Tensor StageModel::layer_forward(int layer, const at::Tensor& input, const at::Tensor& targets) const {
   const LayerKind kind = layer_kind(shape_.spec, layer);
   if (kind == LayerKind::kEmbedding) {
-    return embedding_forward(shape_.spec, pieces_.at(kTokenEmbedding), find(kPositions), input);
+    return embedding_forward(context_, pieces_.at(kTokenEmbedding), find(kPositions), input);
   }
   const Parameters& piece = pieces_.at(piece_of_layer(layer));
-  if (kind == LayerKind::kBlock) return block_forward(shape_.spec, layer, piece, input);
+  if (kind == LayerKind::kBlock) return block_forward(context_, layer, piece, input);
   const Parameters* tokens = shape_.spec.tied_embeddings ? find(kTokenEmbedding) : nullptr;
-  return head_loss(shape_.spec, piece, tokens, input, targets);
+  return head_loss(context_, piece, tokens, input, targets);
 }
 
-at::Tensor StageModel::run(const Segment& segment, const at::Tensor& targets) const {
-  at::Tensor x = segment.input;
-  for (int layer = segment.first_layer; layer < segment.last_layer; ++layer) x = layer_forward(layer, x, targets);
-  return x;
+bool StageModel::is_recomputed(int layer) const {
+  return shape_.recompute && layer_kind(shape_.spec, layer) == LayerKind::kBlock;
+}
+
+// Of every piece that the layer may have used.
+void StageModel::collect_gradients(int layer) {
+  if (shape_.precision == Precision::kFp32) return;
+  for (auto& [id, piece] : pieces_) {
+    if (id == piece_of_layer(layer) || id == kTokenEmbedding || id == kPositions) piece.collect_gradients();
+  }
 }
 
 const Parameters* StageModel::find(int piece) const {

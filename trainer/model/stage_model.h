@@ -1,9 +1,12 @@
 // StageModel: the layers of one stage, forward and backward, one microbatch at a time.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
+#include "planner/model/job_spec.h"
+#include "trainer/model/layers.h"
 #include "trainer/model/parameters.h"
 
 namespace sailor::trainer {
@@ -12,7 +15,8 @@ struct StageShape {
   ModelSpec spec;
   int first_layer = 0;
   int last_layer = 0;
-  bool recompute = false;  // activation checkpointing: keep each layer's input only, compute the rest again
+  bool recompute = false;  // activation checkpointing: keep each block's input only, compute the rest again
+  Precision precision = Precision::kFp32;
 
   [[nodiscard]] bool has_embedding() const { return first_layer == 0; }
   [[nodiscard]] bool has_head() const { return last_layer == spec.layer_count(); }
@@ -20,7 +24,9 @@ struct StageShape {
 
 class StageModel {
  public:
-  StageModel(StageShape shape, const PieceStates& states);  // shares the states' memory
+  // Computes with the states' own weights where they are all that it needs, in its precision; else with weights of its
+  // own, which whoever updates the states has to bring up to date (step/weight_sync.h).
+  StageModel(StageShape shape, const PieceStates& states, TensorParallel group = {});
 
   // The first stage's input are tokens, the others' the previous stage's output. The last stage's output is the sum of
   // the losses of the microbatch's tokens; it needs their targets. What backward needs is kept under `microbatch`.
@@ -28,20 +34,25 @@ class StageModel {
 
   // Adds the microbatch's gradients to the parameters' and forgets what was kept of it. Takes the gradient of the
   // output (of the last stage: what the loss is multiplied with), gives that of the input (undefined on the first).
-  at::Tensor backward(int microbatch, const at::Tensor& output_gradient);
+  // `on_layer` is called after each layer, the last one first.
+  at::Tensor backward(int microbatch, const at::Tensor& output_gradient,
+                      const std::function<void(int layer)>& on_layer = {});
 
   void clear_gradients();
   [[nodiscard]] std::map<int, Parameters>& pieces() { return pieces_; }
+  [[nodiscard]] const std::map<int, Parameters>& pieces() const { return pieces_; }
   [[nodiscard]] std::size_t kept() const { return kept_.size(); }
   [[nodiscard]] const StageShape& shape() const { return shape_; }
+
+  // The pieces whose gradients are complete once a backward pass has come through this layer, descending.
+  [[nodiscard]] std::vector<int> pieces_complete_after(int layer) const;
 
   // One layer alone, as the profiler times it.
   [[nodiscard]] at::Tensor layer_forward(int layer, const at::Tensor& input, const at::Tensor& targets) const;
 
  private:
-  struct Segment {  // a piece of the graph that is differentiated at once
-    int first_layer = 0;
-    int last_layer = 0;
+  struct Segment {  // one layer's part of the graph: differentiated on its own, so that its gradients are known early
+    int layer = 0;
     at::Tensor input;
     at::Tensor output;  // undefined where it is computed again
   };
@@ -50,12 +61,16 @@ class StageModel {
     at::Tensor targets;
   };
 
-  [[nodiscard]] at::Tensor run(const Segment& segment, const at::Tensor& targets) const;
+  [[nodiscard]] bool is_recomputed(int layer) const;
+  void collect_gradients(int layer);
   [[nodiscard]] const Parameters* find(int piece) const;
 
   StageShape shape_;
+  LayerContext context_;
   std::map<int, Parameters> pieces_;
   std::map<int, Kept> kept_;  // by microbatch
 };
+
+at::ScalarType scalar_type_of(Precision precision);
 
 }  // namespace sailor::trainer

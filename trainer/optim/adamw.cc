@@ -14,10 +14,9 @@ struct SliceLists {
   std::vector<at::Tensor> weights, gradients, momenta, variances, steps;
 };
 
-SliceLists slices_of(const Piece& piece, const PieceState& state, const at::Tensor& gradient, bool is_decayed,
-                     std::int64_t step) {
+SliceLists slices_of(const PieceState& state, const at::Tensor& gradient, bool is_decayed, std::int64_t step) {
   SliceLists lists;
-  for (const Slice& slice : piece.slices) {
+  for (const Slice& slice : state.part.slices) {
     if (slice.is_decayed != is_decayed) continue;
     lists.weights.push_back(view_of(state.weights, slice));
     lists.gradients.push_back(view_of(gradient, slice));
@@ -30,12 +29,12 @@ SliceLists slices_of(const Piece& piece, const PieceState& state, const at::Tens
 
 }  // namespace
 
-void apply_adamw(const Piece& piece, const PieceState& state, const at::Tensor& gradient, const TrainingSpec& training,
-                 std::int64_t step, double gradient_scale) {
+void apply_adamw(const PieceState& state, const at::Tensor& gradient, const TrainingSpec& training, std::int64_t step,
+                 double gradient_scale) {
   const OptimizerSpec& optimizer = training.optimizer;
   const at::Tensor scaled = gradient_scale == 1 ? gradient : gradient * gradient_scale;
   for (const bool is_decayed : {true, false}) {
-    const SliceLists lists = slices_of(piece, state, scaled, is_decayed, step);
+    const SliceLists lists = slices_of(state, scaled, is_decayed, step);
     if (lists.weights.empty()) continue;
     at::_fused_adamw_(lists.weights, lists.gradients, lists.momenta, lists.variances, {}, lists.steps,
                       learning_rate(training, step), optimizer.beta1, optimizer.beta2,

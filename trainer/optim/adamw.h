@@ -1,4 +1,4 @@
-// AdamW with decoupled weight decay, on one piece of the state.
+// AdamW with decoupled weight decay, on what a worker holds of one piece.
 #pragma once
 
 #include "planner/model/job_spec.h"
@@ -6,9 +6,9 @@
 
 namespace sailor::trainer {
 
-// Applies the update of `step` (counted from 1) with the gradient times `gradient_scale`.
-void apply_adamw(const Piece& piece, const PieceState& state, const at::Tensor& gradient, const TrainingSpec& training,
-                 std::int64_t step, double gradient_scale);
+// Applies the update of `step` (counted from 1) with the gradient, laid out as the state, times `gradient_scale`.
+void apply_adamw(const PieceState& state, const at::Tensor& gradient, const TrainingSpec& training, std::int64_t step,
+                 double gradient_scale);
 
 // What gradients of this global norm are multiplied with to respect the job's limit; 1 where there is none.
 double clip_scale(const OptimizerSpec& optimizer, double squared_norm);

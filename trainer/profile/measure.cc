@@ -94,7 +94,7 @@ class Pass {
     for (auto& [id, piece] : model_.pieces()) {
       const auto begin = Clock::now();
       (void)piece.gradient().square().sum(at::kDouble).item<double>();
-      apply_adamw(piece.piece(), states_.at(id), piece.gradient(), {.steps = 1}, 1, 1);
+      apply_adamw(states_.at(id), piece.gradient(), {.steps = 1}, 1, 1);
       piece.gradient().zero_();
       sum(std::max(id - 1, 0)).update += Seconds(seconds_since(begin));
     }

@@ -1,24 +1,41 @@
 #include "trainer/step/groups.h"
 
+#include <algorithm>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sailor::trainer {
+namespace {
 
-// All workers make the groups in ascending order of pieces, so that none waits for another in a circle.
+std::set<std::vector<int>> holders_of_parcels(const Roster& roster, int rank) {
+  std::set<std::vector<int>> sets;
+  for (const int piece : roster.pieces_of(rank)) {
+    for (const Parcel& parcel : roster.parcels_of(piece)) {
+      if (std::ranges::binary_search(parcel.holders, rank)) sets.insert(parcel.holders);
+    }
+  }
+  return sets;
+}
+
+}  // namespace
+
+// All workers make the groups that they have in common in one order, that of their members, so that none waits for
+// another in a circle.
 Groups::Groups(const Roster& roster, int rank, GroupFactory& factory) {
   std::vector<int> everyone(static_cast<std::size_t>(roster.training_workers()));
   std::iota(everyone.begin(), everyone.end(), 0);
   control_ = factory.make("control", everyone);
   pipeline_ = factory.make("pipeline", everyone);
-  for (const int piece : roster.pieces_of(rank)) {
-    auto& group = by_ranks_[roster.holders_of(piece)];
-    if (!group) group = factory.make(fmt::format("piece-{}", piece), roster.holders_of(piece));
-    by_piece_[piece] = group.get();
+  const std::vector<int> group = roster.group_of(rank);
+  parallel_ = factory.make(fmt::format("tensor-parallel-{}", fmt::join(group, "-")), group);
+  for (const auto& holders : holders_of_parcels(roster, rank)) {
+    by_holders_[holders] = factory.make(fmt::format("holders-{}", fmt::join(holders, "-")), holders);
   }
 }
 
-Group& Groups::holders_of(int piece) { return *by_piece_.at(piece); }
+Group& Groups::of(const std::vector<int>& holders) { return *by_holders_.at(holders); }
 
 }  // namespace sailor::trainer

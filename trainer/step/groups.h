@@ -1,5 +1,5 @@
 // Groups: the groups of one generation's training. Separate ones for each kind of traffic: a message that times out
-// spoils every connection of its group.
+// spoils every connection of its group, and what one group has started keeps no other waiting.
 #pragma once
 
 #include <map>
@@ -14,15 +14,16 @@ class Groups {
  public:
   Groups(const Roster& roster, int rank, GroupFactory& factory);
 
-  [[nodiscard]] Group& control() { return *control_; }    // the votes
-  [[nodiscard]] Group& pipeline() { return *pipeline_; }  // between stages
-  [[nodiscard]] Group& holders_of(int piece);             // the workers that hold this piece, to sum its gradient
+  [[nodiscard]] Group& control() { return *control_; }           // the votes
+  [[nodiscard]] Group& pipeline() { return *pipeline_; }         // between stages
+  [[nodiscard]] Group& tensor_parallel() { return *parallel_; }  // within the layers
+  [[nodiscard]] Group& of(const std::vector<int>& holders);      // of one of the worker's parcels, to sum its gradient
 
  private:
   std::unique_ptr<Group> control_;
   std::unique_ptr<Group> pipeline_;
-  std::map<std::vector<int>, std::unique_ptr<Group>> by_ranks_;
-  std::map<int, Group*> by_piece_;
+  std::unique_ptr<Group> parallel_;
+  std::map<std::vector<int>, std::unique_ptr<Group>> by_holders_;
 };
 
 }  // namespace sailor::trainer

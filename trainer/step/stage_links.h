@@ -5,16 +5,26 @@
 #include <memory>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
+
 #include "planner/schedule/schedule.h"
-#include "trainer/comm/group.h"
+#include "trainer/step/groups.h"
 #include "trainer/step/roster.h"
 
 namespace sailor::trainer {
 
-// Sends return at once; receives are posted a few ahead of their place, in the order of the operations.
+struct MessageShape {
+  std::vector<std::int64_t> sizes;
+  at::ScalarType type = at::kFloat;
+};
+
+// Sends return at once; receives are posted a few ahead of their place, in the order of the operations. Between
+// tensor-parallel groups a tensor crosses once, whatever their degrees: each receiver gets one part of it, from the
+// sender whose turn it is, and the receivers put their parts together.
 class StageLinks {
  public:
-  StageLinks(Group& pipeline, const Roster& roster, Role role, std::vector<std::int64_t> message_shape,
+  // All of them outlive the links.
+  StageLinks(Groups& groups, const Roster& roster, Role role, MessageShape shape,
              const std::vector<Operation>& operations);
 
   void send(const Operation& operation, const at::Tensor& tensor);
@@ -24,16 +34,19 @@ class StageLinks {
  private:
   struct Posted {
     Operation operation;
-    at::Tensor tensor;
+    at::Tensor part;
     std::unique_ptr<Transfer> transfer;
   };
   void post_receives();
-  [[nodiscard]] int rank_of_peer(const Operation& operation) const;
+  [[nodiscard]] Role peer_of(const Operation& operation, int shard) const;
+  [[nodiscard]] int degree_of_peer(const Operation& operation) const;
+  [[nodiscard]] std::int64_t elements() const;
 
-  Group& pipeline_;
+  Groups& groups_;
   const Roster& roster_;
   Role role_;
-  std::vector<std::int64_t> shape_;
+  int degree_;
+  MessageShape shape_;
   std::deque<Operation> to_receive_;  // not posted yet
   std::deque<Posted> posted_;
   std::vector<std::unique_ptr<Transfer>> sent_;

@@ -1,5 +1,7 @@
 #include "trainer/step/training_step.h"
 
+#include <algorithm>
+
 #include <ATen/ATen.h>
 
 #include "planner/model/check.h"
@@ -25,6 +27,11 @@ at::Tensor taken(std::map<int, at::Tensor>& tensors, int microbatch) {
   return std::move(node.mapped());
 }
 
+MessageShape message_shape(const Assignment& assignment) {
+  return {.sizes = {assignment.plan.microbatch_size, assignment.training.sequence_length, assignment.model.hidden_size},
+          .type = scalar_type_of(assignment.training.precision)};
+}
+
 at::Tensor token_tensor(std::vector<std::int64_t>& tokens, const Assignment& assignment) {
   const auto shape = {std::int64_t{assignment.plan.microbatch_size}, std::int64_t{assignment.training.sequence_length}};
   return at::from_blob(tokens.data(), shape, at::kLong).clone();
@@ -32,15 +39,26 @@ at::Tensor token_tensor(std::vector<std::int64_t>& tokens, const Assignment& ass
 
 }  // namespace
 
+StageShape stage_shape(const Assignment& assignment, int rank) {
+  const Role& role = *assignment.workers.at(static_cast<std::size_t>(rank)).role;
+  const Stage& stage = assignment.plan.stages.at(static_cast<std::size_t>(role.stage));
+  return {.spec = assignment.model,
+          .first_layer = stage.first_layer,
+          .last_layer = stage.last_layer,
+          .recompute = assignment.plan.activation_checkpointing,
+          .precision = assignment.training.precision};
+}
+
 TrainingStep::TrainingStep(const Assignment& assignment, int rank, const Roster& roster, Groups& groups,
                            StageModel& model, const Batches& batches)
     : assignment_(assignment),
-      rank_(rank),
       role_(*assignment.workers.at(static_cast<std::size_t>(rank)).role),
       roster_(roster),
       groups_(groups),
       model_(model),
       batches_(batches),
+      sums_(roster, rank, groups, model),
+      weights_(roster, rank, groups, model),
       operations_(operations_of(assignment.plan, role_)) {}
 
 void TrainingStep::run(std::int64_t step) {
@@ -48,20 +66,19 @@ void TrainingStep::run(std::int64_t step) {
   inputs_.clear();
   gradients_.clear();
   loss_ = 0;
-  StageLinks links(
-      groups_.pipeline(), roster_, role_,
-      {assignment_.plan.microbatch_size, assignment_.training.sequence_length, assignment_.model.hidden_size},
-      operations_);
+  backward_passes_left_ = static_cast<int>(std::ranges::count(operations_, OperationKind::kBackward, &Operation::kind));
+  StageLinks links(groups_, roster_, role_, message_shape(assignment_), operations_);
   for (const Operation& operation : operations_) execute(operation, step, links);
   links.finish();
-  sum_gradients();
+  sums_.finish();
 }
 
 Vote TrainingStep::vote(Vote mine) {
-  const at::Tensor sums =
-      at::tensor({mine.newer_generations, squared_norm_of_kept_pieces(), loss_, mine.saved_pieces}, at::kDouble);
-  groups_.control().sum(sums);
-  const double* sum = sums.const_data_ptr<double>();
+  const double loss = role_.shard == 0 ? loss_ : 0;  // all workers of a group have the same
+  const at::Tensor all =
+      at::tensor({mine.newer_generations, sums_.squared_norm_of_kept(), loss, mine.saved_pieces}, at::kDouble);
+  groups_.control().sum(all);
+  const double* sum = all.const_data_ptr<double>();
   return {.newer_generations = sum[0], .squared_norm = sum[1], .loss = sum[2], .saved_pieces = sum[3]};
 }
 
@@ -110,21 +127,15 @@ void TrainingStep::backward(const Operation& operation) {
   const int index = operation.microbatch;
   at::Tensor gradient =
       shape.has_head() ? at::scalar_tensor(1 / tokens_of_batch(assignment_), at::kFloat) : taken(gradients_, index);
-  gradient = model_.backward(index, gradient);
+  const bool is_last = --backward_passes_left_ == 0;
+  gradient = model_.backward(index, gradient, [&](int layer) {
+    if (is_last) start_sums(layer);
+  });
   if (!shape.has_embedding()) gradients_[index] = std::move(gradient);
 }
 
-void TrainingStep::sum_gradients() {
-  for (auto& [id, piece] : model_.pieces()) groups_.holders_of(id).sum(piece.gradient());
-}
-
-double TrainingStep::squared_norm_of_kept_pieces() {
-  double sum = 0;
-  for (auto& [id, piece] : model_.pieces()) {
-    if (roster_.keeper_of(id) != rank_) continue;
-    sum += piece.gradient().square().sum(at::kDouble).item<double>();
-  }
-  return sum;
+void TrainingStep::start_sums(int layer) {
+  for (const int piece : model_.pieces_complete_after(layer)) sums_.start(piece);
 }
 
 Microbatch TrainingStep::microbatch(std::int64_t step, int index) const {

@@ -6,8 +6,9 @@
 #include "planner/schedule/schedule.h"
 #include "trainer/data/batches.h"
 #include "trainer/model/stage_model.h"
-#include "trainer/step/groups.h"
+#include "trainer/step/gradient_sums.h"
 #include "trainer/step/stage_links.h"
+#include "trainer/step/weight_sync.h"
 
 namespace sailor::trainer {
 
@@ -19,36 +20,45 @@ struct Vote {
   double saved_pieces = 0;       // of the checkpoint that is being written
 };
 
+// What this rank computes of the model.
+StageShape stage_shape(const Assignment& assignment, int rank);
+
 class TrainingStep {
  public:
   // All of them outlive the step.
   TrainingStep(const Assignment& assignment, int rank, const Roster& roster, Groups& groups, StageModel& model,
                const Batches& batches);
 
-  // Forward and backward of all microbatches, then the sum of the gradients over all holders of each piece: complete
-  // gradients, the same on every holder. `step` counts from 0.
+  // Forward and backward of all microbatches, and the sums of the gradients. `step` counts from 0.
   void run(std::int64_t step);
+
+  // After run(): the complete gradient of what this worker holds of the piece, laid out as the held part.
+  [[nodiscard]] const at::Tensor& gradient_of(int piece) const { return sums_.of(piece); }
 
   // The one small sum that every worker reaches after run(); whoever returns from it knows that all have got there.
   // `mine` gives this worker's say in newer_generations and saved_pieces; the rest is of the step just run.
   [[nodiscard]] Vote vote(Vote mine);
 
+  // Makes the model compute with the held states, on all workers: before the first step, and after every update.
+  void take_weights(const PieceStates& held) { weights_.run(held); }
+
  private:
   void execute(const Operation& operation, std::int64_t step, StageLinks& links);
   void forward(const Operation& operation, std::int64_t step);
   void backward(const Operation& operation);
-  void sum_gradients();
-  [[nodiscard]] double squared_norm_of_kept_pieces();
+  void start_sums(int layer);
   [[nodiscard]] Microbatch microbatch(std::int64_t step, int index) const;
 
   const Assignment& assignment_;
-  int rank_;
   Role role_;
   const Roster& roster_;
   Groups& groups_;
   StageModel& model_;
   const Batches& batches_;
+  GradientSums sums_;
+  WeightSync weights_;
   std::vector<Operation> operations_;
+  int backward_passes_left_ = 0;
   std::map<int, at::Tensor> inputs_;     // received activations and outputs to send, by microbatch
   std::map<int, at::Tensor> gradients_;  // the same of gradients
   double loss_ = 0;                      // of this worker's microbatches, divided by the whole batch's tokens

@@ -1,0 +1,154 @@
+#include "tests/trainer/support/training.h"
+
+#include <cmath>
+#include <mutex>
+#include <thread>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "trainer/optim/adamw.h"
+#include "trainer/step/training_step.h"
+#include "trainer/threads.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+constexpr int kStorePort = 7072;
+constexpr std::chrono::milliseconds kPatience{60'000};
+
+class WrappingFactory : public GroupFactory {
+ public:
+  WrappingFactory(Rendezvous& rendezvous, const std::string& host, int rank, const Wrap& wrap)
+      : GroupFactory(rendezvous, host, rank, kPatience), rank_(rank), wrap_(wrap) {}
+
+  std::unique_ptr<Group> make(const std::string& name, const std::vector<int>& ranks) override {
+    auto group = GroupFactory::make(name, ranks);
+    return wrap_ ? wrap_(std::move(group), name, rank_) : std::move(group);
+  }
+
+ private:
+  int rank_;
+  const Wrap& wrap_;
+};
+
+// One worker's life: the loop of elastic/generation.h without votes on generations and checkpoints.
+class TrainingWorker {
+ public:
+  TrainingWorker(const Assignment& assignment, int rank, const std::string& host, const Wrap& wrap)
+      : assignment_(assignment),
+        rank_(rank),
+        roster_(assignment),
+        rendezvous_(host, kStorePort, "training", kPatience),
+        factory_(rendezvous_, host, rank, wrap),
+        groups_(roster_, rank, factory_) {
+    for (const int id : roster_.pieces_of(rank)) {
+      held_[id] = initial_state(assignment.model, roster_.held_part(rank, id), assignment.training.seed);
+    }
+  }
+
+  std::vector<double> run() {
+    const auto batches = Batches::open(assignment_.data, assignment_.training, assignment_.model.vocab_size);
+    if (!batches) throw std::runtime_error(batches.error().message);
+    StageModel model(stage_shape(assignment_, rank_), held_,
+                     TensorParallel(groups_.tensor_parallel(), roster_.shard_of(rank_)));
+    TrainingStep step(assignment_, rank_, roster_, groups_, model, **batches);
+    step.take_weights(held_);
+    std::vector<double> losses;
+    for (std::int64_t k = 0; k < assignment_.training.steps; ++k) {
+      step.run(k);
+      const Vote vote = step.vote({});
+      const double scale = clip_scale(assignment_.training.optimizer, vote.squared_norm);
+      for (const auto& [id, state] : held_)
+        apply_adamw(state, step.gradient_of(id), assignment_.training, k + 1, scale);
+      step.take_weights(held_);
+      losses.push_back(vote.loss);
+    }
+    return losses;
+  }
+
+  // Writes what this worker keeps into the whole pieces.
+  void hand_over(std::map<int, std::vector<float>>& weights) const {
+    for (const auto& [id, state] : held_) {
+      const Piece whole = piece_of(assignment_.model, id);
+      auto& flat = weights[id];
+      flat.resize(static_cast<std::size_t>(whole.size));
+      const at::Tensor target = at::from_blob(flat.data(), {whole.size}, at::kFloat);
+      const auto kept = roster_.kept_ranges(rank_, id);
+      unpack(packed(state.weights, blocks_of(state.part, kept)), target, blocks_of(whole, kept));
+    }
+  }
+
+ private:
+  const Assignment& assignment_;
+  int rank_;
+  Roster roster_;
+  Rendezvous rendezvous_;
+  WrappingFactory factory_;
+  Groups groups_;
+  PieceStates held_;
+};
+
+std::vector<AgentAddress> agents_of(const Plan& plan) {
+  std::vector<AgentAddress> agents;
+  for (int i = 0; i < gpu_count(plan); ++i) agents.push_back({fmt::format("pod-{}", i), "", 1, 1, {}, 1});
+  return agents;
+}
+
+}  // namespace
+
+Trained train(const Assignment& job, const Plan& plan, const Wrap& wrap) {
+  use_threads(1);
+  const Assignment assignment = generation(job, 1, plan, agents_of(plan));
+  const std::string host = own_address();
+  const auto store = RendezvousHost::listen(host, kStorePort);
+  if (!store) throw std::runtime_error(store.error().message);
+  Trained trained;
+  std::mutex mutex;
+  std::vector<std::exception_ptr> failures;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < gpu_count(plan); ++rank) {
+    threads.emplace_back([&, rank] {
+      use_threads(1);
+      try {
+        TrainingWorker worker(assignment, rank, host, wrap);
+        auto losses = worker.run();
+        const std::lock_guard lock(mutex);
+        if (rank == 0) trained.losses = std::move(losses);
+        worker.hand_over(trained.weights);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        failures.push_back(std::current_exception());
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  if (!failures.empty()) std::rethrow_exception(failures.front());
+  return trained;
+}
+
+Difference difference(const Assignment& job, const Trained& a, const Trained& b) {
+  Difference worst;
+  for (std::size_t step = 0; step < b.losses.size(); ++step) {
+    const double apart = std::abs(a.losses.at(step) - b.losses[step]) / b.losses[step];
+    if (!(apart <= worst.loss)) worst.loss = apart;  // also where it is not a number
+  }
+  for (const int id : all_pieces(job.model)) {
+    for (const Slice& slice : piece_of(job.model, id).slices) {
+      if (slice.name == "attention.key.bias") continue;  // its true gradient is zero: only rounding moves it
+      double largest = 0, apart = 0;
+      for (auto i = static_cast<std::size_t>(slice.offset); i < static_cast<std::size_t>(slice.offset + slice.size());
+           ++i) {
+        largest = std::max<double>(largest, std::abs(b.weights.at(id)[i]));
+        const double distance = std::abs(a.weights.at(id)[i] - b.weights.at(id)[i]);
+        if (!(distance <= apart)) apart = distance;
+      }
+      if (!(apart <= worst.weights * largest))
+        worst = {worst.loss, apart / largest, fmt::format("{} of piece {}", slice.name, id)};
+    }
+  }
+  return worst;
+}
+
+}  // namespace sailor::trainer::testing

@@ -1,0 +1,33 @@
+// Trains a plan from its first step to its last: a thread for each worker, real Gloo between them, nothing of
+// elasticity and checkpoints. What every plan has to learn alike.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "planner/model/assignment.h"
+#include "trainer/comm/group.h"
+
+namespace sailor::trainer::testing {
+
+struct Trained {
+  std::vector<double> losses;                 // by step
+  std::map<int, std::vector<float>> weights;  // whole pieces, by id
+};
+
+// Puts something of a test's own in a worker's group's place.
+using Wrap = std::function<std::unique_ptr<Group>(std::unique_ptr<Group> group, const std::string& name, int rank)>;
+
+Trained train(const Assignment& job, const Plan& plan, const Wrap& wrap = {});
+
+// How far apart two trainings of one job are.
+struct Difference {
+  double loss = 0;     // largest, relative, of all steps
+  double weights = 0;  // largest, relative to the largest value of its tensor
+  std::string tensor;  // where that is
+};
+Difference difference(const Assignment& job, const Trained& a, const Trained& b);
+
+}  // namespace sailor::trainer::testing

@@ -1,0 +1,91 @@
+#include "trainer/step/gradient_sums.h"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+#include "trainer/step/shares.h"
+
+namespace sailor::trainer {
+namespace {
+
+std::vector<Range> copied_ranges(const Piece& part) {
+  std::vector<Range> ranges = ranges_of(part);
+  std::size_t i = 0;
+  std::erase_if(ranges, [&](const Range&) { return part.slices[i++].cut.is_by_tensor_parallel; });
+  return ranges;
+}
+
+}  // namespace
+
+GradientSums::GradientSums(const Roster& roster, int rank, Groups& groups, StageModel& model)
+    : model_(model), degree_(roster.shard_of(rank).degree) {
+  for (auto& [id, parameters] : model.pieces()) {
+    const Piece& computed = parameters.piece();
+    const Piece held = roster.held_part(rank, id);
+    PieceSums piece;
+    piece.kept = blocks_of(held, roster.kept_ranges(rank, id));
+    piece.held_gradient = held == computed ? parameters.gradient() : at::zeros({held.size}, at::kFloat);
+    if (degree_ > 1) piece.copies = blocks_of(computed, copied_ranges(computed));
+    for (const Parcel& parcel : roster.parcels_of(id)) {
+      const auto found = std::ranges::find(parcel.holders, rank);
+      if (found == parcel.holders.end()) continue;
+      Sum sum{.group = &groups.of(parcel.holders),
+              .blocks = blocks_of(computed, parcel.ranges),
+              .shares = {},
+              .own_share = {}};
+      if (roster.shards_optimizer()) {
+        sum.shares = blocks_of_shares(computed, parcel);
+        sum.own_share = blocks_of(held, share_of(parcel, static_cast<int>(found - parcel.holders.begin())));
+      }
+      piece.sums.push_back(std::move(sum));
+    }
+    pieces_.emplace(id, std::move(piece));
+  }
+}
+
+void GradientSums::start(int piece) {
+  const PieceSums& sums = pieces_.at(piece);
+  const at::Tensor& gradient = model_.pieces().at(piece).gradient();
+  // Every worker of a tensor-parallel group has the whole gradient of what it has a copy of: together, once.
+  for (const Block& block : sums.copies) view_of(gradient, block).div_(degree_);
+  for (const Sum& sum : sums.sums) {
+    if (sum.shares.empty()) {
+      start_whole(sum, gradient);
+    } else {
+      start_shared(sum, gradient, sums.held_gradient);
+    }
+  }
+}
+
+void GradientSums::start_whole(const Sum& sum, const at::Tensor& gradient) {
+  if (sum.group->size() == 1) return;
+  const at::Tensor message = packed(gradient, sum.blocks);
+  pending_.push_back({message, gradient, &sum.blocks, sum.group->start_sum(message)});
+}
+
+void GradientSums::start_shared(const Sum& sum, const at::Tensor& gradient, const at::Tensor& held_gradient) {
+  const at::Tensor parts = packed_shares(gradient, sum.shares);
+  const at::Tensor mine = at::empty({parts.numel() / sum.group->size()}, at::kFloat);
+  pending_.push_back({mine, held_gradient, &sum.own_share, sum.group->start_sum_of_parts(parts, mine)});
+}
+
+void GradientSums::finish() {
+  for (const Pending& pending : pending_) {
+    pending.transfer->wait();
+    unpack(pending.message, pending.target, *pending.blocks);
+  }
+  pending_.clear();
+}
+
+double GradientSums::squared_norm_of_kept() const {
+  double sum = 0;
+  for (const auto& [id, piece] : pieces_) {
+    for (const Block& block : piece.kept) {
+      sum += view_of(piece.held_gradient, block).square().sum(at::kDouble).item<double>();
+    }
+  }
+  return sum;
+}
+
+}  // namespace sailor::trainer
