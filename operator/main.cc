@@ -23,6 +23,8 @@ struct Flags {
   std::string kubeconfig;
   std::string network_model;
   std::string log_level = "info";
+  long pod_start_limit = OperatorOptions{}.pod_start_limit.count();
+  long cool_down = OperatorOptions{}.cool_down.count();
 };
 
 void declare(CLI::App& app, Flags& flags) {
@@ -34,6 +36,11 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--namespace", flags.options.watch_namespace, "Look at the jobs of this namespace only");
   app.add_option("--planner-threads", flags.options.planner_threads, "Jobs planned at the same time")
       ->check(CLI::Range(1, 64));
+  app.add_option("--pod-start-limit", flags.pod_start_limit,
+                 "Seconds after which a pod that does not start is given up")
+      ->check(CLI::Range(1, 86400));
+  app.add_option("--cool-down", flags.cool_down, "Seconds between a change of a running job and the next voluntary one")
+      ->check(CLI::Range(0, 86400));
   app.add_option("--network-model", flags.network_model, "File with a NetworkModel, instead of Google Cloud's figures");
   app.add_option("--log-level", flags.log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}));
@@ -63,6 +70,8 @@ Result<void> complete(Flags& flags) {
   flags.options.cluster = std::move(*cluster);
   if (const char* space = std::getenv("POD_NAMESPACE")) flags.options.cluster.space = space;
   flags.options.identity = identity();
+  flags.options.pod_start_limit = std::chrono::seconds(flags.pod_start_limit);
+  flags.options.cool_down = std::chrono::seconds(flags.cool_down);
   if (flags.network_model.empty()) return {};
   auto network = read_network(flags.network_model);
   if (!network) return tl::unexpected(std::move(network).error());

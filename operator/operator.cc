@@ -105,8 +105,7 @@ Operator::Parts::Parts(OperatorOptions given)
       link(options.agents, [this](const JobKey& job) { queue.add(job); }),
       planning([this](const PlanQuestion& question, std::stop_token stop) { return search(question, stop); },
                planning_hooks(), options.planner_threads),
-      observer(caches,
-               {options.trainer_image, options.callback_address.empty() ? "" : "http://" + options.callback_address},
+      observer(caches, {options.trainer_image, options.callback_url(), options.pod_start_limit, options.cool_down},
                sources()),
       applier(api, caches, sinks(), options.identity),
       controller(observer, applier, queue, hooks()) {
@@ -133,7 +132,10 @@ ObserverSources Operator::Parts::sources() {
 
 ApplierSinks Operator::Parts::sinks() {
   return {[this](const JobKey& job, const SendAssignment& send) { link.send(job, send.pod_uid, send.assignment); },
-          [this](const PlanQuestion& question) { planning.ask(question); }};
+          [this](const PlanQuestion& question) { planning.ask(question); },
+          [this](const JobKey& job, const TellCallback& tell) {
+            link.tell_callback(job, tell.pod_uid, options.callback_url());
+          }};
 }
 
 ControllerHooks Operator::Parts::hooks() {

@@ -21,8 +21,14 @@ struct OperatorOptions {
   std::string identity;          // of this process
   bool elects_leader = false;
   int planner_threads = 1;
+  std::chrono::seconds pod_start_limit = OperatorSettings{}.start_limit;
+  std::chrono::seconds cool_down = OperatorSettings{}.cool_down;
   NetworkModel network = google_cloud_network();
   AgentLink::Options agents;
+
+  [[nodiscard]] std::string callback_url() const {
+    return callback_address.empty() ? "" : "http://" + callback_address;
+  }
 };
 
 class Operator {

@@ -73,6 +73,13 @@ void AgentHttp::state(ReportSink sink) {
   client_->exchange(request, std::move(sink));
 }
 
+void AgentHttp::tell_callback(const std::string& callback, ReportSink sink) {
+  http::http_request request(http::methods::PUT);
+  request.set_request_uri("/v1/callback");
+  request.set_body(nlohmann::json{{"callback", callback}}.dump(), "application/json");
+  client_->exchange(request, std::move(sink));
+}
+
 void AgentHttp::assign(const Assignment& assignment, ReportSink sink) {
   http::http_request request(http::methods::PUT);
   request.set_request_uri("/v1/assignment");

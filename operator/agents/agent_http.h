@@ -1,4 +1,4 @@
-// The two requests that agents are sent, without waiting for their answers.
+// The requests that agents are sent, without waiting for their answers.
 #pragma once
 
 #include <chrono>
@@ -23,6 +23,7 @@ class AgentHttp {
   AgentHttp& operator=(const AgentHttp&) = delete;
 
   void state(ReportSink sink);
+  void tell_callback(const std::string& callback, ReportSink sink);
   void assign(const Assignment& assignment, ReportSink sink);  // a refused one has no report but its state next poll
 
  private:

@@ -25,6 +25,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     std::shared_ptr<AgentHttp> sends;
     bool is_polling = false;
     std::int64_t sending = 0;  // generation; 0: none
+    bool is_telling = false;   // a callback
     Instant due;               // of the next poll
   };
   using Agents = std::map<std::string, Agent>;  // by pod UID
@@ -45,10 +46,12 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     if (report && report->agent != agent.target.name) report.reset();  // somebody else lives at this address now
     if (!report) {
       ++view.failures;
+      if (!view.silent_since) view.silent_since = options.clock();
       return true;
     }
     const bool is_new = view.failures > 0 || view.report != report;
     view.failures = 0;
+    view.silent_since.reset();
     if (!has_broken_worker(*report)) view.broken_since.reset();
     if (has_broken_worker(*report) && !view.broken_since) view.broken_since = options.clock();
     view.report = std::move(report);
@@ -80,6 +83,14 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     }
     wake.notify_all();
     tell(job);
+  }
+
+  void take_told(const JobKey& job, const std::string& uid, std::optional<AgentReport> report) {
+    const std::scoped_lock lock(mutex);
+    Agent* agent = find(job, uid);
+    if (agent == nullptr || !running) return;
+    agent->is_telling = false;
+    if (report && report->agent == agent->target.name) note(*agent, std::move(report));
   }
 
   // Apart from `mutex`, for whoever is told may ask for views.
@@ -205,6 +216,20 @@ void AgentLink::send(const JobKey& job, const std::string& pod_uid, std::shared_
   }
   http->assign(*assignment, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
     shared->take_sent(job, pod_uid, std::move(report));
+  });
+}
+
+void AgentLink::tell_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback) {
+  std::shared_ptr<AgentHttp> http;
+  {
+    const std::scoped_lock lock(shared_->mutex);
+    Shared::Agent* agent = shared_->find(job, pod_uid);
+    if (agent == nullptr || agent->is_telling) return;
+    agent->is_telling = true;
+    http = agent->sends;
+  }
+  http->tell_callback(callback, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
+    shared->take_told(job, pod_uid, std::move(report));
   });
 }
 

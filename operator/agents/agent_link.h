@@ -28,8 +28,8 @@ class AgentLink {
  public:
   struct Options {
     std::chrono::milliseconds period{1000};       // between two polls of an agent
-    std::chrono::milliseconds retry_period{300};  // between two polls of one that did not answer
-    std::chrono::milliseconds timeout{1500};      // of a poll
+    std::chrono::milliseconds retry_period{100};  // between two polls of one that did not answer
+    std::chrono::milliseconds timeout{1000};      // of a poll
     std::chrono::milliseconds send_timeout{5000};
     Clock clock = system_time;
   };
@@ -42,6 +42,7 @@ class AgentLink {
   void follow(const JobKey& job, std::vector<AgentTarget> targets);  // and no others of this job
   void poke(const JobKey& job);                                      // poll now
   void send(const JobKey& job, const std::string& pod_uid, std::shared_ptr<const Assignment> assignment);
+  void tell_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback);
   [[nodiscard]] std::map<std::string, AgentView> views(const JobKey& job) const;
 
  private:

@@ -47,6 +47,10 @@ ApiResult<void> Applier::perform(const Observation& seen, const Action& action) 
                    sinks_.send(seen.job.key, send);
                    return ApiResult<void>();
                  },
+                 [&](const TellCallback& tell) {
+                   sinks_.tell_callback(seen.job.key, tell);
+                   return ApiResult<void>();
+                 },
                  [&](const AskPlanner& ask) {
                    sinks_.ask(ask.question);
                    return ApiResult<void>();

@@ -13,6 +13,7 @@ namespace sailor {
 struct ApplierSinks {
   std::function<void(const JobKey&, const SendAssignment&)> send;
   std::function<void(const PlanQuestion&)> ask;
+  std::function<void(const JobKey&, const TellCallback&)> tell_callback;
 };
 
 class Applier {

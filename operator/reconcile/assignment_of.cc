@@ -45,7 +45,8 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   assignment.checkpoint = job.checkpoint;
   assignment.plan = record.plan;
   for (const Member& member : record.members) assignment.agents.push_back(member.address);
-  assignment.workers = training_workers(record);
+  assignment.parks = record.parks;
+  if (!record.parks) assignment.workers = training_workers(record);
   append_leaving(record, assignment.workers);
   assignment.rendezvous = record.rendezvous;
   assignment.callback = callback;

@@ -72,11 +72,12 @@ std::optional<PoolDeclaration> discovered(const NodeView& node, const Json& obje
 }
 
 // Whether the node belongs to a pool; a pool that is not known yet is discovered.
-bool joins_pool(const NodeView& node, const Json& object, std::map<PoolKey, PoolDeclaration>& pools) {
-  const auto known = pools.find(node.pool);
-  if (known != pools.end()) return matches(object, known->second.node_selector);
+bool joins_pool(const NodeView& node, const Json& object, ClusterView& view) {
+  const auto known = view.pools.find(node.pool);
+  if (known != view.pools.end()) return matches(object, known->second.node_selector);
   const auto pool = discovered(node, object);
-  if (pool) pools.emplace(node.pool, *pool);
+  if (!pool) view.unpriced.insert(node.pool);
+  if (pool) view.pools.emplace(node.pool, *pool);
   return pool.has_value();
 }
 
@@ -139,7 +140,7 @@ ClusterView cluster_view(const ClusterObjects& objects) {
   for (const kube::Object& object : objects.nodes) {
     NodeView node = node_view(*object);
     if (node.gpus == 0 || node.pool.accelerator.empty() || node.pool.zone.empty()) continue;
-    if (joins_pool(node, *object, view.pools)) view.nodes.push_back(std::move(node));
+    if (joins_pool(node, *object, view)) view.nodes.push_back(std::move(node));
   }
   std::ranges::sort(view.nodes, {}, &NodeView::name);
   count_pods(view, objects);

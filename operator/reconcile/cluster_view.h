@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct NodeView {
 struct ClusterView {
   std::vector<NodeView> nodes;               // ascending name
   std::map<PoolKey, PoolDeclaration> pools;  // declared, or discovered from their nodes' labels
+  std::set<PoolKey> unpriced;                // not declared, and there is no list price: their nodes are not used
   friend bool operator==(const ClusterView&, const ClusterView&) = default;
 
   [[nodiscard]] const NodeView* find_node(const std::string& name) const;

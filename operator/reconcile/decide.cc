@@ -15,6 +15,16 @@ bool is_true(const kube::Json& status, std::string_view type) {
   });
 }
 
+// A job that is to be suspended needs its agents until its state is saved.
+bool is_saving(const kube::Json& status) {
+  for (const kube::Json& condition : kube::list_at(status, {"conditions"})) {
+    if (kube::text_at(condition, {"type"}) != "Suspended") continue;
+    const std::string reason = kube::text_at(condition, {"reason"});
+    return reason == "Saving" || reason == "NotSuspended";  // not heard of yet
+  }
+  return false;
+}
+
 bool says_finished(const std::optional<AgentReport>& report) {
   return report && std::ranges::any_of(report->workers, [](const WorkerReport& worker) {
            return worker.phase == WorkerPhase::kFinished;
@@ -36,7 +46,7 @@ std::chrono::milliseconds until(Time now, Time then) { return std::max(then - no
 bool needs_agents(const kube::Json& job) {
   const kube::Json status = job.value("status", kube::Json::object());
   const bool has_ended = is_true(status, "Complete") || is_true(status, "Failed");
-  return !has_ended && !kube::is_deleting(job) && !kube::bool_at(job, {"spec", "suspend"});
+  return !has_ended && !kube::is_deleting(job) && (!kube::bool_at(job, {"spec", "suspend"}) || is_saving(status));
 }
 
 Decision decide(const Observation& seen) { return JobDecision(seen).run(); }
@@ -151,22 +161,14 @@ void JobDecision::fail_job(std::string reason, std::string message) {
   remove_running_pods();
 }
 
-void JobDecision::hold_suspended() {
-  bool has_pods = false;
-  for (const PodView& pod : seen_.pods) {
-    if (!pod.is_ours) continue;
-    has_pods = true;
-    remove_pod(pod);
-  }
+void JobDecision::describe_suspension(bool has_pods) {
   const std::string message = "spec.suspend is true; set it to false to resume from the last checkpoint.";
-  conditions_.planned = no("Suspended", message);
-  conditions_.pods_ready = no("Suspended", message);
-  conditions_.running = no("Suspended", message);
-  conditions_.rescaling = no("Suspended", message);
-  conditions_.degraded = no("Suspended", message);
+  for (Condition* condition :
+       {&conditions_.planned, &conditions_.pods_ready, &conditions_.running, &conditions_.rescaling,
+        &conditions_.degraded, &conditions_.complete, &conditions_.failed}) {
+    *condition = no("Suspended", message);
+  }
   conditions_.suspended = has_pods ? no("Stopping", "Waiting for the job's pods to end.") : yes("Suspended", message);
-  conditions_.complete = no("Suspended", message);
-  conditions_.failed = no("Suspended", message);
 }
 
 void JobDecision::hold_unreadable(const std::string& message) {
@@ -189,12 +191,16 @@ void JobDecision::train() {
   }
   if (!record_) {
     start_first();
+  } else if (record_->parks) {
+    tend_parked();
+  } else if (record_->running) {
+    watch_newcomers();
   } else if (const auto failure = find_uncounted_failure(seen_)) {
     count_failure(*failure);
     if (conditions_.failed.truth == Truth::kTrue) return;
   } else if (someone_finished()) {
     // All steps are done: pods that end now are no loss, and no other generation is needed.
-  } else if (const auto trouble = find_trouble(seen_)) {
+  } else if (const auto trouble = find_trouble(seen_, *record_)) {
     answer_trouble(*trouble);
   } else if (record_->job_generation != seen_.job.generation) {
     follow_spec();

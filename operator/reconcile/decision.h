@@ -27,12 +27,15 @@ struct SendAssignment {
   AgentAddress agent;
   std::shared_ptr<const Assignment> assignment;
 };
+struct TellCallback {  // to an agent that sends its hints elsewhere
+  std::string pod_uid;
+};
 struct AskPlanner {
   PlanQuestion question;
 };
 struct DeleteJob {};
 
-using Action = std::variant<WriteRecord, CreatePod, DeletePod, SendAssignment, AskPlanner, DeleteJob>;
+using Action = std::variant<WriteRecord, CreatePod, DeletePod, SendAssignment, TellCallback, AskPlanner, DeleteJob>;
 
 struct EventNote {
   bool is_warning = false;
@@ -50,8 +53,8 @@ struct Decision {
 
 Decision decide(const Observation& seen);
 
-// Whether a TrainingJob has a use for its agents, and for the state that they hold: not if it is suspended, has ended,
-// or is being deleted.
+// Whether a TrainingJob has a use for its agents, and for the state that they hold: not if it is suspended (once its
+// state is saved), has ended, or is being deleted.
 bool needs_agents(const kube::Json& job);
 
 }  // namespace sailor

@@ -60,6 +60,15 @@ std::string JobDecision::first_missing() const {
   return {};
 }
 
+void JobDecision::describe_parked() {
+  const std::string message = fmt::format("{} {}", record_->message, saved_words());
+  set_if_open(conditions_.planned, no(record_->reason, message));
+  conditions_.pods_ready = no("Parked", message);
+  conditions_.running = no("Parked", message);
+  conditions_.rescaling = is_saving() ? yes(record_->reason, message) : no("Parked", message);
+  conditions_.degraded = no("Parked", message);
+}
+
 void JobDecision::describe_generation() {
   if (!record_) {
     set_if_open(conditions_.planned, no("Planning", "The planner is looking for the best plan."));
@@ -70,6 +79,10 @@ void JobDecision::describe_generation() {
     return;
   }
   if (conditions_.failed.truth == Truth::kTrue) return;
+  if (record_->parks) {
+    describe_parked();
+    return;
+  }
   set_if_open(conditions_.planned, planned(*record_));
   const bool trains_newest = trains() || someone_finished();
   const std::string missing = first_missing();

@@ -10,20 +10,9 @@
 namespace sailor {
 namespace {
 
-const Member* member_of(const GenerationRecord& record, const std::string& pod_uid) {
-  const auto found = std::ranges::find(record.members, pod_uid, &Member::pod_uid);
-  return found == record.members.end() ? nullptr : &*found;
-}
-
 const Slot* slot_of(const GenerationRecord& record, const std::string& pod) {
   const auto found = std::ranges::find(record.placement.slots, pod, &Slot::pod);
   return found == record.placement.slots.end() ? nullptr : &*found;
-}
-
-bool holds_state(const AgentView& agent) {
-  return agent.report && std::ranges::any_of(agent.report->workers, [](const WorkerReport& worker) {
-           return worker.generation > 0 && worker.phase != WorkerPhase::kReleased;
-         });
 }
 
 // Neither an answer yet nor enough silence to give it up: right after a start of the operator, for one.
@@ -70,6 +59,7 @@ void JobDecision::carry_out() {
     send_assignments();
     remove_unused_pods();
   }
+  tell_callback();
 }
 
 // Pods that have ended, and with elasticity Restart those of earlier generations. False: some are still there.
@@ -80,7 +70,7 @@ bool JobDecision::remove_stale_pods() {
     if (!pod.is_ours || (!pod.has_ended() && !is_stale)) continue;
     const Member* member = member_of(*record_, pod.uid);
     const bool may_have_finished = member != nullptr && !member->leaves && pod.phase == PodPhase::kSucceeded;
-    if (may_have_finished) continue;  // its last word is still needed
+    if (may_have_finished || (pod.has_ended() && is_failure_open_)) continue;  // its last word is still needed
     remove_pod(pod);
     is_clear = is_clear && !is_stale;
   }
@@ -118,7 +108,10 @@ void JobDecision::seal_if_all_answer() {
     if (is_unheard(agent)) return;
     if (agent->answers() && holds_state(*agent)) members.push_back(member_from(pod, seen_, true));
   }
+  if (members.empty()) return;  // parked, and there is nothing to save
   record_->members = std::move(members);
+  record_->sealed = seen_.now;
+  record_->running.reset();  // from now on there is no way back
   record_->rendezvous = rendezvous_of(record_->members);
   decision_.actions.emplace_back(WriteRecord{*record_});
 }
@@ -138,6 +131,17 @@ void JobDecision::send_assignments() {
   }
 }
 
+// An agent learns the address of an operator that has started anew: its hints would go nowhere.
+void JobDecision::tell_callback() {
+  if (seen_.settings.callback.empty()) return;
+  for (const PodView& pod : seen_.pods) {
+    const AgentView* agent = find_agent(seen_, pod);
+    const bool is_told_one = agent != nullptr && agent->answers() && !agent->report->callback.empty();
+    if (!pod.is_ours || !is_told_one || agent->report->callback == seen_.settings.callback) continue;
+    decision_.actions.emplace_back(TellCallback{pod.uid});
+  }
+}
+
 bool JobDecision::is_released(const PodView& pod) const {
   const AgentView* agent = find_agent(seen_, pod);
   if (agent == nullptr || !agent->report || agent->report->workers.empty()) return false;
@@ -150,14 +154,15 @@ bool JobDecision::is_released(const PodView& pod) const {
 void JobDecision::remove_unused_pods() {
   for (const PodView& pod : seen_.pods) {
     if (!pod.is_ours || pod.has_ended() || slot_of(*record_, pod.name) != nullptr) continue;
-    const bool hands_over = member_of(*record_, pod.uid) != nullptr;
+    const bool is_too_late = is_past_saving() && !is_unsaved();  // to save what it holds
+    const bool hands_over = member_of(*record_, pod.uid) != nullptr && !is_too_late;
     if (!hands_over || is_released(pod) || trains()) remove_pod(pod);
   }
 }
 
 // All workers with a role in the newest generation are at it.
 bool JobDecision::trains() const {
-  if (!record_->is_sealed()) return false;
+  if (!record_ || !record_->is_sealed() || record_->parks) return false;
   return std::ranges::all_of(record_->members, [&](const Member& member) {
     if (member.leaves) return true;
     const auto agent = seen_.agents.find(member.pod_uid);

@@ -1,4 +1,5 @@
-// JobDecision: one decision in the making. decide.cc has its order, replan.cc and generation.cc its steps.
+// JobDecision: one decision in the making. decide.cc has its order; replan.cc, newcomers.cc, park.cc and generation.cc
+// its steps.
 #pragma once
 
 #include "operator/reconcile/capacity.h"
@@ -25,16 +26,16 @@ class JobDecision {
   void complete();
   void fail_job(std::string reason, std::string message);
   void hold_suspended();
+  void describe_suspension(bool has_pods);
   void hold_unreadable(const std::string& message);
   void train();
 
   // replan.cc: whether there must or may be another generation, and which.
-  void count_failure(const TrainerFailure& failure);
   void start_first();
   void answer_trouble(const Trouble& trouble);
   void follow_spec();
   void use_new_capacity();
-  void wait_for_same_gpus(const Trouble& trouble);
+  void await_suspects();
   const PlanAnswer* ask(const std::vector<Candidate>& nodes, const std::optional<Plan>& current);
   const PlanAnswer* ask_growing(const CapacityQuestion& question, const std::optional<Plan>& current);
   bool adopt(const PlanAnswer& answer, const CapacityQuestion& question, const std::string& reason,
@@ -42,9 +43,26 @@ class JobDecision {
   void begin_generation(GenerationRecord next);
   GenerationRecord successor(const std::string& reason, const std::string& message) const;
   void explain_waiting(const Error& error, const ClusterState& cluster);
-  bool replaces_pods() const { return seen_.job.spec->elasticity != ElasticityMode::kLive; }
   std::set<std::string> pod_names() const;
   void forgive_suspects(GenerationRecord& record) const;
+
+  // newcomers.cc: failures of the trainer, and pods that do not come to take part.
+  void count_failure(const TrainerFailure& failure);
+  bool go_on_without(const TrainerFailure& failure, bool counts);
+  void watch_newcomers();
+  void withdraw(const std::string& message, const std::vector<Suspect>& suspects);
+
+  // park.cc: the state is saved, the pods go, and later the job starts again.
+  void park(const std::string& reason, const std::string& message);
+  bool can_save() const;
+  bool is_saving() const;
+  bool is_past_saving() const;
+  bool is_unsaved() const;
+  void tend_parked();
+  void start_again();
+  void save_again();
+  void place_again(const CapacityQuestion& question);
+  std::string saved_words() const;
 
   // generation.cc: the pods and the assignments of the newest generation.
   void carry_out();
@@ -52,18 +70,27 @@ class JobDecision {
   void create_missing_pods();
   void seal_if_all_answer();
   void send_assignments();
+  void tell_callback();
   void remove_unused_pods();
   std::string first_missing() const;
   bool trains() const;
   bool is_released(const PodView& pod) const;
   void describe_generation();
+  void describe_parked();
   void requeue(std::chrono::milliseconds delay);
   void remove_pod(const PodView& pod);
 
   const Observation& seen_;
   std::optional<GenerationRecord> record_;  // the newest, after this decision
+  bool is_failure_open_ = false;  // a pod that has failed is still to be answered, and must be seen until then
   Decision decision_;
   Conditions conditions_;
 };
+
+// "2 in us-central1-a/nvidia-l4/spot, 4 in ..."
+std::string gpus_of(const Plan& plan);
+
+// It parks the job until the user, or the cluster, wants it again; not only to start it again at once.
+bool is_pause(const Generation& generation);
 
 }  // namespace sailor

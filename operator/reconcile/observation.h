@@ -55,6 +55,7 @@ struct AgentView {
   std::optional<AgentReport> report;  // the newest
   int failures = 0;                   // polls without an answer since then
   std::optional<Time> broken_since;   // since when a worker of it has been broken
+  std::optional<Time> silent_since;   // when the first poll without an answer since then was noticed
 
   [[nodiscard]] bool answers() const { return report.has_value() && failures == 0; }
 };
@@ -71,12 +72,15 @@ struct PlanQuestion {
 struct PlanAnswer {
   PlanQuestion question;
   Result<PlannedJob> result;
+  Time asked;
 };
 
 // How this operator was started.
 struct OperatorSettings {
   std::string trainer_image;
-  std::string callback;  // URL at which agents reach us; empty: they do not
+  std::string callback;                                         // URL at which agents reach us; empty: they do not
+  std::chrono::seconds start_limit = std::chrono::minutes(10);  // for a new pod to start and take part
+  std::chrono::seconds cool_down{10};                           // from one generation to the next voluntary change
 };
 
 struct Observation {

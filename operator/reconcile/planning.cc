@@ -32,6 +32,7 @@ void PlanningService::ask(const PlanQuestion& question) {
   if (desk.searching) desk.stop.request_stop();
   if (!desk.waiting) turns_.push_back(question.job.key);
   desk.waiting = question;
+  desk.asked = hooks_.clock();
   asked_.notify_one();
 }
 
@@ -68,16 +69,18 @@ void PlanningService::work(std::stop_token stop) {
     desk.searching = std::exchange(desk.waiting, std::nullopt);
     desk.stop = std::stop_source();
     const PlanQuestion question = *desk.searching;
+    const Time asked = desk.asked;
     const std::stop_token search_stop = desk.stop.get_token();
     lock.unlock();
-    answer(job, question, search_stop);
+    answer(question, asked, search_stop);
     lock.lock();
   }
 }
 
-void PlanningService::answer(const JobKey& job, const PlanQuestion& question, std::stop_token stop) {
+void PlanningService::answer(const PlanQuestion& question, Time asked, std::stop_token stop) {
   const auto start = std::chrono::steady_clock::now();
-  PlanAnswer found{question, fail(ErrorCode::kInternal, "")};
+  const JobKey& job = question.job.key;
+  PlanAnswer found{question, fail(ErrorCode::kInternal, ""), asked};
   try {
     found.result = search_(question, stop);
   } catch (const std::exception& error) {

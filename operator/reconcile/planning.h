@@ -20,6 +20,7 @@ class PlanningService {
   struct Hooks {
     std::function<void(const JobKey&)> answered = [](const JobKey&) {};
     std::function<void(const PlanAnswer&, double seconds)> observe = [](const auto&...) {};
+    Clock clock = system_time;
   };
 
   PlanningService(Search search, Hooks hooks, int threads);
@@ -37,11 +38,12 @@ class PlanningService {
   struct Desk {  // of one job
     std::optional<PlanQuestion> waiting;
     std::optional<PlanQuestion> searching;
+    Time asked;             // the one that waits
     std::stop_source stop;  // of the search
     std::deque<PlanAnswer> answers;
   };
   void work(std::stop_token stop);
-  void answer(const JobKey& job, const PlanQuestion& question, std::stop_token stop);
+  void answer(const PlanQuestion& question, Time asked, std::stop_token stop);
 
   Search search_;
   Hooks hooks_;

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "operator/reconcile/rescales.h"
+
 namespace sailor {
 namespace {
 
 using kube::Json;
 using kube::text_at;
-
-constexpr std::size_t kRescalesKept = 10;
 
 double decimal_at(const Json& object, kube::Path path) {
   const std::string text = text_at(object, path);
@@ -24,16 +24,6 @@ void offer(std::optional<JobProgress>& best, const std::optional<AgentReport>& r
   if (!best || rank(*report->progress) > rank(*best)) best = report->progress;
 }
 
-// The last rescale's entry, once its first step is done, tells what it took.
-bool has_passed(const JobProgress& progress, const Json& entry) {
-  return progress.generation >= kube::integer_at(entry, {"toGeneration"}) && progress.step > progress.resumed_step;
-}
-
-bool completes_a_rescale(const Observation& seen, const JobProgress& progress) {
-  const Json& entries = kube::list_at(seen.job.status, {"rescales"});
-  return !entries.empty() && !entries.back().contains("seconds") && has_passed(progress, entries.back());
-}
-
 double dollars_spent(const Observation& seen, const std::optional<JobProgress>& progress,
                      const std::optional<GenerationRecord>& record) {
   const double before = decimal_at(seen.job.status, {"progress", "dollarsSpent"});
@@ -44,12 +34,6 @@ double dollars_spent(const Observation& seen, const std::optional<JobProgress>& 
   const double traffic =
       record ? record->summary.traffic_cost_per_iteration * static_cast<double>(std::max<std::int64_t>(0, steps)) : 0;
   return before + dollars_per_hour(seen) * hours + traffic;
-}
-
-Json rescale_entry(const GenerationRecord& record) {
-  return {
-      {"time", to_rfc3339(record.decided)}, {"reason", record.reason},      {"fromGeneration", record.from_generation},
-      {"toGeneration", record.generation},  {"fromGpus", record.from_gpus}, {"toGpus", gpu_count(record.plan)}};
 }
 
 }  // namespace
@@ -91,23 +75,6 @@ Json progress_status(const Observation& seen, const std::optional<GenerationReco
   const std::int64_t lost = kube::integer_at(status, {"stepsLost"});
   status["stepsLost"] = lost + (completes_a_rescale(seen, *progress) ? progress->steps_lost : 0);
   return status;
-}
-
-Json rescales_status(const Observation& seen, const std::optional<GenerationRecord>& record) {
-  Json entries = kube::list_at(seen.job.status, {"rescales"});
-  if (!record) return entries;
-  const auto progress = newest_progress(seen);
-  if (progress && completes_a_rescale(seen, *progress)) {
-    const auto began = parse_rfc3339(text_at(entries.back(), {"time"}));
-    const bool is_newest = kube::integer_at(entries.back(), {"toGeneration"}) == record->generation;
-    const Time cause = is_newest ? record->decided : began.value_or(seen.now);
-    entries.back()["seconds"] = fmt::format("{:.2f}", std::max(0.0, seconds_between(cause, seen.now)));
-    entries.back()["stepsLost"] = progress->steps_lost;
-  }
-  const bool is_told = !entries.empty() && kube::integer_at(entries.back(), {"toGeneration"}) >= record->generation;
-  if (record->from_generation > 0 && !is_told) entries.push_back(rescale_entry(*record));
-  if (entries.size() > kRescalesKept) entries.erase(entries.begin());
-  return entries;
 }
 
 }  // namespace sailor

@@ -89,19 +89,68 @@ std::vector<T> list_from(const Json& json, Convert convert) {
   return values;
 }
 
-void read_history(const Json& json, GenerationRecord& record) {
-  record.reason = json.at("reason");
-  record.message = json.at("message");
-  record.decided = time_from(json.at("decided"));
-  record.from_generation = json.at("fromGeneration");
-  record.from_gpus = json.at("fromGpus");
+Json suspect_json(const Suspect& suspect) {
+  return {{"nodeUid", suspect.node_uid}, {"since", time_text(suspect.since)}, {"until", time_text(suspect.until)}};
+}
+
+Suspect suspect_from(const Json& json) {
+  return {json.at("nodeUid"), time_from(json.at("since")), time_from(json.at("until"))};
+}
+
+Json generation_json(const Generation& generation) {
+  return {{"generation", generation.generation},
+          {"plan", to_json(generation.plan)},
+          {"summary", summary_json(generation.summary)},
+          {"slots", list_json(generation.placement.slots, slot_json)},
+          {"seats", list_json(generation.placement.seats, seat_json)},
+          {"members", list_json(generation.members, member_json)},
+          {"rendezvous", generation.rendezvous},
+          {"parks", generation.parks},
+          {"reason", generation.reason},
+          {"message", generation.message},
+          {"caused", time_text(generation.caused)},
+          {"asked", time_text(generation.asked)},
+          {"decided", time_text(generation.decided)},
+          {"sealed", time_text(generation.sealed)},
+          {"fromGeneration", generation.from_generation},
+          {"fromGpus", generation.from_gpus}};
+}
+
+Generation generation_from(const Json& json) {
+  Generation generation;
+  generation.generation = json.at("generation");
+  auto plan = plan_from_json(json.at("plan"));
+  if (!plan) throw std::invalid_argument(plan.error().message);
+  generation.plan = std::move(*plan);
+  generation.summary = summary_from(json.at("summary"));
+  generation.placement.slots = list_from<Slot>(json.at("slots"), slot_from);
+  generation.placement.seats = list_from<Seat>(json.at("seats"), seat_from);
+  generation.members = list_from<Member>(json.at("members"), member_from);
+  generation.rendezvous = json.at("rendezvous");
+  generation.parks = json.at("parks");
+  generation.reason = json.at("reason");
+  generation.message = json.at("message");
+  generation.caused = time_from(json.at("caused"));
+  generation.asked = time_from(json.at("asked"));
+  generation.decided = time_from(json.at("decided"));
+  generation.sealed = time_from(json.at("sealed"));
+  generation.from_generation = json.at("fromGeneration");
+  generation.from_gpus = json.at("fromGpus");
+  return generation;
+}
+
+GenerationRecord record_from(const Json& json) {
+  GenerationRecord record{generation_from(json)};
+  record.job_uid = json.at("jobUid");
+  record.job_generation = json.at("jobGeneration");
   record.fresh_from = json.at("freshFrom");
+  record.issued = json.at("issued");
+  if (json.contains("running")) record.running = generation_from(json.at("running"));
   record.restarts = json.at("restarts");
   record.last_failure = json.at("lastFailure");
   record.not_before = time_from(json.at("notBefore"));
-  record.suspects = list_from<Suspect>(json.at("suspects"), [](const Json& suspect) {
-    return Suspect{suspect.at("nodeUid"), time_from(suspect.at("since"))};
-  });
+  record.suspects = list_from<Suspect>(json.at("suspects"), suspect_from);
+  return record;
 }
 
 }  // namespace
@@ -116,46 +165,23 @@ PlanSummary summary_of(const Estimate& estimate, double bound_ratio) {
 }
 
 Json to_json(const GenerationRecord& record) {
-  return {{"jobUid", record.job_uid},
-          {"jobGeneration", record.job_generation},
-          {"generation", record.generation},
-          {"plan", to_json(record.plan)},
-          {"summary", summary_json(record.summary)},
-          {"slots", list_json(record.placement.slots, slot_json)},
-          {"seats", list_json(record.placement.seats, seat_json)},
-          {"members", list_json(record.members, member_json)},
-          {"rendezvous", record.rendezvous},
-          {"reason", record.reason},
-          {"message", record.message},
-          {"decided", time_text(record.decided)},
-          {"fromGeneration", record.from_generation},
-          {"fromGpus", record.from_gpus},
-          {"freshFrom", record.fresh_from},
-          {"restarts", record.restarts},
-          {"lastFailure", record.last_failure},
-          {"notBefore", time_text(record.not_before)},
-          {"suspects", list_json(record.suspects, [](const Suspect& suspect) {
-             return Json{{"nodeUid", suspect.node_uid}, {"since", time_text(suspect.since)}};
-           })}};
+  Json json = generation_json(record);
+  json.update({{"jobUid", record.job_uid},
+               {"jobGeneration", record.job_generation},
+               {"freshFrom", record.fresh_from},
+               {"issued", record.issued},
+               {"restarts", record.restarts},
+               {"lastFailure", record.last_failure},
+               {"notBefore", time_text(record.not_before)},
+               {"suspects", list_json(record.suspects, suspect_json)}});
+  if (record.running) json["running"] = generation_json(*record.running);
+  return json;
 }
 
 Result<GenerationRecord> record_from_json(const Json& json) {
   try {
-    GenerationRecord record;
-    record.job_uid = json.at("jobUid");
-    record.job_generation = json.at("jobGeneration");
-    record.generation = json.at("generation");
-    auto plan = plan_from_json(json.at("plan"));
-    if (!plan) return tl::unexpected(std::move(plan).error());
-    record.plan = std::move(*plan);
-    record.summary = summary_from(json.at("summary"));
-    record.placement.slots = list_from<Slot>(json.at("slots"), slot_from);
-    record.placement.seats = list_from<Seat>(json.at("seats"), seat_from);
-    record.members = list_from<Member>(json.at("members"), member_from);
-    record.rendezvous = json.at("rendezvous");
-    read_history(json, record);
-    return record;
-  } catch (const std::exception& error) {  // nlohmann's, or a pool that is none
+    return record_from(json);
+  } catch (const std::exception& error) {  // nlohmann's, or a pool or plan that is none
     return fail(ErrorCode::kInvalidArgument, std::string("the generation record is damaged: ") + error.what());
   }
 }

@@ -64,29 +64,47 @@ struct Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-// A node whose agent gave no answer while a peer was broken: not used before it shows a newer heartbeat.
+// A node that is not used before it shows a newer heartbeat (its agent gave no answer while a peer was broken), and not
+// before a time (its pod did not start, or failed).
 struct Suspect {
   std::string node_uid;
   Time since;
+  Time until;
   friend bool operator==(const Suspect&, const Suspect&) = default;
 };
 
-struct GenerationRecord {
-  std::string job_uid;
-  std::int64_t job_generation = 0;  // metadata.generation of the spec that was planned
+// One numbered plan of a job, and where it sits.
+struct Generation {
   std::int64_t generation = 0;
-  Plan plan;
+  Plan plan;  // of a generation that parks: the one before's, which says what the state consists of
   PlanSummary summary;
   Placement placement;
-  std::vector<Member> members;  // empty: not sealed yet
+  std::vector<Member> members;  // empty: not sealed yet, or it parks and nobody holds any state
   int rendezvous = 0;           // index into members
+  bool parks = false;           // nobody trains: the state is saved, then all pods go
 
   std::string reason;  // why this generation was made, one word: "Started", "NodePreempted" ...
   std::string message;
-  Time decided;                      // when the cause was seen
+  Time caused;                       // when the first sign of the cause was seen
+  Time asked;                        // when the planner was asked; as `decided` where it was not
+  Time decided;                      // when this generation was made
+  Time sealed;                       // when all its pods answered
   std::int64_t from_generation = 0;  // 0: none
   int from_gpus = 0;
-  std::int64_t fresh_from = 0;  // pods created for an earlier generation are replaced (elasticity Restart and Off)
+
+  friend bool operator==(const Generation&, const Generation&) = default;
+
+  [[nodiscard]] bool is_sealed() const { return !members.empty(); }
+};
+
+struct GenerationRecord : Generation {  // the newest
+  std::string job_uid;
+  std::int64_t job_generation = 0;  // metadata.generation of the spec that was planned
+  std::int64_t fresh_from = 0;      // pods created for an earlier generation are replaced
+  std::int64_t issued = 0;          // the highest number that a generation was given, withdrawn ones included
+  // The generation that trains on while the newest, which is not sealed yet, waits for its new pods. It comes back if
+  // the newest is withdrawn, which only a generation can be that nobody has been told of.
+  std::optional<Generation> running;
 
   int restarts = 0;          // failures of the trainer
   std::string last_failure;  // what the trainer said of the last one
@@ -94,8 +112,6 @@ struct GenerationRecord {
   std::vector<Suspect> suspects;
 
   friend bool operator==(const GenerationRecord&, const GenerationRecord&) = default;
-
-  [[nodiscard]] bool is_sealed() const { return !members.empty(); }
 };
 
 PlanSummary summary_of(const Estimate& estimate, double bound_ratio);

@@ -9,8 +9,12 @@
 namespace sailor {
 namespace {
 
-constexpr double kWorthwhile = 1.05;               // a running job is moved for five per cent, not for less
-constexpr auto kQuiet = std::chrono::seconds(10);  // from one generation to the next planned change
+constexpr double kWorthwhile = 1 + kWorthwhileGain;  // the planner's own threshold for moving a running job
+
+// The job trains on while such a change is made ready, and may be spared it.
+bool reason_is_voluntary(const std::string& reason) {
+  return reason == "ScaleUpOpportunity" || reason == "SpecChanged";
+}
 
 // Whether the objective is better served, by enough to move a running job.
 bool is_worthwhile(const Objective& objective, const PlanSummary& now, const Estimate& then) {
@@ -20,11 +24,7 @@ bool is_worthwhile(const Objective& objective, const PlanSummary& now, const Est
   return now.iteration_seconds > then.iteration.value() * kWorthwhile;
 }
 
-bool was_suspended(const Observation& seen) {
-  return std::ranges::any_of(kube::list_at(seen.job.status, {"conditions"}), [](const kube::Json& condition) {
-    return kube::text_at(condition, {"type"}) == "Suspended" && kube::text_at(condition, {"status"}) == "True";
-  });
-}
+}  // namespace
 
 std::string gpus_of(const Plan& plan) {
   std::string text;
@@ -32,8 +32,6 @@ std::string gpus_of(const Plan& plan) {
     text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", gpus, to_string(pool));
   return text;
 }
-
-}  // namespace
 
 const PlanAnswer* JobDecision::ask(const std::vector<Candidate>& nodes, const std::optional<Plan>& current) {
   PlanQuestion question{*seen_.job.spec, cluster_of(nodes, seen_.cluster), current, seen_.profiles};
@@ -62,17 +60,25 @@ std::set<std::string> JobDecision::pod_names() const {
 
 GenerationRecord JobDecision::successor(const std::string& reason, const std::string& message) const {
   GenerationRecord next = record_.value_or(GenerationRecord{});
+  const bool continues_restart = next.parks && !is_pause(next);  // its cause is still the one that parked the job
   next.job_uid = seen_.job.uid;
   next.job_generation = seen_.job.generation;
-  next.from_generation = next.generation;
-  next.from_gpus = record_ ? gpu_count(record_->plan) : 0;
-  ++next.generation;
+  if (!continues_restart) {
+    next.from_generation = next.generation;
+    next.from_gpus = record_ && !record_->parks ? gpu_count(record_->plan) : 0;
+    next.caused = record_ ? first_sign(seen_, *record_) : seen_.now;
+  }
+  next.issued = std::max(next.issued, next.generation) + 1;
+  next.generation = next.issued;
   next.members.clear();
+  next.running.reset();
   next.rendezvous = 0;
+  next.parks = false;
   next.reason = reason;
   next.message = message;
+  next.asked = seen_.now;
   next.decided = seen_.now;
-  if (record_ && replaces_pods()) next.fresh_from = next.generation;
+  next.sealed = Time();
   forgive_suspects(next);
   return next;
 }
@@ -81,7 +87,7 @@ GenerationRecord JobDecision::successor(const std::string& reason, const std::st
 void JobDecision::forgive_suspects(GenerationRecord& record) const {
   std::erase_if(record.suspects, [&](const Suspect& suspect) {
     return std::ranges::none_of(seen_.cluster.nodes, [&](const NodeView& node) {
-      return node.uid == suspect.node_uid && node.heartbeat <= suspect.since;
+      return node.uid == suspect.node_uid && (node.heartbeat <= suspect.since || seen_.now < suspect.until);
     });
   });
 }
@@ -106,6 +112,9 @@ bool JobDecision::adopt(const PlanAnswer& answer, const CapacityQuestion& questi
     return false;
   }
   GenerationRecord next = successor(reason, message);
+  next.asked = std::min(seen_.now, std::max(answer.asked, next.caused));
+  if (record_ && record_->parks && places.replaces_pods) next.fresh_from = next.generation;
+  if (trains() && reason_is_voluntary(reason)) next.running = static_cast<const Generation&>(*record_);
   next.plan = planned.plan;
   next.summary = summary_of(planned.estimate, planned.bound_throughput > 0 ? planned.bound_ratio() : 0);
   next.placement = std::move(*placement);
@@ -130,22 +139,8 @@ void JobDecision::start_first() {
   }
 }
 
-void JobDecision::count_failure(const TrainerFailure& failure) {
-  const int restarts = record_->restarts + 1;
-  if (restarts > seen_.job.spec->max_restarts) {
-    fail_job("TrainerFailed",
-             fmt::format("Pod {} failed after {} restarts: {}", failure.pod, record_->restarts, failure.message));
-    return;
-  }
-  GenerationRecord next = successor("TrainerFailed", failure.message);
-  next.restarts = restarts;
-  next.last_failure = failure.message;
-  next.not_before = seen_.now + restart_delay(restarts);
-  begin_generation(std::move(next));
-}
-
+// What is there at once; if that does not do, whatever can be had. If nothing does, the state is saved while it can be.
 void JobDecision::answer_trouble(const Trouble& trouble) {
-  const ElasticityMode mode = seen_.job.spec->elasticity;
   for (const Suspect& suspect : trouble.new_suspects) {
     if (!suspect.node_uid.empty()) record_->suspects.push_back(suspect);
   }
@@ -153,14 +148,11 @@ void JobDecision::answer_trouble(const Trouble& trouble) {
     begin_generation(successor(trouble.reason, trouble.message));
     return;
   }
-  if (mode == ElasticityMode::kOff) {
-    wait_for_same_gpus(trouble);
+  if (seen_.job.spec->elasticity != ElasticityMode::kLive) {
+    park(trouble.reason, trouble.message);
     return;
   }
-  const std::string reason = was_suspended(seen_) ? "Resumed" : trouble.reason;
   CapacityQuestion question{Scope::kSurvivors, trouble.pods, false};
-  if (mode == ElasticityMode::kRestart) question = {Scope::kExisting, trouble.pods, true};
-  // What is there at once; if that does not do, whatever can be had.
   const bool has_survivors = !candidates(seen_, question).empty();
   const PlanAnswer* answer = has_survivors ? ask(candidates(seen_, question), record_->plan) : nullptr;
   if (!has_survivors || (answer != nullptr && !answer->result)) {
@@ -169,29 +161,17 @@ void JobDecision::answer_trouble(const Trouble& trouble) {
   }
   if (answer == nullptr) return;
   if (answer->result) {
-    adopt(*answer, question, reason, trouble.message);
-  } else {
-    explain_waiting(answer->result.error(), answer->question.cluster);
-  }
-}
-
-// Elasticity Off: the same plan on the same kinds of GPUs, once they are there.
-void JobDecision::wait_for_same_gpus(const Trouble& trouble) {
-  const auto nodes = candidates(seen_, {Scope::kExisting, trouble.pods, true});
-  auto placement = place({seen_.job.key.name, record_->plan, nodes, seen_.cluster, pod_names()});
-  if (!placement) {
-    conditions_.planned =
-        no("WaitingForCapacity", fmt::format("{}; elasticity Off keeps the first plan and waits for its GPUs: {}.",
-                                             trouble.message, gpus_of(record_->plan)));
+    adopt(*answer, question, trouble.reason, trouble.message);
     return;
   }
-  GenerationRecord next = successor(was_suspended(seen_) ? "Resumed" : trouble.reason, trouble.message);
-  next.placement = std::move(*placement);
-  begin_generation(std::move(next));
+  const Error& error = answer->result.error();
+  if (can_save()) park("WaitingForCapacity", fmt::format("{}, and {}", trouble.message, error.message));
+  explain_waiting(error, answer->question.cluster);
 }
 
 void JobDecision::follow_spec() {
-  const CapacityQuestion question{Scope::kExisting, {}, replaces_pods()};
+  const bool restarts = seen_.job.spec->elasticity == ElasticityMode::kRestart;
+  const CapacityQuestion question{Scope::kExisting, {}, restarts};
   const bool keeps_plan = seen_.job.spec->elasticity == ElasticityMode::kOff;
   const PlanAnswer* answer = keeps_plan ? nullptr : ask(candidates(seen_, question), record_->plan);
   if (answer != nullptr && !answer->result) {
@@ -204,23 +184,41 @@ void JobDecision::follow_spec() {
     decision_.actions.emplace_back(WriteRecord{*record_});
     return;
   }
-  adopt(*answer, question, "SpecChanged", "The job's spec has changed.");
+  const std::string message = "The job's spec has changed.";
+  if (restarts) {
+    park("SpecChanged", message);
+  } else {
+    adopt(*answer, question, "SpecChanged", message);
+  }
 }
 
-// A planned change: only of a job that trains, not soon after another one, and only for a gain that is worth it.
+// A voluntary change: only of a job that trains, not soon after another change, and only for a gain that is worth it.
 void JobDecision::use_new_capacity() {
-  if (seen_.job.spec->elasticity == ElasticityMode::kOff || !record_->is_sealed() || !trains()) return;
-  if (seen_.now - record_->decided < kQuiet) {
-    requeue(kQuiet - (seen_.now - record_->decided));
+  const ElasticityMode mode = seen_.job.spec->elasticity;
+  if (mode == ElasticityMode::kOff || !trains()) return;
+  const auto quiet_until = record_->decided + seen_.settings.cool_down;
+  if (seen_.now < quiet_until) {
+    requeue(quiet_until - seen_.now);
     return;
   }
-  const CapacityQuestion question{Scope::kExisting, {}, replaces_pods()};
-  const auto nodes = candidates(seen_, question);
-  const PlanAnswer* answer = ask(nodes, record_->plan);
+  await_suspects();
+  const CapacityQuestion question{Scope::kExisting, {}, mode == ElasticityMode::kRestart};
+  const PlanAnswer* answer = ask(candidates(seen_, question), record_->plan);
   if (answer == nullptr || !answer->result || answer->result->plan == record_->plan) return;
   if (!is_worthwhile(seen_.job.spec->objective, record_->summary, answer->result->estimate)) return;
-  adopt(*answer, question, "ScaleUpOpportunity",
-        fmt::format("A better plan has become possible: {}.", gpus_of(answer->result->plan)));
+  const std::string message = fmt::format("A better plan has become possible: {}.", gpus_of(answer->result->plan));
+  if (mode == ElasticityMode::kRestart) {
+    park("ScaleUpOpportunity", message);
+  } else {
+    adopt(*answer, question, "ScaleUpOpportunity", message);
+  }
+}
+
+// Nodes that are given another chance: no event tells of the moment.
+void JobDecision::await_suspects() {
+  for (const Suspect& suspect : record_->suspects) {
+    if (suspect.until > seen_.now) requeue(suspect.until - seen_.now);
+  }
 }
 
 }  // namespace sailor

@@ -8,6 +8,7 @@
 
 #include "operator/reconcile/names.h"
 #include "operator/reconcile/progress.h"
+#include "operator/reconcile/rescales.h"
 
 namespace sailor {
 namespace {
@@ -116,6 +117,29 @@ bool is_worth_a_write(const Observation& seen, const Json& wanted) {
   return then != now && seen.now - *written >= patience;
 }
 
+// Pools that the job would be allowed to use, and does not, for nobody has told what they cost.
+Json unpriced_pools(const Observation& seen) {
+  Json list = Json::array();
+  for (const PoolKey& pool : seen.cluster.unpriced) {
+    if (seen.job.spec && seen.job.spec->resources.allows(pool)) list.push_back(to_string(pool));
+  }
+  return list;
+}
+
+std::vector<EventNote> unpriced_events(const Observation& seen, const Json& now) {
+  const Json& before = kube::list_at(seen.job.status, {"unpricedPools"});
+  std::vector<EventNote> events;
+  for (const Json& pool : now) {
+    if (std::ranges::find(before, pool) != before.end()) continue;
+    events.push_back(
+        {true, "PoolWithoutPrice",
+         fmt::format("The nodes of {} are not used: their accelerator has no list price. Declare a GpuPool "
+                     "with pricePerGpuHour.",
+                     pool.get<std::string>())});
+  }
+  return events;
+}
+
 struct Told {
   std::string_view type;
   Truth truth;
@@ -168,12 +192,16 @@ std::string state_word(const Conditions& conditions) {
 void finish_status(const Observation& seen, const std::optional<GenerationRecord>& record, const Conditions& conditions,
                    Decision& decision) {
   Json status = core_status(seen, record, conditions);
-  if (record) status["plan"] = plan_status(*record, seen.job.key);
+  if (record && !record->parks) status["plan"] = plan_status(*record, seen.job.key);
   if (Json progress = progress_status(seen, record); !progress.is_null()) status["progress"] = std::move(progress);
   if (Json rescales = rescales_status(seen, record); !rescales.empty()) status["rescales"] = std::move(rescales);
+  Json unpriced = unpriced_pools(seen);
+  auto events = unpriced_events(seen, unpriced);
+  if (!unpriced.empty()) status["unpricedPools"] = std::move(unpriced);
   if (!is_worth_a_write(seen, status)) return;
   decision.status = std::move(status);
-  decision.events = events_of(seen, conditions);
+  std::ranges::move(events_of(seen, conditions), std::back_inserter(decision.events));
+  std::ranges::move(events, std::back_inserter(decision.events));
 }
 
 }  // namespace sailor

@@ -10,18 +10,29 @@ namespace {
 constexpr int kUnanswered = 2;                           // polls, once a peer is broken
 constexpr int kUnansweredUnready = 3;                    // polls, once the node is not ready
 constexpr auto kRegroupAfter = std::chrono::seconds(2);  // all answer, and somebody is broken all the same
-constexpr auto kStartLimit = std::chrono::minutes(10);   // for a pod to come up
+constexpr int kUnansweredNew = 5;                        // polls, of a pod that has not taken part yet
 
 struct Finding {
   Trouble::Kind kind = Trouble::Kind::kLost;
   std::string reason;
   std::string what;
-  bool suspect = false;
+  bool suspect = false;  // its node is not to be used for now
+  bool pauses = false;   // nor for a while, though it seems to be well
 };
 
-bool someone_is_broken(const Observation& seen) {
-  return std::ranges::any_of(seen.agents,
-                             [&](const auto& agent) { return is_broken(agent.second, seen.record->generation); });
+bool someone_is_broken(const Observation& seen, std::int64_t generation) {
+  return std::ranges::any_of(seen.agents, [&](const auto& agent) { return is_broken(agent.second, generation); });
+}
+
+// Trains, but in an older generation: it has not come to this one yet, and need not stand still until it does.
+bool trains_on(const AgentView& agent, std::int64_t generation) {
+  return agent.report && std::ranges::any_of(agent.report->workers, [&](const WorkerReport& worker) {
+           return worker.phase == WorkerPhase::kTraining && worker.generation < generation;
+         });
+}
+
+bool someone_trains_on(const Observation& seen, std::int64_t generation) {
+  return std::ranges::any_of(seen.agents, [&](const auto& agent) { return trains_on(agent.second, generation); });
 }
 
 bool all_finished(const PodView& pod) {
@@ -50,37 +61,58 @@ Finding pod_lost(const Observation& seen, const Member& member, std::string_view
   return {Trouble::Kind::kLost, reason, node ? node->what : fmt::format("pod {} {}", member.address.name, how)};
 }
 
-std::optional<Finding> silence(const Observation& seen, const Member& member, const AgentView* agent) {
+std::optional<Finding> silence(const Observation& seen, const Generation& generation, const Member& member,
+                               const AgentView* agent) {
   if (agent == nullptr || agent->answers()) return std::nullopt;
   const NodeView* node = seen.cluster.find_node(member.node);
   const bool is_unready = node != nullptr && !node->is_ready;
-  const bool is_silent = agent->failures >= kUnanswered && someone_is_broken(seen);
-  if (!is_silent && !(is_unready && agent->failures >= kUnansweredUnready)) return std::nullopt;
+  const bool is_silent = agent->failures >= kUnanswered && someone_is_broken(seen, generation.generation);
+  const bool never_came =
+      agent->failures >= kUnansweredNew && !holds_state(*agent) && someone_trains_on(seen, generation.generation);
+  if (!is_silent && !never_came && !(is_unready && agent->failures >= kUnansweredUnready)) return std::nullopt;
   return Finding{Trouble::Kind::kLost, "NodeLost",
                  fmt::format("pod {} on node {} gives no answer", member.address.name, member.node), true};
 }
 
+// A pod that was told of the generation, and still has not come to it, while others wait for it and train on.
+std::optional<Finding> lateness(const Observation& seen, const Generation& generation, const Member& member,
+                                const AgentView* agent) {
+  const bool is_late = seen.now - generation.sealed > seen.settings.start_limit;
+  const bool is_waited_for = someone_trains_on(seen, generation.generation);
+  if (!is_late || !is_waited_for || agent == nullptr || trains_on(*agent, generation.generation)) return std::nullopt;
+  return Finding{
+      Trouble::Kind::kLost, "PodNotStarted",
+      fmt::format("pod {} did not take part within {} s", member.address.name, seen.settings.start_limit.count()), true,
+      true};
+}
+
 // Of a pod that takes part in the running generation.
-std::optional<Finding> member_trouble(const Observation& seen, const Member& member) {
+std::optional<Finding> member_trouble(const Observation& seen, const Generation& generation, const Member& member) {
   const PodView* pod = find_pod(seen, member.address.name);
   if (pod == nullptr || pod->uid != member.pod_uid) return pod_lost(seen, member, "is gone");
   if (all_finished(*pod)) return std::nullopt;
   if (pod->has_ended()) return pod_lost(seen, member, "has ended");
   const AgentView* agent = find_agent(seen, *pod);
-  if (auto finding = silence(seen, member, agent)) return finding;
+  if (auto finding = silence(seen, generation, member, agent)) return finding;
+  if (auto finding = lateness(seen, generation, member, agent)) return finding;
   if (auto finding = node_trouble(seen, member.node, member.node_uid)) return finding;
   const bool told_to_stop = pod->is_deleting || (agent != nullptr && agent->report && agent->report->is_terminating);
   if (!told_to_stop) return std::nullopt;
-  return Finding{Trouble::Kind::kGoing, "NodeTerminating", fmt::format("pod {} was told to stop", pod->name), false};
+  return Finding{Trouble::Kind::kGoing, "NodeTerminating", fmt::format("pod {} was told to stop", pod->name)};
 }
 
 // Of a pod that is being made ready.
 std::optional<Finding> slot_trouble(const Observation& seen, const Slot& slot) {
   const PodView* pod = find_pod(seen, slot.pod);
-  const bool is_late = pod != nullptr && pod->phase == PodPhase::kPending && seen.now - pod->created > kStartLimit;
-  if (is_late) {
+  const AgentView* agent = pod == nullptr ? nullptr : find_agent(seen, *pod);
+  const bool is_up = pod != nullptr && (pod->has_ended() || (agent != nullptr && agent->answers()));
+  const Time since = pod == nullptr ? seen.record->decided : std::max(pod->created, seen.record->decided);
+  const bool may_begin = seen.now >= seen.record->not_before;
+  if (!is_up && may_begin && seen.now - since > seen.settings.start_limit) {
+    const std::string why = pod == nullptr || pod->waiting.empty() ? "" : ": " + pod->waiting;
     return Finding{Trouble::Kind::kLost, "PodNotStarted",
-                   fmt::format("pod {} did not start in {} minutes", slot.pod, kStartLimit.count()), true};
+                   fmt::format("pod {} did not start within {} s{}", slot.pod, seen.settings.start_limit.count(), why),
+                   true, true};
   }
   const std::string node = pod != nullptr && !pod->node.empty() ? pod->node : slot.node;
   return node.empty() ? std::nullopt : node_trouble(seen, node, slot.node_uid);
@@ -105,7 +137,10 @@ class Findings {
       trouble_->message = finding.what;
     }
     trouble_->pods.insert(pod);
-    if (finding.suspect) trouble_->new_suspects.push_back({node_uid(seen_, node), seen_.now});
+    if (!finding.suspect) return;
+    Suspect suspect{node_uid(seen_, node), seen_.now, Time()};
+    if (finding.pauses) suspect = {suspect.node_uid, Time(), seen_.now + seen_.settings.start_limit};
+    trouble_->new_suspects.push_back(std::move(suspect));
   }
   [[nodiscard]] const std::optional<Trouble>& trouble() const { return trouble_; }
 
@@ -114,10 +149,10 @@ class Findings {
   std::optional<Trouble> trouble_;
 };
 
-std::optional<Trouble> regroup(const Observation& seen) {
+std::optional<Trouble> regroup(const Observation& seen, std::int64_t generation) {
   for (const auto& [uid, agent] : seen.agents) {
     const bool is_late = agent.broken_since && seen.now - *agent.broken_since >= kRegroupAfter;
-    if (!is_late || !agent.report || !is_broken(agent, seen.record->generation)) continue;
+    if (!is_late || !agent.report || !is_broken(agent, generation)) continue;
     return Trouble{Trouble::Kind::kRegroup,
                    "PeerLost",
                    fmt::format("agent {} lost a connection though all pods answer", agent.report->agent),
@@ -128,6 +163,17 @@ std::optional<Trouble> regroup(const Observation& seen) {
 }
 
 }  // namespace
+
+const Member* member_of(const Generation& generation, const std::string& pod_uid) {
+  const auto found = std::ranges::find(generation.members, pod_uid, &Member::pod_uid);
+  return found == generation.members.end() ? nullptr : &*found;
+}
+
+bool holds_state(const AgentView& agent) {
+  return agent.report && std::ranges::any_of(agent.report->workers, [](const WorkerReport& worker) {
+           return worker.generation > 0 && worker.phase != WorkerPhase::kReleased;
+         });
+}
 
 bool is_broken(const AgentView& agent, std::int64_t generation) {
   return agent.report && std::ranges::any_of(agent.report->workers, [&](const WorkerReport& worker) {
@@ -149,23 +195,36 @@ bool is_suspect(const Observation& seen, const NodeView& node) {
   if (!seen.record) return false;
   const auto& suspects = seen.record->suspects;
   const auto found = std::ranges::find(suspects, node.uid, &Suspect::node_uid);
-  return found != suspects.end() && node.heartbeat <= found->since;
+  return found != suspects.end() && (node.heartbeat <= found->since || seen.now < found->until);
 }
 
-std::optional<Trouble> find_trouble(const Observation& seen) {
+std::optional<Trouble> find_newcomers_trouble(const Observation& seen) {
   Findings findings(seen);
-  const GenerationRecord& record = *seen.record;
-  if (!record.is_sealed()) {
-    for (const Slot& slot : record.placement.slots) {
-      if (const auto finding = slot_trouble(seen, slot)) findings.add(slot.pod, slot.node, *finding);
-    }
-    return findings.trouble();
+  for (const Slot& slot : seen.record->placement.slots) {
+    if (const auto finding = slot_trouble(seen, slot)) findings.add(slot.pod, slot.node, *finding);
   }
-  for (const Member& member : record.members) {
+  return findings.trouble();
+}
+
+std::optional<Trouble> find_trouble(const Observation& seen, const Generation& generation) {
+  if (!generation.is_sealed()) return find_newcomers_trouble(seen);
+  Findings findings(seen);
+  for (const Member& member : generation.members) {
     if (member.leaves) continue;  // if its going hurts, somebody is broken
-    if (const auto finding = member_trouble(seen, member)) findings.add(member.address.name, member.node, *finding);
+    if (const auto finding = member_trouble(seen, generation, member)) {
+      findings.add(member.address.name, member.node, *finding);
+    }
   }
-  return findings.trouble() ? findings.trouble() : regroup(seen);
+  return findings.trouble() ? findings.trouble() : regroup(seen, generation.generation);
+}
+
+Time first_sign(const Observation& seen, const Generation& generation) {
+  Time first = seen.now;
+  for (const auto& [uid, agent] : seen.agents) {
+    if (agent.broken_since && is_broken(agent, generation.generation)) first = std::min(first, *agent.broken_since);
+    if (agent.silent_since && member_of(generation, uid) != nullptr) first = std::min(first, *agent.silent_since);
+  }
+  return first;
 }
 
 }  // namespace sailor

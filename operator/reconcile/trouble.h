@@ -1,4 +1,4 @@
-// Trouble: why the newest generation cannot go on, or should not.
+// Trouble: why a generation cannot go on, or should not.
 #pragma once
 
 #include <optional>
@@ -20,14 +20,26 @@ struct Trouble {
   std::string reason;                 // "NodePreempted" ...
   std::string message;                // a sentence
   std::set<std::string> pods;         // that are lost or going
-  std::vector<Suspect> new_suspects;  // nodes that gave no answer
+  std::vector<Suspect> new_suspects;  // nodes that gave no answer, or are of no use for a while
 };
 
-// The gravest; nothing if all is well. A failure of the trainer itself is none of these (see failures.h).
-std::optional<Trouble> find_trouble(const Observation& seen);
+// The gravest of a generation: the newest, or the one that trains on while the newest is made ready. Nothing if all is
+// well. A failure of the trainer itself is none of these (see failures.h).
+std::optional<Trouble> find_trouble(const Observation& seen, const Generation& generation);
 
-// The newest record's workers of this pod that still have something to do.
+// What keeps a pod that has not trained yet from taking part; nothing if it is on its way.
+std::optional<Trouble> find_newcomers_trouble(const Observation& seen);
+
+// When the first sign was seen of what is wrong with a generation; now if there is none but that.
+Time first_sign(const Observation& seen, const Generation& generation);
+
+// A worker of this pod has lost a peer in that generation.
 bool is_broken(const AgentView& agent, std::int64_t generation);
+
+// A worker of this pod has a part of the job's state.
+bool holds_state(const AgentView& agent);
+
+const Member* member_of(const Generation& generation, const std::string& pod_uid);
 
 const PodView* find_pod(const Observation& seen, const std::string& name);
 const AgentView* find_agent(const Observation& seen, const PodView& pod);

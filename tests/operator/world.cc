@@ -33,6 +33,14 @@ Result<PlannedJob> search(const PlanQuestion& question) {
   return planned;
 }
 
+JobProgress first_step_of(std::int64_t generation) {
+  return {.generation = generation,
+          .step = 10 * generation + 1,
+          .resumed_step = 10 * generation,
+          .source = StateSource::kMemory,
+          .times = {0.2, 0.1, 0.05, 0.4}};
+}
+
 Json job_manifest(const Json& changes) {
   Json job = {{"apiVersion", "sailor.dev/v1alpha1"},
               {"kind", "TrainingJob"},
@@ -51,7 +59,7 @@ struct World::Operator {
   explicit Operator(World& given)
       : world(given),
         api(world.api_server, quick()),
-        observer(caches, {"trainer:1", "http://127.0.0.1:8082"}, sources()),
+        observer(caches, world.settings, sources()),
         applier(api, caches, sinks(), "test") {}
 
   static kube::ApiHooks quick() {
@@ -74,7 +82,10 @@ struct World::Operator {
               world.sent.push_back(*send.assignment);
             },
             [this](const PlanQuestion& question) {
-              answers.push_back({question, search(question)});
+              answers.push_back({question, search(question), world.now});
+            },
+            [this](const JobKey&, const TellCallback& tell) {
+              world.agents[tell.pod_uid].report->callback = world.settings.callback;
             }};
   }
 
@@ -141,20 +152,26 @@ void World::reconcile() {
   [[maybe_unused]] const auto applied = operator_->applier.apply(*seen, decide(*seen));
 }
 
+// The first worker with a role reports the job's progress: one step, as soon as it trains.
 void World::train(const std::string& pod_uid, const Assignment& assignment) {
   AgentView& agent = agents[pod_uid];
   if (!agent.report) return;
-  for (WorkerReport& worker : agent.report->workers) {
+  agent.report->callback = assignment.callback;
+  agent.report->progress.reset();
+  for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) {
+    const WorkerSlot& slot = assignment.workers[static_cast<std::size_t>(rank)];
+    if (assignment.agents[static_cast<std::size_t>(slot.agent)].name != agent.report->agent) continue;
+    WorkerReport& worker = agent.report->workers.at(static_cast<std::size_t>(slot.gpu));
     if (worker.generation >= assignment.generation) continue;
     worker.generation = assignment.generation;
-    worker.phase = WorkerPhase::kReleased;
-    for (const WorkerSlot& slot : assignment.workers) {
-      const bool is_this =
-          assignment.agents[static_cast<std::size_t>(slot.agent)].name == agent.report->agent && slot.gpu == worker.gpu;
-      if (is_this && slot.role) worker.phase = WorkerPhase::kTraining;
+    worker.phase = slot.role ? WorkerPhase::kTraining : WorkerPhase::kReleased;
+    if (assignment.parks && !checkpoint_fault.empty()) {
+      worker.phase = WorkerPhase::kBroken;
+      worker.message = checkpoint_fault;
     }
+    if (rank == 0 && slot.role) agent.report->progress = first_step_of(assignment.generation);
   }
-  agent.broken_since.reset();
+  agent.broken_since = assignment.parks && !checkpoint_fault.empty() ? std::optional(now) : std::nullopt;
 }
 
 void World::live() {
@@ -163,6 +180,7 @@ void World::live() {
     ++address;
     if (!kube::text_at(pod, {"status", "phase"}).empty()) continue;
     const std::string node = kube::annotation_of(pod, kNodeAnnotation);
+    if (stuck_nodes.contains(node)) continue;
     if (api_server.find("nodes", node).is_null()) continue;
     pod["spec"]["nodeName"] = node;
     pod["status"] = {{"phase", "Running"}, {"podIP", fmt::format("10.0.0.{}", address)}};
@@ -183,6 +201,20 @@ void World::settle() {
     reconcile();
     live();
   }
+}
+
+void World::settle_through_crash(int write, bool after_commit) {
+  api_server.crash_at_write = write;
+  api_server.crash_after_commit = after_commit;
+  for (int i = 0; i < 20; ++i) {
+    try {
+      reconcile();
+    } catch (const Crash&) {
+      restart_operator();
+    }
+    live();
+  }
+  api_server.crash_at_write = -1;
 }
 
 void World::break_peers() {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "operator/kube/api.h"
@@ -24,6 +25,7 @@ class World {
 
   void reconcile();  // once, as after an event; Crash passes through
   void settle();     // reconciles, lets kubelets and agents work, until nothing changes
+  void settle_through_crash(int write, bool after_commit);  // likewise, and the operator dies at that write of its own
   void restart_operator();
   void live();         // kubelets start pods, agents take assignments and train, deleted pods are gone
   void break_peers();  // every live agent of the newest generation lost a peer
@@ -40,11 +42,14 @@ class World {
   [[nodiscard]] std::int64_t generation() const { return kube::integer_at(status(), {"plan", "generation"}); }
   [[nodiscard]] std::vector<std::string> events() const;
 
+  OperatorSettings settings{.trainer_image = "trainer:1", .callback = "http://127.0.0.1:8082"};  // of the next start
   FakeApi api_server;
   Time now = *parse_rfc3339("2026-01-01T00:00:00Z");
   std::map<std::string, AgentView> agents;  // by the pod's UID
   std::vector<Assignment> sent;
-  bool agents_hang = false;  // they keep their phase whatever they are sent
+  bool agents_hang = false;           // they keep their phase whatever they are sent
+  std::set<std::string> stuck_nodes;  // pods do not start there
+  std::string checkpoint_fault;       // why the state cannot be saved; empty: it can
 
  private:
   struct Operator;

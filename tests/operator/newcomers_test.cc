@@ -1,0 +1,178 @@
+// Pods that are to join a job that trains, and do not; pods that fail while others could go on; what a change is said
+// to have taken.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operator/world.h"
+
+namespace sailor::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+class Newcomer : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    world.add_node("a", 2);
+    world.add_node("b", 1);
+    world.add_job();
+    world.settle();
+  }
+  void comes(const std::string& node) {
+    world.add_node(node, 2);
+    world.pass(std::chrono::seconds(11));
+    world.settle();
+  }
+  World world;
+};
+
+TEST_F(Newcomer, IsWaitedForWhileTheJobTrains) {
+  world.stuck_nodes.insert("c");
+  comes("c");
+  EXPECT_EQ(world.condition("Running"), "True Training: The workers train.");
+  EXPECT_THAT(world.condition("PodsReady"), StartsWith("False PodsPending"));
+  world.stuck_nodes.clear();
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(world.generation(), 2);
+}
+
+TEST_F(Newcomer, ThatDoesNotStartIsGivenUpAndItsNodeLeftAloneForAWhile) {
+  world.stuck_nodes.insert("c");
+  comes("c");
+  world.pass(std::chrono::minutes(11));
+  world.settle();
+  EXPECT_EQ(world.generation(), 1) << "nobody was told of generation 2";
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_THAT(world.events(), Contains("ChangeWithdrawn"));
+  EXPECT_EQ(world.status()["rescales"][0]["withdrawn"], true);
+  world.stuck_nodes.clear();
+  world.pass(std::chrono::minutes(11));
+  world.settle();
+  EXPECT_EQ(world.generation(), 3) << "a number is given once";
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(Newcomer, ThatFailsIsNoFailureOfTheJob) {
+  world.stuck_nodes.insert("c");
+  comes("c");
+  world.fail_pod(world.pod_on("c"), "cannot read /data/*: no such file");
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.status()["restarts"], 0);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+}
+
+TEST_F(Newcomer, IsForgottenWhenTheJobLosesANodeMeanwhile) {
+  world.stuck_nodes.insert("c");
+  comes("c");
+  world.remove_node("b");
+  world.break_peers();
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << "it does not wait for a pod that may never come";
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
+  EXPECT_EQ(world.generation(), 3);
+}
+
+TEST_F(Newcomer, ThatFailsAfterItWasToldIsGoneOnWithout) {
+  world.agents_hang = true;
+  comes("c");
+  world.agents_hang = false;
+  world.fail_pod(world.pod_on("c"), "the machine has no AVX");
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.status()["restarts"], 0);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_THAT(world.condition("Degraded"), StartsWith("True NewcomerGivenUp"));
+}
+
+TEST_F(Newcomer, ThatNeverAnswersWhileOthersTrainOnIsGivenUp) {
+  world.agents_hang = true;
+  comes("c");
+  world.agents[kube::uid_of(world.api_server.find("pods", world.pod_on("c")))].failures = 5;
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  EXPECT_EQ(world.generation(), 3);
+  world.agents_hang = false;
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+}
+
+TEST_F(Newcomer, OneFailedPodIsCountedAndTheOthersGoOnAtOnce) {
+  world.fail_pod(world.pod_on("b"), "the worker process of GPU 0 ended with signal 11");
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.status()["restarts"], 1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b")) << "its node is used again";
+  EXPECT_EQ(world.status()["restarts"], 1);
+}
+
+TEST_F(Newcomer, ReachesTheSameEndWhereverTheOperatorDies) {
+  for (const bool after_commit : {false, true}) {
+    for (int k = 0; k < 10; ++k) {
+      World here;
+      here.add_node("a", 2);
+      here.add_job();
+      here.settle();
+      here.add_node("c", 2);
+      here.pass(std::chrono::seconds(11));
+      here.settle_through_crash(k, after_commit);
+      EXPECT_EQ(here.state(), "Running") << "died at write " << k;
+      EXPECT_THAT(here.nodes_in_use(), ElementsAre("a", "c")) << "died at write " << k;
+      here.remove_node("c");
+      here.break_peers();
+      here.settle_through_crash(k, after_commit);
+      EXPECT_EQ(here.state(), "Running") << "died at write " << k;
+      EXPECT_THAT(here.nodes_in_use(), ElementsAre("a")) << "died at write " << k;
+    }
+  }
+}
+
+TEST_F(Newcomer, APoolWithoutAPriceIsNotUsedAndThatIsSaidOnce) {
+  Json node = world.api_server.find("nodes", "a");
+  node["metadata"] = {{"name", "x"}, {"labels", node["metadata"]["labels"]}};
+  node["metadata"]["labels"]["cloud.google.com/gke-accelerator"] = "nvidia-of-tomorrow";
+  world.api_server.put("/api/v1/nodes", node);
+  world.settle();
+  world.settle();
+  EXPECT_THAT(world.status()["unpricedPools"], ElementsAre("us-central1-a/nvidia-of-tomorrow/spot"));
+  EXPECT_EQ(std::ranges::count(world.events(), "PoolWithoutPrice"), 1);
+}
+
+TEST_F(Newcomer, AnAgentLearnsTheAddressOfANewOperator) {
+  world.settings.callback = "http://127.0.0.9:8082";
+  world.restart_operator();
+  world.settle();
+  for (const auto& [uid, agent] : world.agents) EXPECT_EQ(agent.report->callback, "http://127.0.0.9:8082");
+  EXPECT_EQ(world.generation(), 1);
+}
+
+TEST_F(Newcomer, AChangeSaysWhatItsSecondsWereSpentOn) {
+  for (auto& [uid, agent] : world.agents) agent.silent_since.reset();
+  world.remove_node("b");
+  world.break_peers();
+  world.pass(std::chrono::seconds(2));
+  world.settle();
+  const Json change = world.status()["rescales"][0];
+  EXPECT_EQ(change["reason"], "NodeLost");
+  EXPECT_EQ(change["source"], "Memory");
+  EXPECT_EQ(change["stoppedSeconds"], "0.400");
+  EXPECT_EQ(change["parts"]["detect"], "2.000") << change.dump(1);
+  EXPECT_EQ(change["parts"]["transfer"], "0.100");
+  EXPECT_EQ(change["seconds"], "2.000");
+  EXPECT_THAT(change["message"].get<std::string>(), HasSubstr("on node b gives no answer"));
+}
+
+}  // namespace
+}  // namespace sailor::testing

@@ -1,0 +1,184 @@
+// Jobs that are parked: suspended, with too few GPUs left, or with an elasticity that starts again instead of changing
+// shape.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operator/world.h"
+
+namespace sailor::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const Json kCheckpoint = {{"path", "/checkpoints"}};
+
+class ParkedJob : public ::testing::Test {
+ protected:
+  void start(Json spec_changes = Json::object()) {
+    spec_changes["checkpoint"] = kCheckpoint;
+    world.add_node("a", 2);
+    world.add_node("b", 1);
+    world.add_job(std::move(spec_changes));
+    world.settle();
+  }
+  void suspend(bool is_suspended) {
+    world.change_job([&](Json& job) { job["spec"]["suspend"] = is_suspended; });
+  }
+  World world;
+};
+
+TEST_F(ParkedJob, SavesItsStateBeforeItsPodsGo) {
+  start();
+  world.sent.clear();
+  suspend(true);
+  world.reconcile();
+  ASSERT_THAT(world.sent, SizeIs(2));
+  EXPECT_TRUE(world.sent[0].parks);
+  EXPECT_EQ(world.sent[0].training_workers(), 0);
+  EXPECT_THAT(world.pods(), SizeIs(2)) << "they hold the state";
+  EXPECT_THAT(world.condition("Suspended"), StartsWith("False Saving"));
+  EXPECT_TRUE(needs_agents(world.api_server.find("trainingjobs", "job")));
+  world.settle();
+  EXPECT_THAT(world.pods(), IsEmpty());
+  EXPECT_EQ(world.state(), "Suspended");
+  EXPECT_FALSE(needs_agents(world.api_server.find("trainingjobs", "job")));
+}
+
+TEST_F(ParkedJob, IsStoppedAfterALimitThoughItsStateIsNotSaved) {
+  start();
+  world.agents_hang = true;
+  suspend(true);
+  world.settle();
+  EXPECT_THAT(world.pods(), SizeIs(2));
+  world.pass(std::chrono::seconds(61));
+  world.settle();
+  EXPECT_THAT(world.pods(), IsEmpty());
+  EXPECT_EQ(world.state(), "Suspended");
+}
+
+TEST_F(ParkedJob, IsNotStoppedByANewOperatorThatHasNotHeardItsAgents) {
+  start();
+  suspend(true);
+  world.agents_hang = true;
+  world.reconcile();
+  world.restart_operator();
+  const auto heard = world.agents;
+  for (auto& [uid, agent] : world.agents) agent = AgentView{};
+  world.reconcile();
+  EXPECT_THAT(world.pods(), SizeIs(2)) << "who knows what they hold";
+  world.agents = heard;
+  world.agents_hang = false;
+  world.settle();
+  EXPECT_EQ(world.state(), "Suspended");
+}
+
+TEST_F(ParkedJob, ThatResumesHasNewPodsAndSaysWhy) {
+  start();
+  suspend(true);
+  world.settle();
+  EXPECT_EQ(world.status()["rescales"][0]["reason"], "Suspended");
+  EXPECT_EQ(world.status()["rescales"][0]["toGpus"], 0);
+  EXPECT_TRUE(world.status()["rescales"][0].contains("seconds"));
+  EXPECT_FALSE(world.status().contains("plan")) << "nothing runs";
+  suspend(false);
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.status()["rescales"][1]["reason"], "Resumed");
+  EXPECT_EQ(world.status()["rescales"][1]["toGpus"], 3);
+}
+
+TEST_F(ParkedJob, BelowItsMinimumSavesItsStateWhileTheNodeThatGoesIsStillThere) {
+  start({{"resources", {{"minGpus", 3}}}});
+  world.sent.clear();
+  world.preempt("b");
+  for (int i = 0; i < 4; ++i) world.reconcile();
+  ASSERT_THAT(world.sent, Not(IsEmpty()));
+  EXPECT_TRUE(world.sent[0].parks);
+  EXPECT_THAT(world.sent[0].agents, SizeIs(2));
+  EXPECT_THAT(world.pods(), SizeIs(2));
+  world.settle();
+  EXPECT_EQ(world.state(), "Waiting");
+  EXPECT_THAT(world.condition("Planned"), AllOf(StartsWith("False WaitingForCapacity"), HasSubstr("checkpoint")));
+  EXPECT_THAT(world.pods(), IsEmpty()) << "nobody pays for GPUs that wait";
+  world.remove_node("b");
+  world.add_node("c", 1);
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
+}
+
+TEST_F(ParkedJob, KeepsItsStateInMemoryWhereItCannotBeSavedAndGoesOnFromThere) {
+  start({{"resources", {{"minGpus", 3}}}});
+  world.checkpoint_fault = "/checkpoints: no such file or directory";
+  world.remove_node("b");
+  world.break_peers();
+  world.settle();
+  EXPECT_EQ(world.state(), "Waiting") << world.status().dump(1);
+  EXPECT_THAT(world.condition("Planned"), HasSubstr("/checkpoints: no such file or directory"));
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a")) << "the state lives there only";
+  const std::string holder = kube::uid_of(world.api_server.find("pods", world.pod_on("a")));
+  world.add_node("c", 1);
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(kube::uid_of(world.api_server.find("pods", world.pod_on("a"))), holder);
+}
+
+TEST_F(ParkedJob, WithElasticityRestartIsOneChangeFromItsCauseToItsNewPods) {
+  start({{"elasticity", {{"mode", "Restart"}}}});
+  world.add_node("c", 2);
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
+  ASSERT_THAT(world.status()["rescales"], SizeIs(1));
+  const Json change = world.status()["rescales"][0];
+  EXPECT_EQ(change["reason"], "ScaleUpOpportunity");
+  EXPECT_EQ(change["fromGpus"], 3);
+  EXPECT_EQ(change["toGpus"], 5);
+  EXPECT_EQ(change["fromGeneration"], 1);
+}
+
+TEST_F(ParkedJob, WithElasticityOffSavesItsStateAndWaitsForTheSameGpus) {
+  start({{"elasticity", {{"mode", "Off"}}}});
+  world.sent.clear();
+  world.preempt("b");
+  for (int i = 0; i < 4; ++i) world.reconcile();
+  ASSERT_THAT(world.sent, Not(IsEmpty()));
+  EXPECT_TRUE(world.sent[0].parks);
+  EXPECT_THAT(world.sent[0].agents, SizeIs(2));
+  EXPECT_THAT(world.pods(), SizeIs(2));
+  world.settle();
+  EXPECT_THAT(world.condition("Planned"), StartsWith("False WaitingForCapacity"));
+  world.add_node("c", 1);
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 3);
+}
+
+TEST_F(ParkedJob, ReachesTheSameEndWhereverTheOperatorDiesWhileItIsSuspendedAndResumed) {
+  for (const bool after_commit : {false, true}) {
+    for (int k = 0; k < 16; ++k) {
+      World here;
+      here.add_node("a", 2);
+      here.add_job({{"checkpoint", kCheckpoint}});
+      here.settle();
+      here.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+      here.settle_through_crash(k, after_commit);
+      EXPECT_EQ(here.state(), "Suspended") << "died at write " << k;
+      EXPECT_THAT(here.pods(), IsEmpty()) << "died at write " << k;
+      here.change_job([](Json& job) { job["spec"]["suspend"] = false; });
+      here.settle_through_crash(k, after_commit);
+      EXPECT_EQ(here.state(), "Running") << "died at write " << k;
+      EXPECT_THAT(here.nodes_in_use(), ElementsAre("a")) << "died at write " << k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sailor::testing
