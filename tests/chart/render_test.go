@@ -94,6 +94,8 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"networkModel.tiers.zone.bandwidth=1":     "additional properties 'bandwidth' not allowed",
 		"networkModel.pairs[0].from=a":            "missing property 'to'",
 		"plannerThreads=0":                        "minimum",
+		"podStartLimitSeconds=0":                  "minimum",
+		"coolDownSeconds=-1":                      "minimum",
 		"replicas=2,leaderElection.enabled=false": "replicas above 1 need leaderElection.enabled",
 	} {
 		_, err := template(t, "--set", value)
