@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/installation"
 	"sailor.dev/tests/trainingjob"
 )
 
@@ -56,7 +56,7 @@ func measure(ctx context.Context) (rows []row, err error) {
 	}()
 	rows = append(rows, row{"local cluster: start to all nodes ready", time.Since(began).Seconds(), "s", nil})
 	began = time.Now()
-	if err := install(ctx, cluster); err != nil {
+	if err := installation.ForSmallJobs(ctx, cluster); err != nil {
 		return nil, err
 	}
 	rows = append(rows, row{"operator: helm install to ready", time.Since(began).Seconds(), "s", nil})
@@ -73,22 +73,4 @@ func measure(ctx context.Context) (rows []row, err error) {
 		rows = append(rows, more...)
 	}
 	return rows, nil
-}
-
-func install(ctx context.Context, cluster *testcluster.Cluster) error {
-	root, err := testcluster.RepositoryRoot()
-	if err != nil {
-		return err
-	}
-	if _, err := cluster.Helm(ctx, "install", "sailor", filepath.Join(root, "charts", "sailor"), "--namespace", "sailor-system",
-		"--create-namespace", "--wait", "--timeout", "2m"); err != nil {
-		return err
-	}
-	for _, accelerator := range []string{"nvidia-l4", "nvidia-tesla-t4"} {
-		if _, err := cluster.KubectlWithInput(ctx, trainingjob.SmallProfile(accelerator), "apply", "-f", "-"); err != nil {
-			return err
-		}
-	}
-	_, err = cluster.Kubectl(ctx, "apply", "-f", filepath.Join(root, "tests", "demo", "pools.yaml"))
-	return err
 }

@@ -7,11 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-)
 
-// accelerators are those of tests/cluster/gke.yaml. Here each GPU is a worker process on this machine's processor, so both
-// types have the same profile and differ in their price.
-var accelerators = []string{"nvidia-l4", "nvidia-tesla-t4"}
+	"sailor.dev/tests/installation"
+)
 
 // workers train at the same time when the job uses all GPUs of tests/cluster/gke.yaml.
 const workers = 8
@@ -22,15 +20,14 @@ func (d *demo) file(parts ...string) string {
 
 func (d *demo) install(ctx context.Context) error {
 	d.screen.step("Installing the operator: helm install sailor charts/sailor")
-	if _, err := d.cluster.Helm(ctx, "install", "sailor", d.file("charts", "sailor"), "--namespace", "sailor-system", "--create-namespace",
-		"--wait", "--timeout", "2m"); err != nil {
+	if err := installation.Operator(ctx, d.cluster); err != nil {
 		return err
 	}
 	d.screen.step("Declaring the pools' prices, and measuring the model's layers on this machine")
-	if _, err := d.cluster.Kubectl(ctx, "apply", "-f", d.file("tests", "demo", "pools.yaml")); err != nil {
+	if err := installation.Pools(ctx, d.cluster); err != nil {
 		return err
 	}
-	for _, accelerator := range accelerators {
+	for _, accelerator := range installation.Accelerators {
 		profile, err := d.measure(ctx, accelerator)
 		if err != nil {
 			return err

@@ -24,10 +24,12 @@ type world struct {
 	jobs      *trainingjob.Client
 }
 
+const patience = 4 * time.Minute // with one test
+
 // start applies a job in a namespace of its own, both of which go when the test ends.
 func start(t *testing.T, spec trainingjob.Small) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, namespace: "e2e-" + spec.Name, job: spec.Name}
 	var err error
@@ -41,6 +43,13 @@ func start(t *testing.T, spec trainingjob.Small) *world {
 	t.Cleanup(w.end)
 	w.apply(spec)
 	return w
+}
+
+// allow gives a test more time than others have.
+func (w *world) allow(time time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), time)
+	w.t.Cleanup(cancel)
+	w.ctx = ctx
 }
 
 func (w *world) apply(spec trainingjob.Small) {
@@ -95,9 +104,14 @@ func (w *world) pods(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 // until waits for a state of the job and returns it.
-func (w *world) until(what string, holds func(trainingjob.Job) bool) (last trainingjob.Job) {
+func (w *world) until(what string, holds func(trainingjob.Job) bool) trainingjob.Job {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.ctx, 90*time.Second)
+	return w.untilWithin(90*time.Second, what, holds)
+}
+
+func (w *world) untilWithin(limit time.Duration, what string, holds func(trainingjob.Job) bool) (last trainingjob.Job) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, limit)
 	defer cancel()
 	err := w.jobs.Until(ctx, w.job, func(job trainingjob.Job) (bool, error) {
 		last = job

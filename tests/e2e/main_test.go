@@ -3,14 +3,12 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"sailor.dev/tests/cluster/testcluster"
-	"sailor.dev/tests/trainingjob"
+	"sailor.dev/tests/installation"
 )
 
 var cluster *testcluster.Cluster
@@ -23,24 +21,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(testcluster.Main(m, testcluster.Options{ConfigFile: config}, func(c *testcluster.Cluster) {
 		cluster = c
-		if err := install(context.Background()); err != nil {
+		// Quick to make a voluntary change, and to give up a pod that does not start: there are tests of both.
+		if err := installation.ForSmallJobs(context.Background(), c, "--set", "coolDownSeconds=2,podStartLimitSeconds=15"); err != nil {
 			fmt.Fprintln(os.Stderr, "installing the operator:", err)
 		}
 	}))
-}
-
-// install is what the README tells a user to do, with the prices of the demo.
-func install(ctx context.Context) error {
-	root, err := testcluster.RepositoryRoot()
-	if err != nil {
-		return err
-	}
-	_, helm := cluster.Helm(ctx, "install", "sailor", filepath.Join(root, "charts", "sailor"),
-		"--namespace", "sailor-system", "--create-namespace", "--wait", "--timeout", "2m")
-	_, pools := cluster.Kubectl(ctx, "apply", "-f", filepath.Join(root, "tests", "demo", "pools.yaml"))
-	for _, accelerator := range []string{"nvidia-l4", "nvidia-tesla-t4"} {
-		_, profile := cluster.KubectlWithInput(ctx, trainingjob.SmallProfile(accelerator), "apply", "-f", "-")
-		pools = errors.Join(pools, profile)
-	}
-	return errors.Join(helm, pools)
 }

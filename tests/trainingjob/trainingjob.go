@@ -77,12 +77,28 @@ type Progress struct {
 type Rescale struct {
 	Time           metav1.Time `json:"time"`
 	Reason         string      `json:"reason"`
+	Message        string      `json:"message"`
 	FromGeneration int64       `json:"fromGeneration"`
 	ToGeneration   int64       `json:"toGeneration"`
 	FromGPUs       int         `json:"fromGpus"`
 	ToGPUs         int         `json:"toGpus"`
 	Seconds        string      `json:"seconds"`
+	StoppedSeconds string      `json:"stoppedSeconds"`
 	StepsLost      int64       `json:"stepsLost"`
+	Source         string      `json:"source"`
+	Withdrawn      bool        `json:"withdrawn"`
+	Parts          Parts       `json:"parts"`
+}
+
+// Parts are what a rescale's seconds were spent on.
+type Parts struct {
+	Detect    string `json:"detect"`
+	Plan      string `json:"plan"`
+	Pods      string `json:"pods"`
+	Push      string `json:"push"`
+	Regroup   string `json:"regroup"`
+	Transfer  string `json:"transfer"`
+	FirstStep string `json:"firstStep"`
 }
 
 // Condition is the condition of a type, or one that is Unknown.

@@ -1,0 +1,52 @@
+// Package installation installs the operator into a local cluster: once written for the tests, the benchmarks and the demo.
+package installation
+
+import (
+	"context"
+	"path/filepath"
+
+	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/trainingjob"
+)
+
+// Namespace is where the operator is installed.
+const Namespace = "sailor-system"
+
+// Accelerators are those of tests/cluster/gke.yaml. Here each GPU is a worker process on this machine's processor, so all
+// types have the same profile and differ in their price.
+var Accelerators = []string{"nvidia-l4", "nvidia-tesla-t4"}
+
+// Operator does what the README tells a user to do. Further arguments are helm's, such as "--set", "coolDownSeconds=1".
+func Operator(ctx context.Context, cluster *testcluster.Cluster, args ...string) error {
+	root, err := testcluster.RepositoryRoot()
+	if err != nil {
+		return err
+	}
+	install := []string{"install", "sailor", filepath.Join(root, "charts", "sailor"), "--namespace", Namespace, "--create-namespace",
+		"--wait", "--timeout", "2m"}
+	_, err = cluster.Helm(ctx, append(install, args...)...)
+	return err
+}
+
+// Pools declares what the GPUs of the local cluster cost.
+func Pools(ctx context.Context, cluster *testcluster.Cluster) error {
+	root, err := testcluster.RepositoryRoot()
+	if err != nil {
+		return err
+	}
+	_, err = cluster.Kubectl(ctx, "apply", "-f", filepath.Join(root, "tests", "demo", "pools.yaml"))
+	return err
+}
+
+// ForSmallJobs installs all that a trainingjob.Small needs: the operator, the prices and the model's profiles.
+func ForSmallJobs(ctx context.Context, cluster *testcluster.Cluster, args ...string) error {
+	if err := Operator(ctx, cluster, args...); err != nil {
+		return err
+	}
+	for _, accelerator := range Accelerators {
+		if _, err := cluster.KubectlWithInput(ctx, trainingjob.SmallProfile(accelerator), "apply", "-f", "-"); err != nil {
+			return err
+		}
+	}
+	return Pools(ctx, cluster)
+}
