@@ -4,11 +4,14 @@
 
 #include "simulator/job_simulation.h"
 #include "simulator/memory.h"
+#include "simulator/node_cards.h"
 
 namespace sailor {
 namespace {
 
 Nanoseconds nanoseconds(Seconds time) { return Nanoseconds(std::llround(time.value() * 1e9)); }
+
+Seconds seconds(Nanoseconds time) { return Seconds(static_cast<double>(time.count()) * 1e-9); }
 
 int pool_index(const ClusterState& cluster, const PoolKey& key) {
   return static_cast<int>(std::ranges::find(cluster.pools, key, &Pool::key) - cluster.pools.begin());
@@ -24,46 +27,79 @@ int JobSimulation::memory_cap(const RangeCost& cost, int pool, const Holding& ho
   return static_cast<int>(std::clamp(room, 1.0, std::max(1.0, static_cast<double>(microbatches))));
 }
 
-// Every pool is a site.
-ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const std::vector<char>& in_one_node) const {
-  const bool recompute = plan.activation_checkpointing;
+// Every pool is a site; a node's card is one where it is known what it carries.
+ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan& groups,
+                                            const std::vector<char>& in_one_node) const {
+  const std::vector<std::vector<int>> nodes = nodes_of(plan, cluster_);
   ScheduleTimes times;
   times.sites = static_cast<int>(cluster_.pools.size());
-  for (const Stage& stage : plan.stages) {
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const Stage& stage = plan.stages[i];
+    const int shards = plan.sharded_optimizer ? static_cast<int>(stage.replicas.size()) : 1;
     auto& replicas = times.replicas.emplace_back();
-    for (const Replica& replica : stage.replicas) {
+    for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
+      const Replica& replica = stage.replicas[r];
       const int pool = pool_index(cluster_, replica.pool);
-      const RangeCost cost = tables_.costs(pool, {plan.microbatch_size, replica.tensor_parallel}, recompute)
-                                 .range(stage.first_layer, stage.last_layer);
-      const int shards = plan.sharded_optimizer ? static_cast<int>(stage.replicas.size()) : 1;
+      const RangeCost cost =
+          tables_.costs(pool, {plan.microbatch_size, replica.tensor_parallel}, plan.activation_checkpointing)
+              .range(stage.first_layer, stage.last_layer);
+      const bool shares_card = links_.card(pool).is_known() && !is_inside_node(pool, pool, in_one_node);
       replicas.push_back({nanoseconds(cost.forward), nanoseconds(cost.backward), pool,
-                          memory_cap(cost, pool, {replica.tensor_parallel, shards}, replica.microbatches)});
+                          memory_cap(cost, pool, {replica.tensor_parallel, shards}, replica.microbatches),
+                          shares_card ? nodes[i][r] : ReplicaTimes::kNoCard});
     }
-    const Replica& sender = stage.replicas.front();
-    const Bytes message = tables_.costs(replicas.front().site, {plan.microbatch_size, sender.tensor_parallel}, recompute)
-                              .output(stage.last_layer - 1);
+  }
+  add_links(groups, in_one_node, times);
+  return times;
+}
+
+void JobSimulation::add_links(const GroupedPlan& plan, const std::vector<char>& in_one_node,
+                              ScheduleTimes& times) const {
+  for (const GroupedStage& stage : plan.stages) {
+    const Bytes message = message_after(plan, stage);
     auto& links = times.links.emplace_back();
     for (int a = 0; a < times.sites; ++a) {
       for (int b = 0; b < times.sites; ++b) {
         const Link& way = link(a, b, in_one_node);
-        links.push_back({nanoseconds(way.latency), nanoseconds(way.occupancy(message))});
+        const Seconds card = std::max(links_.card(a).occupancy(message), links_.card(b).occupancy(message));
+        links.push_back({nanoseconds(way.latency), nanoseconds(way.occupancy(message)), nanoseconds(card)});
       }
     }
   }
-  return times;
 }
 
 StepTiming JobSimulation::play(const Plan& plan, const GroupedPlan& groups) const {
   const std::vector<char> in_one_node = pools_in_one_node(groups);
-  const ScheduleTimes times = schedule_times(plan, in_one_node);
+  const ScheduleTimes times = schedule_times(plan, groups, in_one_node);
   Execution execution;
   for (const GroupedStage& stage : groups.stages) {
-    Seconds update(0);
-    for (const ReplicaGroup& group : stage.groups) update = std::max(update, range_cost(groups, stage, group).update);
-    execution.all_reduce.push_back(nanoseconds(gradient_sync(groups, stage, in_one_node)));
-    execution.update.push_back(nanoseconds(update));
+    const StageEnd end = stage_end(groups, stage, in_one_node);
+    execution.all_reduce.push_back(nanoseconds(end.reduce));
+    execution.buckets.push_back(end.buckets);
+    execution.update.push_back(nanoseconds(end.update));
+    execution.gather.push_back(nanoseconds(end.gather));
   }
   return time_step(make_schedule(plan, times, policy_), times, execution);
+}
+
+Outcome JobSimulation::outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const {
+  const std::vector<char> in_one_node = pools_in_one_node(groups);
+  std::vector<StageTiming> stages = stage_timings(groups, in_one_node);
+  std::vector<StageMemory> memory = set_caps(groups, stages);
+  ScheduleTimes free = schedule_times(plan, groups, in_one_node);
+  for (auto& boundary : free.links) std::ranges::fill(boundary, LinkTimes{});
+  Passes done{.length = seconds(step.passes_end()), .compute = Seconds(longest_work(stages))};
+  done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, policy_).duration));
+  done.compute = std::min(done.compute, done.if_links_were_free);  // it is not rounded to nanoseconds
+  Synced end{done.length, seconds(step.end())};
+  for (std::size_t i = 0; i < groups.stages.size(); ++i) {
+    const Seconds gather = stage_end(groups, groups.stages[i], in_one_node).gather;
+    end.gradients = std::max(end.gradients, seconds(step.synced[i]) + gather);
+  }
+  end.gradients = std::min(end.gradients, end.updated);
+  Outcome outcome = summed_up(groups, done, end);
+  outcome.memory = std::move(memory);
+  return outcome;
 }
 
 }  // namespace sailor

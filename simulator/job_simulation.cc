@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "planner/model/check.h"
-#include "planner/model/node_packing.h"
 #include "planner/schedule/caps.h"
 #include "simulator/analytic_profile.h"
 #include "simulator/memory.h"
+#include "simulator/step_time.h"
 
 namespace sailor {
 namespace {
-
-double share_of(const ReplicaGroup& group, int microbatches) {
-  return static_cast<double>(group.count) * group.microbatches / microbatches;
-}
 
 bool is_textbook(const std::vector<StageTiming>& stages) {
   const GroupTiming& first = stages.front().groups.front();
@@ -27,26 +22,10 @@ bool is_textbook(const std::vector<StageTiming>& stages) {
   });
 }
 
-double longest_work(const std::vector<StageTiming>& stages) {
-  double longest = 0;
-  for (const StageTiming& stage : stages) {
-    for (const GroupTiming& group : stage.groups) longest = std::max(longest, group.microbatches * group.pass());
-  }
-  return longest;
-}
-
 // Replicas of a stage that share the optimizer's state, 1 if each has all of it. Whatever their degrees are, each GPU
 // of a replica holds 1 / degree of the stage, and of that one in so many parts.
 int optimizer_shards(const GroupedPlan& plan, const GroupedStage& stage) {
   return plan.sharded_optimizer ? stage.replicas() : 1;
-}
-
-std::size_t zones_of(const GroupedStage& stage, const ClusterState& cluster) {
-  std::set<std::string_view> zones;
-  for (const ReplicaGroup& group : stage.groups) {
-    zones.insert(cluster.pools[static_cast<std::size_t>(group.pool)].key.zone.str());
-  }
-  return zones.size();
 }
 
 }  // namespace
@@ -76,9 +55,12 @@ std::vector<char> JobSimulation::pools_in_one_node(const GroupedPlan& plan) cons
   return in_one_node;
 }
 
+bool JobSimulation::is_inside_node(int pool, int other, const std::vector<char>& in_one_node) {
+  return pool == other && in_one_node[static_cast<std::size_t>(pool)] != 0;
+}
+
 const Link& JobSimulation::link(int pool, int other, const std::vector<char>& in_one_node) const {
-  const bool same_node = pool == other && in_one_node[static_cast<std::size_t>(pool)];
-  return same_node ? links_.inside_node(pool) : links_.between(pool, other);
+  return is_inside_node(pool, other, in_one_node) ? links_.inside_node(pool) : links_.between(pool, other);
 }
 
 std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan,
@@ -99,24 +81,38 @@ std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan,
   return stages;
 }
 
+// Replicas of a group that share a node's network card, if the group fills node after node.
+int JobSimulation::neighbours_of(const ReplicaGroup& group) const {
+  const int gpus = cluster_.pools[static_cast<std::size_t>(group.pool)].gpus_per_node;
+  return std::clamp(gpus / group.tensor_parallel, 1, group.count);
+}
+
+// While all replicas of a node send, its card gives each its part.
+LinkTiming JobSimulation::link_timing(const ReplicaGroup& from, const ReplicaGroup& to, Bytes message,
+                                      const std::vector<char>& in_one_node) const {
+  const Link& way = link(from.pool, to.pool, in_one_node);
+  Seconds occupancy = way.occupancy(message);
+  if (!is_inside_node(from.pool, to.pool, in_one_node)) {
+    occupancy = std::max({occupancy, links_.card(from.pool).occupancy(message) * neighbours_of(from),
+                          links_.card(to.pool).occupancy(message) * neighbours_of(to)});
+  }
+  return {way.latency.value(), occupancy.value()};
+}
+
+Bytes JobSimulation::message_after(const GroupedPlan& plan, const GroupedStage& stage) const {
+  const ReplicaGroup& sender = stage.groups.front();
+  return tables_.costs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.activation_checkpointing)
+      .output(stage.last_layer - 1);
+}
+
 void JobSimulation::add_links(const GroupedPlan& plan, const std::vector<char>& in_one_node,
                               std::vector<StageTiming>& stages) const {
   for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
-    const GroupedStage& from = plan.stages[i];
-    const GroupedStage& to = plan.stages[i + 1];
-    const ReplicaGroup& sender = from.groups.front();
-    const Bytes message =
-        tables_.costs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.activation_checkpointing)
-            .output(from.last_layer - 1);
-    for (std::size_t a = 0; a < from.groups.size(); ++a) {
-      for (std::size_t b = 0; b < to.groups.size(); ++b) {
-        const Link& way = link(from.groups[a].pool, to.groups[b].pool, in_one_node);
-        const double occupancy = way.occupancy(message).value();
-        const double from_share = share_of(from.groups[a], plan.microbatches);
-        const double to_share = share_of(to.groups[b], plan.microbatches);
-        stages[i].link += from_share * to_share * (way.latency.value() + occupancy);
-        stages[i].groups[a].occupancy += to_share * occupancy;
-        stages[i + 1].groups[b].occupancy += from_share * occupancy;
+    const Bytes message = message_after(plan, plan.stages[i]);
+    stages[i].links.reserve(stages[i].groups.size() * stages[i + 1].groups.size());
+    for (const ReplicaGroup& from : plan.stages[i].groups) {
+      for (const ReplicaGroup& to : plan.stages[i + 1].groups) {
+        stages[i].links.push_back(link_timing(from, to, message, in_one_node));
       }
     }
   }
@@ -156,8 +152,8 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
   return memory;
 }
 
-JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages) const {
-  Passes result{.length = Seconds(pipeline_time(stages)),
+JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, int microbatches) const {
+  Passes result{.length = Seconds(step_time(stages, microbatches)),
                 .compute = Seconds(longest_work(stages)),
                 .if_links_were_free = {},
                 .tails = tail_times(stages)};
@@ -169,101 +165,70 @@ JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages) con
   return result;
 }
 
-Seconds JobSimulation::gradient_sync(const GroupedPlan& plan, const GroupedStage& stage,
-                                     const std::vector<char>& in_one_node) const {
-  const int members = stage.replicas();
-  if (members < 2) return Seconds(0);
+Ring JobSimulation::ring_of(const GroupedStage& stage, const std::vector<char>& in_one_node) const {
+  Ring ring{.members = stage.replicas(), .on_a_node = stage.replicas()};
+  Seconds slowest(-1);
+  const Bytes probe(1e6);
+  for (const ReplicaGroup& a : stage.groups) {
+    ring.tensor_parallel = std::max(ring.tensor_parallel, a.tensor_parallel);
+    for (const ReplicaGroup& b : stage.groups) {
+      const Link& way = links_.between(a.pool, b.pool);
+      if (way.transfer(probe) > slowest) ring.between = way;
+      slowest = std::max(slowest, way.transfer(probe));
+    }
+    if (links_.card(a.pool).occupancy(probe) > ring.card.occupancy(probe)) ring.card = links_.card(a.pool);
+    const bool is_one_node = is_inside_node(a.pool, a.pool, in_one_node) && a.count == ring.members;
+    ring.on_a_node = std::min(ring.on_a_node, is_one_node ? a.count : neighbours_of(a));
+    const Link& inside = links_.inside_node(a.pool);
+    if (ring.inside.bandwidth == BytesPerSecond(0) || inside.transfer(probe) > ring.inside.transfer(probe)) {
+      ring.inside = inside;
+    }
+  }
+  return ring;
+}
+
+Seconds JobSimulation::gradient_reduction(const GroupedPlan& plan, const GroupedStage& stage,
+                                          const std::vector<char>& in_one_node) const {
+  if (stage.replicas() < 2) return Seconds(0);
   Bytes shard(0);
   for (const ReplicaGroup& group : stage.groups) {
     const double parameters = range_cost(plan, stage, group).parameters;
     shard = std::max(shard, Bytes(parameters * element_size(job_.training.precision)));
   }
-  Seconds slowest(0);
-  for (const ReplicaGroup& a : stage.groups) {
-    for (const ReplicaGroup& b : stage.groups) {
-      slowest = std::max(slowest, ring_all_reduce(shard, members, link(a.pool, b.pool, in_one_node)));
-    }
-  }
-  return slowest;
+  return all_reduce(shard, ring_of(stage, in_one_node));
 }
 
-// A stage begins to synchronise when it has done its own last backward pass; the step ends with the slowest stage.
-JobSimulation::Synced JobSimulation::synced(const GroupedPlan& plan, const Passes& passes,
-                                            const std::vector<char>& in_one_node) const {
-  Synced end{passes.length, passes.length};
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    Seconds update(0);
-    for (const ReplicaGroup& group : plan.stages[i].groups) {
-      update = std::max(update, range_cost(plan, plan.stages[i], group).update);
-    }
-    const Seconds gradients =
-        passes.length - Seconds(passes.tails[i]) + gradient_sync(plan, plan.stages[i], in_one_node);
-    end.gradients = std::max(end.gradients, gradients);
-    end.updated = std::max(end.updated, gradients + update);
+JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const GroupedStage& stage,
+                                                 const std::vector<char>& in_one_node) const {
+  StageEnd end{.buckets = stage.last_layer - stage.first_layer};
+  const Seconds reduction = gradient_reduction(plan, stage, in_one_node);
+  end.reduce = plan.sharded_optimizer ? reduction / 2 : reduction;
+  end.gather = reduction - end.reduce;
+  for (const ReplicaGroup& group : stage.groups) {
+    const RangeCost cost = range_cost(plan, stage, group);
+    end.update = std::max(end.update, cost.update);
+    end.last_backward = std::max(end.last_backward, cost.backward);
   }
   return end;
 }
 
-// Activations and their gradients cross every boundary once a microbatch; a ring over n zones crosses n borders.
-Dollars JobSimulation::traffic_cost(const GroupedPlan& plan) const {
-  Dollars sum(0);
+// A stage synchronises bucket after bucket as its own last backward pass leaves the layers behind; the step ends with
+// the slowest stage.
+JobSimulation::Synced JobSimulation::synced(const GroupedPlan& plan, const Passes& passes,
+                                            const std::vector<char>& in_one_node) const {
+  Synced end{passes.length, passes.length};
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    const GroupedStage& stage = plan.stages[i];
-    const ReplicaGroup& first = stage.groups.front();
-    const LayerCosts& costs =
-        tables_.costs(first.pool, {plan.microbatch_size, first.tensor_parallel}, plan.activation_checkpointing);
-    if (i + 1 < plan.stages.size()) {
-      const Bytes both_ways = costs.output(stage.last_layer - 1) * (2.0 * plan.microbatches);
-      for (const ReplicaGroup& from : stage.groups) {
-        for (const ReplicaGroup& to : plan.stages[i + 1].groups) {
-          const double share = share_of(from, plan.microbatches) * share_of(to, plan.microbatches);
-          sum += links_.between(from.pool, to.pool).price * both_ways * share;
-        }
-      }
-    }
-    const std::size_t zones = zones_of(stage, cluster_);
-    if (zones < 2) continue;
-    const int members = stage.replicas();
-    const Bytes gradients(costs.range(stage.first_layer, stage.last_layer).parameters * first.tensor_parallel *
-                          element_size(job_.training.precision));
-    DollarsPerByte price(0);
-    for (const ReplicaGroup& a : stage.groups) {
-      for (const ReplicaGroup& b : stage.groups) price = std::max(price, links_.between(a.pool, b.pool).price);
-    }
-    sum += price * gradients * (2.0 * (members - 1) / members * static_cast<double>(zones));
+    const StageEnd stage = stage_end(plan, plan.stages[i], in_one_node);
+    const Seconds hidden = std::min(stage.reduce, stage.last_backward) * (1 - 1.0 / stage.buckets);
+    const Seconds gradients = passes.length - Seconds(passes.tails[i]) + stage.reduce - hidden + stage.gather;
+    end.gradients = std::max(end.gradients, gradients);
+    end.updated = std::max(end.updated, gradients + stage.update);
   }
-  return sum;
+  return end;
 }
 
-DollarsPerHour JobSimulation::gpu_price(const GroupedPlan& plan) const {
-  const std::vector<int> used = gpus_of_pools(plan, cluster_.pools.size());
-  DollarsPerHour sum(0);
-  for (std::size_t index = 0; index < used.size(); ++index) {
-    const Pool& pool = cluster_.pools[index];
-    int paid = used[index];
-    if (pool.whole_nodes && paid > 0) {
-      std::vector<GroupsOfSize> groups;
-      for (const GroupedStage& stage : plan.stages) {
-        for (const ReplicaGroup& group : stage.groups) {
-          if (group.pool == static_cast<int>(index)) groups.push_back({group.tensor_parallel, group.count});
-        }
-      }
-      paid = std::max(paid, pack_groups(pool, groups).nodes_used * pool.gpus_per_node);
-    }
-    sum += pool.price_per_gpu * paid;
-  }
-  return sum;
-}
-
-Outcome JobSimulation::simulate(const GroupedPlan& plan) const {
-  SAILOR_CHECK(!plan.stages.empty() && plan.microbatches > 0, "a plan of {} stages and {} microbatches",
-               plan.stages.size(), plan.microbatches);
-  const std::vector<char> in_one_node = pools_in_one_node(plan);
-  std::vector<StageTiming> stages = stage_timings(plan, in_one_node);
+Outcome JobSimulation::summed_up(const GroupedPlan& plan, const Passes& done, const Synced& end) const {
   Outcome outcome;
-  outcome.memory = set_caps(plan, stages);
-  const Passes done = passes(std::move(stages));
-  const Synced end = synced(plan, done, in_one_node);
   outcome.iteration = end.updated;
   outcome.time = {.compute = done.compute,
                   .bubble = done.if_links_were_free - done.compute,
@@ -275,6 +240,18 @@ Outcome JobSimulation::simulate(const GroupedPlan& plan) const {
   return outcome;
 }
 
+Outcome JobSimulation::simulate(const GroupedPlan& plan) const {
+  SAILOR_CHECK(!plan.stages.empty() && plan.microbatches > 0, "a plan of {} stages and {} microbatches",
+               plan.stages.size(), plan.microbatches);
+  const std::vector<char> in_one_node = pools_in_one_node(plan);
+  std::vector<StageTiming> stages = stage_timings(plan, in_one_node);
+  std::vector<StageMemory> memory = set_caps(plan, stages);
+  const Passes done = passes(std::move(stages), plan.microbatches);
+  Outcome outcome = summed_up(plan, done, synced(plan, done, in_one_node));
+  outcome.memory = std::move(memory);
+  return outcome;
+}
+
 Quote JobSimulation::quote(const GroupedPlan& plan) const {
   const Outcome outcome = simulate(plan);
   Bytes excess(0);
@@ -283,8 +260,8 @@ Quote JobSimulation::quote(const GroupedPlan& plan) const {
 }
 
 StageCost JobSimulation::stage_cost(const StageShape& shape) const {
-  const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing)
-                             .range(shape.first_layer, shape.last_layer);
+  const RangeCost cost =
+      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.first_layer, shape.last_layer);
   const Holding holding{shape.point.tensor_parallel, shape.optimizer_shards};
   return {.forward = cost.forward,
           .backward = cost.backward,

@@ -5,6 +5,7 @@
 
 #include "planner/estimator.h"
 #include "planner/schedule/schedule.h"
+#include "simulator/all_reduce.h"
 #include "simulator/job_tables.h"
 #include "simulator/memory.h"
 #include "simulator/pipeline_time.h"
@@ -41,6 +42,8 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] StageCost stage_cost(const StageShape& shape) const override;
   // The same plan operation by operation; `groups` is `plan`, grouped.
   [[nodiscard]] StepTiming play(const Plan& plan, const GroupedPlan& groups) const;
+  // What simulate() says, with the times of `step`, which play() returned.
+  [[nodiscard]] Outcome outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
   [[nodiscard]] const JobTables& tables() const { return tables_; }
   [[nodiscard]] const PoolLinks& links() const { return links_; }
   [[nodiscard]] const JobSpec& job() const { return job_; }
@@ -60,13 +63,26 @@ class JobSimulation final : public JobEstimator {
     Bytes room;         // what is left of a GPU's memory for activations
     Bytes activations;  // of one microbatch
   };
+  // What a stage does after its passes.
+  struct StageEnd {
+    Seconds reduce;  // of its gradients, in so many buckets that follow the last backward pass
+    int buckets = 1;
+    Seconds last_backward;
+    Seconds update;
+    Seconds gather;  // of the updated weights, where the optimizer is sharded
+  };
   struct Synced {
-    Seconds gradients;  // when the last gradient is synchronised, after the step's start
+    Seconds gradients;  // when the last stage would be done without updates, after the step's start
     Seconds updated;
   };
 
   [[nodiscard]] RangeCost range_cost(const GroupedPlan& plan, const GroupedStage& stage,
                                      const ReplicaGroup& group) const;
+  static bool is_inside_node(int pool, int other, const std::vector<char>& in_one_node);
+  [[nodiscard]] int neighbours_of(const ReplicaGroup& group) const;
+  [[nodiscard]] LinkTiming link_timing(const ReplicaGroup& from, const ReplicaGroup& to, Bytes message,
+                                       const std::vector<char>& in_one_node) const;
+  [[nodiscard]] Bytes message_after(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] const Link& link(int pool, int other, const std::vector<char>& in_one_node) const;
   [[nodiscard]] std::vector<char> pools_in_one_node(const GroupedPlan& plan) const;
   [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan,
@@ -75,10 +91,16 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] int wanted_in_flight(const InFlightQuestion& question) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
   [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, const Holding& holding, int microbatches) const;
-  [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const std::vector<char>& in_one_node) const;
-  [[nodiscard]] Passes passes(std::vector<StageTiming> stages) const;
-  [[nodiscard]] Seconds gradient_sync(const GroupedPlan& plan, const GroupedStage& stage,
-                                      const std::vector<char>& in_one_node) const;
+  [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups,
+                                             const std::vector<char>& in_one_node) const;
+  void add_links(const GroupedPlan& plan, const std::vector<char>& in_one_node, ScheduleTimes& times) const;
+  [[nodiscard]] Passes passes(std::vector<StageTiming> stages, int microbatches) const;
+  [[nodiscard]] Ring ring_of(const GroupedStage& stage, const std::vector<char>& in_one_node) const;
+  [[nodiscard]] Seconds gradient_reduction(const GroupedPlan& plan, const GroupedStage& stage,
+                                           const std::vector<char>& in_one_node) const;
+  [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage,
+                                   const std::vector<char>& in_one_node) const;
+  [[nodiscard]] Outcome summed_up(const GroupedPlan& plan, const Passes& done, const Synced& end) const;
   [[nodiscard]] Synced synced(const GroupedPlan& plan, const Passes& passes,
                               const std::vector<char>& in_one_node) const;
   [[nodiscard]] Dollars traffic_cost(const GroupedPlan& plan) const;

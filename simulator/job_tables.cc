@@ -57,7 +57,8 @@ const LayerCosts& JobTables::costs(int pool, ProfilePoint point, bool recompute)
   const std::size_t size = looked_up(index_of_size_, point.microbatch_size);
   const std::size_t degree = looked_up(index_of_degree_, point.tensor_parallel);
   const std::size_t which = recomputes_.front() == recompute ? 0 : 1;
-  SAILOR_CHECK(which < recomputes_.size(), "the job's wish does not allow activation checkpointing to be {}", recompute);
+  SAILOR_CHECK(which < recomputes_.size(), "the job's wish does not allow activation checkpointing to be {}",
+               recompute);
   return costs_[((type * sizes_ + size) * degrees_ + degree) * recomputes_.size() + which];
 }
 

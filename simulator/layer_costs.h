@@ -37,7 +37,7 @@ class LayerCosts {
 
   ProfilePoint point_;
   int layers_ = 0;
-  double shared_parameters_ = 0;   // of a tied embedding, counted twice if one stage holds both its users
+  double shared_parameters_ = 0;  // of a tied embedding, counted twice if one stage holds both its users
   bool recompute_ = false;
   std::vector<RangeCost> prefix_;  // of [0, i)
   std::vector<Bytes> activations_;

@@ -17,21 +17,8 @@ std::map<int, int> shares_of(const StageTiming& stage) {
   return counts;
 }
 
-bool has_equal_shares(std::span<const StageTiming> stages) {
-  return std::ranges::all_of(stages, [](const StageTiming& stage) {
-    return stage.groups.front().microbatches == stage.groups.back().microbatches &&
-           std::ranges::all_of(stage.groups, [&](const GroupTiming& group) {
-             return group.microbatches == stage.groups.front().microbatches;
-           });
-  });
-}
-
 void set_unevenness(std::span<StageTiming> stages) {
-  if (has_equal_shares(stages) && std::ranges::all_of(stages, [&](const StageTiming& stage) {
-        return stage.groups.front().microbatches == stages.front().groups.front().microbatches;
-      })) {
-    return;
-  }
+  if (has_equal_shares(stages)) return;
   std::vector<std::map<int, int>> shares;
   for (const StageTiming& stage : stages) shares.push_back(shares_of(stage));
   for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -40,30 +27,75 @@ void set_unevenness(std::span<StageTiming> stages) {
   }
 }
 
-// The time in which one replica does its microbatches once the first has reached it.
-double busy_time(const GroupTiming& group, double downstream, double uneven_downstream, bool is_uneven) {
-  const double work = group.microbatches * group.pass();
-  const double waiting = group.microbatches * (group.pass() + downstream + kUnevenDownstream * uneven_downstream) /
-                         std::min(group.cap, group.microbatches);
-  const double links = group.microbatches * group.occupancy;
-  if (!is_uneven) return std::max({work, waiting, links});
-  return std::max(links, std::cbrt(work * work * work + waiting * waiting * waiting));
+struct Surroundings {
+  double downstream = 0;
+  double uneven_downstream = 0;
+  bool is_uneven = false;  // some stage is
+  bool is_last = false;    // stage: there a backward pass is ready as soon as its forward pass is done
+};
+
+// The time in which one replica does its part of its microbatches once the first has reached it.
+double busy_time(const GroupTiming& group, const Surroundings& around, double part) {
+  const double microbatches = group.microbatches * part;
+  const double in_flight = std::min(static_cast<double>(group.cap), std::max(1.0, microbatches));
+  const double work = microbatches * group.pass();
+  const double round_trip = group.pass() + around.downstream + kUnevenDownstream * around.uneven_downstream;
+  const double waiting = around.is_last ? 0 : microbatches * round_trip / in_flight;
+  const double links = microbatches * group.occupancy;
+  if (!around.is_uneven) return std::max({work, waiting, links});
+  return std::cbrt(work * work * work + waiting * waiting * waiting + links * links * links);
+}
+
+double share_of(const GroupTiming& group, int microbatches) {
+  return static_cast<double>(group.count) * group.microbatches / microbatches;
+}
+
+void add_links(StageTiming& stage, StageTiming& next, int microbatches) {
+  auto link = stage.links.begin();
+  for (GroupTiming& from : stage.groups) {
+    for (GroupTiming& to : next.groups) {
+      const double from_share = share_of(from, microbatches);
+      const double to_share = share_of(to, microbatches);
+      stage.link += from_share * to_share * (link->latency + link->occupancy);
+      from.occupancy += to_share * link->occupancy;
+      to.occupancy += from_share * link->occupancy;
+      ++link;
+    }
+  }
 }
 
 }  // namespace
+
+bool has_equal_shares(std::span<const StageTiming> stages) {
+  const int share = stages.front().groups.front().microbatches;
+  return std::ranges::all_of(stages, [&](const StageTiming& stage) {
+    return std::ranges::all_of(stage.groups, [&](const GroupTiming& group) { return group.microbatches == share; });
+  });
+}
 
 void set_means(std::span<StageTiming> stages, int microbatches) {
   for (StageTiming& stage : stages) {
     stage.forward = 0;
     stage.backward = 0;
     stage.unevenness = 0;
-    for (const GroupTiming& group : stage.groups) {
-      const double share = static_cast<double>(group.count) * group.microbatches / microbatches;
+    stage.link = 0;
+    for (GroupTiming& group : stage.groups) {
+      const double share = share_of(group, microbatches);
+      group.occupancy = 0;
       stage.forward += share * group.forward;
       stage.backward += share * group.backward;
     }
   }
+  for (std::size_t i = 0; i + 1 < stages.size(); ++i) add_links(stages[i], stages[i + 1], microbatches);
   set_unevenness(stages);
+}
+
+double longest_work(std::span<const StageTiming> stages) {
+  double longest = 0;
+  for (const StageTiming& stage : stages) {
+    for (const GroupTiming& group : stage.groups) longest = std::max(longest, group.microbatches * group.pass());
+  }
+  return longest;
 }
 
 std::vector<double> downstream_times(std::span<const StageTiming> stages) {
@@ -82,7 +114,7 @@ std::vector<double> tail_times(std::span<const StageTiming> stages) {
   return tails;
 }
 
-double pipeline_time(std::span<const StageTiming> stages) {
+double pipeline_time(std::span<const StageTiming> stages, double part) {
   const std::vector<double> downstream = downstream_times(stages);
   double all_uneven = 0;
   for (const StageTiming& stage : stages) all_uneven += stage.unevenness;
@@ -93,7 +125,8 @@ double pipeline_time(std::span<const StageTiming> stages) {
     const StageTiming& stage = stages[i];
     uneven_downstream -= stage.unevenness;
     for (const GroupTiming& group : stage.groups) {
-      const double busy = busy_time(group, downstream[i], uneven_downstream, all_uneven > 0);
+      const double busy =
+          busy_time(group, {downstream[i], uneven_downstream, all_uneven > 0, i + 1 == stages.size()}, part);
       longest = std::max(longest, before + busy + kUnevenElsewhere * (all_uneven - stage.unevenness));
     }
     before += stage.pass() + 2 * stage.link;

@@ -19,9 +19,16 @@ struct GroupTiming {
   [[nodiscard]] double pass() const { return forward + backward; }
 };
 
+// A message from one group of a stage to one group of the next.
+struct LinkTiming {
+  double latency = 0;
+  double occupancy = 0;
+};
+
 struct StageTiming {
   std::vector<GroupTiming> groups;
-  double link = 0;  // latency and occupancy of a message to the next stage, mean over routes
+  std::vector<LinkTiming> links;  // [group * groups of the next stage + group of the next stage]
+  double link = 0;                // latency and occupancy of a message to the next stage, mean over routes
 
   // Means over microbatches, filled in by set_means().
   double forward = 0;
@@ -31,15 +38,22 @@ struct StageTiming {
   [[nodiscard]] double pass() const { return forward + backward; }
 };
 
+// From the groups and `links`, the means of stages and what the links add to groups.
 void set_means(std::span<StageTiming> stages, int microbatches);
 
 // What happens to a microbatch downstream of each stage before its gradient is back.
 std::vector<double> downstream_times(std::span<const StageTiming> stages);
 
-// From the start of the step to its last backward pass.
-double pipeline_time(std::span<const StageTiming> stages);
+// Forward and backward passes of the busiest replica.
+double longest_work(std::span<const StageTiming> stages);
+
+// From the start of the step to its last backward pass, of the given part of the step's microbatches.
+double pipeline_time(std::span<const StageTiming> stages, double part = 1);
 
 // How long before the step's last backward pass a stage has done its own.
 std::vector<double> tail_times(std::span<const StageTiming> stages);
+
+// All replicas of all stages do the same number of microbatches.
+bool has_equal_shares(std::span<const StageTiming> stages);
 
 }  // namespace sailor

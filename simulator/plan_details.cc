@@ -127,11 +127,12 @@ std::vector<PoolCharge> charges_of(const ClusterState& cluster, const GroupedPla
 }  // namespace
 
 PlanDetails details_of(const JobSimulation& simulation, const Plan& plan, const GroupedPlan& groups) {
-  Outcome outcome = simulation.simulate(groups);
+  StepTiming step = simulation.play(plan, groups);
+  Outcome outcome = simulation.outcome_of(step, plan, groups);
   return {.traffic = traffic_of(simulation, groups),
           .charges = charges_of(simulation.cluster(), groups, outcome.iteration),
           .memory = std::move(outcome.memory),
-          .step = simulation.play(plan, groups)};
+          .step = std::move(step)};
 }
 
 }  // namespace sailor

@@ -30,6 +30,14 @@ Link link_between(const Pool& a, const Pool& b, const NetworkModel& network) {
   return link;
 }
 
+// Curves are of all GPUs of a node together.
+NodeCard card_of(const Pool& pool, const NetworkModel& network) {
+  NodeCard card{.rate = pool.inter_node_bandwidth, .curve = {}};
+  const MeasuredEnd end{pool.key.zone, pool.key.accelerator, pool.gpus_per_node};
+  if (const BandwidthCurve* curve = network.measured.between(end, end)) card.curve = *curve;
+  return card;
+}
+
 }  // namespace
 
 PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
@@ -40,17 +48,9 @@ PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
     if (const auto* curve = network.measured.inside_node(a.key.accelerator, a.gpus_per_node)) {
       inside_nodes_[i].curve = *curve;
     }
+    cards_.push_back(card_of(a, network));
     for (const Pool& b : cluster.pools) links_.push_back(link_between(a, b, network));
   }
-}
-
-Seconds ring_reduce_scatter(Bytes size, int members, const Link& slowest) {
-  if (members < 2) return Seconds(0);
-  return slowest.transfer(size / members) * (members - 1);
-}
-
-Seconds ring_all_reduce(Bytes size, int members, const Link& slowest) {
-  return ring_reduce_scatter(size, members, slowest) * 2;
 }
 
 }  // namespace sailor

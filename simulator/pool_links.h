@@ -1,13 +1,25 @@
-// PoolLinks: the link between the nodes of any two pools of a cluster.
+// PoolLinks: the link between the nodes of any two pools of a cluster, and the cards through which nodes reach them.
 #pragma once
 
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "planner/model/cluster_state.h"
 #include "planner/model/network_model.h"
 
 namespace sailor {
+
+// The network card that the GPUs of a node share.
+struct NodeCard {
+  std::optional<BytesPerSecond> rate;   // as the pool says; else as measured with all GPUs of a node at once
+  std::optional<BandwidthCurve> curve;  // neither: it is taken to carry what its GPUs send, each at the link's rate
+
+  [[nodiscard]] bool is_known() const { return rate || curve; }
+  [[nodiscard]] Seconds occupancy(Bytes message) const {
+    if (!is_known()) return Seconds(0);
+    return message / (rate ? *rate : curve->at(message));
+  }
+};
 
 class PoolLinks {
  public:
@@ -17,18 +29,13 @@ class PoolLinks {
     return links_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   }
   [[nodiscard]] const Link& inside_node(int pool) const { return inside_nodes_[static_cast<std::size_t>(pool)]; }
+  [[nodiscard]] const NodeCard& card(int pool) const { return cards_[static_cast<std::size_t>(pool)]; }
 
  private:
   std::size_t pools_;
   std::vector<Link> links_;
   std::vector<Link> inside_nodes_;
+  std::vector<NodeCard> cards_;
 };
-
-// A ring over `members` in which every one ends with the sum of its part of `size`, sending n - 1 messages of size / n;
-// the same the other way round gathers the parts. The slowest link sets the pace.
-Seconds ring_reduce_scatter(Bytes size, int members, const Link& slowest);
-
-// A ring over `members`: every one sends 2 (n - 1) messages of size / n. The slowest link sets the pace.
-Seconds ring_all_reduce(Bytes size, int members, const Link& slowest);
 
 }  // namespace sailor

@@ -27,7 +27,8 @@ void add_notes(const GroupedPlan& plan, const JobSimulation& simulation, Estimat
   for (const GroupedStage& stage : plan.stages) {
     for (const ReplicaGroup& group : stage.groups) {
       const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
-      const std::string& note = simulation.tables().costs(group.pool, point, plan.activation_checkpointing).provenance();
+      const std::string& note =
+          simulation.tables().costs(group.pool, point, plan.activation_checkpointing).provenance();
       if (!note.empty()) notes.insert(note);
     }
   }
@@ -59,20 +60,12 @@ std::vector<int> degrees_of(const GroupedPlan& plan) {
   return {degrees.begin(), degrees.end()};
 }
 
-}  // namespace
-
-Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  if (auto checked = check_well_formed(plan, job); !checked) return tl::unexpected(std::move(checked.error()));
-  const auto groups = grouped(plan, cluster);
-  if (!groups) return tl::unexpected(groups.error());
-  auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size}, degrees_of(*groups));
-  if (!tables) return tl::unexpected(std::move(tables.error()));
-  const JobSimulation simulation(job, cluster, network_, *std::move(tables), policy_);
-  const Outcome outcome = simulation.simulate(*groups);
-  Estimate estimate = described(outcome, job, plan);
-  estimate.violations = resource_violations(plan, job, cluster);
+Estimate estimate_of(const Outcome& outcome, const JobSimulation& simulation, const Plan& plan,
+                     const GroupedPlan& groups) {
+  Estimate estimate = described(outcome, simulation.job(), plan);
+  estimate.violations = resource_violations(plan, simulation.job(), simulation.cluster());
   add_memory_violations(outcome, simulation, estimate);
-  add_notes(*groups, simulation, estimate);
+  add_notes(groups, simulation, estimate);
   if (plan.activation_checkpointing) {
     estimate.notes.emplace_back("activations are computed again in the backward pass: only blocks' inputs are kept");
   }
@@ -82,19 +75,39 @@ Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& clu
   return estimate;
 }
 
-Result<StepTiming> Simulator::play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  auto items = details(job, cluster, plan);
-  if (!items) return tl::unexpected(std::move(items.error()));
-  return std::move(items->step);
-}
+}  // namespace
 
-Result<PlanDetails> Simulator::details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+Result<Simulator::Question> Simulator::asked(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
   if (auto checked = check_well_formed(plan, job); !checked) return tl::unexpected(std::move(checked.error()));
-  const auto groups = grouped(plan, cluster);
+  auto groups = grouped(plan, cluster);
   if (!groups) return tl::unexpected(groups.error());
   auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size}, degrees_of(*groups));
   if (!tables) return tl::unexpected(std::move(tables.error()));
-  return details_of(JobSimulation(job, cluster, network_, *std::move(tables), policy_), plan, *groups);
+  return Question{*std::move(groups),
+                  std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), policy_)};
+}
+
+Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+  return asked(job, cluster, plan).map([&](const Question& one) {
+    return estimate_of(one.simulation->simulate(one.groups), *one.simulation, plan, one.groups);
+  });
+}
+
+Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+  return asked(job, cluster, plan).map([&](const Question& one) {
+    const StepTiming step = one.simulation->play(plan, one.groups);
+    return estimate_of(one.simulation->outcome_of(step, plan, one.groups), *one.simulation, plan, one.groups);
+  });
+}
+
+Result<StepTiming> Simulator::play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+  return asked(job, cluster, plan).map([&](const Question& one) { return one.simulation->play(plan, one.groups); });
+}
+
+Result<PlanDetails> Simulator::details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+  return asked(job, cluster, plan).map([&](const Question& one) {
+    return details_of(*one.simulation, plan, one.groups);
+  });
 }
 
 Result<std::unique_ptr<JobEstimator>> Simulator::prepare(const JobSpec& job, const ClusterState& cluster,

@@ -14,11 +14,11 @@ struct Worker {
   int stage = 0;
   int index = 0;
   std::size_t next = 0;  // operation
-  std::size_t card = 0;
   Nanoseconds now{};
 };
 
-struct Card {
+// One queue out and one in, of a replica or of a network card that replicas share.
+struct Port {
   Nanoseconds out_free{};
   Nanoseconds in_free{};
 };
@@ -63,16 +63,12 @@ class StepPlayer {
 
  private:
   void set_cards() {
-    std::size_t named = 0;
+    int last = ReplicaTimes::kNoCard;
     for (const auto& stage : times_.replicas) {
-      for (const ReplicaTimes& replica : stage) named = std::max(named, static_cast<std::size_t>(replica.card + 1));
+      for (const ReplicaTimes& replica : stage) last = std::max(last, replica.card);
     }
-    cards_.resize(named);
-    for (Worker& worker : workers_) {
-      const int card = costs(worker).card;
-      worker.card = card == ReplicaTimes::kOwnCard ? cards_.size() : static_cast<std::size_t>(card);
-      if (card == ReplicaTimes::kOwnCard) cards_.emplace_back();
-    }
+    cards_.resize(static_cast<std::size_t>(last + 1));
+    ports_.resize(workers_.size());
   }
 
   const std::vector<Operation>& operations(const Worker& worker) const {
@@ -85,6 +81,7 @@ class StepPlayer {
   std::size_t slot(int stage, int microbatch) const {
     return static_cast<std::size_t>(stage) * microbatches_ + static_cast<std::size_t>(microbatch);
   }
+  Port& port(const Worker& worker) { return ports_[static_cast<std::size_t>(&worker - workers_.data())]; }
   bool is_last(const Worker& worker) const { return worker.stage + 1 == std::ssize(schedule_.replicas); }
 
   // As many operations as can be done before somebody else's turn: only transfers, which take their places in the
@@ -142,12 +139,21 @@ class StepPlayer {
     const ReplicaTimes& upper = costs(down ? sender : receiver);
     const ReplicaTimes& lower = costs(down ? receiver : sender);
     const LinkTimes& link = times_.link(boundary, upper.site, lower.site);
-    Card& out = cards_[sender.card];
-    Card& in = cards_[receiver.card];
-    const Nanoseconds start = std::max(sender.now, out.out_free);
-    out.out_free = start + link.occupancy;
-    in.in_free = std::max(start, in.in_free) + link.occupancy;
-    const Nanoseconds arrival = in.in_free + link.latency;
+    const Nanoseconds start = std::max(sender.now, port(sender).out_free);
+    port(sender).out_free = start + link.occupancy;
+    Nanoseconds passed = start;
+    if (const int card = costs(sender).card; card != ReplicaTimes::kNoCard) {
+      Port& out = cards_[static_cast<std::size_t>(card)];
+      passed = std::max(passed, out.out_free);
+      out.out_free = passed + link.card;
+    }
+    if (const int card = costs(receiver).card; card != ReplicaTimes::kNoCard) {
+      Port& in = cards_[static_cast<std::size_t>(card)];
+      passed = std::max(passed, in.in_free);
+      in.in_free = passed + link.card;
+    }
+    port(receiver).in_free = std::max(passed, port(receiver).in_free) + link.occupancy;
+    const Nanoseconds arrival = port(receiver).in_free + link.latency;
     (down ? activations_ : gradients_)[slot(to_stage, operation.microbatch)] = arrival;
     timing_.messages.push_back({!down, boundary, sender.index, receiver.index, operation.microbatch, start, arrival});
     hold(sender, start, link, boundary);
@@ -175,11 +181,26 @@ class StepPlayer {
         done = std::max(done, worker.now);
       }
       timing_.passes_done.push_back(done);
-      if (!execution_.all_reduce.empty()) done += execution_.all_reduce[stage];
-      timing_.synced.push_back(done);
-      if (!execution_.update.empty()) done += execution_.update[stage];
-      timing_.updated.push_back(done);
+      timing_.synced.push_back(execution_.all_reduce.empty() ? done : reduced(stage, execution_.all_reduce[stage]));
+      Nanoseconds updated = timing_.synced.back();
+      if (!execution_.update.empty()) updated += execution_.update[stage];
+      if (!execution_.gather.empty()) updated += execution_.gather[stage];
+      timing_.updated.push_back(updated);
     }
+  }
+
+  // Bucket after bucket, each once the last backward passes of all replicas have left its layers behind.
+  Nanoseconds reduced(std::size_t stage, Nanoseconds all_reduce) const {
+    const int buckets = execution_.buckets.empty() ? 1 : execution_.buckets[stage];
+    Nanoseconds end{};
+    for (int bucket = 1; bucket <= buckets; ++bucket) {
+      for (std::size_t r = 0; r < timing_.passes[stage].size(); ++r) {
+        const Worker& worker = workers_[first_of_stage_[stage] + r];
+        end = std::max(end, worker.now - costs(worker).backward * (buckets - bucket) / buckets);
+      }
+      end += all_reduce / buckets;
+    }
+    return end;
   }
 
   const Schedule& schedule_;
@@ -188,7 +209,8 @@ class StepPlayer {
   StepTiming timing_;
   std::size_t microbatches_ = 0;
   std::vector<Worker> workers_;  // of all stages, in order
-  std::vector<Card> cards_;
+  std::vector<Port> ports_;      // of the workers
+  std::vector<Port> cards_;
   std::vector<std::size_t> first_of_stage_;
   std::vector<char> is_waiting_;
   std::vector<Nanoseconds> activations_;  // arrival by stage and microbatch

@@ -12,8 +12,10 @@ namespace sailor {
 struct Execution {
   bool receives_block = false;          // in its place in the list; else receives are posted ahead
   std::vector<double> held;             // by boundary: the part of a message's way that its sender waits for; empty: 0
-  std::vector<Nanoseconds> all_reduce;  // by stage, once all its replicas have done their passes
+  std::vector<Nanoseconds> all_reduce;  // by stage, of its gradients, once all its replicas have them
+  std::vector<int> buckets;             // by stage: so many parts of it follow the last backward pass; empty: 1
   std::vector<Nanoseconds> update;      // by stage
+  std::vector<Nanoseconds> gather;      // by stage: of the updated weights, where the optimizer is sharded
 };
 
 struct TimedPass {
@@ -23,7 +25,7 @@ struct TimedPass {
   Nanoseconds end{};
 };
 
-// From leaving its sender, once its network card is free, to its arrival.
+// From leaving its sender, once that is free to send, to its arrival.
 struct TimedMessage {
   bool is_gradient = false;
   int boundary = 0;
@@ -45,9 +47,9 @@ struct StepTiming {
   [[nodiscard]] Nanoseconds end() const;
 };
 
-// A network card has one queue out and one in, first come, first served; a message that finds the receiver's queue busy
-// waits in the network and holds up nobody behind it. `times` are those that the engines and links really have,
-// whatever the schedule was made from.
+// A replica has one queue out and one in, and so has a network card that replicas share, first come, first served; a
+// message that waits on its way waits in the network and holds up nobody behind it. `times` are those that the engines
+// and links really have, whatever the schedule was made from.
 StepTiming time_step(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution);
 
 }  // namespace sailor

@@ -51,8 +51,12 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   if (!world) return tl::unexpected(world.error());
   const auto options = plan_options(arguments);
   if (!options) return tl::unexpected(options.error());
-  const auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, std::move(stop));
+  auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, std::move(stop));
   if (!planned) return tl::unexpected(Error(planned.error()).within("planning job " + to_string(world->job.key)));
+  // The search compares plans by the fast timing; what is printed of the chosen one is what `simulate` says of it.
+  auto exact = world->simulator->simulate(world->job, world->cluster, planned->plan);
+  if (!exact) return tl::unexpected(std::move(exact.error()));
+  planned->estimate = *std::move(exact);
   if (arguments.format == Format::kHtml) {
     const auto details = world->simulator->details(world->job, world->cluster, planned->plan);
     if (!details) return tl::unexpected(details.error());
@@ -77,7 +81,7 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
   if (!world) return tl::unexpected(world.error());
   const auto plan = read_plan(arguments.plan);
   if (!plan) return tl::unexpected(plan.error());
-  const auto estimate = world->simulator->estimate(world->job, world->cluster, *plan);
+  const auto estimate = world->simulator->simulate(world->job, world->cluster, *plan);
   if (!estimate) return tl::unexpected(Error(estimate.error()).within(arguments.plan));
   if (!arguments.timeline.empty() || arguments.format == Format::kHtml) {
     const auto details = world->simulator->details(world->job, world->cluster, *plan);

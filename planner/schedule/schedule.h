@@ -23,16 +23,17 @@ struct ReplicaTimes {
   Nanoseconds backward{};
   int site = 0;                                      // replicas of one site have the same links
   int memory_cap = std::numeric_limits<int>::max();  // microbatches in flight that its memory holds, at least 1
-  static constexpr int kOwnCard = -1;
-  int card = kOwnCard;  // network card, from 0; replicas of one node share theirs
+  static constexpr int kNoCard = -1;
+  int card = kNoCard;  // of its node, from 0, where replicas share one that limits them
   friend bool operator==(const ReplicaTimes&, const ReplicaTimes&) = default;
 };
 
-// One message between neighbouring stages: it holds the sender's network card for `occupancy`, the receiver's as long,
-// and arrives `latency` after that.
+// One message between neighbouring stages: it takes its turn at its sender, at the network cards of both nodes where
+// replicas share them, and at its receiver, whom it reaches `latency` after that.
 struct LinkTimes {
   Nanoseconds latency{};
-  Nanoseconds occupancy{};
+  Nanoseconds occupancy{};  // of sender and receiver, each in one direction
+  Nanoseconds card{};       // of a shared card, which is no slower than one message
   friend bool operator==(const LinkTimes&, const LinkTimes&) = default;
 };
 

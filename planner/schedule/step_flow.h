@@ -11,14 +11,16 @@ namespace sailor {
 struct FlowWorker {  // a replica of a stage
   std::int64_t forward = 0;
   std::int64_t backward = 0;
-  int cap = 1;   // microbatches in flight
-  int site = 0;  // row or column of its boundaries' links
-  int card = 0;  // network card, which replicas of a node may share
+  int cap = 1;         // microbatches in flight
+  int site = 0;        // row or column of its boundaries' links
+  int card = kNoCard;  // network card of the node, where replicas share one that limits them
+  static constexpr int kNoCard = -1;
 };
 
 struct FlowLink {
   std::int64_t latency = 0;
-  std::int64_t occupancy = 0;  // of the sender's and the receiver's network card
+  std::int64_t occupancy = 0;  // of sender and receiver
+  std::int64_t card = 0;       // of shared network cards
 };
 
 struct FlowBoundary {  // between a stage and the next

@@ -50,7 +50,8 @@ struct Channel {
   int last = kNone;
 };
 
-struct Card {
+// One queue out and one in, of a replica or of the network card that replicas of a node share.
+struct Port {
   Time out_free = 0;
   Time in_free = 0;
 };
@@ -70,6 +71,7 @@ class StepSimulation {
         stages_(flow.stages()),
         slots_(static_cast<std::size_t>(stages_) * static_cast<std::size_t>(flow.microbatches)),
         workers_(flow.workers.size()),
+        ports_(flow.workers.size()),
         cards_(static_cast<std::size_t>(flow.cards)),
         nodes_(std::make_unique_for_overwrite<Node[]>(2 * slots_)) {
     std::size_t channels = 0;
@@ -238,19 +240,31 @@ class StepSimulation {
     way.last = node;
   }
 
-  // A message holds the sender's card and then the receiver's, each as long as it takes to pass; what waits for a busy
-  // receiver waits in the network.
+  // A message takes its turn at its sender, at both nodes' cards and at its receiver; what waits for a later one of
+  // them waits in the network and holds up nobody behind it.
   void transfer(Channel& way, int stage, int mb, Direction direction) {
     ++way.used;
     const int to_stage = neighbour(stage, direction);
+    const int from = worker_of(stage, mb);
     const int to = worker_of(to_stage, mb);
     const FlowLink& cost = link(stage, mb, direction);
-    Card& sender = cards_[index(flow_.workers[index(worker_of(stage, mb))].card)];
-    Card& receiver = cards_[index(flow_.workers[index(to)].card)];
-    const Time start = std::max(now_, sender.out_free);
-    sender.out_free = start + cost.occupancy;
-    receiver.in_free = std::max(start, receiver.in_free) + cost.occupancy;
-    const Time arrival = receiver.in_free + cost.latency;
+    const FlowWorker& sender = flow_.workers[index(from)];
+    const FlowWorker& receiver = flow_.workers[index(to)];
+    Time start = std::max(now_, ports_[index(from)].out_free);
+    ports_[index(from)].out_free = start + cost.occupancy;
+    if (sender.card != FlowWorker::kNoCard) {
+      Port& out = cards_[index(sender.card)];
+      start = std::max(start, out.out_free);
+      out.out_free = start + cost.card;
+    }
+    if (receiver.card != FlowWorker::kNoCard) {
+      Port& in = cards_[index(receiver.card)];
+      start = std::max(start, in.in_free);
+      in.in_free = start + cost.card;
+    }
+    Time& in_free = ports_[index(to)].in_free;
+    in_free = std::max(start, in_free) + cost.occupancy;
+    const Time arrival = in_free + cost.latency;
     if (lists_ != nullptr) list_transfer(stage, mb, direction);
     add_input(to, direction, to_stage, mb, arrival);
     WorkerState& woken = workers_[index(to)];
@@ -312,7 +326,8 @@ class StepSimulation {
   int stages_;
   std::size_t slots_;  // stages x microbatches
   std::vector<WorkerState> workers_;
-  std::vector<Card> cards_;
+  std::vector<Port> ports_;  // of the workers
+  std::vector<Port> cards_;
   std::unique_ptr<Node[]> nodes_;           // [direction][stage][microbatch]; written before they are read
   std::vector<std::size_t> first_channel_;  // of every boundary
   std::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
@@ -322,29 +337,22 @@ class StepSimulation {
   Time end_ = 0;
 };
 
-int shared_cards(const ScheduleTimes& times) {
-  int last = ReplicaTimes::kOwnCard;
-  for (const auto& stage : times.replicas) {
-    for (const ReplicaTimes& replica : stage) last = std::max(last, replica.card);
-  }
-  return last + 1;
-}
-
 StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
                  const std::vector<std::vector<int>>& routes) {
-  StepFlow flow{.microbatches = plan.microbatches(), .cards = shared_cards(times)};
+  StepFlow flow{.microbatches = plan.microbatches()};
   for (std::size_t stage = 0; stage < caps.size(); ++stage) {
     flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
     for (std::size_t r = 0; r < caps[stage].size(); ++r) {
       const ReplicaTimes& replica = times.replicas[stage][r];
-      const int card = replica.card == ReplicaTimes::kOwnCard ? flow.cards++ : replica.card;
-      flow.workers.push_back({replica.forward.count(), replica.backward.count(), caps[stage][r], replica.site, card});
+      flow.workers.push_back(
+          {replica.forward.count(), replica.backward.count(), caps[stage][r], replica.site, replica.card});
+      flow.cards = std::max(flow.cards, replica.card + 1);
     }
     flow.routes.insert(flow.routes.end(), routes[stage].begin(), routes[stage].end());
     if (stage + 1 == caps.size()) continue;
     flow.boundaries.push_back({static_cast<int>(flow.links.size()), times.sites});
     for (const LinkTimes& link : times.links[stage])
-      flow.links.push_back({link.latency.count(), link.occupancy.count()});
+      flow.links.push_back({link.latency.count(), link.occupancy.count(), link.card.count()});
   }
   flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
   return flow;

@@ -36,13 +36,14 @@ std::vector<StageTiming> timings(const Plan& plan, const ScheduleTimes& times) {
   std::vector<StageTiming> stages(plan.stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const LinkTimes& link = times.links[i].front();
-    const double occupancy = static_cast<double>(link.occupancy.count());
-    const int neighbours = (i > 0 ? 1 : 0) + (i + 1 < stages.size() ? 1 : 0);
-    if (i + 1 < stages.size()) stages[i].link = static_cast<double>((link.latency + link.occupancy).count());
+    if (i + 1 < stages.size()) {
+      stages[i].links.assign(plan.stages[i].replicas.size() * plan.stages[i + 1].replicas.size(),
+                             {static_cast<double>(link.latency.count()), static_cast<double>(link.occupancy.count())});
+    }
     for (std::size_t r = 0; r < plan.stages[i].replicas.size(); ++r) {
       const ReplicaTimes& replica = times.replicas[i][r];
       stages[i].groups.push_back({static_cast<double>(replica.forward.count()),
-                                  static_cast<double>(replica.backward.count()), occupancy * neighbours,
+                                  static_cast<double>(replica.backward.count()), 0,
                                   plan.stages[i].replicas[r].microbatches, 1, caps[i][r]});
     }
   }
@@ -64,7 +65,19 @@ TEST(PipelineTime, ClosedFormIsNearTheScheduleOnRandomPools) {
     ++cases;
   }
   std::cout << "mean difference of the closed form from the schedule: " << 100 * sum / cases << " %\n";
-  EXPECT_LT(sum / cases, 0.10);
+  EXPECT_LT(sum / cases, 0.07);
+}
+
+// The last stage has its gradients as soon as its activations are there: one microbatch in flight keeps it busy.
+TEST(PipelineTime, ALastStageNeverWaitsForGradients) {
+  std::vector<StageTiming> stages(2);
+  stages[0].groups = {{1, 2, 0, 8, 1, 8}};
+  stages[0].links = {{0, 0}, {0, 0}};
+  stages[1].groups = {{2, 4, 0, 4, 2, 1}};
+  set_means(stages, 8);
+  const double uneven_elsewhere = 0.05 * (1 + 2);
+  const double caps_are_ample = std::cbrt(24 * 24 * 24 + std::pow(3 + 6 + 0.1 * 6, 3));
+  EXPECT_NEAR(pipeline_time(stages), std::max(3 + 24 + uneven_elsewhere, caps_are_ample + 0.05 * 6), 1e-9);
 }
 
 TEST(PipelineTime, OneStageTakesTheTimeOfItsBusiestReplica) {

@@ -53,7 +53,7 @@ TEST(PlanDetails, ChargesAndTrafficSumUpToTheEstimate) {
   for (int round = 0; round < 200; ++round) {
     SCOPED_TRACE(round);
     const Plan plan = scattered(random, job);
-    const Estimate estimate = simulator.estimate(job, cluster, plan).value();
+    const Estimate estimate = simulator.simulate(job, cluster, plan).value();
     const PlanDetails details = simulator.details(job, cluster, plan).value();
     Dollars gpus(0);
     for (const PoolCharge& charge : details.charges) gpus += charge.cost;

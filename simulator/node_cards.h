@@ -1,0 +1,16 @@
+// Node cards: which replicas of a plan share a network card. A plan does not say which nodes it gets; they are filled
+// as the operator fills them.
+#pragma once
+
+#include <vector>
+
+#include "planner/model/cluster_state.h"
+#include "planner/model/plan.h"
+
+namespace sailor {
+
+// The number of its node for every replica, [stage][replica]: wider groups first, then in the order of the plan, on the
+// begun node with the least room for it, else on the smallest other one. ReplicaTimes::kNoCard where no node has room.
+std::vector<std::vector<int>> nodes_of(const Plan& plan, const ClusterState& cluster);
+
+}  // namespace sailor

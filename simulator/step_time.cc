@@ -1,0 +1,98 @@
+#include "simulator/step_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "planner/schedule/routes.h"
+#include "planner/schedule/step_flow.h"
+
+namespace sailor {
+namespace {
+
+// Passes that are played: some 8 microseconds, and some 30 where links weigh so much that the closed form is off.
+constexpr int kPassesPlayed = 200;
+constexpr int kPassesPlayedOverSlowLinks = 800;
+constexpr double kSlowLinks = 0.3;  // a replica's links are busy for more than this part of its work
+constexpr int kRounds = 2;          // of every replica, at least, or the beginning says nothing of the rest
+
+std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+
+double busiest_links(std::span<const StageTiming> stages) {
+  double longest = 0;
+  for (const StageTiming& stage : stages) {
+    for (const GroupTiming& group : stage.groups) longest = std::max(longest, group.microbatches * group.occupancy);
+  }
+  return longest;
+}
+
+// Equal replicas take their turns one after the other, so that a plan with n times as many of every kind is n plans
+// side by side, which do not meet.
+int copies_of_one_plan(std::span<const StageTiming> stages) {
+  int copies = 0;
+  for (const StageTiming& stage : stages) {
+    for (const GroupTiming& group : stage.groups) copies = std::gcd(copies, group.count);
+  }
+  return copies;
+}
+
+void add_stage(const StageTiming& stage, int copies, StepFlow& flow) {
+  flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
+  std::vector<int> shares;
+  for (int site = 0; site < std::ssize(stage.groups); ++site) {
+    const GroupTiming& group = stage.groups[static_cast<std::size_t>(site)];
+    for (int i = 0; i < group.count / copies; ++i) {
+      flow.workers.push_back({nanoseconds(group.forward), nanoseconds(group.backward), group.cap, site});
+      shares.push_back(group.microbatches);
+    }
+  }
+  const std::vector<int> route = make_route(shares, RouteRule::kSpread);
+  flow.routes.insert(flow.routes.end(), route.begin(), route.begin() + flow.microbatches);
+}
+
+StepFlow first_rounds(std::span<const StageTiming> stages, int copies, int microbatches) {
+  StepFlow flow{.microbatches = microbatches};
+  flow.routes.reserve(stages.size() * static_cast<std::size_t>(microbatches));
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    add_stage(stages[i], copies, flow);
+    if (i + 1 == stages.size()) break;
+    flow.boundaries.push_back({static_cast<int>(flow.links.size()), static_cast<int>(stages[i + 1].groups.size())});
+    for (const LinkTiming& link : stages[i].links) {
+      flow.links.push_back({nanoseconds(link.latency), nanoseconds(link.occupancy)});
+    }
+  }
+  flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
+  return flow;
+}
+
+int most_replicas(std::span<const StageTiming> stages) {
+  int most = 0;
+  for (const StageTiming& stage : stages) {
+    int replicas = 0;
+    for (const GroupTiming& group : stage.groups) replicas += group.count;
+    most = std::max(most, replicas);
+  }
+  return most;
+}
+
+}  // namespace
+
+double step_time(std::span<const StageTiming> stages, int microbatches) {
+  const double by_form = pipeline_time(stages);
+  const double work = longest_work(stages);
+  const bool has_slow_links = busiest_links(stages) > kSlowLinks * work;
+  if (stages.size() == 1 || (has_equal_shares(stages) && !has_slow_links)) return by_form;
+  const int copies = copies_of_one_plan(stages);
+  const int all = microbatches / copies;
+  const int passes_of_each = 2 * static_cast<int>(stages.size());
+  const int affordable = (has_slow_links ? kPassesPlayedOverSlowLinks : kPassesPlayed) / passes_of_each;
+  const int played = std::min(all, affordable);
+  if (played < all && played < kRounds * most_replicas(stages) / copies) return by_form;
+  const double beginning = static_cast<double>(step_length(first_rounds(stages, copies, played))) * 1e-9;
+  if (played == all) return beginning;
+  // What the beginning takes longer than the closed form says of it, the whole does: filling and draining.
+  const double extra = beginning - pipeline_time(stages, static_cast<double>(played) / all);
+  return std::max(work, by_form + extra);
+}
+
+}  // namespace sailor
