@@ -10,11 +10,13 @@
 namespace sailor {
 namespace {
 
-// Passes that are played: some 8 microseconds, and some 30 where links weigh so much that the closed form is off.
-constexpr int kPassesPlayed = 200;
-constexpr int kPassesPlayedOverSlowLinks = 800;
-constexpr double kSlowLinks = 0.3;  // a replica's links are busy for more than this part of its work
-constexpr int kRounds = 2;          // of every replica, at least, or the beginning says nothing of the rest
+// Passes that are played, of 40 ns each: where the closed form comes near it needs few, over slow links between uneven
+// replicas it is off by a third.
+constexpr int kPassesOfEqualReplicas = 128;
+constexpr int kPassesOfUnevenReplicas = 256;
+constexpr int kPassesOverSlowLinks = 900;  // of uneven replicas
+constexpr double kSlowLinks = 0.2;         // a replica's links are busy for more than this part of its work
+constexpr int kRounds = 2;                 // of every replica, at least, or the beginning says nothing of the rest
 
 std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
@@ -46,8 +48,12 @@ void add_stage(const StageTiming& stage, int copies, StepFlow& flow) {
       shares.push_back(group.microbatches);
     }
   }
-  const std::vector<int> route = make_route(shares, RouteRule::kSpread);
-  flow.routes.insert(flow.routes.end(), route.begin(), route.begin() + flow.microbatches);
+  if (shares.size() == 1) {
+    flow.routes.resize(flow.routes.size() + static_cast<std::size_t>(flow.microbatches));
+    return;
+  }
+  const std::vector<int> route = make_route(shares, RouteRule::kSpread, flow.microbatches);
+  flow.routes.insert(flow.routes.end(), route.begin(), route.end());
 }
 
 StepFlow first_rounds(std::span<const StageTiming> stages, int copies, int microbatches) {
@@ -81,11 +87,12 @@ double step_time(std::span<const StageTiming> stages, int microbatches) {
   const double by_form = pipeline_time(stages);
   const double work = longest_work(stages);
   const bool has_slow_links = busiest_links(stages) > kSlowLinks * work;
-  if (stages.size() == 1 || (has_equal_shares(stages) && !has_slow_links)) return by_form;
+  const bool is_even = has_equal_shares(stages);
+  if (stages.size() == 1 || (is_even && !has_slow_links)) return by_form;
   const int copies = copies_of_one_plan(stages);
   const int all = microbatches / copies;
-  const int passes_of_each = 2 * static_cast<int>(stages.size());
-  const int affordable = (has_slow_links ? kPassesPlayedOverSlowLinks : kPassesPlayed) / passes_of_each;
+  const int passes = is_even ? kPassesOfEqualReplicas : has_slow_links ? kPassesOverSlowLinks : kPassesOfUnevenReplicas;
+  const int affordable = passes / (2 * static_cast<int>(stages.size()));
   const int played = std::min(all, affordable);
   if (played < all && played < kRounds * most_replicas(stages) / copies) return by_form;
   const double beginning = static_cast<double>(step_length(first_rounds(stages, copies, played))) * 1e-9;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
+#include <functional>
 
 namespace sailor {
 namespace {
@@ -13,26 +13,29 @@ struct Turn {
   std::int64_t microbatches = 1;
   int replica = 0;
 
-  friend bool operator<(const Turn& a, const Turn& b) {
+  friend bool operator>(const Turn& a, const Turn& b) {
     const std::int64_t left = a.numerator * b.microbatches;
     const std::int64_t right = b.numerator * a.microbatches;
-    return left != right ? left < right : a.replica < b.replica;
+    return left != right ? left > right : a.replica > b.replica;
   }
 };
 
 }  // namespace
 
-std::vector<int> make_route(std::span<const int> shares, RouteRule rule) {
-  std::vector<Turn> turns;
-  turns.reserve(static_cast<std::size_t>(std::reduce(shares.begin(), shares.end())));
+std::vector<int> make_route(std::span<const int> shares, RouteRule rule, int microbatches) {
+  std::vector<Turn> next;  // of every replica, the earliest first: a heap
   for (int r = 0; r < std::ssize(shares); ++r) {
-    const int share = shares[static_cast<std::size_t>(r)];
-    for (int k = 0; k < share; ++k) turns.push_back({2 * k + (rule == RouteRule::kSpread ? 1 : 0), share, r});
+    next.push_back({rule == RouteRule::kSpread ? 1 : 0, shares[static_cast<std::size_t>(r)], r});
   }
-  std::ranges::sort(turns, std::less<>());
+  std::ranges::make_heap(next, std::greater<>());
   std::vector<int> route;
-  route.reserve(turns.size());
-  for (const Turn& turn : turns) route.push_back(turn.replica);
+  route.reserve(static_cast<std::size_t>(microbatches));
+  while (std::ssize(route) < microbatches) {
+    std::ranges::pop_heap(next, std::greater<>());
+    route.push_back(next.back().replica);
+    next.back().numerator += 2;
+    std::ranges::push_heap(next, std::greater<>());
+  }
   return route;
 }
 
@@ -42,7 +45,7 @@ std::vector<std::vector<int>> make_routes(const Plan& plan, RouteRule rule) {
   for (const Stage& stage : plan.stages) {
     std::vector<int> shares;
     for (const Replica& replica : stage.replicas) shares.push_back(replica.microbatches);
-    routes.push_back(make_route(shares, rule));
+    routes.push_back(make_route(shares, rule, plan.microbatches()));
   }
   return routes;
 }

@@ -13,8 +13,9 @@ enum class RouteRule {
   kSpread,  // at (k - 1/2) / m: shares are interleaved as evenly as they can be
 };
 
-// By microbatch: the replica that it goes through, each replica as often as its share says.
-std::vector<int> make_route(std::span<const int> shares, RouteRule rule);
+// The replicas of one stage that the step's first microbatches go through. Over all of them, which the shares sum up
+// to, each replica gets its share.
+std::vector<int> make_route(std::span<const int> shares, RouteRule rule, int microbatches);
 
 // [stage][microbatch]: every replica gets exactly the microbatches that the plan gives it.
 std::vector<std::vector<int>> make_routes(const Plan& plan, RouteRule rule);
