@@ -1,5 +1,7 @@
 #include "operator/metrics/job_series.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -15,10 +17,16 @@ using prometheus::BuildGauge;
 using prometheus::BuildHistogram;
 using prometheus::Labels;
 
-const prometheus::Histogram::BucketBoundaries kRescaleBuckets = {0.5, 1, 2, 3, 5, 8, 12, 20, 30, 60, 120, 300, 900};
+const prometheus::Histogram::BucketBoundaries kRescaleBuckets = {0.01, 0.05, 0.1, 0.25, 0.5, 1,   2,   3,  5,
+                                                                 8,    12,   20,  30,   60,  120, 300, 900};
+constexpr std::array<const char*, 7> kParts = {"detect", "plan", "pods", "push", "regroup", "transfer", "firstStep"};
 
 auto& gauge(prometheus::Registry& registry, const char* name, const char* help) {
   return BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+auto& histogram(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildHistogram().Name(name).Help(help).Register(registry);
 }
 
 auto& counter(prometheus::Registry& registry, const char* name, const char* help) {
@@ -44,6 +52,15 @@ double number(const Json& object, kube::Path path) {
   return found->is_string() ? std::strtod(found->get_ref<const std::string&>().c_str(), nullptr) : 0;
 }
 
+// Counters begin at zero with the process: what an operator before this one has counted is not counted again.
+std::int64_t newest_told(const Json& status) {
+  std::int64_t newest = 0;
+  for (const Json& entry : kube::list_at(status, {"rescales"})) {
+    if (entry.contains("seconds")) newest = std::max(newest, kube::integer_at(entry, {"toGeneration"}));
+  }
+  return newest;
+}
+
 }  // namespace
 
 JobSeries::JobSeries(prometheus::Registry& registry)
@@ -64,10 +81,12 @@ JobSeries::JobSeries(prometheus::Registry& registry)
           gauge(registry, "sailor_plan_bound_ratio", "Throughput of the plan over a bound that no plan exceeds.")),
       rescales_(counter(registry, "sailor_job_rescales_total", "Changes from one plan to the next.")),
       lost_steps_(counter(registry, "sailor_job_lost_steps_total", "Steps that had to be done again.")),
-      rescale_seconds_(BuildHistogram()
-                           .Name("sailor_job_rescale_seconds")
-                           .Help("From the cause of a change to the first step under the new plan.")
-                           .Register(registry)) {}
+      rescale_seconds_(histogram(registry, "sailor_job_rescale_seconds",
+                                 "From the cause of a change to the first step under the new plan.")),
+      rescale_part_seconds_(
+          histogram(registry, "sailor_job_rescale_part_seconds", "What the seconds of a change were spent on.")),
+      rescale_stopped_seconds_(
+          histogram(registry, "sailor_job_rescale_stopped_seconds", "How long training stood still for a change.")) {}
 
 void JobSeries::set(const JobKey& job, Gauges& family, double value, Labels labels) {
   labels = labels_of(job, std::move(labels));
@@ -85,6 +104,7 @@ void JobSeries::raise(const JobKey& job, Counters& family, double value, Labels 
 
 void JobSeries::note(const ReconcileReport& report) {
   if (report.seen == nullptr || report.decision == nullptr) return;
+  if (!jobs_.contains(report.job)) jobs_[report.job].told_generation = newest_told(report.seen->job.status);
   const Json& status = report.decision->status ? *report.decision->status : report.seen->job.status;
   if (!status.is_object()) return;
   note_progress(report.job, status);
@@ -130,6 +150,13 @@ void JobSeries::note_plan(const ReconcileReport& report, const Json& status) {
   }
 }
 
+void JobSeries::observe(const JobKey& job, Histograms& family, double seconds, Labels labels) {
+  labels = labels_of(job, std::move(labels));
+  auto& entry = jobs_[job].histograms[text_of(family.GetName(), labels)];
+  if (entry.second == nullptr) entry = {&family, &family.Add(labels, kRescaleBuckets)};
+  entry.second->Observe(seconds);
+}
+
 // Rescales are counted from the status, once each, when their first step is done.
 void JobSeries::note_rescales(const JobKey& job, const Json& status) {
   for (const Json& entry : kube::list_at(status, {"rescales"})) {
@@ -137,15 +164,21 @@ void JobSeries::note_rescales(const JobKey& job, const Json& status) {
     const auto generation = kube::integer_at(entry, {"toGeneration"});
     if (generation <= series.told_generation || !entry.contains("seconds")) continue;
     series.told_generation = generation;
-    if (series.rescale_seconds == nullptr) {
-      series.rescale_seconds = &rescale_seconds_.Add(labels_of(job, {}), kRescaleBuckets);
-    }
-    series.rescale_seconds->Observe(number(entry, {"seconds"}));
-    const Labels reason = labels_of(job, {{"reason", kube::text_at(entry, {"reason"})}});
-    auto& count = series.counters[text_of("sailor_job_rescales_total", reason)];
-    if (count.second == nullptr) count = {&rescales_, &rescales_.Add(reason)};
-    count.second->Increment();
+    note_rescale(job, entry);
   }
+}
+
+void JobSeries::note_rescale(const JobKey& job, const Json& entry) {
+  observe(job, rescale_seconds_, number(entry, {"seconds"}));
+  if (entry.contains("stoppedSeconds")) observe(job, rescale_stopped_seconds_, number(entry, {"stoppedSeconds"}));
+  for (const char* part : kParts) {
+    if (kube::find_at(entry, {"parts", part}) == nullptr) continue;
+    observe(job, rescale_part_seconds_, number(entry, {"parts", part}), {{"part", part}});
+  }
+  const Labels reason = labels_of(job, {{"reason", kube::text_at(entry, {"reason"})}});
+  auto& count = jobs_[job].counters[text_of("sailor_job_rescales_total", reason)];
+  if (count.second == nullptr) count = {&rescales_, &rescales_.Add(reason)};
+  count.second->Increment();
 }
 
 void JobSeries::forget(const JobKey& job) {
@@ -153,7 +186,7 @@ void JobSeries::forget(const JobKey& job) {
   if (found == jobs_.end()) return;
   for (auto& [name, entry] : found->second.gauges) entry.first->Remove(entry.second);
   for (auto& [name, entry] : found->second.counters) entry.first->Remove(entry.second);
-  if (found->second.rescale_seconds != nullptr) rescale_seconds_.Remove(found->second.rescale_seconds);
+  for (auto& [name, entry] : found->second.histograms) entry.first->Remove(entry.second);
   jobs_.erase(found);
 }
 

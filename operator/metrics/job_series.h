@@ -23,13 +23,13 @@ class JobSeries {
 
  private:
   using Gauges = prometheus::Family<prometheus::Gauge>;
+  using Histograms = prometheus::Family<prometheus::Histogram>;
   using Counters = prometheus::Family<prometheus::Counter>;
   struct Series {                                                          // of one job
     std::map<std::string, std::pair<Gauges*, prometheus::Gauge*>> gauges;  // by name and labels
     std::map<std::string, std::pair<Counters*, prometheus::Counter*>> counters;
-    prometheus::Histogram* rescale_seconds = nullptr;
+    std::map<std::string, std::pair<Histograms*, prometheus::Histogram*>> histograms;
     std::int64_t told_generation = 0;  // of the newest rescale that was counted
-    double useful_tokens = 0;
   };
 
   void set(const JobKey& job, Gauges& family, double value, prometheus::Labels labels = {});
@@ -37,6 +37,8 @@ class JobSeries {
   void note_progress(const JobKey& job, const kube::Json& status);
   void note_plan(const ReconcileReport& report, const kube::Json& status);
   void note_rescales(const JobKey& job, const kube::Json& status);
+  void note_rescale(const JobKey& job, const kube::Json& entry);
+  void observe(const JobKey& job, Histograms& family, double seconds, prometheus::Labels labels = {});
   void drop_gpu_series(const JobKey& job);
 
   std::map<JobKey, Series> jobs_;
@@ -53,7 +55,9 @@ class JobSeries {
   Gauges& bound_ratio_;
   Counters& rescales_;
   Counters& lost_steps_;
-  prometheus::Family<prometheus::Histogram>& rescale_seconds_;
+  Histograms& rescale_seconds_;
+  Histograms& rescale_part_seconds_;
+  Histograms& rescale_stopped_seconds_;
 };
 
 }  // namespace sailor

@@ -10,7 +10,7 @@ namespace {
 constexpr int kUnanswered = 2;                           // polls, once a peer is broken
 constexpr int kUnansweredUnready = 3;                    // polls, once the node is not ready
 constexpr auto kRegroupAfter = std::chrono::seconds(2);  // all answer, and somebody is broken all the same
-constexpr int kUnansweredNew = 5;                        // polls, of a pod that has not taken part yet
+constexpr int kUnansweredWaiting = 5;                    // polls, while others wait for this pod to regroup
 
 struct Finding {
   Trouble::Kind kind = Trouble::Kind::kLost;
@@ -61,15 +61,25 @@ Finding pod_lost(const Observation& seen, const Member& member, std::string_view
   return {Trouble::Kind::kLost, reason, node ? node->what : fmt::format("pod {} {}", member.address.name, how)};
 }
 
+// Nobody is broken, and yet a step cannot be done: some have come to the generation and wait for the rest.
+bool someone_waits(const Observation& seen, std::int64_t generation) {
+  return std::ranges::any_of(seen.agents, [&](const auto& agent) {
+    return agent.second.report && std::ranges::any_of(agent.second.report->workers, [&](const WorkerReport& worker) {
+             return worker.phase == WorkerPhase::kPreparing && worker.generation == generation;
+           });
+  });
+}
+
 std::optional<Finding> silence(const Observation& seen, const Generation& generation, const Member& member,
                                const AgentView* agent) {
   if (agent == nullptr || agent->answers()) return std::nullopt;
   const NodeView* node = seen.cluster.find_node(member.node);
   const bool is_unready = node != nullptr && !node->is_ready;
   const bool is_silent = agent->failures >= kUnanswered && someone_is_broken(seen, generation.generation);
-  const bool never_came =
-      agent->failures >= kUnansweredNew && !holds_state(*agent) && someone_trains_on(seen, generation.generation);
-  if (!is_silent && !never_came && !(is_unready && agent->failures >= kUnansweredUnready)) return std::nullopt;
+  const bool is_waited_for =
+      someone_waits(seen, generation.generation) || someone_trains_on(seen, generation.generation);
+  const bool holds_others_up = agent->failures >= kUnansweredWaiting && is_waited_for;
+  if (!is_silent && !holds_others_up && !(is_unready && agent->failures >= kUnansweredUnready)) return std::nullopt;
   return Finding{Trouble::Kind::kLost, "NodeLost",
                  fmt::format("pod {} on node {} gives no answer", member.address.name, member.node), true};
 }

@@ -106,6 +106,27 @@ TEST_F(Newcomer, ThatNeverAnswersWhileOthersTrainOnIsGivenUp) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
 }
 
+TEST_F(Newcomer, OrAnybodyElseWhoFreezesWhileOthersWaitForItIsGivenUp) {
+  world.add_node("c", 1);
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  world.agents_hang = true;
+  world.remove_node("b");
+  world.break_peers();
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  const std::string frozen = kube::uid_of(world.api_server.find("pods", world.pod_on("c")));
+  for (auto& [uid, agent] : world.agents) {
+    for (WorkerReport& worker : agent.report->workers) worker = {worker.gpu, WorkerPhase::kPreparing, 3, 1, ""};
+  }
+  world.agents[frozen].failures = 5;
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  EXPECT_EQ(world.generation(), 4);
+  world.agents_hang = false;
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+}
+
 TEST_F(Newcomer, OneFailedPodIsCountedAndTheOthersGoOnAtOnce) {
   world.fail_pod(world.pod_on("b"), "the worker process of GPU 0 ended with signal 11");
   world.settle();
