@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"sailor.dev/tests/cluster/config"
 	"sailor.dev/tests/cluster/testcluster"
 )
 
@@ -27,12 +26,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	var err error
-	if root, err = testcluster.RepositoryRoot(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(testcluster.Main(m, testcluster.Options{Config: config.Config{}}, func(c *testcluster.Cluster) { cluster = c }))
+	os.Exit(testcluster.MainWithoutNodes(m, func(c *testcluster.Cluster, repository string) { cluster, root = c, repository }))
 }
 
 func chartFolder() string { return filepath.Join(root, "charts", "sailor") }
@@ -84,10 +78,9 @@ func install(t *testing.T, folder string, args ...string) {
 // gives up on "storage is (re)initializing".
 func untilServed(t *testing.T) {
 	t.Helper()
-	testcluster.Eventually(t, time.Minute, "the definitions to be served", func(ctx context.Context) (bool, error) {
-		_, err := cluster.Kubectl(ctx, "get", "trainingjobs,gpupools,modelprofiles", "-A")
-		return err == nil, err
-	})
+	if err := testcluster.AwaitDefinitions(testContext(t), cluster); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // deleteDefinitions returns when they are gone. Kubernetes 1.34 may forget a definition in the middle of its deletion: if

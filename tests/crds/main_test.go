@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"sailor.dev/tests/cluster/config"
 	"sailor.dev/tests/cluster/testcluster"
 )
 
@@ -20,14 +19,8 @@ var (
 
 // TestMain runs a control plane without nodes: nothing here runs a pod.
 func TestMain(m *testing.M) {
-	root, err := testcluster.RepositoryRoot()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	folder = filepath.Join(root, "crds")
-	os.Exit(testcluster.Main(m, testcluster.Options{Config: config.Config{}}, func(c *testcluster.Cluster) {
-		cluster = c
+	os.Exit(testcluster.MainWithoutNodes(m, func(c *testcluster.Cluster, root string) {
+		cluster, folder = c, filepath.Join(root, "crds")
 		if err := install(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, "installing the definitions:", err)
 		}
@@ -39,12 +32,7 @@ func install(ctx context.Context) error {
 	if _, err := cluster.Kubectl(ctx, "apply", "--validate=strict", "-f", folder); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	return testcluster.Await(ctx, "the definitions to be served", func(ctx context.Context) (bool, error) {
-		_, err := cluster.Kubectl(ctx, "get", "trainingjobs,gpupools,modelprofiles", "-A")
-		return err == nil, err
-	})
+	return testcluster.AwaitDefinitions(ctx, cluster)
 }
 
 // kubectl runs it for a test, which it ends if kubectl fails.

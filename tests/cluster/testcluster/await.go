@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"sailor.dev/tests/cluster/config"
 )
 
 // Await asks until the answer is yes. An error of the question is not final; the last one is told if ctx ends first.
@@ -35,6 +37,26 @@ func Eventually(t testing.TB, within time.Duration, what string, holds func(cont
 	if err := Await(ctx, what, holds); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// AwaitDefinitions returns when the API server serves the custom resources: a moment after they were applied.
+func AwaitDefinitions(ctx context.Context, c *Cluster) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return Await(ctx, "the definitions to be served", func(ctx context.Context) (bool, error) {
+		_, err := c.Kubectl(ctx, "get", "trainingjobs,gpupools,modelprofiles", "-A")
+		return err == nil, err
+	})
+}
+
+// MainWithoutNodes is Main for tests of what the API server does: no pod runs.
+func MainWithoutNodes(m *testing.M, use func(c *Cluster, root string)) (status int) {
+	root, err := RepositoryRoot()
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return Main(m, Options{Config: config.Config{}}, func(c *Cluster) { use(c, root) })
 }
 
 // Main is the body of a TestMain whose tests share one cluster: it starts the cluster, hands it to use, runs the tests
