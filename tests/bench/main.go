@@ -56,7 +56,7 @@ func measure(ctx context.Context) (rows []row, err error) {
 	}()
 	rows = append(rows, row{"local cluster: start to all nodes ready", time.Since(began).Seconds(), "s", nil})
 	began = time.Now()
-	if err := installation.ForSmallJobs(ctx, cluster); err != nil {
+	if err := installation.ForSmallJobs(ctx, cluster, "--set", "coolDownSeconds=1"); err != nil {
 		return nil, err
 	}
 	rows = append(rows, row{"operator: helm install to ready", time.Since(began).Seconds(), "s", nil})
@@ -64,8 +64,8 @@ func measure(ctx context.Context) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b := bench{cluster: cluster, jobs: jobs}
-	for _, one := range []func(context.Context) ([]row, error){b.firstStep, b.lostNode, b.operatorMemory} {
+	b := &bench{cluster: cluster, jobs: jobs}
+	for _, one := range []func(context.Context) ([]row, error){b.firstStep, b.rescales, b.operatorMemory, b.restarts} {
 		more, err := one(ctx)
 		if err != nil {
 			return nil, err

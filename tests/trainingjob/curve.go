@@ -22,6 +22,13 @@ const (
 // Curve is the loss of every step that was seen, exactly as the job's workers reported it.
 type Curve map[int64]float64
 
+// Sample is a step when it was first seen to be done.
+type Sample struct {
+	Time       time.Time
+	Generation int64
+	Step       int64
+}
+
 // Recorder asks a job's agents for their progress, over and over. A step that is trained twice must have the same loss.
 type Recorder struct {
 	kubernetes kubernetes.Interface
@@ -31,7 +38,8 @@ type Recorder struct {
 
 	mutex     sync.Mutex
 	curve     Curve
-	repeated  float64 // largest relative difference between two losses of one step
+	samples   []Sample // in the order of their times
+	repeated  float64  // largest relative difference between two losses of one step
 	following map[string]context.CancelFunc
 }
 
@@ -52,6 +60,19 @@ func (r *Recorder) Curve() (Curve, float64) {
 		curve[step] = loss
 	}
 	return curve, r.repeated
+}
+
+// FirstStep is the first step seen of a generation newer than the one given, and the last one seen before it.
+func (r *Recorder) FirstStep(after int64) (first, before Sample, seen bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, sample := range r.samples {
+		if sample.Generation > after {
+			return sample, before, true
+		}
+		before = sample
+	}
+	return first, before, false
 }
 
 func (r *Recorder) followPods(ctx context.Context) {
@@ -97,8 +118,8 @@ func (r *Recorder) follow(ctx context.Context, address string) {
 	tick := time.NewTicker(lookForSteps)
 	defer tick.Stop()
 	for {
-		if step, loss, err := r.ask(ctx, address); err == nil && step > 0 {
-			r.note(step, loss)
+		if progress, err := r.ask(ctx, address); err == nil && progress.Step > progress.ResumedStep {
+			r.note(progress) // otherwise no step of this generation is done, or rank 0 is elsewhere
 		}
 		select {
 		case <-ctx.Done():
@@ -108,40 +129,43 @@ func (r *Recorder) follow(ctx context.Context, address string) {
 	}
 }
 
-// ask is 0 where the agent has not the worker of rank 0.
-func (r *Recorder) ask(ctx context.Context, address string) (step int64, loss float64, err error) {
+// progress is what the agent of rank 0 says of the job.
+type progress struct {
+	Generation  int64   `json:"generation"`
+	Step        int64   `json:"step"`
+	ResumedStep int64   `json:"resumedStep"`
+	Loss        float64 `json:"loss"`
+}
+
+func (r *Recorder) ask(ctx context.Context, address string) (progress, error) {
+	var report struct {
+		Progress progress `json:"progress"`
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+":7070/v1/state", nil)
 	if err != nil {
-		return 0, 0, err
+		return report.Progress, err
 	}
 	response, err := r.client.Do(request)
 	if err != nil {
-		return 0, 0, err
+		return report.Progress, err
 	}
 	defer response.Body.Close()
-	var report struct {
-		Progress struct {
-			Step        int64   `json:"step"`
-			ResumedStep int64   `json:"resumedStep"`
-			Loss        float64 `json:"loss"`
-		} `json:"progress"`
-	}
 	if err := json.NewDecoder(response.Body).Decode(&report); err != nil {
-		return 0, 0, fmt.Errorf("the agent at %s: %w", address, err)
+		return report.Progress, fmt.Errorf("the agent at %s: %w", address, err)
 	}
-	if report.Progress.Step <= report.Progress.ResumedStep {
-		return 0, 0, nil // no step of this generation is done: the loss is none
-	}
-	return report.Progress.Step, report.Progress.Loss, nil
+	return report.Progress, nil
 }
 
-func (r *Recorder) note(step int64, loss float64) {
+func (r *Recorder) note(p progress) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if before, seen := r.curve[step]; seen {
-		r.repeated = math.Max(r.repeated, relative(before, loss))
+	if last := len(r.samples) - 1; last < 0 || r.samples[last].Step != p.Step || r.samples[last].Generation != p.Generation {
+		r.samples = append(r.samples, Sample{time.Now(), p.Generation, p.Step})
 	}
-	r.curve[step] = loss
+	if before, seen := r.curve[p.Step]; seen {
+		r.repeated = math.Max(r.repeated, relative(before, p.Loss))
+	}
+	r.curve[p.Step] = p.Loss
 }
 
 func relative(a, b float64) float64 { return math.Abs(a-b) / math.Max(math.Abs(a), math.Abs(b)) }

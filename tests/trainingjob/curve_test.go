@@ -15,13 +15,27 @@ func TestCurvesAreComparedStepByStepRelativeToTheLoss(t *testing.T) {
 
 func TestALossThatAStepHasTheSecondTimeIsHeldAgainstTheFirst(t *testing.T) {
 	r := Recorder{curve: Curve{}}
-	r.note(7, 2)
-	r.note(7, 2)
+	r.note(progress{Step: 7, Loss: 2})
+	r.note(progress{Step: 7, Loss: 2})
 	if _, repeated := r.Curve(); repeated != 0 {
 		t.Errorf("the same loss twice differs by %g", repeated)
 	}
-	r.note(7, 1)
+	r.note(progress{Step: 7, Loss: 1})
 	if _, repeated := r.Curve(); repeated != 0.5 {
 		t.Errorf("2 and 1 differ by %g, not by a half", repeated)
+	}
+}
+
+func TestTheFirstStepOfANewGenerationIsFoundWithTheOneBefore(t *testing.T) {
+	r := Recorder{curve: Curve{}}
+	for _, seen := range []progress{{Generation: 1, Step: 1}, {Generation: 1, Step: 2}, {Generation: 1, Step: 2}, {Generation: 3, Step: 3}} {
+		r.note(seen)
+	}
+	first, before, seen := r.FirstStep(1)
+	if !seen || first.Generation != 3 || first.Step != 3 || before.Step != 2 || first.Time.Before(before.Time) {
+		t.Errorf("found %+v after %+v", first, before)
+	}
+	if _, _, seen := r.FirstStep(3); seen {
+		t.Error("there is no generation newer than 3")
 	}
 }

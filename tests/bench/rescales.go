@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sailor.dev/tests/trainingjob"
+)
+
+const (
+	eventsEach   = 20 // of each kind; SAILOR_BENCH_EVENTS: another number
+	comparisons  = 5  // of a restart instead of a rescale: each takes its time
+	victimPool   = "l4-spot"
+	notice       = 5 * time.Second // of a preemption; GKE's 15 s would only make the bench longer
+	lookForStep  = 5 * time.Millisecond
+	settledSteps = 5 // under a plan before the next event
+)
+
+// observation is one event as it was seen from outside: by the clock of this process and the agents' own answers.
+type observation struct {
+	untilStep float64 // seconds from the event to the first step of the next generation
+	stopped   float64 // seconds from the last step before to that one
+	lost      float64 // steps that had to be done again
+	history   trainingjob.Rescale
+}
+
+type event struct {
+	name    string
+	goal    map[string]float64 // upper limits by what is told of it
+	happens func(context.Context) error
+	after   func(context.Context) error // makes the job as it was, without being measured
+}
+
+func eventCount() int {
+	if count, err := strconv.Atoi(os.Getenv("SAILOR_BENCH_EVENTS")); err == nil && count > 0 {
+		return count
+	}
+	return eventsEach
+}
+
+// rescales measures every kind of change of a job that runs.
+func (b *bench) rescales(ctx context.Context) ([]row, error) {
+	recorder := trainingjob.Record(ctx, b.cluster.Kubernetes, "default", jobName)
+	var rows []row
+	for _, kind := range b.events() {
+		var seen []observation
+		for i := range eventCount() {
+			one, err := b.observe(ctx, recorder, kind)
+			if err != nil {
+				return nil, fmt.Errorf("%s %d: %w", kind.name, i, err)
+			}
+			seen = append(seen, one)
+		}
+		rows = append(rows, summarize(kind, seen)...)
+	}
+	return rows, nil
+}
+
+func (b *bench) events() []event {
+	var node string
+	victim := func(ctx context.Context) (err error) {
+		node, err = b.nodeOfJob(ctx, victimPool)
+		return err
+	}
+	add := func(ctx context.Context) error {
+		_, err := b.cluster.Add(ctx, victimPool)
+		return err
+	}
+	return []event{
+		{"a new node is used (planned change)", map[string]float64{"training stops": 1, "steps lost": 0}, func(ctx context.Context) error {
+			return add(ctx)
+		}, nil},
+		{"a node goes with notice", map[string]float64{"steps lost": 0}, func(ctx context.Context) error {
+			if err := victim(ctx); err != nil {
+				return err
+			}
+			go b.cluster.Preempt(ctx, node, notice) // what becomes of it is seen in the job
+			return nil
+		}, add},
+		{"a node is killed", map[string]float64{"to the first step": 5, "steps lost": 1}, func(ctx context.Context) error {
+			if err := victim(ctx); err != nil {
+				return err
+			}
+			return b.cluster.Kill(ctx, node)
+		}, func(ctx context.Context) error {
+			if err := b.cluster.Delete(ctx, node); err != nil {
+				return err
+			}
+			return add(ctx)
+		}},
+		{"a node freezes", map[string]float64{"to the first step": 10, "steps lost": 1}, func(ctx context.Context) error {
+			if err := victim(ctx); err != nil {
+				return err
+			}
+			return b.cluster.Freeze(ctx, node)
+		}, func(ctx context.Context) error {
+			if err := b.cluster.Delete(ctx, node); err != nil {
+				return err
+			}
+			return add(ctx)
+		}},
+	}
+}
+
+// observe lets one event happen to a job that has settled, and tells what became of it.
+func (b *bench) observe(ctx context.Context, recorder *trainingjob.Recorder, kind event) (seen observation, err error) {
+	before, err := b.settled(ctx)
+	if err != nil {
+		return seen, err
+	}
+	if kind.after == nil { // what is measured is that a node comes: one has to be missing
+		if before, err = b.without(ctx); err != nil {
+			return seen, err
+		}
+	}
+	began := time.Now()
+	if err := kind.happens(ctx); err != nil {
+		return seen, err
+	}
+	first, last, err := awaitStep(ctx, recorder, before.Status.Plan.Generation)
+	if err != nil {
+		return seen, err
+	}
+	seen.untilStep, seen.stopped = first.Time.Sub(began).Seconds(), first.Time.Sub(last.Time).Seconds()
+	after, err := b.until(ctx, func(job trainingjob.Job) bool {
+		rescales := job.Status.Rescales
+		return len(rescales) > 0 && rescales[len(rescales)-1].ToGeneration >= first.Generation && rescales[len(rescales)-1].Seconds != ""
+	})
+	if err != nil {
+		return seen, err
+	}
+	seen.history = after.Status.Rescales[len(after.Status.Rescales)-1]
+	seen.lost = float64(seen.history.StepsLost)
+	if kind.after == nil {
+		return seen, nil
+	}
+	if err := kind.after(ctx); err != nil {
+		return seen, err
+	}
+	_, err = b.until(ctx, func(job trainingjob.Job) bool {
+		return job.Status.Plan.TotalGPUs >= before.Status.Plan.TotalGPUs && job.Is("Running")
+	})
+	return seen, err
+}
+
+// settled waits until the newest plan has done a few steps.
+func (b *bench) settled(ctx context.Context) (trainingjob.Job, error) {
+	var generation, began int64
+	return b.until(ctx, func(job trainingjob.Job) bool {
+		progress := job.Status.Progress
+		if job.Status.Plan.Generation != generation {
+			generation, began = job.Status.Plan.Generation, progress.Step
+		}
+		return job.Is("Running") && !job.Is("Rescaling") && progress.Step >= began+settledSteps
+	})
+}
+
+// without takes a node away, and waits until the job has settled without it and the node is gone.
+func (b *bench) without(ctx context.Context) (trainingjob.Job, error) {
+	node, err := b.nodeOfJob(ctx, victimPool)
+	if err != nil {
+		return trainingjob.Job{}, err
+	}
+	if err := b.cluster.Preempt(ctx, node, notice); err != nil {
+		return trainingjob.Job{}, err
+	}
+	return b.settled(ctx)
+}
+
+func awaitStep(ctx context.Context, recorder *trainingjob.Recorder, after int64) (first, last trainingjob.Sample, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no step of a generation after %d within %s", after, patience))
+	defer cancel()
+	tick := time.NewTicker(lookForStep)
+	defer tick.Stop()
+	for {
+		if first, last, seen := recorder.FirstStep(after); seen {
+			return first, last, nil
+		}
+		select {
+		case <-ctx.Done():
+			return first, last, context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+func summarize(kind event, seen []observation) []row {
+	var rows []row
+	tell := func(what, unit string, value func(observation) float64) {
+		values := make([]float64, 0, len(seen))
+		for _, one := range seen {
+			values = append(values, value(one))
+		}
+		slices.Sort(values)
+		name := fmt.Sprintf("%s, %d times: %s", kind.name, len(seen), what)
+		rows = append(rows, row{name + ", median", values[len(values)/2], unit, nil})
+		worst := row{name + ", worst", values[len(values)-1], unit, nil}
+		if goal, has := kind.goal[what]; has {
+			worst.Goal = &goal
+		}
+		rows = append(rows, worst)
+	}
+	tell("to the first step", "s", func(o observation) float64 { return o.untilStep })
+	tell("training stops", "s", func(o observation) float64 { return o.stopped })
+	tell("steps lost", "", func(o observation) float64 { return o.lost })
+	for _, part := range []struct {
+		name string
+		text func(trainingjob.Parts) string
+	}{
+		{"detect", func(p trainingjob.Parts) string { return p.Detect }},
+		{"plan", func(p trainingjob.Parts) string { return p.Plan }},
+		{"pods", func(p trainingjob.Parts) string { return p.Pods }},
+		{"push", func(p trainingjob.Parts) string { return p.Push }},
+		{"regroup", func(p trainingjob.Parts) string { return p.Regroup }},
+		{"transfer", func(p trainingjob.Parts) string { return p.Transfer }},
+		{"first step", func(p trainingjob.Parts) string { return p.FirstStep }},
+	} {
+		tell("of that "+part.name, "s", func(o observation) float64 { return trainingjob.Decimal(part.text(o.history.Parts)) })
+	}
+	return rows
+}
+
+// restarts is what others do instead: every pod is started again, from the last checkpoint; and our own mode Restart.
+func (b *bench) restarts(ctx context.Context) ([]row, error) {
+	recorder := trainingjob.Record(ctx, b.cluster.Kubernetes, "default", jobName)
+	everyPod := event{"for comparison, every pod restarts", nil, func(ctx context.Context) error {
+		return b.cluster.Kubernetes.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)},
+			metav1.ListOptions{LabelSelector: "sailor.dev/job-name=" + jobName})
+	}, func(context.Context) error { return nil }}
+	rows, err := b.compare(ctx, recorder, everyPod)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.cluster.Kubectl(ctx, "patch", "tj", jobName, "--type=merge", "-p", `{"spec": {"elasticity": {"mode": "Restart"}}}`); err != nil {
+		return nil, err
+	}
+	for _, kind := range b.events()[:2] {
+		kind.name, kind.goal = "for comparison, mode Restart: "+kind.name, nil
+		more, err := b.compare(ctx, recorder, kind)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+func (b *bench) compare(ctx context.Context, recorder *trainingjob.Recorder, kind event) ([]row, error) {
+	var seen []observation
+	for range min(comparisons, eventCount()) {
+		one, err := b.observe(ctx, recorder, kind)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind.name, err)
+		}
+		seen = append(seen, one)
+	}
+	return summarize(kind, seen), nil
+}
