@@ -214,6 +214,10 @@ JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const 
 
 // A stage synchronises bucket after bucket as its own last backward pass leaves the layers behind; the step ends with
 // the slowest stage.
+Seconds JobSimulation::sync_latency(const GroupedPlan& plan, const GroupedStage& stage) const {
+  return all_reduce(Bytes(0), ring_of(stage, pools_in_one_node(plan)));
+}
+
 JobSimulation::Synced JobSimulation::synced(const GroupedPlan& plan, const Passes& passes,
                                             const std::vector<char>& in_one_node) const {
   Synced end{passes.length, passes.length};

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "simulator/job_simulation.h"
+#include "simulator/plan_details.h"
 
 namespace sailor {
 namespace {

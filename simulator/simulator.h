@@ -4,9 +4,12 @@
 #include "planner/estimator.h"
 #include "planner/model/network_model.h"
 #include "planner/schedule/schedule.h"
-#include "simulator/plan_details.h"
+#include "simulator/step_timing.h"
 
 namespace sailor {
+
+class JobSimulation;
+struct PlanDetails;  // plan_details.h
 
 class Simulator final : public Estimator {
  public:

@@ -85,6 +85,19 @@ TEST(PlanDetails, ARingOverTwoZonesCrossesTheirBorderTwice) {
   EXPECT_GT(traffic[1].cost, Dollars(0));
 }
 
+TEST(PlanDetails, TheLatencyOfAGradientSyncIsAPartOfIt) {
+  const JobSpec job = a_job().batch(16);
+  const Plan plan = testing::an_even_plan(job, a_key("us-central1-a", "nvidia-l4"), 2, 4, 1);
+  const PlanDetails details = Simulator().details(job, four_zones(), plan).value();
+  ASSERT_EQ(details.sync_latency.size(), 2U);
+  const double sync = static_cast<double>((details.step.synced[0] - details.step.passes_done[0]).count()) * 1e-9;
+  EXPECT_GE(details.sync_latency[0], google_cloud_network().tier(NetworkTier::kZone).latency * 2.0) << "to and fro";
+  EXPECT_LT(details.sync_latency[0].value(), sync);
+  NetworkModel instant = google_cloud_network();
+  for (Link& link : instant.tiers) link.latency = Seconds(0);
+  EXPECT_EQ(Simulator({}, instant).details(job, four_zones(), plan).value().sync_latency[0], Seconds(0));
+}
+
 TEST(PlanDetails, WholeNodesArePaidForWhereOneOfTheirGpusIsUsed) {
   const JobSpec job = a_job().batch(16);
   const Plan plan = testing::an_even_plan(job, a_key("europe-west4-a", "nvidia-l4"), 1, 3, 1);
