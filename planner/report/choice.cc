@@ -29,6 +29,15 @@ std::string asked(const JobSpec& job, const PlannedJob& planned, const PlanOptio
   return text;
 }
 
+// The search compares plans by figures that take microseconds.
+std::string compared_by(const PlannedJob& planned, const Estimate& exact) {
+  if (exact.iteration == planned.estimate.iteration) return "";
+  return fmt::format(
+      "The search compares plans by a fast estimate: {} an iteration for this one, where playing it operation by "
+      "operation gives {}, as in the rest of this page.",
+      duration(planned.estimate.iteration), duration(exact.iteration));
+}
+
 std::string certificate(const PlannedJob& planned) {
   return fmt::format(
       "How good it is: no plan of this space does more than {} iterations/s; that is proved, and this one reaches {} "
@@ -61,11 +70,13 @@ Element offer_table(const std::vector<Offer>& offers) {
 
 }  // namespace
 
-Element choice(const JobSpec& job, const PlannedJob& planned, const PlanOptions& options) {
+Element choice(const PlanView& view, const PlannedJob& planned, const PlanOptions& options) {
+  const JobSpec& job = view.job;
   const std::vector<Offer> all = offers(job, planned, options);
   Element section("section");
   section.add(Element("p").text(asked(job, planned, options)));
   section.add(Element("p").text(certificate(planned)));
+  if (const std::string text = compared_by(planned, view.estimate); !text.empty()) section.add(Element("p").text(text));
   section.add(legend({{"green", "the chosen plan"}, {"blue", "runners-up"}, {"red", "limits and bound"}}));
   section.add(figure(all.size() > 1 ? "Of these plans none is both faster and cheaper than another; to the right is "
                                       "faster, further down is cheaper."

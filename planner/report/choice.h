@@ -3,9 +3,10 @@
 
 #include "planner/report/markup.h"
 #include "planner/report/offers.h"
+#include "planner/report/plan_view.h"
 
 namespace sailor::report {
 
-Element choice(const JobSpec& job, const PlannedJob& planned, const PlanOptions& options);
+Element choice(const PlanView& view, const PlannedJob& planned, const PlanOptions& options);
 
 }  // namespace sailor::report

@@ -59,4 +59,11 @@ Element table(const std::vector<Column>& columns, const std::vector<Row>& rows) 
   return Element("table").add(Element("thead").add(head)).add(body);
 }
 
+Element fact(std::string_view name, const std::string& value, const std::string& note) {
+  Element box("div", {{"class", "fact"}});
+  box.add(Element("dt").text(name)).add(Element("dd").text(value));
+  if (!note.empty()) box.add(Element("dd", {{"class", "note"}}).text(note));
+  return box;
+}
+
 }  // namespace sailor::report

@@ -44,6 +44,9 @@ Element legend(const std::vector<LegendEntry>& entries);
 // Picture or table under its caption, scrolling sideways on narrow screens.
 Element figure(std::string_view caption, const Element& content);
 
+// One figure of those that a page begins with, in a list of the class "facts"; the note may be empty.
+Element fact(std::string_view name, const std::string& value, const std::string& note);
+
 struct Column {
   std::string heading;
   bool is_number = false;

@@ -4,10 +4,10 @@
 
 #include "planner/report/bill.h"
 #include "planner/report/choice.h"
+#include "planner/report/closed_form.h"
 #include "planner/report/gantt.h"
-#include "planner/report/markup.h"
 #include "planner/report/memory_bars.h"
-#include "planner/report/style.h"
+#include "planner/report/page_frame.h"
 #include "planner/report/summary.h"
 #include "planner/report/time_bar.h"
 #include "planner/report/zone_map.h"
@@ -15,28 +15,12 @@
 namespace sailor::report {
 namespace {
 
-Element head(const std::string& title) {
-  Element head("head");
-  head.add(Element("meta", {{"charset", "utf-8"}}))
-      .add(Element("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}))
-      .add(Element("title").text(title));
-  Element style("style");
-  style.style_sheet(style_sheet());
-  return head.add(style);
-}
-
-std::string page(const std::string& title, const Element& body) {
-  Element html("html", {{"xmlns", "http://www.w3.org/1999/xhtml"}, {"lang", "en"}});
-  html.add(head(title)).add(body);
-  return document(html);
-}
-
 Element heading(const std::string& text) { return Element("h2").text(text); }
 
 void add_plan(const PlanView& view, Element& body) {
   body.add(heading("Where the time goes")).add(time_bar(view.estimate));
   body.add(heading("Stages")).add(stage_table(view));
-  body.add(heading("A step of the pipeline")).add(gantt(view));
+  body.add(heading("A step of the pipeline")).add(gantt(view)).add(against_closed_form(view));
   body.add(heading("Memory")).add(memory_bars(view));
   body.add(heading("Zones and traffic")).add(zone_map(view));
   body.add(heading("The bill")).add(bill(view));
@@ -63,7 +47,7 @@ std::string planning_page(const PlanView& view, const PlannedJob& planned, const
   const std::string title = fmt::format("{}: the plan", view.job.key.name);
   Element body("body");
   body.add(Element("h1").text(title)).add(verdict(view)).add(in_words(view)).add(key_figures(view));
-  body.add(heading("Why this plan")).add(choice(view.job, planned, options));
+  body.add(heading("Why this plan")).add(choice(view, planned, options));
   add_plan(view, body);
   body.add(footer(view));
   return page(title, body);

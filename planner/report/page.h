@@ -12,7 +12,7 @@ namespace sailor::report {
 std::string simulation_page(const PlanView& view);
 
 // A planned job: what was chosen, from what, how good it is, and what it takes.
-// `view` is of the chosen plan.
+// `view` is of the chosen plan, with an estimate that may be more exact than that which the search compared it by.
 std::string planning_page(const PlanView& view, const PlannedJob& planned, const PlanOptions& options);
 
 }  // namespace sailor::report

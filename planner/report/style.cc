@@ -61,7 +61,7 @@ tr.total td { font-weight: 600; border-bottom: 0; }
 tr.chosen td { background: var(--panel); font-weight: 600; }
 code { font: .92em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
 footer { margin-top: 2rem; color: var(--soft); font-size: .85rem; }
-@media print { body { max-width: none; padding: 0; font-size: 11px; } figure, table { break-inside: avoid; }
+@media print { html { font-size: 11px; } body { max-width: none; padding: 0; font-size: 1rem; } figure, table { break-inside: avoid; }
   h2 { break-after: avoid; } .wide { overflow: visible; } svg, table { min-width: 0; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )css";

@@ -1,6 +1,8 @@
 #include "planner/report/summary.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -9,13 +11,6 @@
 
 namespace sailor::report {
 namespace {
-
-Element fact(std::string_view name, const std::string& value, const std::string& note) {
-  Element box("div", {{"class", "fact"}});
-  box.add(Element("dt").text(name)).add(Element("dd").text(value));
-  if (!note.empty()) box.add(Element("dd", {{"class", "note"}}).text(note));
-  return box;
-}
 
 Element list_of(const std::vector<std::string>& sentences) {
   Element list("ul");
@@ -35,10 +30,20 @@ double busy_share(const PlanView& view, std::size_t stage) {
   return whole.count() > 0 ? static_cast<double>(most.count()) / static_cast<double>(whole.count()) : 0;
 }
 
+// Each pool, or where they are many each type with the number of its zones.
 std::string pools_sentence(const PlanView& view) {
-  std::string text;
+  constexpr std::size_t kMostPools = 4;
+  std::map<std::string, std::pair<int, std::set<Zone>>> parts;  // GPUs and zones, by name
+  const bool is_brief = view.estimate.gpus.size() > kMostPools;
   for (const auto& [pool, gpus] : view.estimate.gpus) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", counted(gpus), pool_text(pool));
+    auto& [count, zones] = parts[is_brief ? pool.accelerator.str() : pool_text(pool)];
+    count += gpus;
+    zones.insert(pool.zone);
+  }
+  std::string text;
+  for (const auto& [name, part] : parts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", counted(part.first), name);
+    if (is_brief) text += " in " + counted(static_cast<long>(part.second.size()), "zone");
   }
   return text;
 }
@@ -88,9 +93,9 @@ Element verdict(const PlanView& view) {
 Element key_figures(const PlanView& view) {
   const Estimate& estimate = view.estimate;
   Element facts("dl", {{"class", "facts"}});
-  facts.add(fact("Iteration", duration(estimate.iteration),
-                 "played operation by operation: " +
-                     duration(Seconds(static_cast<double>(view.details.step.end().count()) * 1e-9))));
+  facts.add(fact(
+      "Iteration", duration(estimate.iteration),
+      counted(view.plan.global_batch_size, "sequence") + " of " + counted(view.job.training.sequence_length, "token")));
   facts.add(fact("Throughput", significant(estimate.throughput()) + " iterations/s",
                  significant(estimate.tokens_per_second) + " tokens/s"));
   facts.add(fact("Cost of an iteration", money(estimate.cost_per_iteration().value()),

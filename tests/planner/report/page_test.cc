@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/report/offers.h"
+#include "planner/report/replay_page.h"
 #include "simulator/simulator.h"
 #include "tests/planner/report/xml.h"
 #include "tests/support/builders.h"
@@ -186,6 +187,30 @@ TEST(PlanningPage, TheChosenPlanIsMarkedAmongItsRunnersUp) {
     if (node.tag == "tr" && node.children.size() == 8 && node.children.front()->tag == "td") ++rows;
   });
   EXPECT_EQ(rows, static_cast<int>(offers(job, planned, options).size()));
+}
+
+TEST(ReplayPage, EveryPeriodIsDrawnAndListed) {
+  ReplayReport report;
+  for (int i = 0; i < 5; ++i) {
+    ReplayPeriod period{.from = Seconds(600.0 * i), .to = Seconds(600.0 * (i + 1)), .available_gpus = 10 * i};
+    period.used_gpus = 8 * i;  // waits in the first
+    period.plan = "plan-" + std::to_string(i);
+    report.periods.push_back(period);
+  }
+  report.end = Seconds(3000);
+  const JobSpec job = a_job().named("<b>bold</b>");
+  const std::string page = replay_page(job, report, ReplayPolicy::kLive);
+  EXPECT_EQ(page, replay_page(job, report, ReplayPolicy::kLive));
+  const auto root = parse_xml(page);
+  ASSERT_NE(root, nullptr);
+  EXPECT_EQ(root->count("b"), 0);
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(root->whole_text(), HasSubstr("plan-" + std::to_string(i)));
+  EXPECT_THAT(root->whole_text(), HasSubstr("waits"));
+  EXPECT_EQ(root->count("path"), 3) << "GPUs there, GPUs used, throughput";
+}
+
+TEST(ReplayPage, AReplayOfNothingIsAPageToo) {
+  EXPECT_NE(parse_xml(replay_page(a_job(), {}, ReplayPolicy::kStatic)), nullptr);
 }
 
 }  // namespace
