@@ -28,10 +28,6 @@ Result<PlanOptions> plan_options(const PlanArguments& arguments) {
   return options;
 }
 
-void print(const nlohmann::json& json, Format format, std::ostream& out) {
-  out << (format == Format::kYaml ? as_yaml(json) : json.dump(2) + "\n");
-}
-
 Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const std::string& file) {
   std::ofstream stream(file);
   stream << trace_json(timing, plan) << "\n";
@@ -65,7 +61,7 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
     return {};
   }
   if (arguments.format != Format::kTable) {
-    print(planned_json(*planned), arguments.format, out);
+    print_json(planned_json(*planned), arguments.format, out);
     return {};
   }
   out << describe_plan(planned->plan, planned->estimate) << "\n"
@@ -95,7 +91,7 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
     }
   }
   if (arguments.format != Format::kTable) {
-    print(simulated_json(*plan, *estimate), arguments.format, out);
+    print_json(simulated_json(*plan, *estimate), arguments.format, out);
   } else {
     out << describe_plan(*plan, *estimate) << "\n" << describe_estimate(*estimate);
   }

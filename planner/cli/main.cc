@@ -11,6 +11,7 @@
 #include "planner/cli/evaluate.h"
 #include "planner/cli/patience.h"
 #include "planner/cli/render.h"
+#include "planner/cli/replay.h"
 
 namespace {
 
@@ -49,6 +50,15 @@ void add_inputs(CLI::App& command, sailor::cli::Inputs& inputs) {
       ->type_name("DIR");
 }
 
+CLI::Validator seconds_above_zero() {
+  return {[](std::string& text) {
+            double seconds = 0;
+            const bool is_positive = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds < 1e6;
+            return is_positive ? std::string() : text + " is no number of seconds above 0 and below a million";
+          },
+          ""};
+}
+
 CLI::App* add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
   CLI::App* command = app.add_subcommand("plan", "Plan one job: which GPUs, where, and how to split the model");
   add_inputs(*command, arguments.inputs);
@@ -57,13 +67,7 @@ CLI::App* add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
   command->add_option("--current", arguments.current, "the running plan: it is kept unless another is clearly better")
       ->type_name("PLAN.json");
   command->add_option("--budget", arguments.budget_seconds, "return the best plan found within so many seconds")
-      ->check(CLI::Validator(
-          [](std::string& text) {
-            double seconds = 0;
-            const bool is_positive = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds < 1e6;
-            return is_positive ? std::string() : text + " is no number of seconds above 0 and below a million";
-          },
-          ""))
+      ->check(seconds_above_zero())
       ->type_name("SECONDS");
   command
       ->add_option("--max-tensor-parallel", arguments.max_tensor_parallel,
@@ -119,6 +123,34 @@ CLI::App* add_render(CLI::App& app, sailor::cli::RenderArguments& arguments) {
   return command;
 }
 
+CLI::Option* add_seconds(CLI::App& command, const std::string& name, sailor::Seconds& value, const std::string& help) {
+  return command
+      .add_option_function<std::string>(
+          name, [&value](const std::string& text) { value = sailor::Seconds(std::stod(text)); }, help)
+      ->check(seconds_above_zero())
+      ->type_name("SECONDS");
+}
+
+CLI::App* add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
+  using sailor::ReplayPolicy;
+  static const std::map<std::string, ReplayPolicy> policies = {
+      {"live", ReplayPolicy::kLive}, {"restart", ReplayPolicy::kRestart}, {"static", ReplayPolicy::kStatic}};
+  CLI::App* command = app.add_subcommand("replay", "Play a job over a trace of availability: work done, cost, goodput");
+  add_inputs(*command, arguments.inputs);
+  command
+      ->add_option("--trace", arguments.traces,
+                   "how many nodes or GPUs there were when; of the only spot pool, or POOL=FILE; may be repeated")
+      ->required()
+      ->type_name("[POOL=]FILE");
+  add_choice(*command, "--policy", arguments.options.policy, policies,
+             "live (the default): re-planned while it runs; restart: from a checkpoint; static: planned once");
+  add_seconds(*command, "--rescale-seconds", arguments.options.rescale,
+              "a live change of plan takes so long (default 2)");
+  add_seconds(*command, "--restart-seconds", arguments.options.restart, "a start takes so long (default 60)");
+  add_choice(*command, "-o,--output", arguments.format, kFormats, "how to print it (default table)");
+  return command;
+}
+
 CLI::App* add_validate(CLI::App& app, std::vector<std::string>& files) {
   CLI::App* command = app.add_subcommand("validate", "Check manifests without a cluster: file, line, field, remedy");
   command->add_option("-f,--file,files", files, "manifests")->required()->type_name("FILE...");
@@ -155,10 +187,12 @@ int run(int argc, char** argv) {
   sailor::cli::SimulateArguments simulate;
   sailor::cli::EvaluateArguments evaluate;
   sailor::cli::RenderArguments render;
+  sailor::cli::ReplayArguments replay;
   std::vector<std::string> files;
   const CLI::App* plan_command = add_plan(app, plan);
   const CLI::App* simulate_command = add_simulate(app, simulate);
   const CLI::App* evaluate_command = add_evaluate(app, evaluate);
+  const CLI::App* replay_command = add_replay(app, replay);
   const CLI::App* render_command = add_render(app, render);
   add_validate(app, files);
   try {
@@ -180,6 +214,8 @@ int run(int argc, char** argv) {
     done = run_simulate(simulate, std::cout);
   } else if (evaluate_command->parsed()) {
     done = run_evaluate(evaluate, std::cout);
+  } else if (replay_command->parsed()) {
+    done = run_replay(replay, std::cout);
   } else if (render_command->parsed()) {
     done = run_render(render, std::cout);
   } else {

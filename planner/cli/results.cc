@@ -1,5 +1,7 @@
 #include "planner/cli/results.h"
 
+#include <ostream>
+
 #include <yaml-cpp/yaml.h>
 
 #include "planner/model/plan_json.h"
@@ -52,6 +54,10 @@ std::string as_yaml(const nlohmann::json& json) {
   YAML::Emitter yaml;
   emit(yaml, json);
   return std::string(yaml.c_str()) + "\n";
+}
+
+void print_json(const nlohmann::json& json, Format format, std::ostream& out) {
+  out << (format == Format::kYaml ? as_yaml(json) : json.dump(2) + "\n");
 }
 
 }  // namespace sailor::cli

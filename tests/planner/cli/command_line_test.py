@@ -18,7 +18,7 @@ ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 JOB = str(ROOT / "crds/examples/opt-350m.yaml")
 CLUSTER = str(ROOT / "crds/examples/cluster.yaml")
 INPUTS = ["-f", JOB, "--cluster", CLUSTER]
-COMMANDS = ("plan", "simulate", "evaluate", "validate", "render")
+COMMANDS = ("plan", "simulate", "evaluate", "replay", "validate", "render")
 
 
 def sailor(*arguments, stdin=""):
@@ -71,6 +71,8 @@ class CommandLine(unittest.TestCase):
     def test_numbers_out_of_range_are_refused(self):
         for budget in ("0", "-1", "nan", "inf", "1e9", "soon"):
             self.assert_refused(sailor("plan", *INPUTS, "--budget", budget), 2, "--budget")
+            self.assert_refused(sailor("replay", *INPUTS, "--trace", "t", "--restart-seconds", budget), 2,
+                                "--restart-seconds")
         for degree in ("0", "-4", "1.5", "many"):
             self.assert_refused(sailor("plan", *INPUTS, "--max-tensor-parallel", degree), 2, "--max-tensor-parallel")
 
@@ -132,6 +134,21 @@ class CommandLine(unittest.TestCase):
         done = sailor("simulate", *INPUTS, "--plan", self.write("large.json", json.dumps(document)))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"Fits\s+NO")
+
+    def test_a_replay_says_which_trace_is_wrong(self):
+        trace = self.write("trace.json", '{"metadata": {"gap_seconds": 600}, "data": [8, 3]}')
+        pool = "us-central1-b/nvidia-tesla-v100/spot"
+        replay = ["replay", *INPUTS, "--trace"]
+        self.assert_refused(sailor(*replay, trace), 2, "which pool", pool)
+        self.assert_refused(sailor(*replay, f"{pool}=nowhere.json"), 2, "nowhere.json")
+        self.assert_refused(sailor(*replay, f"{pool}={self.folder.name}"), 2, self.folder.name)
+        self.assert_refused(sailor(*replay, f"{pool}={self.write('bad.json', '[]')}"), 2, "bad.json: line 1")
+        self.assert_refused(sailor(*replay, f"us-west9-z/nvidia-l4/spot={trace}"), 2, "us-west9-z/nvidia-l4/spot")
+        self.assert_refused(sailor(*replay, f"{pool}={trace}", "--trace", f"{pool}={trace}"), 2, "two traces")
+        report = json.loads(sailor(*replay, f"{pool}={trace}", "-o", "json").stdout)
+        self.assertEqual(report["policy"], "live")
+        self.assertEqual(report["seconds"]["total"], 1200)
+        self.assertEqual([period["availableGpus"] for period in report["periods"]], [96, 76])
 
     def test_a_result_that_cannot_be_written_is_no_success(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
