@@ -17,6 +17,7 @@ namespace {
 
 using sailor::PlanSpace;
 using sailor::cli::Format;
+using sailor::cli::Patience;
 
 const std::map<std::string, Format> kFormats = {
     {"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}, {"html", Format::kHtml}};
@@ -203,24 +204,23 @@ int run(int argc, char** argv) {
     return bad_usage(app, error, argc > 1 ? argv[1] : nullptr);
   }
   sailor::Result<void> done;
+  std::ostringstream result;  // printed when the progress is off the terminal
   if (plan_command->parsed()) {
-    std::ostringstream planned;  // printed when the progress is off the terminal
-    {
-      const sailor::cli::Patience patience("planning");
-      done = run_plan(plan, planned, patience.token());
-    }
-    std::cout << planned.str();
+    const Patience patience("planning", Patience::Interrupt::kAsksForBestSoFar);
+    done = run_plan(plan, result, patience.token());
   } else if (simulate_command->parsed()) {
-    done = run_simulate(simulate, std::cout);
+    done = run_simulate(simulate, result);
   } else if (evaluate_command->parsed()) {
-    done = run_evaluate(evaluate, std::cout);
+    done = run_evaluate(evaluate, result);
   } else if (replay_command->parsed()) {
-    done = run_replay(replay, std::cout);
+    const Patience patience("replaying", Patience::Interrupt::kEndsProgram);
+    done = run_replay(replay, result);
   } else if (render_command->parsed()) {
-    done = run_render(render, std::cout);
+    done = run_render(render, result);
   } else {
-    done = sailor::cli::run_validate(files, std::cout, std::cerr);
+    done = sailor::cli::run_validate(files, result, std::cerr);
   }
+  std::cout << result.str();
   if (!done) {
     std::cerr << "sailor: " << done.error().message << "\n";
     return sailor::cli::exit_status(done.error());

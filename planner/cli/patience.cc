@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -24,13 +25,23 @@ sigset_t signals(std::initializer_list<int> numbers) {
   return set;
 }
 
+sigset_t taken_by_watcher(Patience::Interrupt interrupt) {
+  return interrupt == Patience::Interrupt::kAsksForBestSoFar ? signals({SIGINT, kDone}) : signals({kDone});
+}
+
+// What Ctrl-C would do, or has done.
+std::string_view hint(Patience::Interrupt interrupt, bool is_stopping) {
+  if (interrupt == Patience::Interrupt::kEndsProgram) return "";
+  return is_stopping ? "; stopping with the best so far" : "; Ctrl-C for the best so far";
+}
+
 void clear_line() { std::cerr << "\r\033[K" << std::flush; }
 
 }  // namespace
 
-Patience::Patience(std::string what) : what_(std::move(what)) {
+Patience::Patience(std::string what, Interrupt interrupt) : what_(std::move(what)), interrupt_(interrupt) {
   if (isatty(STDERR_FILENO) == 0) return;
-  const sigset_t waited_for = signals({SIGINT, kDone});  // blocked in all threads: the watcher takes them
+  const sigset_t waited_for = taken_by_watcher(interrupt_);  // blocked in all threads
   pthread_sigmask(SIG_BLOCK, &waited_for, nullptr);
   watcher_ = std::thread([this] { watch(); });
 }
@@ -44,7 +55,7 @@ Patience::~Patience() {
 }
 
 void Patience::watch() {
-  const sigset_t waited_for = signals({SIGINT, kDone});
+  const sigset_t waited_for = taken_by_watcher(interrupt_);
   const Clock::time_point start = Clock::now();
   bool is_shown = false;
   for (int signal = 0; signal != kDone;) {
@@ -56,9 +67,8 @@ void Patience::watch() {
     }
     if (signal == kDone || Clock::now() - start < kSilence) continue;
     is_shown = true;
-    std::cerr << fmt::format("\r\033[K{}: {:.1f} s; {}", what_,
-                             std::chrono::duration<double>(Clock::now() - start).count(),
-                             stop_.stop_requested() ? "stopping with the best so far" : "Ctrl-C for the best so far")
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+    std::cerr << fmt::format("\r\033[K{}: {:.1f} s{}", what_, elapsed, hint(interrupt_, stop_.stop_requested()))
               << std::flush;
   }
   if (is_shown) clear_line();

@@ -1,5 +1,6 @@
-// Patience: long work at a terminal. Shows how long it has taken so far, and makes Ctrl-C ask for the best answer so
-// far; a second Ctrl-C ends the program. Where standard error is no terminal it does nothing.
+// Patience: long work at a terminal. Shows how long it has taken so far and, where the work can be cut short, makes
+// Ctrl-C ask for the best answer so far; a second Ctrl-C ends the program. Where standard error is no terminal it does
+// nothing.
 #pragma once
 
 #include <stop_token>
@@ -10,8 +11,10 @@ namespace sailor::cli {
 
 class Patience {
  public:
+  enum class Interrupt { kAsksForBestSoFar, kEndsProgram };
+
   // From now until it is destroyed; made before other threads are.
-  explicit Patience(std::string what);
+  Patience(std::string what, Interrupt interrupt);
   Patience(const Patience&) = delete;
   Patience& operator=(const Patience&) = delete;
   ~Patience();
@@ -22,6 +25,7 @@ class Patience {
   void watch();
 
   std::string what_;
+  Interrupt interrupt_;
   std::stop_source stop_;
   std::thread watcher_;
 };
