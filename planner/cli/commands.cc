@@ -36,6 +36,15 @@ Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const st
               fmt::format("--timeline {}: cannot be written; check its folder and permissions", file));
 }
 
+// The choice is told in the figures that the search compared, the plan itself in the exact ones.
+Result<void> write_page(const WorldFiles& world, const PlannedJob& planned, const PlanOptions& options,
+                        const Estimate& exact, std::ostream& out) {
+  const auto details = world.simulator->details(world.job, world.cluster, planned.plan);
+  if (!details) return tl::unexpected(details.error());
+  out << report::planning_page({world.job, world.cluster, planned.plan, exact, *details}, planned, options);
+  return {};
+}
+
 }  // namespace
 
 Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::stop_token stop) {
@@ -52,14 +61,8 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   // The search compares plans by the fast timing; what is printed of the chosen one is what `simulate` says of it.
   auto exact = world->simulator->simulate(world->job, world->cluster, planned->plan);
   if (!exact) return tl::unexpected(std::move(exact.error()));
+  if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *exact, out);
   planned->estimate = *std::move(exact);
-  if (arguments.format == Format::kHtml) {
-    const auto details = world->simulator->details(world->job, world->cluster, planned->plan);
-    if (!details) return tl::unexpected(details.error());
-    out << report::planning_page({world->job, world->cluster, planned->plan, planned->estimate, *details}, *planned,
-                                 *options);
-    return {};
-  }
   if (arguments.format != Format::kTable) {
     print_json(planned_json(*planned), arguments.format, out);
     return {};
