@@ -1,0 +1,250 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/storm"
+	"sailor.dev/tests/trainingjob"
+)
+
+const (
+	stormEvents     = 30   // SAILOR_STORM_EVENTS: another number, as `make bench` does
+	lossTolerance   = 1e-4 // relative, at every step
+	descriptorsKept = 16   // more open files than before are no leak yet: connections come and go
+	memoryKept      = 1.5  // times as much memory as before is none yet
+)
+
+// number is that of a variable of the environment, for whoever wants more events, or the same ones again.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	value, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return value
+}
+
+func TestAJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
+	events, seed := number(t, "SAILOR_STORM_EVENTS", stormEvents), number(t, "SAILOR_STORM_SEED", uint64(time.Now().UnixNano()))
+	t.Logf("%d events; to repeat: SAILOR_STORM_SEED=%d", events, seed)
+	w := start(t, trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t)})
+	w.allow(time.Duration(events)*6*time.Second + 5*time.Minute)
+	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job)
+	before := w.untilTraining()
+	operator := w.onlyProcess("sailor-operator")
+
+	counts, err := storm.Run(w.ctx, cluster, w.storm(int(events), seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := w.untilWithin(2*time.Minute, "it uses all nodes again", func(job trainingjob.Job) bool {
+		return trains(job, before.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs
+	})
+	t.Logf("%v: generation %d, step %d, %d steps lost", counts, after.Status.Plan.Generation, after.Status.Progress.Step, after.Status.Progress.StepsLost)
+	if after.Status.Restarts != 0 {
+		t.Errorf("%d losses of nodes were counted as failures of the trainer", after.Status.Restarts)
+	}
+	w.expectNoLeak(operator, after.Status.Plan.TotalGPUs)
+	curve, repeated := recorder.Curve()
+	if repeated > lossTolerance {
+		t.Errorf("a step that was done twice had losses that differ by %g", repeated)
+	}
+	w.finish()
+	expectSameCurve(t, curve)
+}
+
+// storm may hit every node with GPUs, but leaves one of them alone at any moment.
+func (w *world) storm(events int, seed uint64) storm.Options {
+	w.t.Helper()
+	nodes, err := cluster.Nodes(w.ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	options := storm.Options{Events: events, Seed: seed, Keep: 1, Pools: map[string]string{}, Frozen: 8 * time.Second,
+		Grace: 5 * time.Second, Longest: 3 * time.Second, Say: w.t.Logf}
+	for _, node := range nodes {
+		if node.Pool != "system" {
+			options.Nodes = append(options.Nodes, node.Name)
+			options.Pools[node.Name] = node.Pool
+		}
+	}
+	return options
+}
+
+func program(t *testing.T, name string) string {
+	t.Helper()
+	root, err := testcluster.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(root, "build", "bin", name)
+}
+
+func (w *world) onlyProcess(name string) storm.Process {
+	w.t.Helper()
+	processes := storm.Processes(program(w.t, name))
+	if len(processes) != 1 {
+		w.t.Fatalf("%d processes of %s run, 1 was expected", len(processes), name)
+	}
+	return processes[0]
+}
+
+// expectNoLeak holds the operator against itself before, and the trainers against each other: one that lived through all
+// has no more open files and memory than one that has just come.
+func (w *world) expectNoLeak(before storm.Process, gpus int) {
+	w.t.Helper()
+	after := w.onlyProcess("sailor-operator")
+	if after.PID != before.PID {
+		w.t.Errorf("the operator was restarted: process %d became %d", before.PID, after.PID)
+	}
+	if after.Descriptors > before.Descriptors+descriptorsKept || float64(after.Resident) > memoryKept*float64(before.Resident) {
+		w.t.Errorf("the operator went from %+v to %+v", before, after)
+	}
+	testcluster.Eventually(w.t, time.Minute, "one worker a GPU, and no more", func(context.Context) (bool, error) {
+		workers := 0
+		for _, process := range storm.Processes(program(w.t, "sailor-trainer")) {
+			if process.Kind == "worker" {
+				workers++
+			}
+		}
+		if workers != gpus {
+			return false, fmt.Errorf("%d workers run for %d GPUs", workers, gpus)
+		}
+		return true, nil
+	})
+	least, most := map[string]storm.Process{}, map[string]storm.Process{}
+	for _, process := range storm.Processes(program(w.t, "sailor-trainer")) {
+		if low, seen := least[process.Kind]; !seen || process.Descriptors < low.Descriptors {
+			least[process.Kind] = process
+		}
+		if process.Descriptors > most[process.Kind].Descriptors {
+			most[process.Kind] = process
+		}
+	}
+	for kind := range maps.Keys(least) {
+		if most[kind].Descriptors > 2*least[kind].Descriptors+descriptorsKept {
+			w.t.Errorf("an %s has %d open files, another %d", kind, most[kind].Descriptors, least[kind].Descriptors)
+		}
+	}
+}
+
+// finish removes the job, so that the next one has all GPUs.
+func (w *world) finish() {
+	w.t.Helper()
+	if _, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "delete", "tj", w.job); err != nil {
+		w.t.Fatal(err)
+	}
+	w.untilNoPods()
+}
+
+// expectSameCurve trains the same job undisturbed, on one GPU, as far as the curve goes.
+func expectSameCurve(t *testing.T, curve trainingjob.Curve) {
+	t.Helper()
+	last := curve.Last()
+	w := start(t, trainingjob.Small{Name: "calm", Steps: int(last), Resources: "{maxGpus: 1}"})
+	w.allow(time.Duration(last)*300*time.Millisecond + time.Minute)
+	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job)
+	w.untilWithin(time.Duration(last)*300*time.Millisecond+time.Minute, "it is complete", func(job trainingjob.Job) bool { return job.Is("Complete") })
+	reference, _ := recorder.Curve()
+	common, worst, difference := curve.Compare(reference)
+	t.Logf("%d of %d steps compared; the losses differ most at step %d, by %.2g of %.6f", common, last, worst, difference, reference[worst])
+	if int64(common) < last/2 {
+		t.Errorf("only %d of %d steps were seen in both", common, last)
+	}
+	if difference > lossTolerance {
+		t.Errorf("at step %d the loss is %.6f, undisturbed %.6f: %g apart", worst, curve[worst], reference[worst], difference)
+	}
+}
+
+func TestNewcomersThatNeverBecomeReadyAreGivenUpWhileTheJobTrains(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "newcomer", Steps: trainingjob.Endless})
+	all := w.untilTraining()
+	if err := cluster.Preempt(w.ctx, w.nodeOfJob("l4-spot"), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	before := w.until("it trains without a node", func(job trainingjob.Job) bool { return trains(job, all.Status.Plan.Generation) })
+	// No image of this name is known to the new node's kubelet: its pod waits for ever.
+	if _, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "patch", "tj", w.job, "--type=merge", "-p",
+		`{"spec": {"podTemplate": {"spec": {"containers": [{"name": "trainer", "image": "registry.invalid/nothing:1"}]}}}}`); err != nil {
+		t.Fatal(err)
+	}
+	w.giveBack("l4-spot")
+	waiting := w.until("it says that it waits for a pod without an image", func(job trainingjob.Job) bool {
+		ready := job.Condition("PodsReady")
+		return job.Status.Plan.TotalGPUs > before.Status.Plan.TotalGPUs && job.Is("Running") && ready.Status == "False" && strings.Contains(ready.Message, "Image")
+	})
+	given := w.until("it gives the newcomer up", func(job trainingjob.Job) bool {
+		rescales := job.Status.Rescales
+		return len(rescales) > 0 && rescales[len(rescales)-1].Withdrawn
+	})
+	if given.Status.Plan.Generation != before.Status.Plan.Generation || given.Status.Plan.TotalGPUs != before.Status.Plan.TotalGPUs {
+		t.Errorf("plan %d of %d GPUs trains, not %d of %d", given.Status.Plan.Generation, given.Status.Plan.TotalGPUs,
+			before.Status.Plan.Generation, before.Status.Plan.TotalGPUs)
+	}
+	w.until("it trains on", func(job trainingjob.Job) bool { return job.Status.Progress.Step > waiting.Status.Progress.Step+10 })
+	if given.Status.Restarts != 0 {
+		t.Errorf("%d failures were counted", given.Status.Restarts)
+	}
+}
+
+func TestAJobBelowItsMinimumWaitsWithItsStateSavedAndResumesFromThere(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "minimum", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t), Resources: "{minGpus: 8}"})
+	before := w.untilTraining()
+	if err := cluster.Preempt(w.ctx, w.nodeOfJob("l4-spot"), 15*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	waiting := w.until("it waits", func(job trainingjob.Job) bool {
+		return job.Status.State == "Waiting" && job.Condition("Planned").Reason == "WaitingForCapacity"
+	})
+	w.untilNoPods()
+	w.giveBack("l4-spot")
+	after := w.until("it goes on", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
+	rescales := after.Status.Rescales
+	if last := rescales[len(rescales)-1]; last.Reason != "Resumed" || last.FromGPUs != 0 {
+		t.Errorf("the history ends with %+v", last)
+	}
+	if after.Status.Progress.StepsLost > before.Status.Progress.StepsLost {
+		t.Errorf("%d steps were lost in spite of the notice (it waited at step %d)", after.Status.Progress.StepsLost, waiting.Status.Progress.Step)
+	}
+}
+
+func TestElasticityRestartStartsAgainWithNewPods(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "restart", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t), Extra: "  elasticity: {mode: Restart}"})
+	before := w.untilTraining()
+	old, err := w.pods(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Preempt(w.ctx, w.nodeOfJob("l4-spot"), 15*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.giveBack("l4-spot") })
+	after := w.until("it trains again", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
+	if after.Status.Plan.TotalGPUs >= before.Status.Plan.TotalGPUs {
+		t.Errorf("it has %d GPUs after %d", after.Status.Plan.TotalGPUs, before.Status.Plan.TotalGPUs)
+	}
+	pods, err := w.pods(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range pods {
+		for _, earlier := range old {
+			if pod.UID == earlier.UID && pod.DeletionTimestamp == nil {
+				t.Errorf("pod %s was not replaced", pod.Name)
+			}
+		}
+	}
+}
