@@ -9,9 +9,15 @@ namespace sailor {
 namespace {
 
 // Why the kubelet or a controller ended a pod: not the trainer's fault.
-constexpr std::array<std::string_view, 8> kOutside = {
-    "Evicted",  "NodeShutdown", "Terminated",   "Preempting",
-    "NodeLost", "Shutdown",     "NodeAffinity", "UnexpectedAdmissionError"};
+constexpr std::array<std::string_view, 9> kOutside = {"Evicted",
+                                                      "NodeShutdown",
+                                                      "Terminated",
+                                                      "Preempting",
+                                                      "NodeLost",
+                                                      "Shutdown",
+                                                      "NodeAffinity",
+                                                      "UnexpectedAdmissionError",
+                                                      "ContainerStatusUnknown"};
 
 bool is_trainers_fault(const Observation& seen, const PodView& pod) {
   if (pod.phase != PodPhase::kFailed || pod.is_deleting) return false;

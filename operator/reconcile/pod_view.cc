@@ -37,6 +37,8 @@ void read_end(const Json& terminated, PodView& view) {
   }
   view.last_text = message;
   const std::string reason = text_at(terminated, {"reason"});
+  // The kubelet has lost it: its machine was started anew, or is another one of the same name.
+  if (reason == "ContainerStatusUnknown" && view.status_reason.empty()) view.status_reason = reason;
   const bool is_telling = !reason.empty() && reason != "Error" && reason != "Completed";
   if (view.last_text.empty() && is_telling) {
     view.last_text = fmt::format("the trainer was ended: {} (exit code {})", reason, view.exit_code);

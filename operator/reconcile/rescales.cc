@@ -102,7 +102,10 @@ Json rescales_status(const Observation& seen, const std::optional<GenerationReco
     }
   }
   const bool is_told = !entries.empty() && kube::integer_at(entries.back(), {"toGeneration"}) >= record->generation;
-  if (is_listed(*record) && !is_told) entries.push_back(new_entry(*record));
+  if (is_listed(*record) && !is_told) {
+    if (!entries.empty() && entries.back().contains("withdrawn")) entries.erase(entries.size() - 1);  // tried again
+    entries.push_back(new_entry(*record));
+  }
   if (entries.size() > kKept) entries.erase(entries.begin());
   return entries;
 }

@@ -57,6 +57,7 @@ TEST_F(Newcomer, ThatDoesNotStartIsGivenUpAndItsNodeLeftAloneForAWhile) {
   world.pass(std::chrono::minutes(11));
   world.settle();
   EXPECT_EQ(world.generation(), 3) << "a number is given once";
+  EXPECT_THAT(world.status()["rescales"], SizeIs(1)) << "attempts that were given up do not push out the rest";
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
 }
 
@@ -137,6 +138,19 @@ TEST_F(Newcomer, OneFailedPodIsCountedAndTheOthersGoOnAtOnce) {
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b")) << "its node is used again";
   EXPECT_EQ(world.status()["restarts"], 1);
+}
+
+TEST_F(Newcomer, APodWhoseContainerTheKubeletHasLostIsALossAndNoFailure) {
+  Json pod = world.api_server.find("pods", world.pod_on("b"));
+  pod["status"]["phase"] = "Failed";
+  const Json terminated = {{"exitCode", 137}, {"reason", "ContainerStatusUnknown"}, {"message", "not located"}};
+  pod["status"]["containerStatuses"] = Json::array({{{"name", "trainer"}, {"state", {{"terminated", terminated}}}}});
+  world.api_server.put("/api/v1/namespaces/default/pods", pod);
+  world.agents.erase(kube::uid_of(pod));
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.status()["restarts"], 0);
+  EXPECT_EQ(world.status()["rescales"][0]["reason"], "PodLost");
 }
 
 TEST_F(Newcomer, ReachesTheSameEndWhereverTheOperatorDies) {
