@@ -17,7 +17,9 @@ import (
 )
 
 const (
-	stormEvents     = 30   // SAILOR_STORM_EVENTS: another number, as `make bench` does
+	stormEvents = 30 // SAILOR_STORM_EVENTS: another number, as `make bench` does
+	// Learns so that rounding errors fade instead of growing: undisturbed jobs on one GPU and on eight differ by 4e-8.
+	steadily        = `{learningRate: "3e-4", warmupSteps: 50, clipNorm: "1"}`
 	lossTolerance   = 1e-4 // relative, at every step
 	descriptorsKept = 16   // more open files than before are no leak yet: connections come and go
 	memoryKept      = 1.5  // times as much memory as before is none yet
@@ -40,7 +42,7 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 func TestAJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
 	events, seed := number(t, "SAILOR_STORM_EVENTS", stormEvents), number(t, "SAILOR_STORM_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("%d events; to repeat: SAILOR_STORM_SEED=%d", events, seed)
-	w := start(t, trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t)})
+	w := start(t, trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t), Optimizer: steadily})
 	w.allow(time.Duration(events)*6*time.Second + 5*time.Minute)
 	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job)
 	before := w.untilTraining()
@@ -154,7 +156,7 @@ func (w *world) finish() {
 func expectSameCurve(t *testing.T, curve trainingjob.Curve) {
 	t.Helper()
 	last := curve.Last()
-	w := start(t, trainingjob.Small{Name: "calm", Steps: int(last), Resources: "{maxGpus: 1}"})
+	w := start(t, trainingjob.Small{Name: "calm", Steps: int(last), Resources: "{maxGpus: 1}", Optimizer: steadily})
 	w.allow(time.Duration(last)*300*time.Millisecond + time.Minute)
 	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job)
 	w.untilWithin(time.Duration(last)*300*time.Millisecond+time.Minute, "it is complete", func(job trainingjob.Job) bool { return job.Is("Complete") })
@@ -184,7 +186,7 @@ func TestNewcomersThatNeverBecomeReadyAreGivenUpWhileTheJobTrains(t *testing.T) 
 	w.giveBack("l4-spot")
 	waiting := w.until("it says that it waits for a pod without an image", func(job trainingjob.Job) bool {
 		ready := job.Condition("PodsReady")
-		return job.Status.Plan.TotalGPUs > before.Status.Plan.TotalGPUs && job.Is("Running") && ready.Status == "False" && strings.Contains(ready.Message, "Image")
+		return job.Status.Plan.TotalGPUs > before.Status.Plan.TotalGPUs && job.Is("Running") && ready.Status == "False" && strings.Contains(ready.Message, "nothing:1")
 	})
 	given := w.until("it gives the newcomer up", func(job trainingjob.Job) bool {
 		rescales := job.Status.Rescales
