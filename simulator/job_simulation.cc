@@ -212,12 +212,13 @@ JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const 
   return end;
 }
 
-// A stage synchronises bucket after bucket as its own last backward pass leaves the layers behind; the step ends with
-// the slowest stage.
-Seconds JobSimulation::sync_latency(const GroupedPlan& plan, const GroupedStage& stage) const {
-  return all_reduce(Bytes(0), ring_of(stage, pools_in_one_node(plan)));
+StageSync JobSimulation::sync_of(const GroupedPlan& plan, const GroupedStage& stage) const {
+  const std::vector<char> in_one_node = pools_in_one_node(plan);
+  return {gradient_reduction(plan, stage, in_one_node), all_reduce(Bytes(0), ring_of(stage, in_one_node))};
 }
 
+// A stage synchronises bucket after bucket as its own last backward pass leaves the layers behind; the step ends with
+// the slowest stage.
 JobSimulation::Synced JobSimulation::synced(const GroupedPlan& plan, const Passes& passes,
                                             const std::vector<char>& in_one_node) const {
   Synced end{passes.length, passes.length};

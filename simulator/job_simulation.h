@@ -24,6 +24,12 @@ struct StageMemory {
   [[nodiscard]] Bytes excess() const { return use.total() - capacity; }
 };
 
+// The gradient sync of a stage, whether passes hide a part of it or not.
+struct StageSync {
+  Seconds whole;
+  Seconds latency;  // what it would take at unlimited bandwidth
+};
+
 struct Outcome {
   Seconds iteration;
   TimeBreakdown time;
@@ -44,8 +50,8 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] StepTiming play(const Plan& plan, const GroupedPlan& groups) const;
   // What simulate() says, with the times of `step`, which play() returned.
   [[nodiscard]] Outcome outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
-  // What the gradient sync of a stage of the plan would take at unlimited bandwidth.
-  [[nodiscard]] Seconds sync_latency(const GroupedPlan& plan, const GroupedStage& stage) const;
+  // Of a stage of the plan.
+  [[nodiscard]] StageSync sync_of(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] const JobTables& tables() const { return tables_; }
   [[nodiscard]] const PoolLinks& links() const { return links_; }
   [[nodiscard]] const JobSpec& job() const { return job_; }

@@ -129,12 +129,12 @@ std::vector<PoolCharge> charges_of(const ClusterState& cluster, const GroupedPla
 PlanDetails details_of(const JobSimulation& simulation, const Plan& plan, const GroupedPlan& groups) {
   StepTiming step = simulation.play(plan, groups);
   Outcome outcome = simulation.outcome_of(step, plan, groups);
-  std::vector<Seconds> latencies;
-  for (const GroupedStage& stage : groups.stages) latencies.push_back(simulation.sync_latency(groups, stage));
+  std::vector<StageSync> syncs;
+  for (const GroupedStage& stage : groups.stages) syncs.push_back(simulation.sync_of(groups, stage));
   return {.traffic = traffic_of(simulation, groups),
           .charges = charges_of(simulation.cluster(), groups, outcome.iteration),
           .memory = std::move(outcome.memory),
-          .sync_latency = std::move(latencies),
+          .syncs = std::move(syncs),
           .step = std::move(step)};
 }
 

@@ -28,10 +28,10 @@ struct PoolCharge {
 };
 
 struct PlanDetails {
-  std::vector<ZoneTraffic> traffic;   // ascending by zones, each pair once; its costs sum up to the estimate's traffic
-  std::vector<PoolCharge> charges;    // ascending by pool; their costs sum up to the estimate's GPUs
-  std::vector<StageMemory> memory;    // by stage, of its worst replica
-  std::vector<Seconds> sync_latency;  // by stage: what its gradient sync would take at unlimited bandwidth
+  std::vector<ZoneTraffic> traffic;  // ascending by zones, each pair once; its costs sum up to the estimate's traffic
+  std::vector<PoolCharge> charges;   // ascending by pool; their costs sum up to the estimate's GPUs
+  std::vector<StageMemory> memory;   // by stage, of its worst replica
+  std::vector<StageSync> syncs;      // by stage
   StepTiming step;
 };
 

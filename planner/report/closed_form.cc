@@ -53,14 +53,15 @@ void add_effect(Seconds amount, Seconds step, const std::string& what, Element& 
 
 // Of the sync that ends last; counted here, not in the paper's all-reduce, and so in neither difference.
 void add_ring_latency(const PlanView& view, Seconds step, Element& list) {
-  const auto longest = std::ranges::max_element(view.details.sync_latency);
-  if (longest == view.details.sync_latency.end() || *longest / step < kWorthSaying) return;
-  const auto stage = static_cast<std::size_t>(longest - view.details.sync_latency.begin());
+  const std::vector<StageSync>& syncs = view.details.syncs;
+  const auto longest = std::ranges::max_element(syncs, {}, &StageSync::latency);
+  if (longest == syncs.end() || longest->latency / step < kWorthSaying) return;
+  const auto stage = static_cast<std::size_t>(longest - syncs.begin());
   const auto replicas = static_cast<long>(view.plan.stages[stage].replicas.size());
   list.add(Element("li").text(fmt::format(
       "besides, {} of stage {}'s gradient sync is latency of messages one after another among {}: the paper's network "
       "has none",
-      duration(*longest), stage, counted(replicas, "replica"))));
+      duration(longest->latency), stage, counted(replicas, "replica"))));
 }
 
 }  // namespace
@@ -80,18 +81,22 @@ ClosedForm closed_form(const PlanView& view) {
     most_microbatches = std::max(most_microbatches, load.microbatches);
   }
   Seconds sync;
+  Seconds exposed_sync;
   Seconds update;
   for (std::size_t stage = 0; stage < step.synced.size(); ++stage) {
-    sync = std::max(sync, in_seconds(step.synced[stage] - step.passes_done[stage]));
+    sync = std::max(sync, view.details.syncs[stage].whole);
+    exposed_sync = std::max(exposed_sync, in_seconds(step.synced[stage] - step.passes_done[stage]));
     update = std::max(update, in_seconds(step.updated[stage] - step.synced[stage]));
   }
   const double turns = most_microbatches - 1;
   ClosedForm form{.whole = slowest * turns + through + sync + update,
                   .hidden_transfers = (slowest - slowest_pass) * turns,
                   .wide_stages = slowest_pass * turns - longest_work,
-                  .early_syncs = sync + update - in_seconds(step.end() - step.passes_end()),
+                  .hidden_syncs = sync - exposed_sync,
+                  .early_syncs = exposed_sync + update - in_seconds(step.end() - step.passes_end()),
                   .waiting = {}};
-  form.waiting = form.whole - form.hidden_transfers - form.wide_stages - form.early_syncs - in_seconds(step.end());
+  form.waiting = form.whole - form.hidden_transfers - form.wide_stages - form.hidden_syncs - form.early_syncs -
+                 in_seconds(step.end());
   return form;
 }
 
@@ -107,6 +112,7 @@ Element against_closed_form(const PlanView& view) {
   add_effect(form.hidden_transfers, step, "messages travel while other microbatches are computed", list);
   add_effect(form.wide_stages, step,
              "stages differ in their replicas, and each of them is only as busy as its own share makes it", list);
+  add_effect(form.hidden_syncs, step, "gradients are summed layer by layer while the last passes go on", list);
   add_effect(form.early_syncs, step, "stages synchronise and update as soon as their own last pass is done", list);
   add_effect(
       form.waiting, step,

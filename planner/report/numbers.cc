@@ -53,6 +53,7 @@ std::string significant(double value, int digits) {
 
 std::string percent(double part) {
   const double value = 100 * part;
+  if (value > 99 && value < 99.995) return significant(value, 4) + " %";  // nearly all is not all
   return std::abs(value) < 9.95 ? significant(value, 2) + " %" : fmt::format("{:.0f} %", value);
 }
 

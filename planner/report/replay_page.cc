@@ -33,6 +33,14 @@ std::string area(const std::vector<ReplayPeriod>& periods, const Curve& curve, c
   return path + fmt::format("V{}Z", coordinate(kBottom));
 }
 
+// What time is counted in on an axis that ends there, so that its marks are round.
+double time_unit(Seconds end) {
+  for (const double unit : {86400.0, 3600.0, 60.0}) {
+    if (end.value() >= 2 * unit) return unit;
+  }
+  return 1;
+}
+
 Element over_time(const ReplayReport& report, const std::string& name, const std::vector<Curve>& curves) {
   double most = 0;
   for (const Curve& curve : curves) {
@@ -46,8 +54,10 @@ Element over_time(const ReplayReport& report, const std::string& name, const std
     svg.add(line({kLeft, y.at(tick)}, {kRight, y.at(tick)}, "grid"));
     svg.add(label({kLeft - 6, y.at(tick) + 4}, significant(tick), "soft end"));
   }
-  for (const double tick : x.ticks(8)) {
-    svg.add(label({x.at(tick), kBottom + 18}, duration(Seconds(tick)), tick > 0 ? "soft middle" : "soft"));
+  const double unit = time_unit(report.end);
+  for (const double tick : Scale(0, std::max(report.end.value(), 1e-9) / unit, kLeft, kRight).ticks(8)) {
+    svg.add(
+        label({x.at(tick * unit), kBottom + 18}, duration(Seconds(tick * unit)), tick > 0 ? "soft middle" : "soft"));
   }
   for (const Curve& curve : curves) {
     svg.add(Element("path", {{"class", curve.colour}, {"d", area(report.periods, curve, x, y)}}));

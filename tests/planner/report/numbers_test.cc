@@ -43,7 +43,8 @@ TEST(Numbers, MoneyHasCentsFromADollarOn) {
   EXPECT_EQ(money(0.01234), "$0.0123");
 }
 
-TEST(Numbers, PercentagesHaveADecimalOnlyWhenSmall) {
+TEST(Numbers, PercentagesHaveDecimalsOnlyNearNothingAndNearAll) {
+  EXPECT_EQ(percent(0.9998), "99.98 %");
   EXPECT_EQ(percent(0.865), "86 %");
   EXPECT_EQ(percent(0.0042), "0.42 %");
   EXPECT_EQ(percent(1), "100 %");
