@@ -4,6 +4,7 @@
 
 #include "planner/bound.h"
 #include "planner/infeasible.h"
+#include "planner/model/tensor_parallel.h"
 #include "planner/search.h"
 #include "planner/world.h"
 
@@ -69,7 +70,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   if (auto checked = check_capacity(job, cluster, world.cluster); !checked) {
     return tl::unexpected(std::move(checked.error()));
   }
-  world.degrees = usable_degrees(world.cluster, options.max_tensor_parallel);
+  world.degrees = usable_degrees(world.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job.model)));
   auto costs = estimator_.prepare(job, world.cluster, world.degrees);
   if (!costs) return tl::unexpected(std::move(costs.error()));
   world.costs = *std::move(costs);

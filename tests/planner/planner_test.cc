@@ -100,6 +100,14 @@ TEST(Planner, DegreesStopWhereTheTrainersDo) {
   }
 }
 
+TEST(Planner, DegreesStopAtTheModelsKeyValueHeads) {
+  const JobSpec job = a_job().model("tiny-llama").sequence_length(64).batch(64);  // two key-value heads
+  const auto planned = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 8)).value();
+  for (const Stage& stage : planned.plan.stages) {
+    for (const Replica& replica : stage.replicas) EXPECT_LE(replica.tensor_parallel, 2);
+  }
+}
+
 TEST(Planner, GradientsNeverCrossRegions) {
   const JobSpec job = a_job().model("opt-1.3b").sequence_length(2048).batch(64);
   const auto planned =

@@ -42,8 +42,6 @@ std::vector<int> holders_of(const Range& range, const std::vector<Piece>& parts)
 
 }  // namespace
 
-int max_tensor_parallel(const ModelSpec& spec) { return std::min({spec.kv_heads, spec.ffn_size, spec.vocab_size}); }
-
 std::vector<Range> shard_ranges(const Piece& whole, Shard shard) {
   SAILOR_CHECK(shard.index >= 0 && shard.index < shard.degree, "shard {} of {}", shard.index, shard.degree);
   std::vector<Range> ranges;

@@ -29,9 +29,6 @@ struct Range {
   friend auto operator<=>(const Range&, const Range&) = default;
 };
 
-// The highest degree at which every worker of a group has something to compute.
-int max_tensor_parallel(const ModelSpec& spec);
-
 // What the worker holds: of tensors that the group splits its range, the others whole. A shard that gets no grain of a
 // tensor has no range of it. Grains are dealt as evenly as they can be, so degrees need not divide them.
 std::vector<Range> shard_ranges(const Piece& whole, Shard shard);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/model/tensor_parallel.h"
+
 namespace sailor {
 namespace {
 
@@ -62,6 +64,11 @@ TEST(ModelSpec, RefusesHeadsThatDoNotDivideTheHiddenSize) {
   const auto checked = validated(model);
   ASSERT_FALSE(checked.has_value());
   EXPECT_NE(checked.error().message.find("no multiple of heads 3"), std::string::npos);
+}
+
+TEST(MaxTensorParallel, LeavesEveryGpuAKeyValueHead) {
+  EXPECT_EQ(max_tensor_parallel(*find_model("llama-3-8b")), 8);
+  EXPECT_EQ(max_tensor_parallel(*find_model("gpt2")), 12);
 }
 
 }  // namespace

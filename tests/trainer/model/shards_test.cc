@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/model/tensor_parallel.h"
+
 namespace sailor::trainer {
 namespace {
 
@@ -97,11 +99,6 @@ TEST(Shards, KeepTheHeadsThatShareAKeyWithIt) {
   EXPECT_THAT(shape_of("attention.key.weight"), ElementsAre(2 * 128, 4096));
   EXPECT_THAT(shape_of("attention.output.weight"), ElementsAre(4096, 8 * 128));
   EXPECT_THAT(shape_of("attention_norm.weight"), ElementsAre(4096));
-}
-
-TEST(Shards, OfAModelWithoutEnoughKeyValueHeadsEndAtTheirNumber) {
-  EXPECT_EQ(max_tensor_parallel(*find_model("llama-3-8b")), 8);
-  EXPECT_EQ(max_tensor_parallel(*find_model("gpt2")), 12);
 }
 
 // Shards of random degrees, and random shares of them as a sharded optimizer has them.
