@@ -50,7 +50,9 @@ class Group {
 // Makes the groups of one generation. Every member calls make() for the same groups in the same order.
 class GroupFactory {
  public:
-  GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout);
+  // `names` of all ranks, for the messages of PeerLost; without them they speak of ranks.
+  GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout,
+               std::vector<std::string> names = {});
   GroupFactory(const GroupFactory&) = delete;
   GroupFactory& operator=(const GroupFactory&) = delete;
   virtual ~GroupFactory() = default;
@@ -61,6 +63,8 @@ class GroupFactory {
   std::string host_;
   int rank_;
   std::chrono::milliseconds timeout_;
+  std::vector<std::string> names_;
+  std::shared_ptr<void> device_;  // Gloo's, with its thread: all groups of a worker share it
 };
 
 }  // namespace sailor::trainer

@@ -21,6 +21,12 @@ std::string name_of_worker(const Assignment& assignment, int rank) {
                      assignment.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.gpu);
 }
 
+std::vector<std::string> names_of_workers(const Assignment& assignment) {
+  std::vector<std::string> names;
+  for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) names.push_back(name_of_worker(assignment, rank));
+  return names;
+}
+
 std::unique_ptr<Rendezvous> meet(const Assignment& assignment, const Patience& patience) {
   const AgentAddress& host = assignment.agents.at(static_cast<std::size_t>(assignment.rendezvous));
   return std::make_unique<Rendezvous>(host.host, host.store_port,
@@ -117,7 +123,7 @@ std::optional<Membership> regroup(const Assignment& assignment, const Self& self
   if (!holdings) return std::nullopt;
   learn_from(*holdings, held);
 
-  GroupFactory factory(*membership.rendezvous, self.host, self.rank, patience.peer);
+  GroupFactory factory(*membership.rendezvous, self.host, self.rank, patience.peer, names_of_workers(assignment));
   membership.everyone = factory.make("everyone", ranks_below(roster.workers()));
   membership.steps_lost =
       settle(assignment, roster, self.rank, *holdings, *membership.everyone, *membership.rendezvous, held);

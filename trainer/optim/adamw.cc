@@ -32,13 +32,15 @@ SliceLists slices_of(const PieceState& state, const at::Tensor& gradient, bool i
 void apply_adamw(const PieceState& state, const at::Tensor& gradient, const TrainingSpec& training, std::int64_t step,
                  double gradient_scale) {
   const OptimizerSpec& optimizer = training.optimizer;
-  const at::Tensor scaled = gradient_scale == 1 ? gradient : gradient * gradient_scale;
+  // The fused update divides by this, and leaves the quotient in the gradient.
+  const std::optional<at::Tensor> divisor =
+      gradient_scale == 1 ? std::nullopt : std::optional(at::full({1}, 1 / gradient_scale, at::kFloat));
   for (const bool is_decayed : {true, false}) {
-    const SliceLists lists = slices_of(state, scaled, is_decayed, step);
+    const SliceLists lists = slices_of(state, gradient, is_decayed, step);
     if (lists.weights.empty()) continue;
     at::_fused_adamw_(lists.weights, lists.gradients, lists.momenta, lists.variances, {}, lists.steps,
                       learning_rate(training, step), optimizer.beta1, optimizer.beta2,
-                      is_decayed ? optimizer.weight_decay : 0, optimizer.epsilon, false, false);
+                      is_decayed ? optimizer.weight_decay : 0, optimizer.epsilon, false, false, divisor);
   }
 }
 

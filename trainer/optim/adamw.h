@@ -6,7 +6,8 @@
 
 namespace sailor::trainer {
 
-// Applies the update of `step` (counted from 1) with the gradient, laid out as the state, times `gradient_scale`.
+// Applies the update of `step` (counted from 1) with the gradient, laid out as the state, times `gradient_scale`;
+// what is left of the gradient is of no use.
 void apply_adamw(const PieceState& state, const at::Tensor& gradient, const TrainingSpec& training, std::int64_t step,
                  double gradient_scale);
 

@@ -16,6 +16,24 @@ std::vector<Range> copied_ranges(const Piece& part) {
   return ranges;
 }
 
+// In one pass over the memory: short stretches in FP32, their sum in double precision.
+double squared_norm(const at::Tensor& rows) {
+  constexpr std::int64_t kStretch = 4096;
+  double sum = 0;
+  const auto add = [&](const at::Tensor& stretches) {
+    const at::Tensor norms = at::linalg_vector_norm(stretches, 2, at::IntArrayRef{1}).to(at::kDouble);
+    sum += norms.square().sum().item<double>();
+  };
+  if (rows.size(0) > 1) {
+    add(rows);
+    return sum;
+  }
+  const std::int64_t even = rows.size(1) / kStretch * kStretch;
+  if (even > 0) add(rows.narrow(1, 0, even).view({-1, kStretch}));
+  if (even < rows.size(1)) add(rows.narrow(1, even, rows.size(1) - even));
+  return sum;
+}
+
 }  // namespace
 
 GradientSums::GradientSums(const Roster& roster, int rank, Groups& groups, StageModel& model)
@@ -81,9 +99,7 @@ void GradientSums::finish() {
 double GradientSums::squared_norm_of_kept() const {
   double sum = 0;
   for (const auto& [id, piece] : pieces_) {
-    for (const Block& block : piece.kept) {
-      sum += view_of(piece.held_gradient, block).square().sum(at::kDouble).item<double>();
-    }
+    for (const Block& block : piece.kept) sum += squared_norm(view_of(piece.held_gradient, block));
   }
   return sum;
 }

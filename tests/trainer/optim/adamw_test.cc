@@ -28,7 +28,7 @@ TEST(AdamW, FollowsLoshchilovAndHutterForThreeSteps) {
   const std::int64_t last = state.part.size - 1;  // of the matrix, whose gradient is 1
   double weight = state.weights[last].item<double>(), momentum = 0, variance = 0;
   for (int step = 1; step <= 3; ++step) {
-    apply_adamw(state, gradient, training(), step, 0.5);
+    apply_adamw(state, gradient.clone(), training(), step, 0.5);
     momentum = 0.9 * momentum + 0.1 * 0.5;
     variance = 0.95 * variance + 0.05 * 0.25;
     weight -= 0.01 * 0.1 * weight;

@@ -1,0 +1,94 @@
+#include "trainer/comm/backend_group.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "planner/model/check.h"
+
+namespace sailor::trainer {
+namespace {
+
+class WorkTransfer : public Transfer {
+ public:
+  WorkTransfer(std::string doing, std::vector<at::Tensor> tensors, c10::intrusive_ptr<c10d::Work> work)
+      : doing_(std::move(doing)), tensors_(std::move(tensors)), work_(std::move(work)) {}
+
+  void wait() override {
+    guarded(doing_, [&] { work_->wait(); });
+  }
+
+ private:
+  std::string doing_;
+  std::vector<at::Tensor> tensors_;
+  c10::intrusive_ptr<c10d::Work> work_;
+};
+
+std::string described(const std::string& name, const std::vector<Member>& members) {
+  constexpr std::size_t kFew = 4;
+  if (members.size() > kFew) return fmt::format("group {} of {} workers", name, members.size());
+  std::vector<std::string> names;
+  for (const Member& member : members) names.push_back(member.name);
+  return fmt::format("group {} ({})", name, fmt::join(names, ", "));
+}
+
+template <class Start>
+std::unique_ptr<Transfer> transfer(std::string doing, std::vector<at::Tensor> tensors, Start start) {
+  auto work = guarded(doing, [&] { return start(tensors); });
+  return std::make_unique<WorkTransfer>(std::move(doing), std::move(tensors), std::move(work));
+}
+
+}  // namespace
+
+// Gloo begins its messages with the place in its sources, "[.../pair.cc:547] "; nobody who reads ours needs it.
+std::string first_line(const std::string& text) {
+  const auto end_of_place = text.starts_with('[') ? text.find("] ") : std::string::npos;
+  const std::size_t begin = end_of_place == std::string::npos ? 0 : end_of_place + 2;
+  return text.substr(begin, text.find('\n') - begin);
+}
+
+BackendGroup::BackendGroup(std::string name, std::vector<Member> members, c10::intrusive_ptr<c10d::Backend> backend)
+    : name_(described(name, members)), members_(std::move(members)), backend_(std::move(backend)) {}
+
+std::unique_ptr<Transfer> BackendGroup::start_sum(const at::Tensor& tensor) {
+  return transfer(fmt::format("summing over {}", name_), {tensor},
+                  [&](std::vector<at::Tensor>& tensors) { return backend_->allreduce(tensors); });
+}
+
+std::unique_ptr<Transfer> BackendGroup::start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) {
+  return transfer(fmt::format("summing parts over {}", name_), {parts, mine}, [&](std::vector<at::Tensor>& tensors) {
+    return backend_->_reduce_scatter_base(tensors[1], tensors[0]);
+  });
+}
+
+std::unique_ptr<Transfer> BackendGroup::start_gather(const at::Tensor& mine, const at::Tensor& parts) {
+  return transfer(fmt::format("gathering over {}", name_), {mine, parts},
+                  [&](std::vector<at::Tensor>& tensors) { return backend_->_allgather_base(tensors[1], tensors[0]); });
+}
+
+void BackendGroup::max(const at::Tensor& tensor) {
+  c10d::AllreduceOptions options;
+  options.reduceOp = c10d::ReduceOp::MAX;
+  transfer(fmt::format("finding the largest in {}", name_), {tensor}, [&](std::vector<at::Tensor>& tensors) {
+    return backend_->allreduce(tensors, options);
+  })->wait();
+}
+
+std::unique_ptr<Transfer> BackendGroup::send(const at::Tensor& tensor, int to, int tag) {
+  return transfer(fmt::format("sending to {}", members_[static_cast<std::size_t>(index_of(to))].name), {tensor},
+                  [&](std::vector<at::Tensor>& tensors) { return backend_->send(tensors, index_of(to), tag); });
+}
+
+std::unique_ptr<Transfer> BackendGroup::receive(const at::Tensor& into, int from, int tag) {
+  return transfer(fmt::format("receiving from {}", members_[static_cast<std::size_t>(index_of(from))].name), {into},
+                  [&](std::vector<at::Tensor>& tensors) { return backend_->recv(tensors, index_of(from), tag); });
+}
+
+int BackendGroup::index_of(int rank) const {
+  const auto found = std::ranges::find(members_, rank, &Member::rank);
+  SAILOR_CHECK(found != members_.end(), "rank {} is not in {}", rank, name_);
+  return static_cast<int>(found - members_.begin());
+}
+
+}  // namespace sailor::trainer
