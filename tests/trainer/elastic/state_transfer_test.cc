@@ -1,0 +1,149 @@
+// State moves between any two plans: units of the common refinement, real Gloo, a thread for each worker.
+#include "trainer/elastic/state_transfer.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+
+namespace sailor::trainer {
+namespace {
+
+using ::testing::SizeIs;
+
+constexpr int kWorkers = 8;
+
+Assignment random_assignment(std::mt19937& random) {
+  const auto number = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
+  const Assignment job = testing::tiny_job("unused");
+  while (true) {
+    std::vector<testing::StageShares> shares;
+    for (int first = 0; first < 5;) {
+      testing::StageShares stage{first, number(first + 1, 5), {}, {}};
+      for (int replica = number(1, 2); replica > 0; --replica) {
+        stage.microbatches.push_back(4);
+        stage.degrees.push_back(number(1, 3));
+      }
+      first = stage.last_layer;
+      shares.push_back(std::move(stage));
+    }
+    Plan plan = testing::plan_of(job, shares);
+    plan.sharded_optimizer = number(0, 1) == 1;
+    if (gpu_count(plan) > kWorkers) continue;
+    std::vector<AgentAddress> agents;
+    for (int i = 0; i < kWorkers; ++i) agents.push_back({fmt::format("pod-{}", i), "", 1, 1, {}, 1});
+    return testing::generation(job, 1, plan, agents);
+  }
+}
+
+std::vector<HeldRanges> holdings_of(const Roster& roster) {
+  std::vector<HeldRanges> held(kWorkers);
+  for (int rank = 0; rank < kWorkers; ++rank) {
+    for (const int piece : roster.pieces_of(rank)) {
+      held[static_cast<std::size_t>(rank)][piece] = ranges_of(roster.held_part(rank, piece));
+    }
+  }
+  return held;
+}
+
+// The first holder sends.
+std::vector<UnitMove> moves_of(const StateUnits& units) {
+  std::vector<UnitMove> moves;
+  for (int to = 0; to < kWorkers; ++to) {
+    for (const int unit : units.wanted_by(to)) {
+      if (std::ranges::binary_search(units.held_by(to), unit)) continue;
+      for (int from = 0; from < kWorkers; ++from) {
+        if (!std::ranges::binary_search(units.held_by(from), unit)) continue;
+        moves.push_back({unit, from, to});
+        break;
+      }
+    }
+  }
+  return moves;
+}
+
+// A state whose three tensors differ.
+PieceState marked_state(const Assignment& assignment, const Piece& part) {
+  PieceState state = initial_state(assignment.model, part, 7);
+  state.momentum = state.weights + 1;
+  state.variance = state.weights + 2;
+  return state;
+}
+
+void expect_arrives(const Assignment& before, const Assignment& after) {
+  const Roster old_roster(before), new_roster(after);
+  const StateUnits units(after.model, new_roster, holdings_of(old_roster));
+  const auto moves = moves_of(units);
+  const std::string host = testing::own_address();
+  const auto store = RendezvousHost::listen(host, 7073);
+  ASSERT_TRUE(store);
+  std::vector<int> everyone(kWorkers);
+  std::iota(everyone.begin(), everyone.end(), 0);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kWorkers; ++rank) {
+    threads.emplace_back([&, rank] {
+      Rendezvous rendezvous(host, 7073, "transfer", std::chrono::seconds(60));
+      GroupFactory factory(rendezvous, host, rank, std::chrono::seconds(60));
+      const auto group = factory.make("everyone", everyone);
+      PieceStates held;
+      for (const int id : old_roster.pieces_of(rank)) {
+        held[id] = marked_state(before, old_roster.held_part(rank, id));
+      }
+      const PieceStates got = transferred(units, moves, new_roster, rank, *group, held);
+      EXPECT_THAT(got, SizeIs(new_roster.pieces_of(rank).size()));
+      for (const auto& [id, state] : got) {
+        const PieceState expected = marked_state(after, new_roster.held_part(rank, id));
+        EXPECT_EQ(state.part, expected.part);
+        EXPECT_TRUE(at::equal(state.weights, expected.weights)) << "piece " << id << " of rank " << rank;
+        EXPECT_TRUE(at::equal(state.momentum, expected.momentum));
+        EXPECT_TRUE(at::equal(state.variance, expected.variance));
+      }
+      group->sum(at::zeros({1}));  // nobody closes connections that others still read from
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(StateTransfer, BringsEveryWorkerOfARandomPlanWhatItHoldsFromThoseOfAnother) {
+  const auto seed = std::random_device{}();
+  RecordProperty("seed", std::to_string(seed));
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 6; ++round) expect_arrives(random_assignment(random), random_assignment(random));
+}
+
+TEST(StateTransfer, SendsNothingWhereNothingChangesAndKeepsTheTensors) {
+  std::mt19937 random(3);
+  const Assignment assignment = random_assignment(random);
+  const StateUnits units(assignment.model, Roster(assignment), holdings_of(Roster(assignment)));
+  EXPECT_THAT(moves_of(units), SizeIs(0));
+}
+
+TEST(StateUnits, OfPlansOfDegreeOneArePieces) {
+  const Assignment job = testing::tiny_job("unused");
+  std::vector<AgentAddress> agents(kWorkers, {"pod", "", 1, 1, {}, 1});
+  const auto before = testing::generation(job, 1, testing::plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), agents);
+  const auto after = testing::generation(job, 2, testing::plan_of(job, {{0, 4, {8}}, {4, 5, {8}}}), agents);
+  const StateUnits units(job.model, Roster(after), holdings_of(Roster(before)));
+  EXPECT_EQ(units.units().size(), all_pieces(job.model).size());
+}
+
+TEST(HeldRanges, SurviveTheirJourneyAndNonsenseIsRefused) {
+  std::mt19937 random(4);
+  const Assignment assignment = random_assignment(random);
+  const HeldRanges held = holdings_of(Roster(assignment)).front();
+  EXPECT_EQ(*held_ranges_from_line(assignment.model, to_line(held)), held);
+  for (const char* line : {"", "{}", "[1]", "[[0,0,0]]", "[[0,0,0,99999]]", "[[99,0,0,1]]", "[[0,9,0,1]]"}) {
+    EXPECT_FALSE(held_ranges_from_line(assignment.model, line)) << line;
+  }
+}
+
+}  // namespace
+}  // namespace sailor::trainer

@@ -1,0 +1,40 @@
+// StateUnits: the state of a model cut and numbered so that in a change of plans each worker, before and after, holds
+// each unit entirely or not at all. What transfers.h calls a slice.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "planner/model/error.h"
+#include "trainer/step/roster.h"
+
+namespace sailor::trainer {
+
+// What a worker holds: of each piece these ranges.
+using HeldRanges = std::map<int, std::vector<Range>>;
+
+std::string to_line(const HeldRanges& held);
+Result<HeldRanges> held_ranges_from_line(const ModelSpec& model, const std::string& line);  // refuses what is no range
+
+struct StateUnit {
+  int piece = 0;
+  std::vector<Range> ranges;
+  std::int64_t elements = 0;
+};
+
+class StateUnits {
+ public:
+  // `held`: by rank, what each has; what each needs is in the roster of the new plan.
+  StateUnits(const ModelSpec& model, const Roster& roster, const std::vector<HeldRanges>& held);
+
+  [[nodiscard]] const std::vector<StateUnit>& units() const { return units_; }
+  [[nodiscard]] const std::vector<int>& held_by(int rank) const { return held_.at(static_cast<std::size_t>(rank)); }
+  [[nodiscard]] const std::vector<int>& wanted_by(int rank) const { return wanted_.at(static_cast<std::size_t>(rank)); }
+
+ private:
+  std::vector<StateUnit> units_;
+  std::vector<std::vector<int>> held_, wanted_;  // by rank, ascending
+};
+
+}  // namespace sailor::trainer
