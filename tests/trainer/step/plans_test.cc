@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                       PlanCase{"TwoReplicas", {{0, 5, {4, 4}}}}, PlanCase{"UnevenMicrobatches", {{0, 5, {5, 2, 1}}}},
                       PlanCase{"ThreeReplicasFeedTwo", {{0, 2, {3, 3, 2}}, {2, 5, {5, 3}}}},
                       PlanCase{"OneFeedsThreeFeedsTwo", {{0, 1, {8}}, {1, 4, {4, 3, 1}}, {4, 5, {2, 6}}}},
-                      PlanCase{"DegreeTwo", {{0, 5, {8}, {2}}}}, PlanCase{"DegreeThree", {{0, 5, {8}, {3}}}},
+                      PlanCase{"DegreeTwo", {{0, 5, {8}, {2}}}},
                       PlanCase{"DegreesTwoAndOneInOneStage", {{0, 5, {5, 3}, {2, 1}}}},
                       PlanCase{"DegreeTwoFeedsFour", {{0, 3, {8}, {2}}, {3, 5, {8}, {4}}}},
                       PlanCase{"AllOfItMixed",
@@ -128,7 +128,7 @@ class Forgetful : public Group {
   explicit Forgetful(std::unique_ptr<Group> group) : group_(std::move(group)) {}
   [[nodiscard]] int size() const override { return group_->size(); }
   std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override {
-    constexpr int kMessagesOfStep = 4;  // three blocks and the token embedding
+    constexpr int kMessagesOfStep = 4;               // three blocks and the token embedding
     constexpr std::int64_t kQueryWeights = 16 * 32;  // of half of the heads
     if (messages_++ % kMessagesOfStep == 0) tensor.narrow(0, 0, kQueryWeights).zero_();
     return group_->start_sum(tensor);
