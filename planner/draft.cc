@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sailor {
 namespace {
@@ -121,6 +122,27 @@ bool is_paper_shaped(const Draft& draft) {
     most = std::max(most, stage.last_layer - stage.first_layer);
   }
   return most - fewest <= 1;
+}
+
+double least_seconds(const Draft& draft, const World& world) {
+  const int microbatches = world.job.training.global_batch_size / draft.microbatch_size;
+  double before = 0;
+  double longest = 0;
+  for (const DraftStage& stage : draft.stages) {
+    double rate = 0;
+    double fastest = std::numeric_limits<double>::infinity();
+    for (const Crew& crew : stage.crews) {
+      const double pass =
+          world.stage_cost(crew.pool, draft.microbatch_size, crew.degree, stage.first_layer, stage.last_layer)
+              .pass()
+              .value();
+      rate += crew.count / std::max(1e-9, pass);
+      fastest = std::min(fastest, pass);
+    }
+    longest = std::max(longest, before + microbatches / rate);
+    before += fastest;
+  }
+  return longest;
 }
 
 std::optional<GroupedPlan> dealt(const Draft& draft, const World& world, PlanSpace space) {

@@ -39,6 +39,9 @@ struct Draft {
 // about the same time. Nothing if a replica would get none, a stage has no replica, or the space does not hold it.
 std::optional<GroupedPlan> dealt(const Draft& draft, const World& world, PlanSpace space);
 
+// Seconds that no plan takes less whose stages are these: the work of the busiest replica, and the way to it and back.
+double least_seconds(const Draft& draft, const World& world);
+
 // Who works on what in a finished plan.
 Draft draft_of(const GroupedPlan& plan);
 

@@ -42,6 +42,12 @@ struct Quote {
   Bytes memory_excess;  // over the GPU's memory, in the worst stage; zero if the plan fits
 };
 
+// What a message takes, over whichever links there are.
+struct LinkRange {
+  Seconds least;
+  Seconds most;
+};
+
 // Answers about one job on one cluster, from tables that were made once. The job and the cluster outlive it.
 class JobEstimator {
  public:
@@ -53,6 +59,21 @@ class JobEstimator {
   // The same figures as Estimator::estimate gives. Memory only: whether there are that many GPUs is not asked here.
   [[nodiscard]] virtual Quote quote(const GroupedPlan& plan) const = 0;
   [[nodiscard]] virtual StageCost stage_cost(const StageShape& shape) const = 0;
+
+  // For proofs that no plan is better (docs/planner.md). In whatever way quote() comes to its answer, the passes of a
+  // step take at least: for every replica, its microbatches one after the other, and before them and after them the way
+  // of one microbatch through the fastest replica of each stage before and the links between them, both ways.
+  //
+  // To sum the gradients of a stage that has a group like this one and at least so many replicas; grows with their
+  // number, whatever the microbatch size.
+  [[nodiscard]] virtual Seconds least_reduction(const StageShape& shape, int replicas) const = 0;
+  // From the end of such a stage's last backward pass to its last update, if the sum takes so long and none of its
+  // replicas has a longer backward pass.
+  [[nodiscard]] virtual Seconds least_finish(const StageShape& shape, Seconds reduction,
+                                             Seconds longest_backward) const = 0;
+  // A microbatch's activations from such a group's last layer to the next stage. `in_one_node`: some pool's part of the
+  // plan may be on one node.
+  [[nodiscard]] virtual LinkRange link_range(const StageShape& shape, bool in_one_node) const = 0;
 };
 
 class Estimator {

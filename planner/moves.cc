@@ -15,27 +15,21 @@ class Neighbours {
     }
   }
 
-  void visit_all() {
-    change_microbatch_size();
-    for (int i = 0; i < stages_; ++i) {
-      if (i + 1 < stages_) shift_boundary(i);
-      change_degrees(i);
-      replace_crews(i);
-      for (int j = 0; j < stages_; ++j) {
-        if (j > i) swap_crews(i, j);
-        if (space_ == PlanSpace::kFlow && j != i) move_crews(i, j);
-      }
+  void visit_at(int i) {
+    if (i == 0) change_microbatch_size();
+    if (i == 0 && space_ == PlanSpace::kPaper) drop_replica_everywhere();
+    if (i + 1 < stages_) shift_boundary(i);
+    change_degrees(i);
+    replace_crews(i);
+    for (int j = 0; j < stages_; ++j) {
+      if (j > i) swap_crews(i, j);
+      if (space_ == PlanSpace::kFlow && j != i) move_crews(j, i);
     }
-    if (space_ == PlanSpace::kPaper) {
-      drop_replica_everywhere();
-      return;
-    }
-    for (int i = 0; i < stages_; ++i) {
-      add_crews(i);
-      drop_crews(i);
-      if (i + 1 < stages_) merge_with_next(i);
-      split(i);
-    }
+    if (space_ == PlanSpace::kPaper) return;
+    add_crews(i);
+    drop_crews(i);
+    if (i + 1 < stages_) merge_with_next(i);
+    split(i);
   }
 
  private:
@@ -54,6 +48,21 @@ class Neighbours {
 
   [[nodiscard]] int smallest_degree(int pool, const DraftStage& stage) const {
     return world_.smallest_degree(pool, draft_.microbatch_size, stage.first_layer, stage.last_layer);
+  }
+
+  // With which groups of a pool may work on the stage: those that its layers ask for, and such as the plan has already.
+  [[nodiscard]] std::vector<int> likely_degrees(int pool, const DraftStage& stage) const {
+    const int smallest = smallest_degree(pool, stage);
+    if (smallest == 0) return {};
+    std::vector<int> degrees{smallest};
+    for (const DraftStage& other : draft_.stages) {
+      for (const Crew& crew : other.crews) {
+        if (crew.pool == pool && crew.degree > smallest) degrees.push_back(crew.degree);
+      }
+    }
+    std::ranges::sort(degrees);
+    degrees.erase(std::unique(degrees.begin(), degrees.end()), degrees.end());
+    return degrees;
   }
 
   void change_microbatch_size() {
@@ -110,10 +119,11 @@ class Neighbours {
   void replace_crews(int i) {
     for (const Crew& crew : stage(i).crews) {
       for (int pool = 0; pool < world_.pools(); ++pool) {
-        const int degree = pool == crew.pool ? 0 : smallest_degree(pool, stage(i));
-        if (degree == 0) continue;
-        for (const int count : amounts(std::min(crew.count, free_gpus(pool) / degree))) {
-          if (count * degree <= free_gpus(pool)) replace(i, crew, {pool, degree, count}, count);
+        if (pool == crew.pool) continue;
+        for (const int degree : likely_degrees(pool, stage(i))) {
+          for (const int count : amounts(std::min(crew.count, free_gpus(pool) / degree))) {
+            if (count * degree <= free_gpus(pool)) replace(i, crew, {pool, degree, count}, count);
+          }
         }
       }
     }
@@ -141,28 +151,30 @@ class Neighbours {
 
   void move_crews(int from, int to) {
     for (const Crew& crew : stage(from).crews) {
-      const int degree = smallest_degree(crew.pool, stage(to));
-      if (degree == 0) continue;
-      for (const int count : amounts(crew.count)) {
-        Draft next = draft_;
-        stage_of(next, from).add({crew.pool, crew.degree, -count});
-        if (stage_of(next, from).crews.empty()) continue;
-        const int groups = count * crew.degree / degree;
-        if (groups == 0) continue;
-        stage_of(next, to).add({crew.pool, degree, groups});
-        visit_(next);
+      for (const int degree : likely_degrees(crew.pool, stage(to))) {
+        for (const int count : amounts(crew.count)) move_crew(from, to, {crew.pool, crew.degree, count}, degree);
       }
     }
   }
 
+  void move_crew(int from, int to, const Crew& crew, int degree) {
+    const int groups = crew.count * crew.degree / degree;
+    Draft next = draft_;
+    stage_of(next, from).add({crew.pool, crew.degree, -crew.count});
+    if (groups == 0 || stage_of(next, from).crews.empty()) return;
+    stage_of(next, to).add({crew.pool, degree, groups});
+    visit_(next);
+  }
+
   void add_crews(int i) {
     for (int pool = 0; pool < world_.pools(); ++pool) {
-      const int degree = smallest_degree(pool, stage(i));
-      if (degree == 0 || free_gpus(pool) < degree) continue;
-      for (const int count : amounts(free_gpus(pool) / degree)) {
-        Draft next = draft_;
-        stage_of(next, i).add({pool, degree, count});
-        visit_(next);
+      for (const int degree : likely_degrees(pool, stage(i))) {
+        if (free_gpus(pool) < degree) continue;
+        for (const int count : amounts(free_gpus(pool) / degree)) {
+          Draft next = draft_;
+          stage_of(next, i).add({pool, degree, count});
+          visit_(next);
+        }
       }
     }
   }
@@ -236,8 +248,8 @@ class Neighbours {
 
 }  // namespace
 
-void visit_neighbours(const Draft& draft, const World& world, PlanSpace space, const Visit& visit) {
-  Neighbours(draft, world, space, visit).visit_all();
+void visit_neighbours(const Draft& draft, int stage, const World& world, PlanSpace space, const Visit& visit) {
+  Neighbours(draft, world, space, visit).visit_at(stage);
 }
 
 }  // namespace sailor

@@ -5,6 +5,6 @@
 
 namespace sailor {
 
-void visit_neighbours(const Draft& draft, const World& world, PlanSpace space, const Visit& visit);
+void visit_neighbours(const Draft& draft, int stage, const World& world, PlanSpace space, const Visit& visit);
 
 }  // namespace sailor

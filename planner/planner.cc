@@ -33,7 +33,7 @@ Result<PricedPlan> priced(const Estimator& estimator, const World& world, const 
 Error nearest_miss(World& world, const PlanOptions& options, const SearchLimits& limits) {
   world.is_memory_ignored = true;
   Search search(world, limits);
-  search.run(options.space);
+  search.run(options.space, {});
   return explain_infeasible(world, search.best());
 }
 
@@ -60,6 +60,15 @@ const Contender* chosen_of(const Search& search, const std::optional<Contender>&
   return is_worth_moving ? best : &*current;
 }
 
+constexpr Refuter::Effort kThorough{.levels = 256, .tries = 10, .depth = 6, .programs = 4000};
+
+double proved_throughput(const World& world, std::span<const KindTable> tables, double seconds,
+                         const Refuter::Effort& effort, const SearchLimits& limits) {
+  Refuter refuter(world, tables);
+  const double refuted = 1 / bound_throughput(world);
+  return 1 / proved_seconds(refuter, {refuted, seconds}, effort, [&] { return limits.is_over(); });
+}
+
 }  // namespace
 
 Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, const PlanOptions& options,
@@ -78,15 +87,18 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   const SearchLimits limits = limits_of(options, start, std::move(stop));
   Search search(world, limits);
   const std::optional<Contender> current = running(options, world, search);
-  search.run(options.space);
+  const std::vector<KindTable> tables = kind_tables(world);
+  search.run(options.space, tables);
   const Contender* best = chosen_of(search, current);
   if (best == nullptr) return tl::unexpected(nearest_miss(world, options, limits));
 
   auto chosen = priced(estimator_, world, best->plan, cluster);
   if (!chosen) return tl::unexpected(std::move(chosen.error()));
+  const Refuter::Effort effort = options.proof == Proof::kThorough ? kThorough : Refuter::Effort{};
+  const double chosen_seconds = chosen->estimate.iteration.value();
   PlannedJob planned{.plan = std::move(chosen->plan),
                      .estimate = std::move(chosen->estimate),
-                     .bound_throughput = bound_throughput(world),
+                     .bound_throughput = proved_throughput(world, tables, chosen_seconds, effort, limits),
                      .search = search.report(),
                      .alternatives = {}};
   for (const ParetoFront::Entry& entry : search.front().chosen(kAlternatives)) {

@@ -17,6 +17,9 @@ enum class PlanSpace {
   kFlow,   // anything that Plan can say
 };
 
+// How hard to try to prove that no plan is much better: a tenth of a second, or several.
+enum class Proof { kQuick, kThorough };
+
 // Of the objective (time or cost of an iteration): below that a running job is not moved.
 inline constexpr double kWorthwhileGain = 0.05;
 
@@ -27,6 +30,7 @@ struct PlanOptions {
   std::optional<Plan> current;
   std::optional<std::chrono::nanoseconds> budget;  // after which the best plan so far is the answer
   int max_tensor_parallel = 8;                     // the largest degree that the trainer can run
+  Proof proof = Proof::kQuick;
 };
 
 struct SearchReport {

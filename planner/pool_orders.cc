@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 namespace sailor {
 namespace {
@@ -65,8 +67,26 @@ int gpus_of(const PoolBlock& block, const World& world) {
   return gpus;
 }
 
+using BlockKind = std::vector<std::tuple<std::string_view, double, std::vector<std::pair<int, int>>>>;
+
+// What tells the pools of a region from those of another, but for the place.
+BlockKind kind_of(const PoolBlock& block, const World& world) {
+  BlockKind kind;
+  for (const int index : block) {
+    const Pool& pool = world.pool(index);
+    auto& [accelerator, price, nodes] = kind.emplace_back();
+    accelerator = pool.key.accelerator.str();
+    price = pool.price_per_gpu.value();
+    for (const NodeGroup& group : pool.nodes) nodes.emplace_back(group.free_gpus, group.count);
+  }
+  return kind;
+}
+
 void add_region_orders(std::vector<PoolBlock> blocks, const World& world, std::vector<PoolOrder>& orders) {
-  for (const PoolBlock& block : blocks) orders.push_back({block});
+  std::set<BlockKind> known;
+  for (const PoolBlock& block : blocks) {
+    if (known.insert(kind_of(block, world)).second) orders.push_back({block});
+  }
   if (blocks.size() == 1) return;
   if (blocks.size() <= kPermutedRegions) {
     std::ranges::sort(blocks);

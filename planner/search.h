@@ -6,6 +6,7 @@
 #include <stop_token>
 
 #include "planner/draft.h"
+#include "planner/kind_table.h"
 #include "planner/objective.h"
 #include "planner/pareto.h"
 
@@ -29,7 +30,8 @@ class Search {
  public:
   Search(const World& world, SearchLimits limits) : world_(world), limits_(std::move(limits)) {}
 
-  void run(PlanSpace space);
+  // `tables` of the world; empty: without seeds from them.
+  void run(PlanSpace space, std::span<const KindTable> tables);
 
   // A plan from elsewhere; nothing if it is not feasible here. It counts as seen.
   std::optional<Contender> offer(const GroupedPlan& plan);
@@ -42,10 +44,11 @@ class Search {
  private:
   using Starts = std::map<std::pair<int, std::size_t>, Contender>;  // by microbatch size and number of stages
 
-  void run_space(PlanSpace space, Starts&& starts);
-  [[nodiscard]] Starts even_starts(PlanSpace space);
+  void run_space(PlanSpace space, const Starts& starts);
+  [[nodiscard]] Starts even_starts();
   void keep_best(Starts& starts, const Draft& draft, PlanSpace space);
   void climb(Contender from, PlanSpace space);
+  bool is_hopeless(const Draft& draft, double seconds);
   std::optional<Contender> priced(const Draft& draft, PlanSpace space);
   std::optional<Contender> weighed(const Draft& draft, GroupedPlan plan);
 

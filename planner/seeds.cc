@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <string_view>
 
 #include "planner/pool_orders.h"
 
 namespace sailor {
 namespace {
+
+constexpr int kMostStages = 16;
 
 // Numbers of replicas worth trying: fewer than these leave the busiest one with as many microbatches.
 std::vector<int> replica_counts(int microbatches, int most) {
@@ -22,11 +26,33 @@ std::vector<int> replica_counts(int microbatches, int most) {
   return counts;
 }
 
+// The smallest degree that groups of each pool have, whether their layers ask for it or not.
+using Floors = std::vector<int>;
+
+// Of a type of GPU, one of the degrees; of several types, every combination for two, for more the same for all.
+std::vector<Floors> all_floors(const World& world) {
+  std::map<std::string_view, std::size_t> types;
+  for (const Pool& pool : world.cluster.pools) types.try_emplace(pool.key.accelerator.str(), types.size());
+  std::vector<Floors> all;
+  const bool is_combined = types.size() == 2;
+  for (const int one : world.degrees) {
+    for (const int other : world.degrees) {
+      if (!is_combined && other != one) continue;
+      Floors floors;
+      for (const Pool& pool : world.cluster.pools) {
+        floors.push_back(types.at(pool.key.accelerator.str()) == 0 ? one : other);
+      }
+      all.push_back(std::move(floors));
+    }
+  }
+  return all;
+}
+
 // Takes groups from the pools of an order, one stage after the other; a stage never spans two blocks (regions).
 class Taker {
  public:
-  Taker(const World& world, const PoolOrder& order, int microbatch_size)
-      : world_(world), order_(order), microbatch_size_(microbatch_size) {
+  Taker(const World& world, const PoolOrder& order, int microbatch_size, const Floors& floors)
+      : world_(world), order_(order), microbatch_size_(microbatch_size), floors_(floors) {
     for (int pool = 0; pool < world.pools(); ++pool) free_.push_back(world.pool(pool).free_gpus());
   }
 
@@ -43,8 +69,9 @@ class Taker {
     std::vector<Crew> taken;
     for (const int pool : order_[block_]) {
       if (replicas == 0) break;
-      const int degree = world_.smallest_degree(pool, microbatch_size_, stage.first_layer, stage.last_layer);
-      if (degree == 0) continue;
+      const int smallest = world_.smallest_degree(pool, microbatch_size_, stage.first_layer, stage.last_layer);
+      if (smallest == 0) continue;
+      const int degree = std::max(smallest, floors_[static_cast<std::size_t>(pool)]);
       const int free_groups = free_[static_cast<std::size_t>(pool)] / degree;
       const int count = std::min({replicas, free_groups, world_.pool(pool).group_capacity(degree)});
       if (count > 0) taken.push_back({pool, degree, count});
@@ -61,16 +88,23 @@ class Taker {
   const World& world_;
   const PoolOrder& order_;
   int microbatch_size_;
+  const Floors& floors_;
   std::vector<int> free_;
   std::size_t block_ = 0;
 };
 
-void visit_even(const World& world, const PoolOrder& order, int microbatch_size, int stages, const Visit& visit) {
-  const int microbatches = world.job.training.global_batch_size / microbatch_size;
-  const auto layers = even_layers(world.layers(), stages);
-  for (const int replicas : replica_counts(microbatches, world.most_gpus() / stages)) {
-    Draft draft{microbatch_size, {}};
-    Taker taker(world, order, microbatch_size);
+struct EvenShape {
+  const PoolOrder& order;
+  int microbatch_size = 1;
+  int stages = 1;
+};
+
+void visit_even(const World& world, const EvenShape& shape, const Floors& floors, const Visit& visit) {
+  const int microbatches = world.job.training.global_batch_size / shape.microbatch_size;
+  const auto layers = even_layers(world.layers(), shape.stages);
+  for (const int replicas : replica_counts(microbatches, world.most_gpus() / shape.stages)) {
+    Draft draft{shape.microbatch_size, {}};
+    Taker taker(world, shape.order, shape.microbatch_size, floors);
     bool is_complete = true;
     for (std::size_t i = 0; i < layers.size() && is_complete; ++i) {
       draft.stages.push_back({layers[i].first, layers[i].second, {}});
@@ -163,7 +197,7 @@ void visit_uneven(const World& world, const PoolOrder& order, int microbatch_siz
 
 template <class VisitShape>
 void visit_shapes(const World& world, const VisitShape& visit_shape) {
-  const int most_stages = std::min(world.layers(), world.most_gpus());
+  const int most_stages = std::min({kMostStages, world.layers(), world.most_gpus()});
   for (const PoolOrder& order : pool_orders(world)) {
     for (const int size : world.job.training.microbatch_sizes) {
       for (int stages = 1; stages <= most_stages; ++stages) visit_shape(order, size, stages);
@@ -174,8 +208,10 @@ void visit_shapes(const World& world, const VisitShape& visit_shape) {
 }  // namespace
 
 void visit_even_seeds(const World& world, const Visit& visit) {
-  visit_shapes(world,
-               [&](const PoolOrder& order, int size, int stages) { visit_even(world, order, size, stages, visit); });
+  const std::vector<Floors> floors = all_floors(world);
+  visit_shapes(world, [&](const PoolOrder& order, int size, int stages) {
+    for (const Floors& each : floors) visit_even(world, {order, size, stages}, each, visit);
+  });
 }
 
 void visit_uneven_seeds(const World& world, const Visit& visit) {

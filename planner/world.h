@@ -16,6 +16,11 @@ struct World {
   std::unique_ptr<JobEstimator> costs;
   bool is_memory_ignored = false;  // to find the nearest miss where nothing fits
 
+  bool may_shard_optimizer = false;  // the trainer can
+  [[nodiscard]] bool allows_checkpointing(bool recomputes) const {
+    const ActivationCheckpointing wish = job.training.activation_checkpointing;
+    return wish == ActivationCheckpointing::kAuto || (wish == ActivationCheckpointing::kAlways) == recomputes;
+  }
   // Until the search weighs both, Auto means what Never means.
   [[nodiscard]] bool recomputes() const {
     return job.training.activation_checkpointing == ActivationCheckpointing::kAlways;

@@ -46,6 +46,10 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Outcome simulate(const GroupedPlan& plan) const;
   [[nodiscard]] Quote quote(const GroupedPlan& plan) const override;
   [[nodiscard]] StageCost stage_cost(const StageShape& shape) const override;
+  [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
+  [[nodiscard]] Seconds least_finish(const StageShape& shape, Seconds reduction,
+                                     Seconds longest_backward) const override;
+  [[nodiscard]] LinkRange link_range(const StageShape& shape, bool in_one_node) const override;
   // The same plan operation by operation; `groups` is `plan`, grouped.
   [[nodiscard]] StepTiming play(const Plan& plan, const GroupedPlan& groups) const;
   // What simulate() says, with the times of `step`, which play() returned.

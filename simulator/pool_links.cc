@@ -49,7 +49,10 @@ PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
       inside_nodes_[i].curve = *curve;
     }
     cards_.push_back(card_of(a, network));
-    for (const Pool& b : cluster.pools) links_.push_back(link_between(a, b, network));
+    for (const Pool& b : cluster.pools) {
+      links_.push_back(link_between(a, b, network));
+      if (std::ranges::find(distinct_, links_.back()) == distinct_.end()) distinct_.push_back(links_.back());
+    }
   }
 }
 

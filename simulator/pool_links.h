@@ -28,12 +28,15 @@ class PoolLinks {
   [[nodiscard]] const Link& between(int pool, int other) const {
     return links_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   }
+  // Each link between nodes that there is, once.
+  [[nodiscard]] const std::vector<Link>& distinct() const { return distinct_; }
   [[nodiscard]] const Link& inside_node(int pool) const { return inside_nodes_[static_cast<std::size_t>(pool)]; }
   [[nodiscard]] const NodeCard& card(int pool) const { return cards_[static_cast<std::size_t>(pool)]; }
 
  private:
   std::size_t pools_;
   std::vector<Link> links_;
+  std::vector<Link> distinct_;
   std::vector<Link> inside_nodes_;
   std::vector<NodeCard> cards_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "planner/schedule/routes.h"
@@ -81,6 +82,24 @@ int most_replicas(std::span<const StageTiming> stages) {
   return most;
 }
 
+// No schedule takes less: every replica's work, and the way of a microbatch to it and back through the fastest replicas
+// and links. What is extrapolated is kept to it; the planner's proofs rest on it.
+double least_time(std::span<const StageTiming> stages) {
+  double before = 0;
+  double longest = 0;
+  for (const StageTiming& stage : stages) {
+    double fastest = std::numeric_limits<double>::infinity();
+    for (const GroupTiming& group : stage.groups) {
+      longest = std::max(longest, before + group.microbatches * group.pass());
+      fastest = std::min(fastest, group.pass());
+    }
+    double link = stage.links.empty() ? 0 : std::numeric_limits<double>::infinity();
+    for (const LinkTiming& one : stage.links) link = std::min(link, one.latency + one.occupancy);
+    before += fastest + 2 * link;
+  }
+  return longest;
+}
+
 }  // namespace
 
 double step_time(std::span<const StageTiming> stages, int microbatches) {
@@ -96,10 +115,10 @@ double step_time(std::span<const StageTiming> stages, int microbatches) {
   const int played = std::min(all, affordable);
   if (played < all && played < kRounds * most_replicas(stages) / copies) return by_form;
   const double beginning = static_cast<double>(step_length(first_rounds(stages, copies, played))) * 1e-9;
-  if (played == all) return beginning;
+  if (played == all) return std::max(beginning, least_time(stages));
   // What the beginning takes longer than the closed form says of it, the whole does: filling and draining.
   const double extra = beginning - pipeline_time(stages, static_cast<double>(played) / all);
-  return std::max(work, by_form + extra);
+  return std::max({work, least_time(stages), by_form + extra});
 }
 
 }  // namespace sailor

@@ -1,0 +1,84 @@
+// What no plan goes below: the simulator's part of the planner's proofs. Each is a term of simulate() with all that the
+// stage's other groups decide chosen for the best.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "simulator/analytic_profile.h"
+#include "simulator/job_simulation.h"
+
+namespace sailor {
+namespace {
+
+// As many members as there are, on nodes with `on_a_node` of them each.
+Seconds reduced(Bytes size, int members, int on_a_node, const Link& inside, const Link& between) {
+  return all_reduce(size, {.members = members,
+                           .on_a_node = std::min(on_a_node, members),
+                           .tensor_parallel = 1,
+                           .inside = inside,
+                           .between = between,
+                           .card = {}});
+}
+
+}  // namespace
+
+// ring_of() takes the slowest of all pairs' links by a probe, that of this group's own pool among them, and no more
+// members of a node than this group's pool has there. Network cards, which only add, are left out.
+Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) const {
+  if (replicas < 2) return Seconds(0);
+  const RangeCost cost =
+      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.first_layer, shape.last_layer);
+  const Bytes shard(cost.parameters * element_size(job_.training.precision));
+  const Bytes probe(1e6);
+  // Of all pools of this type, whatever is the best for the ring.
+  Seconds fastest_pair(std::numeric_limits<double>::infinity());
+  int most_near = 1;
+  std::vector<Link> insides;
+  for (int pool = 0; pool < static_cast<int>(cluster_.pools.size()); ++pool) {
+    if (tables_.accelerator(pool).name != tables_.accelerator(shape.pool).name) continue;
+    fastest_pair = std::min(fastest_pair, links_.between(pool, pool).transfer(probe));
+    const int gpus = cluster_.pools[static_cast<std::size_t>(pool)].gpus_per_node;
+    most_near = std::max(most_near, gpus / shape.point.tensor_parallel);
+    if (std::ranges::find(insides, links_.inside_node(pool)) == insides.end()) {
+      insides.push_back(links_.inside_node(pool));
+    }
+  }
+  Seconds least(std::numeric_limits<double>::infinity());
+  for (const Link& between : links_.distinct()) {
+    if (between.transfer(probe) < fastest_pair) continue;
+    for (const Link& inside : insides) {
+      for (int near = 1; near <= most_near; ++near) {
+        least = std::min(least, reduced(shard, replicas, near, inside, between));
+      }
+    }
+  }
+  return least;
+}
+
+Seconds JobSimulation::least_finish(const StageShape& shape, Seconds reduction, Seconds longest_backward) const {
+  const RangeCost cost =
+      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.first_layer, shape.last_layer);
+  const int buckets = shape.last_layer - shape.first_layer;
+  const Seconds hidden = std::min(reduction, longest_backward) * (1 - 1.0 / buckets);
+  return reduction - hidden + cost.update / shape.optimizer_shards;
+}
+
+LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) const {
+  const Bytes message =
+      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.last_layer - 1);
+  const Seconds any = links_.distinct().front().transfer(message);
+  LinkRange range{any, any};
+  for (const Link& link : links_.distinct()) {
+    range.least = std::min(range.least, link.transfer(message));
+    range.most = std::max(range.most, link.transfer(message));
+  }
+  for (int pool = 0; pool < static_cast<int>(cluster_.pools.size()); ++pool) {
+    const Pool& from = cluster_.pools[static_cast<std::size_t>(pool)];
+    const Seconds shared = links_.card(pool).occupancy(message) * from.gpus_per_node;
+    for (const Link& link : links_.distinct()) range.most = std::max(range.most, link.latency + shared);
+    if (in_one_node) range.least = std::min(range.least, links_.inside_node(pool).transfer(message));
+  }
+  return range;
+}
+
+}  // namespace sailor
