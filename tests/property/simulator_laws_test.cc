@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "simulator/plan_details.h"
 #include "simulator/simulator.h"
 #include "tests/support/random_plans.h"
 
