@@ -128,6 +128,26 @@ TEST(PlannerLaws, NoPlanIsFasterThanTheBound) {
   }
 }
 
+TEST(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
+  int proved = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SmallWorld world = a_small_world(seed, seed % 2 == 0 ? 6 : 40);
+    world.job.objective = MaximizeThroughput{};
+    PlanOptions options;
+    options.proof = Proof::kThorough;
+    const auto planned = Planner(simulator()).plan(world.job, world.cluster, options, {});
+    if (!planned) continue;
+    ++proved;
+    EXPECT_LE(planned->bound_ratio(), 1 + 1e-9);
+    if (seed % 2 != 0) continue;
+    const auto best = BruteForce(simulator(), world.job, world.cluster).best();
+    ASSERT_TRUE(best);
+    EXPECT_LE(1 / best->value, planned->bound_throughput * (1 + 1e-9));
+  }
+  EXPECT_GT(proved, 50) << "most worlds should have a plan, or this test tests little";
+}
+
 TEST(PlannerLaws, AlternativesAreAFrontThatHoldsTheFastestFirst) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const auto planned = plan(a_small_world(seed, 12), PlanSpace::kFlow);
