@@ -23,47 +23,52 @@ std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
 
 }  // namespace
 
-Generation::Generation(const Assignment& assignment, Membership& membership, const Batches& batches, const Inbox& inbox,
+Generation::Generation(const Assignment& assignment, Membership& membership, const Batches& batches,
                        CheckpointWriter& writer, HeldState& held)
     : assignment_(assignment),
       membership_(membership),
-      inbox_(inbox),
       writer_(writer),
       held_(held),
       roster_(assignment),
-      model_(stage_shape(assignment, membership.rank), held.pieces,
-             TensorParallel(membership.groups->tensor_parallel(), roster_.shard_of(membership.rank))),
-      step_(assignment, membership.rank, roster_, *membership.groups, model_, batches),
+      model_(stage_shape(assignment, membership.rank()), held.pieces,
+             TensorParallel(membership.groups->tensor_parallel(), roster_.shard_of(membership.rank()))),
+      step_(assignment, membership.rank(), roster_, *membership.groups, model_, batches),
       folder_(checkpoint_folder(assignment)),
       known_checkpoint_(newest_checkpoint(folder_)),
-      resumed_step_(held.step) {
-  step_.take_weights(held.pieces);
-}
+      resumed_step_(held.step) {}
 
-// One step: gradients, vote, update. Returns whether somebody knows a newer generation, so that all stop here.
-bool Generation::one_step() {
-  const auto begin = std::chrono::steady_clock::now();
+void Generation::compute() {
+  began_ = std::chrono::steady_clock::now();
   held_.reached = held_.step + 1;
-  step_.run(held_.step);
-  for (const auto& [id, piece] : model_.pieces()) held_.gradients[id] = step_.gradient_of(id);
-  const Vote vote = step_.vote({.newer_generations = inbox_.has_newer_than(assignment_.generation) ? 1.0 : 0.0,
-                                .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_))});
-  check_finite(vote);
-  held_.apply_gradients(assignment_.training, vote.squared_norm);
   step_.take_weights(held_.pieces);
-  loss_ = vote.loss;
-  if (held_.step == 1) held_.first_loss = vote.loss;
-  note_duration(std::chrono::steady_clock::now() - begin);
-  advance_checkpoint(vote);
-  return vote.newer_generations > 0;
+  step_.run(held_.step);
+  const Totals totals = step_.totals();
+  check_finite(totals);
+  for (const auto& [id, piece] : model_.pieces()) held_.gradients[id] = step_.gradient_of(id);
+  held_.squared_norm = totals.squared_norm;
+  held_.next_loss = totals.loss;
 }
 
-void Generation::check_finite(const Vote& vote) const {
-  if (std::isfinite(vote.loss) && std::isfinite(vote.squared_norm)) return;
+bool Generation::vote(bool wants_to_leave) {
+  const Vote vote = step_.vote({.leaving = wants_to_leave ? 1.0 : 0.0,
+                                .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_))});
+  held_.apply_gradients(assignment_.training);
+  note_step();
+  advance_checkpoint(vote);
+  return vote.leaving > 0;
+}
+
+void Generation::finish() {
+  finish_last_checkpoint();
+  leave_together();
+}
+
+void Generation::check_finite(const Totals& totals) const {
+  if (std::isfinite(totals.loss) && std::isfinite(totals.squared_norm)) return;
   throw CannotTrain(
       fmt::format("step {}: the loss is {} and the gradient's norm {}; lower "
                   "training.optimizer.learningRate, or set clipNorm or warmupSteps",
-                  held_.step + 1, vote.loss, std::sqrt(vote.squared_norm)));
+                  held_.step + 1, totals.loss, std::sqrt(totals.squared_norm)));
 }
 
 void Generation::advance_checkpoint(const Vote& vote) {
@@ -82,7 +87,7 @@ void Generation::begin_checkpoint() {
   checkpoint_in_progress_ = held_.step;
   std::vector<PieceImage> images;
   for (const auto& [id, state] : held_.pieces) {
-    if (roster_.keeper_of(id) == membership_.rank) images.push_back(image_of(id, state));
+    if (roster_.keeper_of(id) == membership_.rank()) images.push_back(image_of(id, state));
   }
   writer_.save(folder_, held_.step, std::move(images), is_first());
 }
@@ -118,8 +123,10 @@ void Generation::leave_together() {
   }
 }
 
-void Generation::note_duration(std::chrono::steady_clock::duration duration) {
-  durations_.push_back(std::chrono::duration<double>(duration).count());
+void Generation::note_step() {
+  const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  if (held_.step == resumed_step_ + 1) membership_.times.first_step_seconds = seconds;
+  durations_.push_back(seconds);
   if (durations_.size() > kStepsOfMean) durations_.pop_front();
 }
 
@@ -130,14 +137,18 @@ JobProgress Generation::progress() const {
   const double mean = durations_.empty() ? 0 : std::reduce(durations_.begin(), durations_.end()) / count;
   return {.generation = assignment_.generation,
           .step = held_.step,
-          .loss = loss_,
+          .loss = held_.loss,
           .first_loss = held_.first_loss,
           .tokens = held_.step * static_cast<std::int64_t>(tokens_of_step),
           .tokens_per_second = mean > 0 ? tokens_of_step / mean : 0,
           .step_seconds = mean,
           .last_checkpoint_step = std::max(known_checkpoint_, writer_.last_complete()),
           .resumed_step = resumed_step_,
-          .steps_lost = membership_.steps_lost};
+          .steps_lost = membership_.steps_lost,
+          .steps_skipped = 0,
+          .validation_loss = std::nullopt,
+          .source = membership_.source,
+          .times = membership_.times};
 }
 
 }  // namespace sailor::trainer

@@ -6,26 +6,32 @@
 
 namespace sailor::trainer {
 
-Holding HeldState::holding() const {
-  Holding holding{.pieces = {},
-                  .step = step,
-                  .has_gradients = !gradients.empty(),
-                  .squared_norm = squared_norm,
+Holding HeldState::holding(const Account& account) const {
+  Holding holding{.account = account,
+                  .slices = {},
+                  .loss = loss,
+                  .next_loss = next_loss,
                   .reached = reached,
                   .first_loss = first_loss};
-  for (const auto& [id, state] : pieces) holding.pieces.push_back(id);
+  for (const auto& [id, state] : pieces) holding.slices.push_back(id);
   return holding;
 }
 
-void HeldState::apply_gradients(const TrainingSpec& training, double norm_squared) {
-  const double scale = clip_scale(training.optimizer, norm_squared);
+void HeldState::apply_gradients(const TrainingSpec& training) {
+  const double scale = clip_scale(training.optimizer, squared_norm);
   for (const auto& [id, gradient] : gradients) {
     apply_adamw(pieces.at(id), gradient, training, step + 1, scale);
   }
-  gradients.clear();
   ++step;
+  if (step == 1) first_loss = next_loss;
+  loss = next_loss;
   reached = std::max(reached, step);
-  squared_norm = norm_squared;
+  forget_gradients();
+}
+
+void HeldState::forget_gradients() {
+  gradients.clear();
+  squared_norm = next_loss = 0;
 }
 
 }  // namespace sailor::trainer

@@ -5,21 +5,25 @@
 #include <map>
 
 #include "planner/model/assignment.h"
-#include "trainer/elastic/holding.h"
+#include "trainer/elastic/protocol/holding.h"
 #include "trainer/model/piece_state.h"
 
 namespace sailor::trainer {
 
+// The step that an account speaks of is the protocol's (worker_machine.h); here are the tensors to it.
 struct HeldState {
   PieceStates pieces;
   std::int64_t step = 0;                // optimizer steps that the pieces contain
+  double loss = 0;                      // of the last of them
   std::map<int, at::Tensor> gradients;  // complete, of the step after it; empty: none
-  double squared_norm = 0;              // of the last step applied
+  double squared_norm = 0;              // of these, over all pieces of the model
+  double next_loss = 0;                 // of the step that they are of
   std::int64_t reached = 0;             // `step`, or one more while a step is being worked at
   double first_loss = 0;                // of the job's first step, if known here
 
-  [[nodiscard]] Holding holding() const;
-  void apply_gradients(const TrainingSpec& training, double norm_squared);
+  [[nodiscard]] Holding holding(const Account& account) const;
+  void apply_gradients(const TrainingSpec& training);
+  void forget_gradients();
 };
 
 }  // namespace sailor::trainer

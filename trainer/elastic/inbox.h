@@ -32,6 +32,17 @@ class Inbox {
     return is_closed_ ? std::nullopt : newest_;
   }
 
+  // The same at once: nothing also where there is none.
+  [[nodiscard]] std::optional<Assignment> newer_than(std::int64_t generation) const {
+    const std::lock_guard lock(mutex_);
+    return !is_closed_ && newest_locked() > generation ? newest_ : std::nullopt;
+  }
+
+  [[nodiscard]] bool is_closed() const {
+    const std::lock_guard lock(mutex_);
+    return is_closed_;
+  }
+
   [[nodiscard]] bool has_newer_than(std::int64_t generation) const {
     const std::lock_guard lock(mutex_);
     return is_closed_ || newest_locked() > generation;

@@ -4,67 +4,25 @@
 #include <numeric>
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
-#include "trainer/comm/peer_lost.h"
+#include "trainer/elastic/peer_names.h"
 #include "trainer/elastic/restore.h"
-#include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{200};  // how often a wait looks whether a newer generation is known
-
-std::string name_of_worker(const Assignment& assignment, int rank) {
-  const WorkerSlot& slot = assignment.workers.at(static_cast<std::size_t>(rank));
-  return fmt::format("worker {} (pod {}, GPU {})", rank,
-                     assignment.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.gpu);
-}
-
-std::vector<std::string> names_of_workers(const Assignment& assignment) {
-  std::vector<std::string> names;
-  for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) names.push_back(name_of_worker(assignment, rank));
-  return names;
-}
-
-std::unique_ptr<Rendezvous> meet(const Assignment& assignment, const Patience& patience) {
-  const AgentAddress& host = assignment.agents.at(static_cast<std::size_t>(assignment.rendezvous));
-  return std::make_unique<Rendezvous>(host.host, host.store_port,
-                                      fmt::format("{}/{}", assignment.job_uid, assignment.generation), patience.peer);
-}
-
-// Everybody's holding, by rank; nothing if a newer generation is known before all have come.
-std::optional<std::vector<Holding>> exchange(const Assignment& assignment, int rank, const Holding& mine,
-                                             const Patience& patience, const Inbox& inbox, Rendezvous& rendezvous) {
-  rendezvous.set(fmt::format("holding/{}", rank), to_line(mine));
-  const auto deadline = std::chrono::steady_clock::now() + patience.join;
-  std::vector<Holding> holdings;
-  while (holdings.size() < assignment.workers.size()) {
-    const int next = static_cast<int>(holdings.size());
-    if (inbox.has_newer_than(assignment.generation)) return std::nullopt;
-    if (const auto line = rendezvous.wait(fmt::format("holding/{}", next), kLook)) {
-      auto holding = holding_from_line(*line);
-      if (!holding) throw CannotTrain(holding.error().message);
-      holdings.push_back(*std::move(holding));
-    } else if (std::chrono::steady_clock::now() > deadline) {
-      throw PeerLost(fmt::format("generation {}: {} did not come within {} s", assignment.generation,
-                                 name_of_worker(assignment, next), patience.join.count() / 1000));
-    }
-  }
-  return holdings;
-}
-
 std::vector<at::Tensor> tensors_of(const PieceState& state) { return {state.weights, state.momentum, state.variance}; }
 
 // Sends and receives at once; every tensor of a move has a tag of its own.
-void carry_out(const std::vector<Move>& list, int rank, const ModelSpec& model, Group& group, PieceStates& pieces) {
+void carry_out(const std::vector<SliceMove>& list, int rank, const ModelSpec& model, Group& group,
+               PieceStates& pieces) {
   std::vector<std::unique_ptr<Transfer>> transfers;
   PieceStates received;
   int tag = 0;
-  for (const Move& move : list) {
-    if (move.to == rank) received[move.piece] = empty_state(piece_of(model, move.piece));
+  for (const SliceMove& move : list) {
+    if (move.to == rank) received[move.slice] = empty_state(piece_of(model, move.slice));
     const bool is_mine = move.to == rank || move.from == rank;
-    const auto tensors = is_mine ? tensors_of(move.to == rank ? received.at(move.piece) : pieces.at(move.piece))
+    const auto tensors = is_mine ? tensors_of(move.to == rank ? received.at(move.slice) : pieces.at(move.slice))
                                  : std::vector<at::Tensor>(3);
     for (const at::Tensor& tensor : tensors) {
       if (move.to == rank) transfers.push_back(group.receive(tensor, move.from, tag));
@@ -76,64 +34,57 @@ void carry_out(const std::vector<Move>& list, int rank, const ModelSpec& model, 
   pieces.merge(received);
 }
 
-// Brings the state to the common step, from memory or, if a piece is held by nobody, from the newest checkpoint.
-std::int64_t settle(const Assignment& assignment, const Roster& roster, int rank, const std::vector<Holding>& holdings,
-                    Group& everyone, Rendezvous& rendezvous, HeldState& held) {
-  const auto point = resume_point(roster, holdings);
-  if (!point) {
-    restore(assignment, roster, rank, everyone, rendezvous, held);
-    return steps_lost(holdings, held.step);
-  }
-  if (can_offer(held.holding(), *point)) {
-    if (held.step < point->step) held.apply_gradients(assignment.training, point->squared_norm);
-  } else {
-    held.pieces.clear();  // of another step, or none
-  }
-  carry_out(moves(assignment, roster, holdings, *point), rank, assignment.model, everyone, held.pieces);
-  held.step = point->step;
-  held.squared_norm = point->squared_norm;
-  held.gradients.clear();
-  return steps_lost(holdings, held.step);
-}
-
-void learn_from(const std::vector<Holding>& holdings, HeldState& held) {
-  for (const Holding& holding : holdings) {
-    if (holding.first_loss != 0) held.first_loss = holding.first_loss;
-  }
-}
-
-void keep_only(const std::vector<int>& wanted, PieceStates& pieces) {
-  std::erase_if(pieces, [&](const auto& entry) { return !std::ranges::binary_search(wanted, entry.first); });
-}
-
 std::vector<int> ranks_below(int count) {
   std::vector<int> ranks(static_cast<std::size_t>(count));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
 }
 
+// What the meeting tells of the job's losses to those who did not see them.
+void learn_losses(const Meeting& meeting, HeldState& held) {
+  for (const Holding& holding : meeting.holdings()) {
+    if (holding.first_loss != 0) held.first_loss = holding.first_loss;
+    if (!can_offer(holding, *meeting.point())) continue;
+    held.loss = holding.account.step == meeting.point()->step ? holding.loss : holding.next_loss;
+  }
+}
+
 }  // namespace
 
-std::optional<Membership> regroup(const Assignment& assignment, const Self& self, const Patience& patience,
-                                  const Inbox& inbox, HeldState& held) {
-  const Roster roster(assignment);
-  Membership membership{
-      .rank = self.rank, .rendezvous = meet(assignment, patience), .everyone = nullptr, .groups = nullptr};
-  const auto holdings = exchange(assignment, self.rank, held.holding(), patience, inbox, *membership.rendezvous);
-  if (!holdings) return std::nullopt;
-  learn_from(*holdings, held);
+void settle(const Assignment& assignment, const Meeting& meeting, HeldState& held) {
+  if (!meeting.offers_state()) {
+    held = {.first_loss = held.first_loss};
+  } else if (held.step < meeting.point()->step) {
+    held.apply_gradients(assignment.training);
+  }
+  held.forget_gradients();
+  if (meeting.point()) learn_losses(meeting, held);
+}
 
-  GroupFactory factory(*membership.rendezvous, self.host, self.rank, patience.peer, names_of_workers(assignment));
-  membership.everyone = factory.make("everyone", ranks_below(roster.workers()));
-  membership.steps_lost =
-      settle(assignment, roster, self.rank, *holdings, *membership.everyone, *membership.rendezvous, held);
-  if (self.rank < roster.training_workers()) membership.groups = std::make_unique<Groups>(roster, self.rank, factory);
+void connect(const Assignment& assignment, const std::string& host, const Patience& patience, Membership& membership) {
+  Meeting& meeting = *membership.meeting;
+  GroupFactory factory(meeting.rendezvous(), host, meeting.rank(), patience.peer, names_of_workers(assignment));
+  membership.everyone = factory.make("everyone", ranks_below(meeting.roster().workers()));
+  const bool has_role = meeting.rank() < assignment.training_workers();
+  if (has_role) membership.groups = std::make_unique<Groups>(meeting.roster(), meeting.rank(), factory);
+}
 
-  // Nobody forgets what it handed over before all have what they need: until then this generation may still fail.
-  membership.everyone->sum(at::zeros({1}));
-  keep_only(roster.pieces_of(self.rank), held.pieces);
+void move_state(const Assignment& assignment, Membership& membership, HeldState& held) {
+  Meeting& meeting = *membership.meeting;
+  if (!meeting.point()) {
+    restore(assignment, meeting.roster(), meeting.rank(), *membership.everyone, meeting.rendezvous(), held);
+    membership.source = held.step > 0 ? StateSource::kCheckpoint : StateSource::kStart;
+  } else {
+    carry_out(meeting.transfers().moves, meeting.rank(), assignment.model, *membership.everyone, held.pieces);
+    held.step = meeting.point()->step;
+    membership.source = StateSource::kMemory;
+  }
+  membership.steps_lost = steps_lost(meeting.holdings(), held.step);
+}
+
+void keep_only(const std::vector<int>& wanted, HeldState& held) {
+  std::erase_if(held.pieces, [&](const auto& entry) { return !std::ranges::binary_search(wanted, entry.first); });
   held.reached = held.step;
-  return membership;
 }
 
 }  // namespace sailor::trainer

@@ -1,36 +1,37 @@
-// Regroup: the workers of a new generation meet, agree on the step to go on from, and hand each other its state.
+// Regroup: what the workers of a new generation do once they have met: connect, hand each other the state, and begin.
 #pragma once
 
 #include <memory>
-#include <optional>
 
+#include "planner/model/agent_report.h"
 #include "trainer/elastic/held_state.h"
-#include "trainer/elastic/inbox.h"
-#include "trainer/elastic/worker_settings.h"
+#include "trainer/elastic/meeting.h"
 #include "trainer/step/groups.h"
 
 namespace sailor::trainer {
 
-// A worker's place in one generation, ready to train. Destroying it closes all its connections, which is what tells
-// the others that this generation is over.
+// A worker's place in one generation. Destroying it closes all its connections, which is what tells the others that
+// this generation is over for it.
 struct Membership {
-  int rank = 0;
-  std::unique_ptr<Rendezvous> rendezvous;
+  std::unique_ptr<Meeting> meeting;
   std::unique_ptr<Group> everyone;  // leaving workers included
   std::unique_ptr<Groups> groups;   // none for a worker that leaves
   std::int64_t steps_lost = 0;
+  StateSource source = StateSource::kStart;
+  RegroupTimes times = {};
+  [[nodiscard]] int rank() const { return meeting->rank(); }
 };
 
-// What a regroup needs to know of this worker.
-struct Self {
-  int rank = 0;
-  std::string host;
-};
+// Takes the worker's state to the point that the meeting agreed on: applies gradients, or forgets what is of another.
+void settle(const Assignment& assignment, const Meeting& meeting, HeldState& held);
 
-// Returns when every worker of the generation has what it needs: `held` has exactly the pieces of this worker's role,
-// at one common step. Nothing if a newer generation is known before that. Throws PeerLost; then `held` still has all
-// that it had, and perhaps more.
-std::optional<Membership> regroup(const Assignment& assignment, const Self& self, const Patience& patience,
-                                  const Inbox& inbox, HeldState& held);
+void connect(const Assignment& assignment, const std::string& host, const Patience& patience, Membership& membership);
+
+// Sends and receives what the meeting's transfers say, or loads the newest checkpoint. Then `held` has all pieces of
+// this worker's role, and all that it had. Throws PeerLost.
+void move_state(const Assignment& assignment, Membership& membership, HeldState& held);
+
+// To be called once all workers have confirmed: until then somebody may have to start again from what is held here.
+void keep_only(const std::vector<int>& wanted, HeldState& held);
 
 }  // namespace sailor::trainer

@@ -1,11 +1,16 @@
 #include "trainer/elastic/worker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "planner/model/check.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/generation.h"
+#include "trainer/elastic/park.h"
+#include "trainer/elastic/peer_names.h"
+#include "trainer/elastic/protocol/order.h"
 #include "trainer/elastic/supported.h"
 #include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
@@ -13,6 +18,35 @@
 namespace sailor::trainer {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
+WorkerPhase phase_of(Place place) {
+  switch (place) {
+    case Place::kIdle:
+      return WorkerPhase::kIdle;
+    case Place::kMeeting:
+    case Place::kMoving:
+    case Place::kConfirming:
+      return WorkerPhase::kPreparing;
+    case Place::kComputing:
+    case Place::kVoting:
+    case Place::kPaused:
+    case Place::kFinishing:
+      return WorkerPhase::kTraining;
+    case Place::kBroken:
+      return WorkerPhase::kBroken;
+    case Place::kReleased:
+      return WorkerPhase::kReleased;
+    case Place::kDone:
+      return WorkerPhase::kFinished;
+  }
+  return WorkerPhase::kFailed;
+}
+
+// The shell around the state machine of protocol/worker_machine.h: it does what the state's place says, and tells the
+// machine what came of it.
 class Worker {
  public:
   Worker(const WorkerSettings& settings, Inbox& inbox, Reporter& reporter)
@@ -20,79 +54,190 @@ class Worker {
 
   void run() {
     say(WorkerPhase::kIdle);
-    while (!is_over_) {
-      const auto assignment = inbox_.wait_for_newer_than(generation_);
-      if (!assignment) return;
-      generation_ = assignment->generation;
+    while (state_.place != Place::kDone && !is_closed_) {
       try {
-        obey(*assignment);
+        if (is_training(state_.place)) listen();
+        handle(carry_out());
       } catch (const PeerLost& error) {
-        membership_.reset();  // at once: closed connections are how the others learn of it
-        log_warning("peer lost", {{"generation", std::to_string(generation_)}, {"why", error.what()}});
-        say(WorkerPhase::kBroken, error.what());
+        lose(with_peer_names(error.what(), assignment_));
+      } catch (const CannotPark& error) {
+        lose(error.what());
       } catch (const std::exception& error) {  // the job's fault, or ours: no other generation would help
-        log_error("cannot go on", {{"generation", std::to_string(generation_)}, {"why", error.what()}});
+        log_error("cannot go on", {{"generation", std::to_string(state_.generation)}, {"why", error.what()}});
         say(WorkerPhase::kFailed, error.what());
-        is_over_ = true;
+        return;
       }
     }
   }
 
  private:
-  void obey(const Assignment& assignment) {
-    say(WorkerPhase::kPreparing);
-    const auto slot = slot_in(assignment);
-    if (!slot) return release();  // this generation does without us, and without our state
-    const int rank = static_cast<int>(*slot);
-    const bool has_role = assignment.workers[*slot].role.has_value();
-    if (auto supported = check_supported(assignment); !supported) throw CannotTrain(supported.error().message);
-    std::unique_ptr<Batches> batches;
-    if (has_role) batches = open_data(assignment);
-    auto membership = regroup(assignment, {rank, settings_.host}, settings_.patience, inbox_, held_);
-    if (!membership) return;
-    // Only now are the connections of the generation before closed: all have come here, so none is in its last vote.
-    membership_ = std::move(membership);
-    log_info("generation begins", {{"generation", std::to_string(generation_)},
-                                   {"rank", std::to_string(rank)},
-                                   {"step", std::to_string(held_.step)},
-                                   {"steps_lost", std::to_string(membership_->steps_lost)}});
-    if (!has_role) return release();
-    train(assignment, *membership_, *batches);
+  Event carry_out() {
+    switch (state_.place) {
+      case Place::kMeeting:
+        return meet();
+      case Place::kMoving:
+        return move();
+      case Place::kConfirming:
+        return confirm();
+      case Place::kComputing:
+        return compute();
+      case Place::kVoting:
+        return vote();
+      case Place::kFinishing:
+        training_->finish();
+        return event::Finished{};
+      default:
+        return await_assignment();
+    }
   }
 
-  void train(const Assignment& assignment, Membership& membership, const Batches& batches) {
-    Generation generation(assignment, membership, batches, inbox_, writer_, held_);
-    const auto tell = [&](WorkerPhase phase) {
-      say(phase, writer_.trouble(), membership.rank == 0 ? std::optional(generation.progress()) : std::nullopt);
-    };
-    tell(WorkerPhase::kTraining);
-    const GenerationEnd end = generation.train([&] {
-      tell(WorkerPhase::kTraining);
-      if (membership.rank == 0) log_step(generation.progress());
-    });
-    is_over_ = end == GenerationEnd::kAllStepsDone;
-    tell(is_over_ ? WorkerPhase::kFinished : WorkerPhase::kPreparing);
+  // The machine's step, and what always follows from it.
+  void handle(const Event& event) {
+    const WorkerState before = std::exchange(state_, after(state_, event));
+    const bool has_trained = training_.has_value();
+    if (state_.place == Place::kDone) tell(WorkerPhase::kFinished);
+    if (!is_training(state_.place) && state_.place != Place::kFinishing) training_.reset();
+    if (state_.generation != before.generation) begin_generation();
+    if (state_.place == Place::kReleased && before.place != Place::kReleased) release();
+    if (std::holds_alternative<event::Confirmed>(event) && state_.has_role) begin_training();
+    SAILOR_CHECK(state_.account.updated_by == 0 || state_.account.step == held_.step, "step {} is held as step {}",
+                 state_.account.step, held_.step);
+    const bool has_left = has_trained && std::holds_alternative<event::Voted>(event);  // by agreement, not broken
+    const bool is_whole = has_left && state_.place == Place::kBroken;
+    const WorkerPhase phase = is_whole ? WorkerPhase::kPreparing : phase_of(state_.place);
+    if (phase != said_ || state_.generation != before.generation) tell(phase);
+  }
+
+  // --- between generations ---
+
+  Event await_assignment() {
+    auto assignment = inbox_.wait_for_newer_than(state_.generation);
+    is_closed_ = !assignment;
+    return is_closed_ ? Event(event::PeerLost{}) : assigned(*std::move(assignment));
+  }
+
+  Event assigned(Assignment assignment) {
+    const Order order = order_of(assignment, {settings_.agent, settings_.gpu}, assignment_);
+    next_ = std::move(assignment);
+    return event::Assigned{order};
+  }
+
+  void begin_generation() {
+    assignment_ = *std::exchange(next_, std::nullopt);
+    trouble_.clear();
+    forming_.reset();
+    batches_.reset();
+    obeyed_ = Clock::now();
+  }
+
+  void lose(const std::string& why) {
+    leave_generation();  // at once: closed connections are how the others learn of it
+    log_warning("peer lost", {{"generation", std::to_string(state_.generation)}, {"why", why}});
+    trouble_ = why;
+    handle(event::PeerLost{});
+  }
+
+  void leave_generation() {
+    training_.reset();
+    forming_.reset();
+    membership_.reset();
   }
 
   void release() {
+    leave_generation();
     held_ = {};
-    say(WorkerPhase::kReleased);
   }
 
-  [[nodiscard]] std::optional<std::size_t> slot_in(const Assignment& assignment) const {
-    const auto is_mine = [&](const WorkerSlot& slot) {
-      return slot.gpu == settings_.gpu &&
-             assignment.agents.at(static_cast<std::size_t>(slot.agent)).name == settings_.agent;
-    };
-    const auto found = std::ranges::find_if(assignment.workers, is_mine);
-    if (found == assignment.workers.end()) return std::nullopt;
-    return static_cast<std::size_t>(found - assignment.workers.begin());
+  // --- regrouping ---
+
+  Event meet() {
+    if (auto supported = check_supported(assignment_); !supported) throw CannotTrain(supported.error().message);
+    if (state_.has_role) open_data();
+    const auto rank = slot_of(assignment_, {settings_.agent, settings_.gpu});
+    SAILOR_CHECK(rank, "worker {}/{} meets without a slot", settings_.agent, settings_.gpu);
+    forming_.emplace();
+    forming_->meeting = std::make_unique<Meeting>(assignment_, *rank, settings_.patience, inbox_);
+    if (!forming_->meeting->exchange(held_.holding(state_.account))) return newer_assignment();
+    const auto& point = forming_->meeting->point();
+    const bool can_offer = forming_->meeting->offers_state();
+    settle(assignment_, *forming_->meeting, held_);
+    return event::Met{
+        .can_offer = can_offer, .step = point ? point->step : 0, .updated_by = point ? point->updated_by : 0};
   }
 
-  static std::unique_ptr<Batches> open_data(const Assignment& assignment) {
-    auto batches = Batches::open(assignment.data, assignment.training, assignment.model.vocab_size);
+  Event move() {
+    // Only now are the connections of the generation before closed: all have come here, so none is in its last vote.
+    membership_ = std::exchange(forming_, std::nullopt);
+    const auto& point = membership_->meeting->point();
+    if (assignment_.parks) {
+      if (!park(assignment_, *membership_->meeting, held_)) return newer_assignment();
+    } else {
+      connect(assignment_, settings_.host, settings_.patience, *membership_);
+      const auto connected = Clock::now();
+      membership_->times.regroup_seconds = seconds_since(last_step_.value_or(obeyed_));
+      move_state(assignment_, *membership_, held_);
+      membership_->times.transfer_seconds = seconds_since(connected);
+    }
+    return event::Moved{.step = held_.step,
+                        .updated_by = point ? point->updated_by : assignment_.generation,
+                        .confirmed = point ? point->confirmed : 0};
+  }
+
+  Event confirm() {
+    if (!membership_->meeting->confirm()) return newer_assignment();
+    return event::Confirmed{.all_steps_are_done = held_.step >= assignment_.training.steps};
+  }
+
+  Event newer_assignment() {
+    auto newer = inbox_.newer_than(state_.generation);
+    is_closed_ = !newer;
+    return is_closed_ ? Event(event::PeerLost{}) : assigned(*std::move(newer));
+  }
+
+  // --- training ---
+
+  void begin_training() {
+    keep_only(membership_->meeting->roster().pieces_of(membership_->rank()), held_);
+    is_first_step_ = true;
+    training_.emplace(assignment_, *membership_, *batches_, writer_, held_);
+    log_info("generation begins", {{"generation", std::to_string(state_.generation)},
+                                   {"rank", std::to_string(membership_->rank())},
+                                   {"step", std::to_string(held_.step)},
+                                   {"loss", fmt::format("{:.9g}", held_.loss)},
+                                   {"steps_lost", std::to_string(membership_->steps_lost)}});
+  }
+
+  Event compute() {
+    training_->compute();
+    return event::Computed{};
+  }
+
+  Event vote() {
+    const bool somebody_leaves = training_->vote(wants_to_leave(state_));
+    if (is_first_step_ && last_step_) membership_->times.stopped_seconds = seconds_since(*last_step_);
+    is_first_step_ = false;
+    last_step_ = Clock::now();
+    if (membership_->rank() == 0) log_step(training_->progress());
+    tell(WorkerPhase::kTraining);
+    return event::Voted{.somebody_leaves = somebody_leaves, .is_last_step = training_->is_done()};
+  }
+
+  // Takes note of a newer assignment without obeying it yet.
+  void listen() {
+    is_closed_ = inbox_.is_closed();
+    if (is_closed_) throw PeerLost("the agent is gone");
+    auto newer = inbox_.newer_than(std::max(state_.generation, state_.next.generation));
+    if (!newer) return;
+    handle(assigned(*std::move(newer)));
+    handle(event::Prepared{state_.next.generation});
+  }
+
+  // --- the rest ---
+
+  void open_data() {
+    auto batches = Batches::open(assignment_.data, assignment_.training, assignment_.model.vocab_size);
     if (!batches) throw CannotTrain(batches.error().message);
-    return *std::move(batches);
+    batches_ = *std::move(batches);
   }
 
   static void log_step(const JobProgress& progress) {
@@ -102,20 +247,38 @@ class Worker {
                       {"tokens_per_second", fmt::format("{:.1f}", progress.tokens_per_second)}});
   }
 
+  // With the job's progress, if this worker knows it.
+  void tell(WorkerPhase phase) {
+    const bool knows_progress = training_ && membership_ && membership_->rank() == 0;
+    const std::string message = phase == WorkerPhase::kBroken ? trouble_ : writer_.trouble();
+    say(phase, message, knows_progress ? std::optional(training_->progress()) : std::nullopt);
+  }
+
   void say(WorkerPhase phase, const std::string& message = "", const std::optional<JobProgress>& progress = {}) {
+    said_ = phase;
     reporter_.report(
-        {.gpu = settings_.gpu, .phase = phase, .generation = generation_, .step = held_.step, .message = message},
+        {.gpu = settings_.gpu, .phase = phase, .generation = state_.generation, .step = held_.step, .message = message},
         progress);
   }
 
   const WorkerSettings& settings_;
   Inbox& inbox_;
   Reporter& reporter_;
+  WorkerState state_;
+  Assignment assignment_;           // that is obeyed
+  std::optional<Assignment> next_;  // of state_.next
   HeldState held_;
-  std::optional<Membership> membership_;  // in the newest generation that came together
+  std::unique_ptr<Batches> batches_;      // of the generation that is obeyed
+  std::optional<Membership> forming_;     // of the generation that meets
+  std::optional<Membership> membership_;  // of the newest that has met
   CheckpointWriter writer_;
-  std::int64_t generation_ = 0;
-  bool is_over_ = false;
+  std::optional<Generation> training_;
+  std::string trouble_;
+  WorkerPhase said_ = WorkerPhase::kIdle;
+  Clock::time_point obeyed_;
+  std::optional<Clock::time_point> last_step_;
+  bool is_first_step_ = false;  // of the generation
+  bool is_closed_ = false;
 };
 
 }  // namespace

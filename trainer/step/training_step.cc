@@ -73,13 +73,19 @@ void TrainingStep::run(std::int64_t step) {
   sums_.finish();
 }
 
-Vote TrainingStep::vote(Vote mine) {
+Totals TrainingStep::totals() {
   const double loss = role_.shard == 0 ? loss_ : 0;  // all workers of a group have the same
-  const at::Tensor all =
-      at::tensor({mine.newer_generations, sums_.squared_norm_of_kept(), loss, mine.saved_pieces}, at::kDouble);
+  const at::Tensor all = at::tensor({sums_.squared_norm_of_kept(), loss}, at::kDouble);
   groups_.control().sum(all);
   const double* sum = all.const_data_ptr<double>();
-  return {.newer_generations = sum[0], .squared_norm = sum[1], .loss = sum[2], .saved_pieces = sum[3]};
+  return {.squared_norm = sum[0], .loss = sum[1]};
+}
+
+Vote TrainingStep::vote(Vote mine) {
+  const at::Tensor all = at::tensor({mine.leaving, mine.saved_pieces}, at::kDouble);
+  groups_.control().sum(all);
+  const double* sum = all.const_data_ptr<double>();
+  return {.leaving = sum[0], .saved_pieces = sum[1]};
 }
 
 void TrainingStep::execute(const Operation& operation, std::int64_t step, StageLinks& links) {

@@ -12,12 +12,16 @@
 
 namespace sailor::trainer {
 
-// What all workers add up at the end of a step, and what each knows afterwards.
+// What all workers add up once their gradients are complete.
+struct Totals {
+  double squared_norm = 0;  // of the gradient of the whole batch, every piece counted once
+  double loss = 0;          // mean of the batch's tokens
+};
+
+// What all workers add up when they hold complete gradients and totals, and what each knows afterwards.
 struct Vote {
-  double newer_generations = 0;  // workers that know a newer generation
-  double squared_norm = 0;       // of the gradient of the whole batch, every piece counted once
-  double loss = 0;               // mean of the batch's tokens
-  double saved_pieces = 0;       // of the checkpoint that is being written
+  double leaving = 0;       // workers that want to stop here for a newer generation
+  double saved_pieces = 0;  // of the checkpoint that is being written
 };
 
 // What this rank computes of the model.
@@ -35,11 +39,13 @@ class TrainingStep {
   // After run(): the complete gradient of what this worker holds of the piece, laid out as the held part.
   [[nodiscard]] const at::Tensor& gradient_of(int piece) const { return sums_.of(piece); }
 
-  // The one small sum that every worker reaches after run(); whoever returns from it knows that all have got there.
-  // `mine` gives this worker's say in newer_generations and saved_pieces; the rest is of the step just run.
+  // Of the step just run. With them this worker has all that the update needs.
+  [[nodiscard]] Totals totals();
+
+  // Whoever returns from it knows that all workers have what the update needs. `mine` is this worker's say.
   [[nodiscard]] Vote vote(Vote mine);
 
-  // Makes the model compute with the held states, on all workers: before the first step, and after every update.
+  // Makes the model compute with the held states, on all workers: to be called before each step.
   void take_weights(const PieceStates& held) { weights_.run(held); }
 
  private:

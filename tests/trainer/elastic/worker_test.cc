@@ -71,6 +71,57 @@ TEST(Worker, ALeavingWorkerHandsOverAndIsReleased) {
   EXPECT_EQ(workers.last(1).phase, WorkerPhase::kReleased);
 }
 
+Assignment parking(const Assignment& job, std::int64_t number, const WorkerThreads& workers) {
+  Assignment assignment = generation(job, number, plan_of(job, {{0, 5, {8}}}), workers.agents());
+  assignment.parks = true;
+  for (WorkerSlot& worker : assignment.workers) worker.role.reset();
+  return assignment;
+}
+
+TEST(Worker, AParkedJobIsSavedAtItsNewestStepAndGoesOnFromThere) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 40;
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
+
+  WorkerThreads workers(3);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), workers.agents()));
+  wait_for_step(workers, 0, 5);
+  workers.assign(parking(job, 2, workers));
+  for (int worker = 0; worker < 3; ++worker) {
+    workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
+  }
+  const auto saved = complete_checkpoints(checkpoint_folder(job));
+  ASSERT_EQ(saved.size(), 1U);
+  EXPECT_EQ(saved.front(), workers.losses().rbegin()->first);
+
+  workers.assign(generation(job, 3, plan_of(job, {{0, 5, {4, 4}}}), workers.agents()));
+  wait_for_generation(workers, 3, 3);
+  workers.join();
+  EXPECT_EQ(workers.progress().resumed_step, saved.front());
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
+  expect_same(workers.losses(), reference);
+}
+
+TEST(Worker, AJobThatCannotBeSavedKeepsItsStateAndSaysWhy) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 30;
+  WorkerThreads workers(1);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  wait_for_step(workers, 0, 3);
+  workers.assign(parking(job, 2, workers));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.phase == WorkerPhase::kBroken; });
+  EXPECT_THAT(workers.last(0).message, HasSubstr("checkpoint.path"));
+  workers.assign(generation(job, 3, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  wait_for_generation(workers, 1, 3);
+  workers.join();
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  EXPECT_EQ(workers.progress().source, StateSource::kMemory);
+}
+
 TEST(Worker, StateThatNobodyHoldsComesFromTheNewestCheckpointUnderAnyPlan) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());

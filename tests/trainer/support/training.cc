@@ -58,12 +58,13 @@ class TrainingWorker {
     std::vector<double> losses;
     for (std::int64_t k = 0; k < assignment_.training.steps; ++k) {
       step.run(k);
-      const Vote vote = step.vote({});
-      const double scale = clip_scale(assignment_.training.optimizer, vote.squared_norm);
+      const Totals totals = step.totals();
+      (void)step.vote({});
+      const double scale = clip_scale(assignment_.training.optimizer, totals.squared_norm);
       for (const auto& [id, state] : held_)
         apply_adamw(state, step.gradient_of(id), assignment_.training, k + 1, scale);
       step.take_weights(held_);
-      losses.push_back(vote.loss);
+      losses.push_back(totals.loss);
     }
     return losses;
   }

@@ -1,0 +1,59 @@
+#include "tests/trainer/elastic/protocol/agreement.h"
+
+#include <map>
+#include <tuple>
+
+namespace sailor::trainer::exploration {
+namespace {
+
+std::vector<int> list_of(Mask mask) {
+  std::vector<int> bits;
+  for (int bit = 0; bit < 8; ++bit) {
+    if (has(mask, bit)) bits.push_back(bit);
+  }
+  return bits;
+}
+
+Holding holding_of(std::uint16_t packed) {
+  return {.account = {.updated_by = packed >> 8U,
+                      .step = packed >> 3U & 3U,
+                      .confirmed = packed >> 5U & 7U,
+                      .has_gradients = (packed >> 2U & 1U) != 0},
+          .slices = list_of(packed & kAllSlices)};
+}
+
+Agreement work_out(const Meeting& meeting, int generation) {
+  Agreement agreement;
+  TransferQuestion question{.wanted = {}, .offered = {}, .sites = {}, .bytes = {2, 1}};
+  for (int worker = 0; worker < kWorkers; ++worker) {
+    const auto index = static_cast<std::size_t>(worker);
+    agreement.holdings.push_back(has(meeting.members, worker) ? holding_of(meeting.holdings[index]) : Holding{});
+    question.wanted.push_back(list_of(meeting.roles[index]));
+    question.sites.push_back({worker, Zone("us-central1-a")});
+  }
+  const auto point = resume_point(list_of(kAllSlices), agreement.holdings);
+  agreement.is_from_memory = point.has_value();
+  agreement.point = point.value_or(ResumePoint{.step = kCheckpointStep, .updated_by = generation});
+  if (!point) return agreement;
+  question.offered = offers(agreement.holdings, *point);
+  agreement.transfers = plan_transfers(question);
+  return agreement;
+}
+
+}  // namespace
+
+std::uint16_t packed(const Worker& worker) {
+  return static_cast<std::uint16_t>(worker.updated_by << 8U | worker.confirmed << 5U | worker.step << 3U |
+                                    worker.has_gradients << 2U | worker.slices);
+}
+
+// The same meetings come up in very many worlds.
+const Agreement& agreement_of(const Meeting& meeting, int generation) {
+  using Key = std::tuple<int, Mask, std::array<Mask, kWorkers>, std::array<std::uint16_t, kWorkers>>;
+  static std::map<Key, Agreement> known;
+  const Key key(generation, meeting.members, meeting.roles, meeting.holdings);
+  const auto found = known.find(key);
+  return found != known.end() ? found->second : known.emplace(key, work_out(meeting, generation)).first->second;
+}
+
+}  // namespace sailor::trainer::exploration

@@ -1,0 +1,82 @@
+#include "trainer/elastic/protocol/holding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sailor::trainer {
+namespace {
+
+using Slices = std::vector<int>;
+
+const Slices kAll = {0, 1, 2, 3};
+
+// State of this step that generation 1 made and trains from.
+Holding of_step(std::int64_t step, Slices slices) {
+  return {.account = {.updated_by = 1, .step = step, .confirmed = 1}, .slices = std::move(slices), .reached = step};
+}
+
+Holding with_gradients(std::int64_t step, Slices slices) {
+  Holding holding = of_step(step, std::move(slices));
+  holding.account.has_gradients = true;
+  holding.reached = step + 1;
+  return holding;
+}
+
+Holding of_generation(std::int64_t generation, Holding holding) {
+  holding.account.updated_by = holding.account.confirmed = generation;
+  return holding;
+}
+
+std::optional<std::int64_t> resumed(const std::vector<Holding>& holdings) {
+  const auto point = resume_point(kAll, holdings);
+  return point ? std::optional(point->step) : std::nullopt;
+}
+
+TEST(ResumePoint, NobodyHoldsAnythingMeansNoPoint) { EXPECT_EQ(resumed({{}, {}, {}}), std::nullopt); }
+
+TEST(ResumePoint, IsTheNewestStepOfWhichEverySliceIsHeld) {
+  EXPECT_EQ(resumed({{}, of_step(7, {0, 1}), of_step(7, {1, 2, 3})}), 7);
+  EXPECT_EQ(resumed({of_step(4, kAll), of_step(7, {0, 1}), of_step(7, {2})}), 4);
+  EXPECT_EQ(resumed({{}, of_step(7, {0, 1}), of_step(7, {2})}), std::nullopt);
+}
+
+TEST(ResumePoint, WhereAllHaveVotedTheStepIsAppliedEvenIfNobodyKnowsThatAnotherDid) {
+  EXPECT_EQ(resumed({of_step(8, {0, 1}), with_gradients(7, {2, 3})}), 8);
+  EXPECT_EQ(resumed({with_gradients(7, {0, 1}), with_gradients(7, {2, 3})}), 8);
+}
+
+TEST(ResumePoint, WhereOneHasNotVotedNobodyHasAppliedTheStepAndItIsDoneAgain) {
+  EXPECT_EQ(resumed({with_gradients(7, kAll), of_step(7, {2, 3})}), 7);
+}
+
+TEST(ResumePoint, AStateThatWasConfirmedLaterIsTheTruthWhateverItsStep) {
+  EXPECT_EQ(resumed({of_generation(3, of_step(5, kAll)), of_step(9, kAll)}), 5);
+}
+
+TEST(ResumePoint, GradientsOfAnotherGenerationAreNoWayToItsStep) {
+  const Holding late = with_gradients(7, kAll);
+  const auto point = resume_point(kAll, {late, of_generation(3, of_step(8, kAll))});
+  ASSERT_TRUE(point);
+  EXPECT_EQ(point->step, 8);
+  EXPECT_FALSE(can_offer(late, *point));
+}
+
+TEST(StepsLost, CountsTheStepInFlightAndThoseSinceTheCheckpoint) {
+  EXPECT_EQ(steps_lost({with_gradients(7, kAll), of_step(7, kAll)}, 7), 1);
+  EXPECT_EQ(steps_lost({with_gradients(7, kAll), of_step(8, kAll)}, 8), 0);
+  EXPECT_EQ(steps_lost({with_gradients(12, {0})}, 10), 3);
+  EXPECT_EQ(steps_lost({Holding{}}, 10), 0);
+}
+
+TEST(Holding, SurvivesItsJourney) {
+  Holding holding = with_gradients(7, kAll);
+  holding.loss = 0.1;
+  holding.next_loss = 0.05;
+  holding.first_loss = 5.5;
+  EXPECT_EQ(*holding_from_line(to_line(holding)), holding);
+  EXPECT_FALSE(holding_from_line("{}"));
+  EXPECT_FALSE(holding_from_line("nonsense"));
+}
+
+}  // namespace
+}  // namespace sailor::trainer

@@ -1,0 +1,134 @@
+// Transfers on random pairs of plans: laws, and bytes compared with the least possible.
+#include "trainer/elastic/protocol/transfers.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sailor::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr int kSlices = 24;
+constexpr int kWorlds = 500;
+
+class RandomWorld {
+ public:
+  explicit RandomWorld(unsigned seed) : random_(seed) {}
+
+  TransferQuestion question() {
+    const int workers = number(1, 12);
+    TransferQuestion question;
+    for (int slice = 0; slice < kSlices; ++slice) question.bytes.push_back(number(1, 1000) * 1000);
+    for (int rank = 0; rank < workers; ++rank) {
+      static const char* zones[] = {"us-a1-a", "us-a1-b", "us-b1-a"};
+      question.sites.push_back({rank / 2, Zone(zones[rank / 2 % 3])});
+    }
+    question.offered = stages(workers, number(0, workers));
+    question.wanted = stages(workers, number(1, workers));
+    return question;
+  }
+
+ private:
+  int number(int from, int to) { return std::uniform_int_distribution(from, to)(random_); }
+
+  // Pipelines of random cuts over the first `used` of the workers in random order; the others hold nothing.
+  std::vector<std::vector<int>> stages(int workers, int used) {
+    std::vector<int> order(static_cast<std::size_t>(workers));
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::shuffle(order, random_);
+    std::vector<std::vector<int>> slices(order.size());
+    for (int done = 0; done < used;) {
+      const int depth = number(1, used - done);
+      for (int stage = 0; stage < depth; ++stage, ++done) {
+        auto& mine = slices[static_cast<std::size_t>(order[static_cast<std::size_t>(done)])];
+        for (int slice = kSlices * stage / depth; slice < kSlices * (stage + 1) / depth; ++slice) mine.push_back(slice);
+      }
+    }
+    return slices;
+  }
+
+  std::mt19937 random_;
+};
+
+bool contains(const std::vector<int>& sorted, int value) { return std::ranges::binary_search(sorted, value); }
+
+TEST(Transfers, EveryWorkerComesToHoldWhatItWantsEachSliceOnce) {
+  for (unsigned seed = 1; seed <= kWorlds; ++seed) {
+    const TransferQuestion question = RandomWorld(seed).question();
+    const TransferPlan plan = plan_transfers(question);
+    std::map<std::pair<int, int>, int> arrivals;  // by rank and slice
+    for (const SliceMove& move : plan.moves) {
+      ++arrivals[{move.to, move.slice}];
+      EXPECT_TRUE(contains(question.offered[static_cast<std::size_t>(move.from)], move.slice)) << "seed " << seed;
+      EXPECT_NE(move.from, move.to) << "seed " << seed;
+    }
+    for (std::size_t rank = 0; rank < question.wanted.size(); ++rank) {
+      for (const int slice : question.wanted[rank]) {
+        const int copies = (contains(question.offered[rank], slice) ? 1 : 0) +
+                           arrivals[{static_cast<int>(rank), slice}] + (contains(plan.unheld[rank], slice) ? 1 : 0);
+        EXPECT_EQ(copies, 1) << "seed " << seed << " rank " << rank << " slice " << slice;
+      }
+    }
+  }
+}
+
+TEST(Transfers, MoveNoByteMoreThanTheWorkersLackAndEachFromTheNearest) {
+  for (unsigned seed = 1; seed <= kWorlds; ++seed) {
+    const TransferQuestion question = RandomWorld(seed).question();
+    std::int64_t least = 0;
+    std::set<int> held;
+    for (const auto& slices : question.offered) held.insert(slices.begin(), slices.end());
+    for (std::size_t rank = 0; rank < question.wanted.size(); ++rank) {
+      for (const int slice : question.wanted[rank]) {
+        const bool arrives = held.contains(slice) && !contains(question.offered[rank], slice);
+        if (arrives) least += question.bytes[static_cast<std::size_t>(slice)];
+      }
+    }
+    std::int64_t moved = 0;
+    for (const SliceMove& move : plan_transfers(question).moves) {
+      moved += question.bytes[static_cast<std::size_t>(move.slice)];
+      const Site& to = question.sites[static_cast<std::size_t>(move.to)];
+      for (std::size_t rank = 0; rank < question.offered.size(); ++rank) {
+        if (!contains(question.offered[rank], move.slice)) continue;
+        EXPECT_LE(distance(question.sites[static_cast<std::size_t>(move.from)], to),
+                  distance(question.sites[rank], to));
+      }
+    }
+    EXPECT_EQ(moved, least) << "seed " << seed;
+  }
+}
+
+TEST(Transfers, OnlyWhatNobodyHoldsComesFromTheCheckpoint) {
+  const TransferPlan plan = plan_transfers(
+      {.wanted = {{0, 1, 2}, {}}, .offered = {{}, {1}}, .sites = {{0, {}}, {1, {}}}, .bytes = {1, 1, 1}});
+  EXPECT_THAT(plan.moves, ElementsAre(SliceMove{1, 1, 0}));
+  EXPECT_THAT(plan.unheld, ElementsAre(ElementsAre(0, 2), IsEmpty()));
+}
+
+// Four equal holders of eight slices of unequal size, and four newcomers: nobody sends a third more than its share.
+TEST(Transfers, SpreadTheLoadOverEquallyNearHolders) {
+  TransferQuestion question{.wanted = {}, .offered = {}, .sites = {}, .bytes = {9, 8, 7, 6, 5, 4, 3, 2}};
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (int rank = 0; rank < 8; ++rank) {
+    question.wanted.push_back(rank < 4 ? std::vector<int>{} : all);
+    question.offered.push_back(rank < 4 ? all : std::vector<int>{});
+    question.sites.push_back({rank, Zone("us-a1-a")});
+  }
+  std::vector<std::int64_t> sent(4);
+  for (const SliceMove& move : plan_transfers(question).moves) {
+    sent[static_cast<std::size_t>(move.from)] += question.bytes[static_cast<std::size_t>(move.slice)];
+  }
+  const std::int64_t total = std::reduce(sent.begin(), sent.end());
+  EXPECT_LE(std::ranges::max(sent) * 4, total * 11 / 10);
+}
+
+}  // namespace
+}  // namespace sailor::trainer

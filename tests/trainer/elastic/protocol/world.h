@@ -1,0 +1,96 @@
+// World: three workers, one a pod, an operator, and all messages between them, as one small value; and every step that
+// it can take from there. The protocol's own functions decide; this file decides only what may happen to them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trainer/elastic/protocol/holding.h"
+#include "trainer/elastic/protocol/worker_machine.h"
+
+namespace sailor::trainer::exploration {
+
+inline constexpr int kWorkers = 3;
+inline constexpr int kSlices = 2;       // of the state, as bits of a mask
+inline constexpr int kGenerations = 8;  // table's size; how many there are follows from changes and faults
+inline constexpr int kLastStep = 2;     // that a history can have
+
+using Mask = std::uint8_t;  // of workers, or of slices
+
+// What a generation's members have told each other. Messages stay here after their sender is gone: that is delay.
+struct Meeting {
+  std::array<std::uint16_t, kWorkers> holdings{};  // packed
+  Mask members = 0;                                // with a slot
+  std::array<Mask, kWorkers> roles{};              // slices by worker; 0: it leaves
+  Mask published = 0;                              // holdings in the store
+  Mask met = 0;                                    // have sent what was asked of them
+  Mask moved = 0;                                  // have all that they need
+  std::array<std::uint8_t, kWorkers> computing{};  // newest step each has given its gradients to
+  std::array<std::uint8_t, kWorkers> voting{};     // newest step each has voted for
+  std::uint8_t leaving = 0;                        // step at whose vote somebody asked to leave; 0: none
+  std::uint16_t is_cut = 0;                        // a connection of it broke; as wide as leaves no gap in memory
+  friend bool operator==(const Meeting&, const Meeting&) = default;
+};
+
+struct Worker {
+  Place place = Place::kIdle;
+  std::uint8_t generation = 0;
+  std::uint8_t has_role = 0;
+  std::uint8_t step = 0;
+  std::uint8_t has_gradients = 0;
+  std::uint8_t next = 0;
+  std::uint8_t next_is_prepared = 0;
+  std::uint8_t updated_by = 0;
+  std::uint8_t confirmed = 0;
+  Mask slices = 0;
+  friend bool operator==(const Worker&, const Worker&) = default;
+};
+
+// What has been applied by anybody, dead or alive: written down to be checked, read by no rule.
+struct History {
+  std::uint8_t newest_confirmed = 0;                  // generation
+  std::array<std::uint8_t, kLastStep + 1> applied{};  // generation by step; 0: not applied
+  friend bool operator==(const History&, const History&) = default;
+};
+
+struct World {
+  std::array<Worker, kWorkers> workers;
+  std::array<Meeting, kGenerations> meetings;
+  History history;
+  std::uint16_t faults = 0;  // so far
+  std::uint8_t record = 0;   // the operator's: newest generation written down
+  std::uint8_t sealed = 0;   // newest that agents may be told of
+  std::uint8_t change = 0;   // planned changes so far; says which plan is wanted
+  Mask crashed = 0;
+  Mask suspected = 0;  // by the operator: cut off from it, perhaps frozen
+  Mask leased = 0;     // the worker's lease holds
+  friend bool operator==(const World&, const World&) = default;
+};
+
+struct Limits {
+  int changes = 2;
+  int faults = 2;
+  int steps = kLastStep;  // where the exploration of a history ends
+};
+
+World first_world();     // no worker has heard of anything yet
+World training_world();  // two replicas are at their first step, the third worker is idle
+
+struct Successor {
+  World world;
+  bool is_fault = false;
+};
+
+// Every world that one event leads to. `complain` is called where an event breaks an invariant.
+std::vector<Successor> successors(const World& world, const Limits& limits,
+                                  const std::function<void(const std::string&)>& complain);
+
+std::string describe(const World& world);  // one line
+
+// The newest generation trains, or has come to the last step that is explored.
+bool trains(const World& world, const Limits& limits);
+
+}  // namespace sailor::trainer::exploration

@@ -1,0 +1,53 @@
+// Meeting: how the workers of a new generation find each other at its rendezvous store, say what they hold, and wait
+// for each other. No tensor here: what follows from it is in regroup.h.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/model/assignment.h"
+#include "trainer/comm/rendezvous.h"
+#include "trainer/elastic/inbox.h"
+#include "trainer/elastic/protocol/holding.h"
+#include "trainer/elastic/protocol/transfers.h"
+#include "trainer/elastic/worker_settings.h"
+#include "trainer/step/roster.h"
+
+namespace sailor::trainer {
+
+class Meeting {
+ public:
+  // All of them outlive the meeting. Throws PeerLost where the store cannot be reached.
+  Meeting(const Assignment& assignment, int rank, const Patience& patience, const Inbox& inbox);
+
+  // Each returns false as soon as a newer generation is known; throws PeerLost if somebody does not come in time.
+  bool exchange(const Holding& mine);          // until everybody's holding is known
+  bool confirm(const std::string& what = "");  // until everybody has confirmed this; the first to come need not stay
+
+  // What follows from the holdings, the same for all; `point` is nothing where memory lacks a slice.
+  [[nodiscard]] const std::vector<Holding>& holdings() const { return holdings_; }
+  [[nodiscard]] const std::optional<ResumePoint>& point() const { return point_; }
+  [[nodiscard]] bool offers_state() const;  // this worker's slices are of the point
+  [[nodiscard]] TransferPlan transfers() const;
+  [[nodiscard]] std::vector<int> writers() const;  // by slice: who brings it to a checkpoint
+
+  [[nodiscard]] const Roster& roster() const { return roster_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] Rendezvous& rendezvous() { return rendezvous_; }
+
+ private:
+  bool wait_for_all(const std::string& key, std::vector<std::string>& values);
+
+  const Assignment& assignment_;
+  int rank_;
+  const Patience& patience_;
+  const Inbox& inbox_;
+  Roster roster_;
+  Rendezvous rendezvous_;
+  std::vector<Holding> holdings_;
+  std::optional<ResumePoint> point_;
+};
+
+}  // namespace sailor::trainer

@@ -1,0 +1,19 @@
+// Names of peers in what the communication libraries say of them: they know addresses and ranks, people know pods.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/model/assignment.h"
+
+namespace sailor::trainer {
+
+// "worker 2 (pod opt-1, GPU 0)"
+std::string name_of_worker(const Assignment& assignment, int rank);
+
+std::vector<std::string> names_of_workers(const Assignment& assignment);  // by rank
+
+// The message with every "rank N" and every "[IP]:port" of this generation replaced by the name.
+std::string with_peer_names(const std::string& message, const Assignment& assignment);
+
+}  // namespace sailor::trainer

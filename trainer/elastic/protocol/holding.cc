@@ -1,0 +1,117 @@
+#include "trainer/elastic/protocol/holding.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "planner/model/json_reader.h"
+
+namespace sailor::trainer {
+namespace {
+
+using Moment = std::pair<std::int64_t, std::int64_t>;  // step and the generation of the last update: one state
+
+Moment moment_of(const Holding& holding) { return {holding.account.step, holding.account.updated_by}; }
+
+bool holds_any(const Holding& holding) { return holding.account.updated_by > 0 && !holding.slices.empty(); }
+
+bool is_complete(const std::vector<int>& all_slices, const std::vector<Holding>& holdings, const ResumePoint& point) {
+  return std::ranges::all_of(all_slices, [&](int slice) {
+    return std::ranges::any_of(holdings, [&](const Holding& holding) {
+      return can_offer(holding, point) && std::ranges::binary_search(holding.slices, slice);
+    });
+  });
+}
+
+// Of those of this moment, the newest generation that trained from there; and whether all its workers have gradients.
+struct Frontier {
+  std::int64_t confirmed = 0;
+  bool all_have_gradients = true;
+
+  void add(const Account& account) {
+    if (account.confirmed < confirmed) return;
+    if (account.confirmed > confirmed) *this = {.confirmed = account.confirmed, .all_have_gradients = true};
+    all_have_gradients = all_have_gradients && account.has_gradients;
+  }
+};
+
+std::map<Moment, Frontier> frontiers(const std::vector<Holding>& holdings) {
+  std::map<Moment, Frontier> found;
+  for (const Holding& holding : holdings) {
+    if (holds_any(holding)) found[moment_of(holding)].add(holding.account);
+  }
+  return found;
+}
+
+// Every point that somebody could offer, the newest first.
+std::vector<ResumePoint> candidates(const std::vector<Holding>& holdings) {
+  std::set<ResumePoint, std::greater<>> points;
+  for (const auto& [moment, frontier] : frontiers(holdings)) {
+    points.insert({frontier.confirmed, moment.first, moment.second});
+    if (frontier.all_have_gradients) points.insert({frontier.confirmed, moment.first + 1, frontier.confirmed});
+  }
+  return {points.begin(), points.end()};
+}
+
+}  // namespace
+
+std::string to_line(const Holding& holding) {
+  return nlohmann::json{{"step", holding.account.step},
+                        {"hasGradients", holding.account.has_gradients},
+                        {"updatedBy", holding.account.updated_by},
+                        {"confirmed", holding.account.confirmed},
+                        {"slices", holding.slices},
+                        {"loss", holding.loss},
+                        {"nextLoss", holding.next_loss},
+                        {"reached", holding.reached},
+                        {"firstLoss", holding.first_loss}}
+      .dump();
+}
+
+Result<Holding> holding_from_line(const std::string& line) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  JsonReader reader(json, "holding");
+  Holding holding{.account = {.updated_by = reader.required<std::int64_t>("updatedBy"),
+                              .step = reader.required<std::int64_t>("step"),
+                              .confirmed = reader.required<std::int64_t>("confirmed"),
+                              .has_gradients = reader.required<bool>("hasGradients")},
+                  .slices = reader.required<std::vector<int>>("slices"),
+                  .loss = reader.required<double>("loss"),
+                  .next_loss = reader.required<double>("nextLoss"),
+                  .reached = reader.required<std::int64_t>("reached"),
+                  .first_loss = reader.required<double>("firstLoss")};
+  if (reader.error()) return tl::unexpected(*reader.error());
+  return holding;
+}
+
+bool can_offer(const Holding& holding, const ResumePoint& point) {
+  if (!holds_any(holding)) return false;
+  const Account& account = holding.account;
+  if (account.step == point.step) return account.updated_by == point.updated_by;
+  return account.step + 1 == point.step && account.has_gradients && account.confirmed == point.updated_by;
+}
+
+std::optional<ResumePoint> resume_point(const std::vector<int>& all_slices, const std::vector<Holding>& holdings) {
+  for (const ResumePoint& point : candidates(holdings)) {
+    if (is_complete(all_slices, holdings, point)) return point;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::vector<int>> offers(const std::vector<Holding>& holdings, const ResumePoint& point) {
+  std::vector<std::vector<int>> lists;
+  for (const Holding& holding : holdings) {
+    lists.push_back(can_offer(holding, point) ? holding.slices : std::vector<int>{});
+  }
+  return lists;
+}
+
+std::int64_t steps_lost(const std::vector<Holding>& holdings, std::int64_t resumed_step) {
+  std::int64_t reached = resumed_step;
+  for (const Holding& holding : holdings) reached = std::max(reached, holding.reached);
+  return reached - resumed_step;
+}
+
+}  // namespace sailor::trainer
