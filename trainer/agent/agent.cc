@@ -67,11 +67,19 @@ class Agent {
   }
 
   WorkerEvents events_of(int gpu) {
-    return {.on_report =
-                [this](const WorkerReport& worker, const std::optional<JobProgress>& progress) {
-                  change([&] { state_.note(worker, progress); });
-                },
-            .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); }};
+    return {
+        .on_report = [this](const WorkerReport& worker,
+                            const std::optional<JobProgress>& progress) { change([&] { note(worker, progress); }); },
+        .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); }};
+  }
+
+  void note(const WorkerReport& worker, const std::optional<JobProgress>& progress) {
+    const WorkerReport before = state_.report().workers.at(static_cast<std::size_t>(worker.gpu));
+    state_.note(worker, progress);
+    if (before.phase == worker.phase && before.generation == worker.generation) return;
+    log_info("worker", {{"gpu", std::to_string(worker.gpu)},
+                        {"phase", std::string(to_string(worker.phase))},
+                        {"generation", std::to_string(worker.generation)}});
   }
 
   HttpAnswer serve(const HttpRequest& request) {

@@ -1,15 +1,17 @@
 #include "tests/trainer/support/agent_process.h"
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,8 +22,32 @@ namespace sailor::trainer::testing {
 namespace {
 
 constexpr int kPort = 7070;
-constexpr std::chrono::milliseconds kLook{10};
 constexpr std::chrono::seconds kLongest{120};  // a test that waits longer has failed
+
+// Wakes up when something is written into a file. A change since its making is never missed.
+class FileWatch {
+ public:
+  explicit FileWatch(const std::filesystem::path& file) : fd_(::inotify_init1(IN_CLOEXEC)) {
+    if (::inotify_add_watch(fd_, file.c_str(), IN_MODIFY) < 0)
+      throw std::runtime_error("cannot watch " + file.string());
+  }
+  ~FileWatch() { ::close(fd_); }
+  FileWatch(const FileWatch&) = delete;
+  FileWatch& operator=(const FileWatch&) = delete;
+
+  // False: nothing was written until then.
+  [[nodiscard]] bool wait_for_change(std::chrono::steady_clock::time_point deadline) const {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd wanted{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (left.count() <= 0 || ::poll(&wanted, 1, static_cast<int>(left.count())) <= 0) return false;
+    std::array<char, 4096> events;
+    return ::read(fd_, events.data(), events.size()) > 0;
+  }
+
+ private:
+  int fd_;
+};
 
 std::string content_of(const std::filesystem::path& file) {
   std::ifstream stream(file);
@@ -94,14 +120,14 @@ AgentReport AgentProcess::report() const {
 
 AgentReport AgentProcess::wait_until(const std::function<bool(const AgentReport&)>& is_so) const {
   const auto deadline = std::chrono::steady_clock::now() + kLongest;
-  while (std::chrono::steady_clock::now() < deadline) {
+  const FileWatch log_file(folder_ / (name_ + ".log"));  // an agent and its workers write down every change
+  do {
     const HttpReply reply = http("GET", host_, kPort, "/v1/state");
     if (reply.status == 200) {
       const auto report = agent_report_from_json(reply.body);
       if (report && is_so(*report)) return *report;
     }
-    std::this_thread::sleep_for(kLook);
-  }
+  } while (log_file.wait_for_change(deadline));
   throw std::runtime_error(fmt::format("{} did not come to what was waited for; its log:\n{}", name_, log()));
 }
 
