@@ -6,10 +6,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sailor.dev/tests/cluster/testcluster"
 	"sailor.dev/tests/storm"
@@ -76,7 +80,7 @@ func (w *world) storm(events int, seed uint64) storm.Options {
 		w.t.Fatal(err)
 	}
 	options := storm.Options{Events: events, Seed: seed, Keep: 1, Pools: map[string]string{}, Frozen: 8 * time.Second,
-		Grace: 5 * time.Second, Longest: 3 * time.Second, Say: w.t.Logf}
+		Grace: 5 * time.Second, Longest: 3 * time.Second, Say: w.t.Logf, AwaitReady: awaitNode}
 	for _, node := range nodes {
 		if node.Pool != "system" {
 			options.Nodes = append(options.Nodes, node.Name)
@@ -84,6 +88,20 @@ func (w *world) storm(events int, seed uint64) storm.Options {
 		}
 	}
 	return options
+}
+
+func awaitNode(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return testcluster.Await(ctx, "node "+name, func(ctx context.Context) (bool, error) {
+		node, err := cluster.Kubernetes.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		}), nil
+	})
 }
 
 func program(t *testing.T, name string) string {

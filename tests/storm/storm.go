@@ -36,6 +36,8 @@ type Options struct {
 	Grace   time.Duration // of a notice
 	Longest time.Duration // between two bursts
 	Say     func(format string, args ...any)
+	// AwaitReady returns when a node that was added is one that can be hit.
+	AwaitReady func(ctx context.Context, node string) error
 }
 
 // Storm is one that goes on.
@@ -68,6 +70,7 @@ func Run(ctx context.Context, cluster control.Operations, options Options) (map[
 	s.waiting.Wait()
 	for s.bring(ctx, Add) > 0 {
 	}
+	s.waiting.Wait()
 	return s.counts, errors.Join(append(s.failures, ctx.Err())...)
 }
 
@@ -171,11 +174,19 @@ func (s *Storm) add(ctx context.Context) int {
 		s.note(fmt.Errorf("adding a node to %s: %w", pool, err))
 		return 1
 	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.options.Pools[node] = pool
-	s.up = append(s.up, node)
-	slices.Sort(s.up)
+	s.waiting.Add(1)
+	go func() {
+		defer s.waiting.Done()
+		if err := s.options.AwaitReady(ctx, node); err != nil {
+			s.note(err)
+			return
+		}
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		s.options.Pools[node] = pool
+		s.up = append(s.up, node)
+		slices.Sort(s.up)
+	}()
 	return 1
 }
 
