@@ -14,7 +14,7 @@ std::optional<Json> without_managed_fields(Json object) {
 }
 
 // Of a foreign pod only where it is and how many GPUs it asks for.
-std::optional<Json> gpu_use(Json pod) {
+std::optional<Json> gpu_use(const Json& pod) {
   const Json* spec = kube::find_at(pod, {"spec"});
   const int gpus = spec == nullptr ? 0 : gpus_asked_for(*spec);
   if (gpus == 0) return std::nullopt;
