@@ -112,7 +112,7 @@ bool JobDecision::adopt(const PlanAnswer& answer, const CapacityQuestion& questi
     return false;
   }
   GenerationRecord next = successor(reason, message);
-  next.asked = std::min(seen_.now, std::max(answer.asked, next.caused));
+  if (answer.asked >= next.caused) next.asked = answer.asked;  // otherwise the answer was there already
   if (record_ && record_->parks && places.replaces_pods) next.fresh_from = next.generation;
   if (trains() && reason_is_voluntary(reason)) next.running = static_cast<const Generation&>(*record_);
   next.plan = planned.plan;

@@ -57,7 +57,7 @@ func (b *bench) rescales(ctx context.Context) ([]row, error) {
 			}
 			seen = append(seen, one)
 		}
-		rows = append(rows, summarize(kind, seen)...)
+		rows = append(append(rows, summarize(kind, seen)...), parts(kind, seen)...)
 	}
 	return rows, nil
 }
@@ -190,25 +190,39 @@ func awaitStep(ctx context.Context, recorder *trainingjob.Recorder, after int64)
 	}
 }
 
-func summarize(kind event, seen []observation) []row {
-	var rows []row
-	tell := func(what, unit string, value func(observation) float64) {
-		values := make([]float64, 0, len(seen))
-		for _, one := range seen {
-			values = append(values, value(one))
-		}
-		slices.Sort(values)
-		name := fmt.Sprintf("%s, %d times: %s", kind.name, len(seen), what)
-		rows = append(rows, row{name + ", median", values[len(values)/2], unit, nil})
-		worst := row{name + ", worst", values[len(values)-1], unit, nil}
-		if goal, has := kind.goal[what]; has {
+func sorted(seen []observation, value func(observation) float64) []float64 {
+	values := make([]float64, 0, len(seen))
+	for _, one := range seen {
+		values = append(values, value(one))
+	}
+	slices.Sort(values)
+	return values
+}
+
+func median(values []float64) float64 { return values[(len(values)-1)/2] }
+
+func summarize(kind event, seen []observation) (rows []row) {
+	for _, told := range []struct {
+		what, unit string
+		value      func(observation) float64
+	}{
+		{"to the first step", "s", func(o observation) float64 { return o.untilStep }},
+		{"training stops", "s", func(o observation) float64 { return o.stopped }},
+		{"steps lost", "", func(o observation) float64 { return o.lost }},
+	} {
+		values := sorted(seen, told.value)
+		name := fmt.Sprintf("%s, %d times: %s", kind.name, len(seen), told.what)
+		worst := row{name + ", worst", values[len(values)-1], told.unit, nil}
+		if goal, has := kind.goal[told.what]; has {
 			worst.Goal = &goal
 		}
-		rows = append(rows, worst)
+		rows = append(rows, row{name + ", median", median(values), told.unit, nil}, worst)
 	}
-	tell("to the first step", "s", func(o observation) float64 { return o.untilStep })
-	tell("training stops", "s", func(o observation) float64 { return o.stopped })
-	tell("steps lost", "", func(o observation) float64 { return o.lost })
+	return rows
+}
+
+// parts are the medians of what the operator says that the seconds were spent on.
+func parts(kind event, seen []observation) (rows []row) {
 	for _, part := range []struct {
 		name string
 		text func(trainingjob.Parts) string
@@ -221,7 +235,8 @@ func summarize(kind event, seen []observation) []row {
 		{"transfer", func(p trainingjob.Parts) string { return p.Transfer }},
 		{"first step", func(p trainingjob.Parts) string { return p.FirstStep }},
 	} {
-		tell("of that "+part.name, "s", func(o observation) float64 { return trainingjob.Decimal(part.text(o.history.Parts)) })
+		values := sorted(seen, func(o observation) float64 { return trainingjob.Decimal(part.text(o.history.Parts)) })
+		rows = append(rows, row{fmt.Sprintf("%s: of that %s, median", kind.name, part.name), median(values), "s", nil})
 	}
 	return rows
 }
