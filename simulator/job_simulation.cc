@@ -187,15 +187,20 @@ Ring JobSimulation::ring_of(const GroupedStage& stage, const std::vector<char>& 
   return ring;
 }
 
-Seconds JobSimulation::gradient_reduction(const GroupedPlan& plan, const GroupedStage& stage,
-                                          const std::vector<char>& in_one_node) const {
-  if (stage.replicas() < 2) return Seconds(0);
+// What every member of the ring of a stage has to reduce.
+Bytes JobSimulation::gradient_shard(const GroupedPlan& plan, const GroupedStage& stage) const {
   Bytes shard(0);
   for (const ReplicaGroup& group : stage.groups) {
     const double parameters = range_cost(plan, stage, group).parameters;
     shard = std::max(shard, Bytes(parameters * element_size(job_.training.precision)));
   }
-  return all_reduce(shard, ring_of(stage, in_one_node));
+  return shard;
+}
+
+Seconds JobSimulation::gradient_reduction(const GroupedPlan& plan, const GroupedStage& stage,
+                                          const std::vector<char>& in_one_node) const {
+  if (stage.replicas() < 2) return Seconds(0);
+  return all_reduce(gradient_shard(plan, stage), ring_of(stage, in_one_node));
 }
 
 JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const GroupedStage& stage,
@@ -214,7 +219,9 @@ JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const 
 
 StageSync JobSimulation::sync_of(const GroupedPlan& plan, const GroupedStage& stage) const {
   const std::vector<char> in_one_node = pools_in_one_node(plan);
-  return {gradient_reduction(plan, stage, in_one_node), all_reduce(Bytes(0), ring_of(stage, in_one_node))};
+  const Ring ring = ring_of(stage, in_one_node);
+  return {gradient_reduction(plan, stage, in_one_node), all_reduce(Bytes(0), ring),
+          ring_all_reduce(gradient_shard(plan, stage), ring)};
 }
 
 // A stage synchronises bucket after bucket as its own last backward pass leaves the layers behind; the step ends with

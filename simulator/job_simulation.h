@@ -27,7 +27,8 @@ struct StageMemory {
 // The gradient sync of a stage, whether passes hide a part of it or not.
 struct StageSync {
   Seconds whole;
-  Seconds latency;  // what it would take at unlimited bandwidth
+  Seconds latency;    // what it would take at unlimited bandwidth
+  Seconds flat_ring;  // what it would take as one ring over all replicas
 };
 
 struct Outcome {
@@ -108,6 +109,7 @@ class JobSimulation final : public JobEstimator {
   void add_links(const GroupedPlan& plan, const std::vector<char>& in_one_node, ScheduleTimes& times) const;
   [[nodiscard]] Passes passes(std::vector<StageTiming> stages, int microbatches) const;
   [[nodiscard]] Ring ring_of(const GroupedStage& stage, const std::vector<char>& in_one_node) const;
+  [[nodiscard]] Bytes gradient_shard(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] Seconds gradient_reduction(const GroupedPlan& plan, const GroupedStage& stage,
                                            const std::vector<char>& in_one_node) const;
   [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage,

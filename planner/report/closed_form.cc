@@ -80,23 +80,26 @@ ClosedForm closed_form(const PlanView& view) {
     through += load.pass + load.transfers;
     most_microbatches = std::max(most_microbatches, load.microbatches);
   }
+  Seconds flat_ring;
   Seconds sync;
   Seconds exposed_sync;
   Seconds update;
   for (std::size_t stage = 0; stage < step.synced.size(); ++stage) {
+    flat_ring = std::max(flat_ring, view.details.syncs[stage].flat_ring);
     sync = std::max(sync, view.details.syncs[stage].whole);
     exposed_sync = std::max(exposed_sync, in_seconds(step.synced[stage] - step.passes_done[stage]));
     update = std::max(update, in_seconds(step.updated[stage] - step.synced[stage]));
   }
   const double turns = most_microbatches - 1;
-  ClosedForm form{.whole = slowest * turns + through + sync + update,
+  ClosedForm form{.whole = slowest * turns + through + flat_ring + update,
                   .hidden_transfers = (slowest - slowest_pass) * turns,
                   .wide_stages = slowest_pass * turns - longest_work,
+                  .nodes_first = flat_ring - sync,
                   .hidden_syncs = sync - exposed_sync,
                   .early_syncs = exposed_sync + update - in_seconds(step.end() - step.passes_end()),
                   .waiting = {}};
-  form.waiting = form.whole - form.hidden_transfers - form.wide_stages - form.hidden_syncs - form.early_syncs -
-                 in_seconds(step.end());
+  form.waiting = form.whole - form.hidden_transfers - form.wide_stages - form.nodes_first - form.hidden_syncs -
+                 form.early_syncs - in_seconds(step.end());
   return form;
 }
 
@@ -112,6 +115,8 @@ Element against_closed_form(const PlanView& view) {
   add_effect(form.hidden_transfers, step, "messages travel while other microbatches are computed", list);
   add_effect(form.wide_stages, step,
              "stages differ in their replicas, and each of them is only as busy as its own share makes it", list);
+  add_effect(form.nodes_first, step, "gradients are summed inside nodes first, and only the sums go between them",
+             list);
   add_effect(form.hidden_syncs, step, "gradients are summed layer by layer while the last passes go on", list);
   add_effect(form.early_syncs, step, "stages synchronise and update as soon as their own last pass is done", list);
   add_effect(

@@ -13,6 +13,7 @@ struct ClosedForm {
   Seconds whole;
   Seconds hidden_transfers;  // it lets every microbatch wait for its transfers
   Seconds wide_stages;       // it lets the stage with most microbatches a replica and the slowest stage be one
+  Seconds nodes_first;       // it sums gradients around one ring of all replicas
   Seconds hidden_syncs;      // it lets gradients wait for the last pass to be done
   Seconds early_syncs;       // it lets all stages begin to synchronise when the last one is done
   Seconds waiting;           // it knows no order of passes, no limit on microbatches in flight; may be negative
