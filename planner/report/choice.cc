@@ -40,9 +40,8 @@ std::string compared_by(const PlannedJob& planned, const Estimate& exact) {
 
 std::string certificate(const PlannedJob& planned) {
   return fmt::format(
-      "How good it is: no plan of this space does more than {} iterations/s; that is proved, and this one reaches {} "
-      "of "
-      "it. The bound leaves out memory, waiting and synchronisation, so that the best plan there is may lie below it.",
+      "How good it is: it is proved that no plan does more than {} iterations/s here by the search's figures; this one "
+      "reaches {} of that. Whether a plan between the two exists is not known.",
       significant(planned.bound_throughput), percent(planned.bound_ratio()));
 }
 
