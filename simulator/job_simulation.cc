@@ -7,6 +7,7 @@
 #include "planner/schedule/caps.h"
 #include "simulator/analytic_profile.h"
 #include "simulator/memory.h"
+#include "simulator/paper_formula.h"
 #include "simulator/step_time.h"
 
 namespace sailor {
@@ -222,6 +223,28 @@ StageSync JobSimulation::sync_of(const GroupedPlan& plan, const GroupedStage& st
   const Ring ring = ring_of(stage, in_one_node);
   return {gradient_reduction(plan, stage, in_one_node), all_reduce(Bytes(0), ring),
           ring_all_reduce(gradient_shard(plan, stage), ring)};
+}
+
+std::optional<std::string> JobSimulation::difference_from_paper(const Estimate& estimate,
+                                                                const GroupedPlan& plan) const {
+  const std::vector<char> in_one_node = pools_in_one_node(plan);
+  std::vector<StageTiming> stages = stage_timings(plan, in_one_node);
+  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {  // there all GPUs of a group send their part of a message
+    const std::size_t below = stages[i + 1].groups.size();
+    for (std::size_t link = 0; link < stages[i].links.size(); ++link) {
+      stages[i].links[link].occupancy /= plan.stages[i].groups[link / below].tensor_parallel;
+    }
+  }
+  PaperTime paper{.passes = paper_passes(stages, plan.microbatches)};
+  for (const GroupedStage& stage : plan.stages) {
+    Ring flat{.members = stage.replicas(), .between = ring_of(stage, in_one_node).between};
+    flat.between.latency = Seconds(0);
+    paper.gradient_sync = std::max(paper.gradient_sync, ring_all_reduce(gradient_shard(plan, stage), flat));
+    for (const ReplicaGroup& group : stage.groups) {
+      paper.update = std::max(paper.update, range_cost(plan, stage, group).update);
+    }
+  }
+  return sailor::difference_from_paper(estimate, paper, stages);
 }
 
 // A stage synchronises bucket after bucket as its own last backward pass leaves the layers behind; the step ends with

@@ -57,6 +57,9 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Outcome outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
   // Of a stage of the plan.
   [[nodiscard]] StageSync sync_of(const GroupedPlan& plan, const GroupedStage& stage) const;
+  // Why `estimate` of this plan is far from what the Sailor paper's formula says; nothing where it is near.
+  [[nodiscard]] std::optional<std::string> difference_from_paper(const Estimate& estimate,
+                                                                 const GroupedPlan& plan) const;
   [[nodiscard]] const JobTables& tables() const { return tables_; }
   [[nodiscard]] const PoolLinks& links() const { return links_; }
   [[nodiscard]] const JobSpec& job() const { return job_; }

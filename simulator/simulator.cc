@@ -97,7 +97,12 @@ Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& clu
 Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
   return asked(job, cluster, plan).map([&](const Question& one) {
     const StepTiming step = one.simulation->play(plan, one.groups);
-    return estimate_of(one.simulation->outcome_of(step, plan, one.groups), *one.simulation, plan, one.groups);
+    Estimate estimate =
+        estimate_of(one.simulation->outcome_of(step, plan, one.groups), *one.simulation, plan, one.groups);
+    if (auto difference = one.simulation->difference_from_paper(estimate, one.groups)) {
+      estimate.notes.push_back(*std::move(difference));
+    }
+    return estimate;
   });
 }
 

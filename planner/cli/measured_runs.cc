@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -44,10 +46,18 @@ double above_zero(const Json& json, const char* key) {
   return value;
 }
 
-int count(const Json& json, const char* key) {
-  const double value = above_zero(json, key);
-  if (value != static_cast<int>(value)) throw Wrong{fmt::format("{}: {} is no whole number", key, value)};
+// As a double first: a number that no int holds must not wrap around.
+int whole(const Json& json, const std::string& path, int least, int most) {
+  const double value = json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
+  if (!(value >= least) || !(value <= most) || value != std::floor(value)) {
+    throw Wrong{fmt::format("{}: {} is no whole number from {} to {}", path, json.dump(), least, most)};
+  }
   return static_cast<int>(value);
+}
+
+int count(const Json& json, const char* key) {
+  constexpr int kMost = 1'000'000;
+  return whole(required<Json>(json, key), key, 1, kMost);
 }
 
 // The records do not name their model; the names of their files do.
@@ -59,8 +69,8 @@ std::string model_of(const std::string& file) {
 
 // [[["GH-96", 4, "us-central1-a"], ...], 4]: the GPUs of the group, by node, and its degree.
 Replica replica_of(const Json& json, const std::string& path) {
-  const bool has_shape = json.is_array() && json.size() == 2 && json[0].is_array() && !json[0].empty() &&
-                         json[1].is_number_integer() && json[1].get<int>() >= 1;
+  constexpr int kMostGpus = 1024;  // of a group
+  const bool has_shape = json.is_array() && json.size() == 2 && json[0].is_array() && !json[0].empty();
   if (!has_shape) throw Wrong{path + ": is not [[[gpu, count, zone], ...], degree]"};
   const Json& node = json[0][0];
   if (json[0].size() != 1) throw Wrong{path + ": a tensor-parallel group over several nodes is no plan of ours"};
@@ -70,17 +80,17 @@ Replica replica_of(const Json& json, const std::string& path) {
   }
   const auto accelerator = artifact_accelerator(node[0].get<std::string>());
   if (!accelerator) throw Wrong{path + ": " + accelerator.error().message};
-  return {{Zone(node[2].get<std::string>()), *accelerator, Provisioning::kOnDemand}, json[1].get<int>(), 0};
+  const int degree = whole(json[1], path + "[1]", 1, kMostGpus);
+  return {{Zone(node[2].get<std::string>()), *accelerator, Provisioning::kOnDemand}, degree, 0};
 }
 
 // A stage is from its first to its last layer: some records have slips between them.
 Stage stage_of(const Json& layers, const Json& replicas, int index) {
   const std::string path = fmt::format("layers_per_stage[{}]", index);
-  if (!layers.is_array() || layers.empty() || !layers.front().is_number_integer() ||
-      !layers.back().is_number_integer()) {
-    throw Wrong{path + ": is no list of layers"};
-  }
-  Stage stage{layers.front().get<int>(), layers.back().get<int>() + 1, {}};
+  constexpr int kMostLayers = 10'000;
+  if (!layers.is_array() || layers.empty()) throw Wrong{path + ": is no list of layers"};
+  if (!replicas.is_array()) throw Wrong{fmt::format("tmp_per_stage[{}]: is no list of replicas", index)};
+  Stage stage{whole(layers.front(), path, 0, kMostLayers), whole(layers.back(), path, 0, kMostLayers) + 1, {}};
   for (std::size_t r = 0; r < replicas.size(); ++r) {
     stage.replicas.push_back(replica_of(replicas[r], fmt::format("tmp_per_stage[{}][{}]", index, r)));
   }

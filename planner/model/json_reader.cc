@@ -43,6 +43,7 @@ const nlohmann::json* JsonReader::find(std::string_view key) const {
 }
 
 std::string JsonReader::wrong_type(const nlohmann::json& field) {
+  if (field.is_number_integer()) return fmt::format("{} is out of range, or of the wrong type", field.dump());
   return fmt::format("{} is of the wrong type ({})", field.dump(), field.type_name());
 }
 

@@ -1,9 +1,11 @@
 // JsonReader: reads typed fields of a JSON object and says which field is missing or wrong, by its path.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -66,7 +68,7 @@ class JsonReader {
     if constexpr (std::is_same_v<T, bool>) {
       return field.is_boolean();
     } else if constexpr (std::is_integral_v<T>) {
-      return field.is_number_integer();
+      return field.is_number_integer() && is_held_by<T>(field);
     } else if constexpr (std::is_floating_point_v<T>) {
       return field.is_number();
     } else if constexpr (std::is_same_v<T, std::string>) {
@@ -76,6 +78,12 @@ class JsonReader {
     } else {
       return true;
     }
+  }
+  // A number that its type cannot hold must not wrap around into one that it can.
+  template <class T>
+  static bool is_held_by(const nlohmann::json& field) {
+    return field.is_number_unsigned() ? std::in_range<T>(field.get<std::uint64_t>())
+                                      : std::in_range<T>(field.get<std::int64_t>());
   }
   template <class T>
   struct IsVector : std::false_type {};

@@ -30,7 +30,7 @@ Result<void> check_stage(const Plan& plan, std::size_t index, int expected_first
     return malformed(fmt::format("stage {} has layers [{}, {}), where a range that starts at {} was due", index,
                                  stage.first_layer, stage.last_layer, expected_first));
   }
-  int microbatches = 0;
+  std::int64_t microbatches = 0;
   for (const Replica& replica : stage.replicas) {
     if (replica.tensor_parallel < 1 || replica.microbatches < 1) {
       return malformed(fmt::format("stage {} has a replica with tensorParallel {} and microbatches {}; both start at 1",
@@ -112,8 +112,9 @@ Result<void> check_well_formed(const Plan& plan, const JobSpec& job) {
                                  plan.global_batch_size));
   }
   if (!may_recompute(job.training.activation_checkpointing, plan.activation_checkpointing)) {
-    return malformed(fmt::format("activationCheckpointing is {}, against the job's training.activationCheckpointing: {}",
-                                 plan.activation_checkpointing, plan.activation_checkpointing ? "Never" : "Always"));
+    return malformed(
+        fmt::format("activationCheckpointing is {}, against the job's training.activationCheckpointing: {}",
+                    plan.activation_checkpointing, plan.activation_checkpointing ? "Never" : "Always"));
   }
   int layer = 0;
   for (std::size_t index = 0; index < plan.stages.size(); ++index) {

@@ -1,4 +1,5 @@
-// How long the planner takes, from one node to thousands of mixed GPUs, and how fast the simulator answers it.
+// How long the planner takes, from one node to thousands of mixed GPUs, and how fast the simulator answers it, in
+// closed form and operation by operation.
 #include <benchmark/benchmark.h>
 
 #include "planner/planner.h"
@@ -80,5 +81,45 @@ void BM_Quote(benchmark::State& state) {
   state.counters["goal"] = 1e-5;
 }
 BENCHMARK(BM_Quote);
+
+// Two kinds of replicas in every stage, 16 of each: no closed form is right, the first rounds are played.
+void BM_QuoteOfUnevenReplicas(benchmark::State& state) {
+  const sailor::Simulator simulator;
+  const sailor::JobSpec job = opt_350m();
+  const sailor::ClusterState cluster =
+      a_cluster().pool(kZone, "nvidia-tesla-a100", 32, 4).pool(kZone, "nvidia-tesla-v100", 32, 4);
+  const auto costs = simulator.prepare(job, cluster, std::vector<int>{1}).value();
+  auto plan = sailor::testing::an_even_plan(job, cluster.pools[0].key, 8, 32, 4);
+  for (sailor::Stage& stage : plan.stages) {
+    for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
+      const bool is_slow = r % 2 == 1;
+      stage.replicas[r].microbatches = is_slow ? 4 : 12;
+      if (is_slow) stage.replicas[r].pool = cluster.pools[1].key;
+    }
+  }
+  const auto grouped = sailor::grouped(plan, cluster).value();
+  for (auto _ : state) benchmark::DoNotOptimize(costs->quote(grouped));
+}
+BENCHMARK(BM_QuoteOfUnevenReplicas);
+
+// 64 stages, 1,024 microbatches: making the schedule and timing it operation by operation.
+void BM_EventTiming(benchmark::State& state) {
+  const auto replicas = static_cast<int>(state.range(0));
+  sailor::Plan plan{"opt-350m", 1024, 1, {}};
+  sailor::ScheduleTimes times;
+  for (int i = 0; i < 64; ++i) {
+    plan.stages.push_back(
+        {i, i + 1, std::vector<sailor::Replica>(static_cast<std::size_t>(replicas), {{}, 1, 1024 / replicas})});
+    const sailor::Nanoseconds forward(100'000 + 1'000 * (i * 37 % 11));
+    times.replicas.emplace_back(static_cast<std::size_t>(replicas), sailor::ReplicaTimes{forward, 2 * forward});
+    times.links.push_back({{sailor::Nanoseconds(20'000), sailor::Nanoseconds(10'000)}});
+  }
+  for (auto _ : state) {
+    const auto schedule = sailor::make_schedule(plan, times, sailor::SchedulePolicy::kFlow);
+    benchmark::DoNotOptimize(sailor::time_step(schedule, times, {}));
+  }
+  state.counters["goal"] = 0.05;
+}
+BENCHMARK(BM_EventTiming)->Arg(1)->Arg(32)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -73,6 +73,40 @@ TEST_F(Evaluate, ARecordThatIsNoPlanHasItsReasonAndTheOthersStillRun) {
   EXPECT_THAT(evaluation.at("runs").at(2).at("reason"), HasSubstr("gbs: is missing"));
 }
 
+// Every value of a record replaced by what it cannot be: each has its reason or an estimate, and the good one runs on.
+TEST_F(Evaluate, ARecordWithAnAbsurdValueAnywhereNeverStopsTheOthers) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "sailor-evaluate-absurd";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const auto record = kData / "measured/mit_N4_N4_D2.json";
+  std::filesystem::copy_file(record, folder / "mit_good.json");
+  std::ifstream stream(record);
+  const auto good = nlohmann::json::parse(stream);
+  const std::vector<std::string> absurd = {"null", "-1", "1e300", "1000000000000", "\"x\"", "[]", "{}", "true", "0.5"};
+  std::size_t files = 0;
+  const auto leaves = good.flatten();
+  for (const auto& [path, value] : leaves.items()) {
+    nlohmann::json::json_pointer at(path);
+    for (; !at.empty(); at.pop_back()) {
+      auto broken = good;
+      broken[at] = nlohmann::json::parse(absurd[files % absurd.size()]);
+      std::ofstream(folder / ("mit_absurd_" + std::to_string(files++) + ".json")) << broken;
+    }
+  }
+  const auto evaluation = evaluation_of(folder);
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(evaluation.at("runs").size(), files + 1);
+  for (const auto& run : evaluation.at("runs")) {
+    if (run.at("file") == "mit_good.json") {
+      EXPECT_LT(std::abs(run.at("time").at("errorPercent").get<double>()), 8);
+    }
+    EXPECT_TRUE(run.contains("time") || run.contains("memory") || run.contains("reason")) << run;
+    if (run.contains("time")) {
+      EXPECT_GT(run.at("time").at("estimated"), 0) << run;
+    }
+  }
+}
+
 TEST(EvaluateInput, AFolderThatIsNotThereIsBadInput) {
   std::ostringstream out;
   const auto done = run_evaluate({"no-such-folder", "none", Format::kTable}, out);

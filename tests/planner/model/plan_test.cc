@@ -97,6 +97,13 @@ TEST(Plan, AMissingFieldOfAReplicaIsNamedByItsPath) {
   EXPECT_EQ(plan_from_json(json).error().message, "plan.stages[1].replicas[0].microbatches: is missing");
 }
 
+TEST(Plan, ANumberThatNoIntHoldsIsRefusedNotWrappedAround) {
+  Json json = to_json(plan());
+  json["stages"][0]["replicas"][0]["tensorParallel"] = (std::int64_t{1} << 32) + 1;
+  EXPECT_EQ(plan_from_json(json).error().message,
+            "plan.stages[0].replicas[0].tensorParallel: 4294967297 is out of range, or of the wrong type");
+}
+
 TEST(ResourceViolations, APlanThatFitsHasNone) { EXPECT_TRUE(resource_violations(plan(), job(), cluster()).empty()); }
 
 TEST(ResourceViolations, MoreGpusThanAPoolHasIsOne) {
