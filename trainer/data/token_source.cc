@@ -1,7 +1,5 @@
 #include "trainer/data/token_source.h"
 
-#include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -9,60 +7,20 @@
 #include <glob.h>
 #include <sys/stat.h>
 
-#include "planner/model/check.h"
-#include "trainer/data/mapped_file.h"
+#include "trainer/data/megatron.h"
+#include "trainer/data/token_files.h"
 
 namespace sailor::trainer {
 namespace {
-
-// Files one after the other, in the order of their names; Token is the type in which a token is stored.
-template <class Token>
-class FileTokens : public TokenSource {
- public:
-  explicit FileTokens(std::vector<std::unique_ptr<MappedFile>> files) : files_(std::move(files)) {
-    for (const auto& file : files_) {
-      starts_.push_back(size_);
-      size_ += static_cast<std::int64_t>(file->size() / sizeof(Token));
-    }
-  }
-
-  [[nodiscard]] std::int64_t size() const override { return size_; }
-
-  void read(std::int64_t first, std::span<std::int64_t> into) const override {
-    SAILOR_CHECK(first >= 0 && first + std::ssize(into) <= size_, "tokens from {} of {}", first, size_);
-    while (!into.empty()) {
-      const auto file = static_cast<std::size_t>(std::ranges::upper_bound(starts_, first) - starts_.begin()) - 1;
-      const std::size_t copied = copy(*files_[file], static_cast<std::size_t>(first - starts_[file]), into);
-      into = into.subspan(copied);
-      first += static_cast<std::int64_t>(copied);
-    }
-  }
-
- private:
-  // Copies what this file has from its token `offset` on, at most what fits; returns how many tokens that were.
-  static std::size_t copy(const MappedFile& file, std::size_t offset, std::span<std::int64_t> into) {
-    const std::size_t count = std::min(file.size() / sizeof(Token) - offset, into.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      Token token;
-      std::memcpy(&token, file.data() + (offset + i) * sizeof(Token), sizeof(Token));
-      into[i] = token;
-    }
-    return count;
-  }
-
-  std::vector<std::unique_ptr<MappedFile>> files_;
-  std::vector<std::int64_t> starts_;  // first token of each file
-  std::int64_t size_ = 0;
-};
 
 tl::unexpected<Error> bad_data(const DataSpec& data, std::string_view what) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("opening training data {}: {}", data.path, what));
 }
 
-// Names in order; empty files left out (they have no tokens, and mmap refuses them).
-Result<std::vector<std::string>> matching_files(const DataSpec& data) {
+// Names in order, folders left out.
+Result<std::vector<std::string>> matching_files(const DataSpec& data, const std::string& pattern) {
   glob_t found{};
-  const int code = glob(data.path.c_str(), 0, nullptr, &found);
+  const int code = glob(pattern.c_str(), 0, nullptr, &found);
   std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
   if (code != 0 && code != GLOB_NOMATCH) return bad_data(data, "the pattern's folder cannot be read");
@@ -79,52 +37,64 @@ Result<std::vector<std::string>> matching_files(const DataSpec& data) {
   return names;
 }
 
-template <class Token>
-Result<std::unique_ptr<TokenSource>> open_files(const DataSpec& data) {
-  const auto names = matching_files(data);
-  if (!names) return tl::unexpected(names.error());
-  std::vector<std::unique_ptr<MappedFile>> files;
-  for (const std::string& name : *names) {
-    auto file = MappedFile::open(name);
-    if (!file) return tl::unexpected(file.error());
-    if ((*file)->size() % sizeof(Token) != 0) {
-      return bad_data(data, fmt::format("{} has {} bytes, no multiple of {}; it is truncated or of another format",
-                                        name, (*file)->size(), sizeof(Token)));
-    }
-    if ((*file)->size() > 0) files.push_back(*std::move(file));
+Result<TokenFile> open_plain(const DataSpec& data, const std::string& name, TokenType type) {
+  auto content = MappedFile::open(name);
+  if (!content) return tl::unexpected(content.error());
+  if ((*content)->size() % bytes_of(type) != 0) {
+    return bad_data(data, fmt::format("{} has {} bytes, no multiple of {}; it is truncated or of another format", name,
+                                      (*content)->size(), bytes_of(type)));
   }
-  return std::make_unique<FileTokens<Token>>(std::move(files));
+  return TokenFile{name, *std::move(content), type};
 }
 
 // Token files say by their ending how wide a token is: a guess from the content could be wrong for years.
-Result<std::unique_ptr<TokenSource>> open_token_files(const DataSpec& data) {
-  if (data.path.ends_with(".u32.bin") || data.path.ends_with(".uint32.bin")) return open_files<std::uint32_t>(data);
-  return open_files<std::uint16_t>(data);
+TokenType type_of_name(const std::string& name) {
+  const bool is_wide = name.ends_with(".u32.bin") || name.ends_with(".uint32.bin");
+  return is_wide ? TokenType::kUint32 : TokenType::kUint16;
 }
 
-Result<std::unique_ptr<TokenSource>> open_format(const DataSpec& data) {
+Result<TokenFile> open_file(const DataSpec& data, const std::string& name) {
   switch (data.format) {
     case DataFormat::kBytes:
-      return open_files<std::uint8_t>(data);
+      return open_plain(data, name, TokenType::kUint8);
     case DataFormat::kTokens:
-      return open_token_files(data);
+      return open_plain(data, name, type_of_name(name));
     case DataFormat::kMegatron:
-      break;
+      return open_megatron(name);
   }
-  return bad_data(data,
-                  "this trainer does not read format Megatron; convert the data to Tokens (.bin of uint16 or uint32) "
-                  "and set data.format accordingly");
+  return bad_data(data, "its format is unknown");
+}
+
+// Megatron's own way to name a data set is the path without .bin and .idx.
+std::string pattern_of(const DataSpec& data) {
+  if (data.format != DataFormat::kMegatron || data.path.ends_with(".bin")) return data.path;
+  return data.path + ".bin";
+}
+
+Result<std::vector<TokenFile>> open_files(const DataSpec& data) {
+  const auto names = matching_files(data, pattern_of(data));
+  if (!names) return tl::unexpected(names.error());
+  std::vector<TokenFile> files;
+  for (const std::string& name : *names) {
+    auto file = open_file(data, name);
+    if (!file) return tl::unexpected(file.error());
+    if (file->content->size() > 0) files.push_back(*std::move(file));
+  }
+  if (files.empty()) return bad_data(data, "all files that match are empty; name files that have content");
+  return files;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<TokenSource>> open_tokens(const DataSpec& data, int sequence_length) {
-  auto source = open_format(data);
-  if (source && (*source)->size() <= sequence_length) {
+  auto files = open_files(data);
+  if (!files) return tl::unexpected(files.error());
+  auto source = std::make_unique<TokenFiles>(*std::move(files));
+  if (source->size() <= sequence_length) {
     return bad_data(data,
                     fmt::format("it has {} tokens, fewer than a sequence of {} and its last target need; add data or "
                                 "lower training.sequenceLength",
-                                (*source)->size(), sequence_length));
+                                source->size(), sequence_length));
   }
   return source;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "planner/model/job_spec.h"
 
@@ -19,6 +20,7 @@ class TokenSource {
   [[nodiscard]] virtual std::int64_t size() const = 0;  // tokens
   // Copies tokens [first, first + into.size()); they are widened to what LibTorch wants as indices.
   virtual void read(std::int64_t first, std::span<std::int64_t> into) const = 0;
+  [[nodiscard]] virtual std::string place_of(std::int64_t token) const = 0;  // for messages: file and place in it
 };
 
 // Opens what the job names, and checks that it is readable and long enough for one sequence.

@@ -84,7 +84,8 @@ TEST(TokenSource, SaysWhatIsWrongWithThePath) {
   EXPECT_THAT(error_of({DataFormat::kBytes, (scratch.folder() / "short").string()}), HasSubstr("2 tokens, fewer"));
   write(scratch.folder() / "odd.bin", "abc");
   EXPECT_THAT(error_of({DataFormat::kTokens, (scratch.folder() / "odd.bin").string()}), HasSubstr("truncated"));
-  EXPECT_THAT(error_of({DataFormat::kMegatron, "x"}), HasSubstr("does not read format Megatron"));
+  write(scratch.folder() / "nothing", "");
+  EXPECT_THAT(error_of({DataFormat::kBytes, (scratch.folder() / "nothing").string()}), HasSubstr("are empty"));
 }
 
 TEST(Batches, TargetsAreTheTokensThatFollow) {
@@ -99,6 +100,46 @@ TEST(Batches, TargetsAreTheTokensThatFollow) {
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(batch->targets[i], batch->tokens[i] + 1);
   std::set<std::int64_t> starts = {batch->tokens[0], batch->tokens[4], batch->tokens[8]};
   EXPECT_THAT(starts, ElementsAre('a', 'e', 'i'));
+}
+
+std::unique_ptr<Batches> alphabet(const testing::Scratch& scratch, const ValidationSpec& validation) {
+  write(scratch.folder() / "text", "abcdefghijklmnopqrstu");  // five windows of four and the last target
+  const TrainingSpec training{.global_batch_size = 2, .sequence_length = 4, .steps = 1};
+  const DataSpec data{DataFormat::kBytes, (scratch.folder() / "text").string(), validation};
+  return Batches::open(data, training, 256).value();
+}
+
+TEST(Batches, WhatIsHeldBackIsNeverTrainedOn) {
+  const testing::Scratch scratch;
+  const auto batches = alphabet(scratch, {.path = "", .fraction = 0.3});
+  std::set<std::int64_t> trained;
+  for (int step = 0; step < 20; ++step) {
+    const auto batch = batches->microbatch(step, 0, 2).value();
+    trained.insert(batch.tokens.begin(), batch.tokens.end());
+  }
+  EXPECT_EQ(*trained.rbegin(), 'l');  // three windows of the five; the part is rounded up
+  const auto batch = batches->validation_microbatch(0, 0, 2).value();
+  EXPECT_THAT(batch.tokens, ElementsAre('m', 'n', 'o', 'p', 'q', 'r', 's', 't'));
+  EXPECT_EQ(batches->validation_microbatch(1, 0, 2).value().tokens, batch.tokens) << "read again from the first on";
+}
+
+TEST(Batches, ValidationMayHaveFilesOfItsOwn) {
+  const testing::Scratch scratch;
+  write(scratch.folder() / "validation", "0123456789");
+  const auto batches = alphabet(scratch, {.path = (scratch.folder() / "validation").string(), .fraction = {}});
+  EXPECT_THAT(batches->validation_microbatch(0, 0, 1).value().tokens, ElementsAre('0', '1', '2', '3'));
+  EXPECT_THAT(batches->validation_microbatch(0, 1, 1).value().targets, ElementsAre('5', '6', '7', '8'));
+}
+
+TEST(Batches, ATokenOutsideTheVocabularyIsNamedWithItsFileAndPlace) {
+  const testing::Scratch scratch;
+  write(scratch.folder() / "a", "aaaaaa");
+  write(scratch.folder() / "b", "aazaa");
+  const TrainingSpec training{.global_batch_size = 1, .sequence_length = 10, .steps = 1};
+  const auto batches = Batches::open({DataFormat::kBytes, (scratch.folder() / "[ab]").string()}, training, 'b');
+  const auto batch = (*batches)->microbatch(0, 0, 1);
+  ASSERT_FALSE(batch);
+  EXPECT_THAT(batch.error().message, HasSubstr("/b at token 2: token 122 is outside the model's vocabulary of 98"));
 }
 
 }  // namespace
