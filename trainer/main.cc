@@ -13,6 +13,7 @@
 #include "trainer/log.h"
 #include "trainer/profile/command.h"
 #include "trainer/threads.h"
+#include "trainer/weights/command.h"
 
 namespace {
 
@@ -145,6 +146,39 @@ int profile_main(ProfileCommand& command, int argc, char** argv) {
   return 0;
 }
 
+struct WeightCommands {
+  std::string model_folder;
+  ExportOptions to_export;
+};
+
+void add_import_options(CLI::App& command, WeightCommands& weights) {
+  command.add_option("folder", weights.model_folder, "with config.json and safetensors, as trainer pods see it")
+      ->required();
+}
+
+void add_export_options(CLI::App& command, WeightCommands& weights) {
+  command.add_option("--checkpoints", weights.to_export.checkpoints, "a job's: checkpoint.path/namespace/job/uid")
+      ->required();
+  command.add_option("--step", weights.to_export.step, "default: the newest complete checkpoint");
+  command.add_option("--into", weights.to_export.into, "folder for config.json and model.safetensors")->required();
+}
+
+int import_main(const WeightCommands& command) {
+  name_log("import");
+  const auto spec = import_model(command.model_folder);
+  if (spec) fmt::print("{}", *spec);
+  if (!spec) log_error("not imported", {{"why", spec.error().message}});
+  return spec ? 0 : kBadInput;
+}
+
+int export_main(const WeightCommands& command) {
+  name_log("export");
+  const auto step = export_model(command.to_export);
+  if (step) log_info("exported", {{"step", std::to_string(*step)}, {"into", command.to_export.into.string()}});
+  if (!step) log_error("not exported", {{"why", step.error().message}});
+  return step ? 0 : kBadInput;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -160,8 +194,15 @@ int main(int argc, char** argv) {
   ProfileCommand profile;
   CLI::App* profile_command = app.add_subcommand("profile", "measure a model's layers here; prints a ModelProfile");
   add_profile_options(*profile_command, profile);
+  WeightCommands weights;
+  CLI::App* import_command = app.add_subcommand("import", "check a Hugging Face model; prints what to put into a job");
+  add_import_options(*import_command, weights);
+  CLI::App* export_command = app.add_subcommand("export", "write a checkpoint as a Hugging Face model");
+  add_export_options(*export_command, weights);
   try {
     app.parse(argc, argv);
+    if (import_command->parsed()) return import_main(weights);
+    if (export_command->parsed()) return export_main(weights);
     if (profile_command->parsed()) return profile_main(profile, argc, argv);
     agent.peer_timeout = std::chrono::seconds(peer_timeout_s);
     return agent_command->parsed() ? agent_main(agent) : worker_main(worker);

@@ -1,0 +1,64 @@
+#include "trainer/weights/command.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "planner/model/job_json.h"
+#include "trainer/checkpoint/assemble.h"
+#include "trainer/weights/config_json.h"
+#include "trainer/weights/model_files.h"
+
+namespace sailor::trainer {
+namespace {
+
+// Names of jobs and models are of small letters, digits, dashes and points.
+std::string as_model_name(std::string name) {
+  for (char& letter : name) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.') letter = '-';
+  }
+  return name;
+}
+
+Result<std::int64_t> step_to_export(const ExportOptions& options) {
+  const auto steps = complete_checkpoints(options.checkpoints);
+  if (!steps.empty() && !options.step) return steps.front();
+  if (options.step && std::ranges::find(steps, *options.step) != steps.end()) return *options.step;
+  const std::string what = options.step ? fmt::format("checkpoint of step {}", *options.step) : "complete checkpoint";
+  return fail(ErrorCode::kNotFound,
+              fmt::format("{} has no {}; name a job's own folder, checkpoint.path/namespace/job/uid",
+                          options.checkpoints.string(), what));
+}
+
+}  // namespace
+
+Result<std::string> import_model(const std::filesystem::path& folder) {
+  auto spec = read_config(folder);
+  if (!spec) return tl::unexpected(spec.error());
+  spec->name = as_model_name(spec->name);
+  const auto files = ModelFiles::open(folder, *spec);
+  if (!files) return tl::unexpected(files.error());
+  const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
+  return fmt::format("spec:\n  model: {}\n  training: {{initialWeights: {}}}\n", to_json(*spec).dump(),
+                     nlohmann::json(path).dump());  // JSON is YAML too
+}
+
+Result<std::int64_t> export_model(const ExportOptions& options) {
+  const auto step = step_to_export(options);
+  if (!step) return step;
+  const auto folder = step_folder(options.checkpoints, *step);
+  const auto manifest = read_manifest(folder);
+  if (!manifest) return tl::unexpected(manifest.error());
+  const auto weights = [&](int piece) -> Result<std::vector<float>> {
+    auto image = assemble(folder, *manifest, piece_of(manifest->model, piece));
+    if (!image) return tl::unexpected(image.error());
+    return std::move(image->weights);
+  };
+  if (auto written = write_model_files(options.into, manifest->model, weights); !written) {
+    return tl::unexpected(written.error());
+  }
+  return *step;
+}
+
+}  // namespace sailor::trainer

@@ -1,0 +1,23 @@
+// The tensors of a Hugging Face model of each family, and which of our tensors each of them is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainer/model/pieces.h"
+
+namespace sailor::trainer {
+
+struct ForeignTensor {
+  std::string name;                 // "transformer.h.0.attn.c_attn.weight"
+  std::vector<std::int64_t> shape;  // of the file's tensor
+  int piece = 0;
+  std::vector<std::string> slices;  // ours, one after the other along the outputs: GPT-2 keeps three in one
+  bool is_transposed = false;       // GPT-2 stores its matrices as (in, out)
+};
+
+// All of them, tied ones once, in the order of our pieces.
+std::vector<ForeignTensor> foreign_tensors(const ModelSpec& spec);
+
+}  // namespace sailor::trainer

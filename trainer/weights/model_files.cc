@@ -1,0 +1,159 @@
+#include "trainer/weights/model_files.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "planner/model/check.h"
+#include "trainer/weights/config_json.h"
+
+namespace sailor::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+tl::unexpected<Error> unfit(const fs::path& path, std::string_view what) {
+  return fail(ErrorCode::kInvalidArgument, fmt::format("reading weights {}: {}", path.string(), what));
+}
+
+Result<std::vector<fs::path>> files_at(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return std::vector{path};
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".safetensors") files.push_back(entry->path());
+  }
+  if (files.empty()) {
+    return unfit(path, "it is no safetensors file and no folder that has one; mount the model's files into the pod");
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+const Slice& slice_named(const Piece& piece, const std::string& name) {
+  const auto found = std::ranges::find(piece.slices, name, &Slice::name);
+  SAILOR_CHECK(found != piece.slices.end(), "piece {} has no tensor {}", piece.id, name);
+  return *found;
+}
+
+// (rows, columns) to (columns, rows).
+std::vector<float> transposed(const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> result(values.size());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      result[static_cast<std::size_t>(column * rows + row)] = values[static_cast<std::size_t>(row * columns + column)];
+    }
+  }
+  return result;
+}
+
+void copy_into_slices(const std::vector<float>& values, const ForeignTensor& tensor, const Piece& piece,
+                      std::vector<float>& flat) {
+  auto from = values.begin();
+  for (const std::string& name : tensor.slices) {
+    const Slice& slice = slice_named(piece, name);
+    std::copy_n(from, slice.size(), flat.begin() + slice.offset);
+    from += slice.size();
+  }
+}
+
+std::vector<float> copied_from_slices(const ForeignTensor& tensor, const Piece& piece, const std::vector<float>& flat) {
+  std::vector<float> values;
+  for (const std::string& name : tensor.slices) {
+    const Slice& slice = slice_named(piece, name);
+    values.insert(values.end(), flat.begin() + slice.offset, flat.begin() + slice.offset + slice.size());
+  }
+  if (!tensor.is_transposed) return values;
+  return transposed(values, tensor.shape[1], tensor.shape[0]);
+}
+
+// Files of the bare model, as older ones on the hub are, lack the first part of the names.
+std::string without_first_part(const std::string& name) { return name.substr(name.find('.') + 1); }
+
+}  // namespace
+
+Result<std::unique_ptr<ModelFiles>> ModelFiles::open(const fs::path& path, const ModelSpec& spec) {
+  const auto names = files_at(path);
+  if (!names) return tl::unexpected(names.error());
+  std::unique_ptr<ModelFiles> opened(new ModelFiles(spec));
+  for (const fs::path& name : *names) {
+    auto file = SafetensorsFile::open(name);
+    if (!file) return tl::unexpected(file.error());
+    opened->files_.push_back(*std::move(file));
+  }
+  if (auto fits = opened->check(path); !fits) return tl::unexpected(fits.error());
+  return opened;
+}
+
+Result<std::vector<float>> ModelFiles::weights(int id) const {
+  const Piece piece = piece_of(spec_, id);
+  std::vector<float> flat(static_cast<std::size_t>(piece.size));
+  for (const ForeignTensor& tensor : tensors_) {
+    if (tensor.piece != id) continue;
+    const Place place = find(tensor.name);
+    auto values = place.file->values(*place.tensor);
+    if (!values) return tl::unexpected(values.error());
+    if (tensor.is_transposed) values = transposed(*values, tensor.shape[0], tensor.shape[1]);
+    copy_into_slices(*values, tensor, piece, flat);
+  }
+  return flat;
+}
+
+ModelFiles::Place ModelFiles::find(const std::string& name) const {
+  for (const std::string& candidate : {name, without_first_part(name)}) {
+    for (const auto& file : files_) {
+      const auto found = file->tensors().find(candidate);
+      if (found != file->tensors().end()) return {file.get(), &found->second};
+    }
+  }
+  return {};
+}
+
+Result<void> ModelFiles::check(const fs::path& path) const {
+  for (const ForeignTensor& tensor : tensors_) {
+    const Place place = find(tensor.name);
+    if (place.tensor == nullptr) {
+      return unfit(path,
+                   fmt::format("tensor {} is missing; are these the weights of model {}?", tensor.name, spec_.name));
+    }
+    if (place.tensor->shape != tensor.shape) {
+      return unfit(path, fmt::format("tensor {} has shape [{}], that of model {} has [{}]", tensor.name,
+                                     fmt::join(place.tensor->shape, ", "), spec_.name, fmt::join(tensor.shape, ", ")));
+    }
+  }
+  return {};
+}
+
+Result<void> write_model_files(const fs::path& folder, const ModelSpec& spec, const PieceWeights& weights) {
+  const auto config = config_of(spec);
+  if (!config) return tl::unexpected(config.error());
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const std::vector<ForeignTensor> tensors = foreign_tensors(spec);
+  std::vector<TensorToWrite> to_write;
+  for (const ForeignTensor& tensor : tensors) to_write.push_back({tensor.name, tensor.shape});
+  Piece piece;
+  std::vector<float> flat;
+  const auto values = [&](std::size_t index) -> Result<std::vector<float>> {
+    const ForeignTensor& tensor = tensors[index];
+    if (index == 0 || tensor.piece != piece.id) {
+      piece = piece_of(spec, tensor.piece);
+      auto loaded = weights(tensor.piece);
+      if (!loaded) return tl::unexpected(loaded.error());
+      flat = *std::move(loaded);
+    }
+    return copied_from_slices(tensor, piece, flat);
+  };
+  if (auto written = write_safetensors(folder / "model.safetensors", to_write, values); !written) return written;
+  std::ofstream stream(folder / "config.json");
+  stream << config->dump(2) << "\n";
+  stream.close();
+  if (stream) return {};
+  return fail(ErrorCode::kUnavailable, fmt::format("writing {}: failed", (folder / "config.json").string()));
+}
+
+}  // namespace sailor::trainer

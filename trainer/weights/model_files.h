@@ -1,0 +1,43 @@
+// A Hugging Face model's folder: config.json and safetensors, read and written piece by piece.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "trainer/weights/foreign_names.h"
+#include "trainer/weights/safetensors.h"
+
+namespace sailor::trainer {
+
+// The weights of a model, in one file or several.
+class ModelFiles {
+ public:
+  // A folder with *.safetensors, or one such file. Says which tensor of the model is missing or has another shape.
+  static Result<std::unique_ptr<ModelFiles>> open(const std::filesystem::path& path, const ModelSpec& spec);
+
+  // The piece's weights as piece_of() lays them out.
+  [[nodiscard]] Result<std::vector<float>> weights(int piece) const;
+
+ private:
+  struct Place {
+    const SafetensorsFile* file = nullptr;
+    const SafetensorsFile::Tensor* tensor = nullptr;
+  };
+  explicit ModelFiles(const ModelSpec& spec) : spec_(spec), tensors_(foreign_tensors(spec)) {}
+  [[nodiscard]] Place find(const std::string& name) const;
+  [[nodiscard]] Result<void> check(const std::filesystem::path& path) const;
+
+  ModelSpec spec_;
+  std::vector<ForeignTensor> tensors_;
+  std::vector<std::unique_ptr<SafetensorsFile>> files_;
+};
+
+// Gives a piece's weights, as piece_of() lays them out.
+using PieceWeights = std::function<Result<std::vector<float>>(int piece)>;
+
+// Writes config.json and model.safetensors, which the family's Hugging Face model loads.
+Result<void> write_model_files(const std::filesystem::path& folder, const ModelSpec& spec, const PieceWeights& weights);
+
+}  // namespace sailor::trainer
