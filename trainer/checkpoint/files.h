@@ -1,10 +1,9 @@
-// The files of a checkpoint, without tensors: how they are named, written, checked and found.
+// The folders of a job's checkpoints: how they are named, completed, found and deleted.
 //
-//   <path>/<namespace>/<job>/<uid>/step-00000100/piece-007.bin   one a piece
-//                                               /manifest.json   last: a folder with a manifest is complete
-//   piece file: "SAILORP1", length of the header (8 bytes, little endian), header, then the weights, momentum and
-//   variance of the piece as little-endian FP32. The header is JSON: piece, step, elements, and sha256 of what follows.
-// The pieces do not depend on the plan, so any plan can read what any other wrote.
+//   <path>/<namespace>/<job>/<uid>/step-00000100/piece-007-03.bin   what worker 3 keeps of piece 7
+//                                               /manifest.json      last: a folder with a manifest is complete
+// Ranges are of the whole piece, which does not depend on the plan: any plan can read what any other wrote
+// (assemble.h).
 #pragma once
 
 #include <cstdint>
@@ -14,19 +13,15 @@
 #include <vector>
 
 #include "planner/model/assignment.h"
+#include "trainer/checkpoint/image_file.h"
 
 namespace sailor::trainer {
-
-struct PieceImage {
-  int piece = 0;
-  std::vector<float> weights, momentum, variance;
-};
 
 struct Manifest {
   std::int64_t step = 0;
   double first_loss = 0;
   ModelSpec model;
-  std::vector<int> pieces;
+  std::vector<ImageName> images;  // that make up the checkpoint, ascending
 };
 
 // Where a job's checkpoints are; empty if it has none. The uid keeps a job made anew from going on where an old one of
@@ -34,11 +29,8 @@ struct Manifest {
 std::filesystem::path checkpoint_folder(const Assignment& assignment);
 std::filesystem::path step_folder(const std::filesystem::path& folder, std::int64_t step);
 
-// Each is written beside its place, flushed to the disk and renamed: a crash leaves the old file or the new one.
-Result<void> write_piece(const std::filesystem::path& step_folder, std::int64_t step, const PieceImage& image);
-Result<PieceImage> read_piece(const std::filesystem::path& step_folder, std::int64_t step, int piece);
-
-// Refuses while one of the pieces is missing: then the path is not shared by all pods, or another writer is at work.
+// Written like an image, so that a crash leaves no half of it. Refuses while one of the images is missing: then the
+// path is not shared by all pods, or another writer is at work.
 Result<void> write_manifest(const std::filesystem::path& step_folder, const Manifest& manifest);
 Result<Manifest> read_manifest(const std::filesystem::path& step_folder);
 

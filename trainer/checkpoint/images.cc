@@ -1,41 +1,39 @@
 #include "trainer/checkpoint/images.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
+
+#include "planner/model/check.h"
 
 namespace sailor::trainer {
 namespace {
 
-std::vector<float> copied(const at::Tensor& tensor) {
-  const float* data = tensor.const_data_ptr<float>();
-  return {data, data + tensor.numel()};
-}
-
-void copy_into(const std::vector<float>& values, at::Tensor& tensor) {
-  std::memcpy(tensor.mutable_data_ptr<float>(), values.data(), values.size() * sizeof(float));
+std::vector<float> copied(const at::Tensor& flat, const std::vector<Block>& blocks) {
+  const at::Tensor values = packed(flat, blocks).contiguous();
+  const float* data = values.const_data_ptr<float>();
+  return {data, data + values.numel()};
 }
 
 }  // namespace
 
-PieceImage image_of(int piece, const PieceState& state) {
-  return {.piece = piece,
-          .weights = copied(state.weights),
-          .momentum = copied(state.momentum),
-          .variance = copied(state.variance)};
+PieceImage image_of(const PieceState& state, const std::vector<Range>& kept, int writer) {
+  const std::vector<Block> blocks = blocks_of(state.part, kept);
+  return {.piece = state.part.id,
+          .writer = writer,
+          .ranges = kept,
+          .weights = copied(state.weights, blocks),
+          .momentum = copied(state.momentum, blocks),
+          .variance = copied(state.variance, blocks)};
 }
 
-Result<PieceState> state_of(const Piece& piece, const PieceImage& image) {
-  if (std::ssize(image.weights) != piece.size) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("piece {} of the checkpoint has {} elements, the model's has {}", piece.id,
-                            image.weights.size(), piece.size));
-  }
-  PieceState state = empty_state(piece);
-  copy_into(image.weights, state.weights);
-  copy_into(image.momentum, state.momentum);
-  copy_into(image.variance, state.variance);
+PieceState state_of(const Piece& part, const PieceImage& image) {
+  SAILOR_CHECK(std::ssize(image.weights) == part.size, "piece {}: {} elements for {}", part.id, image.weights.size(),
+               part.size);
+  PieceState state = empty_state(part);
+  std::ranges::copy(image.weights, state.weights.mutable_data_ptr<float>());
+  std::ranges::copy(image.momentum, state.momentum.mutable_data_ptr<float>());
+  std::ranges::copy(image.variance, state.variance.mutable_data_ptr<float>());
   return state;
 }
 

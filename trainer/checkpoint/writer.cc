@@ -11,19 +11,19 @@ CheckpointWriter::~CheckpointWriter() = default;
 void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t step, std::vector<PieceImage> images,
                             bool tidies_up) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(tasks_, [](const Task& task) { return task.is_of_a_piece; });  // a manifest may still be due
+  std::erase_if(tasks_, [](const Task& task) { return task.is_of_an_image; });  // a manifest may still be due
   step_ = step;
   saved_ = 0;
   trouble_.clear();
   if (tidies_up) tasks_.push_back({.run = [folder, step] { delete_incomplete_checkpoints(folder, step); }});
   for (PieceImage& image : images) {
     auto write = [this, folder, step, piece = std::move(image)] {
-      const Result<void> result = write_piece(step_folder(folder, step), step, piece);
+      const Result<void> result = write_image(step_folder(folder, step), step, piece);
       const std::lock_guard inner(mutex_);
       if (step_ == step && result) ++saved_;
       note(result);
     };
-    tasks_.push_back({.run = std::move(write), .is_of_a_piece = true});
+    tasks_.push_back({.run = std::move(write), .is_of_an_image = true});
   }
   changed_.notify_all();
 }

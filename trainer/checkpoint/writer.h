@@ -23,7 +23,7 @@ class CheckpointWriter {
   // what is left of older ones that were never completed, for a full disk would stay full of them.
   void save(const std::filesystem::path& folder, std::int64_t step, std::vector<PieceImage> images, bool tidies_up);
 
-  // To be called by one worker, once all pieces of the step are written: makes it complete and deletes old ones.
+  // To be called by one worker, once all images of the step are written: makes it complete and deletes old ones.
   void complete(const std::filesystem::path& folder, Manifest manifest, int keep);
 
   [[nodiscard]] int saved_pieces(std::int64_t step) const;  // by this worker
@@ -34,7 +34,7 @@ class CheckpointWriter {
  private:
   struct Task {
     std::function<void()> run;
-    bool is_of_a_piece = false;
+    bool is_of_an_image = false;
   };
   void work(const std::stop_token& stop);
   void note(const Result<void>& result);

@@ -16,21 +16,28 @@ using ::testing::IsEmpty;
 namespace fs = std::filesystem;
 
 PieceImage an_image(int piece) {
-  return {.piece = piece, .weights = {1, 2, 3}, .momentum = {4, 5, 6}, .variance = {7, 8, 9}};
+  return {.piece = piece,
+          .writer = 2,
+          .ranges = {{0, 4, 6}, {1, 0, 1}},
+          .weights = {1, 2, 3},
+          .momentum = {4, 5, 6},
+          .variance = {7, 8, 9}};
 }
 
-Manifest a_manifest(std::int64_t step) { return {step, 5.5, testing::tiny_model(), {0, 1}}; }
+Manifest a_manifest(std::int64_t step) { return {step, 5.5, testing::tiny_model(), {{0, 2}, {1, 2}}}; }
 
 void save(const fs::path& folder, std::int64_t step) {
-  for (const int piece : {0, 1}) ASSERT_TRUE(write_piece(step_folder(folder, step), step, an_image(piece)));
+  for (const int piece : {0, 1}) ASSERT_TRUE(write_image(step_folder(folder, step), step, an_image(piece)));
   ASSERT_TRUE(write_manifest(step_folder(folder, step), a_manifest(step)));
 }
 
 TEST(Checkpoint, IsReadAsItWasWritten) {
   const testing::Scratch scratch;
   save(scratch.folder(), 12);
-  const auto image = read_piece(step_folder(scratch.folder(), 12), 12, 1);
+  const auto image = read_image(step_folder(scratch.folder(), 12), 12, {1, 2});
   ASSERT_TRUE(image);
+  EXPECT_EQ(image->ranges, an_image(1).ranges);
+  EXPECT_EQ(read_ranges(step_folder(scratch.folder(), 12), {1, 2}).value(), an_image(1).ranges);
   EXPECT_EQ(image->weights, an_image(1).weights);
   EXPECT_EQ(image->momentum, an_image(1).momentum);
   EXPECT_EQ(image->variance, an_image(1).variance);
@@ -38,20 +45,20 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
   ASSERT_TRUE(manifest);
   EXPECT_EQ(manifest->model, testing::tiny_model());
   EXPECT_EQ(manifest->first_loss, 5.5);
+  EXPECT_EQ(manifest->images, a_manifest(12).images);
 }
 
-// A crash after any prefix of what is written leaves a checkpoint that either does not count or is whole.
-TEST(Checkpoint, ACrashAtAnyMomentLeavesNoCheckpointThatLooksCompleteAndIsNot) {
+TEST(Checkpoint, CountsOnlyWithItsManifestWhichWaitsForEveryImage) {
   const testing::Scratch scratch;
   save(scratch.folder(), 4);
   const fs::path newer = step_folder(scratch.folder(), 8);
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
-  ASSERT_TRUE(write_piece(newer, 8, an_image(0)));
+  ASSERT_TRUE(write_image(newer, 8, an_image(0)));
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
   EXPECT_THAT(write_manifest(newer, a_manifest(8)).error().message, HasSubstr("piece 1"));
   std::ofstream(newer / "manifest.json.part") << "half a man";
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
-  ASSERT_TRUE(write_piece(newer, 8, an_image(1)));
+  ASSERT_TRUE(write_image(newer, 8, an_image(1)));
   ASSERT_TRUE(write_manifest(newer, a_manifest(8)));
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(8, 4));
 }
@@ -59,28 +66,28 @@ TEST(Checkpoint, ACrashAtAnyMomentLeavesNoCheckpointThatLooksCompleteAndIsNot) {
 TEST(Checkpoint, EveryCutAndEveryFlippedByteIsNoticed) {
   const testing::Scratch scratch;
   const fs::path folder = step_folder(scratch.folder(), 1);
-  ASSERT_TRUE(write_piece(folder, 1, an_image(0)));
-  const fs::path file = folder / "piece-000.bin";
+  ASSERT_TRUE(write_image(folder, 1, an_image(0)));
+  const fs::path file = folder / "piece-000-02.bin";
   std::ifstream stream(file, std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(stream)), {});
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::ofstream(file, std::ios::binary | std::ios::trunc) << whole.substr(0, i);
-    EXPECT_FALSE(read_piece(folder, 1, 0)) << "cut at " << i;
+    EXPECT_FALSE(read_image(folder, 1, {0, 2})) << "cut at " << i;
     std::string flipped = whole;
     flipped[i] = static_cast<char>(flipped[i] ^ 1);
     std::ofstream(file, std::ios::binary | std::ios::trunc) << flipped;
-    EXPECT_FALSE(read_piece(folder, 1, 0)) << "flipped at " << i;
+    EXPECT_FALSE(read_image(folder, 1, {0, 2})) << "flipped at " << i;
   }
   std::ofstream(file, std::ios::binary | std::ios::trunc) << whole;
-  EXPECT_TRUE(read_piece(folder, 1, 0));
-  EXPECT_FALSE(read_piece(folder, 2, 0));  // of another step
+  EXPECT_TRUE(read_image(folder, 1, {0, 2}));
+  EXPECT_FALSE(read_image(folder, 2, {0, 2}));  // of another step
 }
 
 TEST(Checkpoint, OnlyTheNewestAreKeptAndLeftoversGo) {
   const testing::Scratch scratch;
   for (const std::int64_t step : {2, 4, 6}) save(scratch.folder(), step);
-  ASSERT_TRUE(write_piece(step_folder(scratch.folder(), 5), 5, an_image(0)));  // given up
-  ASSERT_TRUE(write_piece(step_folder(scratch.folder(), 8), 8, an_image(0)));  // being written
+  ASSERT_TRUE(write_image(step_folder(scratch.folder(), 5), 5, an_image(0)));  // given up
+  ASSERT_TRUE(write_image(step_folder(scratch.folder(), 8), 8, an_image(0)));  // being written
   delete_old_checkpoints(scratch.folder(), 2);
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(6, 4));
   EXPECT_FALSE(fs::exists(step_folder(scratch.folder(), 2)));
@@ -94,7 +101,7 @@ TEST(Checkpoint, AFolderThatDoesNotExistHoldsNone) {
 
 TEST(CheckpointWriter, ANewCheckpointNeitherForgetsTheLastManifestNorKeepsLeftovers) {
   const testing::Scratch scratch;
-  ASSERT_TRUE(write_piece(step_folder(scratch.folder(), 1), 1, an_image(0)));  // never completed
+  ASSERT_TRUE(write_image(step_folder(scratch.folder(), 1), 1, an_image(0)));  // never completed
   CheckpointWriter writer;
   writer.save(scratch.folder(), 2, {an_image(0), an_image(1)}, false);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));

@@ -153,7 +153,7 @@ TEST(Worker, ADamagedCheckpointIsPassedOverForAnOlderOne) {
     job.training.steps = steps;
     (void)losses_of(job, plan_of(job, {{0, 5, {8}}}));
   }
-  const auto newest = step_folder(checkpoint_folder(job), 8) / "piece-003.bin";
+  const auto newest = step_folder(checkpoint_folder(job), 8) / "piece-003-00.bin";
   {
     std::fstream stream(newest, std::ios::in | std::ios::out | std::ios::binary);
     stream.seekp(-5, std::ios::end);

@@ -1,0 +1,158 @@
+#include "trainer/checkpoint/image_file.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include "planner/model/check.h"
+#include "planner/model/json_reader.h"
+#include "trainer/checkpoint/durable_file.h"
+
+namespace sailor::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "SAILORP2";
+constexpr std::uint64_t kLongestHeader = 1 << 20;  // a longer one is not ours
+
+std::span<const std::byte> bytes_of(const std::vector<float>& values) { return std::as_bytes(std::span(values)); }
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+std::string sha256(const std::string& header, const std::vector<std::span<const std::byte>>& parts) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  bool is_done = context && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
+  is_done = is_done && EVP_DigestUpdate(context.get(), header.data(), header.size()) == 1;
+  for (const auto& part : parts) is_done = is_done && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
+  is_done = is_done && EVP_DigestFinal_ex(context.get(), digest.data(), &length) == 1;
+  SAILOR_CHECK(is_done, "SHA-256 of OpenSSL failed");
+  std::string text;
+  for (unsigned int i = 0; i < length; ++i) text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
+tl::unexpected<Error> damaged(const fs::path& file, const std::string& what) {
+  return fail(ErrorCode::kUnavailable, fmt::format("reading checkpoint file {}: {}", file.string(), what));
+}
+
+struct ImageHeader {
+  int piece = 0;
+  std::int64_t step = 0;
+  std::vector<Range> ranges;
+  std::int64_t elements = 0;
+  std::string checksum;
+  std::string checked;  // the header's other fields, which the checksum covers too
+};
+
+nlohmann::json ranges_json(const std::vector<Range>& ranges) {
+  auto json = nlohmann::json::array();
+  for (const Range& range : ranges) json.push_back({range.slice, range.begin, range.end});
+  return json;
+}
+
+std::vector<Range> ranges_from(JsonReader& reader) {
+  std::vector<Range> ranges;
+  for (const auto& entry : reader.required<std::vector<std::vector<std::int64_t>>>("ranges")) {
+    if (entry.size() != 3) {
+      reader.record("ranges", "each has three numbers: tensor, begin, end");
+      return {};
+    }
+    ranges.push_back({static_cast<int>(entry[0]), entry[1], entry[2]});
+  }
+  return ranges;
+}
+
+Result<ImageHeader> read_header(std::ifstream& stream, const fs::path& file) {
+  std::array<char, 8> magic{};
+  std::uint64_t length = 0;
+  stream.read(magic.data(), magic.size());
+  stream.read(reinterpret_cast<char*>(&length), sizeof length);
+  if (!stream || std::string_view(magic.data(), magic.size()) != kMagic || length > kLongestHeader) {
+    return damaged(file, "it does not begin as a piece file");
+  }
+  std::string text(length, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(length));
+  auto json = nlohmann::json::parse(text, nullptr, false);
+  JsonReader reader(json, "header");
+  ImageHeader header{reader.required<int>("piece"),
+                     reader.required<std::int64_t>("step"),
+                     ranges_from(reader),
+                     reader.required<std::int64_t>("elements"),
+                     reader.required<std::string>("sha256"),
+                     {}};
+  if (reader.error()) return damaged(file, reader.error()->message);
+  json.erase("sha256");
+  header.checked = json.dump();
+  return header;
+}
+
+bool read_values(std::ifstream& stream, std::vector<float>& values, std::int64_t count) {
+  values.resize(static_cast<std::size_t>(count));
+  stream.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
+  return static_cast<bool>(stream);
+}
+
+}  // namespace
+
+fs::path image_file(const fs::path& step_folder, const ImageName& name) {
+  return step_folder / fmt::format("piece-{:03}-{:02}.bin", name.piece, name.writer);
+}
+
+Result<void> write_image(const fs::path& step_folder, std::int64_t step, const PieceImage& image) {
+  const std::vector<std::span<const std::byte>> payload = {bytes_of(image.weights), bytes_of(image.momentum),
+                                                           bytes_of(image.variance)};
+  nlohmann::json header = {{"piece", image.piece},
+                           {"step", step},
+                           {"ranges", ranges_json(image.ranges)},
+                           {"elements", image.weights.size()}};
+  header["sha256"] = sha256(header.dump(), payload);
+  const std::string text = header.dump();
+  const std::uint64_t length = text.size();
+  std::vector<std::span<const std::byte>> parts = {bytes_of(kMagic), std::as_bytes(std::span(&length, 1)),
+                                                   bytes_of(text)};
+  parts.insert(parts.end(), payload.begin(), payload.end());
+  return write_durably(image_file(step_folder, {image.piece, image.writer}), parts);
+}
+
+Result<std::vector<Range>> read_ranges(const fs::path& step_folder, const ImageName& name) {
+  const fs::path file = image_file(step_folder, name);
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return damaged(file, std::strerror(errno));
+  auto header = read_header(stream, file);
+  if (!header) return tl::unexpected(header.error());
+  return std::move(header->ranges);
+}
+
+Result<PieceImage> read_image(const fs::path& step_folder, std::int64_t step, const ImageName& name) {
+  const fs::path file = image_file(step_folder, name);
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return damaged(file, std::strerror(errno));
+  const auto header = read_header(stream, file);
+  if (!header) return tl::unexpected(header.error());
+  std::error_code error;
+  const auto size = static_cast<std::int64_t>(fs::file_size(file, error));
+  if (header->piece != name.piece || header->step != step || header->elements < 0 || header->elements > size / 12) {
+    return damaged(file, fmt::format("it is piece {} of step {} with {} elements in {} bytes", header->piece,
+                                     header->step, header->elements, size));
+  }
+  PieceImage image{name.piece, name.writer, header->ranges, {}, {}, {}};
+  const bool is_read = read_values(stream, image.weights, header->elements) &&
+                       read_values(stream, image.momentum, header->elements) &&
+                       read_values(stream, image.variance, header->elements);
+  if (!is_read) return damaged(file, "it is truncated");
+  const auto payload = {bytes_of(image.weights), bytes_of(image.momentum), bytes_of(image.variance)};
+  if (sha256(header->checked, payload) != header->checksum) {
+    return damaged(file, "its content does not match its checksum");
+  }
+  return image;
+}
+
+}  // namespace sailor::trainer
