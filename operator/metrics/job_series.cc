@@ -66,6 +66,10 @@ std::int64_t newest_told(const Json& status) {
 JobSeries::JobSeries(prometheus::Registry& registry)
     : step_(gauge(registry, "sailor_job_step", "Optimizer steps done.")),
       loss_(gauge(registry, "sailor_job_loss", "Mean loss of the last step, nats per token.")),
+      validation_loss_(
+          gauge(registry, "sailor_job_validation_loss", "Mean loss of the newest evaluation, nats per token.")),
+      skipped_steps_(gauge(registry, "sailor_job_skipped_steps",
+                           "Steps of the newest plan left out because their loss or gradient was no number.")),
       tokens_(counter(registry, "sailor_job_tokens_total", "Tokens learned from.")),
       tokens_per_second_(gauge(registry, "sailor_job_tokens_per_second", "Measured speed.")),
       planned_tokens_per_second_(
@@ -118,6 +122,10 @@ void JobSeries::note_progress(const JobKey& job, const Json& status) {
   const double dollars = number(status, {"progress", "dollarsSpent"});
   set(job, step_, number(status, {"progress", "step"}));
   set(job, loss_, number(status, {"progress", "loss"}));
+  if (kube::find_at(status, {"progress", "validationLoss"}) != nullptr) {
+    set(job, validation_loss_, number(status, {"progress", "validationLoss"}));
+  }
+  set(job, skipped_steps_, number(status, {"progress", "stepsSkipped"}));
   raise(job, tokens_, tokens);
   set(job, tokens_per_second_, number(status, {"progress", "tokensPerSecond"}));
   raise(job, dollars_, dollars);

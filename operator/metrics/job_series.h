@@ -44,6 +44,8 @@ class JobSeries {
   std::map<JobKey, Series> jobs_;
   Gauges& step_;
   Gauges& loss_;
+  Gauges& validation_loss_;
+  Gauges& skipped_steps_;
   Counters& tokens_;
   Gauges& tokens_per_second_;
   Gauges& planned_tokens_per_second_;

@@ -69,6 +69,8 @@ Json progress_status(const Observation& seen, const std::optional<GenerationReco
   status["step"] = progress->step;
   status["loss"] = fmt::format("{:.4f}", progress->loss);
   status["firstLoss"] = fmt::format("{:.4f}", progress->first_loss);
+  if (progress->validation_loss) status["validationLoss"] = fmt::format("{:.4f}", *progress->validation_loss);
+  status["stepsSkipped"] = progress->steps_skipped;
   status["tokensPerSecond"] = std::llround(std::max(0.0, progress->tokens_per_second));
   status["tokens"] = progress->tokens;
   status["lastCheckpointStep"] = progress->last_checkpoint_step;

@@ -36,6 +36,9 @@ Result<void> check_supported(const Assignment& assignment) {
   if (assignment.plan.sharded_optimizer) {
     return refuse("the plan's shardedOptimizer is true; this trainer keeps the optimizer's state on every replica");
   }
+  if (training.evaluation && !assignment.data.validation) {
+    return refuse("training.evaluation: there is no data.validation to evaluate on; name its path or a fraction");
+  }
   return check_tensor_parallel(assignment.plan);
 }
 

@@ -52,6 +52,13 @@ at::Tensor StageModel::forward(int microbatch, const at::Tensor& input, const at
   return x.detach();
 }
 
+at::Tensor StageModel::infer(const at::Tensor& input, const at::Tensor& targets) const {
+  const at::NoGradGuard without_graph;
+  at::Tensor x = input;
+  for (int layer = shape_.first_layer; layer < shape_.last_layer; ++layer) x = layer_forward(layer, x, targets);
+  return x;
+}
+
 at::Tensor StageModel::backward(int microbatch, const at::Tensor& output_gradient,
                                 const std::function<void(int layer)>& on_layer) {
   auto node = kept_.extract(microbatch);

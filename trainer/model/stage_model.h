@@ -32,6 +32,9 @@ class StageModel {
   // the losses of the microbatch's tokens; it needs their targets. What backward needs is kept under `microbatch`.
   at::Tensor forward(int microbatch, const at::Tensor& input, const at::Tensor& targets);
 
+  // The same without anything kept: no backward pass follows.
+  [[nodiscard]] at::Tensor infer(const at::Tensor& input, const at::Tensor& targets) const;
+
   // Adds the microbatch's gradients to the parameters' and forgets what was kept of it. Takes the gradient of the
   // output (of the last stage: what the loss is multiplied with), gives that of the input (undefined on the first).
   // `on_layer` is called after each layer, the last one first.
