@@ -30,6 +30,21 @@ std::string ranges(const std::vector<LayerTime>& times) {
   return text;
 }
 
+std::string ranges(const std::vector<LayerMemory>& memory) {
+  std::string text;
+  for (std::size_t first = 0; first < memory.size();) {
+    std::size_t last = first + 1;
+    while (last < memory.size() && memory[last] == memory[first]) ++last;
+    text += fmt::format(
+        "    - {{first: {}, last: {}, parameters: {:.0f}, activationBytesPerSample: {:.0f}, outputBytesPerSample: "
+        "{:.0f}}}\n",
+        first, last, memory[first].parameters, memory[first].activations_per_sample.value(),
+        memory[first].output_per_sample.value());
+    first = last;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_manifest(const ModelProfile& profile, const ManifestHeader& header) {
@@ -43,6 +58,10 @@ std::string to_manifest(const ModelProfile& profile, const ManifestHeader& heade
   for (const auto& [point, times] : profile.times) {
     text += fmt::format("  - tensorParallel: {}\n    microbatchSize: {}\n    layers:\n{}", point.tensor_parallel,
                         point.microbatch_size, ranges(times));
+  }
+  if (!profile.memory.empty()) text += "  memory:\n";
+  for (const auto& [degree, memory] : profile.memory) {
+    text += fmt::format("  - tensorParallel: {}\n    layers:\n{}", degree, ranges(memory));
   }
   return text;
 }

@@ -1,12 +1,14 @@
 #include "trainer/profile/measure.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "trainer/model/stage_model.h"
 #include "trainer/optim/adamw.h"
+#include "trainer/profile/tensor_memory.h"
 
 namespace sailor::trainer {
 namespace {
@@ -55,6 +57,24 @@ class Pass {
 
   [[nodiscard]] int passes() const { return passes_; }
 
+  // Of each layer: what a forward pass leaves behind for the backward pass, its output with it.
+  [[nodiscard]] std::vector<LayerMemory> memory() {
+    const TensorMemory tensors;
+    std::vector<LayerMemory> layers;
+    std::int64_t before = 0;
+    forward([&](int layer, const at::Tensor& output) {
+      const auto samples = static_cast<double>(tokens_.size(0));
+      const bool is_head = layer_kind(spec_, layer) == LayerKind::kHead;
+      layers.push_back({.parameters = static_cast<double>(layer_parameters(spec_, layer)),
+                        .activations_per_sample = Bytes(static_cast<double>(tensors.held() - before) / samples),
+                        .output_per_sample = Bytes(is_head ? 0 : static_cast<double>(output.nbytes()) / samples)});
+      before = tensors.held();
+    });
+    inputs_.clear();
+    outputs_.clear();
+    return layers;
+  }
+
   [[nodiscard]] std::vector<LayerTime> means() const {
     std::vector<LayerTime> means = sums_;
     for (LayerTime& time : means) {
@@ -64,7 +84,7 @@ class Pass {
   }
 
  private:
-  void forward() {
+  void forward(const std::function<void(int layer, const at::Tensor& output)>& on_layer = {}) {
     inputs_.clear();
     outputs_.clear();
     for (int layer = 0; layer < spec_.layer_count(); ++layer) {
@@ -74,6 +94,7 @@ class Pass {
       sum(layer).forward += Seconds(seconds_since(begin));
       inputs_.push_back(std::move(input));
       outputs_.push_back(std::move(output));
+      if (on_layer) on_layer(layer, outputs_.back());
     }
   }
 
@@ -111,6 +132,14 @@ class Pass {
   int passes_ = 0;
 };
 
+// Every block's memory is the first one's.
+std::vector<LayerMemory> spread(const std::vector<LayerMemory>& measured, const ModelSpec& spec) {
+  std::vector<LayerMemory> memory(static_cast<std::size_t>(spec.layer_count()), measured.at(1));
+  memory.front() = measured.front();
+  memory.back() = measured.back();
+  return memory;
+}
+
 // The measured layers' times at the places of all the model's layers: every block gets the measured blocks' mean.
 std::vector<LayerTime> spread(const std::vector<LayerTime>& measured, const ModelSpec& spec) {
   LayerTime block;
@@ -142,6 +171,7 @@ ModelProfile measure(const MeasureRequest& request) {
     pass.forget();
     const auto begin = Clock::now();
     while (pass.passes() < kLeastPasses || Clock::now() - begin < request.time) pass.run();
+    profile.memory[1] = spread(pass.memory(), request.model);  // of the last size, the largest
     profile.times[{.microbatch_size = size, .tensor_parallel = 1}] = spread(pass.means(), request.model);
   }
   return profile;

@@ -1,4 +1,4 @@
-// Measures how long each layer of a model takes on this machine: forward, backward, update.
+// Measures how long each layer of a model takes on this machine (forward, backward, update), and the memory it keeps.
 #pragma once
 
 #include <chrono>

@@ -23,6 +23,9 @@ TEST(ProfileManifest, IsReadByThePlannerAsItWasMeasured) {
   const LayerTime block = a_time(1.25e-7);
   profile.times[{1, 1}] = {a_time(0.5), block, block, block, a_time(0.25)};
   profile.times[{4, 1}] = {a_time(2), a_time(1), block, block, a_time(1)};
+  const LayerMemory block_memory{1000, Bytes(4096), Bytes(512)};
+  profile.memory[1] = {
+      {300, Bytes(512), Bytes(512)}, block_memory, block_memory, block_memory, {40, Bytes(99), Bytes(0)}};
 
   const testing::Scratch scratch;
   const auto file = scratch.folder() / "profile.yaml";

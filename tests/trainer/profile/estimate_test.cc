@@ -1,0 +1,107 @@
+// What the simulator says from a profile measured here, against what a worker does here.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "simulator/simulator.h"
+#include "tests/support/builders.h"
+#include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/worker_threads.h"
+#include "trainer/model/stage_model.h"
+#include "trainer/optim/adamw.h"
+#include "trainer/profile/measure.h"
+#include "trainer/profile/tensor_memory.h"
+
+namespace sailor::trainer {
+namespace {
+
+constexpr int kMicrobatch = 2;
+
+// Large enough that arithmetic and not the calls around it takes the time, small enough for a test.
+ModelSpec a_model() {
+  ModelSpec model = find_model("tiny-gpt2").value();
+  model.max_positions = 128;
+  return model;
+}
+
+Assignment an_assignment(const testing::Scratch& scratch) {
+  Assignment job = testing::tiny_job(scratch.text());
+  job.model = a_model();
+  job.training.global_batch_size = 8;
+  job.training.sequence_length = 128;
+  job.training.microbatch_sizes = {kMicrobatch};
+  job.training.steps = 12;
+  job.training.optimizer.learning_rate = 1e-4;
+  return job;
+}
+
+JobSpec job_spec(const Assignment& assignment) {
+  JobSpec job;
+  job.key = assignment.job;
+  job.model = assignment.model;
+  job.training = assignment.training;
+  return job;
+}
+
+Plan a_plan(const Assignment& job, const PoolKey& pool) {
+  Plan plan = testing::plan_of(job, {{0, job.model.layer_count(), {4}}});
+  for (Stage& stage : plan.stages) {
+    for (Replica& replica : stage.replicas) replica.pool = pool;
+  }
+  return plan;
+}
+
+class EstimateFromProfile : public ::testing::Test {
+ protected:
+  Estimate estimate() {
+    ProfileBook profiles;
+    profiles.add(measure({.model = job_.model,
+                          .sequence_length = job_.training.sequence_length,
+                          .accelerator = pool_.accelerator,
+                          .microbatch_sizes = {kMicrobatch},
+                          .time = std::chrono::milliseconds(300)}));
+    const auto cluster = sailor::testing::a_cluster().pool("us-central1-a", "nvidia-l4", 1, 1).price(1);
+    return Simulator(profiles).estimate(job_spec(job_), cluster, a_plan(job_, pool_)).value();
+  }
+
+  testing::Scratch scratch_;
+  Assignment job_ = an_assignment(scratch_);
+  PoolKey pool_ = sailor::testing::a_key("us-central1-a", "nvidia-l4");
+};
+
+// Other programs share the machine, and by turns with either side: only a gross fault fails. The ratio is in the log.
+TEST_F(EstimateFromProfile, IsOfTheOrderOfTheMeasuredStep) {
+  const double estimated = estimate().iteration.value();
+  testing::WorkerThreads workers(1);
+  workers.assign(testing::generation(job_, 1, a_plan(job_, pool_), workers.agents()));
+  workers.join();
+  const double measured = workers.progress().step_seconds;
+  fmt::print("[ ESTIMATE ] step of {:.4f} s, measured {:.4f} s, ratio {:.2f}\n", estimated, measured,
+             estimated / measured);
+  EXPECT_GT(estimated / measured, 0.3);
+  EXPECT_LT(estimated / measured, 3);
+}
+
+// The tensors of one worker during a step: all that its model of memory knows but what one worker on a CPU does not
+// have, the context of a device and the buckets of an all-reduce.
+TEST_F(EstimateFromProfile, KnowsThePeakOfTheTensorsWithinATenth) {
+  const MemoryBreakdown memory = estimate().memory.at(0);
+  const TensorMemory tensors;
+  PieceStates states;
+  for (const int id : all_pieces(job_.model)) states[id] = initial_state(job_.model, piece_of(job_.model, id), 1);
+  StageModel model({.spec = job_.model, .first_layer = 0, .last_layer = job_.model.layer_count()}, states);
+  const at::Tensor tokens = at::randint(job_.model.vocab_size, {kMicrobatch, 128}, at::kLong);
+  for (int microbatch = 0; microbatch < 2; ++microbatch) {
+    (void)model.forward(microbatch, tokens, tokens);
+    (void)model.backward(microbatch, at::ones({}));
+  }
+  for (auto& [id, piece] : model.pieces()) apply_adamw(states.at(id), piece.gradient(), job_.training, 1, 1);
+  const double expected = (memory.weights + memory.gradients + memory.optimizer + memory.activations).value();
+  const double ratio = static_cast<double>(tensors.peak()) / expected;
+  fmt::print("[ MEMORY   ] peak of {} bytes, expected {:.0f}, ratio {:.3f}\n", tensors.peak(), expected, ratio);
+  EXPECT_GT(ratio, 0.9);
+  EXPECT_LT(ratio, 1.1);
+}
+
+}  // namespace
+}  // namespace sailor::trainer
