@@ -81,6 +81,8 @@ struct ProfileCommand {
   int sequence_length = 0;
   std::string accelerator;
   std::vector<int> microbatch_sizes;
+  std::vector<int> degrees = {1};
+  std::string precision = "FP32";
   double seconds = 2;
   ProfileOptions options;
 };
@@ -96,7 +98,13 @@ void add_profile_options(CLI::App& command, ProfileCommand& profile) {
   command.add_option("--microbatch-sizes", profile.microbatch_sizes, "default: the job's")
       ->delimiter(',')
       ->check(CLI::Range(1, 65536));
-  command.add_option("--seconds", profile.seconds, "to spend on each microbatch size")->check(CLI::Range(0.0, 3600.0));
+  command.add_option("--degrees", profile.degrees, "of tensor parallelism; workers are threads of this process")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64));
+  command.add_option("--precision", profile.precision, "with --model; a job has its own")
+      ->check(CLI::IsMember({"FP32", "BF16"}));
+  command.add_option("--seconds", profile.seconds, "to spend on each microbatch size and degree")
+      ->check(CLI::Range(0.0, 3600.0));
   command.add_option("--concurrency", profile.options.concurrency, "processes that compute at once; one is measured")
       ->check(CLI::Range(1, 256));
   command.add_option("--threads", profile.options.threads, "CPU threads of each")->check(CLI::Range(1, 1024));
@@ -109,11 +117,15 @@ sailor::Result<MeasureRequest> measure_request(const ProfileCommand& command) {
                          .sequence_length = command.sequence_length,
                          .accelerator = sailor::Accelerator(command.accelerator),
                          .microbatch_sizes = command.microbatch_sizes,
+                         .degrees = command.degrees,
+                         .precision = sailor::parse_precision(command.precision).value(),
+                         .threads = command.options.threads,
                          .time = std::chrono::milliseconds(static_cast<std::int64_t>(command.seconds * 1000))};
   if (!command.job.empty()) {
     const auto job = sailor::read_job(command.job);
     if (!job) return tl::unexpected(job.error());
     request.model = job->model;
+    request.precision = job->training.precision;
     request.sequence_length = job->training.sequence_length;
     if (request.microbatch_sizes.empty()) request.microbatch_sizes = job->training.microbatch_sizes;
     return request;
@@ -143,6 +155,56 @@ int profile_main(ProfileCommand& command, int argc, char** argv) {
     return 1;
   }
   fmt::print("{}", *manifest);
+  return 0;
+}
+
+struct LinksCommand {
+  int rank = 0;
+  std::string host;
+  std::string store;
+  int port = 7079;
+  std::vector<std::string> zones;
+};
+
+void add_links_options(CLI::App& command, LinksCommand& links) {
+  command.add_option("--rank", links.rank, "0 on one machine, 1 on the other")->check(CLI::Range(0, 1));
+  auto* host = command.add_option("--host", links.host, "own IP address; absent: both ends are on this machine");
+  auto* store = command.add_option("--store", links.store, "IP address of the machine with rank 0");
+  host->needs(store);
+  store->needs(host);
+  command.add_option("--port", links.port, "at which they meet")->check(CLI::Range(1, 65535));
+  command.add_option("--zones", links.zones, "FROM,TO: the link is that of these zones")->delimiter(',')->expected(2);
+}
+
+sailor::Link link_of(const LinksCommand& command) {
+  constexpr std::chrono::seconds kPatience{60};
+  sailor::Link link;
+  if (command.host.empty()) {
+    in_local_group({.port = command.port, .size = 2}, [&](int rank, Group& group) {
+      const sailor::Link seen = measure_link(group, rank);
+      if (rank == 0) link = seen;
+    });
+    return link;
+  }
+  std::unique_ptr<RendezvousHost> store;
+  if (command.rank == 0) {
+    auto listening = RendezvousHost::listen(command.store, command.port);
+    if (!listening) throw std::runtime_error(listening.error().message);
+    store = *std::move(listening);
+  }
+  Rendezvous rendezvous(command.store, command.port, "links", kPatience);
+  GroupFactory factory(rendezvous, command.host, command.rank, kPatience);
+  return measure_link(*factory.make("links", {0, 1}), command.rank);
+}
+
+int links_main(const LinksCommand& command) {
+  name_log("links");
+  use_threads(1);
+  const sailor::Link link = link_of(command);
+  const bool has_zones = command.zones.size() == 2;
+  if (command.rank == 0) {
+    fmt::print("{}", link_manifest(link, has_zones ? command.zones[0] : "", has_zones ? command.zones[1] : ""));
+  }
   return 0;
 }
 
@@ -194,6 +256,9 @@ int main(int argc, char** argv) {
   ProfileCommand profile;
   CLI::App* profile_command = app.add_subcommand("profile", "measure a model's layers here; prints a ModelProfile");
   add_profile_options(*profile_command, profile);
+  LinksCommand links;
+  CLI::App* links_command = app.add_subcommand("links", "measure messages between workers; prints a NetworkModel");
+  add_links_options(*links_command, links);
   WeightCommands weights;
   CLI::App* import_command = app.add_subcommand("import", "check a Hugging Face model; prints what to put into a job");
   add_import_options(*import_command, weights);
@@ -201,6 +266,7 @@ int main(int argc, char** argv) {
   add_export_options(*export_command, weights);
   try {
     app.parse(argc, argv);
+    if (links_command->parsed()) return links_main(links);
     if (import_command->parsed()) return import_main(weights);
     if (export_command->parsed()) return export_main(weights);
     if (profile_command->parsed()) return profile_main(profile, argc, argv);

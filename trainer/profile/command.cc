@@ -12,7 +12,9 @@ namespace sailor::trainer {
 namespace {
 
 std::string default_name(const ModelProfile& profile) {
-  std::string name = fmt::format("{}-{}-fp32-{}", profile.model, profile.accelerator.str(), profile.sequence_length);
+  const std::string_view precision = profile.precision == Precision::kFp32 ? "fp32" : "bf16";
+  std::string name =
+      fmt::format("{}-{}-{}-{}", profile.model, profile.accelerator.str(), precision, profile.sequence_length);
   std::ranges::replace(name, '.', '-');
   return name;
 }

@@ -8,6 +8,7 @@
 
 #include "trainer/model/stage_model.h"
 #include "trainer/optim/adamw.h"
+#include "trainer/profile/local_group.h"
 #include "trainer/profile/tensor_memory.h"
 
 namespace sailor::trainer {
@@ -25,9 +26,12 @@ ModelSpec shortened(ModelSpec spec) {
   return spec;
 }
 
-PieceStates initial_states(const ModelSpec& spec) {
+PieceStates initial_states(const ModelSpec& spec, Shard shard) {
   PieceStates states;
-  for (const int id : all_pieces(spec)) states[id] = initial_state(spec, piece_of(spec, id), 1);
+  for (const int id : all_pieces(spec)) {
+    const Piece whole = piece_of(spec, id);
+    states[id] = initial_state(spec, part_of(whole, shard_ranges(whole, shard)), 1);
+  }
   return states;
 }
 
@@ -36,12 +40,18 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 // One microbatch through all layers, one at a time; adds each layer's times to the sums.
 class Pass {
  public:
-  Pass(const ModelSpec& spec, int microbatch_size, int sequence_length)
-      : spec_(spec),
-        states_(initial_states(spec)),
-        model_({.spec = spec, .first_layer = 0, .last_layer = spec.layer_count()}, states_),
-        tokens_(at::randint(spec.vocab_size, {microbatch_size, sequence_length}, at::kLong)),
-        sums_(static_cast<std::size_t>(spec.layer_count())) {}
+  Pass(const MeasureRequest& request, int microbatch_size, const TensorParallel& group)
+      : spec_(shortened(request.model)),
+        states_(initial_states(spec_, group.shard())),
+        model_({.spec = spec_, .first_layer = 0, .last_layer = spec_.layer_count(), .precision = request.precision},
+               states_, group),
+        // The same on all workers of a group: an element's value is its place.
+        tokens_(at::arange(microbatch_size * request.sequence_length, at::kLong)
+                    .remainder(spec_.vocab_size)
+                    .view({microbatch_size, request.sequence_length})),
+        sums_(static_cast<std::size_t>(spec_.layer_count())) {
+    if (request.precision != Precision::kFp32) round_weights();
+  }
 
   void run() {
     forward();
@@ -65,7 +75,7 @@ class Pass {
     forward([&](int layer, const at::Tensor& output) {
       const auto samples = static_cast<double>(tokens_.size(0));
       const bool is_head = layer_kind(spec_, layer) == LayerKind::kHead;
-      layers.push_back({.parameters = static_cast<double>(layer_parameters(spec_, layer)),
+      layers.push_back({.parameters = parameters_of(layer),
                         .activations_per_sample = Bytes(static_cast<double>(tensors.held() - before) / samples),
                         .output_per_sample = Bytes(is_head ? 0 : static_cast<double>(output.nbytes()) / samples)});
       before = tensors.held();
@@ -121,6 +131,21 @@ class Pass {
     }
   }
 
+  // Weights that are not the states themselves: the model begins with what they are.
+  void round_weights() {
+    for (auto& [id, piece] : model_.pieces()) piece.weights().copy_(states_.at(id).weights);
+  }
+
+  // Held by one worker; a tied head needs a copy of the token embedding where it is on another stage.
+  [[nodiscard]] double parameters_of(int layer) const {
+    std::int64_t sum = 0;
+    const LayerKind kind = layer_kind(spec_, layer);
+    const bool needs_tokens = kind == LayerKind::kEmbedding || (kind == LayerKind::kHead && spec_.tied_embeddings);
+    if (needs_tokens) sum += states_.at(kTokenEmbedding).part.size;
+    if (const auto piece = states_.find(piece_of_layer(layer)); piece != states_.end()) sum += piece->second.part.size;
+    return static_cast<double>(sum);
+  }
+
   LayerTime& sum(int layer) { return sums_[static_cast<std::size_t>(layer)]; }
 
   ModelSpec spec_;
@@ -155,24 +180,61 @@ std::vector<LayerTime> spread(const std::vector<LayerTime>& measured, const Mode
   return times;
 }
 
+struct Measured {
+  std::vector<LayerTime> times;
+  std::vector<LayerMemory> memory;
+};
+
+// How many passes all workers of a group make: each makes as many as the first says.
+int agreed(int passes, int rank, Group* group) {
+  if (group == nullptr) return passes;
+  const at::Tensor sum = at::full({1}, rank == 0 ? passes : 0, at::kDouble);
+  group->sum(sum);
+  return static_cast<int>(sum.item<double>());
+}
+
+Measured measured(const MeasureRequest& request, int size, const TensorParallel& tensor_parallel, Group* group) {
+  Pass pass(request, size, tensor_parallel);
+  const auto begin = Clock::now();
+  for (int i = 0; i < kWarmUpPasses; ++i) pass.run();
+  const double seconds_of_pass = seconds_since(begin) / kWarmUpPasses;
+  const double wanted = std::chrono::duration<double>(request.time).count() / seconds_of_pass;
+  const int passes = agreed(std::max(kLeastPasses, static_cast<int>(wanted)), tensor_parallel.shard().index, group);
+  pass.forget();
+  while (pass.passes() < passes) pass.run();
+  return {spread(pass.means(), request.model), spread(pass.memory(), request.model)};
+}
+
+// Of the first worker; the others, which have as much to do, wait for it and it for them.
+Measured measured(const MeasureRequest& request, ProfilePoint point) {
+  if (point.tensor_parallel == 1) return measured(request, point.microbatch_size, TensorParallel(), nullptr);
+  Measured result;
+  const LocalGroup local{.host = request.host, .size = point.tensor_parallel, .threads = request.threads};
+  in_local_group(local, [&](int rank, Group& group) {
+    const TensorParallel tensor_parallel(group, {rank, point.tensor_parallel});
+    Measured mine = measured(request, point.microbatch_size, tensor_parallel, &group);
+    if (rank == 0) result = std::move(mine);
+  });
+  return result;
+}
+
 }  // namespace
 
 ModelProfile measure(const MeasureRequest& request) {
   ModelProfile profile{.model = request.model.name,
                        .accelerator = request.accelerator,
-                       .precision = Precision::kFp32,
+                       .precision = request.precision,
                        .sequence_length = request.sequence_length,
                        .times = {},
                        .memory = {},
                        .source = {}};
-  for (const int size : request.microbatch_sizes) {
-    Pass pass(shortened(request.model), size, request.sequence_length);
-    for (int i = 0; i < kWarmUpPasses; ++i) pass.run();
-    pass.forget();
-    const auto begin = Clock::now();
-    while (pass.passes() < kLeastPasses || Clock::now() - begin < request.time) pass.run();
-    profile.memory[1] = spread(pass.memory(), request.model);  // of the last size, the largest
-    profile.times[{.microbatch_size = size, .tensor_parallel = 1}] = spread(pass.means(), request.model);
+  for (const int degree : request.degrees) {
+    for (const int size : request.microbatch_sizes) {
+      const ProfilePoint point{.microbatch_size = size, .tensor_parallel = degree};
+      Measured figures = measured(request, point);
+      profile.times[point] = std::move(figures.times);
+      profile.memory[degree] = std::move(figures.memory);  // a sample's, of the last size
+    }
   }
   return profile;
 }

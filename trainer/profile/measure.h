@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "planner/model/profile.h"
@@ -13,7 +14,11 @@ struct MeasureRequest {
   int sequence_length = 0;
   Accelerator accelerator;  // under whose name the figures are kept
   std::vector<int> microbatch_sizes;
-  std::chrono::milliseconds time{2'000};  // to spend on each size, at least a few passes
+  std::vector<int> degrees = {1};  // of tensor parallelism; the workers of a group are threads of this process
+  Precision precision = Precision::kFp32;
+  int threads = 1;                        // of each worker
+  std::string host = "127.0.0.1";         // where the workers of a group meet
+  std::chrono::milliseconds time{2'000};  // to spend on each size and degree, at least a few passes
 };
 
 // Means, not medians: with more workers than cores a layer's time includes waiting for a core, and a step is the sum of

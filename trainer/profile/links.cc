@@ -1,0 +1,50 @@
+#include "trainer/profile/links.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+namespace sailor::trainer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSmallMessages = 200;
+constexpr int kLargeMessages = 16;
+constexpr std::int64_t kLargeElements = 2 << 20;  // 8 MiB: of the size of activations and gradients
+
+// There and back again; the mean time of one way.
+double one_way_seconds(Group& group, int rank, std::int64_t elements, int messages) {
+  const at::Tensor tensor = at::zeros({elements}, at::kFloat);
+  const int peer = 1 - rank;
+  const auto exchange = [&](int tag) {
+    if (rank == 0) group.send(tensor, peer, tag)->wait();
+    group.receive(tensor, peer, tag)->wait();
+    if (rank == 1) group.send(tensor, peer, tag)->wait();
+  };
+  exchange(0);  // the first message opens connections
+  const auto begin = Clock::now();
+  for (int i = 0; i < messages; ++i) exchange(i + 1);
+  return std::chrono::duration<double>(Clock::now() - begin).count() / (2 * messages);
+}
+
+}  // namespace
+
+Link measure_link(Group& group, int rank) {
+  const double latency = one_way_seconds(group, rank, 1, kSmallMessages);
+  const double large = one_way_seconds(group, rank, kLargeElements, kLargeMessages);
+  const double bytes = static_cast<double>(kLargeElements) * sizeof(float);
+  const at::Tensor figures = at::tensor({latency, bytes / std::max(large - latency, 1e-9)}, at::kDouble);
+  group.sum(figures);  // what the two clocks saw, on the mean
+  return {.bandwidth = BytesPerSecond(figures[1].item<double>() / 2),
+          .latency = Seconds(figures[0].item<double>() / 2)};
+}
+
+std::string link_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone) {
+  const std::string figures = fmt::format("gigabytesPerSecond: \"{:.4g}\", latencyMicroseconds: {:.4g}",
+                                          link.bandwidth.value() / 1e9, link.latency.value() * 1e6);
+  std::string text = "apiVersion: sailor.dev/v1alpha1\nkind: NetworkModel\nspec:\n";
+  if (from_zone.empty()) return text + fmt::format("  tiers:\n    node: {{{}}}\n", figures);
+  return text + fmt::format("  pairs:\n  - {{from: {}, to: {}, {}}}\n", from_zone, to_zone, figures);
+}
+
+}  // namespace sailor::trainer
