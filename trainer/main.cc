@@ -8,10 +8,12 @@
 #include <pthread.h>
 
 #include "planner/manifest/files.h"
+#include "planner/model/job_json.h"
 #include "trainer/agent/agent.h"
 #include "trainer/agent/worker_main.h"
 #include "trainer/log.h"
 #include "trainer/profile/command.h"
+#include "trainer/profile/links_command.h"
 #include "trainer/threads.h"
 #include "trainer/weights/command.h"
 
@@ -158,14 +160,6 @@ int profile_main(ProfileCommand& command, int argc, char** argv) {
   return 0;
 }
 
-struct LinksCommand {
-  int rank = 0;
-  std::string host;
-  std::string store;
-  int port = 7079;
-  std::vector<std::string> zones;
-};
-
 void add_links_options(CLI::App& command, LinksCommand& links) {
   command.add_option("--rank", links.rank, "0 on one machine, 1 on the other")->check(CLI::Range(0, 1));
   auto* host = command.add_option("--host", links.host, "own IP address; absent: both ends are on this machine");
@@ -176,36 +170,12 @@ void add_links_options(CLI::App& command, LinksCommand& links) {
   command.add_option("--zones", links.zones, "FROM,TO: the link is that of these zones")->delimiter(',')->expected(2);
 }
 
-sailor::Link link_of(const LinksCommand& command) {
-  constexpr std::chrono::seconds kPatience{60};
-  sailor::Link link;
-  if (command.host.empty()) {
-    in_local_group({.port = command.port, .size = 2}, [&](int rank, Group& group) {
-      const sailor::Link seen = measure_link(group, rank);
-      if (rank == 0) link = seen;
-    });
-    return link;
-  }
-  std::unique_ptr<RendezvousHost> store;
-  if (command.rank == 0) {
-    auto listening = RendezvousHost::listen(command.store, command.port);
-    if (!listening) throw std::runtime_error(listening.error().message);
-    store = *std::move(listening);
-  }
-  Rendezvous rendezvous(command.store, command.port, "links", kPatience);
-  GroupFactory factory(rendezvous, command.host, command.rank, kPatience);
-  return measure_link(*factory.make("links", {0, 1}), command.rank);
-}
-
 int links_main(const LinksCommand& command) {
   name_log("links");
-  use_threads(1);
-  const sailor::Link link = link_of(command);
-  const bool has_zones = command.zones.size() == 2;
-  if (command.rank == 0) {
-    fmt::print("{}", link_manifest(link, has_zones ? command.zones[0] : "", has_zones ? command.zones[1] : ""));
-  }
-  return 0;
+  const auto manifest = measure_links(command);
+  if (manifest) fmt::print("{}", *manifest);
+  if (!manifest) log_error("not measured", {{"why", manifest.error().message}});
+  return manifest ? 0 : 1;
 }
 
 struct WeightCommands {

@@ -11,6 +11,7 @@
 #include "trainer/optim/adamw.h"
 #include "trainer/profile/measure.h"
 #include "trainer/profile/tensor_memory.h"
+#include "trainer/threads.h"
 
 namespace sailor::trainer {
 namespace {
@@ -53,6 +54,8 @@ Plan a_plan(const Assignment& job, const PoolKey& pool) {
 
 class EstimateFromProfile : public ::testing::Test {
  protected:
+  void SetUp() override { use_threads(1); }
+
   Estimate estimate() {
     ProfileBook profiles;
     profiles.add(measure({.model = job_.model,
@@ -74,6 +77,7 @@ TEST_F(EstimateFromProfile, IsOfTheOrderOfTheMeasuredStep) {
   const double estimated = estimate().iteration.value();
   testing::WorkerThreads workers(1);
   workers.assign(testing::generation(job_, 1, a_plan(job_, pool_), workers.agents()));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.generation == 1; });
   workers.join();
   const double measured = workers.progress().step_seconds;
   fmt::print("[ ESTIMATE ] step of {:.4f} s, measured {:.4f} s, ratio {:.2f}\n", estimated, measured,

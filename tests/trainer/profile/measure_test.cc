@@ -1,0 +1,69 @@
+// What the profiler measures: degrees of tensor parallelism, precisions, links.
+#include "trainer/profile/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "trainer/profile/links.h"
+#include "trainer/profile/local_group.h"
+
+namespace sailor::trainer {
+namespace {
+
+using ::testing::HasSubstr;
+
+MeasureRequest request(Precision precision) {
+  return {.model = testing::tiny_model(),
+          .sequence_length = 16,
+          .accelerator = Accelerator("cpu"),
+          .microbatch_sizes = {1, 2},
+          .degrees = {1, 2},
+          .precision = precision,
+          .time = std::chrono::milliseconds(1),
+          .host = testing::own_address()};
+}
+
+void expect_all_measured(const ModelProfile& profile) {
+  ASSERT_EQ(profile.times.size(), 4U);
+  for (const auto& [point, times] : profile.times) {
+    ASSERT_EQ(times.size(), 5U);
+    for (const LayerTime& time : times) {
+      EXPECT_GT(time.forward.value(), 0);
+      EXPECT_GT(time.backward.value(), 0);
+    }
+  }
+}
+
+TEST(Measure, EveryDegreeAndSizeInEachPrecision) {
+  expect_all_measured(measure(request(Precision::kFp32)));
+  expect_all_measured(measure(request(Precision::kBf16)));
+}
+
+TEST(Measure, AWorkerOfAGroupHoldsItsShardAndActivationsOfIt) {
+  const ModelProfile profile = measure(request(Precision::kFp32));
+  const auto& alone = profile.memory.at(1);
+  const auto& shared = profile.memory.at(2);
+  for (const std::size_t layer : {0U, 1U, 4U}) {
+    EXPECT_LT(shared[layer].parameters, 0.7 * alone[layer].parameters) << "layer " << layer;
+    EXPECT_GE(shared[layer].parameters, 0.5 * alone[layer].parameters) << "layer " << layer;
+  }
+  EXPECT_LT(shared[1].activations_per_sample, alone[1].activations_per_sample);
+  EXPECT_EQ(shared[1].output_per_sample, alone[1].output_per_sample);
+  EXPECT_EQ(alone[1].output_per_sample, Bytes(16 * 32 * 4));
+}
+
+TEST(Links, AreMeasuredAlikeFromBothEndsAndWrittenAsANetworkModel) {
+  Link seen[2];
+  in_local_group({.host = testing::own_address(), .size = 2},
+                 [&](int rank, Group& group) { seen[rank] = measure_link(group, rank); });
+  EXPECT_EQ(seen[0], seen[1]);
+  EXPECT_GT(seen[0].bandwidth.value(), 1e6);
+  EXPECT_GT(seen[0].latency.value(), 0);
+  EXPECT_LT(seen[0].latency.value(), 1);
+  EXPECT_THAT(link_manifest(seen[0], "", ""), HasSubstr("tiers:\n    node: {gigabytesPerSecond: \""));
+  EXPECT_THAT(link_manifest(seen[0], "a", "b"), HasSubstr("pairs:\n  - {from: a, to: b, gigabytesPerSecond: \""));
+}
+
+}  // namespace
+}  // namespace sailor::trainer
