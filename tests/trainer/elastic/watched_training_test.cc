@@ -26,13 +26,21 @@ std::string one_batch(const Scratch& scratch) {
   return file.string();
 }
 
-// Runs to the end; of the worker of rank 0.
+// All have taken the assignment: whoever has not when the others join would wait for another one.
+void run_to_the_end(WorkerThreads& workers, int count, const Assignment& assignment) {
+  workers.assign(assignment);
+  for (int worker = 0; worker < count; ++worker) {
+    workers.wait_until(worker, [](const WorkerReport& report) { return report.generation == 1; });
+  }
+  workers.join();
+}
+
+// Of the worker of rank 0, at the end.
 JobProgress progress_of(const Assignment& job, const Plan& plan) {
   int count = 0;
   for (const Stage& stage : plan.stages) count += static_cast<int>(stage.replicas.size());
   WorkerThreads workers(count);
-  workers.assign(generation(job, 1, plan, workers.agents()));
-  workers.join();
+  run_to_the_end(workers, count, generation(job, 1, plan, workers.agents()));
   EXPECT_EQ(workers.last(0).phase, WorkerPhase::kFinished) << workers.last(0).message;
   return workers.progress();
 }
@@ -83,8 +91,7 @@ TEST(NonFinite, StopsTheJobNamingStepAndWorker) {
   const Scratch scratch;
   const Assignment job = diverging_job(scratch);
   WorkerThreads workers(2);
-  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
-  workers.join();
+  run_to_the_end(workers, 2, generation(job, 1, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
   for (int worker : {0, 1}) {
     EXPECT_EQ(workers.last(worker).phase, WorkerPhase::kFailed);
     EXPECT_THAT(workers.last(worker).message, HasSubstr("step 2: the loss is nan"));

@@ -9,6 +9,7 @@
 
 #include "tests/trainer/support/assignments.h"
 #include "trainer/model/stage_model.h"
+#include "trainer/threads.h"
 #include "trainer/weights/config_json.h"
 #include "trainer/weights/initial_weights.h"
 #include "trainer/weights/model_files.h"
@@ -51,6 +52,7 @@ std::vector<float> elements(const TensorToWrite& tensor) {
 class Reference : public ::testing::TestWithParam<std::size_t> {
  protected:
   void SetUp() override {
+    use_threads(1);
     for (const auto& [name, shape] : model_["tensors"].items()) tensors_.push_back({name, shape});
     const auto values = [&](std::size_t index) { return Result<std::vector<float>>(elements(tensors_[index])); };
     ASSERT_TRUE(write_safetensors(file(), tensors_, values));
