@@ -20,8 +20,8 @@ MeasureRequest request(Precision precision) {
           .microbatch_sizes = {1, 2},
           .degrees = {1, 2},
           .precision = precision,
-          .time = std::chrono::milliseconds(1),
-          .host = testing::own_address()};
+          .host = testing::own_address(),
+          .time = std::chrono::milliseconds(1)};
 }
 
 void expect_all_measured(const ModelProfile& profile) {
