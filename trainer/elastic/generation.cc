@@ -8,6 +8,7 @@
 
 #include "trainer/checkpoint/images.h"
 #include "trainer/comm/peer_lost.h"
+#include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {
@@ -19,6 +20,17 @@ constexpr std::chrono::milliseconds kLastWriteLook{500};  // peers hear of us at
 std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
   const auto steps = complete_checkpoints(folder);
   return steps.empty() ? 0 : steps.front();
+}
+
+// What all workers together write into a checkpoint.
+std::vector<ImageName> images_of_all(const Roster& roster) {
+  std::vector<ImageName> images;
+  for (const int piece : roster.pieces()) {
+    for (const int rank : roster.holders_of(piece)) {
+      if (!roster.kept_ranges(rank, piece).empty()) images.push_back({piece, rank});
+    }
+  }
+  return images;
 }
 
 }  // namespace
@@ -34,6 +46,7 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
              TensorParallel(membership.groups->tensor_parallel(), roster_.shard_of(membership.rank()))),
       step_(assignment, membership.rank(), roster_, *membership.groups, model_, batches),
       folder_(checkpoint_folder(assignment)),
+      images_(images_of_all(roster_)),
       known_checkpoint_(newest_checkpoint(folder_)),
       resumed_step_(held.step) {}
 
@@ -41,12 +54,13 @@ void Generation::compute() {
   began_ = std::chrono::steady_clock::now();
   held_.reached = held_.step + 1;
   step_.take_weights(held_.pieces);
+  evaluate();
   step_.run(held_.step);
   const Totals totals = step_.totals();
-  check_finite(totals);
+  const bool is_usable = check_finite(totals);
   for (const auto& [id, piece] : model_.pieces()) held_.gradients[id] = step_.gradient_of(id);
-  held_.squared_norm = totals.squared_norm;
-  held_.next_loss = totals.loss;
+  held_.squared_norm = is_usable ? totals.squared_norm : kStepLeftOut;
+  held_.next_loss = is_usable ? totals.loss : held_.loss;
 }
 
 bool Generation::vote(bool wants_to_leave) {
@@ -59,23 +73,50 @@ bool Generation::vote(bool wants_to_leave) {
 }
 
 void Generation::finish() {
+  step_.take_weights(held_.pieces);
+  evaluate();
   finish_last_checkpoint();
   leave_together();
 }
 
-void Generation::check_finite(const Totals& totals) const {
-  if (std::isfinite(totals.loss) && std::isfinite(totals.squared_norm)) return;
-  throw CannotTrain(
-      fmt::format("step {}: the loss is {} and the gradient's norm {}; lower "
-                  "training.optimizer.learningRate, or set clipNorm or warmupSteps",
-                  held_.step + 1, totals.loss, std::sqrt(totals.squared_norm)));
+// Of the steps done so far, before the next one: a peer that is lost meanwhile interrupts no update.
+void Generation::evaluate() {
+  const auto& evaluation = assignment_.training.evaluation;
+  const bool is_due = evaluation && held_.step > 0 && held_.step % evaluation->every_steps == 0;
+  if (is_due) validation_loss_ = step_.evaluate(evaluation->batches);
+}
+
+// Whether the step can be applied; where the job does not ask to leave such a step out, it ends here.
+bool Generation::check_finite(const Totals& totals) {
+  if (std::isfinite(totals.loss) && std::isfinite(totals.squared_norm)) return true;
+  // A NaN may have a sign, which says nothing; a loss has none.
+  const std::string what = fmt::format("step {}: the loss is {} and the gradient's norm {}, {}", held_.step + 1,
+                                       std::fabs(totals.loss), std::sqrt(totals.squared_norm), culprit(totals));
+  if (assignment_.training.on_non_finite == OnNonFinite::kStop) {
+    throw CannotTrain(what +
+                      "; lower training.optimizer.learningRate, or set clipNorm or warmupSteps, or set "
+                      "training.onNonFinite to Skip");
+  }
+  if (is_first()) log_warning("step left out", {{"why", what}});
+  ++steps_skipped_;
+  return false;
+}
+
+// Where the loss was no number: the only such worker, or how many there are.
+std::string Generation::culprit(const Totals& totals) const {
+  if (totals.non_finite_workers == 0) return "in the backward pass";
+  if (totals.non_finite_workers > 1) return fmt::format("on {} workers", totals.non_finite_workers);
+  const auto rank = static_cast<std::size_t>(totals.non_finite_ranks);
+  const WorkerSlot& slot = assignment_.workers.at(rank);
+  return fmt::format("on worker {} (GPU {} of {}, stage {})", rank, slot.gpu,
+                     assignment_.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.role->stage);
 }
 
 void Generation::advance_checkpoint(const Vote& vote) {
   if (folder_.empty()) return;
   if (checkpoint_in_progress_ > 0 && vote.saved_pieces == piece_total()) {
     if (is_first()) {
-      writer_.complete(folder_, {checkpoint_in_progress_, held_.first_loss, assignment_.model, roster_.pieces()},
+      writer_.complete(folder_, {checkpoint_in_progress_, held_.first_loss, assignment_.model, images_},
                        assignment_.checkpoint.keep);
     }
     checkpoint_in_progress_ = 0;
@@ -87,7 +128,8 @@ void Generation::begin_checkpoint() {
   checkpoint_in_progress_ = held_.step;
   std::vector<PieceImage> images;
   for (const auto& [id, state] : held_.pieces) {
-    if (roster_.keeper_of(id) == membership_.rank()) images.push_back(image_of(id, state));
+    const std::vector<Range> kept = roster_.kept_ranges(membership_.rank(), id);
+    if (!kept.empty()) images.push_back(image_of(state, kept, membership_.rank()));
   }
   writer_.save(folder_, held_.step, std::move(images), is_first());
 }
@@ -104,7 +146,7 @@ void Generation::finish_last_checkpoint() {
       membership_.groups->control().sum(sums);
       is_decided = sums[1].item<double>() == 0;
       if (is_decided && is_first() && sums[0].item<double>() == piece_total()) {
-        writer_.complete(folder_, {held_.step, held_.first_loss, assignment_.model, roster_.pieces()},
+        writer_.complete(folder_, {held_.step, held_.first_loss, assignment_.model, images_},
                          assignment_.checkpoint.keep);
       }
     }
@@ -145,8 +187,8 @@ JobProgress Generation::progress() const {
           .last_checkpoint_step = std::max(known_checkpoint_, writer_.last_complete()),
           .resumed_step = resumed_step_,
           .steps_lost = membership_.steps_lost,
-          .steps_skipped = 0,
-          .validation_loss = std::nullopt,
+          .steps_skipped = steps_skipped_,
+          .validation_loss = validation_loss_,
           .source = membership_.source,
           .times = membership_.times};
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <deque>
+#include <optional>
 
 #include "planner/model/agent_report.h"
 #include "trainer/checkpoint/writer.h"
@@ -30,14 +31,16 @@ class Generation {
   [[nodiscard]] JobProgress progress() const;
 
  private:
-  void check_finite(const Totals& totals) const;
+  void evaluate();
+  bool check_finite(const Totals& totals);
+  [[nodiscard]] std::string culprit(const Totals& totals) const;
   void advance_checkpoint(const Vote& vote);
   void begin_checkpoint();
   void finish_last_checkpoint();
   void leave_together();
   void note_step();
   [[nodiscard]] bool is_first() const { return membership_.rank() == 0; }
-  [[nodiscard]] double piece_total() const { return static_cast<double>(roster_.pieces().size()); }
+  [[nodiscard]] double piece_total() const { return static_cast<double>(images_.size()); }
 
   const Assignment& assignment_;
   Membership& membership_;
@@ -47,9 +50,12 @@ class Generation {
   StageModel model_;
   TrainingStep step_;
   std::filesystem::path folder_;             // of the checkpoints; empty: none
+  std::vector<ImageName> images_;            // that all workers write of each
   std::int64_t checkpoint_in_progress_ = 0;  // its step; 0: none
   std::int64_t known_checkpoint_ = 0;        // newest complete one when the generation began
   std::int64_t resumed_step_ = 0;
+  std::int64_t steps_skipped_ = 0;
+  std::optional<double> validation_loss_;        // of the newest evaluation
   std::chrono::steady_clock::time_point began_;  // the step at hand
   std::deque<double> durations_;                 // of the last steps, in seconds
 };

@@ -18,6 +18,7 @@ Holding HeldState::holding(const Account& account) const {
 }
 
 void HeldState::apply_gradients(const TrainingSpec& training) {
+  if (squared_norm == kStepLeftOut) gradients.clear();
   const double scale = clip_scale(training.optimizer, squared_norm);
   for (const auto& [id, gradient] : gradients) {
     apply_adamw(pieces.at(id), gradient, training, step + 1, scale);

@@ -10,6 +10,9 @@
 
 namespace sailor::trainer {
 
+// In place of a squared norm: the step counts, and its gradients, which are no numbers, are not applied.
+inline constexpr double kStepLeftOut = -1;
+
 // The step that an account speaks of is the protocol's (worker_machine.h); here are the tensors to it.
 struct HeldState {
   PieceStates pieces;

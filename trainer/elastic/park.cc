@@ -11,7 +11,7 @@ namespace {
 void save(const std::filesystem::path& folder, const std::vector<int>& writers, int rank, const HeldState& held) {
   for (const auto& [piece, state] : held.pieces) {
     if (writers.at(static_cast<std::size_t>(piece)) != rank) continue;
-    const auto written = write_piece(folder, held.step, image_of(piece, state));
+    const auto written = write_image(folder, held.step, image_of(state, ranges_of(state.part), rank));
     if (!written) throw CannotPark(written.error().message);
   }
 }
@@ -28,8 +28,11 @@ bool park(const Assignment& assignment, Meeting& meeting, const HeldState& held)
   if (!is_there && meeting.offers_state()) save(step_files, meeting.writers(), meeting.rank(), held);
   if (!meeting.confirm("/saved")) return false;
   if (!is_there && meeting.rank() == 0) {
-    const auto complete =
-        write_manifest(step_files, {step, held.first_loss, assignment.model, meeting.roster().pieces()});
+    std::vector<ImageName> images;
+    for (const int piece : meeting.roster().pieces()) {
+      images.push_back({piece, meeting.writers().at(static_cast<std::size_t>(piece))});
+    }
+    const auto complete = write_manifest(step_files, {step, held.first_loss, assignment.model, std::move(images)});
     if (!complete) throw CannotPark(complete.error().message);
     delete_old_checkpoints(folder, assignment.checkpoint.keep);
   }

@@ -1,6 +1,8 @@
 #include "trainer/step/training_step.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include <ATen/ATen.h>
 
@@ -52,6 +54,7 @@ StageShape stage_shape(const Assignment& assignment, int rank) {
 TrainingStep::TrainingStep(const Assignment& assignment, int rank, const Roster& roster, Groups& groups,
                            StageModel& model, const Batches& batches)
     : assignment_(assignment),
+      rank_(rank),
       role_(*assignment.workers.at(static_cast<std::size_t>(rank)).role),
       roster_(roster),
       groups_(groups),
@@ -68,17 +71,38 @@ void TrainingStep::run(std::int64_t step) {
   loss_ = 0;
   backward_passes_left_ = static_cast<int>(std::ranges::count(operations_, OperationKind::kBackward, &Operation::kind));
   StageLinks links(groups_, roster_, role_, message_shape(assignment_), operations_);
-  for (const Operation& operation : operations_) execute(operation, step, links);
+  for (const Operation& operation : operations_) execute(operation, {.step = step, .validation_batch = {}}, links);
   links.finish();
   sums_.finish();
 }
 
 Totals TrainingStep::totals() {
   const double loss = role_.shard == 0 ? loss_ : 0;  // all workers of a group have the same
-  const at::Tensor all = at::tensor({sums_.squared_norm_of_kept(), loss}, at::kDouble);
+  const bool is_bad = !std::isfinite(loss);
+  const at::Tensor all = at::tensor(
+      {sums_.squared_norm_of_kept(), loss, is_bad ? 1.0 : 0.0, is_bad ? static_cast<double>(rank_) : 0.0}, at::kDouble);
   groups_.control().sum(all);
   const double* sum = all.const_data_ptr<double>();
-  return {.squared_norm = sum[0], .loss = sum[1]};
+  return {.squared_norm = sum[0], .loss = sum[1], .non_finite_workers = sum[2], .non_finite_ranks = sum[3]};
+}
+
+// The forward half of a step, in the same order.
+double TrainingStep::evaluate(int batches) {
+  std::vector<Operation> operations;
+  std::ranges::copy_if(operations_, std::back_inserter(operations), [](const Operation& operation) {
+    return operation.kind == OperationKind::kForward || operation.kind == OperationKind::kReceiveActivation ||
+           operation.kind == OperationKind::kSendActivation;
+  });
+  loss_ = 0;
+  inputs_.clear();
+  for (int batch = 0; batch < batches; ++batch) {
+    StageLinks links(groups_, roster_, role_, message_shape(assignment_), operations);
+    for (const Operation& operation : operations) execute(operation, {.step = 0, .validation_batch = batch}, links);
+    links.finish();
+  }
+  const at::Tensor sum = at::full({1}, role_.shard == 0 ? loss_ / batches : 0, at::kDouble);
+  groups_.control().sum(sum);
+  return sum.item<double>();
 }
 
 Vote TrainingStep::vote(Vote mine) {
@@ -88,13 +112,13 @@ Vote TrainingStep::vote(Vote mine) {
   return {.leaving = sum[0], .saved_pieces = sum[1]};
 }
 
-void TrainingStep::execute(const Operation& operation, std::int64_t step, StageLinks& links) {
+void TrainingStep::execute(const Operation& operation, const Source& source, StageLinks& links) {
   switch (operation.kind) {
     case OperationKind::kReceiveActivation:
       inputs_[operation.microbatch] = links.receive(operation);
       return;
     case OperationKind::kForward:
-      return forward(operation, step);
+      return forward(operation, source);
     case OperationKind::kSendActivation:
       return links.send(operation, taken(inputs_, operation.microbatch));
     case OperationKind::kReceiveGradient:
@@ -108,18 +132,18 @@ void TrainingStep::execute(const Operation& operation, std::int64_t step, StageL
 }
 
 // Leaves the output in the input's place: to be sent on, or, of the last stage, to be forgotten.
-void TrainingStep::forward(const Operation& operation, std::int64_t step) {
+void TrainingStep::forward(const Operation& operation, const Source& source) {
   const StageShape& shape = model_.shape();
   const int index = operation.microbatch;
   at::Tensor targets;
   at::Tensor input;
   if (shape.has_embedding() || shape.has_head()) {
-    Microbatch batch = microbatch(step, index);
+    Microbatch batch = microbatch(source, index);
     if (shape.has_embedding()) input = token_tensor(batch.tokens, assignment_);
     if (shape.has_head()) targets = token_tensor(batch.targets, assignment_);
   }
   if (!shape.has_embedding()) input = taken(inputs_, index);
-  at::Tensor output = model_.forward(index, input, targets);
+  at::Tensor output = source.validation_batch ? model_.infer(input, targets) : model_.forward(index, input, targets);
   if (shape.has_head()) {
     loss_ += output.item<double>() / tokens_of_batch(assignment_);
   } else {
@@ -144,8 +168,10 @@ void TrainingStep::start_sums(int layer) {
   for (const int piece : model_.pieces_complete_after(layer)) sums_.start(piece);
 }
 
-Microbatch TrainingStep::microbatch(std::int64_t step, int index) const {
-  auto batch = batches_.microbatch(step, index, assignment_.plan.microbatch_size);
+Microbatch TrainingStep::microbatch(const Source& source, int index) const {
+  const int size = assignment_.plan.microbatch_size;
+  auto batch = source.validation_batch ? batches_.validation_microbatch(*source.validation_batch, index, size)
+                                       : batches_.microbatch(source.step, index, size);
   if (!batch) throw CannotTrain(batch.error().message);
   return *std::move(batch);
 }

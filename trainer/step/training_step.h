@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "planner/schedule/schedule.h"
 #include "trainer/data/batches.h"
@@ -14,8 +15,10 @@ namespace sailor::trainer {
 
 // What all workers add up once their gradients are complete.
 struct Totals {
-  double squared_norm = 0;  // of the gradient of the whole batch, every piece counted once
-  double loss = 0;          // mean of the batch's tokens
+  double squared_norm = 0;        // of the gradient of the whole batch, every piece counted once
+  double loss = 0;                // mean of the batch's tokens
+  double non_finite_workers = 0;  // whose own loss is no number, and the sum of their ranks
+  double non_finite_ranks = 0;
 };
 
 // What all workers add up when they hold complete gradients and totals, and what each knows afterwards.
@@ -45,17 +48,26 @@ class TrainingStep {
   // Whoever returns from it knows that all workers have what the update needs. `mine` is this worker's say.
   [[nodiscard]] Vote vote(Vote mine);
 
+  // The mean loss of so many batches of the validation data. All workers call it at the same step, with the weights
+  // that they have taken.
+  [[nodiscard]] double evaluate(int batches);
+
   // Makes the model compute with the held states, on all workers: to be called before each step.
   void take_weights(const PieceStates& held) { weights_.run(held); }
 
  private:
-  void execute(const Operation& operation, std::int64_t step, StageLinks& links);
-  void forward(const Operation& operation, std::int64_t step);
+  struct Source {  // of microbatches: those of a step, or of a batch that validates
+    std::int64_t step = 0;
+    std::optional<int> validation_batch;
+  };
+  void execute(const Operation& operation, const Source& source, StageLinks& links);
+  void forward(const Operation& operation, const Source& source);
   void backward(const Operation& operation);
   void start_sums(int layer);
-  [[nodiscard]] Microbatch microbatch(std::int64_t step, int index) const;
+  [[nodiscard]] Microbatch microbatch(const Source& source, int index) const;
 
   const Assignment& assignment_;
+  int rank_;
   Role role_;
   const Roster& roster_;
   Groups& groups_;
