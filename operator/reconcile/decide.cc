@@ -185,6 +185,7 @@ void JobDecision::train() {
   conditions_.suspended = no("NotSuspended", "spec.suspend is false.");
   conditions_.complete = no("StepsRemain", "There are steps to be done.");
   conditions_.failed = no("NotFailed", "The job has not failed.");
+  if (record_) await_suspects();
   if (is_ending(seen_)) {
     await_last_words();
     return;

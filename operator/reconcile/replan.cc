@@ -87,7 +87,7 @@ GenerationRecord JobDecision::successor(const std::string& reason, const std::st
 void JobDecision::forgive_suspects(GenerationRecord& record) const {
   std::erase_if(record.suspects, [&](const Suspect& suspect) {
     return std::ranges::none_of(seen_.cluster.nodes, [&](const NodeView& node) {
-      return node.uid == suspect.node_uid && (node.heartbeat <= suspect.since || seen_.now < suspect.until);
+      return node.uid == suspect.node_uid && is_suspected(suspect, node, seen_.now);
     });
   });
 }
@@ -201,7 +201,6 @@ void JobDecision::use_new_capacity() {
     requeue(quiet_until - seen_.now);
     return;
   }
-  await_suspects();
   const CapacityQuestion question{Scope::kExisting, {}, mode == ElasticityMode::kRestart};
   const PlanAnswer* answer = ask(candidates(seen_, question), record_->plan);
   if (answer == nullptr || !answer->result || answer->result->plan == record_->plan) return;
@@ -217,7 +216,8 @@ void JobDecision::use_new_capacity() {
 // Nodes that are given another chance: no event tells of the moment.
 void JobDecision::await_suspects() {
   for (const Suspect& suspect : record_->suspects) {
-    if (suspect.until > seen_.now) requeue(suspect.until - seen_.now);
+    const Time then = std::max(suspect.until, trusted_from(suspect));
+    if (then > seen_.now) requeue(then - seen_.now);
   }
 }
 

@@ -205,8 +205,16 @@ bool is_suspect(const Observation& seen, const NodeView& node) {
   if (!seen.record) return false;
   const auto& suspects = seen.record->suspects;
   const auto found = std::ranges::find(suspects, node.uid, &Suspect::node_uid);
-  return found != suspects.end() && (node.heartbeat <= found->since || seen.now < found->until);
+  return found != suspects.end() && is_suspected(*found, node, seen.now);
 }
+
+// A kubelet that has nothing new to say writes its heartbeat into its Node every five minutes only. But Kubernetes
+// takes a node for not ready once its lease is 50 s old: a node that is ready after that time is well.
+bool is_suspected(const Suspect& suspect, const NodeView& node, Time now) {
+  return (node.heartbeat <= suspect.since && now < trusted_from(suspect)) || now < suspect.until;
+}
+
+Time trusted_from(const Suspect& suspect) { return suspect.since + std::chrono::seconds(60); }
 
 std::optional<Trouble> find_newcomers_trouble(const Observation& seen) {
   Findings findings(seen);

@@ -44,5 +44,7 @@ const Member* member_of(const Generation& generation, const std::string& pod_uid
 const PodView* find_pod(const Observation& seen, const std::string& name);
 const AgentView* find_agent(const Observation& seen, const PodView& pod);
 bool is_suspect(const Observation& seen, const NodeView& node);
+bool is_suspected(const Suspect& suspect, const NodeView& node, Time now);
+Time trusted_from(const Suspect& suspect);  // at the latest, if the node is ready then
 
 }  // namespace sailor

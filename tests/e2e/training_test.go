@@ -85,13 +85,18 @@ func TestASuspendedJobHasNoPodsAndResumesWhereItWas(t *testing.T) {
 	before := w.until("it has a checkpoint", func(job trainingjob.Job) bool { return job.Status.Progress.LastCheckpointStep > 0 })
 	spec.Extra = "  suspend: true"
 	w.apply(spec)
-	w.until("it is suspended", func(job trainingjob.Job) bool { return job.Is("Suspended") })
+	stopped := w.until("it is suspended", func(job trainingjob.Job) bool { return job.Is("Suspended") })
 	w.untilNoPods()
 	spec.Extra = "  suspend: false"
 	w.apply(spec)
-	w.until("it goes on", func(job trainingjob.Job) bool {
-		return trains(job, before.Status.Plan.Generation) && job.Status.Progress.Step > before.Status.Progress.LastCheckpointStep
-	})
+	after := w.until("it goes on", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
+	if after.Status.Progress.StepsLost != 0 || after.Status.Progress.Step <= stopped.Status.Progress.Step {
+		t.Errorf("it stopped at step %d and resumed at %d or before, with %d steps lost", stopped.Status.Progress.Step,
+			after.Status.Progress.Step, after.Status.Progress.StepsLost)
+	}
+	if rescales := after.Status.Rescales; rescales[len(rescales)-1].Reason != "Resumed" {
+		t.Errorf("the history ends with %+v", rescales[len(rescales)-1])
+	}
 }
 
 func TestADeletedJobLeavesNothing(t *testing.T) {

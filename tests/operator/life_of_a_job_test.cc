@@ -69,6 +69,9 @@ TEST_F(Job, LosesANodeWhoseAgentIsSilentWhileAPeerIsBroken) {
   world.settle();
   EXPECT_EQ(world.generation(), 2);
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a")) << "the suspect's pod is removed, and nothing is put there";
+  world.pass(std::chrono::seconds(61));
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b")) << "it is still ready, so Kubernetes hears of it";
 }
 
 TEST_F(Job, TakesTheStateFromANodeThatIsPreempted) {
