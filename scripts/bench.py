@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs all benchmarks; prints a table and writes build/bench.json: a list of {name, value, unit, goal, holds}.
 
-Two kinds: Google Benchmarks in build/dev/bench, whose counters named goal and value (or whose time) become rows, and
-build/bin/sailor-bench, which measures the whole system on the local Kubernetes and prints rows of its own.
+Three kinds: Google Benchmarks in build/dev/bench, whose counters named goal and value (or whose time) become rows;
+tests/bench/trainer_bench.py, which runs the trainer and PyTorch by turns; and build/bin/sailor-bench, which measures the
+whole system on the local Kubernetes. The last two print rows of their own.
 """
 
 import json
@@ -33,6 +34,12 @@ def google_benchmark(program):
     return rows
 
 
+def trainer():
+    print("[bench] the trainer beside PyTorch", file=sys.stderr)
+    done = subprocess.run([sys.executable, str(ROOT / "tests/bench/trainer_bench.py")], stdout=subprocess.PIPE, check=True)
+    return [row(**measured) for measured in json.loads(done.stdout)]
+
+
 def system():
     print("[bench] the whole system on the local Kubernetes", file=sys.stderr)
     done = subprocess.run([str(ROOT / "build/bin/sailor-bench")], stdout=subprocess.PIPE, check=True)
@@ -50,6 +57,7 @@ def main():
     rows = []
     for program in sorted((ROOT / "build/dev/bench").glob("*_bench")):
         rows += google_benchmark(program)
+    rows += trainer()
     rows += system()
     table(rows)
     (ROOT / "build/bench.json").write_text(json.dumps(rows, indent=1) + "\n")
