@@ -80,8 +80,8 @@ struct HttpTransport::Clients {
 
 void start_http_threads(unsigned threads) { crossplat::threadpool::initialize_with_threads(threads); }
 
-HttpTransport::HttpTransport(ClusterConfig config, std::chrono::seconds timeout)
-    : clients_(std::make_unique<Clients>(std::move(config), timeout)) {}
+HttpTransport::HttpTransport(const ClusterConfig& config, std::chrono::seconds timeout)
+    : clients_(std::make_unique<Clients>(config, timeout)) {}
 
 HttpTransport::~HttpTransport() = default;
 

@@ -13,7 +13,7 @@ void start_http_threads(unsigned threads = 4);
 
 class HttpTransport : public Transport {
  public:
-  explicit HttpTransport(ClusterConfig config, std::chrono::seconds timeout = std::chrono::seconds(15));
+  explicit HttpTransport(const ClusterConfig& config, std::chrono::seconds timeout = std::chrono::seconds(15));
   ~HttpTransport() override;
 
   HttpResponse send(const HttpRequest& request) override;
