@@ -1,5 +1,6 @@
 // Makes groups: of Gloo between CPUs, and groups of one.
 #include <algorithm>
+#include <cstdlib>
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -11,6 +12,10 @@
 
 namespace sailor::trainer {
 namespace {
+
+// LibTorch's flight recorder notes every collective with a stack trace, and its first note of a group is not guarded:
+// two groups that begin in two threads at once corrupt its map. Nobody reads it here. Before main, as it is asked once.
+[[maybe_unused]] const int kWithoutFlightRecorder = setenv("TORCH_FR_BUFFER_SIZE", "0", /*overwrite=*/0);
 
 class Done : public Transfer {
  public:
