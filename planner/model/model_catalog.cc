@@ -9,25 +9,26 @@
 namespace sailor {
 namespace {
 
-ModelSpec gpt2(std::string name, int blocks, int hidden, int heads) {
-  ModelSpec spec = family_defaults(ModelFamily::kGpt2);
+// Blocks whose feed-forward part is four times as wide as they are, and as many key-value heads as heads.
+ModelSpec with_blocks(ModelFamily family, std::string name, int blocks, int hidden, int heads) {
+  ModelSpec spec = family_defaults(family);
   spec.name = std::move(name);
   spec.blocks = blocks;
   spec.hidden_size = hidden;
   spec.heads = spec.kv_heads = heads;
   spec.ffn_size = 4 * hidden;
+  return spec;
+}
+
+ModelSpec gpt2(std::string name, int blocks, int hidden, int heads) {
+  ModelSpec spec = with_blocks(ModelFamily::kGpt2, std::move(name), blocks, hidden, heads);
   spec.vocab_size = 50257;
   spec.max_positions = 1024;
   return spec;
 }
 
 ModelSpec opt(std::string name, int blocks, int hidden, int heads) {
-  ModelSpec spec = family_defaults(ModelFamily::kOpt);
-  spec.name = std::move(name);
-  spec.blocks = blocks;
-  spec.hidden_size = hidden;
-  spec.heads = spec.kv_heads = heads;
-  spec.ffn_size = 4 * hidden;
+  ModelSpec spec = with_blocks(ModelFamily::kOpt, std::move(name), blocks, hidden, heads);
   spec.vocab_size = 50272;
   spec.max_positions = 2048 + spec.first_position();  // two rows more than its longest sequence
   return spec;
@@ -41,12 +42,7 @@ ModelSpec opt_350m() {  // the one of its family with a narrow embedding and wit
 }
 
 ModelSpec gpt_neo(std::string name, int blocks, int hidden, int heads) {
-  ModelSpec spec = family_defaults(ModelFamily::kGptNeo);
-  spec.name = std::move(name);
-  spec.blocks = blocks;
-  spec.hidden_size = hidden;
-  spec.heads = spec.kv_heads = heads;
-  spec.ffn_size = 4 * hidden;
+  ModelSpec spec = with_blocks(ModelFamily::kGptNeo, std::move(name), blocks, hidden, heads);
   spec.vocab_size = 50257;
   spec.max_positions = 2048;
   return spec;
