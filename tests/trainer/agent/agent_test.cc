@@ -217,6 +217,15 @@ TEST_F(Agents, AWorkerThatIsKilledEndsItsPodWithASentence) {
   EXPECT_THAT(agents_[0]->last_word(), HasSubstr("was killed by signal 9"));
 }
 
+TEST_F(Agents, ABrokenPipeEndsNeitherAgentNorWorker) {
+  start(1);
+  assign(job(100'000), 1, {{0, 5, {8}}}, {0});
+  wait_for_step(0, 1, 1);
+  kill(agents_[0]->workers().front(), SIGPIPE);
+  agents_[0]->signal(SIGPIPE);
+  wait_for_step(0, 1, agents_[0]->report().progress->step + 2);
+}
+
 TEST_F(Agents, AnUnusableJobEndsThePodWithTheSentenceInItsLastWord) {
   Assignment job = this->job(5);
   job.data.path = "/nonexistent/*.txt";
@@ -256,7 +265,7 @@ TEST_F(Agents, ALostPeerIsHintedToTheOperator) {
   agents_[1]->signal(SIGKILL);
   const nlohmann::json hint = operator_port.receive();
   ASSERT_TRUE(hint.is_object()) << agents_[0]->log();
-  EXPECT_EQ(hint.value("reason", ""), "PeerLost");
+  EXPECT_EQ(hint.value("reason", ""), "PeerLost") << hint.dump() << "\n" << agents_[0]->log();
   EXPECT_EQ(hint.value("agent", ""), agents_[0]->address().name);
   EXPECT_EQ(hint.value("namespace", "") + "/" + hint.value("job", ""), "default/tiny");
 }
