@@ -74,8 +74,10 @@ func describe(job trainingjob.Job) string {
 	status := job.Status
 	parts := []string{fmt.Sprintf("%-9s", orDash(status.State))}
 	if progress := status.Progress; progress.Step > 0 {
-		parts = append(parts, fmt.Sprintf("step %d/%d", progress.Step, progress.TotalSteps), fmt.Sprintf("loss %.3f", trainingjob.Decimal(progress.Loss)),
-			fmt.Sprintf("%d tokens/s", progress.TokensPerSecond))
+		parts = append(parts, fmt.Sprintf("step %d/%d", progress.Step, progress.TotalSteps), fmt.Sprintf("loss %.3f", trainingjob.Decimal(progress.Loss)))
+		if progress.TokensPerSecond > 0 { // a generation's first step is not measured: it warms up
+			parts = append(parts, fmt.Sprintf("%d tokens/s", progress.TokensPerSecond))
+		}
 	}
 	if plan := status.Plan; plan.Generation > 0 {
 		parts = append(parts, fmt.Sprintf("$%.2f/h", trainingjob.Decimal(plan.Estimate.CostPerHour)),
