@@ -40,13 +40,17 @@ void normalize(GroupedStage& stage) {
 Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster) {
   GroupedPlan result{
       plan.microbatch_size, plan.microbatches(), {}, plan.activation_checkpointing, plan.sharded_optimizer};
-  for (const Stage& stage : plan.stages) {
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const Stage& stage = plan.stages[i];
     GroupedStage& into = result.stages.emplace_back(GroupedStage{stage.first_layer, stage.last_layer, {}});
-    for (const Replica& replica : stage.replicas) {
+    for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
+      const Replica& replica = stage.replicas[r];
       const auto pool = std::ranges::find(cluster.pools, replica.pool, &Pool::key);
       if (pool == cluster.pools.end()) {
-        return fail(ErrorCode::kNotFound,
-                    fmt::format("the plan uses pool {}, which the cluster does not have", to_string(replica.pool)));
+        return fail(
+            ErrorCode::kNotFound,
+            fmt::format("plan.stages[{}].replicas[{}].pool: the cluster has no pool {}; declare it as a GpuPool", i, r,
+                        to_string(replica.pool)));
       }
       const auto index = static_cast<int>(pool - cluster.pools.begin());
       into.groups.push_back({index, replica.tensor_parallel, replica.microbatches, 1});
@@ -57,12 +61,9 @@ Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster) {
 }
 
 Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster) {
-  Plan result{job.model.name,
-              job.training.global_batch_size,
-              plan.microbatch_size,
-              {},
-              plan.activation_checkpointing,
-              plan.sharded_optimizer};
+  Plan result{
+      job.model.name,        job.training.global_batch_size, plan.microbatch_size, {}, plan.activation_checkpointing,
+      plan.sharded_optimizer};
   for (const GroupedStage& stage : plan.stages) {
     Stage& into = result.stages.emplace_back(Stage{stage.first_layer, stage.last_layer, {}});
     for (const ReplicaGroup& group : stage.groups) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "planner/model/check.h"
 
 namespace sailor {
@@ -21,10 +23,28 @@ std::size_t looked_up(const std::vector<int>& index, int value) {
 
 }  // namespace
 
+Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles) {
+  const auto layers = static_cast<std::size_t>(job.model.layer_count());
+  for (const Pool& pool : cluster.pools) {
+    const ModelProfile* profile = profiles.find(job, pool.key.accelerator);
+    if (profile == nullptr) continue;
+    for (const auto& [point, times] : profile->times) {
+      if (times.size() == layers) continue;
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the profile of {} on {} has {} layers where the job's model has {}; measure it again",
+                              profile->model, profile->accelerator.str(), times.size(), layers));
+    }
+  }
+  return {};
+}
+
 Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
                                   std::span<const int> microbatch_sizes, std::span<const int> degrees) {
   SAILOR_CHECK(!microbatch_sizes.empty() && !degrees.empty(), "tables for {} sizes and {} degrees",
                microbatch_sizes.size(), degrees.size());
+  if (auto checked = check_profiles(job, cluster, profiles); !checked) {
+    return tl::unexpected(std::move(checked.error()));
+  }
   JobTables tables;
   tables.index_of_size_ = index_by_value(microbatch_sizes);
   tables.index_of_degree_ = index_by_value(degrees);

@@ -11,6 +11,9 @@
 
 namespace sailor {
 
+// Whether the profiles that the job would be told by are of a model with as many layers.
+Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles);
+
 class JobTables {
  public:
   static Result<JobTables> make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,

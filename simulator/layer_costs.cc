@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "planner/model/check.h"
 #include "simulator/analytic_profile.h"
 #include "simulator/measured_times.h"
@@ -37,7 +39,12 @@ void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
   const std::vector<LayerMemory>* measured = nullptr;
   if (profile != nullptr) {
     const auto found = profile->memory.find(point_.tensor_parallel);
-    if (found != profile->memory.end() && static_cast<int>(found->second.size()) == layers_) measured = &found->second;
+    if (found != profile->memory.end()) {
+      measured = &found->second;
+    } else if (!profile->memory.empty()) {
+      provenance_ += fmt::format("{}memory of {} in groups of {}: computed from its shape, none was measured",
+                                 provenance_.empty() ? "" : "; ", job.model.name, point_.tensor_parallel);
+    }
   }
   for (int layer = 0; layer < layers_; ++layer) {
     const auto index = static_cast<std::size_t>(layer);

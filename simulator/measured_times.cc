@@ -92,20 +92,18 @@ Seconds scaled(Seconds target, Seconds reference, Seconds measured) {
 LayerTimes layer_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                        ProfilePoint point) {
   LayerTimes estimated = analytic(job, accelerator, point);
-  const auto layers = estimated.layers.size();
   if (profile == nullptr || profile->times.empty()) return estimated;
-  if (const auto exact = profile->times.find(point); exact != profile->times.end() && exact->second.size() == layers) {
+  if (const auto exact = profile->times.find(point); exact != profile->times.end()) {
     return {exact->second, ""};
   }
-  if (auto between = interpolated(profile->times, point); between && between->layers.size() == layers) {
+  if (auto between = interpolated(profile->times, point); between) {
     between->note = fmt::format("{} on {}: times for microbatches of {} are interpolated between measured {}",
                                 job.model.name, accelerator.name, point.microbatch_size, between->note);
     return *std::move(between);
   }
   const auto& [known, measured] = nearest(profile->times, point);
-  if (measured.size() != layers) return estimated;
   const LayerTimes reference = analytic(job, accelerator, known);
-  for (std::size_t layer = 0; layer < layers; ++layer) {
+  for (std::size_t layer = 0; layer < estimated.layers.size(); ++layer) {
     LayerTime& time = estimated.layers[layer];
     const LayerTime& base = reference.layers[layer];
     time = {scaled(time.forward, base.forward, measured[layer].forward),

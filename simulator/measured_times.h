@@ -16,7 +16,7 @@ struct LayerTimes {
   std::string note;  // where they are from; empty: measured at this very point
 };
 
-// `profile` may be null.
+// `profile` may be null; it is of as many layers as the job's model has.
 LayerTimes layer_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                        ProfilePoint point);
 

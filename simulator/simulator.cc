@@ -76,10 +76,23 @@ Estimate estimate_of(const Outcome& outcome, const JobSimulation& simulation, co
   return estimate;
 }
 
+// The lists of a step of more operations than this would fill the memory of the machine that makes them.
+Result<void> check_length(const Plan& plan) {
+  constexpr std::int64_t kMost = 1 << 24;
+  const auto passes = static_cast<std::int64_t>(plan.stages.size()) * plan.microbatches();
+  if (passes <= kMost) return {};
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("plan.microbatchSize: {} makes {} microbatches of a step, {} passes in {} stages, where {} can "
+                  "be scheduled; make microbatches larger",
+                  plan.microbatch_size, plan.microbatches(), passes, plan.stages.size(), kMost));
+}
+
 }  // namespace
 
 Result<Simulator::Question> Simulator::asked(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
   if (auto checked = check_well_formed(plan, job); !checked) return tl::unexpected(std::move(checked.error()));
+  if (auto checked = check_length(plan); !checked) return tl::unexpected(std::move(checked.error()));
   auto groups = grouped(plan, cluster);
   if (!groups) return tl::unexpected(groups.error());
   auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size}, degrees_of(*groups));

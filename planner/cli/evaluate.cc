@@ -1,5 +1,6 @@
 #include "planner/cli/evaluate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <ostream>
@@ -25,8 +26,9 @@ struct Comparison {
 
 struct EvaluatedRun {
   std::string file;
-  std::string group;   // hardware and model
-  std::string reason;  // why there is no estimate; else empty
+  std::string group;          // hardware and model
+  std::string reason;         // why there is no estimate; else empty
+  bool is_bad_input = false;  // that is the reason; else the record is of something that is no plan of ours
   std::optional<Comparison> time;
   std::optional<Comparison> memory;
 };
@@ -56,17 +58,25 @@ struct Summaries {
   }
 };
 
-EvaluatedRun evaluated(const RunRecord& record, const ProfileBook& profiles, const NetworkMeasurements& network) {
+struct Measurements {
+  std::string folder;
+  ProfileBook profiles;
+  NetworkMeasurements network;
+};
+
+EvaluatedRun evaluated(const RunRecord& record, const Measurements& measurements) {
   EvaluatedRun result{.file = record.file};
-  const auto estimate_of = [&](const MeasuredRun& run) -> Result<RunEstimate> {
-    const auto system = system_of(run);
-    if (!system) return tl::unexpected(system.error());
-    result.group = fmt::format("{} {}", system->name, run.job.model.name);
-    return estimate_run(run, profiles, network, *system);
-  };
-  const auto estimate = record.run.and_then(estimate_of);
+  const auto system = record.run.and_then(system_of);
+  if (!system) {
+    result.reason = system.error().message;
+    result.is_bad_input = !record.run && record.run.error().code == ErrorCode::kInvalidArgument;
+    return result;
+  }
+  result.group = fmt::format("{} {}", system->name, record.run->job.model.name);
+  auto estimate = estimate_run(*record.run, measurements.profiles, measurements.network, *system);
   if (!estimate) {
-    result.reason = estimate.error().message;
+    result.reason = std::move(estimate.error()).within(measurements.folder).message;
+    result.is_bad_input = true;
     return result;
   }
   const Suspicion suspicion = suspicion_of(record.file);
@@ -154,20 +164,34 @@ std::string as_table(const std::vector<EvaluatedRun>& runs, const Summaries& all
   return table(rows) + "\n" + notes + (notes.empty() ? "" : "* not counted below\n\n") + table(summary);
 }
 
+Result<Measurements> read_measurements(const std::string& folder) {
+  auto profiles = read_profiles(folder);
+  if (!profiles) return tl::unexpected(std::move(profiles.error()));
+  auto network = read_network_measurements(folder);
+  if (!network) return tl::unexpected(std::move(network.error()));
+  return Measurements{folder, *std::move(profiles), *std::move(network)};
+}
+
+Result<void> check_input(const std::vector<EvaluatedRun>& runs) {
+  const auto bad = std::ranges::count_if(runs, &EvaluatedRun::is_bad_input);
+  if (bad == 0) return {};
+  const auto first = std::ranges::find_if(runs, &EvaluatedRun::is_bad_input);
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} of {} records cannot be estimated; the first: {}", bad, runs.size(), first->reason));
+}
+
 }  // namespace
 
 Result<void> run_evaluate(const EvaluateArguments& arguments, std::ostream& out) {
   const auto records = read_runs(arguments.runs);
   if (!records) return tl::unexpected(records.error());
-  const auto profiles = read_profiles(arguments.profiles);
-  if (!profiles) return tl::unexpected(profiles.error());
-  const auto network = read_network_measurements(arguments.profiles);
-  if (!network) return tl::unexpected(network.error());
+  const auto measurements = read_measurements(arguments.profiles);
+  if (!measurements) return tl::unexpected(measurements.error());
   std::vector<EvaluatedRun> runs;
   Summaries all;
   std::map<std::string, Summaries> groups;
   for (const RunRecord& record : *records) {
-    runs.push_back(evaluated(record, *profiles, *network));
+    runs.push_back(evaluated(record, *measurements));
     all.add(runs.back());
     if (!runs.back().group.empty()) groups[runs.back().group].add(runs.back());
   }
@@ -176,7 +200,7 @@ Result<void> run_evaluate(const EvaluateArguments& arguments, std::ostream& out)
   } else {
     out << to_json(runs, all, groups).dump(2) << "\n";
   }
-  return {};
+  return check_input(runs);
 }
 
 }  // namespace sailor::cli

@@ -26,23 +26,29 @@ constexpr std::array<KnownSuspicion, 3> kSuspicions = {
 
 using Json = nlohmann::json;
 
+constexpr std::string_view kRemedy = "correct the record or take it out of the folder";
+
 struct Wrong {
   std::string message;
+  ErrorCode code = ErrorCode::kInvalidArgument;  // the record is corrupt
 };
+
+// A record of something that a plan cannot say.
+Wrong no_plan(std::string message) { return {std::move(message), ErrorCode::kInfeasible}; }
 
 template <class T>
 T required(const Json& json, const char* key) {
-  if (!json.is_object() || !json.contains(key)) throw Wrong{fmt::format("{}: is missing", key)};
+  if (!json.is_object() || !json.contains(key)) throw Wrong{fmt::format("{}: is missing; {}", key, kRemedy)};
   try {
     return json.at(key).get<T>();
   } catch (const Json::exception&) {
-    throw Wrong{fmt::format("{}: is of another type than expected", key)};
+    throw Wrong{fmt::format("{}: is of another type than expected; {}", key, kRemedy)};
   }
 }
 
 double above_zero(const Json& json, const char* key) {
   const auto value = required<double>(json, key);
-  if (!(value > 0) || !(value < 1e18)) throw Wrong{fmt::format("{}: {} is no number above 0", key, value)};
+  if (!(value > 0) || !(value < 1e18)) throw Wrong{fmt::format("{}: {} is no number above 0; {}", key, value, kRemedy)};
   return value;
 }
 
@@ -50,7 +56,7 @@ double above_zero(const Json& json, const char* key) {
 int whole(const Json& json, const std::string& path, int least, int most) {
   const double value = json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
   if (!(value >= least) || !(value <= most) || value != std::floor(value)) {
-    throw Wrong{fmt::format("{}: {} is no whole number from {} to {}", path, json.dump(), least, most)};
+    throw Wrong{fmt::format("{}: {} is no whole number from {} to {}; {}", path, json.dump(), least, most, kRemedy)};
   }
   return static_cast<int>(value);
 }
@@ -64,22 +70,22 @@ int count(const Json& json, const char* key) {
 std::string model_of(const std::string& file) {
   if (file.starts_with("mit_") || file.find("OPT-350") != std::string::npos) return "opt-350m";
   if (file.find("GPT-NEO") != std::string::npos) return "gpt-neo-2.7b";
-  throw Wrong{"the file's name has no model; put OPT-350 or GPT-NEO into it"};
+  throw no_plan("the file's name has no model; put OPT-350 or GPT-NEO into it");
 }
 
 // [[["GH-96", 4, "us-central1-a"], ...], 4]: the GPUs of the group, by node, and its degree.
 Replica replica_of(const Json& json, const std::string& path) {
   constexpr int kMostGpus = 1024;  // of a group
   const bool has_shape = json.is_array() && json.size() == 2 && json[0].is_array() && !json[0].empty();
-  if (!has_shape) throw Wrong{path + ": is not [[[gpu, count, zone], ...], degree]"};
+  if (!has_shape) throw Wrong{fmt::format("{}: is not [[[gpu, count, zone], ...], degree]; {}", path, kRemedy)};
   const Json& node = json[0][0];
-  if (json[0].size() != 1) throw Wrong{path + ": a tensor-parallel group over several nodes is no plan of ours"};
+  if (json[0].size() != 1) throw no_plan(path + ": a tensor-parallel group over several nodes is no plan of ours");
   if (!node.is_array() || node.size() != 3 || !node[0].is_string() || !node[1].is_number_integer() ||
       !node[2].is_string()) {
-    throw Wrong{path + ": is not [gpu, count, zone]"};
+    throw Wrong{fmt::format("{}: is not [gpu, count, zone]; {}", path, kRemedy)};
   }
   const auto accelerator = artifact_accelerator(node[0].get<std::string>());
-  if (!accelerator) throw Wrong{path + ": " + accelerator.error().message};
+  if (!accelerator) throw no_plan(path + ": " + accelerator.error().message);
   const int degree = whole(json[1], path + "[1]", 1, kMostGpus);
   return {{Zone(node[2].get<std::string>()), *accelerator, Provisioning::kOnDemand}, degree, 0};
 }
@@ -88,13 +94,13 @@ Replica replica_of(const Json& json, const std::string& path) {
 Stage stage_of(const Json& layers, const Json& replicas, int index) {
   const std::string path = fmt::format("layers_per_stage[{}]", index);
   constexpr int kMostLayers = 10'000;
-  if (!layers.is_array() || layers.empty()) throw Wrong{path + ": is no list of layers"};
-  if (!replicas.is_array()) throw Wrong{fmt::format("tmp_per_stage[{}]: is no list of replicas", index)};
+  if (!layers.is_array() || layers.empty()) throw Wrong{fmt::format("{}: is no list of layers; {}", path, kRemedy)};
+  if (!replicas.is_array()) throw Wrong{fmt::format("tmp_per_stage[{}]: is no list of replicas; {}", index, kRemedy)};
   Stage stage{whole(layers.front(), path, 0, kMostLayers), whole(layers.back(), path, 0, kMostLayers) + 1, {}};
   for (std::size_t r = 0; r < replicas.size(); ++r) {
     stage.replicas.push_back(replica_of(replicas[r], fmt::format("tmp_per_stage[{}][{}]", index, r)));
   }
-  if (stage.replicas.empty()) throw Wrong{fmt::format("tmp_per_stage[{}]: is empty", index)};
+  if (stage.replicas.empty()) throw Wrong{fmt::format("tmp_per_stage[{}]: is empty; {}", index, kRemedy)};
   return stage;
 }
 
@@ -110,11 +116,11 @@ void deal(Plan& plan) {
 
 MeasuredRun run_of(const Json& json, const std::string& file) {
   const auto pipelines = required<Json>(json, "pipeline_list");
-  if (!pipelines.is_array() || pipelines.size() != 1) throw Wrong{"pipeline_list: one pipeline was expected"};
+  if (!pipelines.is_array() || pipelines.size() != 1) throw no_plan("pipeline_list: one pipeline was expected");
   const auto layers = required<Json>(pipelines[0], "layers_per_stage");
   const auto replicas = required<Json>(pipelines[0], "tmp_per_stage");
   if (!layers.is_array() || !replicas.is_array() || layers.size() != replicas.size()) {
-    throw Wrong{"tmp_per_stage: has not as many stages as layers_per_stage"};
+    throw Wrong{fmt::format("tmp_per_stage: has not as many stages as layers_per_stage; {}", kRemedy)};
   }
   MeasuredRun run;
   run.file = file;
@@ -128,7 +134,7 @@ MeasuredRun run_of(const Json& json, const std::string& file) {
     run.plan.stages.push_back(stage_of(layers[i], replicas[i], static_cast<int>(i)));
   }
   deal(run.plan);
-  if (auto checked = check_well_formed(run.plan, run.job); !checked) throw Wrong{checked.error().message};
+  if (auto checked = check_well_formed(run.plan, run.job); !checked) throw no_plan(checked.error().message);
   run.time = json.contains("real") ? Seconds(above_zero(json, "real")) : Seconds(0);
   run.memory = json.contains("max_mem") ? Bytes(above_zero(json, "max_mem")) : Bytes(0);
   return run;
@@ -140,7 +146,7 @@ Result<MeasuredRun> read_run(const std::filesystem::path& file) {
   try {
     return run_of(*json, file.filename().string());
   } catch (const Wrong& wrong) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", file.string(), wrong.message));
+    return fail(wrong.code, fmt::format("{}: {}", file.string(), wrong.message));
   }
 }
 

@@ -13,7 +13,8 @@ struct RunRecord {
   Result<MeasuredRun> run;
 };
 
-// Every JSON file, in the order of names. A record that is no plan has its error; the others are read all the same.
+// Every JSON file, in the order of names. A record that is corrupt (kInvalidArgument) or of no plan (kInfeasible) has
+// its error; the others are read all the same.
 Result<std::vector<RunRecord>> read_runs(const std::filesystem::path& folder);
 
 // What is wrong with the measurement itself; empty: nothing that we know of. Such runs are shown, not counted.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "planner/model/plan_json.h"
+#include "simulator/job_tables.h"
 
 namespace sailor::cli {
 
@@ -25,6 +26,9 @@ Result<WorldFiles> read_world(const Inputs& inputs) {
   if (!inputs.profiles.empty()) {
     auto read = read_profiles(inputs.profiles);
     if (!read) return tl::unexpected(std::move(read.error()));
+    if (auto checked = check_profiles(*job, cluster->cluster, *read); !checked) {
+      return tl::unexpected(std::move(checked.error()).within(inputs.profiles));
+    }
     profiles = *std::move(read);
     auto measured = read_network_measurements(inputs.profiles);
     if (!measured) return tl::unexpected(std::move(measured.error()));

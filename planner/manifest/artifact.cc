@@ -65,26 +65,33 @@ int count_of(const std::string& text, const std::string& path) {
   return value;
 }
 
-double figure(const Json& json, const std::string& path) {
-  if (!json.is_number() || !(json.get<double>() >= 0)) throw Wrong{path + ": is no number from 0 on"};
+double figure(const Json& json, const std::string& path, double most) {
+  if (!json.is_number() || !(json.get<double>() >= 0) || json.get<double>() > most) {
+    throw Wrong{fmt::format("{}: {} is no number from 0 to {}; measure it again", path, json.dump(), most)};
+  }
   return json.get<double>();
 }
 
 const Json& object(const Json& json, const std::string& path) {
-  if (!json.is_object()) throw Wrong{path + ": is no JSON object"};
+  if (!json.is_object()) throw Wrong{path + ": is no JSON object; fetch the file again"};
   return json;
 }
 
 LayerTime time_of(const Json& json, const std::string& path) {
-  if (!json.is_array() || json.size() != 3) throw Wrong{path + ": is not [forward, backward, update] in seconds"};
-  return {Seconds(figure(json[0], path)), Seconds(figure(json[1], path)), Seconds(figure(json[2], path))};
+  constexpr double kMostSeconds = 3600;
+  if (!json.is_array() || json.size() != 3) {
+    throw Wrong{path + ": is not [forward, backward, update] in seconds; measure it again"};
+  }
+  const auto seconds = [&](int i) { return Seconds(figure(json[static_cast<std::size_t>(i)], path, kMostSeconds)); };
+  return {seconds(0), seconds(1), seconds(2)};
 }
 
 LayerMemory memory_of(const Json& json, const std::string& path) {
   constexpr double kFloat = 4;
+  constexpr double kMostFloats = 1e15;
   const auto floats = [&](const char* key) {
-    if (!object(json, path).contains(key)) throw Wrong{fmt::format("{}: has no {}", path, key)};
-    return figure(json.at(key), path + "." + key);
+    if (!object(json, path).contains(key)) throw Wrong{fmt::format("{}: has no {}; measure it again", path, key)};
+    return figure(json.at(key), path + "." + key, kMostFloats);
   };
   return {floats("params_floats"), Bytes(kFloat * floats("act_mem_floats")),
           Bytes(kFloat * floats("act_output_floats"))};
@@ -103,11 +110,12 @@ auto layers_of(const Json& json, const std::string& path, int count, Read read) 
   std::vector<decltype(read(json, path))> layers;
   const auto in_file = static_cast<int>(object(json, path).size());
   if (in_file != count && in_file != count + 1) {
-    throw Wrong{fmt::format("{}: has {} layers where the model has {}", path, in_file, count)};
+    throw Wrong{fmt::format("{}: has {} layers where the model has {}; measure it again or leave it out", path, in_file,
+                            count)};
   }
   for (int i = 0; i < in_file; ++i) {
     const auto found = json.find(std::to_string(i));
-    if (found == json.end()) throw Wrong{fmt::format("{}: has no layer {}", path, i)};
+    if (found == json.end()) throw Wrong{fmt::format("{}: has no layer {}; measure it again or leave it out", path, i)};
     layers.push_back(read(*found, fmt::format("{}.{}", path, i)));
   }
   if (in_file > count) {
@@ -143,15 +151,17 @@ ModelProfile profile_of(const RenamedModel& model, const std::string& gpu, const
       profile.times[{count_of(size, at), count_of(degree, at)}] = layers_of(json, at, layers, time_of);
     }
   }
+  if (profile.times.empty()) throw Wrong{path + ": has no times; measure a microbatch size or leave it out"};
   return profile;
 }
 
 ProfileBook profiles_of(const Json& times) {
   ProfileBook book;
-  for (const auto& [name, gpus] : object(times, "file").items()) {
+  for (const auto& [name, gpus] : object(times, "all of it").items()) {
     const RenamedModel model = required(looked_up(kModels, name, "model"), name);
     for (const auto& [gpu, sizes] : object(gpus, name).items()) book.add(profile_of(model, gpu, sizes));
   }
+  if (book.profiles().empty()) throw Wrong{"has no model with a GPU; measure one or omit --profiles"};
   return book;
 }
 
@@ -206,7 +216,7 @@ Result<ProfileBook> read_artifact_profiles(const std::filesystem::path& folder) 
     if (!std::filesystem::exists(file)) return book;
     const auto memory = read_json_file(file);
     if (!memory) return tl::unexpected(memory.error());
-    return with_memory(book, object(*memory, "file"));
+    return with_memory(book, object(*memory, "all of it"));
   } catch (const Wrong& wrong) {
     return tl::unexpected(in_file(file, wrong.message));
   }

@@ -17,7 +17,7 @@ class Walk {
 
   template <class Visit>
   Result<void> each(Visit visit) const {
-    if (!json_->is_object()) return wrong("is no JSON object");
+    if (!json_->is_object()) return wrong("is no JSON object; fetch the file again");
     for (const auto& [key, value] : json_->items()) {
       Walk below(file_, value);
       below.path_ = path_.empty() ? key : path_ + "." + key;
@@ -28,7 +28,8 @@ class Walk {
 
   [[nodiscard]] const Json& json() const { return *json_; }
   [[nodiscard]] tl::unexpected<Error> wrong(std::string_view what) const {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}: {}", file_.string(), path_, what));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: {}: {}", file_.string(), path_.empty() ? "all of it" : path_, what));
   }
 
  private:
@@ -52,10 +53,18 @@ Result<BandwidthCurve> curve_of(const Walk& at) {
   const bool has_shape = json.is_array() && json.size() == 2 && json[0].is_array() && json[0].size() == 3 &&
                          json[1].is_number() && json[0][0].is_number() && json[0][1].is_number() &&
                          json[0][2].is_number();
-  if (!has_shape) return at.wrong("is not [[a, b, c], bytes a second]");
+  if (!has_shape) return at.wrong("is not [[a, b, c], bytes a second]; measure it again or leave it out");
   const BandwidthCurve curve{json[0][0].get<double>(), json[0][1].get<double>(), json[0][2].get<double>(),
                              BytesPerSecond(json[1].get<double>())};
-  if (!(curve.constant > 0) || !(curve.most.value() > 0)) return at.wrong("is not above 0 for a megabyte");
+  constexpr double kLeast = 1e-6;  // GB/s
+  constexpr double kMost = 1e6;
+  const auto is_rate = [](double rate) { return rate >= kLeast && rate <= kMost; };
+  if (!is_rate(curve.constant) || !is_rate(curve.most.value() / 1e9)) {
+    return at.wrong(
+        fmt::format("has no rate from {} to {} GB/s for a megabyte, and as its most; measure it again or "
+                    "leave it out",
+                    kLeast, kMost));
+  }
   return curve;
 }
 
@@ -108,9 +117,12 @@ Result<void> read_nodes(const Walk& file, std::vector<MeasuredNode>& nodes) {
 }
 
 Result<void> read_prices(const Walk& file, std::vector<MeasuredPrice>& prices) {
+  constexpr double kMostDollars = 1e6;
   return file.each([&](const std::string& from, const Walk& of_zone) {
     return of_zone.each([&](const std::string& to, const Walk& at) -> Result<void> {
-      if (!at.json().is_number() || at.json().get<double>() < 0) return at.wrong("is no price from $0 a GB on");
+      if (!at.json().is_number() || at.json().get<double>() < 0 || at.json().get<double>() > kMostDollars) {
+        return at.wrong(fmt::format("{} is no price from $0 to ${} a GB; correct it", at.json().dump(), kMostDollars));
+      }
       prices.push_back({Zone(from), Zone(to), dollars_per_gigabyte(at.json().get<double>())});
       return {};
     });

@@ -6,6 +6,8 @@
 
 #include "planner/manifest/artifact.h"
 #include "planner/manifest/fields.h"
+#include "planner/model/accelerator.h"
+#include "planner/model/model_spec.h"
 
 namespace sailor {
 namespace {
@@ -53,6 +55,9 @@ Result<Pool> read_pool(const SourceDocument& document) {
         document.located({ErrorCode::kInvalidArgument,
                           "spec.nodes: is missing; say how many nodes exist, or maxNodes for how many may"}));
   }
+  if (auto known = find_accelerator(declaration->key.accelerator); !known) {
+    return tl::unexpected(document.located(std::move(known.error()).within("spec.accelerator")));
+  }
   return pool_of(*declaration, *nodes);
 }
 
@@ -87,7 +92,17 @@ Result<JobSpec> read_job(const std::filesystem::path& file) {
   return job_of(*document);
 }
 
-Result<JobSpec> job_of(const SourceDocument& document) { return from_document(document, job_from_manifest); }
+Result<JobSpec> job_of(const SourceDocument& document) {
+  auto job = from_document(document, job_from_manifest);
+  if (!job) return job;
+  for (std::size_t i = 0; i < job->resources.accelerators.size(); ++i) {
+    if (auto known = find_accelerator(job->resources.accelerators[i]); !known) {
+      return tl::unexpected(
+          document.located(std::move(known.error()).within(fmt::format("spec.resources.accelerators[{}]", i))));
+    }
+  }
+  return job;
+}
 
 Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
   const auto documents = read_documents(file);
@@ -120,6 +135,15 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
 
 namespace {
 
+// Of a model of the catalogue; what a job describes itself is known only with the job.
+Result<void> check_layers(const ModelProfile& profile) {
+  const auto model = find_model(profile.model);
+  const auto layers = static_cast<int>(profile.times.begin()->second.size());
+  if (!model || layers == model->layer_count()) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("spec.layers: {} are not the {} of {}; measure it again", layers,
+                                                       model->layer_count(), model->name));
+}
+
 Result<ProfileBook> read_profile_manifests(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -135,6 +159,7 @@ Result<ProfileBook> read_profile_manifests(const std::filesystem::path& folder) 
       if (document.kind() != "ModelProfile") continue;
       auto profile = from_document(document, profile_from_manifest);
       if (!profile) return tl::unexpected(profile.error());
+      if (auto fits = check_layers(*profile); !fits) return tl::unexpected(document.located(fits.error()));
       book.add(*std::move(profile));
     }
   }

@@ -8,17 +8,27 @@
 namespace sailor {
 namespace {
 
+// No link between machines is slower or later; a step over one would be longer than its clock can say.
+constexpr double kLeastGigabytesPerSecond = 1e-6;
+constexpr double kMostMicroseconds = 60e6;
+
 constexpr std::string_view kTierNames[kNetworkTiers] = {"node", "zone", "region", "continent", "world"};
 
 // What the object says of a link replaces what `link` has.
 Link link_from(JsonReader& reader, Link link) {
   if (const auto rate = optional_decimal(reader, "gigabytesPerSecond")) {
     link.bandwidth = gigabytes_per_second(*rate);
-    if (*rate <= 0) reader.record("gigabytesPerSecond", "it must be above 0");
+    if (*rate < kLeastGigabytesPerSecond) {
+      reader.record("gigabytesPerSecond",
+                    fmt::format("{} is below {}, a kilobyte per second", *rate, kLeastGigabytesPerSecond));
+    }
   }
   if (const auto latency = reader.optional<double>("latencyMicroseconds")) {
     link.latency = Seconds(*latency * 1e-6);
-    if (*latency < 0) reader.record("latencyMicroseconds", fmt::format("{} is below 0", *latency));
+    if (*latency < 0 || *latency > kMostMicroseconds) {
+      reader.record("latencyMicroseconds",
+                    fmt::format("{} is not from 0 to {}, a minute", *latency, kMostMicroseconds));
+    }
   }
   if (const auto price = optional_decimal(reader, "dollarsPerGigabyte")) link.price = dollars_per_gigabyte(*price);
   return link;

@@ -10,18 +10,21 @@ namespace sailor {
 namespace {
 
 LayerTime time_from(JsonReader& reader) {
+  constexpr double kMost = 3600;
   const auto seconds = [&](std::string_view key) {
     const auto value = optional_decimal(reader, key);
     if (!value) reader.record(key, "is missing");
+    if (value > kMost) reader.record(key, fmt::format("{} s is above {}; measure it again", *value, kMost));
     return Seconds(value.value_or(0));
   };
   return {seconds("forwardSeconds"), seconds("backwardSeconds"), seconds("updateSeconds")};
 }
 
 LayerMemory memory_from(JsonReader& reader) {
+  constexpr double kMost = 1e15;
   const auto number = [&](std::string_view key) {
     const auto value = reader.required<double>(key);
-    if (value < 0) reader.record(key, fmt::format("{} is below 0", value));
+    if (value < 0 || value > kMost) reader.record(key, fmt::format("{} is not from 0 to {}", value, kMost));
     return value;
   };
   return {number("parameters"), Bytes(number("activationBytesPerSample")), Bytes(number("outputBytesPerSample"))};

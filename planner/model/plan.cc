@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,29 +21,49 @@ std::uint64_t fnv1a(std::string_view text) {
   return hash;
 }
 
-Result<void> malformed(const std::string& what) {
-  return fail(ErrorCode::kInvalidArgument, "the plan is not well-formed: " + what);
+// `path` within the plan's JSON.
+template <class... Arguments>
+Result<void> malformed(const std::string& path, fmt::format_string<Arguments...> what, Arguments&&... arguments) {
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("plan.{}: {}", path, fmt::format(what, std::forward<Arguments>(arguments)...)));
 }
 
-Result<void> check_stage(const Plan& plan, std::size_t index, int expected_first) {
-  const Stage& stage = plan.stages[index];
-  if (stage.first_layer != expected_first || stage.last_layer <= stage.first_layer) {
-    return malformed(fmt::format("stage {} has layers [{}, {}), where a range that starts at {} was due", index,
-                                 stage.first_layer, stage.last_layer, expected_first));
-  }
+Result<void> check_replicas(const Plan& plan, std::size_t index) {
+  const std::string path = fmt::format("stages[{}].replicas", index);
+  const auto& replicas = plan.stages[index].replicas;
   std::int64_t microbatches = 0;
-  for (const Replica& replica : stage.replicas) {
-    if (replica.tensor_parallel < 1 || replica.microbatches < 1) {
-      return malformed(fmt::format("stage {} has a replica with tensorParallel {} and microbatches {}; both start at 1",
-                                   index, replica.tensor_parallel, replica.microbatches));
+  for (std::size_t r = 0; r < replicas.size(); ++r) {
+    if (replicas[r].tensor_parallel < 1) {
+      return malformed(fmt::format("{}[{}].tensorParallel", path, r), "{} is below 1; a replica has 1 GPU at least",
+                       replicas[r].tensor_parallel);
     }
-    microbatches += replica.microbatches;
+    if (replicas[r].microbatches < 1) {
+      return malformed(fmt::format("{}[{}].microbatches", path, r),
+                       "{} is below 1; leave out a replica that has nothing to do", replicas[r].microbatches);
+    }
+    microbatches += replicas[r].microbatches;
   }
-  if (microbatches != plan.microbatches()) {
-    return malformed(fmt::format("the replicas of stage {} do {} microbatches of the step's {}", index, microbatches,
-                                 plan.microbatches()));
+  if (microbatches == plan.microbatches()) return {};
+  return malformed(path,
+                   "they do {} microbatches of the step's {}; let them sum up to globalBatchSize / microbatchSize",
+                   microbatches, plan.microbatches());
+}
+
+Result<void> check_layers(const Plan& plan, const JobSpec& job) {
+  int layer = 0;
+  for (std::size_t index = 0; index < plan.stages.size(); ++index) {
+    const Stage& stage = plan.stages[index];
+    if (stage.first_layer != layer || stage.last_layer <= stage.first_layer) {
+      return malformed(fmt::format("stages[{}].layers", index),
+                       "[{}, {}) is no range from {} on; stages take every layer once, in order", stage.first_layer,
+                       stage.last_layer, layer);
+    }
+    layer = stage.last_layer;
   }
-  return {};
+  if (layer == job.model.layer_count()) return {};
+  const std::string path = plan.stages.empty() ? "stages" : fmt::format("stages[{}].layers", plan.stages.size() - 1);
+  return malformed(path, "the last stage ends at {}; let it end at {}, as the {} layers of {} do", layer,
+                   job.model.layer_count(), job.model.layer_count(), job.model.name);
 }
 
 void add_pool_violations(const Plan& plan, const JobSpec& job, const ClusterState& cluster,
@@ -101,28 +122,24 @@ std::string plan_hash(const Plan& plan) { return fmt::format("{:016x}", fnv1a(to
 
 Result<void> check_well_formed(const Plan& plan, const JobSpec& job) {
   if (plan.model != job.model.name) {
-    return malformed(fmt::format("it is of model {}, the job trains {}", plan.model, job.model.name));
+    return malformed("model", "it is \"{}\", but the job trains {}; take a plan of that job", plan.model,
+                     job.model.name);
   }
   if (plan.global_batch_size != job.training.global_batch_size) {
-    return malformed(
-        fmt::format("its global batch is {}, the job's is {}", plan.global_batch_size, job.training.global_batch_size));
+    return malformed("globalBatchSize", "it is {}, the job's is {}; take a plan of that job", plan.global_batch_size,
+                     job.training.global_batch_size);
   }
   if (plan.microbatch_size < 1 || plan.global_batch_size % plan.microbatch_size != 0) {
-    return malformed(fmt::format("microbatch size {} does not divide the global batch {}", plan.microbatch_size,
-                                 plan.global_batch_size));
+    return malformed("microbatchSize", "{} does not divide the global batch {}; choose a divisor", plan.microbatch_size,
+                     plan.global_batch_size);
   }
   if (!may_recompute(job.training.activation_checkpointing, plan.activation_checkpointing)) {
-    return malformed(
-        fmt::format("activationCheckpointing is {}, against the job's training.activationCheckpointing: {}",
-                    plan.activation_checkpointing, plan.activation_checkpointing ? "Never" : "Always"));
+    return malformed("activationCheckpointing", "it is {}, against the job's training.activationCheckpointing: {}",
+                     plan.activation_checkpointing, plan.activation_checkpointing ? "Never" : "Always");
   }
-  int layer = 0;
+  if (auto checked = check_layers(plan, job); !checked) return checked;
   for (std::size_t index = 0; index < plan.stages.size(); ++index) {
-    if (auto checked = check_stage(plan, index, layer); !checked) return checked;
-    layer = plan.stages[index].last_layer;
-  }
-  if (layer != job.model.layer_count()) {
-    return malformed(fmt::format("its stages end at layer {} of {}", layer, job.model.layer_count()));
+    if (auto checked = check_replicas(plan, index); !checked) return checked;
   }
   return {};
 }

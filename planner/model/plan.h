@@ -47,7 +47,7 @@ std::string plan_hash(const Plan& plan);
 
 // A plan is well-formed for a job if its stages partition the layers in order, the replicas of every stage partition
 // the microbatches, the microbatch size divides the global batch, and activations are recomputed as the job wishes.
-// Names the first stage where that fails.
+// Names the first field where that fails, and what to do.
 Result<void> check_well_formed(const Plan& plan, const JobSpec& job);
 
 // Every way in which the plan does not fit the cluster or the job's resources: pools over-committed, groups that no

@@ -7,6 +7,8 @@
 namespace sailor {
 namespace {
 
+constexpr int kMostGpusOfReplica = 1024;  // as GpuPool's gpusPerNode
+
 Json replica_json(const Replica& replica) {
   return {{"pool", to_string(replica.pool)},
           {"tensorParallel", replica.tensor_parallel},
@@ -24,6 +26,10 @@ Result<Replica> replica_from_json(const Json& json, const std::string& path) {
   const auto pool = reader.required<std::string>("pool");
   const int tensor_parallel = reader.value_or("tensorParallel", 1);
   const int microbatches = reader.required<int>("microbatches");
+  if (tensor_parallel > kMostGpusOfReplica) {
+    reader.record("tensorParallel",
+                  fmt::format("{} is above {}, more GPUs than a node can have", tensor_parallel, kMostGpusOfReplica));
+  }
   if (reader.error()) return tl::unexpected(*reader.error());
   auto key = parse_pool_key(pool);
   if (!key) return tl::unexpected(std::move(key.error()).within(path + ".pool"));

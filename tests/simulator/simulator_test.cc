@@ -108,6 +108,30 @@ TEST(Simulator, OutsideTheMeasuredRangeAnalyticTimesAreScaledAndItSaysSo) {
   EXPECT_GT(result.time.compute.value(), 2 * 6 * 3e-3) << "a microbatch of four takes longer than one of one";
 }
 
+TEST(Simulator, MemoryOfADegreeThatWasNotMeasuredIsComputedAndItSaysSo) {
+  const JobSpec job = a_job().batch(8);
+  ModelProfile profile = a_profile(job, {{1, 1}});
+  profile.memory[2].resize(static_cast<std::size_t>(job.model.layer_count()));
+  const Estimate result = estimate(Simulator(book(profile), free_network()), job, an_even_plan(job, kPool, 1, 1, 1));
+  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("memory of tiny-gpt2 in groups of 1: computed from its shape")));
+}
+
+TEST(Simulator, AProfileOfAnotherNumberOfLayersIsAnError) {
+  const JobSpec job = a_job().batch(8);
+  ModelProfile profile = a_profile(job, {{1, 1}});
+  profile.times.begin()->second.pop_back();
+  const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 1, 1);
+  const auto result = Simulator(book(profile)).estimate(job, cluster, an_even_plan(job, kPool, 1, 1, 1));
+  EXPECT_THAT(result.error().message, HasSubstr("has 5 layers where the job's model has 6; measure it again"));
+}
+
+TEST(Simulator, AStepOfMorePassesThanCanBeScheduledIsAnErrorThatSaysWhatToDo) {
+  const JobSpec job = a_job().batch(1 << 25);
+  const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 1, 1);
+  const auto result = Simulator().simulate(job, cluster, an_even_plan(job, kPool, 1, 1, 1));
+  EXPECT_THAT(result.error().message, HasSubstr("make microbatches larger"));
+}
+
 TEST(Simulator, WithoutAMeasurementItSaysThatItComputed) {
   const JobSpec job = a_job().batch(8);
   EXPECT_THAT(estimate(Simulator(), job, an_even_plan(job, kPool, 1, 1, 1)).notes,
@@ -133,7 +157,7 @@ TEST(Simulator, APlanOfAPoolThatIsNotThereIsAnError) {
   const JobSpec job = a_job().batch(8);
   const Plan plan = an_even_plan(job, a_key("us-east1-b", "nvidia-l4"), 1, 1, 1);
   const auto result = Simulator().estimate(job, a_cluster().pool(kZone, "nvidia-l4", 1, 1), plan);
-  EXPECT_THAT(result.error().message, HasSubstr("us-east1-b/nvidia-l4/ondemand, which the cluster does not have"));
+  EXPECT_THAT(result.error().message, HasSubstr("the cluster has no pool us-east1-b/nvidia-l4/ondemand"));
 }
 
 TEST(Simulator, RecomputingActivationsTradesTimeForMemory) {

@@ -6,52 +6,16 @@ usage: command_line_test.py SAILOR ROOT
 
 import json
 import os
-import pathlib
 import pty
 import subprocess
-import sys
-import tempfile
 import unittest
 
-SAILOR = str(pathlib.Path(sys.argv.pop(1)).resolve())
-ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
-JOB = str(ROOT / "crds/examples/opt-350m.yaml")
-CLUSTER = str(ROOT / "crds/examples/cluster.yaml")
-INPUTS = ["-f", JOB, "--cluster", CLUSTER]
+from program import CLUSTER, INPUTS, JOB, ROOT, SAILOR, ProgramTest, sailor
+
 COMMANDS = ("plan", "simulate", "evaluate", "replay", "validate", "render")
 
 
-def sailor(*arguments, stdin=""):
-    return subprocess.run([SAILOR, *arguments], input=stdin, capture_output=True, text=True, check=False)
-
-
-class CommandLine(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.planned = sailor("plan", *INPUTS, "-o", "json").stdout
-        cls.plan = cls.write("plan.json", cls.planned)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def write(cls, name, text):
-        path = os.path.join(cls.folder.name, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
-    def assert_refused(self, done, status, *fragments):
-        """One sentence on standard error, nothing on standard output."""
-        self.assertEqual(done.returncode, status, done.stderr)
-        self.assertEqual(done.stdout, "")
-        self.assertRegex(done.stderr, r"\Asailor: .*\n\Z")
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        for fragment in fragments:
-            self.assertIn(fragment, done.stderr)
-
+class CommandLine(ProgramTest):
     def test_help_is_a_result_and_names_every_command(self):
         done = sailor("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -83,24 +47,6 @@ class CommandLine(unittest.TestCase):
         self.assert_refused(sailor("simulate", *INPUTS, "--plan", self.folder.name), 2, self.folder.name)
         self.assert_refused(sailor("plan", "-f", CLUSTER, "--cluster", JOB), 2)
 
-    def test_plans_that_are_none_are_refused_with_their_field(self):
-        plan = json.loads(self.planned)["plan"]
-        broken = {
-            "not json": "{",
-            "a number": "17",
-            "no stages": json.dumps({**plan, "stages": []}),
-            "a text for a number": json.dumps({**plan, "microbatchSize": "four"}),
-            "microbatch of zero": json.dumps({**plan, "microbatchSize": 0}),
-            "negative": json.dumps({**plan, "microbatchSize": -1}),
-            "enormous": json.dumps({**plan, "globalBatchSize": 10**30}),
-            "another model": json.dumps({**plan, "model": "gpt2"}),
-            "unknown pool": self.planned.replace("us-central1-a/", "us-central9-z/"),
-        }
-        for name, text in broken.items():
-            with self.subTest(name):
-                self.assert_refused(sailor("simulate", *INPUTS, "--plan", self.write("broken.json", text)), 2,
-                                    "broken.json")
-
     def test_standard_input_is_a_file_once(self):
         with open(JOB, encoding="utf-8") as job:
             text = job.read()
@@ -127,13 +73,6 @@ class CommandLine(unittest.TestCase):
         quickstart = str(ROOT / "crds/examples/quickstart.yaml")
         for command in ("plan", "render"):
             self.assert_refused(sailor(command, "-f", quickstart, "--cluster", CLUSTER), 3, "nvidia-l4")
-
-    def test_a_plan_that_does_not_fit_is_a_result(self):
-        document = json.loads(self.planned)
-        document["plan"]["stages"][0]["replicas"][0]["tensorParallel"] = 8
-        done = sailor("simulate", *INPUTS, "--plan", self.write("large.json", json.dumps(document)))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"Fits\s+NO")
 
     def test_a_replay_says_which_trace_is_wrong(self):
         trace = self.write("trace.json", '{"metadata": {"gap_seconds": 600}, "data": [8, 3]}')

@@ -133,7 +133,7 @@ TEST_F(Commands, APlanThatLeavesOutALayerIsBadInput) {
   const auto done = run_simulate(arguments, out);
   ASSERT_FALSE(done);
   EXPECT_EQ(exit_status(done.error()), 2);
-  EXPECT_THAT(done.error().message, HasSubstr("the plan is not well-formed"));
+  EXPECT_THAT(done.error().message, HasSubstr("plan.stages[0].layers"));
 }
 
 TEST_F(Commands, NoFeasiblePlanHasAStatusOfItsOwn) {

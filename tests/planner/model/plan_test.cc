@@ -75,20 +75,27 @@ TEST(Plan, AWellFormedPlanPassesItsCheck) { EXPECT_TRUE(check_well_formed(plan()
 TEST(Plan, AGapBetweenStagesIsNamed) {
   Plan broken = plan();
   broken.stages[1].first_layer = 3;
-  EXPECT_NE(check_well_formed(broken, job()).error().message.find("stage 1 has layers [3, 6)"), std::string::npos);
+  EXPECT_NE(
+      check_well_formed(broken, job()).error().message.find("plan.stages[1].layers: [3, 6) is no range from 2 on"),
+      std::string::npos);
 }
 
 TEST(Plan, ReplicasThatDoNotShareOutAllMicrobatchesAreNamed) {
   Plan broken = plan();
   broken.stages[0].replicas[0].microbatches = 4;
-  EXPECT_NE(check_well_formed(broken, job()).error().message.find("stage 0 do 7 microbatches of the step's 8"),
+  EXPECT_NE(check_well_formed(broken, job())
+                .error()
+                .message.find("plan.stages[0].replicas: they do 7 microbatches of the step's 8"),
             std::string::npos);
 }
 
 TEST(Plan, StagesThatEndEarlyAreNamed) {
   Plan broken = plan();
   broken.stages[1].last_layer = 5;
-  EXPECT_NE(check_well_formed(broken, job()).error().message.find("layer 5 of 6"), std::string::npos);
+  EXPECT_NE(check_well_formed(broken, job())
+                .error()
+                .message.find("plan.stages[1].layers: the last stage ends at 5; let it end at 6"),
+            std::string::npos);
 }
 
 TEST(Plan, AMissingFieldOfAReplicaIsNamedByItsPath) {
