@@ -1,20 +1,68 @@
 #include "trainer/elastic/held_state.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "trainer/optim/adamw.h"
 
 namespace sailor::trainer {
+namespace {
+
+std::vector<Range> neighbours_joined(std::vector<Range> ranges) {
+  std::ranges::sort(ranges);
+  std::vector<Range> joined;
+  for (const Range& range : ranges) {
+    const bool goes_on = !joined.empty() && joined.back().slice == range.slice && joined.back().end == range.begin;
+    if (goes_on) {
+      joined.back().end = range.end;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
+// Whatever one of two states of a piece has.
+PieceState joined(const ModelSpec& model, const PieceState& one, const PieceState& other) {
+  if (one.part == other.part) return one;
+  const Piece whole = piece_of(model, one.part.id);
+  std::vector<Parcel> parcels = parcels_of(whole, {one.part, other.part});
+  std::erase_if(parcels, [](const Parcel& parcel) { return parcel.holders.empty(); });
+  std::vector<Range> ranges;
+  for (const Parcel& parcel : parcels) std::ranges::copy(parcel.ranges, std::back_inserter(ranges));
+  const PieceState both = empty_state(part_of(whole, neighbours_joined(std::move(ranges))));
+  for (const Parcel& parcel : parcels) copy_ranges(parcel.ranges, parcel.holders.front() == 0 ? one : other, both);
+  return both;
+}
+
+}  // namespace
 
 Holding HeldState::holding(const Account& account) const {
-  Holding holding{.account = account,
-                  .slices = {},
-                  .loss = loss,
-                  .next_loss = next_loss,
-                  .reached = reached,
-                  .first_loss = first_loss};
-  for (const auto& [id, state] : pieces) holding.slices.push_back(id);
-  return holding;
+  return {.account = account,
+          .slices = {},
+          .loss = loss,
+          .next_loss = next_loss,
+          .reached = reached,
+          .first_loss = first_loss};
+}
+
+HeldRanges HeldState::ranges() const {
+  HeldRanges ranges;
+  for (const auto& [id, state] : pieces) ranges[id] = ranges_of(state.part);
+  return ranges;
+}
+
+void HeldState::keep_arrived() {
+  pieces = std::exchange(arrived, {});
+  reached = step;
+}
+
+void HeldState::join_arrived(const ModelSpec& model) {
+  for (const auto& [id, state] : std::exchange(arrived, {})) {
+    const auto [found, is_new] = pieces.try_emplace(id, state);
+    if (!is_new) found->second = joined(model, found->second, state);
+  }
 }
 
 void HeldState::apply_gradients(const TrainingSpec& training) {

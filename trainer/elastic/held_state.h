@@ -6,6 +6,7 @@
 
 #include "planner/model/assignment.h"
 #include "trainer/elastic/protocol/holding.h"
+#include "trainer/elastic/state_units.h"
 #include "trainer/model/piece_state.h"
 
 namespace sailor::trainer {
@@ -16,6 +17,7 @@ inline constexpr double kStepLeftOut = -1;
 // The step that an account speaks of is the protocol's (worker_machine.h); here are the tensors to it.
 struct HeldState {
   PieceStates pieces;
+  PieceStates arrived;                  // what this worker's role asks for in a generation that has not begun yet
   std::int64_t step = 0;                // optimizer steps that the pieces contain
   double loss = 0;                      // of the last of them
   std::map<int, at::Tensor> gradients;  // complete, of the step after it; empty: none
@@ -25,6 +27,14 @@ struct HeldState {
   double first_loss = 0;                // of the job's first step, if known here
 
   [[nodiscard]] Holding holding(const Account& account) const;
+  [[nodiscard]] HeldRanges ranges() const;
+
+  // The generation has begun: only what arrived is kept, which all have confirmed.
+  void keep_arrived();
+
+  // It never did: what arrived may be all that is left of it, and is held beside what was here before.
+  void join_arrived(const ModelSpec& model);
+
   void apply_gradients(const TrainingSpec& training);
   void forget_gradients();
 };

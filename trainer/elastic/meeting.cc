@@ -1,6 +1,7 @@
 #include "trainer/elastic/meeting.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,18 @@ std::vector<Site> sites_of(const Assignment& assignment) {
   return sites;
 }
 
+// What all of these lines say.
+template <class Parse>
+auto understood(const std::vector<std::string>& lines, Parse parse) {
+  std::vector<typename decltype(parse(lines.front()))::value_type> values;
+  for (const std::string& line : lines) {
+    auto value = parse(line);
+    if (!value) throw CannotTrain(value.error().message);
+    values.push_back(*std::move(value));
+  }
+  return values;
+}
+
 }  // namespace
 
 Meeting::Meeting(const Assignment& assignment, int rank, const Patience& patience, const Inbox& inbox)
@@ -37,16 +50,18 @@ Meeting::Meeting(const Assignment& assignment, int rank, const Patience& patienc
       rendezvous_(host_of(assignment).host, host_of(assignment).store_port,
                   fmt::format("{}/{}", assignment.job_uid, assignment.generation), patience.peer) {}
 
-bool Meeting::exchange(const Holding& mine) {
+bool Meeting::exchange(const Holding& mine, const HeldRanges& ranges) {
   rendezvous_.set(fmt::format("holding/{}", rank_), to_line(mine));
-  std::vector<std::string> lines;
-  if (!wait_for_all("holding", lines)) return false;
-  for (const std::string& line : lines) {
-    auto holding = holding_from_line(line);
-    if (!holding) throw CannotTrain(holding.error().message);
-    holdings_.push_back(*std::move(holding));
+  rendezvous_.set(fmt::format("ranges/{}", rank_), to_line(ranges));
+  std::vector<std::string> holdings, held;
+  if (!wait_for_all("holding", holdings) || !wait_for_all("ranges", held)) return false;
+  units_.emplace(assignment_.model, roster_,
+                 understood(held, [&](const auto& line) { return held_ranges_from_line(assignment_.model, line); }));
+  holdings_ = understood(holdings, holding_from_line);
+  for (int rank = 0; rank < std::ssize(holdings_); ++rank) {
+    holdings_[static_cast<std::size_t>(rank)].slices = units_->held_by(rank);
   }
-  point_ = resume_point(roster_.pieces(), holdings_);
+  point_ = resume_point(units_->ids(), holdings_);
   return true;
 }
 
@@ -64,25 +79,25 @@ bool Meeting::offers_state() const {
 TransferPlan Meeting::transfers() const {
   TransferQuestion question{
       .wanted = {}, .offered = offers(holdings_, *point_), .sites = sites_of(assignment_), .bytes = {}};
-  for (int rank = 0; rank < roster_.workers(); ++rank) question.wanted.push_back(roster_.pieces_of(rank));
-  for (int piece = 0; piece < piece_count(assignment_.model); ++piece) {
-    question.bytes.push_back(piece_of(assignment_.model, piece).size * kBytesOfElement);
-  }
+  for (int rank = 0; rank < roster_.workers(); ++rank) question.wanted.push_back(units_->wanted_by(rank));
+  for (const StateUnit& unit : units_->units()) question.bytes.push_back(unit.elements * kBytesOfElement);
   return plan_transfers(question);
 }
 
 // Holders take turns, so that the work is spread over them.
-std::vector<int> Meeting::writers() const {
-  std::vector<int> writers(static_cast<std::size_t>(piece_count(assignment_.model)), -1);
+std::vector<HeldRanges> Meeting::writers() const {
+  std::vector<HeldRanges> written(holdings_.size());
   const auto offered = offers(holdings_, *point_);
-  for (const int piece : roster_.pieces()) {
-    std::vector<int> holders;
-    for (int rank = 0; rank < std::ssize(offered); ++rank) {
-      if (std::ranges::binary_search(offered[static_cast<std::size_t>(rank)], piece)) holders.push_back(rank);
+  for (const int id : units_->ids()) {
+    std::vector<std::size_t> holders;
+    for (std::size_t rank = 0; rank < offered.size(); ++rank) {
+      if (std::ranges::binary_search(offered[rank], id)) holders.push_back(rank);
     }
-    writers[static_cast<std::size_t>(piece)] = holders.at(static_cast<std::size_t>(piece) % holders.size());
+    const auto index = static_cast<std::size_t>(id);
+    const StateUnit& unit = units_->units()[index];
+    std::ranges::copy(unit.ranges, std::back_inserter(written[holders.at(index % holders.size())][unit.piece]));
   }
-  return writers;
+  return written;
 }
 
 bool Meeting::wait_for_all(const std::string& key, std::vector<std::string>& values) {

@@ -12,6 +12,7 @@
 #include "trainer/elastic/inbox.h"
 #include "trainer/elastic/protocol/holding.h"
 #include "trainer/elastic/protocol/transfers.h"
+#include "trainer/elastic/state_units.h"
 #include "trainer/elastic/worker_settings.h"
 #include "trainer/step/roster.h"
 
@@ -23,15 +24,16 @@ class Meeting {
   Meeting(const Assignment& assignment, int rank, const Patience& patience, const Inbox& inbox);
 
   // Each returns false as soon as a newer generation is known; throws PeerLost if somebody does not come in time.
-  bool exchange(const Holding& mine);          // until everybody's holding is known
+  bool exchange(const Holding& mine, const HeldRanges& ranges);  // until it is known what everybody holds
   bool confirm(const std::string& what = "");  // until everybody has confirmed this; the first to come need not stay
 
-  // What follows from the holdings, the same for all; `point` is nothing where memory lacks a slice.
+  // What follows from it, the same for all, by units of the state; `point` is nothing where memory lacks one.
   [[nodiscard]] const std::vector<Holding>& holdings() const { return holdings_; }
   [[nodiscard]] const std::optional<ResumePoint>& point() const { return point_; }
-  [[nodiscard]] bool offers_state() const;  // this worker's slices are of the point
+  [[nodiscard]] const StateUnits& units() const { return *units_; }
+  [[nodiscard]] bool offers_state() const;  // what this worker holds is of the point
   [[nodiscard]] TransferPlan transfers() const;
-  [[nodiscard]] std::vector<int> writers() const;  // by slice: who brings it to a checkpoint
+  [[nodiscard]] std::vector<HeldRanges> writers() const;  // by rank: what it brings to a checkpoint
 
   [[nodiscard]] const Roster& roster() const { return roster_; }
   [[nodiscard]] int rank() const { return rank_; }
@@ -47,6 +49,7 @@ class Meeting {
   Roster roster_;
   Rendezvous rendezvous_;
   std::vector<Holding> holdings_;
+  std::optional<StateUnits> units_;
   std::optional<ResumePoint> point_;
 };
 

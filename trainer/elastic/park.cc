@@ -8,12 +8,20 @@
 namespace sailor::trainer {
 namespace {
 
-void save(const std::filesystem::path& folder, const std::vector<int>& writers, int rank, const HeldState& held) {
-  for (const auto& [piece, state] : held.pieces) {
-    if (writers.at(static_cast<std::size_t>(piece)) != rank) continue;
-    const auto written = write_image(folder, held.step, image_of(state, ranges_of(state.part), rank));
+void save(const std::filesystem::path& folder, const HeldRanges& mine, int rank, const HeldState& held) {
+  for (const auto& [piece, ranges] : mine) {
+    const auto written = write_image(folder, held.step, image_of(held.pieces.at(piece), ranges, rank));
     if (!written) throw CannotPark(written.error().message);
   }
+}
+
+std::vector<ImageName> images_of(const std::vector<HeldRanges>& writers) {
+  std::vector<ImageName> images;
+  for (int rank = 0; rank < std::ssize(writers); ++rank) {
+    for (const auto& [piece, ranges] : writers[static_cast<std::size_t>(rank)]) images.push_back({piece, rank});
+  }
+  std::ranges::sort(images);
+  return images;
 }
 
 }  // namespace
@@ -25,14 +33,11 @@ bool park(const Assignment& assignment, Meeting& meeting, const HeldState& held)
   const std::int64_t step = meeting.point()->step;
   const bool is_there = std::ranges::count(complete_checkpoints(folder), step) > 0;
   const auto step_files = step_folder(folder, step);
-  if (!is_there && meeting.offers_state()) save(step_files, meeting.writers(), meeting.rank(), held);
+  const std::vector<HeldRanges> writers = meeting.writers();
+  if (!is_there) save(step_files, writers.at(static_cast<std::size_t>(meeting.rank())), meeting.rank(), held);
   if (!meeting.confirm("/saved")) return false;
   if (!is_there && meeting.rank() == 0) {
-    std::vector<ImageName> images;
-    for (const int piece : meeting.roster().pieces()) {
-      images.push_back({piece, meeting.writers().at(static_cast<std::size_t>(piece))});
-    }
-    const auto complete = write_manifest(step_files, {step, held.first_loss, assignment.model, std::move(images)});
+    const auto complete = write_manifest(step_files, {step, held.first_loss, assignment.model, images_of(writers)});
     if (!complete) throw CannotPark(complete.error().message);
     delete_old_checkpoints(folder, assignment.checkpoint.keep);
   }

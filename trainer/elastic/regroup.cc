@@ -1,38 +1,13 @@
 #include "trainer/elastic/regroup.h"
 
-#include <algorithm>
 #include <numeric>
-
-#include <ATen/ATen.h>
 
 #include "trainer/elastic/peer_names.h"
 #include "trainer/elastic/restore.h"
+#include "trainer/elastic/state_transfer.h"
 
 namespace sailor::trainer {
 namespace {
-
-std::vector<at::Tensor> tensors_of(const PieceState& state) { return {state.weights, state.momentum, state.variance}; }
-
-// Sends and receives at once; every tensor of a move has a tag of its own.
-void carry_out(const std::vector<SliceMove>& list, int rank, const ModelSpec& model, Group& group,
-               PieceStates& pieces) {
-  std::vector<std::unique_ptr<Transfer>> transfers;
-  PieceStates received;
-  int tag = 0;
-  for (const SliceMove& move : list) {
-    if (move.to == rank) received[move.slice] = empty_state(piece_of(model, move.slice));
-    const bool is_mine = move.to == rank || move.from == rank;
-    const auto tensors = is_mine ? tensors_of(move.to == rank ? received.at(move.slice) : pieces.at(move.slice))
-                                 : std::vector<at::Tensor>(3);
-    for (const at::Tensor& tensor : tensors) {
-      if (move.to == rank) transfers.push_back(group.receive(tensor, move.from, tag));
-      if (move.from == rank) transfers.push_back(group.send(tensor, move.to, tag));
-      ++tag;
-    }
-  }
-  for (const auto& transfer : transfers) transfer->wait();
-  pieces.merge(received);
-}
 
 std::vector<int> ranks_below(int count) {
   std::vector<int> ranks(static_cast<std::size_t>(count));
@@ -75,16 +50,12 @@ void move_state(const Assignment& assignment, Membership& membership, HeldState&
     restore(assignment, meeting.roster(), meeting.rank(), *membership.everyone, meeting.rendezvous(), held);
     membership.source = held.step > 0 ? StateSource::kCheckpoint : StateSource::kStart;
   } else {
-    carry_out(meeting.transfers().moves, meeting.rank(), assignment.model, *membership.everyone, held.pieces);
+    held.arrived = transferred(meeting.units(), meeting.transfers().moves, meeting.roster(), meeting.rank(),
+                               *membership.everyone, held.pieces);
     held.step = meeting.point()->step;
     membership.source = StateSource::kMemory;
   }
   membership.steps_lost = steps_lost(meeting.holdings(), held.step);
-}
-
-void keep_only(const std::vector<int>& wanted, HeldState& held) {
-  std::erase_if(held.pieces, [&](const auto& entry) { return !std::ranges::binary_search(wanted, entry.first); });
-  held.reached = held.step;
 }
 
 }  // namespace sailor::trainer

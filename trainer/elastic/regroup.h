@@ -27,11 +27,9 @@ void settle(const Assignment& assignment, const Meeting& meeting, HeldState& hel
 
 void connect(const Assignment& assignment, const std::string& host, const Patience& patience, Membership& membership);
 
-// Sends and receives what the meeting's transfers say, or loads the newest checkpoint. Then `held` has all pieces of
-// this worker's role, and all that it had. Throws PeerLost.
+// Sends and receives what the meeting's transfers say, or loads the newest checkpoint. Then what this worker's role
+// asks for has arrived, and `held` has all that it had: until all workers have confirmed, somebody may have to start
+// again from what is held here. Throws PeerLost.
 void move_state(const Assignment& assignment, Membership& membership, HeldState& held);
-
-// To be called once all workers have confirmed: until then somebody may have to start again from what is held here.
-void keep_only(const std::vector<int>& wanted, HeldState& held);
 
 }  // namespace sailor::trainer

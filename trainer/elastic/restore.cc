@@ -23,7 +23,7 @@ void start_from_files(const Assignment& assignment, const Roster& roster, int ra
   for (const int id : roster.pieces_of(rank)) {
     auto state = imported_state(**files, assignment.model, roster.held_part(rank, id));
     if (!state) throw CannotTrain(state.error().message);
-    held.pieces[id] = *std::move(state);
+    held.arrived[id] = *std::move(state);
   }
 }
 
@@ -31,7 +31,7 @@ void start_anew(const Assignment& assignment, const Roster& roster, int rank, He
   held = {};
   if (!assignment.training.initial_weights.empty()) return start_from_files(assignment, roster, rank, held);
   for (const int id : roster.pieces_of(rank)) {
-    held.pieces[id] = initial_state(assignment.model, roster.held_part(rank, id), assignment.training.seed);
+    held.arrived[id] = initial_state(assignment.model, roster.held_part(rank, id), assignment.training.seed);
   }
 }
 
@@ -60,7 +60,7 @@ Result<HeldState> loaded(const Assignment& assignment, const Roster& roster, int
     const Piece part = roster.held_part(rank, id);
     const auto image = assemble(folder, *manifest, part);
     if (!image) return tl::unexpected(image.error());
-    held.pieces[id] = state_of(part, *image);
+    held.arrived[id] = state_of(part, *image);
   }
   return held;
 }

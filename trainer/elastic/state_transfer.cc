@@ -14,52 +14,64 @@ std::array<at::Tensor, kTensors> tensors_of(const PieceState& state) {
   return {state.weights, state.momentum, state.variance};
 }
 
+// A unit on its way into a state.
 struct Arrival {
   at::Tensor message;
   at::Tensor flat;
   std::vector<Block> blocks;
 };
 
-// Units that stay on this worker, though elsewhere in its flat tensors.
-void copy_own(const StateUnit& unit, const PieceState& from, const PieceState& to) {
-  const auto source = blocks_of(from.part, unit.ranges);
-  const auto target = blocks_of(to.part, unit.ranges);
-  for (int i = 0; i < kTensors; ++i) unpack(packed(tensors_of(from)[i], source), tensors_of(to)[i], target);
+// Received in its place where that is one stretch of memory.
+Arrival arrival_of(const at::Tensor& flat, std::vector<Block> blocks, std::int64_t elements) {
+  const bool is_stretch = blocks.size() == 1 && blocks.front().rows == 1;
+  return {.message = is_stretch ? packed(flat, blocks) : at::empty({elements}, flat.options()),
+          .flat = flat,
+          .blocks = std::move(blocks)};
 }
 
-}  // namespace
-
-PieceStates transferred(const StateUnits& units, const std::vector<UnitMove>& moves, const Roster& roster, int rank,
-                        Group& everyone, const PieceStates& held) {
-  PieceStates result;
+// What the rank's role asks for: where its part is the one that it holds that state itself, else one to be filled.
+PieceStates wanted_states(const Roster& roster, int rank, const PieceStates& held) {
+  PieceStates states;
   for (const int piece : roster.pieces_of(rank)) {
     const Piece part = roster.held_part(rank, piece);
     const auto found = held.find(piece);
     const bool is_unchanged = found != held.end() && found->second.part == part;
-    result[piece] = is_unchanged ? found->second : empty_state(part);
+    states[piece] = is_unchanged ? found->second : empty_state(part);
   }
-  for (const int unit : units.wanted_by(rank)) {
-    const StateUnit& what = units.units()[static_cast<std::size_t>(unit)];
-    if (!std::ranges::binary_search(units.held_by(rank), unit)) continue;
-    const PieceState& from = held.at(what.piece);
-    if (!(from.part == result.at(what.piece).part)) copy_own(what, from, result.at(what.piece));
+  return states;
+}
+
+// Units that stay on this worker, though elsewhere in its flat tensors.
+void copy_own(const StateUnits& units, int rank, const PieceStates& from, const PieceStates& to) {
+  for (const int id : units.wanted_by(rank)) {
+    if (!std::ranges::binary_search(units.held_by(rank), id)) continue;
+    const StateUnit& unit = units.units()[static_cast<std::size_t>(id)];
+    const PieceState& source = from.at(unit.piece);
+    const PieceState& target = to.at(unit.piece);
+    if (!source.weights.is_same(target.weights)) copy_ranges(unit.ranges, source, target);
   }
+}
+
+}  // namespace
+
+PieceStates transferred(const StateUnits& units, const std::vector<SliceMove>& moves, const Roster& roster, int rank,
+                        Group& everyone, const PieceStates& held) {
+  const PieceStates result = wanted_states(roster, rank, held);
+  copy_own(units, rank, held, result);
   std::vector<std::unique_ptr<Transfer>> transfers;
   std::vector<Arrival> arrivals;
-  for (int move = 0; move < std::ssize(moves); ++move) {
-    const auto& [unit, from, to] = moves[static_cast<std::size_t>(move)];
-    const StateUnit& what = units.units()[static_cast<std::size_t>(unit)];
-    for (int i = 0; i < kTensors; ++i) {
-      const int tag = move * kTensors + i;
-      if (from == rank) {
-        const PieceState& state = held.at(what.piece);
-        transfers.push_back(everyone.send(packed(tensors_of(state)[i], blocks_of(state.part, what.ranges)), to, tag));
+  for (int tag = 0; const SliceMove& move : moves) {
+    const StateUnit& unit = units.units()[static_cast<std::size_t>(move.slice)];
+    for (int i = 0; i < kTensors; ++i, ++tag) {  // every tensor of a move has a tag of its own
+      if (move.from == rank) {
+        const PieceState& state = held.at(unit.piece);
+        const at::Tensor message = packed(tensors_of(state)[i], blocks_of(state.part, unit.ranges));
+        transfers.push_back(everyone.send(message, move.to, tag));
       }
-      if (to == rank) {
-        const PieceState& state = result.at(what.piece);
-        arrivals.push_back(
-            {at::empty({what.elements}, at::kFloat), tensors_of(state)[i], blocks_of(state.part, what.ranges)});
-        transfers.push_back(everyone.receive(arrivals.back().message, from, tag));
+      if (move.to == rank) {
+        const PieceState& state = result.at(unit.piece);
+        arrivals.push_back(arrival_of(tensors_of(state)[i], blocks_of(state.part, unit.ranges), unit.elements));
+        transfers.push_back(everyone.receive(arrivals.back().message, move.from, tag));
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "trainer/elastic/state_units.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -76,6 +77,12 @@ StateUnits::StateUnits(const ModelSpec& model, const Roster& roster, const std::
       }
     }
   }
+}
+
+std::vector<int> StateUnits::ids() const {
+  std::vector<int> ids(units_.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
 }
 
 }  // namespace sailor::trainer

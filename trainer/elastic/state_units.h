@@ -29,6 +29,7 @@ class StateUnits {
   StateUnits(const ModelSpec& model, const Roster& roster, const std::vector<HeldRanges>& held);
 
   [[nodiscard]] const std::vector<StateUnit>& units() const { return units_; }
+  [[nodiscard]] std::vector<int> ids() const;  // of all of them, ascending
   [[nodiscard]] const std::vector<int>& held_by(int rank) const { return held_.at(static_cast<std::size_t>(rank)); }
   [[nodiscard]] const std::vector<int>& wanted_by(int rank) const { return wanted_.at(static_cast<std::size_t>(rank)); }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "planner/model/tensor_parallel.h"
+
 namespace sailor::trainer {
 namespace {
 
@@ -9,14 +11,15 @@ int longest_sequence(const ModelSpec& model) { return model.max_positions - mode
 
 tl::unexpected<Error> refuse(std::string message) { return fail(ErrorCode::kInvalidArgument, std::move(message)); }
 
-Result<void> check_tensor_parallel(const Plan& plan) {
+Result<void> check_tensor_parallel(const ModelSpec& model, const Plan& plan) {
+  const int most = max_tensor_parallel(model);
   for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
     for (const Replica& replica : plan.stages[stage].replicas) {
-      if (replica.tensor_parallel == 1) continue;
-      return refuse(
-          fmt::format("stage {} of the plan has a replica of tensor_parallel {}; this trainer runs degree 1 only: "
-                      "apply ModelProfiles that were measured at degree 1, and the planner keeps to it",
-                      stage, replica.tensor_parallel));
+      if (replica.tensor_parallel <= most) continue;
+      return refuse(fmt::format(
+          "stage {} of the plan has a replica of tensor_parallel {}; the layers of model {} can be split over {} "
+          "workers at most (key-value heads are computed by one worker each)",
+          stage, replica.tensor_parallel, model.name, most));
     }
   }
   return {};
@@ -33,13 +36,10 @@ Result<void> check_supported(const Assignment& assignment) {
                     "maxPositions",
                     training.sequence_length, longest_sequence(model), model.name));
   }
-  if (assignment.plan.sharded_optimizer) {
-    return refuse("the plan's shardedOptimizer is true; this trainer keeps the optimizer's state on every replica");
-  }
   if (training.evaluation && !assignment.data.validation) {
     return refuse("training.evaluation: there is no data.validation to evaluate on; name its path or a fraction");
   }
-  return check_tensor_parallel(assignment.plan);
+  return check_tensor_parallel(model, assignment.plan);
 }
 
 }  // namespace sailor::trainer

@@ -157,7 +157,8 @@ class Worker {
     SAILOR_CHECK(rank, "worker {}/{} meets without a slot", settings_.agent, settings_.gpu);
     forming_.emplace();
     forming_->meeting = std::make_unique<Meeting>(assignment_, *rank, settings_.patience, inbox_);
-    if (!forming_->meeting->exchange(held_.holding(state_.account))) return newer_assignment();
+    held_.join_arrived(assignment_.model);
+    if (!forming_->meeting->exchange(held_.holding(state_.account), held_.ranges())) return newer_assignment();
     const auto& point = forming_->meeting->point();
     const bool can_offer = forming_->meeting->offers_state();
     settle(assignment_, *forming_->meeting, held_);
@@ -197,7 +198,7 @@ class Worker {
   // --- training ---
 
   void begin_training() {
-    keep_only(membership_->meeting->roster().pieces_of(membership_->rank()), held_);
+    held_.keep_arrived();
     is_first_step_ = true;
     training_.emplace(assignment_, *membership_, *batches_, writer_, held_);
     log_info("generation begins", {{"generation", std::to_string(state_.generation)},

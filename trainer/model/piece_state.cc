@@ -77,4 +77,12 @@ void unpack(const at::Tensor& message, const at::Tensor& flat, const std::vector
   }
 }
 
+void copy_ranges(const std::vector<Range>& ranges, const PieceState& from, const PieceState& to) {
+  const auto source = blocks_of(from.part, ranges);
+  const auto target = blocks_of(to.part, ranges);
+  unpack(packed(from.weights, source), to.weights, target);
+  unpack(packed(from.momentum, source), to.momentum, target);
+  unpack(packed(from.variance, source), to.variance, target);
+}
+
 }  // namespace sailor::trainer

@@ -36,4 +36,7 @@ at::Tensor packed(const at::Tensor& flat, const std::vector<Block>& blocks);
 // The inverse: puts a message's elements into their places; does nothing to one that shares the memory.
 void unpack(const at::Tensor& message, const at::Tensor& flat, const std::vector<Block>& blocks);
 
+// Of weights and moments, from one state of a piece to another; both have all of these ranges.
+void copy_ranges(const std::vector<Range>& ranges, const PieceState& from, const PieceState& to);
+
 }  // namespace sailor::trainer

@@ -22,6 +22,7 @@ Roster::Roster(const Assignment& assignment)
       all_(all_pieces(assignment.model)),
       shards_(assignment.workers.size()),
       pieces_(assignment.workers.size()) {
+  for (const int piece : all_) holders_[piece] = {};
   for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) {
     const auto& role = assignment.workers[static_cast<std::size_t>(rank)].role;
     if (!role) continue;
@@ -50,11 +51,6 @@ std::vector<int> Roster::group_of(int rank) const {
 const std::vector<int>& Roster::pieces_of(int rank) const { return pieces_.at(static_cast<std::size_t>(rank)); }
 
 const std::vector<int>& Roster::holders_of(int piece) const { return holders_.at(piece); }
-
-int Roster::keeper_of(int piece) const {
-  const auto& holders = holders_of(piece);
-  return holders[static_cast<std::size_t>(piece) % holders.size()];
-}
 
 Piece Roster::computed_part(int rank, int piece) const {
   const Piece whole = piece_of(model_, piece);

@@ -20,7 +20,7 @@ class Roster {
   [[nodiscard]] Shard shard_of(int rank) const { return shards_.at(static_cast<std::size_t>(rank)); }
   [[nodiscard]] std::vector<int> group_of(int rank) const;            // its tensor-parallel group, by shard
   [[nodiscard]] const std::vector<int>& pieces_of(int rank) const;    // ascending; none of a worker that leaves
-  [[nodiscard]] const std::vector<int>& holders_of(int piece) const;  // ascending ranks, never empty
+  [[nodiscard]] const std::vector<int>& holders_of(int piece) const;  // ascending ranks; none where nobody trains
   [[nodiscard]] const std::vector<int>& pieces() const { return all_; }
 
   // What the rank multiplies with: its shard of the piece.
@@ -32,9 +32,6 @@ class Roster {
 
   // What the same ranks compute with, over which gradients are summed. Their holders are ranks.
   [[nodiscard]] std::vector<Parcel> parcels_of(int piece) const;
-
-  // The rank that keeps all of a piece, in plans of degree 1 whose optimizer's state is whole everywhere.
-  [[nodiscard]] int keeper_of(int piece) const;
 
   // The ranges of its held part that the rank writes into checkpoints, and counts in global sums: every element of the
   // piece is kept by one rank. Holders take turns, so that the work is spread over them.

@@ -54,8 +54,8 @@ std::vector<HeldRanges> holdings_of(const Roster& roster) {
 }
 
 // The first holder sends.
-std::vector<UnitMove> moves_of(const StateUnits& units) {
-  std::vector<UnitMove> moves;
+std::vector<SliceMove> moves_of(const StateUnits& units) {
+  std::vector<SliceMove> moves;
   for (int to = 0; to < kWorkers; ++to) {
     for (const int unit : units.wanted_by(to)) {
       if (std::ranges::binary_search(units.held_by(to), unit)) continue;

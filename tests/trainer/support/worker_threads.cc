@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@ namespace sailor::trainer::testing {
 namespace {
 
 constexpr int kStorePort = 7071;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 std::string name_of(int worker) { return fmt::format("pod-{}", worker); }
 
@@ -25,6 +27,7 @@ struct WorkerThreads::Collector {
   std::map<int, WorkerReport> last;
   std::map<std::int64_t, double> losses;
   JobProgress progress;
+  std::int64_t halt = kNever;  // the step at which rank 0's worker stands still
 };
 
 namespace {
@@ -34,13 +37,14 @@ class CollectingReporter : public Reporter {
  public:
   CollectingReporter(Collector& collector, int worker) : collector_(collector), worker_(worker) {}
   void report(const WorkerReport& report, const std::optional<JobProgress>& progress) override {
-    const std::lock_guard lock(collector_.mutex);
+    std::unique_lock lock(collector_.mutex);
     collector_.last[worker_] = report;
     if (progress && progress->tokens_per_second > 0) {
       collector_.losses[progress->step] = progress->loss;
       collector_.progress = *progress;
     }
     collector_.changed.notify_all();
+    if (progress) collector_.changed.wait(lock, [&] { return report.step < collector_.halt; });
   }
 
  private:
@@ -78,6 +82,25 @@ std::vector<AgentAddress> WorkerThreads::agents() const {
 
 void WorkerThreads::assign(const Assignment& assignment) {
   for (const auto& inbox : inboxes_) inbox->put(assignment);
+  halt_at(kNever);
+}
+
+void WorkerThreads::run_until(const Assignment& assignment, std::int64_t step) {
+  for (const auto& inbox : inboxes_) inbox->put(assignment);
+  halt_at(step);
+  wait_until(0, [=](const WorkerReport& report) { return report.step >= step; });
+}
+
+void WorkerThreads::lose(int worker) {
+  inboxes_[static_cast<std::size_t>(worker)]->close();
+  halt_at(kNever);
+  threads_[static_cast<std::size_t>(worker)].join();
+}
+
+void WorkerThreads::halt_at(std::int64_t step) {
+  const std::lock_guard lock(collector_->mutex);
+  collector_->halt = step;
+  collector_->changed.notify_all();
 }
 
 void WorkerThreads::join() {

@@ -26,6 +26,13 @@ class WorkerThreads {
   void assign(const Assignment& assignment);               // to all of them
   void join();                                             // until each has finished, failed or been released
 
+  // Assigns, and returns when rank 0's worker has come to this step, where it stands still until the next assignment
+  // or loss: however slow this thread is, training does not run away from it.
+  void run_until(const Assignment& assignment, std::int64_t step);
+
+  // This worker ends in the middle of a generation, as if its process were gone.
+  void lose(int worker);
+
   // What was reported.
   [[nodiscard]] std::map<std::int64_t, double> losses() const;  // by step
   [[nodiscard]] WorkerReport last(int worker) const;
@@ -34,6 +41,8 @@ class WorkerThreads {
 
  private:
   struct Collector;
+  void halt_at(std::int64_t step);
+
   std::string host_;
   std::unique_ptr<RendezvousHost> store_;
   std::unique_ptr<Collector> collector_;

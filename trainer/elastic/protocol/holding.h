@@ -13,7 +13,7 @@ namespace sailor::trainer {
 
 struct Holding {
   Account account;
-  std::vector<int> slices;   // ascending ids
+  std::vector<int> slices;   // ascending ids, given once it is known what all hold: not in the line
   double loss = 0;           // of the account's step
   double next_loss = 0;      // of the step after it, where the account has gradients
   std::int64_t reached = 0;  // the step it was at: the account's, or one more if it was cut off within it

@@ -1,0 +1,163 @@
+// Jobs that change from any shape of plan to any other while they train: real workers over real Gloo, a thread each.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/worker_threads.h"
+#include "trainer/checkpoint/files.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using Losses = std::map<std::int64_t, double>;
+
+constexpr double kTolerance = 1e-5;  // relative, FP32
+
+void expect_same(const Losses& losses, const Losses& reference, double tolerance = kTolerance) {
+  ASSERT_EQ(losses.size(), reference.size());
+  for (const auto& [step, loss] : reference) {
+    EXPECT_NEAR(losses.at(step), loss, loss * tolerance) << "at step " << step;
+  }
+}
+
+Plan sharded(Plan plan) {
+  plan.sharded_optimizer = true;
+  return plan;
+}
+
+Assignment job_of_30_steps(const Scratch& scratch) {
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 30;
+  return job;
+}
+
+// Generation after generation of one job, four steps of each.
+class Changes {
+ public:
+  Changes(Assignment job, WorkerThreads& workers) : job_(std::move(job)), workers_(workers) {}
+
+  void to(const Plan& plan) { workers_.run_until(next(plan), step_ += 4); }
+
+  void to_the_end(const Plan& plan) {
+    workers_.assign(next(plan));
+    workers_.wait_until(0, [this](const WorkerReport& report) { return report.generation == generation_; });
+    workers_.join();
+  }
+
+  // Without the worker that the last of the agents is.
+  void lose_the_last_worker() {
+    agents_.pop_back();
+    workers_.lose(static_cast<int>(agents_.size()));
+  }
+
+ private:
+  Assignment next(const Plan& plan) { return generation(job_, ++generation_, plan, agents_); }
+
+  Assignment job_;
+  WorkerThreads& workers_;
+  std::vector<AgentAddress> agents_ = workers_.agents();
+  std::int64_t generation_ = 0;
+  std::int64_t step_ = 0;
+};
+
+TEST(Rescale, BetweenDegreesShardingAndPipelinesAndOverALossLearnsTheSame) {
+  const Scratch scratch;
+  const Assignment job = job_of_30_steps(scratch);
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+
+  WorkerThreads workers(5);
+  Changes change(job, workers);
+  change.to(plan_of(job, {{0, 5, {8}}}));
+  change.to(plan_of(job, {{0, 5, {8}, {2}}}));
+  change.to(plan_of(job, {{0, 5, {5, 3}, {2, 1}}}));
+  change.to(sharded(plan_of(job, {{0, 5, {4, 4}, {3, 2}}})));
+  change.to(plan_of(job, {{0, 2, {8}, {2}}, {2, 5, {2, 6}, {2, 1}}}));
+  change.lose_the_last_worker();  // whose stage another replica holds too
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  change.to_the_end(plan_of(job, {{0, 3, {8}, {2}}, {3, 5, {8}, {2}}}));
+
+  expect_same(workers.losses(), reference);
+  EXPECT_EQ(workers.progress().source, StateSource::kMemory);
+  EXPECT_LE(workers.progress().steps_lost, 1);
+}
+
+TEST(Rescale, OfABf16JobMovesItsFp32Masters) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  const Losses fp32 = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.training.precision = Precision::kBf16;
+  const Losses undisturbed = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+
+  WorkerThreads workers(2);
+  Changes change(job, workers);
+  change.to(plan_of(job, {{0, 5, {8}}}));
+  change.to(plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}));
+  change.to_the_end(plan_of(job, {{0, 4, {8}}, {4, 5, {8}}}));
+  expect_same(workers.losses(), undisturbed);  // the same sums in the same order, on whichever worker
+  expect_same(workers.losses(), fp32, 0.02);
+}
+
+TEST(Rescale, OfABf16JobToOtherDegreesStaysNearIt) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  const Losses fp32 = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.training.precision = Precision::kBf16;
+  WorkerThreads workers(3);
+  Changes change(job, workers);
+  change.to(plan_of(job, {{0, 5, {8}, {2}}}));
+  change.to(sharded(plan_of(job, {{0, 5, {5, 3}, {2, 1}}})));
+  change.to_the_end(plan_of(job, {{0, 2, {8}, {2}}, {2, 5, {8}}}));
+  expect_same(workers.losses(), fp32, 0.02);
+}
+
+TEST(Rescale, AShareThatNobodyElseHoldsComesFromTheCheckpointWhenItsWorkerIsLost) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
+
+  WorkerThreads workers(3);
+  Changes change(job, workers);
+  change.to(sharded(plan_of(job, {{0, 5, {4, 4}, {1, 2}}})));
+  change.lose_the_last_worker();
+  change.to_the_end(plan_of(job, {{0, 5, {4, 4}}}));
+  EXPECT_EQ(workers.progress().source, StateSource::kStart);  // there is no checkpoint yet
+  EXPECT_GE(workers.progress().steps_lost, 4);
+  expect_same(workers.losses(), reference);
+}
+
+Assignment parking(const Assignment& job, std::int64_t number, const WorkerThreads& workers) {
+  Assignment assignment = generation(job, number, plan_of(job, {{0, 5, {8}}}), workers.agents());
+  assignment.parks = true;
+  for (WorkerSlot& worker : assignment.workers) worker.role.reset();
+  return assignment;
+}
+
+TEST(Rescale, AParkedJobOfUnequalShardsGoesOnUnderAnotherPlan) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
+
+  WorkerThreads workers(4);
+  workers.run_until(generation(job, 1, sharded(plan_of(job, {{0, 2, {5, 3}, {2, 1}}, {2, 5, {8}}})), workers.agents()),
+                    5);
+  workers.assign(parking(job, 2, workers));
+  for (int worker = 0; worker < 4; ++worker) {
+    workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
+  }
+  EXPECT_THAT(complete_checkpoints(checkpoint_folder(job)), ElementsAre(workers.losses().rbegin()->first));
+
+  workers.assign(generation(job, 3, plan_of(job, {{0, 5, {4, 4}, {3, 1}}}), workers.agents()));
+  for (int worker = 0; worker < 4; ++worker) {
+    workers.wait_until(worker, [](const WorkerReport& report) { return report.generation == 3; });
+  }
+  workers.join();
+  EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  expect_same(workers.losses(), reference);
+}
+
+}  // namespace
+}  // namespace sailor::trainer::testing
