@@ -75,6 +75,7 @@ std::string JobDecision::saved_words() const {
 
 void JobDecision::tend_parked() {
   if (is_saving()) {
+    save_again();
     conditions_.planned = no(record_->reason, fmt::format("{} {}", record_->message, saved_words()));
     requeue(kSaveLimit);
     return;
@@ -83,7 +84,8 @@ void JobDecision::tend_parked() {
   if (record_->parks) save_again();
 }
 
-// The same again with whoever is left, after a failure that may have passed.
+// The same again with whoever is left: after a failure that may have passed, or where somebody is lost for whom the
+// others would wait at their meeting.
 void JobDecision::save_again() {
   if (is_past_saving() || !find_trouble(seen_, *record_)) return;
   GenerationRecord next = *record_;
@@ -131,7 +133,7 @@ void JobDecision::place_again(const CapacityQuestion& question) {
 
 void JobDecision::hold_suspended() {
   if (record_ && !record_->parks) park("Suspended", "spec.suspend is true.");
-  if (record_ && is_unsaved()) save_again();
+  if (record_ && (is_unsaved() || is_saving())) save_again();
   if (record_) carry_out();
   const bool is_stopping = record_ && (is_saving() || (is_unsaved() && !is_past_saving()));
   bool has_pods = false;

@@ -228,10 +228,10 @@ std::optional<Trouble> find_trouble(const Observation& seen, const Generation& g
   if (!generation.is_sealed()) return find_newcomers_trouble(seen);
   Findings findings(seen);
   for (const Member& member : generation.members) {
-    if (member.leaves) continue;  // if its going hurts, somebody is broken
-    if (const auto finding = member_trouble(seen, generation, member)) {
-      findings.add(member.address.name, member.node, *finding);
-    }
+    if (member.leaves && !generation.parks) continue;  // if its going hurts, somebody is broken
+    const auto finding = member_trouble(seen, generation, member);
+    const bool parks_for_it = finding && generation.parks && finding->kind == Trouble::Kind::kGoing;
+    if (finding && !parks_for_it) findings.add(member.address.name, member.node, *finding);
   }
   return findings.trouble() ? findings.trouble() : regroup(seen, generation.generation);
 }

@@ -62,6 +62,47 @@ TEST_F(ParkedJob, IsStoppedAfterALimitThoughItsStateIsNotSaved) {
   EXPECT_EQ(world.state(), "Suspended");
 }
 
+TEST_F(ParkedJob, IsSavedAtOnceByThoseLeftWhenOneIsLostForWhomTheyWait) {
+  for (const char* mode : {"Live", "Restart"}) {
+    World here;
+    here.add_node("a", 2);
+    here.add_node("b", 1);
+    here.add_job({{"checkpoint", kCheckpoint}, {"elasticity", {{"mode", mode}}}});
+    here.settle();
+    here.agents_hang = true;  // none comes to the end of a meeting that another does not come to
+    here.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+    here.settle();
+    here.sent.clear();
+    here.remove_node("b");
+    for (int i = 0; i < 3; ++i) here.reconcile();
+    ASSERT_THAT(here.sent, Not(IsEmpty())) << mode;
+    EXPECT_TRUE(here.sent.back().parks);
+    EXPECT_THAT(here.sent.back().agents, SizeIs(1));
+    here.agents_hang = false;
+    here.settle();
+    EXPECT_EQ(here.state(), "Suspended") << "and no time has passed";
+    EXPECT_THAT(here.pods(), IsEmpty());
+  }
+}
+
+TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForANodeThatGoesBeforeItHasSaved) {
+  start({{"elasticity", {{"mode", "Restart"}}}});
+  world.agents_hang = true;
+  world.preempt("b");
+  for (int i = 0; i < 4; ++i) world.reconcile();
+  ASSERT_TRUE(world.sent.back().parks);
+  const auto parked = world.sent.back().generation;
+  for (int i = 0; i < 4; ++i) world.reconcile();
+  EXPECT_EQ(world.sent.back().generation, parked) << "a node that is about to go is why it parks, no trouble";
+  world.remove_node("b");
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  EXPECT_GT(world.sent.back().generation, parked);
+  world.agents_hang = false;
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << "on what is left, and no time has passed";
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
+}
+
 TEST_F(ParkedJob, IsNotStoppedByANewOperatorThatHasNotHeardItsAgents) {
   start();
   suspend(true);
