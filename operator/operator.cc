@@ -29,7 +29,6 @@ constexpr auto kHousekeeping = std::chrono::seconds(2);    // between two looks 
 constexpr auto kSettle = std::chrono::milliseconds(50);    // changes of nodes come in flocks
 constexpr auto kStuck = std::chrono::minutes(2);           // a pass that takes longer hangs
 constexpr auto kPlanningBudget = std::chrono::seconds(5);  // then the best plan so far will do
-constexpr int kTrainersTensorParallel = 1;                 // see trainer/elastic/supported.h
 constexpr const char* kLease = "sailor-operator";
 
 // The job that controls a pod or a ConfigMap of ours.
@@ -168,7 +167,6 @@ Result<PlannedJob> Operator::Parts::search(const PlanQuestion& question, std::st
   PlanOptions plan_options;
   plan_options.current = question.current;
   plan_options.budget = kPlanningBudget;
-  plan_options.max_tensor_parallel = kTrainersTensorParallel;
   return Planner(simulator).plan(question.job, question.cluster, plan_options, std::move(stop));
 }
 

@@ -117,7 +117,7 @@ CLI::App* add_render(CLI::App& app, sailor::cli::RenderArguments& arguments) {
       ->type_name("IMAGE");
   command
       ->add_option("--max-tensor-parallel", arguments.max_tensor_parallel,
-                   "GPUs of a tensor-parallel group at most (default 1, as the operator has it)")
+                   "GPUs of a tensor-parallel group at most (default 8, as the operator has it)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   add_choice(*command, "-o,--output", arguments.format, formats, "how to print it (default yaml)");

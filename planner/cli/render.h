@@ -4,13 +4,14 @@
 #include <iosfwd>
 
 #include "planner/cli/options.h"
+#include "planner/planner.h"
 
 namespace sailor::cli {
 
 struct RenderArguments {
   Inputs inputs;
   std::string trainer_image = "sailor-trainer";
-  int max_tensor_parallel = 1;  // what the operator asks for, as its trainers do not split layers
+  int max_tensor_parallel = PlanOptions{}.max_tensor_parallel;  // what the operator asks for
   Format format = Format::kYaml;
 };
 

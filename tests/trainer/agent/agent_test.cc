@@ -25,8 +25,8 @@ bool all_are(const AgentReport& report, WorkerPhase phase) {
 
 class Agents : public ::testing::Test {
  protected:
-  void start(int count, const std::vector<std::string>& more = {}) {
-    for (int i = 0; i < count; ++i) agents_.push_back(std::make_unique<AgentProcess>(scratch_.folder(), more));
+  void start(int count, const std::vector<std::string>& more = {}, int gpus = 1) {
+    for (int i = 0; i < count; ++i) agents_.push_back(std::make_unique<AgentProcess>(scratch_.folder(), more, gpus));
     for (const auto& agent : agents_) agent->wait_until_ready();
   }
 
@@ -92,6 +92,20 @@ TEST_F(Agents, AKilledPodCostsAtMostTheStepInFlight) {
   EXPECT_GE(progress.resumed_step, held);
   EXPECT_LE(progress.steps_lost, 1);
   EXPECT_EQ(progress.step, 60);
+  EXPECT_NEAR(progress.loss, undisturbed_loss(job), progress.loss * kLossTolerance);
+}
+
+TEST_F(Agents, ATensorParallelReplicaThatIsLostCostsAtMostTheStepInFlight) {
+  const Assignment job = this->job(40);
+  start(2, {}, 2);
+  assign(job, 1, {{0, 5, {5, 3}, {2, 2}}}, {0, 1});  // a pod's two workers split the layers
+  wait_for_step(0, 1, 3);
+  agents_[1]->signal(SIGKILL);
+  wait_for_phase(0, WorkerPhase::kBroken);
+  assign(job, 2, {{0, 2, {8}}, {2, 5, {8}}}, {0});
+  const JobProgress progress = last_progress(0);
+  EXPECT_EQ(progress.source, StateSource::kMemory);
+  EXPECT_LE(progress.steps_lost, 1);
   EXPECT_NEAR(progress.loss, undisturbed_loss(job), progress.loss * kLossTolerance);
 }
 
