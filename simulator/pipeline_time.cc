@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace sailor {
 namespace {
@@ -11,19 +10,25 @@ namespace {
 constexpr double kUnevenDownstream = 0.1;
 constexpr double kUnevenElsewhere = 0.05;
 
-std::map<int, int> shares_of(const StageTiming& stage) {
-  std::map<int, int> counts;
-  for (const GroupTiming& group : stage.groups) counts[group.microbatches] += group.count;
-  return counts;
+int replicas_with_share(const StageTiming& stage, int microbatches) {
+  int count = 0;
+  for (const GroupTiming& group : stage.groups) count += group.microbatches == microbatches ? group.count : 0;
+  return count;
+}
+
+bool has_shares_of(const StageTiming& stage, const StageTiming& other) {
+  const auto is_shared = [&](const GroupTiming& group) {
+    return replicas_with_share(stage, group.microbatches) == replicas_with_share(other, group.microbatches);
+  };
+  return std::ranges::all_of(stage.groups, is_shared) && std::ranges::all_of(other.groups, is_shared);
 }
 
 void set_unevenness(std::span<StageTiming> stages) {
   if (has_equal_shares(stages)) return;
-  std::vector<std::map<int, int>> shares;
-  for (const StageTiming& stage : stages) shares.push_back(shares_of(stage));
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const bool differs = (i > 0 && shares[i] != shares[i - 1]) || (i + 1 < stages.size() && shares[i] != shares[i + 1]);
-    if (differs) stages[i].unevenness = stages[i].pass();
+  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
+    if (has_shares_of(stages[i], stages[i + 1])) continue;
+    stages[i].unevenness = stages[i].pass();
+    stages[i + 1].unevenness = stages[i + 1].pass();
   }
 }
 

@@ -39,7 +39,8 @@ int copies_of_one_plan(std::span<const StageTiming> stages) {
   return copies;
 }
 
-void add_stage(const StageTiming& stage, int copies, StepFlow& flow) {
+// `shares_above` are those of the stage before, whose route serves this one where they are the same.
+void add_stage(const StageTiming& stage, int copies, std::vector<int>& shares_above, StepFlow& flow) {
   flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
   std::vector<int> shares;
   for (int site = 0; site < std::ssize(stage.groups); ++site) {
@@ -49,19 +50,26 @@ void add_stage(const StageTiming& stage, int copies, StepFlow& flow) {
       shares.push_back(group.microbatches);
     }
   }
+  const auto microbatches = static_cast<std::size_t>(flow.microbatches);
   if (shares.size() == 1) {
-    flow.routes.resize(flow.routes.size() + static_cast<std::size_t>(flow.microbatches));
-    return;
+    flow.routes.resize(flow.routes.size() + microbatches);
+  } else if (!flow.routes.empty() && shares == shares_above) {
+    flow.routes.resize(flow.routes.size() + microbatches);
+    std::copy_n(flow.routes.end() - static_cast<std::ptrdiff_t>(2 * microbatches), microbatches,
+                flow.routes.end() - static_cast<std::ptrdiff_t>(microbatches));
+  } else {
+    const std::vector<int> route = make_route(shares, RouteRule::kSpread, flow.microbatches);
+    flow.routes.insert(flow.routes.end(), route.begin(), route.end());
   }
-  const std::vector<int> route = make_route(shares, RouteRule::kSpread, flow.microbatches);
-  flow.routes.insert(flow.routes.end(), route.begin(), route.end());
+  shares_above = std::move(shares);
 }
 
 StepFlow first_rounds(std::span<const StageTiming> stages, int copies, int microbatches) {
   StepFlow flow{.microbatches = microbatches};
   flow.routes.reserve(stages.size() * static_cast<std::size_t>(microbatches));
+  std::vector<int> shares;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    add_stage(stages[i], copies, flow);
+    add_stage(stages[i], copies, shares, flow);
     if (i + 1 == stages.size()) break;
     flow.boundaries.push_back({static_cast<int>(flow.links.size()), static_cast<int>(stages[i + 1].groups.size())});
     for (const LinkTiming& link : stages[i].links) {

@@ -1,9 +1,9 @@
 #include "simulator/step_timing.h"
 
 #include <algorithm>
-#include <queue>
 
 #include "planner/model/check.h"
+#include "planner/schedule/next_turns.h"
 
 namespace sailor {
 namespace {
@@ -23,16 +23,16 @@ struct Port {
   Nanoseconds in_free{};
 };
 
-struct Turn {
-  Nanoseconds at{};
-  std::size_t worker = 0;
-  friend auto operator<=>(const Turn&, const Turn&) = default;
-};
+std::size_t replicas_of(const Schedule& schedule) {
+  std::size_t replicas = 0;
+  for (const auto& stage : schedule.replicas) replicas += stage.size();
+  return replicas;
+}
 
 class StepPlayer {
  public:
   StepPlayer(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution)
-      : schedule_(schedule), times_(times), execution_(execution) {
+      : schedule_(schedule), times_(times), execution_(execution), turns_(replicas_of(schedule)) {
     const std::size_t stages = schedule.replicas.size();
     microbatches_ = schedule.routes.front().size();
     const std::size_t inputs = stages * microbatches_;
@@ -51,12 +51,8 @@ class StepPlayer {
   }
 
   StepTiming run() {
-    for (std::size_t worker = 0; worker < workers_.size(); ++worker) turns_.push({Nanoseconds(0), worker});
-    while (!turns_.empty()) {
-      const std::size_t worker = turns_.top().worker;
-      turns_.pop();
-      take_turn(worker);
-    }
+    for (std::size_t worker = 0; worker < workers_.size(); ++worker) turns_.set(worker, 0);
+    while (turns_.earliest() != NextTurns::kNever) take_turn(turns_.first());
     finish_stages();
     return std::move(timing_);
   }
@@ -93,15 +89,18 @@ class StepPlayer {
       const Operation& operation = list[worker.next];
       if (!has_input(worker, operation)) {
         is_waiting_[id] = 1;
+        turns_.set(id, NextTurns::kNever);
         return;
       }
       if (operation.kind == OperationKind::kForward || operation.kind == OperationKind::kBackward) {
         compute(worker, operation);
       } else if (operation.kind == OperationKind::kSendActivation || operation.kind == OperationKind::kSendGradient) {
-        if (!turns_.empty() && turns_.top() < Turn{worker.now, id}) return turns_.push({worker.now, id});
+        turns_.set(id, worker.now.count());
+        if (turns_.first() != id) return;
         send(worker, operation);
       }
     }
+    turns_.set(id, NextTurns::kNever);
   }
 
   // Waits for what the operation needs to have arrived. False: its sender has not even begun.
@@ -159,7 +158,7 @@ class StepPlayer {
     hold(sender, start, link, boundary);
     if (is_waiting_[id] != 0) {
       is_waiting_[id] = 0;
-      turns_.push({std::max(receiver.now, sender.now), id});
+      turns_.set(id, std::max(receiver.now, sender.now).count());
     }
   }
 
@@ -215,7 +214,7 @@ class StepPlayer {
   std::vector<char> is_waiting_;
   std::vector<Nanoseconds> activations_;  // arrival by stage and microbatch
   std::vector<Nanoseconds> gradients_;
-  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+  NextTurns turns_;
 };
 
 }  // namespace

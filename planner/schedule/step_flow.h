@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "planner/schedule/schedule.h"
+
 namespace sailor {
 
 // Times in nanoseconds.
@@ -39,6 +41,10 @@ struct StepFlow {
 
   [[nodiscard]] int stages() const { return static_cast<int>(first_worker.size()) - 1; }
 };
+
+// `routes` as in Schedule.
+StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
+                 const std::vector<std::vector<int>>& routes);
 
 // When the last pass is done, after the start of the step.
 std::int64_t step_length(const StepFlow& flow);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "planner/schedule/schedule.h"
-#include "planner/schedule/step_flow.h"
 
 namespace sailor {
 

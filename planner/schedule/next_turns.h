@@ -1,0 +1,48 @@
+// NextTurns: when each of some workers is due next, and who is due first. A tree of minima: a change costs as many
+// comparisons as levels change, and a worker is never due twice.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace sailor {
+
+class NextTurns {
+ public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  explicit NextTurns(std::size_t workers) : leaves_(std::bit_ceil(workers)), times_(2 * leaves_, kNever) {}
+
+  void set(std::size_t worker, std::int64_t at) {
+    std::size_t node = leaves_ + worker;
+    times_[node] = at;
+    while (node > 1) {
+      const std::int64_t earliest = std::min(times_[node], times_[node ^ 1]);
+      node /= 2;
+      if (times_[node] == earliest) return;
+      times_[node] = earliest;
+    }
+  }
+
+  [[nodiscard]] std::int64_t of(std::size_t worker) const { return times_[leaves_ + worker]; }
+  [[nodiscard]] std::int64_t earliest() const { return times_[1]; }
+
+  // The lowest index of those that are due at `earliest()`.
+  [[nodiscard]] std::size_t first() const {
+    std::size_t node = 1;
+    while (node < leaves_) {
+      node *= 2;
+      if (times_[node] != times_[1]) ++node;
+    }
+    return node - leaves_;
+  }
+
+ private:
+  std::size_t leaves_;
+  std::vector<std::int64_t> times_;  // [1] is the root, the children of [i] are [2 i] and [2 i + 1]
+};
+
+}  // namespace sailor
