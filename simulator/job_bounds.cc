@@ -4,7 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include "simulator/analytic_profile.h"
 #include "simulator/job_simulation.h"
 
 namespace sailor {
@@ -28,7 +27,10 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
   if (replicas < 2) return Seconds(0);
   const RangeCost cost =
       tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.first_layer, shape.last_layer);
-  const Bytes shard(cost.parameters * element_size(job_.training.precision));
+  // A sharded optimizer's exchange, which is never the longer one.
+  const SyncedBytes bytes = synced_bytes(job_.training.precision, true);
+  const Bytes shard(cost.parameters * bytes.reduced);
+  const Bytes gathered(cost.parameters * bytes.gathered);
   const Bytes probe(1e6);
   // Of all pools of this type, whatever is the best for the ring.
   Seconds fastest_pair(std::numeric_limits<double>::infinity());
@@ -48,7 +50,9 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
     if (between.transfer(probe) < fastest_pair) continue;
     for (const Link& inside : insides) {
       for (int near = 1; near <= most_near; ++near) {
-        least = std::min(least, reduced(shard, replicas, near, inside, between));
+        least = std::min(
+            least,
+            (reduced(shard, replicas, near, inside, between) + reduced(gathered, replicas, near, inside, between)) / 2);
       }
     }
   }

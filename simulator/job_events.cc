@@ -28,8 +28,7 @@ int JobSimulation::memory_cap(const RangeCost& cost, int pool, const Holding& ho
 }
 
 // Every pool is a site; a node's card is one where it is known what it carries.
-ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan& groups,
-                                            const std::vector<char>& in_one_node) const {
+ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan& groups, const PlanLinks& ways) const {
   const std::vector<std::vector<int>> nodes = nodes_of(plan, cluster_);
   ScheduleTimes times;
   times.sites = static_cast<int>(cluster_.pools.size());
@@ -43,24 +42,23 @@ ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan&
       const RangeCost cost =
           tables_.costs(pool, {plan.microbatch_size, replica.tensor_parallel}, plan.activation_checkpointing)
               .range(stage.first_layer, stage.last_layer);
-      const bool shares_card = links_.card(pool).is_known() && !is_inside_node(pool, pool, in_one_node);
+      const bool shares_card = links_.card(pool).is_known() && !ways.is_inside_node(pool, pool);
       replicas.push_back({nanoseconds(cost.forward), nanoseconds(cost.backward), pool,
                           memory_cap(cost, pool, {replica.tensor_parallel, shards}, replica.microbatches),
                           shares_card ? nodes[i][r] : ReplicaTimes::kNoCard});
     }
   }
-  add_links(groups, in_one_node, times);
+  add_links(groups, ways, times);
   return times;
 }
 
-void JobSimulation::add_links(const GroupedPlan& plan, const std::vector<char>& in_one_node,
-                              ScheduleTimes& times) const {
+void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& ways, ScheduleTimes& times) const {
   for (const GroupedStage& stage : plan.stages) {
     const Bytes message = message_after(plan, stage);
     auto& links = times.links.emplace_back();
     for (int a = 0; a < times.sites; ++a) {
       for (int b = 0; b < times.sites; ++b) {
-        const Link& way = link(a, b, in_one_node);
+        const Link& way = ways.between(a, b);
         const Seconds card = std::max(links_.card(a).occupancy(message), links_.card(b).occupancy(message));
         links.push_back({nanoseconds(way.latency), nanoseconds(way.occupancy(message)), nanoseconds(card)});
       }
@@ -69,11 +67,11 @@ void JobSimulation::add_links(const GroupedPlan& plan, const std::vector<char>& 
 }
 
 StepTiming JobSimulation::play(const Plan& plan, const GroupedPlan& groups) const {
-  const std::vector<char> in_one_node = pools_in_one_node(groups);
-  const ScheduleTimes times = schedule_times(plan, groups, in_one_node);
+  const PlanLinks ways(groups, cluster_, links_);
+  const ScheduleTimes times = schedule_times(plan, groups, ways);
   Execution execution;
   for (const GroupedStage& stage : groups.stages) {
-    const StageEnd end = stage_end(groups, stage, in_one_node);
+    const StageEnd end = stage_end(groups, stage, ways);
     execution.all_reduce.push_back(nanoseconds(end.reduce));
     execution.buckets.push_back(end.buckets);
     execution.update.push_back(nanoseconds(end.update));
@@ -83,17 +81,17 @@ StepTiming JobSimulation::play(const Plan& plan, const GroupedPlan& groups) cons
 }
 
 Outcome JobSimulation::outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const {
-  const std::vector<char> in_one_node = pools_in_one_node(groups);
-  std::vector<StageTiming> stages = stage_timings(groups, in_one_node);
+  const PlanLinks ways(groups, cluster_, links_);
+  std::vector<StageTiming> stages = stage_timings(groups, ways);
   std::vector<StageMemory> memory = set_caps(groups, stages);
-  ScheduleTimes free = schedule_times(plan, groups, in_one_node);
+  ScheduleTimes free = schedule_times(plan, groups, ways);
   for (auto& boundary : free.links) std::ranges::fill(boundary, LinkTimes{});
   Passes done{.length = seconds(step.passes_end()), .compute = Seconds(longest_work(stages))};
   done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, policy_).duration));
   done.compute = std::min(done.compute, done.if_links_were_free);  // it is not rounded to nanoseconds
   Synced end{done.length, seconds(step.end())};
   for (std::size_t i = 0; i < groups.stages.size(); ++i) {
-    const Seconds gather = stage_end(groups, groups.stages[i], in_one_node).gather;
+    const Seconds gather = stage_end(groups, groups.stages[i], ways).gather;
     end.gradients = std::max(end.gradients, seconds(step.synced[i]) + gather);
   }
   end.gradients = std::min(end.gradients, end.updated);

@@ -5,11 +5,12 @@
 
 #include "planner/estimator.h"
 #include "planner/schedule/schedule.h"
-#include "simulator/all_reduce.h"
+#include "simulator/bill.h"
 #include "simulator/job_tables.h"
 #include "simulator/memory.h"
+#include "simulator/paper_formula.h"
 #include "simulator/pipeline_time.h"
-#include "simulator/pool_links.h"
+#include "simulator/plan_links.h"
 #include "simulator/step_timing.h"
 
 namespace sailor {
@@ -27,8 +28,7 @@ struct StageMemory {
 // The gradient sync of a stage, whether passes hide a part of it or not.
 struct StageSync {
   Seconds whole;
-  Seconds latency;    // what it would take at unlimited bandwidth
-  Seconds flat_ring;  // what it would take as one ring over all replicas
+  Seconds latency;  // what it would take at unlimited bandwidth
 };
 
 struct Outcome {
@@ -57,9 +57,9 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Outcome outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
   // Of a stage of the plan.
   [[nodiscard]] StageSync sync_of(const GroupedPlan& plan, const GroupedStage& stage) const;
-  // Why `estimate` of this plan is far from what the Sailor paper's formula says; nothing where it is near.
-  [[nodiscard]] std::optional<std::string> difference_from_paper(const Estimate& estimate,
-                                                                 const GroupedPlan& plan) const;
+  // What the Sailor paper's formula says of this plan, beside `time`, which this simulator says.
+  [[nodiscard]] PaperComparison compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const;
+  [[nodiscard]] Bill bill_of(const GroupedPlan& plan) const { return {plan, job_, cluster_, tables_, links_}; }
   [[nodiscard]] const JobTables& tables() const { return tables_; }
   [[nodiscard]] const PoolLinks& links() const { return links_; }
   [[nodiscard]] const JobSpec& job() const { return job_; }
@@ -79,6 +79,11 @@ class JobSimulation final : public JobEstimator {
     Bytes room;         // what is left of a GPU's memory for activations
     Bytes activations;  // of one microbatch
   };
+  // Of a stage's gradients, whatever passes hide of it.
+  struct Sync {
+    Seconds reduce;
+    Seconds gather;
+  };
   // What a stage does after its passes.
   struct StageEnd {
     Seconds reduce;  // of its gradients, in so many buckets that follow the last backward pass
@@ -94,34 +99,20 @@ class JobSimulation final : public JobEstimator {
 
   [[nodiscard]] RangeCost range_cost(const GroupedPlan& plan, const GroupedStage& stage,
                                      const ReplicaGroup& group) const;
-  static bool is_inside_node(int pool, int other, const std::vector<char>& in_one_node);
-  [[nodiscard]] int neighbours_of(const ReplicaGroup& group) const;
-  [[nodiscard]] LinkTiming link_timing(const ReplicaGroup& from, const ReplicaGroup& to, Bytes message,
-                                       const std::vector<char>& in_one_node) const;
   [[nodiscard]] Bytes message_after(const GroupedPlan& plan, const GroupedStage& stage) const;
-  [[nodiscard]] const Link& link(int pool, int other, const std::vector<char>& in_one_node) const;
-  [[nodiscard]] std::vector<char> pools_in_one_node(const GroupedPlan& plan) const;
-  [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan,
-                                                       const std::vector<char>& in_one_node) const;
-  void add_links(const GroupedPlan& plan, const std::vector<char>& in_one_node, std::vector<StageTiming>& stages) const;
+  [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan, const PlanLinks& links) const;
+  void add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const;
   [[nodiscard]] int wanted_in_flight(const InFlightQuestion& question) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
   [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, const Holding& holding, int microbatches) const;
-  [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups,
-                                             const std::vector<char>& in_one_node) const;
-  void add_links(const GroupedPlan& plan, const std::vector<char>& in_one_node, ScheduleTimes& times) const;
+  [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const;
+  void add_links(const GroupedPlan& plan, const PlanLinks& links, ScheduleTimes& times) const;
   [[nodiscard]] Passes passes(std::vector<StageTiming> stages, int microbatches) const;
-  [[nodiscard]] Ring ring_of(const GroupedStage& stage, const std::vector<char>& in_one_node) const;
-  [[nodiscard]] Bytes gradient_shard(const GroupedPlan& plan, const GroupedStage& stage) const;
-  [[nodiscard]] Seconds gradient_reduction(const GroupedPlan& plan, const GroupedStage& stage,
-                                           const std::vector<char>& in_one_node) const;
-  [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage,
-                                   const std::vector<char>& in_one_node) const;
+  [[nodiscard]] double shard_parameters(const GroupedPlan& plan, const GroupedStage& stage) const;
+  [[nodiscard]] Sync sync(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
+  [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   [[nodiscard]] Outcome summed_up(const GroupedPlan& plan, const Passes& done, const Synced& end) const;
-  [[nodiscard]] Synced synced(const GroupedPlan& plan, const Passes& passes,
-                              const std::vector<char>& in_one_node) const;
-  [[nodiscard]] Dollars traffic_cost(const GroupedPlan& plan) const;
-  [[nodiscard]] DollarsPerHour gpu_price(const GroupedPlan& plan) const;
+  [[nodiscard]] Synced synced(const GroupedPlan& plan, const Passes& passes, const PlanLinks& links) const;
 
   const JobSpec& job_;
   const ClusterState& cluster_;

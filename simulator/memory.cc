@@ -1,21 +1,30 @@
 #include "simulator/memory.h"
 
+#include "simulator/analytic_profile.h"
+
 namespace sailor {
 namespace {
 
-// Bytes of a parameter. With BF16, weights have a master copy in FP32, and gradients of the microbatches are summed in
-// FP32 all the same. Departure from the paper (24 bytes, section 4.1): DeepSpeed's four bytes of further copies are not
-// ours.
+// Bytes of a parameter that a worker of the trainer holds. With BF16, weights have a master copy in FP32, which the
+// optimizer updates, and gradients are summed in FP32 all the same. With a sharded optimizer that copy is apart from
+// the weights in any precision, and the sum of a worker's share of the gradients from those of its own microbatches.
+// Departure from the paper (24 bytes, section 4.1): DeepSpeed's four bytes of further copies are not ours.
 struct ParameterBytes {
-  double weights = 4;
-  double gradients = 4;
-  double optimizer = 8;      // AdamW's two moments
-  double communication = 4;  // the flat buckets that gradients are all-reduced in
+  double weights = 0;
+  double gradients = 0;
+  double optimizer = 0;
+  double communication = 0;  // the messages that gradients are summed in
 };
 
-ParameterBytes parameter_bytes(Precision precision) {
-  if (precision == Precision::kBf16) return {.weights = 2, .gradients = 4, .optimizer = 12, .communication = 2};
-  return {};
+ParameterBytes parameter_bytes(Precision precision, int optimizer_shards) {
+  constexpr double kFloat = 4;
+  constexpr double kMoments = 2 * kFloat;  // AdamW's
+  const bool is_sharded = optimizer_shards > 1;
+  const double master = precision == Precision::kBf16 || is_sharded ? kFloat : 0;
+  return {.weights = element_size(precision),
+          .gradients = kFloat + (is_sharded ? kFloat / optimizer_shards : 0),
+          .optimizer = (master + kMoments) / optimizer_shards,
+          .communication = kFloat};
 }
 
 // What the driver, the libraries and the allocator hold before the first tensor, by the paper's measurement.
@@ -24,12 +33,18 @@ constexpr double kGroupContextGibibytes = 3;  // with communicators of a tensor-
 
 }  // namespace
 
+SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer) {
+  SyncedBytes bytes;
+  if (sharded_optimizer) bytes.gathered = element_size(precision);
+  return bytes;
+}
+
 MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const Holding& holding) {
-  const ParameterBytes bytes = parameter_bytes(training.precision);
+  const ParameterBytes bytes = parameter_bytes(training.precision, holding.optimizer_shards);
   const Bytes context = gibibytes(holding.tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
   return {.weights = Bytes(cost.parameters * bytes.weights),
           .gradients = Bytes(cost.parameters * bytes.gradients),
-          .optimizer = Bytes(cost.parameters * bytes.optimizer / holding.optimizer_shards),
+          .optimizer = Bytes(cost.parameters * bytes.optimizer),
           .communication = Bytes(cost.parameters * bytes.communication),
           .activations = cost.activations * holding.in_flight,
           .workspace = context + cost.largest_layer};

@@ -7,6 +7,14 @@
 
 namespace sailor {
 
+// Bytes of each parameter that replicas sum up, and that they hand out again. Gradients are summed in FP32 in any
+// precision; with a sharded optimizer it is the updated weights that are handed out, as passes compute with them.
+struct SyncedBytes {
+  double reduced = 4;
+  double gathered = 4;
+};
+SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer);
+
 // What the memory of a GPU depends on besides its layers.
 struct Holding {
   int tensor_parallel = 1;

@@ -4,12 +4,13 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sailor {
 namespace {
 
 constexpr double kWorthSaying = 0.1;  // of the paper's time
-constexpr double kEffect = 0.05;      // of the paper's time: smaller parts of the difference are not named
+constexpr double kEffect = 0.01;      // of the paper's time: smaller parts of the difference are not named
 
 int replicas_of(const StageTiming& stage) {
   int replicas = 0;
@@ -61,19 +62,23 @@ Seconds paper_passes(std::span<const StageTiming> stages, int microbatches) {
   return Seconds((rounds - 1) * slowest + sum);
 }
 
-std::optional<std::string> difference_from_paper(const Estimate& ours, const PaperTime& paper,
-                                                 std::span<const StageTiming> stages) {
-  const Seconds total = paper.total();
-  if (std::abs(ours.iteration / total - 1) <= kWorthSaying) return std::nullopt;
-  const Seconds passes = ours.time.compute + ours.time.bubble + ours.time.point_to_point - paper.passes;
-  const Seconds sync = ours.time.gradient_sync - paper.gradient_sync;
-  std::string effects;
-  const auto add = [&](Seconds difference, const std::string& effect) {
-    if (std::abs(difference / total) >= kEffect) effects += (effects.empty() ? "" : "; ") + effect;
+PaperComparison compared_with_paper(const TimeBreakdown& ours, const PaperTime& paper,
+                                    std::span<const StageTiming> stages) {
+  PaperComparison comparison{paper, {}};
+  const auto add = [&](Seconds difference, auto describe) {
+    if (std::abs(difference / paper.total()) >= kEffect) comparison.effects.push_back(describe(difference));
   };
-  add(passes, of_passes(passes, stages));
-  add(sync, of_sync(sync));
-  return fmt::format("the Sailor paper's formula gives {:.2f} s; {}", total.value(), effects);
+  add(ours.compute + ours.bubble + ours.point_to_point - paper.passes,
+      [&](Seconds difference) { return of_passes(difference, stages); });
+  add(ours.gradient_sync - paper.gradient_sync, of_sync);
+  return comparison;
+}
+
+std::optional<std::string> note_of(const PaperComparison& comparison, Seconds ours) {
+  const Seconds total = comparison.paper.total();
+  if (std::abs(ours / total - 1) <= kWorthSaying) return std::nullopt;
+  return fmt::format("the Sailor paper's formula gives {:.2f} s; {}", total.value(),
+                     fmt::join(comparison.effects, "; "));
 }
 
 }  // namespace sailor

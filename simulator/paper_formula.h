@@ -1,4 +1,4 @@
-// The Sailor paper's formula for the time of an iteration (section 4.2), as its public simulator computes it, kept
+// The Sailor paper's formula for the time of an iteration (section 4.2), as its public simulator computes it, held
 // beside ours to say where and why they differ. It knows pipelines of equal numbers of replicas, and neither latency
 // nor overlap, and sends activations at the rate of all GPUs of a group.
 #pragma once
@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "planner/model/estimate.h"
 #include "simulator/pipeline_time.h"
@@ -23,8 +24,15 @@ struct PaperTime {
 // Of the passes: N = M / D with D the fewest replicas of any stage, t_i of stage i's slowest replica.
 Seconds paper_passes(std::span<const StageTiming> stages, int microbatches);
 
-// The effects that make `ours` differ by more than a tenth, in one sentence; nothing if it does not.
-std::optional<std::string> difference_from_paper(const Estimate& ours, const PaperTime& paper,
-                                                 std::span<const StageTiming> stages);
+// The difference of both in parts, each as a phrase with its seconds and what the formula leaves out.
+struct PaperComparison {
+  PaperTime paper;
+  std::vector<std::string> effects;  // of a hundredth of the paper's time and more
+};
+PaperComparison compared_with_paper(const TimeBreakdown& ours, const PaperTime& paper,
+                                    std::span<const StageTiming> stages);
+
+// One sentence, where `ours` differs by more than a tenth.
+std::optional<std::string> note_of(const PaperComparison& comparison, Seconds ours);
 
 }  // namespace sailor

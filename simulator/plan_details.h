@@ -32,6 +32,7 @@ struct PlanDetails {
   std::vector<PoolCharge> charges;   // ascending by pool; their costs sum up to the estimate's GPUs
   std::vector<StageMemory> memory;   // by stage, of its worst replica
   std::vector<StageSync> syncs;      // by stage
+  PaperComparison paper;
   StepTiming step;
 };
 

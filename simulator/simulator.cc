@@ -112,9 +112,8 @@ Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& clu
     const StepTiming step = one.simulation->play(plan, one.groups);
     Estimate estimate =
         estimate_of(one.simulation->outcome_of(step, plan, one.groups), *one.simulation, plan, one.groups);
-    if (auto difference = one.simulation->difference_from_paper(estimate, one.groups)) {
-      estimate.notes.push_back(*std::move(difference));
-    }
+    const PaperComparison comparison = one.simulation->compared_with_paper(estimate.time, one.groups);
+    if (auto note = note_of(comparison, estimate.iteration)) estimate.notes.push_back(*std::move(note));
     return estimate;
   });
 }

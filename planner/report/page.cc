@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "planner/report/beside_paper.h"
 #include "planner/report/bill.h"
 #include "planner/report/choice.h"
-#include "planner/report/closed_form.h"
 #include "planner/report/gantt.h"
 #include "planner/report/memory_bars.h"
 #include "planner/report/page_frame.h"
@@ -20,7 +20,7 @@ Element heading(const std::string& text) { return Element("h2").text(text); }
 void add_plan(const PlanView& view, Element& body) {
   body.add(heading("Where the time goes")).add(time_bar(view.estimate));
   body.add(heading("Stages")).add(stage_table(view));
-  body.add(heading("A step of the pipeline")).add(gantt(view)).add(against_closed_form(view));
+  body.add(heading("A step of the pipeline")).add(gantt(view)).add(beside_paper(view));
   body.add(heading("Memory")).add(memory_bars(view));
   body.add(heading("Zones and traffic")).add(zone_map(view));
   body.add(heading("The bill")).add(bill(view));

@@ -98,6 +98,33 @@ TEST(StepTiming, StagesReduceTheirGradientsWhenTheyAreDoneAndThenUpdate) {
       << "the last stage began earlier, its ring is slower";
 }
 
+// The last backward pass takes 20: of four buckets it leaves behind, the last is there at its end.
+TEST(StepTiming, GradientsFollowTheLastBackwardPassBucketByBucket) {
+  const Plan plan = an_even_plan(a_job().batch(8), kPool, 1, 2, 1);
+  const ScheduleTimes times = times_of(plan, 0, 0);
+  const Schedule schedule = make_schedule(plan, times, SchedulePolicy::kFlow);
+  const auto exposed = [&](int all_reduce, int buckets) {
+    const StepTiming timing =
+        time_step(schedule, times, {.all_reduce = {Nanoseconds(all_reduce)}, .buckets = {buckets}});
+    return (timing.synced[0] - timing.passes_done[0]).count();
+  };
+  EXPECT_EQ(exposed(16, 1), 16) << "one bucket waits for the whole pass";
+  EXPECT_EQ(exposed(16, 4), 4) << "a quick one: only the last bucket is left";
+  EXPECT_EQ(exposed(20, 4), 5);
+  EXPECT_EQ(exposed(80, 4), 80 - 15) << "a slow one: all but the time from the first bucket on";
+}
+
+// Replicas that are not done at the same time: a bucket waits for all of them.
+TEST(StepTiming, ABucketWaitsForTheSlowestReplica) {
+  const Plan plan = an_even_plan(a_job().batch(8), kPool, 1, 2, 1);
+  ScheduleTimes times = times_of(plan, 0, 0);
+  times.replicas[0][1].backward = Nanoseconds(40);
+  const Schedule schedule = make_schedule(plan, times, SchedulePolicy::kFlow);
+  const StepTiming timing = time_step(schedule, times, {.all_reduce = {Nanoseconds(8)}, .buckets = {4}});
+  EXPECT_EQ(timing.passes_done[0], Nanoseconds(4 * 50));
+  EXPECT_EQ(timing.synced[0], Nanoseconds(4 * 50 + 2));
+}
+
 TEST(StepTiming, EveryPassRunsOnceAndNoReplicaDoesTwoAtATime) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

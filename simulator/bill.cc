@@ -1,0 +1,75 @@
+#include "simulator/bill.h"
+
+#include <algorithm>
+#include <set>
+
+#include "planner/model/node_packing.h"
+#include "simulator/memory.h"
+
+namespace sailor {
+
+const LayerCosts& Bill::costs_of(const GroupedStage& stage) const {
+  const ReplicaGroup& first = stage.groups.front();
+  return tables_.costs(first.pool, {plan_.microbatch_size, first.tensor_parallel}, plan_.activation_checkpointing);
+}
+
+std::size_t Bill::zones_of(const GroupedStage& stage) const {
+  std::set<std::string_view> zones;
+  for (const ReplicaGroup& group : stage.groups) {
+    zones.insert(cluster_.pools[static_cast<std::size_t>(group.pool)].key.zone.str());
+  }
+  return zones.size();
+}
+
+Bill::RingTraffic Bill::ring_of(const GroupedStage& stage) const {
+  const int members = stage.replicas();
+  const double parameters =
+      costs_of(stage).range(stage.first_layer, stage.last_layer).parameters * stage.groups.front().tensor_parallel;
+  const SyncedBytes synced = synced_bytes(job_.training.precision, plan_.sharded_optimizer);
+  RingTraffic ring{
+      Bytes(parameters * (synced.reduced + synced.gathered)) * (static_cast<double>(members - 1) / members),
+      DollarsPerByte(0)};
+  for (const ReplicaGroup& a : stage.groups) {
+    for (const ReplicaGroup& b : stage.groups) {
+      ring.border_price = std::max(ring.border_price, links_.between(a.pool, b.pool).price);
+    }
+  }
+  return ring;
+}
+
+Dollars Bill::traffic() const {
+  Dollars sum(0);
+  for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
+    if (i + 1 < plan_.stages.size()) {
+      each_way_after(i, [&](const Way& way) { sum += way.price * way.one_way * 2.0; });
+    }
+    const std::size_t zones = plan_.stages[i].groups.size() < 2 ? 1 : zones_of(plan_.stages[i]);
+    if (zones < 2) continue;
+    const RingTraffic ring = ring_of(plan_.stages[i]);
+    sum += ring.border_price * ring.of_each_member * static_cast<double>(zones);
+  }
+  return sum;
+}
+
+int Bill::paid_gpus(std::size_t pool, int used) const {
+  const Pool& of = cluster_.pools[pool];
+  if (!of.whole_nodes || used == 0) return used;
+  std::vector<GroupsOfSize> groups;
+  for (const GroupedStage& stage : plan_.stages) {
+    for (const ReplicaGroup& group : stage.groups) {
+      if (group.pool == static_cast<int>(pool)) groups.push_back({group.tensor_parallel, group.count});
+    }
+  }
+  return std::max(used, pack_groups(of, groups).nodes_used * of.gpus_per_node);
+}
+
+DollarsPerHour Bill::gpus() const {
+  const std::vector<int> used = gpus_of_pools(plan_, cluster_.pools.size());
+  DollarsPerHour sum(0);
+  for (std::size_t pool = 0; pool < used.size(); ++pool) {
+    sum += cluster_.pools[pool].price_per_gpu * paid_gpus(pool, used[pool]);
+  }
+  return sum;
+}
+
+}  // namespace sailor

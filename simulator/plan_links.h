@@ -1,0 +1,38 @@
+// PlanLinks: the ways between the replicas of one plan. A plan does not say which nodes its replicas get: they are
+// taken to be on different ones, but where all that the plan uses of a pool has room on one node.
+#pragma once
+
+#include <vector>
+
+#include "planner/grouped_plan.h"
+#include "simulator/all_reduce.h"
+#include "simulator/pipeline_time.h"
+#include "simulator/pool_links.h"
+
+namespace sailor {
+
+class PlanLinks {
+ public:
+  // All of them outlive it.
+  PlanLinks(const GroupedPlan& plan, const ClusterState& cluster, const PoolLinks& pools);
+
+  [[nodiscard]] bool is_inside_node(int pool, int other) const {
+    return pool == other && in_one_node_[static_cast<std::size_t>(pool)] != 0;
+  }
+  [[nodiscard]] const Link& between(int pool, int other) const {
+    return is_inside_node(pool, other) ? pools_.inside_node(pool) : pools_.between(pool, other);
+  }
+  // While all replicas of a node send, its card gives each its part.
+  [[nodiscard]] LinkTiming timing(const ReplicaGroup& from, const ReplicaGroup& to, Bytes message) const;
+  // Over which the replicas of a stage sum their gradients.
+  [[nodiscard]] Ring ring_of(const GroupedStage& stage) const;
+
+ private:
+  [[nodiscard]] int neighbours_of(const ReplicaGroup& group) const;
+
+  const ClusterState& cluster_;
+  const PoolLinks& pools_;
+  std::vector<char> in_one_node_;  // by pool
+};
+
+}  // namespace sailor

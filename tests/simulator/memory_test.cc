@@ -1,0 +1,65 @@
+// Bytes of a parameter, as the trainer's workers hold them (docs/trainer.md), and what comes on top.
+#include "simulator/memory.h"
+
+#include <gtest/gtest.h>
+
+namespace sailor {
+namespace {
+
+constexpr double kParameters = 1000;
+
+MemoryBreakdown memory(Precision precision, Holding holding) {
+  TrainingSpec training;
+  training.precision = precision;
+  RangeCost cost;
+  cost.parameters = kParameters;
+  cost.activations = Bytes(700);
+  cost.largest_layer = Bytes(50);
+  return stage_memory(cost, training, holding);
+}
+
+// Weights, gradients and optimizer: what a worker keeps from step to step.
+double held(const MemoryBreakdown& memory) {
+  return (memory.weights + memory.gradients + memory.optimizer).value() / kParameters;
+}
+
+TEST(Memory, InFp32AWorkerHoldsWeightsGradientsAndTwoMoments) {
+  EXPECT_DOUBLE_EQ(held(memory(Precision::kFp32, {})), 4 + 4 + 8);
+}
+
+TEST(Memory, InBf16ItHoldsAnFp32CopyOfTheWeightsAsWell) {
+  EXPECT_DOUBLE_EQ(held(memory(Precision::kBf16, {})), 2 + 4 + 12);
+}
+
+// Its share of weights, moments and summed gradients is apart from what passes compute with and add to.
+TEST(Memory, AShardedOptimizerKeepsAShareOfTheStateBesideAllWeightsAndGradients) {
+  for (const int shards : {2, 8}) {
+    EXPECT_DOUBLE_EQ(held(memory(Precision::kFp32, {.optimizer_shards = shards})), 4 + 4 + 16.0 / shards);
+    EXPECT_DOUBLE_EQ(held(memory(Precision::kBf16, {.optimizer_shards = shards})), 2 + 4 + 16.0 / shards);
+  }
+}
+
+TEST(Memory, ShardingOverTwoReplicasSavesNothingInFp32) {
+  EXPECT_EQ(held(memory(Precision::kFp32, {.optimizer_shards = 2})), held(memory(Precision::kFp32, {})));
+}
+
+TEST(Memory, GradientsTravelInFp32InAnyPrecision) {
+  EXPECT_EQ(memory(Precision::kFp32, {}).communication, Bytes(4 * kParameters));
+  EXPECT_EQ(memory(Precision::kBf16, {}).communication, Bytes(4 * kParameters));
+  EXPECT_EQ(synced_bytes(Precision::kBf16, false).reduced, 4);
+  EXPECT_EQ(synced_bytes(Precision::kBf16, false).gathered, 4) << "the sums themselves";
+  EXPECT_EQ(synced_bytes(Precision::kBf16, true).gathered, 2) << "the updated weights";
+}
+
+TEST(Memory, ActivationsAreKeptForEveryMicrobatchInFlight) {
+  EXPECT_EQ(memory(Precision::kFp32, {.in_flight = 3}).activations, Bytes(2100));
+  EXPECT_EQ(memory(Precision::kFp32, {.in_flight = 0}).activations, Bytes(0));
+}
+
+TEST(Memory, ContextsAndTheLargestLayerOnceAreWorkspace) {
+  EXPECT_EQ(memory(Precision::kFp32, {}).workspace, gibibytes(2) + Bytes(50));
+  EXPECT_EQ(memory(Precision::kFp32, {.tensor_parallel = 2}).workspace, gibibytes(3) + Bytes(50));
+}
+
+}  // namespace
+}  // namespace sailor

@@ -1,0 +1,69 @@
+// Which replicas share a node, and what its network card does to their messages.
+#include "simulator/node_cards.h"
+
+#include <gtest/gtest.h>
+
+#include "planner/schedule/schedule.h"
+#include "simulator/simulator.h"
+#include "tests/support/builders.h"
+
+namespace sailor {
+namespace {
+
+using testing::a_cluster;
+using testing::a_job;
+using testing::a_key;
+using testing::an_even_plan;
+
+const std::string kZone = "us-central1-a";
+const PoolKey kPool = a_key(kZone, "nvidia-l4");
+
+Plan plan_of(const std::vector<std::vector<int>>& degrees) {
+  Plan plan{"tiny-gpt2", 16, 1, {}};
+  for (const auto& stage : degrees) {
+    auto& replicas = plan.stages.emplace_back().replicas;
+    for (const int degree : stage) replicas.push_back({kPool, degree, 1});
+  }
+  return plan;
+}
+
+using Nodes = std::vector<std::vector<int>>;
+
+TEST(NodeCards, NodesAreFilledOneAfterAnother) {
+  EXPECT_EQ(nodes_of(plan_of({{1, 1, 1}, {1, 1}}), a_cluster().pool(kZone, "nvidia-l4", 3, 2)),
+            (Nodes{{0, 0, 1}, {1, 2}}));
+}
+
+TEST(NodeCards, WiderGroupsAreSeatedFirst) {
+  EXPECT_EQ(nodes_of(plan_of({{1, 2}, {2, 1}}), a_cluster().pool(kZone, "nvidia-l4", 3, 4)), (Nodes{{1, 0}, {0, 1}}));
+}
+
+TEST(NodeCards, ABegunNodeWithTheLeastRoomIsTakenBeforeAFreshOne) {
+  const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 2, 4).partly_free(3, 1);
+  EXPECT_EQ(nodes_of(plan_of({{3, 2, 1}}), cluster), (Nodes{{0, 1, 1}}))
+      << "three GPUs fit the node with three, the pair begins another";
+}
+
+TEST(NodeCards, AGroupWithoutRoomHasNoCard) {
+  EXPECT_EQ(nodes_of(plan_of({{2, 2}}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
+            (Nodes{{0, ReplicaTimes::kNoCard}}));
+}
+
+// Eight replicas of two nodes of four send to eight others: through a card for each, or one for four of them.
+TEST(NodeCards, ASharedCardMakesMessagesOfANodeWaitForEachOther) {
+  const JobSpec job = a_job().batch(64);
+  const Plan plan = an_even_plan(job, kPool, 2, 8, 1);
+  ClusterState shared = a_cluster().pool(kZone, "nvidia-l4", 4, 4);
+  const Estimate apart = Simulator().simulate(job, shared, plan).value();
+  NetworkModel network = google_cloud_network();
+  shared.pools[0].inter_node_bandwidth = network.tier(NetworkTier::kZone).bandwidth;  // of a node, as of one GPU
+  const Estimate together = Simulator({}, network).simulate(job, shared, plan).value();
+  EXPECT_GT(together.time.point_to_point, apart.time.point_to_point);
+  EXPECT_GT(together.time.gradient_sync, apart.time.gradient_sync);
+  shared.pools[0].inter_node_bandwidth = network.tier(NetworkTier::kZone).bandwidth * 64.0;
+  const Estimate wide = Simulator({}, network).simulate(job, shared, plan).value();
+  EXPECT_LE(wide.iteration, apart.iteration);
+}
+
+}  // namespace
+}  // namespace sailor
