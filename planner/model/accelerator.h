@@ -14,7 +14,7 @@ struct AcceleratorSpec {
   std::string_view name;  // GKE's name of it, or one made alike where GKE has none
   Bytes memory;           // of one GPU
   FlopsPerSecond fp32;    // dense peak of what FP32 training uses: TF32 tensor cores from Ampere on
-  FlopsPerSecond bf16;    // dense peak of the tensor cores; FP16's where there is no BF16
+  FlopsPerSecond bf16;    // dense peak of what BF16 training uses: tensor cores from Ampere on
   BytesPerSecond memory_bandwidth;
   BytesPerSecond peer_bandwidth;  // from one GPU to another of its node, one direction
   // Of one GPU with its share of the machine, on demand, in us-central1 (Google Cloud's price list, 2025); absent where
