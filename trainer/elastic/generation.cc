@@ -51,10 +51,12 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       resumed_step_(held.step) {}
 
 void Generation::compute() {
-  began_ = std::chrono::steady_clock::now();
+  const auto began = std::chrono::steady_clock::now();
   held_.reached = held_.step + 1;
   step_.take_weights(held_.pieces);
+  const auto weights_taken = std::chrono::steady_clock::now();
   evaluate();
+  began_ = began + (std::chrono::steady_clock::now() - weights_taken);  // an evaluation is no part of the step
   step_.run(held_.step);
   const Totals totals = step_.totals();
   const bool is_usable = check_finite(totals);

@@ -55,6 +55,17 @@ Assignment evaluated_job(const Scratch& scratch) {
   return job;
 }
 
+TEST(Evaluation, IsNoPartOfTheTimeOfAStep) {
+  const Scratch scratch;
+  Assignment job = evaluated_job(scratch);
+  job.training.steps = 6;
+  job.training.evaluation = EvaluationSpec{.every_steps = 1, .batches = 40};  // each takes longer than ten steps
+  const auto began = std::chrono::steady_clock::now();
+  const JobProgress progress = progress_of(job, plan_of(job, {{0, 5, {8}}}));
+  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - began;
+  EXPECT_LT(progress.step_seconds * 6, all.count() / 4);
+}
+
 TEST(Evaluation, OfTheTrainingDataGivesTheTrainingLoss) {
   const Scratch scratch;
   const Assignment job = evaluated_job(scratch);
