@@ -1,7 +1,6 @@
 #include "trainer/profile/links.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
 namespace sailor::trainer {
 namespace {
@@ -37,14 +36,6 @@ Link measure_link(Group& group, int rank) {
   group.sum(figures);  // what the two clocks saw, on the mean
   return {.bandwidth = BytesPerSecond(figures[1].item<double>() / 2),
           .latency = Seconds(figures[0].item<double>() / 2)};
-}
-
-std::string link_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone) {
-  const std::string figures = fmt::format("gigabytesPerSecond: \"{:.4g}\", latencyMicroseconds: {:.4g}",
-                                          link.bandwidth.value() / 1e9, link.latency.value() * 1e6);
-  std::string text = "apiVersion: sailor.dev/v1alpha1\nkind: NetworkModel\nspec:\n";
-  if (from_zone.empty()) return text + fmt::format("  tiers:\n    node: {{{}}}\n", figures);
-  return text + fmt::format("  pairs:\n  - {{from: {}, to: {}, {}}}\n", from_zone, to_zone, figures);
 }
 
 }  // namespace sailor::trainer

@@ -1,8 +1,6 @@
 // How fast messages travel between workers: what the simulator's network model wants to know.
 #pragma once
 
-#include <string>
-
 #include "planner/model/network_model.h"
 #include "trainer/comm/group.h"
 
@@ -10,8 +8,5 @@ namespace sailor::trainer {
 
 // Called by both workers, which have the ranks 0 and 1 of the group; both get the same figures. The price is left at 0.
 Link measure_link(Group& group, int rank);
-
-// A NetworkModel for the file that the planner and the simulator read: the link within a node, or between two zones.
-std::string link_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone);
 
 }  // namespace sailor::trainer

@@ -3,6 +3,7 @@
 #include "trainer/comm/peer_lost.h"
 #include "trainer/profile/links.h"
 #include "trainer/profile/local_group.h"
+#include "trainer/profile/manifest.h"
 #include "trainer/threads.h"
 
 namespace sailor::trainer {

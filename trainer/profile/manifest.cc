@@ -80,4 +80,12 @@ std::string time_now() {
   return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
+std::string link_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone) {
+  const std::string figures = fmt::format("gigabytesPerSecond: \"{:.4g}\", latencyMicroseconds: {:.0f}",
+                                          link.bandwidth.value() / 1e9, link.latency.value() * 1e6);
+  std::string text = "apiVersion: sailor.dev/v1alpha1\nkind: NetworkModel\nspec:\n";
+  if (from_zone.empty()) return text + fmt::format("  tiers:\n    node: {{{}}}\n", figures);
+  return text + fmt::format("  pairs:\n  - {{from: {}, to: {}, {}}}\n", from_zone, to_zone, figures);
+}
+
 }  // namespace sailor::trainer

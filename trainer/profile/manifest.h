@@ -1,8 +1,9 @@
-// A measured ModelProfile as the manifest that `kubectl apply` takes.
+// What was measured, as the manifests that the planner reads: a ModelProfile, a NetworkModel.
 #pragma once
 
 #include <string>
 
+#include "planner/model/network_model.h"
 #include "planner/model/profile.h"
 
 namespace sailor::trainer {
@@ -17,5 +18,8 @@ std::string to_manifest(const ModelProfile& profile, const ManifestHeader& heade
 
 std::string name_of_this_processor();
 std::string time_now();  // RFC 3339, UTC
+
+// A NetworkModel for the file that the planner and the simulator read: the link within a node, or between two zones.
+std::string link_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone);
 
 }  // namespace sailor::trainer

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "planner/manifest/files.h"
@@ -35,6 +36,16 @@ TEST(ProfileManifest, IsReadByThePlannerAsItWasMeasured) {
   ASSERT_TRUE(book) << book.error().message;
   ASSERT_EQ(book->profiles().size(), 1U);
   EXPECT_EQ(book->profiles().front(), profile);
+}
+
+TEST(LinkManifest, IsReadByThePlanner) {
+  const Link link{.bandwidth = BytesPerSecond(0.4583e9), .latency = Seconds(416.6e-6)};
+  const testing::Scratch scratch;
+  for (const bool has_zones : {false, true}) {
+    const auto file = scratch.folder() / "network.yaml";
+    std::ofstream(file) << link_manifest(link, has_zones ? "us-central1-a" : "", has_zones ? "us-west1-b" : "");
+    EXPECT_THAT(validate_file(file), ::testing::IsEmpty());
+  }
 }
 
 }  // namespace

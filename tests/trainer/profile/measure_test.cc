@@ -11,8 +11,6 @@
 namespace sailor::trainer {
 namespace {
 
-using ::testing::HasSubstr;
-
 MeasureRequest request(Precision precision) {
   return {.model = testing::tiny_model(),
           .sequence_length = 16,
@@ -53,7 +51,7 @@ TEST(Measure, AWorkerOfAGroupHoldsItsShardAndActivationsOfIt) {
   EXPECT_EQ(alone[1].output_per_sample, Bytes(16 * 32 * 4));
 }
 
-TEST(Links, AreMeasuredAlikeFromBothEndsAndWrittenAsANetworkModel) {
+TEST(Links, AreMeasuredAlikeFromBothEnds) {
   Link seen[2];
   in_local_group({.host = testing::own_address(), .size = 2},
                  [&](int rank, Group& group) { seen[rank] = measure_link(group, rank); });
@@ -61,8 +59,6 @@ TEST(Links, AreMeasuredAlikeFromBothEndsAndWrittenAsANetworkModel) {
   EXPECT_GT(seen[0].bandwidth.value(), 1e6);
   EXPECT_GT(seen[0].latency.value(), 0);
   EXPECT_LT(seen[0].latency.value(), 1);
-  EXPECT_THAT(link_manifest(seen[0], "", ""), HasSubstr("tiers:\n    node: {gigabytesPerSecond: \""));
-  EXPECT_THAT(link_manifest(seen[0], "a", "b"), HasSubstr("pairs:\n  - {from: a, to: b, gigabytesPerSecond: \""));
 }
 
 }  // namespace
