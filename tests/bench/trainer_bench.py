@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Measures the trainer against eager PyTorch, its own memory model and its own simulator, side by side in one run.
+"""Measures the trainer against eager PyTorch and its own simulator, side by side in one run.
 
 Prints rows {name, value, unit, goal} as JSON; scripts/bench.py runs it. Makes build/pytorch, a virtual environment with
 PyTorch and all its wheels, on first use.
 """
+import datetime
 import json
 import os
 import pathlib
@@ -14,13 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRAINER = ROOT / "build/bin/sailor-trainer"
+SAILOR = ROOT / "build/bin/sailor"
 PYTORCH = ROOT / "build/pytorch"
 REFERENCE = pathlib.Path(__file__).with_name("pytorch_reference.py")
+STAND_IN = "nvidia-l4"  # the planner wants an accelerator that it knows; its figures come from the profile
 HOST = "127.75.%d.%d"
 MODEL = {"name": "bench", "family": "gpt2", "layers": 4, "hiddenSize": 256, "heads": 4, "ffnSize": 1024, "vocabSize": 4096,
          "maxPositions": 256, "tiedEmbeddings": True}
@@ -77,6 +81,10 @@ class Agent:
             time.sleep(0.005)
         raise RuntimeError(f"{self.name} did not come so far; its log:\n" + pathlib.Path(self.log.name).read_text()[-2000:])
 
+    def ends_of_steps(self):
+        lines = pathlib.Path(self.log.name).read_text().splitlines()
+        return [datetime.datetime.fromisoformat(line.split()[0].rstrip("Z")) for line in lines if " step generation=" in line]
+
     def stop(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -86,7 +94,7 @@ class Agent:
 def assignment(agent, stages, data, steps, model=None, job=None):
     """Stages: [[first, last, [microbatches of each replica]], ...], one worker a replica."""
     job = JOB if job is None else job
-    pool = "local-a/cpu/ondemand"
+    pool = f"local-a/{STAND_IN}/ondemand"
     workers, gpu = [], 0
     for stage, (_, _, shares) in enumerate(stages):
         for replica in range(len(shares)):
@@ -105,17 +113,18 @@ def assignment(agent, stages, data, steps, model=None, job=None):
 
 
 def our_steps(folder, stages, threads, data):
-    """Seconds of each step after the first ones, from the worker's own log."""
+    """Seconds of each step after the first ones. From the worker's log, which costs it nothing: whoever asks its agent often
+    takes time from it that PyTorch's side is not asked for."""
     workers = sum(len(shares) for _, _, shares in stages)
     agent = Agent(folder, workers, threads)
     try:
         agent.until(lambda state: True)
         agent.request("PUT", "/v1/assignment", assignment(agent, stages, data, 10 ** 6))
-        begin = agent.until(lambda state: state.get("progress", {}).get("step", 0) >= WARM_UP)
-        seen = {begin["progress"]["step"]: time.monotonic()}
-        agent.until(lambda state: seen.setdefault(state["progress"]["step"], time.monotonic()) and len(seen) > STEPS)
-        steps = sorted(seen.items())
-        return [(later - earlier) / (b - a) for (a, earlier), (b, later) in zip(steps, steps[1:])]
+        while len(ends := agent.ends_of_steps()) < WARM_UP + STEPS + 1:
+            if agent.process.poll() is not None:
+                raise RuntimeError(f"{agent.name} ended")
+            time.sleep(0.5)
+        return [(later - earlier).total_seconds() for earlier, later in zip(ends[WARM_UP:], ends[WARM_UP + 1:])][:STEPS]
     finally:
         agent.stop()
 
@@ -159,6 +168,47 @@ def first_step(folder, data):
     return [{"name": "trainer: process start to first step of a tiny model", "value": statistics.median(seconds), "unit": "s", "goal": 2}]
 
 
+def measured_world(folder):
+    """What `sailor simulate` needs to know of this machine: the profile and the links that the trainer measures, and a pool."""
+    spec = {"model": {"config": MODEL}, "training": {"globalBatchSize": JOB["globalBatchSize"], "sequenceLength": JOB["sequenceLength"],
+            "microbatchSizes": [JOB["microbatchSize"]], "optimizer": {"clipNorm": "1"}, "steps": 1}, "data": {"format": "Tokens", "path": "/unused.bin"},
+            "objective": {"type": "MaxThroughput"}}
+    job = {"apiVersion": "sailor.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "bench"}, "spec": spec}
+    (folder / "job.yaml").write_text(json.dumps(job))  # JSON is YAML
+    profiles = folder / "profiles"
+    profiles.mkdir(exist_ok=True)
+    profile = [TRAINER, "profile", "--job", folder / "job.yaml", "--accelerator", STAND_IN, "--threads", "1", "--concurrency", "2"]
+    (profiles / "profile.yaml").write_bytes(subprocess.run(profile, stdout=subprocess.PIPE, check=True).stdout)
+    links = subprocess.run([TRAINER, "links"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    pool = {"apiVersion": "sailor.dev/v1alpha1", "kind": "GpuPool", "metadata": {"name": "cpu"},
+            "spec": {"region": "local", "zone": "local-a", "accelerator": STAND_IN, "provisioning": "OnDemand", "gpusPerNode": 2, "maxNodes": 1,
+                     "pricePerGpuHour": "1"}}
+    (folder / "cluster.yaml").write_text(f"{json.dumps(pool)}\n---\n{links}")
+
+
+def estimated_step(folder, stages):
+    agent = types.SimpleNamespace(name="bench", host="", gpus=2)
+    (folder / "plan.json").write_text(json.dumps(assignment(agent, stages, "", 1)["plan"]))
+    command = [SAILOR, "simulate", "-f", folder / "job.yaml", "--cluster", folder / "cluster.yaml", "--profiles", folder / "profiles",
+               "--plan", folder / "plan.json", "-o", "json"]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)["estimate"]["iterationSeconds"]
+
+
+def against_simulator(folder, data):
+    """The profile is made between the steps that it is to foretell: what else the machine does falls on both."""
+    layers = MODEL["layers"] + 2
+    microbatches = JOB["globalBatchSize"] // JOB["microbatchSize"]
+    stages = [[0, layers // 2, [microbatches]], [layers // 2, layers, [microbatches]]]
+    measured, estimated = [], []
+    for _ in range(ROUNDS):
+        measured += our_steps(folder, stages, 1, data)
+        measured_world(folder)
+        estimated.append(estimated_step(folder, stages))
+    ratio = statistics.median(estimated) / statistics.median(measured)
+    return [{"name": "trainer: step of two stages", "value": statistics.median(measured), "unit": "s", "goal": None},
+            {"name": "trainer: two stages, how far the simulator is off, from our own profile", "value": abs(ratio - 1), "unit": "x", "goal": 0.1}]
+
+
 def main():
     python = python_with_pytorch()
     with tempfile.TemporaryDirectory() as name:
@@ -169,6 +219,8 @@ def main():
         say("the trainer against eager PyTorch")
         rows = against_pytorch(folder, python, data, "one worker with two threads", 1, 2)
         rows += against_pytorch(folder, python, data, "two data-parallel workers (DDP over Gloo)", 2, 1)
+        say("the trainer against the simulator")
+        rows += against_simulator(folder, data)
         rows += first_step(folder, data)
     print(json.dumps(rows))
 
