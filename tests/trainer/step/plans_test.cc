@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/model/plan_json.h"
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/training.h"
 
@@ -184,6 +185,20 @@ Plan random_plan(const Assignment& job, std::mt19937& random) {
     plan.activation_checkpointing = number(0, 1) == 1;
     plan.sharded_optimizer = number(0, 1) == 1;
     if (gpu_count(plan) <= 8) return plan;
+  }
+}
+
+// Of a plan in which two workers wait for each other no step would end; their patience does, and the test fails.
+TEST(Plans, NoRandomPlanStandsStill) {
+  const auto seed = std::random_device{}();
+  fmt::print("seed {}\n", seed);
+  std::mt19937 random(seed);
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 2;
+  for (int i = 0; i < 8; ++i) {
+    const Plan plan = random_plan(job, random);
+    EXPECT_THAT(train(job, plan).losses, ::testing::SizeIs(2)) << to_json(plan).dump();
   }
 }
 
