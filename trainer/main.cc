@@ -11,6 +11,7 @@
 #include "planner/model/job_json.h"
 #include "trainer/agent/agent.h"
 #include "trainer/agent/worker_main.h"
+#include "trainer/device.h"
 #include "trainer/log.h"
 #include "trainer/profile/command.h"
 #include "trainer/profile/links_command.h"
@@ -57,6 +58,8 @@ int worker_main(WorkerOptions& options) {
   name_log(fmt::format("worker-{}", options.settings.gpu));
   options.settings.patience.peer = std::chrono::seconds(options.peer_timeout_s);
   use_threads(options.threads);
+  log_info(use_gpu(options.settings.gpu) ? "computes on its GPU" : "computes on the CPU",
+           {{"threads", std::to_string(options.threads)}});
   serve_agent(options.settings, options.channel);
   return 0;
 }

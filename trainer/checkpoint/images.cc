@@ -10,9 +10,14 @@ namespace sailor::trainer {
 namespace {
 
 std::vector<float> copied(const at::Tensor& flat, const std::vector<Block>& blocks) {
-  const at::Tensor values = packed(flat, blocks).contiguous();
+  const at::Tensor values = packed(flat, blocks).contiguous().cpu();
   const float* data = values.const_data_ptr<float>();
   return {data, data + values.numel()};
+}
+
+at::Tensor seen(const std::vector<float>& values) {
+  // Only read from; LibTorch has no view of constant memory.
+  return at::from_blob(const_cast<float*>(values.data()), {std::ssize(values)}, at::kFloat);
 }
 
 }  // namespace
@@ -30,10 +35,10 @@ PieceImage image_of(const PieceState& state, const std::vector<Range>& kept, int
 PieceState state_of(const Piece& part, const PieceImage& image) {
   SAILOR_CHECK(std::ssize(image.weights) == part.size, "piece {}: {} elements for {}", part.id, image.weights.size(),
                part.size);
-  PieceState state = empty_state(part);
-  std::ranges::copy(image.weights, state.weights.mutable_data_ptr<float>());
-  std::ranges::copy(image.momentum, state.momentum.mutable_data_ptr<float>());
-  std::ranges::copy(image.variance, state.variance.mutable_data_ptr<float>());
+  const PieceState state = empty_state(part);
+  state.weights.copy_(seen(image.weights));
+  state.momentum.copy_(seen(image.momentum));
+  state.variance.copy_(seen(image.variance));
   return state;
 }
 

@@ -1,4 +1,4 @@
-// Makes groups: of Gloo between CPUs, and groups of one.
+// Makes groups: of Gloo, of NCCL (nccl.cc), and groups of one.
 #include <algorithm>
 #include <cstdlib>
 
@@ -8,7 +8,10 @@
 
 #include "planner/model/check.h"
 #include "trainer/comm/backend_group.h"
+#include "trainer/comm/nccl.h"
 #include "trainer/comm/rendezvous_impl.h"
+#include "trainer/comm/staged_group.h"
+#include "trainer/device.h"
 
 namespace sailor::trainer {
 namespace {
@@ -44,24 +47,47 @@ class SoleGroup : public Group {
   }
 };
 
+c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const BackendPlace& place, std::chrono::milliseconds timeout,
+                                                    const std::shared_ptr<void>& device) {
+  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
+  options->devices = {std::static_pointer_cast<gloo::transport::Device>(device)};
+  options->threads = 1;
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(place.store, place.index, place.size, options);
+}
+
 }  // namespace
+
+#ifndef SAILOR_WITH_CUDA
+c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendPlace&, std::chrono::milliseconds) {
+  SAILOR_CHECK(false, "a build without CUDA computes on a GPU");
+}
+#endif
 
 GroupFactory::GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout,
                            std::vector<std::string> names)
     : rendezvous_(rendezvous), host_(std::move(host)), rank_(rank), timeout_(timeout), names_(std::move(names)) {}
 
 std::unique_ptr<Group> GroupFactory::make(const std::string& name, const std::vector<int>& ranks) {
+  return connected(name, ranks, compute_device().is_cpu() ? Carrier::kGloo : Carrier::kNccl);
+}
+
+std::unique_ptr<Group> GroupFactory::make_messages(const std::string& name, const std::vector<int>& ranks) {
+  auto group = connected(name, ranks, Carrier::kGloo);
+  return compute_device().is_cpu() ? std::move(group) : std::make_unique<StagedGroup>(std::move(group));
+}
+
+std::unique_ptr<Group> GroupFactory::connected(const std::string& name, const std::vector<int>& ranks,
+                                               Carrier carrier) {
   if (ranks.size() == 1) return std::make_unique<SoleGroup>();
   const auto found = std::ranges::find(ranks, rank_);
   SAILOR_CHECK(found != ranks.end(), "rank {} makes group {} without being in it", rank_, name);
   auto backend = guarded(fmt::format("connecting group {}", name), [&] {
+    const BackendPlace place{.store = c10::make_intrusive<c10d::PrefixStore>(name, rendezvous_.impl_->store),
+                             .index = static_cast<int>(found - ranks.begin()),
+                             .size = static_cast<int>(ranks.size())};
+    if (carrier == Carrier::kNccl) return make_nccl_backend(place, timeout_);
     if (!device_) device_ = c10d::ProcessGroupGloo::createDeviceForHostname(host_);
-    auto options = c10d::ProcessGroupGloo::Options::create(timeout_);
-    options->devices = {std::static_pointer_cast<gloo::transport::Device>(device_)};
-    options->threads = 1;
-    auto store = c10::make_intrusive<c10d::PrefixStore>(name, rendezvous_.impl_->store);
-    return c10::make_intrusive<c10d::ProcessGroupGloo>(store, static_cast<int>(found - ranks.begin()),
-                                                       static_cast<int>(ranks.size()), options);
+    return make_gloo_backend(place, timeout_, device_);
   });
   std::vector<Member> members;
   for (const int rank : ranks) {

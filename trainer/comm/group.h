@@ -1,4 +1,5 @@
-// Group: workers that exchange tensors. The interface of every kind of communication; Gloo's is made here.
+// Group: workers that exchange tensors. The interface of every kind of communication: Gloo's between CPUs, NCCL's
+// between GPUs.
 #pragma once
 
 #include <chrono>
@@ -47,7 +48,7 @@ class Group {
   void sum(const at::Tensor& tensor) { start_sum(tensor)->wait(); }
 };
 
-// Makes the groups of one generation. Every member calls make() for the same groups in the same order.
+// Makes the groups of one generation. Every member makes the same groups in the same order.
 class GroupFactory {
  public:
   // `names` of all ranks, for the messages of PeerLost; without them they speak of ranks.
@@ -56,9 +57,18 @@ class GroupFactory {
   GroupFactory(const GroupFactory&) = delete;
   GroupFactory& operator=(const GroupFactory&) = delete;
   virtual ~GroupFactory() = default;
+
+  // For messages between any two, and small sums: always Gloo's, over TCP. Takes tensors of any device.
+  [[nodiscard]] std::unique_ptr<Group> make_messages(const std::string& name, const std::vector<int>& ranks);
+
+  // For sums, gathers and maxima of large tensors of the device that the worker computes on: NCCL's on a GPU.
   [[nodiscard]] virtual std::unique_ptr<Group> make(const std::string& name, const std::vector<int>& ranks);
 
  private:
+  enum class Carrier { kGloo, kNccl };
+  [[nodiscard]] std::unique_ptr<Group> connected(const std::string& name, const std::vector<int>& ranks,
+                                                 Carrier carrier);
+
   Rendezvous& rendezvous_;
   std::string host_;
   int rank_;

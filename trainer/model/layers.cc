@@ -39,24 +39,25 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t head_size) {  // (B, T,
 at::Tensor rotated(const ModelSpec& spec, const at::Tensor& x) {
   const std::int64_t T = x.size(2);
   const std::int64_t D = x.size(3);
-  const at::Tensor exponents = at::arange(0, D, 2, at::kFloat) / static_cast<double>(D);
-  const at::Tensor angles = at::outer(at::arange(T, at::kFloat), at::pow(spec.rope_theta, -exponents));
+  const at::TensorOptions in_float = x.options().dtype(at::kFloat);
+  const at::Tensor exponents = at::arange(0, D, 2, in_float) / static_cast<double>(D);
+  const at::Tensor angles = at::outer(at::arange(T, in_float), at::pow(spec.rope_theta, -exponents));
   const at::Tensor cosine = angles.cos().to(x.scalar_type());
   const at::Tensor sine = angles.sin().to(x.scalar_type());
   const auto halves = x.chunk(2, -1);
   return at::cat({halves[0] * cosine - halves[1] * sine, halves[1] * cosine + halves[0] * sine}, -1);
 }
 
-at::Tensor local_mask(std::int64_t T, std::int64_t window) {
-  const at::Tensor causal = at::ones({T, T}, at::kBool).tril();
-  return causal.logical_and(at::ones({T, T}, at::kBool).triu(1 - window));
+at::Tensor local_mask(std::int64_t T, std::int64_t window, at::Device device) {
+  const at::Tensor all = at::ones({T, T}, at::device(device).dtype(at::kBool));
+  return all.tril().logical_and(all.triu(1 - window));
 }
 
 at::Tensor attend(const ModelSpec& spec, int layer, const at::Tensor& query, const at::Tensor& key,
                   const at::Tensor& value) {
   const std::optional<double> scale = spec.scales_attention() ? std::nullopt : std::optional(1.0);
   if (spec.is_local(layer) && query.size(2) > spec.local_window) {
-    const at::Tensor mask = local_mask(query.size(2), spec.local_window);
+    const at::Tensor mask = local_mask(query.size(2), spec.local_window, query.device());
     return at::scaled_dot_product_attention(query, key, value, mask, 0.0, false, scale);
   }
   return at::scaled_dot_product_attention(query, key, value, {}, 0.0, true, scale);

@@ -9,7 +9,9 @@
 namespace sailor::trainer {
 
 Parameters::Parameters(Piece part, at::Tensor weights)
-    : part_(std::move(part)), weights_(std::move(weights)), gradient_(at::zeros({part_.size}, at::kFloat)) {
+    : part_(std::move(part)),
+      weights_(std::move(weights)),
+      gradient_(at::zeros({part_.size}, weights_.options().dtype(at::kFloat))) {
   for (const Slice& slice : part_.slices) {
     at::Tensor tensor = view_of(weights_, slice).detach();
     tensor.requires_grad_();

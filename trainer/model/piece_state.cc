@@ -5,6 +5,8 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
+#include "trainer/device.h"
+
 namespace sailor::trainer {
 namespace {
 
@@ -33,10 +35,14 @@ void fill(at::Tensor slice, const ModelSpec& spec, Initial initial, at::Generato
   }
 }
 
+at::TensorOptions float_options() { return at::device(compute_device()).dtype(at::kFloat); }
+
+at::Tensor placed(const at::Tensor& tensor) { return tensor.to(compute_device()); }
+
 }  // namespace
 
 PieceState empty_state(const Piece& part) {
-  const auto make = [&] { return at::empty({part.size}, at::kFloat); };
+  const auto make = [&] { return at::empty({part.size}, float_options()); };
   return {.part = part, .weights = make(), .momentum = make(), .variance = make()};
 }
 
@@ -44,12 +50,12 @@ PieceState initial_state(const ModelSpec& spec, const Piece& part, std::uint64_t
   const Piece whole = piece_of(spec, part.id);
   const std::uint64_t stream = mixed(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(part.id) + 1);
   auto generator = at::make_generator<at::CPUGeneratorImpl>(stream);
-  const at::Tensor weights = at::empty({whole.size}, at::kFloat);
+  const at::Tensor weights = at::empty({whole.size}, at::kFloat);  // drawn on the CPU: the same on every device
   for (const Slice& slice : whole.slices) fill(view_of(weights, slice), spec, slice.initial, generator);
   return {.part = part,
-          .weights = part == whole ? weights : packed(weights, blocks_of(whole, ranges_of(part))).clone(),
-          .momentum = at::zeros({part.size}, at::kFloat),
-          .variance = at::zeros({part.size}, at::kFloat)};
+          .weights = placed(part == whole ? weights : packed(weights, blocks_of(whole, ranges_of(part))).clone()),
+          .momentum = at::zeros({part.size}, float_options()),
+          .variance = at::zeros({part.size}, float_options())};
 }
 
 at::Tensor view_of(const at::Tensor& flat, const Slice& slice) {

@@ -19,7 +19,7 @@ at::Tensor leaf(const at::Tensor& tensor) {
 
 at::Tensor computed_weights(const Piece& part, const PieceState& state, Precision precision) {
   if (precision == Precision::kFp32 && state.part == part) return state.weights;
-  return at::empty({part.size}, scalar_type_of(precision));
+  return at::empty({part.size}, state.weights.options().dtype(scalar_type_of(precision)));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ SliceLists slices_of(const PieceState& state, const at::Tensor& gradient, bool i
     lists.gradients.push_back(view_of(gradient, slice));
     lists.momenta.push_back(view_of(state.momentum, slice));
     lists.variances.push_back(view_of(state.variance, slice));
-    lists.steps.push_back(at::scalar_tensor(static_cast<double>(step), at::kFloat));
+    lists.steps.push_back(at::scalar_tensor(static_cast<double>(step), state.weights.options()));
   }
   return lists;
 }
@@ -34,7 +34,7 @@ void apply_adamw(const PieceState& state, const at::Tensor& gradient, const Trai
   const OptimizerSpec& optimizer = training.optimizer;
   // The fused update divides by this, and leaves the quotient in the gradient.
   const std::optional<at::Tensor> divisor =
-      gradient_scale == 1 ? std::nullopt : std::optional(at::full({1}, 1 / gradient_scale, at::kFloat));
+      gradient_scale == 1 ? std::nullopt : std::optional(at::full({1}, 1 / gradient_scale, gradient.options()));
   for (const bool is_decayed : {true, false}) {
     const SliceLists lists = slices_of(state, gradient, is_decayed, step);
     if (lists.weights.empty()) continue;

@@ -43,7 +43,8 @@ GradientSums::GradientSums(const Roster& roster, int rank, Groups& groups, Stage
     const Piece held = roster.held_part(rank, id);
     PieceSums piece;
     piece.kept = blocks_of(held, roster.kept_ranges(rank, id));
-    piece.held_gradient = held == computed ? parameters.gradient() : at::zeros({held.size}, at::kFloat);
+    piece.held_gradient =
+        held == computed ? parameters.gradient() : at::zeros({held.size}, parameters.gradient().options());
     if (degree_ > 1) piece.copies = blocks_of(computed, copied_ranges(computed));
     for (const Parcel& parcel : roster.parcels_of(id)) {
       const auto found = std::ranges::find(parcel.holders, rank);
@@ -84,7 +85,7 @@ void GradientSums::start_whole(const Sum& sum, const at::Tensor& gradient) {
 
 void GradientSums::start_shared(const Sum& sum, const at::Tensor& gradient, const at::Tensor& held_gradient) {
   const at::Tensor parts = packed_shares(gradient, sum.shares);
-  const at::Tensor mine = at::empty({parts.numel() / sum.group->size()}, at::kFloat);
+  const at::Tensor mine = at::empty({parts.numel() / sum.group->size()}, parts.options());
   pending_.push_back({mine, held_gradient, &sum.own_share, sum.group->start_sum_of_parts(parts, mine)});
 }
 

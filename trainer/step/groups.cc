@@ -27,8 +27,8 @@ std::set<std::vector<int>> holders_of_parcels(const Roster& roster, int rank) {
 Groups::Groups(const Roster& roster, int rank, GroupFactory& factory) {
   std::vector<int> everyone(static_cast<std::size_t>(roster.training_workers()));
   std::iota(everyone.begin(), everyone.end(), 0);
-  control_ = factory.make("control", everyone);
-  pipeline_ = factory.make("pipeline", everyone);
+  control_ = factory.make_messages("control", everyone);
+  pipeline_ = factory.make_messages("pipeline", everyone);
   const std::vector<int> group = roster.group_of(rank);
   parallel_ = factory.make(fmt::format("tensor-parallel-{}", fmt::join(group, "-")), group);
   for (const auto& holders : holders_of_parcels(roster, rank)) {

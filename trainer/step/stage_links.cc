@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 
 #include "planner/model/check.h"
+#include "trainer/device.h"
 
 namespace sailor::trainer {
 namespace {
@@ -83,7 +84,7 @@ void StageLinks::post_receives() {
     const Operation& operation = to_receive_.front();
     const int sender = sender_of(role_.shard, degree_of_peer(operation));
     Posted next{.operation = operation,
-                .part = at::empty({part_length(elements(), degree_)}, shape_.type),
+                .part = at::empty({part_length(elements(), degree_)}, at::device(compute_device()).dtype(shape_.type)),
                 .transfer = nullptr};
     next.transfer =
         groups_.pipeline().receive(next.part, roster_.rank_of(peer_of(operation, sender)), tag_of(operation));

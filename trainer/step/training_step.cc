@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 
 #include "planner/model/check.h"
+#include "trainer/device.h"
 #include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {
@@ -36,7 +37,7 @@ MessageShape message_shape(const Assignment& assignment) {
 
 at::Tensor token_tensor(std::vector<std::int64_t>& tokens, const Assignment& assignment) {
   const auto shape = {std::int64_t{assignment.plan.microbatch_size}, std::int64_t{assignment.training.sequence_length}};
-  return at::from_blob(tokens.data(), shape, at::kLong).clone();
+  return at::from_blob(tokens.data(), shape, at::kLong).clone().to(compute_device());
 }
 
 }  // namespace
@@ -155,8 +156,9 @@ void TrainingStep::forward(const Operation& operation, const Source& source) {
 void TrainingStep::backward(const Operation& operation) {
   const StageShape& shape = model_.shape();
   const int index = operation.microbatch;
-  at::Tensor gradient =
-      shape.has_head() ? at::scalar_tensor(1 / tokens_of_batch(assignment_), at::kFloat) : taken(gradients_, index);
+  at::Tensor gradient = shape.has_head() ? at::scalar_tensor(1 / tokens_of_batch(assignment_),
+                                                             at::device(compute_device()).dtype(at::kFloat))
+                                         : taken(gradients_, index);
   const bool is_last = --backward_passes_left_ == 0;
   gradient = model_.backward(index, gradient, [&](int layer) {
     if (is_last) start_sums(layer);

@@ -1,0 +1,46 @@
+// The trainer on a GPU against itself on the CPU. A process computes on one device only, so a test takes its reference
+// before it changes over.
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/training.h"
+#include "trainer/checkpoint/images.h"
+#include "trainer/device.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+constexpr double kTolerance = 1e-4;  // relative: other kernels, other orders of summation
+constexpr const char* kNoGpu = "skipped: this build has no CUDA, or this machine has no GPU";
+
+TEST(Gpu, LearnsTheSameAsTheCpu) {
+  const Scratch scratch;
+  const Assignment job = tiny_job(scratch.text());
+  const Plan plan = plan_of(job, {{0, 5, {8}}});
+  const Trained reference = train(job, plan);
+  if (!use_gpu(0)) GTEST_SKIP() << kNoGpu;
+  EXPECT_LE(difference(job, train(job, plan), reference).loss, kTolerance);
+}
+
+TEST(Gpu, InBf16StaysNearTheCpu) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.precision = Precision::kBf16;
+  const Plan plan = plan_of(job, {{0, 5, {8}}});
+  const Trained reference = train(job, plan);
+  if (!use_gpu(0)) GTEST_SKIP() << kNoGpu;
+  EXPECT_LE(difference(job, train(job, plan), reference).loss, 0.02);
+}
+
+TEST(Gpu, StateReturnsFromACheckpointToItsDevice) {
+  if (!use_gpu(0)) GTEST_SKIP() << kNoGpu;
+  const ModelSpec model = tiny_model();
+  const Piece piece = piece_of(model, kTokenEmbedding);
+  const PieceState state = initial_state(model, piece, 7);
+  const PieceState again = state_of(piece, image_of(state, ranges_of(piece), 0));
+  EXPECT_EQ(again.weights.device(), compute_device());
+  EXPECT_TRUE(again.weights.equal(state.weights));
+}
+
+}  // namespace
+}  // namespace sailor::trainer::testing
