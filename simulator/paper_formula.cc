@@ -27,7 +27,7 @@ int fewest_replicas(std::span<const StageTiming> stages) {
 std::string of_passes(Seconds difference, std::span<const StageTiming> stages) {
   const bool same_numbers = std::ranges::all_of(
       stages, [&](const StageTiming& stage) { return replicas_of(stage) == replicas_of(stages.front()); });
-  const auto seconds = fmt::format("{:+.2f} s", difference.value());
+  const auto seconds = fmt::format("{:+.3g} s", difference.value());
   if (!same_numbers) {
     return "passes " + seconds + ": the formula gives every stage as many replicas as the one with the fewest";
   }
@@ -39,7 +39,7 @@ std::string of_passes(Seconds difference, std::span<const StageTiming> stages) {
 }
 
 std::string of_sync(Seconds difference) {
-  const auto seconds = fmt::format("{:+.2f} s", difference.value());
+  const auto seconds = fmt::format("{:+.3g} s", difference.value());
   if (difference > Seconds(0)) return "gradients " + seconds + ": each message of the ring has latency";
   return "gradients " + seconds +
          ": they are summed node by node, over all GPUs of a node at once, and while the last backward passes run";
@@ -77,7 +77,7 @@ PaperComparison compared_with_paper(const TimeBreakdown& ours, const PaperTime& 
 std::optional<std::string> note_of(const PaperComparison& comparison, Seconds ours) {
   const Seconds total = comparison.paper.total();
   if (std::abs(ours / total - 1) <= kWorthSaying) return std::nullopt;
-  return fmt::format("the Sailor paper's formula gives {:.2f} s; {}", total.value(),
+  return fmt::format("the Sailor paper's formula gives {:.3g} s; {}", total.value(),
                      fmt::join(comparison.effects, "; "));
 }
 

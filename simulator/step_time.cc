@@ -43,6 +43,7 @@ int copies_of_one_plan(std::span<const StageTiming> stages) {
 void add_stage(const StageTiming& stage, int copies, std::vector<int>& shares_above, StepFlow& flow) {
   flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
   std::vector<int> shares;
+  shares.reserve(stage.groups.size());
   for (int site = 0; site < std::ssize(stage.groups); ++site) {
     const GroupTiming& group = stage.groups[static_cast<std::size_t>(site)];
     for (int i = 0; i < group.count / copies; ++i) {
@@ -64,9 +65,23 @@ void add_stage(const StageTiming& stage, int copies, std::vector<int>& shares_ab
   shares_above = std::move(shares);
 }
 
+void reserve_for(std::span<const StageTiming> stages, int copies, StepFlow& flow) {
+  std::size_t workers = 0;
+  std::size_t links = 0;
+  for (const StageTiming& stage : stages) {
+    for (const GroupTiming& group : stage.groups) workers += static_cast<std::size_t>(group.count / copies);
+    links += stage.links.size();
+  }
+  flow.workers.reserve(workers);
+  flow.first_worker.reserve(stages.size() + 1);
+  flow.boundaries.reserve(stages.size());
+  flow.links.reserve(links);
+  flow.routes.reserve(stages.size() * static_cast<std::size_t>(flow.microbatches));
+}
+
 StepFlow first_rounds(std::span<const StageTiming> stages, int copies, int microbatches) {
   StepFlow flow{.microbatches = microbatches};
-  flow.routes.reserve(stages.size() * static_cast<std::size_t>(microbatches));
+  reserve_for(stages, copies, flow);
   std::vector<int> shares;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     add_stage(stages[i], copies, shares, flow);

@@ -68,7 +68,7 @@ TEST(PaperFormula, GivesEveryStageTheReplicasOfTheNarrowest) {
   EXPECT_NEAR(result.paper.paper.passes.value(), 15 * 12e-3 + 12e-3 + 6e-3, 1e-9);
   EXPECT_THAT(result.paper.effects, ElementsAre(HasSubstr("as many replicas as the one with the fewest")));
   EXPECT_THAT(note_of(result.paper, result.ours.iteration).value(),
-              HasSubstr("the Sailor paper's formula gives 0.20 s"));
+              HasSubstr("the Sailor paper's formula gives 0.2 s"));
 }
 
 TEST(PaperFormula, LetsEveryMicrobatchWaitForItsTransfers) {
