@@ -7,6 +7,7 @@
 #include "simulator/plan_details.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
+#include "tests/support/networks.h"
 
 namespace sailor {
 namespace {
@@ -16,16 +17,11 @@ using testing::a_job;
 using testing::a_key;
 using testing::an_even_plan;
 using ::testing::ElementsAre;
+using testing::free_network;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
-
-NetworkModel free_network() {
-  NetworkModel network = google_cloud_network();
-  for (Link& link : network.tiers) link = {BytesPerSecond(1e30), Seconds(0), dollars_per_gigabyte(0)};
-  return network;
-}
 
 // Every layer takes a millisecond forward, two backward and half a one to update.
 ProfileBook equal_layers(const JobSpec& job) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/builders.h"
+#include "tests/support/networks.h"
 
 namespace sailor {
 namespace {
@@ -14,17 +15,11 @@ using testing::a_job;
 using testing::a_key;
 using testing::an_even_plan;
 using ::testing::ElementsAre;
+using testing::free_network;
 using ::testing::HasSubstr;
 
 const std::string kZone = "us-central1-a";
 const PoolKey kPool = a_key(kZone, "nvidia-l4");
-
-// Links that cost nothing, so that only passes take time.
-NetworkModel free_network() {
-  NetworkModel network = google_cloud_network();
-  for (Link& link : network.tiers) link = {BytesPerSecond(1e30), Seconds(0), dollars_per_gigabyte(0)};
-  return network;
-}
 
 // Every layer takes 1 ms forward, 2 ms backward, 0.5 ms to update, for each measured point.
 ModelProfile a_profile(const JobSpec& job, std::vector<ProfilePoint> points) {

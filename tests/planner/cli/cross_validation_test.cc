@@ -55,19 +55,23 @@ class CrossValidation : public ::testing::Test {
     return found;
   }
 
-  [[nodiscard]] Errors time_errors(const std::vector<const MeasuredRun*>& runs, const MeasuredSystem& system) const {
+  // What is measured twice, and why a measurement of it is not counted.
+  struct Quantity {
+    double (*estimated)(const RunEstimate&);
+    double (*measured)(const MeasuredRun&);
+    std::string_view Suspicion::*suspicion;
+  };
+  static constexpr Quantity kTime{[](const RunEstimate& run) { return run.time.value(); },
+                                  [](const MeasuredRun& run) { return run.time.value(); }, &Suspicion::time};
+  static constexpr Quantity kMemory{[](const RunEstimate& run) { return run.memory.value(); },
+                                    [](const MeasuredRun& run) { return run.memory.value(); }, &Suspicion::memory};
+
+  [[nodiscard]] Errors errors_of(const Quantity& quantity, const std::vector<const MeasuredRun*>& runs,
+                                 const MeasuredSystem& system) const {
     Errors errors;
     for (const MeasuredRun* run : runs) {
-      if (!suspicion_of(run->file).time.empty()) continue;
-      errors.add(estimate_run(*run, profiles_, network_, system).value().time.value(), run->time.value());
-    }
-    return errors;
-  }
-  [[nodiscard]] Errors memory_errors(const std::vector<const MeasuredRun*>& runs, const MeasuredSystem& system) const {
-    Errors errors;
-    for (const MeasuredRun* run : runs) {
-      if (!suspicion_of(run->file).memory.empty()) continue;
-      errors.add(estimate_run(*run, profiles_, network_, system).value().memory.value(), run->memory.value());
+      if (!(suspicion_of(run->file).*quantity.suspicion).empty()) continue;
+      errors.add(quantity.estimated(estimate_run(*run, profiles_, network_, system).value()), quantity.measured(*run));
     }
     return errors;
   }
@@ -83,7 +87,7 @@ class CrossValidation : public ::testing::Test {
           system.message_latency = Seconds(latency * scale);
           system.launch_exposed = exposed;
           system.ring_efficiency = efficiency;
-          const double mean = time_errors(runs, system).mean();
+          const double mean = errors_of(kTime, runs, system).mean();
           if (mean >= least) continue;
           least = mean;
           best = system;
@@ -94,7 +98,7 @@ class CrossValidation : public ::testing::Test {
     least = std::numeric_limits<double>::infinity();
     for (double context = 2e9; context <= 6e9; context += 0.2e9) {
       system.context = Bytes(context);
-      const double mean = memory_errors(runs, system).mean();
+      const double mean = errors_of(kMemory, runs, system).mean();
       if (mean >= least) continue;
       least = mean;
       best.context = system.context;
@@ -109,8 +113,8 @@ class CrossValidation : public ::testing::Test {
     for (const Split& split : splits) {
       const MeasuredSystem& known = *find_system(split.fitted.front()->plan.stages[0].replicas[0].pool.accelerator);
       const MeasuredSystem system = fitted(split.fitted, known);
-      const Errors of_time = time_errors(split.held_out, system);
-      const Errors of_memory = memory_errors(split.held_out, system);
+      const Errors of_time = errors_of(kTime, split.held_out, system);
+      const Errors of_memory = errors_of(kMemory, split.held_out, system);
       for (const auto& [one, all] : {std::pair(&of_time, &time), std::pair(&of_memory, &memory)}) {
         all->sum += one->sum;
         all->runs += one->runs;
