@@ -18,7 +18,8 @@ PaperComparison JobSimulation::compared_with_paper(const TimeBreakdown& time, co
   for (std::size_t i = 0; i + 1 < stages.size(); ++i) {  // there all GPUs of a group send their part of a message
     const std::size_t below = stages[i + 1].groups.size();
     for (std::size_t link = 0; link < stages[i].links.size(); ++link) {
-      stages[i].links[link].occupancy /= plan.stages[i].groups[link / below].tensor_parallel;
+      const std::size_t from = link / below;
+      stages[i].links[link].occupancy /= plan.stages[i].groups[from].tensor_parallel;
     }
   }
   PaperTime paper{.passes = paper_passes(stages, plan.microbatches)};

@@ -50,11 +50,11 @@ std::string of_sync(Seconds difference) {
 Seconds paper_passes(std::span<const StageTiming> stages, int microbatches) {
   double slowest = 0;
   double sum = 0;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
+  for (const StageTiming& stage : stages) {
     double pass = 0;
-    for (const GroupTiming& group : stages[i].groups) pass = std::max(pass, group.pass());
+    for (const GroupTiming& group : stage.groups) pass = std::max(pass, group.pass());
     double transfer = 0;
-    for (const LinkTiming& link : stages[i].links) transfer = std::max(transfer, link.occupancy);
+    for (const LinkTiming& link : stage.links) transfer = std::max(transfer, link.occupancy);
     slowest = std::max(slowest, pass + 2 * transfer);
     sum += pass + 2 * transfer;
   }

@@ -173,6 +173,7 @@ Result<std::vector<RunRecord>> read_runs(const std::filesystem::path& folder) {
   }
   std::ranges::sort(files);
   std::vector<RunRecord> records;
+  records.reserve(files.size());
   for (const auto& file : files) records.push_back({file.filename().string(), read_run(file)});
   return records;
 }

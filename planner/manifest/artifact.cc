@@ -145,9 +145,9 @@ ModelProfile profile_of(const RenamedModel& model, const std::string& gpu, const
                        .memory = {},
                        .source = "layer_times.json of Sailor's artifact"};
   for (const auto& [size, degrees] : object(sizes, path).items()) {
-    const std::string at_size = path + "." + size;
+    const std::string at_size = fmt::format("{}.{}", path, size);
     for (const auto& [degree, json] : object(degrees, at_size).items()) {
-      const std::string at = at_size + "." + degree;
+      const std::string at = fmt::format("{}.{}", at_size, degree);
       profile.times[{count_of(size, at), count_of(degree, at)}] = layers_of(json, at, layers, time_of);
     }
   }
