@@ -58,7 +58,16 @@ class JobEstimator {
 
   // The same figures as Estimator::estimate gives. Memory only: whether there are that many GPUs is not asked here.
   [[nodiscard]] virtual Quote quote(const GroupedPlan& plan) const = 0;
+  // The same figures as Estimator::simulate gives: a microsecond for every pass of every microbatch.
+  [[nodiscard]] virtual Quote played_quote(const GroupedPlan& plan) const = 0;
+  // No figure above that of quote(), for a part of the work: most plans of a search need no more to be dropped.
+  [[nodiscard]] virtual Quote least_quote(const GroupedPlan& plan) const = 0;
   [[nodiscard]] virtual StageCost stage_cost(const StageShape& shape) const = 0;
+
+  // For the way from one plan to another: weights and optimizer's state of a layer, on all GPUs of one replica; and how
+  // long a node of one pool takes to send so much to a node of the other.
+  [[nodiscard]] virtual Bytes state_of_layer(int layer) const = 0;
+  [[nodiscard]] virtual Seconds transfer(Bytes amount, int from_pool, int to_pool) const = 0;
 
   // For proofs that no plan is better (docs/planner.md). In whatever way quote() comes to its answer, the passes of a
   // step take at least: for every replica, its microbatches one after the other, and before them and after them the way
@@ -86,6 +95,10 @@ class Estimator {
   // Time, memory and cost of a well-formed plan. A plan that does not fit is a result with violations; an error means
   // that the question has no answer (an accelerator that nobody knows).
   [[nodiscard]] virtual Result<Estimate> estimate(const JobSpec& job, const ClusterState& cluster,
+                                                  const Plan& plan) const = 0;
+
+  // The same, with the step played operation by operation: what a plan is judged by in the end.
+  [[nodiscard]] virtual Result<Estimate> simulate(const JobSpec& job, const ClusterState& cluster,
                                                   const Plan& plan) const = 0;
 
   // Tables for all the job's microbatch sizes and these tensor-parallel degrees.

@@ -80,6 +80,15 @@ StepTiming JobSimulation::play(const Plan& plan, const GroupedPlan& groups) cons
   return time_step(make_schedule(plan, times, policy_), times, execution);
 }
 
+Quote JobSimulation::played_quote(const GroupedPlan& plan) const {
+  std::vector<StageTiming> stages = stage_timings(plan, PlanLinks(plan, cluster_, links_));
+  Bytes excess(0);
+  for (const StageMemory& stage : set_caps(plan, stages)) excess = std::max(excess, stage.excess());
+  const Seconds iteration = seconds(play(expanded(plan, job_, cluster_), plan).end());
+  const Bill bill = bill_of(plan);
+  return {iteration, bill.gpus() * iteration + bill.traffic(), excess};
+}
+
 Outcome JobSimulation::outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const {
   const PlanLinks ways(groups, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(groups, ways);

@@ -206,6 +206,19 @@ Quote JobSimulation::quote(const GroupedPlan& plan) const {
   return {outcome.iteration, outcome.gpu_cost + outcome.traffic_cost, excess};
 }
 
+Bytes JobSimulation::state_of_layer(int layer) const {
+  const ProfilePoint point{job_.training.microbatch_sizes.front(), 1};
+  const bool recomputes = job_.training.activation_checkpointing == ActivationCheckpointing::kAlways;
+  const MemoryBreakdown held =
+      stage_memory(tables_.costs(0, point, recomputes).range(layer, layer + 1), job_.training, {});
+  return held.weights + held.optimizer;
+}
+
+Seconds JobSimulation::transfer(Bytes amount, int from_pool, int to_pool) const {
+  const Seconds over_cards = std::max(links_.card(from_pool).occupancy(amount), links_.card(to_pool).occupancy(amount));
+  return std::max(links_.between(from_pool, to_pool).transfer(amount), over_cards);
+}
+
 StageCost JobSimulation::stage_cost(const StageShape& shape) const {
   const RangeCost cost =
       tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.first_layer, shape.last_layer);

@@ -46,6 +46,10 @@ class JobSimulation final : public JobEstimator {
 
   [[nodiscard]] Outcome simulate(const GroupedPlan& plan) const;
   [[nodiscard]] Quote quote(const GroupedPlan& plan) const override;
+  [[nodiscard]] Quote played_quote(const GroupedPlan& plan) const override;
+  [[nodiscard]] Quote least_quote(const GroupedPlan& plan) const override;
+  [[nodiscard]] Bytes state_of_layer(int layer) const override;
+  [[nodiscard]] Seconds transfer(Bytes amount, int from_pool, int to_pool) const override;
   [[nodiscard]] StageCost stage_cost(const StageShape& shape) const override;
   [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
   [[nodiscard]] Seconds least_finish(const StageShape& shape, Seconds reduction,

@@ -19,9 +19,10 @@ class Simulator final : public Estimator {
 
   [[nodiscard]] Result<Estimate> estimate(const JobSpec& job, const ClusterState& cluster,
                                           const Plan& plan) const override;
-  // The same, timed operation by operation, as play() shows it: what estimate() comes close to in microseconds. A note
-  // names the effects where it is far from the Sailor paper's formula.
-  [[nodiscard]] Result<Estimate> simulate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
+  // Timed operation by operation, as play() shows it: what estimate() comes close to in microseconds. A note names the
+  // effects where it is far from the Sailor paper's formula.
+  [[nodiscard]] Result<Estimate> simulate(const JobSpec& job, const ClusterState& cluster,
+                                          const Plan& plan) const override;
   // What every replica does when, operation by operation. Of a well-formed plan of pools that the cluster has.
   [[nodiscard]] Result<StepTiming> play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
   // What simulate() sums up, item by item, with what `play` says. Of the same plans.

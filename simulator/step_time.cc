@@ -105,9 +105,9 @@ int most_replicas(std::span<const StageTiming> stages) {
   return most;
 }
 
-// No schedule takes less: every replica's work, and the way of a microbatch to it and back through the fastest replicas
-// and links. What is extrapolated is kept to it; the planner's proofs rest on it.
-double least_time(std::span<const StageTiming> stages) {
+}  // namespace
+
+double least_step_time(std::span<const StageTiming> stages) {
   double before = 0;
   double longest = 0;
   for (const StageTiming& stage : stages) {
@@ -123,8 +123,6 @@ double least_time(std::span<const StageTiming> stages) {
   return longest;
 }
 
-}  // namespace
-
 double step_time(std::span<const StageTiming> stages, int microbatches) {
   const double by_form = pipeline_time(stages);
   const double work = longest_work(stages);
@@ -138,10 +136,10 @@ double step_time(std::span<const StageTiming> stages, int microbatches) {
   const int played = std::min(all, affordable);
   if (played < all && played < kRounds * most_replicas(stages) / copies) return by_form;
   const double beginning = static_cast<double>(step_length(first_rounds(stages, copies, played))) * 1e-9;
-  if (played == all) return std::max(beginning, least_time(stages));
+  if (played == all) return std::max(beginning, least_step_time(stages));
   // What the beginning takes longer than the closed form says of it, the whole does: filling and draining.
   const double extra = beginning - pipeline_time(stages, static_cast<double>(played) / all);
-  return std::max({work, least_time(stages), by_form + extra});
+  return std::max({work, least_step_time(stages), by_form + extra});
 }
 
 }  // namespace sailor
