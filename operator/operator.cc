@@ -166,6 +166,7 @@ Result<PlannedJob> Operator::Parts::search(const PlanQuestion& question, std::st
   const Simulator simulator(question.profiles ? *question.profiles : ProfileBook(), options.network);
   PlanOptions plan_options;
   plan_options.current = question.current;
+  if (question.is_urgent) plan_options.scope = SearchScope::kNearCurrent;
   plan_options.budget = kPlanningBudget;
   return Planner(simulator).plan(question.job, question.cluster, plan_options, std::move(stop));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 
 namespace sailor {
@@ -15,6 +16,7 @@ struct GpuType {
   int pool = 0;  // one of its pools: all have the same times
   int gpus = 0;
   int largest_node = 0;
+  DollarsPerHour price;      // of a GPU where it is cheapest
   std::vector<double> cost;  // GPU seconds of one sample, by layer: 1 / r_gl
 };
 
@@ -23,6 +25,7 @@ std::vector<GpuType> gpu_types(const World& world) {
   for (int index = 0; index < world.pools(); ++index) {
     const Pool& pool = world.pool(index);
     GpuType& type = types[pool.key.accelerator.str()];
+    type.price = type.gpus == 0 ? pool.price_per_gpu : std::min(type.price, pool.price_per_gpu);
     type.pool = index;
     type.gpus += pool.free_gpus();
     type.largest_node = std::max(type.largest_node, pool.nodes.front().free_gpus);
@@ -100,14 +103,33 @@ double best_bound(const std::vector<GpuType>& types, int most_gpus) {
   return best;
 }
 
-}  // namespace
-
-double bound_throughput(const World& world) {
+std::vector<GpuType> priced_types(const World& world) {
   std::vector<GpuType> types = gpu_types(world);
   for (GpuType& type : types) {
     for (int layer = 0; layer < world.layers(); ++layer) type.cost.push_back(least_cost(world, type, layer));
   }
+  return types;
+}
+
+}  // namespace
+
+double bound_throughput(const World& world) {
+  const std::vector<GpuType> types = priced_types(world);
   return 1 / (best_bound(types, world.most_gpus()) * world.job.training.global_batch_size);
+}
+
+Dollars bound_cost(const World& world) {
+  constexpr double kRounding = 1e-9;
+  const std::vector<GpuType> types = priced_types(world);
+  Dollars sum(0);
+  for (int layer = 0; layer < world.layers(); ++layer) {
+    Dollars least(std::numeric_limits<double>::infinity());
+    for (const GpuType& type : types) {
+      least = std::min(least, type.price * Seconds(type.cost[static_cast<std::size_t>(layer)]));
+    }
+    sum += least;
+  }
+  return sum * (world.job.training.global_batch_size * (1 - kRounding));
 }
 
 }  // namespace sailor

@@ -16,6 +16,10 @@ namespace sailor {
 // pipeline and synchronisation weigh.
 double bound_throughput(const World& world);
 
+// No plan, of whatever space, costs less an iteration: GPUs are paid for as long as they work at least, and each layer
+// costs least on one type of them. Waiting, synchronisation and traffic come on top.
+Dollars bound_cost(const World& world);
+
 // Proves that no plan is as fast as asked, pipeline and synchronisation included.
 class Refuter {
  public:

@@ -145,10 +145,19 @@ double least_seconds(const Draft& draft, const World& world) {
   return longest;
 }
 
+DollarsPerHour gpu_price(const Draft& draft, const World& world) {
+  DollarsPerHour price;
+  for (const DraftStage& stage : draft.stages) {
+    for (const Crew& crew : stage.crews) price += world.pool(crew.pool).price_per_gpu * (crew.count * crew.degree);
+  }
+  return price;
+}
+
 std::optional<GroupedPlan> dealt(const Draft& draft, const World& world, PlanSpace space) {
   if (space == PlanSpace::kPaper && !is_paper_shaped(draft)) return std::nullopt;
   GroupedPlan plan{draft.microbatch_size, world.job.training.global_batch_size / draft.microbatch_size, {}};
-  plan.activation_checkpointing = world.recomputes();
+  plan.activation_checkpointing = world.savings.recomputes;
+  plan.sharded_optimizer = world.savings.shards_optimizer;
   for (const DraftStage& stage : draft.stages) {
     auto one = dealt_stage(stage, draft, world, space);
     if (!one) return std::nullopt;

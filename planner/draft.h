@@ -42,6 +42,9 @@ std::optional<GroupedPlan> dealt(const Draft& draft, const World& world, PlanSpa
 // Seconds that no plan takes less whose stages are these: the work of the busiest replica, and the way to it and back.
 double least_seconds(const Draft& draft, const World& world);
 
+// What its GPUs cost while it runs.
+DollarsPerHour gpu_price(const Draft& draft, const World& world);
+
 // Who works on what in a finished plan.
 Draft draft_of(const GroupedPlan& plan);
 

@@ -76,6 +76,13 @@ Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& c
   return result;
 }
 
+bool has_equal_shares(const GroupedPlan& plan) {
+  const int share = plan.stages.front().groups.front().microbatches;
+  return std::ranges::all_of(plan.stages, [&](const GroupedStage& stage) {
+    return std::ranges::all_of(stage.groups, [&](const ReplicaGroup& group) { return group.microbatches == share; });
+  });
+}
+
 std::vector<int> gpus_of_pools(const GroupedPlan& plan, std::size_t pools) {
   std::vector<int> gpus(pools);
   for (const GroupedStage& stage : plan.stages) {

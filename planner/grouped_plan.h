@@ -47,6 +47,9 @@ Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& c
 // Sorts the groups and adds up equal ones.
 void normalize(GroupedStage& stage);
 
+// Whether every replica of the plan does as many microbatches.
+bool has_equal_shares(const GroupedPlan& plan);
+
 // GPUs of each pool, by index.
 std::vector<int> gpus_of_pools(const GroupedPlan& plan, std::size_t pools);
 

@@ -5,13 +5,19 @@
 #include "planner/bound.h"
 #include "planner/infeasible.h"
 #include "planner/model/tensor_parallel.h"
+#include "planner/moving.h"
+#include "planner/repair.h"
 #include "planner/search.h"
 #include "planner/world.h"
 
 namespace sailor {
 namespace {
 
-constexpr std::size_t kAlternatives = 12;
+constexpr std::size_t kAlternatives = 8;
+
+// Of microbatches through stages, there and back, that are played of all plans together: a microsecond each.
+constexpr long kPassesOfRepair = 60'000;
+constexpr long kPassesOfSearch = 200'000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -24,49 +30,137 @@ SearchLimits limits_of(const PlanOptions& options, Clock::time_point start, std:
 Result<PricedPlan> priced(const Estimator& estimator, const World& world, const GroupedPlan& grouped,
                           const ClusterState& cluster) {
   Plan plan = expanded(grouped, world.job, world.cluster);
-  auto estimate = estimator.estimate(world.job, cluster, plan);
+  auto estimate = estimator.simulate(world.job, cluster, plan);
   if (!estimate) return tl::unexpected(std::move(estimate.error()));
   return PricedPlan{std::move(plan), *std::move(estimate)};
 }
 
 // Once more with groups that are too large for their GPUs, to find what comes nearest.
-Error nearest_miss(World& world, const PlanOptions& options, const SearchLimits& limits) {
+Error nearest_miss(World world, const PlanOptions& options, const SearchLimits& limits) {
   world.is_memory_ignored = true;
-  Search search(world, limits);
+  Search search(world, limits, nullptr);
   search.run(options.space, {});
   return explain_infeasible(world, search.best());
 }
 
-// The running plan as a candidate, if it is still one that this planner could have chosen.
-std::optional<Contender> running(const PlanOptions& options, const World& world, Search& search) {
-  if (!options.current || !check_well_formed(*options.current, world.job)) return std::nullopt;
-  const auto plan = grouped(*options.current, world.cluster);
-  if (!plan) return std::nullopt;
-  const auto& sizes = world.job.training.microbatch_sizes;
-  bool is_known = std::ranges::find(sizes, plan->microbatch_size) != sizes.end();
-  for (const GroupedStage& stage : plan->stages) {
-    for (const ReplicaGroup& group : stage.groups) {
-      is_known = is_known && std::ranges::find(world.degrees, group.tensor_parallel) != world.degrees.end();
-    }
+// The fastest first, without those that turn out slower and dearer than another when they are played.
+std::vector<PricedPlan> alternatives(const Estimator& estimator, const World& world, const ClusterState& cluster,
+                                     const ParetoFront& front, const PricedPlan& chosen) {
+  std::vector<PricedPlan> plans{chosen};
+  for (const ParetoFront::Entry& entry : front.chosen(kAlternatives)) {
+    auto other = priced(estimator, world, entry.plan, cluster);
+    if (other && other->estimate.fits()) plans.push_back(*std::move(other));
   }
-  return is_known ? search.offer(*plan) : std::nullopt;
+  std::ranges::stable_sort(plans, {}, [](const PricedPlan& plan) {
+    return std::pair(plan.estimate.iteration, plan.estimate.cost_per_iteration());
+  });
+  std::vector<PricedPlan> kept;
+  for (PricedPlan& plan : plans) {
+    const bool is_dearer =
+        !kept.empty() && plan.estimate.cost_per_iteration() >= kept.back().estimate.cost_per_iteration();
+    if (!is_dearer) kept.push_back(std::move(plan));
+  }
+  return kept;
 }
 
-// The best plan, or the running one if that is nearly as good; null if nothing is feasible.
-const Contender* chosen_of(const Search& search, const std::optional<Contender>& current) {
-  const Contender* best = search.best();
-  if (best == nullptr || !best->score.is_feasible()) return nullptr;
-  const bool is_worth_moving = !current || best->score.value < current->score.value * (1 - kWorthwhileGain);
-  return is_worth_moving ? best : &*current;
+// Whether this planner could have chosen such a plan, were there GPUs enough.
+bool is_known(const Plan& plan, const World& world) {
+  if (!check_well_formed(plan, world.job) || (plan.sharded_optimizer && !world.may_shard_optimizer)) return false;
+  const auto& sizes = world.job.training.microbatch_sizes;
+  if (std::ranges::find(sizes, plan.microbatch_size) == sizes.end()) return false;
+  return std::ranges::all_of(plan.stages, [&](const Stage& stage) {
+    return std::ranges::all_of(stage.replicas, [&](const Replica& replica) {
+      return std::ranges::find(world.degrees, replica.tensor_parallel) != world.degrees.end();
+    });
+  });
 }
+
+// Nothing if it has lost some of its GPUs.
+std::optional<GroupedPlan> whole(const Plan& running, const World& world) {
+  auto plan = grouped(running, world.cluster);
+  if (!plan || !keeps_to_resources(*plan, world)) return std::nullopt;
+  return *std::move(plan);
+}
+
+// What runs, as far as there are GPUs for it: who holds what, but no plan.
+GroupedPlan left_of(const Plan& running, const World& world) {
+  GroupedPlan left{running.microbatch_size, running.microbatches(), {}};
+  for (const DraftStage& stage : what_is_left(running, world).stages) {
+    GroupedStage& into = left.stages.emplace_back(GroupedStage{stage.first_layer, stage.last_layer, {}});
+    for (const Crew& crew : stage.crews) into.groups.push_back({crew.pool, crew.degree, 0, crew.count});
+  }
+  return left;
+}
+
+struct Choice {
+  Contender plan;
+  Seconds pause;
+};
+
+// One question with a running plan, or without.
+class Asked {
+ public:
+  Asked(const World& world, const PlanOptions& options, const SearchLimits& limits) : world_(world), options_(options) {
+    if (options.current && is_known(*options.current, world)) {
+      running_ = &*options.current;
+      whole_ = whole(*running_, world);
+      moving_.emplace(world, whole_ ? *whole_ : left_of(*running_, world));
+    }
+    search_.emplace(world, limits, moving_ ? &*moving_ : nullptr);
+    if (running_ == nullptr) return;
+    if (whole_) {
+      if (const auto stay = search_->offer(*whole_)) stay_ = search_->played(*stay);
+    }
+    search_->repair(*running_, options.space);
+    search_->settle(options.space, kPassesOfRepair);
+    if (has_feasible()) near_ = *search_->best();
+  }
+
+  // Whether what is near the running plan is answer enough.
+  [[nodiscard]] bool is_answered() const { return options_.scope == SearchScope::kNearCurrent && near_; }
+  Search& search() { return *search_; }
+
+  // The best plan, what moving to it costs counted in, or the running one if that is nearly as good; nothing if none is
+  // feasible.
+  [[nodiscard]] std::optional<Choice> choice() const {
+    if (!has_feasible()) return std::nullopt;
+    Choice best{*search_->best(), pause_for(*search_->best())};
+    if (near_ && value_of({*near_, pause_for(*near_)}) < value_of(best)) best = {*near_, pause_for(*near_)};
+    const bool is_worth_moving = !stay_ || value_of(best) < stay_->score.value * (1 - kWorthwhileGain);
+    return is_worth_moving ? best : Choice{*stay_, Seconds(0)};
+  }
+
+ private:
+  [[nodiscard]] bool has_feasible() const { return search_->best() != nullptr && search_->best()->score.is_feasible(); }
+  [[nodiscard]] Seconds pause_for(const Contender& next) const {
+    return moving_ ? moving_->pause_for(next.plan) : Seconds(0);
+  }
+  [[nodiscard]] double value_of(const Choice& choice) const {
+    return value_with_pause(choice.plan.score.value, choice.pause, options_.expected_lifetime);
+  }
+
+  const World& world_;
+  const PlanOptions& options_;
+  const Plan* running_ = nullptr;
+  std::optional<GroupedPlan> whole_;
+  std::optional<Moving> moving_;
+  std::optional<Search> search_;
+  std::optional<Contender> stay_;  // the running plan, if it is feasible
+  std::optional<Contender> near_;  // the best of those near it
+};
 
 constexpr Refuter::Effort kThorough{.levels = 256, .tries = 10, .depth = 6, .programs = 4000};
 
 double proved_throughput(const World& world, std::span<const KindTable> tables, double seconds,
-                         const Refuter::Effort& effort, const SearchLimits& limits) {
+                         const PlanOptions& options, const SearchLimits& limits) {
+  const Clock::time_point start = Clock::now();
+  const auto is_over = [&] {
+    return limits.is_over() || (options.proof_budget && Clock::now() - start >= *options.proof_budget);
+  };
   Refuter refuter(world, tables);
   const double refuted = 1 / bound_throughput(world);
-  return 1 / proved_seconds(refuter, {refuted, seconds}, effort, [&] { return limits.is_over(); });
+  const Refuter::Effort effort = options.proof == Proof::kThorough ? kThorough : Refuter::Effort{};
+  return 1 / proved_seconds(refuter, {refuted, seconds}, effort, is_over);
 }
 
 }  // namespace
@@ -75,35 +169,38 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
                                  std::stop_token stop) const {
   const Clock::time_point start = Clock::now();
   const ClusterState cluster = normalized(given);
-  World world{.job = job, .cluster = usable_part(job, cluster), .degrees = {}, .costs = {}};
+  World world{.job = job, .cluster = usable_part(job, cluster)};
   if (auto checked = check_capacity(job, cluster, world.cluster); !checked) {
     return tl::unexpected(std::move(checked.error()));
   }
   world.degrees = usable_degrees(world.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job.model)));
+  world.may_shard_optimizer = options.may_shard_optimizer;
+  world.savings = world.allowed_savings().front();
   auto costs = estimator_.prepare(job, world.cluster, world.degrees);
   if (!costs) return tl::unexpected(std::move(costs.error()));
   world.costs = *std::move(costs);
 
   const SearchLimits limits = limits_of(options, start, std::move(stop));
-  Search search(world, limits);
-  const std::optional<Contender> current = running(options, world, search);
-  const std::vector<KindTable> tables = kind_tables(world);
-  search.run(options.space, tables);
-  const Contender* best = chosen_of(search, current);
-  if (best == nullptr) return tl::unexpected(nearest_miss(world, options, limits));
-
-  auto chosen = priced(estimator_, world, best->plan, cluster);
-  if (!chosen) return tl::unexpected(std::move(chosen.error()));
-  const Refuter::Effort effort = options.proof == Proof::kThorough ? kThorough : Refuter::Effort{};
-  const double chosen_seconds = chosen->estimate.iteration.value();
-  PlannedJob planned{.plan = std::move(chosen->plan),
-                     .estimate = std::move(chosen->estimate),
-                     .bound_throughput = proved_throughput(world, tables, chosen_seconds, effort, limits),
-                     .search = search.report(),
-                     .alternatives = {}};
-  for (const ParetoFront::Entry& entry : search.front().chosen(kAlternatives)) {
-    if (auto other = priced(estimator_, world, entry.plan, cluster)) planned.alternatives.push_back(*std::move(other));
+  Asked asked(world, options, limits);
+  const Search& search = asked.search();
+  std::vector<KindTable> tables;
+  if (!asked.is_answered()) {
+    tables = kind_tables(world);
+    asked.search().run(options.space, tables);
+    asked.search().settle(options.space, kPassesOfSearch);
   }
+  const std::optional<Choice> choice = asked.choice();
+  if (!choice) return tl::unexpected(nearest_miss(world, options, limits));
+
+  auto chosen = priced(estimator_, world, choice->plan.plan, cluster);
+  if (!chosen) return tl::unexpected(std::move(chosen.error()));
+  PlannedJob planned{.plan = chosen->plan, .estimate = chosen->estimate, .pause = choice->pause};
+  planned.bound_throughput =
+      asked.is_answered() ? bound_throughput(world)
+                          : proved_throughput(world, tables, planned.estimate.iteration.value(), options, limits);
+  planned.bound_cost = bound_cost(world);
+  planned.search = search.report();
+  planned.alternatives = alternatives(estimator_, world, cluster, search.front(), *chosen);
   planned.search.was_cut_short = limits.is_over();
   planned.search.elapsed = Seconds(std::chrono::duration<double>(Clock::now() - start).count());
   return planned;

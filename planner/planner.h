@@ -20,17 +20,30 @@ enum class PlanSpace {
 // How hard to try to prove that no plan is much better: a tenth of a second, or several.
 enum class Proof { kQuick, kThorough };
 
+// Where to search if there is a running plan.
+enum class SearchScope {
+  kEverywhere,
+  kNearCurrent,  // only what is left of it and what is like that, if any of it will do: hundredths of a second
+};
+
 // Of the objective (time or cost of an iteration): below that a running job is not moved.
 inline constexpr double kWorthwhileGain = 0.05;
 
+// Whether the trainer can share the optimizer's state among a stage's replicas; see trainer/elastic/supported.h.
+inline constexpr bool kTrainerShardsOptimizer = false;
+
 struct PlanOptions {
   PlanSpace space = PlanSpace::kFlow;
-  // The running plan. Moving its state costs time, so that it is the answer while it is feasible and no other is better
-  // by kWorthwhileGain; ignored if it does not fit the job or the cluster any more.
+  // The running plan. Moving its state costs time, which counts against what another plan gains in `expected_lifetime`;
+  // it is the answer while it is feasible and no other is better by kWorthwhileGain after that.
   std::optional<Plan> current;
+  Seconds expected_lifetime{3600};  // of the plan that is chosen: until the next node comes or goes
+  SearchScope scope = SearchScope::kEverywhere;
   std::optional<std::chrono::nanoseconds> budget;  // after which the best plan so far is the answer
   int max_tensor_parallel = 8;                     // the largest degree that the trainer can run
+  bool may_shard_optimizer = kTrainerShardsOptimizer;
   Proof proof = Proof::kQuick;
+  std::optional<std::chrono::nanoseconds> proof_budget;  // of the thorough proof, after the search
 };
 
 struct SearchReport {
@@ -51,10 +64,13 @@ struct PlannedJob {
   Plan plan;
   Estimate estimate;
   double bound_throughput = 0;  // no plan of the space can have more iterations per second
+  Dollars bound_cost;           // no plan of the space costs less an iteration
+  Seconds pause;                // to move to it from the running plan; zero if there is none, or it stays
   SearchReport search;
   std::vector<PricedPlan> alternatives;  // the Pareto front of throughput against cost per iteration, best first
 
   [[nodiscard]] double bound_ratio() const { return estimate.throughput() / bound_throughput; }
+  [[nodiscard]] double cost_bound_ratio() const { return bound_cost / estimate.cost_per_iteration(); }
 };
 
 class Planner {

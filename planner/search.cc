@@ -1,8 +1,10 @@
 #include "planner/search.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "planner/moves.h"
+#include "planner/repair.h"
 #include "planner/seeds.h"
 #include "planner/split_seeds.h"
 
@@ -13,7 +15,13 @@ namespace {
 // the answer does not depend on the machine's speed.
 constexpr std::size_t kClimbs = 6;
 constexpr long kClimbCandidates = 3'000;
+constexpr long kRepairCandidates = 400;
+constexpr std::size_t kPlayedNeighbours = 3;  // of a stage
 constexpr double kStartSlack = 1.5;  // a start may be so much slower than the best plan and still lead to a better one
+constexpr double kNoRival = std::numeric_limits<double>::infinity();
+
+// What any better plan has less of. Before there is a feasible plan, whatever comes nearer to one is better.
+double value_to_beat(const Score& score) { return score.is_feasible() ? score.value : kNoRival; }
 
 }  // namespace
 
@@ -21,17 +29,30 @@ bool SearchLimits::is_over() const {
   return stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
 }
 
-// Whether the draft could be better than a plan that takes so many seconds. Of a draft that costs less, always.
-bool Search::is_hopeless(const Draft& draft, double seconds) {
-  if (!std::holds_alternative<MaximizeThroughput>(world_.job.objective)) return false;
-  if (least_seconds(draft, world_) < seconds) return false;
+// By the work of the busiest replica alone.
+bool Search::is_hopeless(const Draft& draft, double rival) {
+  if (rival == kNoRival) return false;
+  const Seconds least(least_seconds(draft, world_));
+  const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(world_.job.objective);
+  const double value = seeks_throughput ? least.value() : (gpu_price(draft, world_) * least).value();
+  if (value < rival) return false;
   ++report_.pruned_by_bound;
   return true;
 }
 
-std::optional<Contender> Search::priced(const Draft& draft, PlanSpace space) {
+// With links and synchronisation, but without what waiting for one another costs.
+bool Search::is_hopeless(const GroupedPlan& plan, double rival) {
+  if (rival == kNoRival) return false;
+  if (score_of(world_.costs->least_quote(plan), plan.gpus(), world_.job).value < rival) return false;
+  ++report_.pruned_by_bound;
+  return true;
+}
+
+std::optional<Contender> Search::priced(const Draft& draft, PlanSpace space, double rival) {
+  if (is_hopeless(draft, rival)) return std::nullopt;
   auto plan = dealt(draft, world_, space);
-  return plan ? weighed(draft, *std::move(plan)) : std::nullopt;
+  if (!plan || is_hopeless(*plan, rival)) return std::nullopt;
+  return weighed(draft, *std::move(plan));
 }
 
 std::optional<Contender> Search::weighed(const Draft& draft, GroupedPlan plan) {
@@ -41,10 +62,22 @@ std::optional<Contender> Search::weighed(const Draft& draft, GroupedPlan plan) {
   if (quote.memory_excess > Bytes(0)) ++report_.pruned_by_memory;
   const Score score = score_of(quote, plan.gpus(), world_.job);
   Contender candidate{draft, std::move(plan), quote, score};
-  if (score.is_feasible()) front_.offer(candidate.plan, quote);
-  const bool is_better = !best_ || score < best_->score || (score == best_->score && candidate.plan < best_->plan);
-  if (is_better) best_ = candidate;
+  if (score.is_feasible()) {
+    front_.offer(candidate.plan, quote);
+    note_finalist(candidate);
+  }
+  if (!best_ || is_better(candidate, *best_)) best_ = candidate;
   return candidate;
+}
+
+bool Search::is_better(const Contender& candidate, const Contender& other) const {
+  if (candidate.score != other.score) return candidate.score < other.score;
+  if (moving_ != nullptr) {
+    const Bytes moved = moving_->to_move(candidate.plan);
+    const Bytes least = moving_->to_move(other.plan);
+    if (moved != least) return moved < least;
+  }
+  return candidate.plan < other.plan;
 }
 
 std::optional<Contender> Search::offer(const GroupedPlan& plan) {
@@ -54,25 +87,31 @@ std::optional<Contender> Search::offer(const GroupedPlan& plan) {
 
 void Search::keep_best(Starts& starts, const Draft& draft, PlanSpace space) {
   if (limits_.is_over() && best_) return;
-  if (best_ && best_->score.is_feasible() && is_hopeless(draft, best_->quote.iteration.value() * kStartSlack)) return;
-  auto candidate = priced(draft, space);
+  const std::pair shape{draft.microbatch_size, draft.stages.size()};
+  const auto found = starts.find(shape);
+  double rival = best_ ? value_to_beat(best_->score) * kStartSlack : kNoRival;
+  if (found != starts.end()) rival = std::min(rival, value_to_beat(found->second.score));
+  auto candidate = priced(draft, space, rival);
   if (!candidate) return;
-  const auto [found, is_new] = starts.try_emplace({draft.microbatch_size, draft.stages.size()}, *candidate);
-  if (!is_new && candidate->score < found->second.score) found->second = *std::move(candidate);
+  if (found == starts.end()) {
+    starts.emplace(shape, *std::move(candidate));
+  } else if (candidate->score < found->second.score) {
+    found->second = *std::move(candidate);
+  }
 }
 
 // The best change of one stage after the other, until no stage has any that makes the plan better.
-void Search::climb(Contender from, PlanSpace space) {
-  const long last_candidate = report_.candidates + kClimbCandidates;
+void Search::climb(Contender from, PlanSpace space, long most_candidates) {
+  const long last_candidate = report_.candidates + most_candidates;
   int stage = 0;
   for (int unchanged = 0; unchanged < std::ssize(from.draft.stages); ++stage) {
     if (report_.candidates >= last_candidate || limits_.is_over()) return;
     stage %= static_cast<int>(from.draft.stages.size());
     std::optional<Contender> best;
     visit_neighbours(from.draft, stage, world_, space, [&](const Draft& next) {
-      if (from.score.is_feasible() && is_hopeless(next, from.quote.iteration.value())) return;
-      const auto candidate = priced(next, space);
-      if (candidate && candidate->score < (best ? best->score : from.score)) best = *candidate;
+      const Score& rival = best ? best->score : from.score;
+      auto candidate = priced(next, space, value_to_beat(rival));
+      if (candidate && candidate->score < rival) best = *std::move(candidate);
     });
     ++unchanged;
     if (!best) continue;
@@ -86,20 +125,101 @@ void Search::run_space(PlanSpace space, const Starts& starts) {
   for (const auto& [shape, candidate] : starts) sorted.push_back(candidate);
   std::ranges::stable_sort(sorted, {}, &Contender::score);
   if (sorted.size() > kClimbs) sorted.resize(kClimbs);
-  for (Contender& start : sorted) climb(std::move(start), space);
+  for (Contender& start : sorted) climb(std::move(start), space, kClimbCandidates);
 }
 
 // The wider space begins with the answer of the narrower one, so that more freedom never makes a plan worse.
-void Search::run(PlanSpace space, std::span<const KindTable> tables) {
+void Search::run_once(PlanSpace space, std::span<const KindTable> tables) {
   Starts starts;
   visit_even_seeds(world_, [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kPaper); });
   run_space(PlanSpace::kPaper, starts);
   if (space == PlanSpace::kPaper) return;
-  if (best_) climb(*best_, space);
+  if (best_) climb(*best_, space, kClimbCandidates);
   const auto keep = [&](const Draft& draft) { keep_best(starts, draft, space); };
   visit_uneven_seeds(world_, keep);
   if (best_) visit_split_seeds(world_, tables, best_->quote.iteration.value(), keep);
   run_space(space, starts);
+}
+
+void Search::run(PlanSpace space, std::span<const KindTable> tables) {
+  for (const MemorySavings& savings : world_.allowed_savings()) {
+    world_.savings = savings;
+    run_once(space, tables);
+  }
+}
+
+void Search::note_finalist(const Contender& candidate) {
+  const std::tuple shape{candidate.plan.microbatch_size, candidate.plan.stages.size(),
+                         has_equal_shares(candidate.plan)};
+  const auto [found, is_new] = finalists_.try_emplace(shape, candidate);
+  if (!is_new && is_better(candidate, found->second)) found->second = candidate;
+}
+
+// The best of those with equal shares first, as their quotes are nearly right; then whatever may be better than it.
+std::vector<Contender> Search::finalists() const {
+  std::vector<Contender> sorted;
+  for (const auto& [shape, candidate] : finalists_) sorted.push_back(candidate);
+  std::ranges::stable_sort(sorted, {}, &Contender::score);
+  const auto equal =
+      std::ranges::find_if(sorted, [](const Contender& candidate) { return has_equal_shares(candidate.plan); });
+  if (equal != sorted.end()) std::rotate(sorted.begin(), equal, equal + 1);
+  return sorted;
+}
+
+Contender Search::played(Contender candidate) {
+  passes_left_ -= 2L * candidate.plan.microbatches * std::ssize(candidate.plan.stages);
+  candidate.quote = world_.costs->played_quote(candidate.plan);
+  candidate.score = score_of(candidate.quote, candidate.plan.gpus(), world_.job);
+  return candidate;
+}
+
+void Search::settle(PlanSpace space, long most_passes) {
+  passes_left_ = most_passes;
+  std::optional<Contender> best;
+  for (const Contender& candidate : finalists()) {
+    const bool is_last = passes_left_ <= 0 || limits_.is_over();
+    if (best && best->score.is_feasible() && (is_last || best->score.value <= candidate.score.value)) continue;
+    Contender next = played(candidate);
+    if (!best || is_better(next, *best)) best = std::move(next);
+  }
+  if (!best) return;
+  best_ = best->score.is_feasible() ? polished(*std::move(best), space) : *std::move(best);
+}
+
+// The neighbours of one stage that could be better, the likeliest first.
+std::vector<Contender> Search::promising_neighbours(const Contender& of, int stage, PlanSpace space) {
+  std::vector<Contender> found;
+  visit_neighbours(of.draft, stage, world_, space, [&](const Draft& next) {
+    auto candidate = priced(next, space, of.score.value);
+    if (candidate && candidate->score.is_feasible()) found.push_back(*std::move(candidate));
+  });
+  std::ranges::stable_sort(found, {}, &Contender::score);
+  if (found.size() > kPlayedNeighbours) found.erase(found.begin() + kPlayedNeighbours, found.end());
+  return found;
+}
+
+Contender Search::polished(Contender from, PlanSpace space) {
+  world_.savings = {from.plan.activation_checkpointing, from.plan.sharded_optimizer};
+  int stage = 0;
+  for (int unchanged = 0; unchanged < std::ssize(from.draft.stages); ++stage, ++unchanged) {
+    stage %= static_cast<int>(from.draft.stages.size());
+    const Contender before = from;
+    for (const Contender& next : promising_neighbours(before, stage, space)) {
+      if (passes_left_ <= 0 || limits_.is_over()) return from;
+      Contender candidate = played(next);
+      if (!is_better(candidate, from)) continue;
+      from = std::move(candidate);
+      unchanged = -1;
+    }
+  }
+  return from;
+}
+
+void Search::repair(const Plan& running, PlanSpace space) {
+  world_.savings = {running.activation_checkpointing, running.sharded_optimizer};
+  for (const Draft& draft : repairs(what_is_left(running, world_))) {
+    if (auto start = priced(draft, space, kNoRival)) climb(*std::move(start), space, kRepairCandidates);
+  }
 }
 
 }  // namespace sailor

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <map>
 #include <stop_token>
+#include <tuple>
 
 #include "planner/draft.h"
 #include "planner/kind_table.h"
+#include "planner/moving.h"
 #include "planner/objective.h"
 #include "planner/pareto.h"
 
@@ -28,10 +30,22 @@ struct SearchLimits {
 
 class Search {
  public:
-  Search(const World& world, SearchLimits limits) : world_(world), limits_(std::move(limits)) {}
+  // Of plans that are equally good, with as many GPUs, the one that moves least state is better; null: none is running.
+  Search(World world, SearchLimits limits, const Moving* moving)
+      : world_(std::move(world)), limits_(std::move(limits)), moving_(moving) {}
 
   // `tables` of the world; empty: without seeds from them.
   void run(PlanSpace space, std::span<const KindTable> tables);
+
+  // From what is left of a running plan to the best plan a few steps away.
+  void repair(const Plan& running, PlanSpace space);
+
+  // Of the plans seen, those that may be the best, and some near them, are played operation by operation: in their
+  // quotes the effects of unequal replicas on one another are only estimated. From then on best() is the best of those.
+  // `most_passes` of microbatches through stages, more or less.
+  void settle(PlanSpace space, long most_passes);
+  // With the quote of the plan played.
+  [[nodiscard]] Contender played(Contender candidate);
 
   // A plan from elsewhere; nothing if it is not feasible here. It counts as seen.
   std::optional<Contender> offer(const GroupedPlan& plan);
@@ -44,16 +58,29 @@ class Search {
  private:
   using Starts = std::map<std::pair<int, std::size_t>, Contender>;  // by microbatch size and number of stages
 
+  void run_once(PlanSpace space, std::span<const KindTable> tables);
   void run_space(PlanSpace space, const Starts& starts);
   [[nodiscard]] Starts even_starts();
   void keep_best(Starts& starts, const Draft& draft, PlanSpace space);
-  void climb(Contender from, PlanSpace space);
-  bool is_hopeless(const Draft& draft, double seconds);
-  std::optional<Contender> priced(const Draft& draft, PlanSpace space);
+  void climb(Contender from, PlanSpace space, long most_candidates);
+  bool is_hopeless(const Draft& draft, double rival);
+  bool is_hopeless(const GroupedPlan& plan, double rival);
+  // Nothing if it is surely no better than `rival`, the value of a feasible plan; infinity: there is none.
+  std::optional<Contender> priced(const Draft& draft, PlanSpace space, double rival);
   std::optional<Contender> weighed(const Draft& draft, GroupedPlan plan);
 
-  const World& world_;
+  [[nodiscard]] bool is_better(const Contender& candidate, const Contender& other) const;
+  void note_finalist(const Contender& candidate);
+  [[nodiscard]] std::vector<Contender> finalists() const;
+  [[nodiscard]] Contender polished(Contender from, PlanSpace space);
+  [[nodiscard]] std::vector<Contender> promising_neighbours(const Contender& of, int stage, PlanSpace space);
+
+  World world_;
   SearchLimits limits_;
+  const Moving* moving_;
+  // The best of each microbatch size, number of stages, and whether replicas have equal shares.
+  std::map<std::tuple<int, std::size_t, bool>, Contender> finalists_;
+  long passes_left_ = 0;
   std::optional<Contender> best_;
   ParetoFront front_;
   SearchReport report_;

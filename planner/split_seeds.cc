@@ -168,6 +168,7 @@ class Splits {
 
 void visit_split_seeds(const World& world, std::span<const KindTable> tables, double seconds, const Visit& visit) {
   for (const KindTable& table : tables) {
+    if (table.setting().recomputes != world.savings.recomputes) continue;
     for (const std::vector<int>& pools : pools_of_regions(world)) {
       Splits splits(world, table, pools);
       for (double finish = seconds / 2; finish > seconds / 100; finish /= 2) {

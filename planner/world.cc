@@ -36,8 +36,20 @@ int World::most_gpus() const {
   return job.resources.max_gpus ? std::min(available, *job.resources.max_gpus) : available;
 }
 
+std::vector<MemorySavings> World::allowed_savings() const {
+  std::vector<MemorySavings> allowed;
+  for (const bool recomputes : {false, true}) {
+    for (const bool shards : {false, true}) {
+      if (allows_checkpointing(recomputes) && (!shards || may_shard_optimizer)) allowed.push_back({recomputes, shards});
+    }
+  }
+  return allowed;
+}
+
 StageCost World::stage_cost(int pool, int microbatch_size, int degree, int first, int last) const {
-  return costs->stage_cost({first, last, pool, {microbatch_size, degree}, recomputes()});
+  // How many replicas will share the optimizer's state is not known yet: as many as there can be.
+  const int shards = savings.shards_optimizer ? job.training.global_batch_size / microbatch_size : 1;
+  return costs->stage_cost({first, last, pool, {microbatch_size, degree}, savings.recomputes, shards});
 }
 
 int World::smallest_degree(int pool_index, int microbatch_size, int first, int last) const {

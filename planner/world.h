@@ -9,11 +9,19 @@
 
 namespace sailor {
 
+// What a whole plan does to need less memory.
+struct MemorySavings {
+  bool recomputes = false;        // activations
+  bool shards_optimizer = false;  // over the replicas of a stage
+  friend bool operator==(const MemorySavings&, const MemorySavings&) = default;
+};
+
 struct World {
   const JobSpec& job;
   ClusterState cluster;      // only pools that the job may use and that have GPUs for it
   std::vector<int> degrees;  // of tensor parallelism, ascending
-  std::unique_ptr<JobEstimator> costs;
+  std::shared_ptr<const JobEstimator> costs;
+  MemorySavings savings;           // of the plans that are looked at now
   bool is_memory_ignored = false;  // to find the nearest miss where nothing fits
 
   bool may_shard_optimizer = false;  // the trainer can
@@ -21,10 +29,8 @@ struct World {
     const ActivationCheckpointing wish = job.training.activation_checkpointing;
     return wish == ActivationCheckpointing::kAuto || (wish == ActivationCheckpointing::kAlways) == recomputes;
   }
-  // Until the search weighs both, Auto means what Never means.
-  [[nodiscard]] bool recomputes() const {
-    return job.training.activation_checkpointing == ActivationCheckpointing::kAlways;
-  }
+  // All that plans may do, the fastest first.
+  [[nodiscard]] std::vector<MemorySavings> allowed_savings() const;
   [[nodiscard]] int layers() const { return job.model.layer_count(); }
   [[nodiscard]] int pools() const { return static_cast<int>(cluster.pools.size()); }
   [[nodiscard]] const Pool& pool(int index) const { return cluster.pools[static_cast<std::size_t>(index)]; }

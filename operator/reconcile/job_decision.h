@@ -36,7 +36,9 @@ class JobDecision {
   void follow_spec();
   void use_new_capacity();
   void await_suspects();
-  const PlanAnswer* ask(const std::vector<Candidate>& nodes, const std::optional<Plan>& current);
+  enum class Urgency { kTrainsOn, kStandsStill };
+  const PlanAnswer* ask(const std::vector<Candidate>& nodes, const std::optional<Plan>& current,
+                        Urgency urgency = Urgency::kTrainsOn);
   const PlanAnswer* ask_growing(const CapacityQuestion& question, const std::optional<Plan>& current);
   bool adopt(const PlanAnswer& answer, const CapacityQuestion& question, const std::string& reason,
              const std::string& message);

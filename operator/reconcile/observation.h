@@ -66,6 +66,7 @@ struct PlanQuestion {
   ClusterState cluster;
   std::optional<Plan> current;
   std::shared_ptr<const ProfileBook> profiles;
+  bool is_urgent = false;  // the job stands still: what is near `current` will do
   friend bool operator==(const PlanQuestion&, const PlanQuestion&) = default;
 };
 

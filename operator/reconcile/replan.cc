@@ -33,8 +33,10 @@ std::string gpus_of(const Plan& plan) {
   return text;
 }
 
-const PlanAnswer* JobDecision::ask(const std::vector<Candidate>& nodes, const std::optional<Plan>& current) {
-  PlanQuestion question{*seen_.job.spec, cluster_of(nodes, seen_.cluster), current, seen_.profiles};
+const PlanAnswer* JobDecision::ask(const std::vector<Candidate>& nodes, const std::optional<Plan>& current,
+                                   Urgency urgency) {
+  const bool is_urgent = urgency == Urgency::kStandsStill;
+  PlanQuestion question{*seen_.job.spec, cluster_of(nodes, seen_.cluster), current, seen_.profiles, is_urgent};
   const auto known = std::ranges::find(seen_.answers, question, &PlanAnswer::question);
   if (known != seen_.answers.end()) return &*known;
   decision_.actions.emplace_back(AskPlanner{std::move(question)});
@@ -154,7 +156,8 @@ void JobDecision::answer_trouble(const Trouble& trouble) {
   }
   CapacityQuestion question{Scope::kSurvivors, trouble.pods, false};
   const bool has_survivors = !candidates(seen_, question).empty();
-  const PlanAnswer* answer = has_survivors ? ask(candidates(seen_, question), record_->plan) : nullptr;
+  const PlanAnswer* answer =
+      has_survivors ? ask(candidates(seen_, question), record_->plan, Urgency::kStandsStill) : nullptr;
   if (!has_survivors || (answer != nullptr && !answer->result)) {
     question.scope = Scope::kExisting;
     answer = ask_growing(question, std::nullopt);

@@ -14,13 +14,21 @@
 namespace sailor::cli {
 namespace {
 
+std::chrono::nanoseconds nanoseconds(double seconds) {
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+}
+
 Result<PlanOptions> plan_options(const PlanArguments& arguments) {
   PlanOptions options;
   options.space = arguments.space;
   options.max_tensor_parallel = arguments.max_tensor_parallel;
-  if (arguments.budget_seconds) {
-    options.budget = std::chrono::nanoseconds(static_cast<std::int64_t>(*arguments.budget_seconds * 1e9));
+  if (arguments.budget_seconds) options.budget = nanoseconds(*arguments.budget_seconds);
+  if (arguments.proof_seconds) {
+    options.proof = Proof::kThorough;
+    options.proof_budget = nanoseconds(*arguments.proof_seconds);
   }
+  if (arguments.lifetime_seconds) options.expected_lifetime = Seconds(*arguments.lifetime_seconds);
+  if (arguments.is_repair) options.scope = SearchScope::kNearCurrent;
   if (arguments.current.empty()) return options;
   auto current = read_plan(arguments.current);
   if (!current) return tl::unexpected(std::move(current.error()));

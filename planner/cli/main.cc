@@ -65,9 +65,24 @@ CLI::App* add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
   add_inputs(*command, arguments.inputs);
   add_choice(*command, "--space", arguments.space, kSpaces,
              "paper: equal replicas and layers in every stage; flow (the default): anything");
-  command->add_option("--current", arguments.current, "the running plan: it is kept unless another is clearly better")
-      ->type_name("PLAN.json");
+  auto* current =
+      command
+          ->add_option("--current", arguments.current, "the running plan: it is kept unless another is clearly better")
+          ->type_name("PLAN.json");
+  command
+      ->add_option("--lifetime", arguments.lifetime_seconds,
+                   "how long a plan runs, most likely: what moving costs is spread over it (default 3600)")
+      ->needs(current)
+      ->check(seconds_above_zero())
+      ->type_name("SECONDS");
+  command->add_flag("--repair", arguments.is_repair, "look no further than near the running plan: an answer at once")
+      ->needs(current);
   command->add_option("--budget", arguments.budget_seconds, "return the best plan found within so many seconds")
+      ->check(seconds_above_zero())
+      ->type_name("SECONDS");
+  command
+      ->add_option("--prove", arguments.proof_seconds,
+                   "after the search, prove for so long that no plan is much better (default: some hundredths)")
       ->check(seconds_above_zero())
       ->type_name("SECONDS");
   command

@@ -21,7 +21,10 @@ struct PlanArguments {
   Inputs inputs;
   PlanSpace space = PlanSpace::kFlow;
   std::string current;  // the file of the running plan; empty: none
+  std::optional<double> lifetime_seconds;
+  bool is_repair = false;  // only plans near `current`
   std::optional<double> budget_seconds;
+  std::optional<double> proof_seconds;
   int max_tensor_parallel = 8;
   Format format = Format::kTable;
 };

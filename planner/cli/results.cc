@@ -37,7 +37,11 @@ nlohmann::json simulated_json(const Plan& plan, const Estimate& estimate) {
 
 nlohmann::json planned_json(const PlannedJob& planned) {
   nlohmann::json json = simulated_json(planned.plan, planned.estimate);
-  json["bound"] = {{"throughput", planned.bound_throughput}, {"ratio", planned.bound_ratio()}};
+  json["bound"] = {{"throughput", planned.bound_throughput},
+                   {"ratio", planned.bound_ratio()},
+                   {"costPerIteration", planned.bound_cost.value()},
+                   {"costRatio", planned.cost_bound_ratio()}};
+  json["pauseSeconds"] = planned.pause.value();
   json["search"] = {{"seconds", planned.search.elapsed.value()},
                     {"candidates", planned.search.candidates},
                     {"prunedByMemory", planned.search.pruned_by_memory},

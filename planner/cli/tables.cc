@@ -98,12 +98,16 @@ std::string describe_estimate(const Estimate& estimate) {
 }
 
 std::string describe_search(const PlannedJob& planned) {
-  return fmt::format(
-      "Bound     {:.4g} iterations/s: no plan is faster; this one reaches {:.0f} % of it\n"
-      "Searched  {} candidates in {}, {} of them too large for memory{}\n",
-      planned.bound_throughput, 100 * planned.bound_ratio(), planned.search.candidates, seconds(planned.search.elapsed),
-      planned.search.pruned_by_memory,
-      planned.search.was_cut_short ? "; cut short, a longer search might find a better plan" : "");
+  const std::string move =
+      planned.pause > Seconds(0) ? fmt::format("Move      the job stands still for {}\n", seconds(planned.pause)) : "";
+  return move + fmt::format(
+                    "Bound     {:.4g} iterations/s: no plan is faster; this one reaches {:.0f} % of it\n"
+                    "          ${:.4g} an iteration: no plan is cheaper; {:.0f} % of what this one costs\n"
+                    "Searched  {} candidates in {}, {} of them too large for memory{}\n",
+                    planned.bound_throughput, 100 * planned.bound_ratio(), planned.bound_cost.value(),
+                    100 * planned.cost_bound_ratio(), planned.search.candidates, seconds(planned.search.elapsed),
+                    planned.search.pruned_by_memory,
+                    planned.search.was_cut_short ? "; cut short, a longer search might find a better plan" : "");
 }
 
 std::string describe_alternatives(const PlannedJob& planned) {

@@ -53,6 +53,61 @@ TEST(PlannerLaws, InThePapersSpaceNothingIsBetterByBruteForceButOnceByTheOddMicr
   EXPECT_GT(feasible, 75) << "most worlds should have a plan, or this test tests little";
 }
 
+// In the wider space, where a replica may have any number of microbatches and a stage any replicas, the search deals
+// microbatches by speed: another deal may fill the pipeline a little sooner.
+TEST(PlannerLaws, InTheFlowSpaceNothingIsMuchBetterByBruteForce) {
+  int feasible = 0;
+  int missed = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SmallWorld world = a_small_world(seed, 5);
+    world.job.training.global_batch_size = std::min(world.job.training.global_batch_size, 4);
+    const auto best = BruteForce(simulator(), world.job, world.cluster, PlanSpace::kFlow).best();
+    const auto planned = plan(world, PlanSpace::kFlow);
+    ASSERT_EQ(planned.has_value(), best.has_value()) << (planned ? "" : planned.error().message);
+    if (!best) continue;
+    ++feasible;
+    const double ours = value_of(world.job, planned->estimate);
+    if (ours > best->value * (1 + 1e-9)) ++missed;
+    EXPECT_LE(ours, best->value * 1.05);
+    EXPECT_LE(1 / best->value, std::holds_alternative<MaximizeThroughput>(world.job.objective)
+                                   ? planned->bound_throughput * (1 + 1e-9)
+                                   : 1 / planned->bound_cost.value() * (1 + 1e-9));
+  }
+  EXPECT_LE(missed, 2);
+  EXPECT_GT(feasible, 50) << "most worlds should have a plan, or this test tests little";
+}
+
+// More nodes, a looser budget or a cheaper price: what the smaller world's plan gives is had at least.
+TEST(PlannerLaws, ABetterWorldNeverWorsensARunningPlan) {
+  int feasible = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const SmallWorld world = a_small_world(seed, 12);
+    const auto before = plan(world, PlanSpace::kFlow);
+    if (!before) continue;
+    ++feasible;
+    SmallWorld better = world;
+    if (seed % 3 == 0) {
+      for (Pool& pool : better.cluster.pools) pool.nodes.front().count += 1;
+    } else if (seed % 3 == 1) {
+      for (Pool& pool : better.cluster.pools) pool.price_per_gpu = pool.price_per_gpu * 0.8;
+    } else if (auto* objective = std::get_if<MaximizeThroughput>(&better.job.objective)) {
+      if (objective->max_cost_per_iteration)
+        *objective->max_cost_per_iteration = *objective->max_cost_per_iteration * 2;
+      if (objective->max_cost_per_hour) *objective->max_cost_per_hour = *objective->max_cost_per_hour * 2;
+    } else {
+      better.job.objective = MinimizeCost{};
+    }
+    PlanOptions options;
+    options.current = before->plan;
+    const auto after = Planner(simulator()).plan(better.job, better.cluster, options, {});
+    ASSERT_TRUE(after) << after.error().message;
+    EXPECT_LE(value_of(world.job, after->estimate), value_of(world.job, before->estimate) * (1 + 1e-9));
+  }
+  EXPECT_GT(feasible, 75);
+}
+
 TEST(PlannerLaws, FlowIsNeverWorseThanThePapersSpace) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     const SmallWorld world = a_small_world(seed, 8);
@@ -90,11 +145,11 @@ TEST(PlannerLaws, WhatTheSearchSummedUpIsWhatTheSimulatorSays) {
     const SmallWorld world = a_small_world(seed, 12);
     const auto planned = plan(world, PlanSpace::kFlow);
     if (!planned) continue;
-    const auto again = simulator().estimate(world.job, world.cluster, planned->plan);
+    const auto again = simulator().simulate(world.job, world.cluster, planned->plan);
     ASSERT_TRUE(again);
     EXPECT_EQ(*again, planned->estimate) << "seed " << seed;
     const auto costs = simulator().prepare(world.job, world.cluster, std::vector<int>{1, 2}).value();
-    const Quote quote = costs->quote(grouped(planned->plan, world.cluster).value());
+    const Quote quote = costs->played_quote(grouped(planned->plan, world.cluster).value());
     EXPECT_EQ(quote.iteration, again->iteration) << "seed " << seed;
     EXPECT_EQ(quote.cost, again->cost_per_iteration()) << "seed " << seed;
   }
@@ -122,6 +177,7 @@ TEST(PlannerLaws, NoPlanIsFasterThanTheBound) {
     const auto planned = plan(world, PlanSpace::kFlow);
     if (!planned) continue;
     EXPECT_LE(planned->bound_ratio(), 1 + 1e-9) << "seed " << seed;
+    EXPECT_LE(planned->cost_bound_ratio(), 1 + 1e-9) << "seed " << seed;
     for (const PricedPlan& other : planned->alternatives) {
       EXPECT_LE(other.estimate.throughput(), planned->bound_throughput * (1 + 1e-9)) << "seed " << seed;
     }

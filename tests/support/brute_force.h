@@ -1,4 +1,4 @@
-// Brute force: every plan of the paper's space with at most three stages, for worlds small enough to list them all.
+// Brute force: every plan of a space with at most three stages, for worlds small enough to list them all.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,13 @@ namespace sailor::testing {
 
 class BruteForce {
  public:
-  BruteForce(const Estimator& estimator, const JobSpec& job, const ClusterState& cluster)
-      : job_(job), cluster_(cluster), degrees_{1, 2}, costs_(estimator.prepare(job, cluster, degrees_).value()) {}
+  BruteForce(const Estimator& estimator, const JobSpec& job, const ClusterState& cluster,
+             PlanSpace space = PlanSpace::kPaper)
+      : job_(job),
+        cluster_(cluster),
+        space_(space),
+        degrees_{1, 2},
+        costs_(estimator.prepare(job, cluster, degrees_).value()) {}
 
   // The best score of a feasible plan; nothing if there is none. By an enumeration that shares no code with the search.
   std::optional<Score> best() {
@@ -28,7 +33,7 @@ class BruteForce {
   void choose_layers(GroupedPlan plan, int stages, int first) {
     const int layers = job_.model.layer_count();
     if (stages == 0) {
-      if (first == layers && is_even(plan)) choose_replicas(std::move(plan));
+      if (first == layers && (space_ == PlanSpace::kFlow || is_even(plan))) choose_replicas(std::move(plan));
       return;
     }
     for (int last = first + 1; last <= layers; ++last) {
@@ -46,6 +51,7 @@ class BruteForce {
 
   void choose_replicas(GroupedPlan plan) {
     plan.microbatches = job_.training.global_batch_size / plan.microbatch_size;
+    if (space_ == PlanSpace::kFlow) return choose_any_kinds(plan, 0, 0);
     for (int replicas = 1; replicas <= plan.microbatches && replicas <= cluster_.free_gpus(); ++replicas) {
       choose_kinds(plan, 0, 0, replicas, replicas);
     }
@@ -64,6 +70,55 @@ class BruteForce {
       const auto pool = static_cast<int>(kind / degrees_.size());
       if (count > 0) next.stages[stage].groups.push_back({pool, degrees_[kind % degrees_.size()], 0, count});
       choose_kinds(next, stage, kind + 1, left - count, replicas);
+    }
+  }
+
+  // Any number of replicas in every stage, at least one.
+  void choose_any_kinds(const GroupedPlan& plan, std::size_t stage, std::size_t kind) {
+    if (plan.gpus() > cluster_.free_gpus()) return;
+    if (kind == cluster_.pools.size() * degrees_.size()) {
+      if (plan.stages[stage].groups.empty()) return;
+      if (stage + 1 < plan.stages.size()) return choose_any_kinds(plan, stage + 1, 0);
+      return deal_freely(plan, 0);
+    }
+    choose_any_kinds(plan, stage, kind + 1);
+    for (int count = 1; count <= std::min(plan.microbatches, cluster_.free_gpus()); ++count) {
+      GroupedPlan next = plan;
+      const auto pool = static_cast<int>(kind / degrees_.size());
+      next.stages[stage].groups.push_back({pool, degrees_[kind % degrees_.size()], 0, count});
+      choose_any_kinds(next, stage, kind + 1);
+    }
+  }
+
+  // Every way to give all microbatches to the replicas of a stage, each at least one; equal replicas are told apart by
+  // nothing, so theirs descend.
+  void deal_freely(const GroupedPlan& plan, std::size_t stage) {
+    if (stage == plan.stages.size()) return price(plan);
+    GroupedPlan next = plan;
+    next.stages[stage].groups.clear();
+    deal_rest(next, stage, {plan.stages[stage].groups, 0, 0, plan.microbatches}, plan.microbatches);
+  }
+
+  struct Undealt {
+    std::vector<ReplicaGroup> groups;
+    std::size_t group = 0;
+    int replica = 0;  // of the group
+    int left = 0;     // microbatches
+  };
+
+  void deal_rest(const GroupedPlan& plan, std::size_t stage, const Undealt& rest, int most) {
+    if (rest.group == rest.groups.size()) {
+      if (rest.left == 0) deal_freely(plan, stage + 1);
+      return;
+    }
+    const ReplicaGroup& group = rest.groups[rest.group];
+    for (int share = 1; share <= std::min(most, rest.left); ++share) {
+      GroupedPlan next = plan;
+      next.stages[stage].groups.push_back({group.pool, group.tensor_parallel, share, 1});
+      Undealt after{rest.groups, rest.group, rest.replica + 1, rest.left - share};
+      const bool is_new_group = after.replica == group.count;
+      if (is_new_group) after = {rest.groups, rest.group + 1, 0, after.left};
+      deal_rest(next, stage, after, is_new_group ? plan.microbatches : share);
     }
   }
 
@@ -97,12 +152,15 @@ class BruteForce {
     for (GroupedStage& stage : plan.stages) normalize(stage);
     if (!resource_violations(expanded(plan, job_, cluster_), job_, cluster_).empty()) return;
     ++plans_;
-    const Score score = score_of(costs_->quote(plan), plan.gpus(), job_);
+    const Score least = score_of(costs_->least_quote(plan), plan.gpus(), job_);
+    if (best_ && least.value > best_->value) return;
+    const Score score = score_of(costs_->played_quote(plan), plan.gpus(), job_);
     if (score.is_feasible() && (!best_ || score < *best_)) best_ = score;
   }
 
   const JobSpec& job_;
   const ClusterState& cluster_;
+  PlanSpace space_;
   std::vector<int> degrees_;
   std::unique_ptr<JobEstimator> costs_;
   std::optional<Score> best_;

@@ -1,0 +1,196 @@
+// What becomes of a running plan: repaired after a loss, kept where moving costs more than it gains.
+#include <gtest/gtest.h>
+
+#include "planner/moving.h"
+#include "planner/planner.h"
+#include "planner/repair.h"
+#include "simulator/simulator.h"
+#include "tests/support/builders.h"
+
+namespace sailor {
+namespace {
+
+using testing::a_cluster;
+using testing::a_job;
+using testing::a_key;
+using testing::an_even_plan;
+
+const std::string kZone = "us-central1-a";
+
+const Simulator& simulator() {
+  static const Simulator one;
+  return one;
+}
+
+PlannedJob plan(const JobSpec& job, const ClusterState& cluster, const PlanOptions& options = {}) {
+  return Planner(simulator()).plan(job, cluster, options, {}).value();
+}
+
+World a_world(const JobSpec& job, const ClusterState& cluster) {
+  World world{.job = job, .cluster = cluster, .degrees = {1, 2}};
+  world.costs = simulator().prepare(job, world.cluster, world.degrees).value();
+  return world;
+}
+
+JobSpec opt_350m() { return a_job().model("opt-350m").sequence_length(2048).batch(1024); }
+
+ClusterState mixed(int a100_nodes, int v100_nodes) {
+  return a_cluster().pool(kZone, "nvidia-tesla-a100", a100_nodes, 4).pool(kZone, "nvidia-tesla-v100", v100_nodes, 4);
+}
+
+// Moving.
+
+TEST(Moving, ToThePlanThatRunsTakesNoTime) {
+  const JobSpec job = opt_350m();
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 4);
+  const World world = a_world(job, cluster);
+  const GroupedPlan running = grouped(an_even_plan(job, cluster.pools[0].key, 2, 8, 1), cluster).value();
+  const Moving moving(world, running);
+  EXPECT_EQ(moving.pause_for(running), Seconds(0));
+  EXPECT_EQ(moving.to_move(running), Bytes(0));
+}
+
+TEST(Moving, GpusThatKeepTheirLayersAreSentNothing) {
+  const JobSpec job = opt_350m();
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 4);
+  const World world = a_world(job, cluster);
+  const PoolKey& pool = cluster.pools[0].key;
+  const Moving moving(world, grouped(an_even_plan(job, pool, 2, 8, 1), cluster).value());
+  EXPECT_EQ(moving.to_move(grouped(an_even_plan(job, pool, 2, 4, 1), cluster).value()), Bytes(0));
+  EXPECT_EQ(moving.to_move(grouped(an_even_plan(job, pool, 2, 8, 2), cluster).value()), Bytes(0));
+}
+
+// The whole model is 25 layers on one stage; 12 or 13 of them are there already.
+TEST(Moving, WhatAGpuLacksIsTheStateOfItsNewLayers) {
+  const JobSpec job = opt_350m();
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 4);
+  const World world = a_world(job, cluster);
+  const PoolKey& pool = cluster.pools[0].key;
+  const Moving moving(world, grouped(an_even_plan(job, pool, 2, 1, 1), cluster).value());
+  Bytes first_half(0);
+  Bytes second_half(0);
+  for (int layer = 0; layer < world.layers(); ++layer) {
+    (layer < 13 ? first_half : second_half) += world.costs->state_of_layer(layer);
+  }
+  const Bytes moved = moving.to_move(grouped(an_even_plan(job, pool, 1, 1, 1), cluster).value());
+  EXPECT_DOUBLE_EQ(moved.value(), std::min(first_half, second_half).value());
+  const Bytes for_both = moving.to_move(grouped(an_even_plan(job, pool, 1, 2, 1), cluster).value());
+  EXPECT_DOUBLE_EQ(for_both.value(), (first_half + second_half).value());
+}
+
+TEST(Moving, TakesLongerOverSlowerLinks) {
+  const JobSpec job = opt_350m();
+  const ClusterState cluster = a_cluster()
+                                   .pool(kZone, "nvidia-tesla-a100", 2, 4)
+                                   .pool("us-central1-b", "nvidia-tesla-a100", 2, 4)
+                                   .pool("europe-west4-a", "nvidia-tesla-a100", 2, 4);
+  const World world = a_world(job, cluster);
+  const auto at = [&](const std::string& zone) {
+    return grouped(an_even_plan(job, a_key(zone, "nvidia-tesla-a100", Provisioning::kOnDemand), 2, 2, 1), cluster)
+        .value();
+  };
+  const Moving moving(world, at(kZone));
+  EXPECT_GT(moving.pause_for(at("us-central1-b")), Seconds(2));
+  EXPECT_GT(moving.pause_for(at("europe-west4-a")), moving.pause_for(at("us-central1-b")) * 1.5);
+}
+
+TEST(Moving, APauseIsSpreadOverTheTimeThatIsLeft) {
+  EXPECT_DOUBLE_EQ(value_with_pause(3, Seconds(0), Seconds(100)), 3);
+  EXPECT_DOUBLE_EQ(value_with_pause(3, Seconds(25), Seconds(100)), 4);
+  EXPECT_GT(value_with_pause(3, Seconds(100), Seconds(100)), 1e300);
+}
+
+// Repair.
+
+TEST(Repair, WhatIsLeftHasRoomAndLosesNoMoreThanItMust) {
+  const JobSpec job = opt_350m();
+  const ClusterState before = mixed(8, 8);
+  const Plan running = plan(job, before).plan;
+  const ClusterState after = mixed(7, 8);
+  const World world = a_world(job, after);
+  const Draft left = what_is_left(running, world);
+  int gpus = 0;
+  for (const DraftStage& stage : left.stages) {
+    for (const Crew& crew : stage.crews) gpus += crew.degree * crew.count;
+  }
+  EXPECT_LE(gpus, 60);
+  EXPECT_GE(gpus, gpu_count(running) - 4 - 1) << "a group of two may have to go for the last single GPU";
+}
+
+TEST(Repair, AStageThatLostAllItsReplicasGoesToItsNeighbours) {
+  const Draft left{1, {{0, 8, {{0, 1, 2}}}, {8, 16, {}}, {16, 25, {{0, 1, 3}}}}};
+  const std::vector<Draft> expected{{1, {{0, 8, {{0, 1, 2}}}, {8, 25, {{0, 1, 3}}}}},
+                                    {1, {{0, 16, {{0, 1, 2}}}, {16, 25, {{0, 1, 3}}}}}};
+  EXPECT_EQ(repairs(left), expected);
+  EXPECT_TRUE(repairs({1, {{0, 25, {}}}}).empty());
+}
+
+TEST(Repair, ALostNodeIsAnsweredWithAPlanThatFitsAndIsNearlyAsGoodForAFractionOfTheWork) {
+  const JobSpec job = opt_350m();
+  PlanOptions options;
+  options.current = plan(job, mixed(16, 16)).plan;
+  for (const ClusterState& after : {mixed(15, 16), mixed(16, 15)}) {
+    const PlannedJob fresh = plan(job, after);
+    options.scope = SearchScope::kNearCurrent;
+    const PlannedJob near = plan(job, after, options);
+    EXPECT_TRUE(near.estimate.fits());
+    EXPECT_TRUE(resource_violations(near.plan, job, after).empty());
+    EXPECT_LT(near.estimate.iteration, fresh.estimate.iteration * 1.1);
+    EXPECT_LT(near.search.candidates, 1100);
+    EXPECT_LT(near.pause, Seconds(60));
+    EXPECT_LE(near.bound_ratio(), 1);
+  }
+}
+
+TEST(Repair, WhereNothingIsLeftItIsPlannedAnew) {
+  const JobSpec job = a_job();
+  PlanOptions options;
+  options.scope = SearchScope::kNearCurrent;
+  options.current = plan(job, a_cluster().pool(kZone, "nvidia-l4", 2, 1)).plan;
+  const ClusterState other = a_cluster().pool("us-west1-b", "nvidia-tesla-t4", 2, 1);
+  EXPECT_EQ(plan(job, other, options).plan, plan(job, other).plan);
+}
+
+// Whether to move.
+
+TEST(Replanning, AGainThatComesTooLateIsNotWorthTheMove) {
+  const JobSpec job = opt_350m();
+  PlanOptions options;
+  options.current = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 4)).plan;
+  const ClusterState more = a_cluster().pool(kZone, "nvidia-tesla-a100", 8, 4);
+  const PlannedJob moved = plan(job, more, options);
+  EXPECT_NE(moved.plan, *options.current);
+  EXPECT_GT(moved.pause, Seconds(0));
+  options.expected_lifetime = moved.pause * 1.5;
+  const PlannedJob kept = plan(job, more, options);
+  EXPECT_EQ(kept.plan, *options.current);
+  EXPECT_EQ(kept.pause, Seconds(0));
+}
+
+TEST(Replanning, OfEquallyGoodPlansTheOneThatMovesLessIsChosen) {
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(64).max_gpus(4);
+  for (const std::string& zone : {std::string("us-central1-a"), std::string("us-central1-b")}) {
+    PlanOptions options;
+    JobSpec unlimited = job;
+    unlimited.resources.max_gpus.reset();
+    options.current = plan(unlimited, a_cluster().pool(zone, "nvidia-tesla-a100", 2, 4)).plan;  // 8 GPUs: too many now
+    const PlannedJob next = plan(
+        job,
+        a_cluster().pool("us-central1-a", "nvidia-tesla-a100", 2, 4).pool("us-central1-b", "nvidia-tesla-a100", 2, 4),
+        options);
+    for (const auto& [pool, gpus] : next.estimate.gpus) EXPECT_EQ(pool.zone, Zone(zone));
+  }
+}
+
+TEST(Replanning, ARunningPlanOfAnotherJobCountsForNothing) {
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 4);
+  PlanOptions options;
+  options.current = plan(a_job().model("opt-125m").batch(64), cluster).plan;
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(64);
+  const PlannedJob planned = plan(job, cluster, options);
+  EXPECT_EQ(planned.plan, plan(job, cluster).plan);
+  EXPECT_EQ(planned.pause, Seconds(0));
+}
+
+}  // namespace
+}  // namespace sailor
