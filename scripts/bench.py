@@ -31,6 +31,9 @@ def google_benchmark(program):
             continue
         seconds = result["real_time"] * SECONDS[result["time_unit"]]
         rows.append(row(result["name"], seconds, "s", result.get("goal")))
+        for counter in ("peak_MiB", "bound_gap"):  # beside the time, each with a goal of its own
+            if counter in result:
+                rows.append(row(f"{result['name']}/{counter}", result[counter], "", result[f"goal_{counter}"]))
     return rows
 
 

@@ -1,7 +1,11 @@
 // How long the planner takes, from one node to thousands of mixed GPUs, and how fast the simulator answers it, in
 // closed form and operation by operation.
-#include <benchmark/benchmark.h>
+#include <filesystem>
 
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+
+#include "planner/manifest/files.h"
 #include "planner/planner.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
@@ -17,28 +21,55 @@ sailor::JobSpec opt_350m() {
   return a_job().model("opt-350m").sequence_length(2048).batch(1024).microbatch_sizes({1, 2, 4, 8, 16, 32});
 }
 
-// `goal`: seconds that it should take at most; `make bench` reports whether it does. `bound_ratio`: throughput of the
-// plan over the bound that was proved beside it.
-void plan(benchmark::State& state, const sailor::ClusterState& cluster, double goal) {
-  const sailor::Simulator simulator;
+// Measured by Sailor's authors, where their data is beside the project; else times are those of data sheets.
+sailor::Simulator a_simulator() {
+  const std::filesystem::path folder = std::filesystem::path(SAILOR_SOURCE_DIR) / "../shared/data/sailor-artifact";
+  if (!std::filesystem::exists(folder)) return sailor::Simulator();
+  sailor::NetworkModel network = sailor::google_cloud_network();
+  network.measured = sailor::read_network_measurements(folder).value();
+  return sailor::Simulator(sailor::read_profiles(folder).value(), std::move(network));
+}
+
+double peak_mebibytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+// Seconds for a plan with its quick proof, profiles read anew each time, and how much of the throughput that is proved
+// to be the most the plan reaches.
+struct Goals {
+  double seconds = 0;
+  double bound_ratio = 0;  // with the thorough proof
+};
+
+void plan(benchmark::State& state, const sailor::ClusterState& cluster, const Goals& goals) {
   const sailor::JobSpec job = opt_350m();
-  double ratio = 0;
+  double iteration = 0;
   for (auto _ : state) {
-    const auto planned = sailor::Planner(simulator).plan(job, cluster, {}, {});
+    const auto planned = sailor::Planner(a_simulator()).plan(job, cluster, {}, {});
     if (!planned) return state.SkipWithError(planned.error().message.c_str());
-    ratio = planned->bound_ratio();
+    iteration = planned->estimate.iteration.value();
   }
-  state.counters["bound_ratio"] = ratio;
-  state.counters["goal"] = goal;
+  state.counters["iteration_seconds"] = iteration;
+  state.counters["peak_MiB"] = peak_mebibytes();
+  state.counters["goal_peak_MiB"] = 300;
+  state.counters["goal"] = goals.seconds;
+  sailor::PlanOptions thorough;
+  thorough.proof = sailor::Proof::kThorough;
+  thorough.proof_budget = std::chrono::seconds(5);
+  const auto proved = sailor::Planner(a_simulator()).plan(job, cluster, thorough, {});
+  state.counters["bound_gap"] = 1 - proved->bound_ratio();
+  state.counters["goal_bound_gap"] = 1 - goals.bound_ratio;
 }
 
 void BM_PlanOneType(benchmark::State& state) {
-  plan(state, a_cluster().pool(kZone, "nvidia-tesla-a100", static_cast<int>(state.range(0)) / 4, 4), 0.3);
+  plan(state, a_cluster().pool(kZone, "nvidia-tesla-a100", static_cast<int>(state.range(0)) / 4, 4), {0.3, 0.95});
 }
 BENCHMARK(BM_PlanOneType)->Arg(32)->Arg(512)->Arg(2048)->Unit(benchmark::kMillisecond);
 
 void BM_Plan128A100And384V100(benchmark::State& state) {
-  plan(state, a_cluster().pool(kZone, "nvidia-tesla-a100", 32, 4).pool(kZone, "nvidia-tesla-v100", 96, 4), 0.3);
+  plan(state, a_cluster().pool(kZone, "nvidia-tesla-a100", 32, 4).pool(kZone, "nvidia-tesla-v100", 96, 4), {0.3, 0.9});
 }
 BENCHMARK(BM_Plan128A100And384V100)->Unit(benchmark::kMillisecond);
 
@@ -50,7 +81,7 @@ void BM_PlanThreeTypes(benchmark::State& state) {
            .pool(kZone, "nvidia-tesla-a100", nodes, 4)
            .pool(kZone, "nvidia-tesla-v100", nodes, 4)
            .pool(kZone, "nvidia-gh200", nodes, 4),
-       0.5);
+       {0.5, nodes <= 16 ? 0.87 : 0.84});
 }
 BENCHMARK(BM_PlanThreeTypes)->Arg(40)->Arg(84)->Arg(512)->Unit(benchmark::kMillisecond);
 
@@ -65,9 +96,27 @@ void BM_PlanTenRegions(benchmark::State& state) {
         .pool(zone, "nvidia-tesla-v100", 85, 4)
         .pool(zone, "nvidia-gh200", 84, 4);
   }
-  plan(state, cluster, 2);
+  plan(state, cluster, {2, 0.84});
 }
 BENCHMARK(BM_PlanTenRegions)->Unit(benchmark::kMillisecond);
+
+// A node of 128 A100 + 384 V100 is lost: the plan near the running one.
+void BM_RepairOf512(benchmark::State& state) {
+  const sailor::JobSpec job = opt_350m();
+  const auto cluster = [](int a100_nodes) {
+    return a_cluster().pool(kZone, "nvidia-tesla-a100", a100_nodes, 4).pool(kZone, "nvidia-tesla-v100", 96, 4).build();
+  };
+  sailor::PlanOptions options;
+  options.current = sailor::Planner(a_simulator()).plan(job, cluster(32), {}, {}).value().plan;
+  options.scope = sailor::SearchScope::kNearCurrent;
+  double iteration = 0;
+  for (auto _ : state) {
+    iteration = sailor::Planner(a_simulator()).plan(job, cluster(31), options, {}).value().estimate.iteration.value();
+  }
+  state.counters["iteration_seconds"] = iteration;
+  state.counters["goal"] = 0.1;
+}
+BENCHMARK(BM_RepairOf512)->Unit(benchmark::kMillisecond);
 
 // Eight stages of 32 replicas, nothing kept between calls but the tables of the job.
 void BM_Quote(benchmark::State& state) {
