@@ -13,7 +13,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::size_t kAlternatives = 8;
+constexpr std::size_t kAlternatives = 6;
 
 // Of microbatches through stages, there and back, that are played of all plans together: a microsecond each.
 constexpr long kPassesOfRepair = 60'000;
@@ -35,8 +35,10 @@ Result<PricedPlan> priced(const Estimator& estimator, const World& world, const 
   return PricedPlan{std::move(plan), *std::move(estimate)};
 }
 
-// Once more with groups that are too large for their GPUs, to find what comes nearest.
-Error nearest_miss(World world, const PlanOptions& options, const SearchLimits& limits) {
+// If no plan was seen that fits in memory, once more with groups that are too large for their GPUs, to find what comes
+// nearest.
+Error nearest_miss(World world, const PlanOptions& options, const SearchLimits& limits, const Contender* seen) {
+  if (seen != nullptr && !seen->score.is_feasible()) return explain_infeasible(world, seen);
   world.is_memory_ignored = true;
   Search search(world, limits, nullptr);
   search.run(options.space, {});
@@ -190,7 +192,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
     asked.search().settle(options.space, kPassesOfSearch);
   }
   const std::optional<Choice> choice = asked.choice();
-  if (!choice) return tl::unexpected(nearest_miss(world, options, limits));
+  if (!choice) return tl::unexpected(nearest_miss(world, options, limits, search.best_that_fits()));
 
   auto chosen = priced(estimator_, world, choice->plan.plan, cluster);
   if (!chosen) return tl::unexpected(std::move(chosen.error()));
@@ -200,7 +202,11 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
                           : proved_throughput(world, tables, planned.estimate.iteration.value(), options, limits);
   planned.bound_cost = bound_cost(world);
   planned.search = search.report();
-  planned.alternatives = alternatives(estimator_, world, cluster, search.front(), *chosen);
+  if (asked.is_answered()) {
+    planned.alternatives = {*chosen};
+  } else {
+    planned.alternatives = alternatives(estimator_, world, cluster, search.front(), *chosen);
+  }
   planned.search.was_cut_short = limits.is_over();
   planned.search.elapsed = Seconds(std::chrono::duration<double>(Clock::now() - start).count());
   return planned;

@@ -17,7 +17,7 @@ constexpr std::size_t kClimbs = 6;
 constexpr long kClimbCandidates = 3'000;
 constexpr long kRepairCandidates = 400;
 constexpr std::size_t kPlayedNeighbours = 3;  // of a stage
-constexpr double kStartSlack = 1.5;  // a start may be so much slower than the best plan and still lead to a better one
+constexpr double kStartSlack = 1.25;  // a start may be so much slower than the best plan and still lead to a better one
 constexpr double kNoRival = std::numeric_limits<double>::infinity();
 
 // What any better plan has less of. Before there is a feasible plan, whatever comes nearer to one is better.
@@ -67,6 +67,8 @@ std::optional<Contender> Search::weighed(const Draft& draft, GroupedPlan plan) {
     note_finalist(candidate);
   }
   if (!best_ || is_better(candidate, *best_)) best_ = candidate;
+  const bool fits = quote.memory_excess <= Bytes(0);
+  if (fits && (!best_that_fits_ || score < best_that_fits_->score)) best_that_fits_ = candidate;
   return candidate;
 }
 
@@ -144,13 +146,20 @@ void Search::run_once(PlanSpace space, std::span<const KindTable> tables) {
 void Search::run(PlanSpace space, std::span<const KindTable> tables) {
   for (const MemorySavings& savings : world_.allowed_savings()) {
     world_.savings = savings;
-    run_once(space, tables);
+    // A shared optimizer makes room and changes little else: where there are plans without, the best is a start.
+    const bool has_start = best_ && best_->score.is_feasible();
+    if (savings.shards_optimizer && has_start) {
+      if (auto start = priced(best_->draft, space, kNoRival)) climb(*std::move(start), space, kClimbCandidates);
+    } else {
+      run_once(space, tables);
+    }
   }
 }
 
 void Search::note_finalist(const Contender& candidate) {
-  const std::tuple shape{candidate.plan.microbatch_size, candidate.plan.stages.size(),
-                         has_equal_shares(candidate.plan)};
+  const GroupedPlan& plan = candidate.plan;
+  const FinalistShape shape{plan.microbatch_size, plan.stages.size(), has_equal_shares(plan),
+                            plan.activation_checkpointing, plan.sharded_optimizer};
   const auto [found, is_new] = finalists_.try_emplace(shape, candidate);
   if (!is_new && is_better(candidate, found->second)) found->second = candidate;
 }

@@ -52,10 +52,14 @@ class Search {
 
   // The best plan seen, feasible or the nearest to it; null if there was none at all.
   [[nodiscard]] const Contender* best() const { return best_ ? &*best_ : nullptr; }
+  // Of those that fit in memory, whatever other limits they miss.
+  [[nodiscard]] const Contender* best_that_fits() const { return best_that_fits_ ? &*best_that_fits_ : nullptr; }
   [[nodiscard]] const ParetoFront& front() const { return front_; }
   [[nodiscard]] const SearchReport& report() const { return report_; }
 
  private:
+  // Microbatch size, number of stages, whether replicas have equal shares, and what is done to save memory.
+  using FinalistShape = std::tuple<int, std::size_t, bool, bool, bool>;
   using Starts = std::map<std::pair<int, std::size_t>, Contender>;  // by microbatch size and number of stages
 
   void run_once(PlanSpace space, std::span<const KindTable> tables);
@@ -78,10 +82,10 @@ class Search {
   World world_;
   SearchLimits limits_;
   const Moving* moving_;
-  // The best of each microbatch size, number of stages, and whether replicas have equal shares.
-  std::map<std::tuple<int, std::size_t, bool>, Contender> finalists_;
+  std::map<FinalistShape, Contender> finalists_;  // the best of each shape
   long passes_left_ = 0;
   std::optional<Contender> best_;
+  std::optional<Contender> best_that_fits_;
   ParetoFront front_;
   SearchReport report_;
 };

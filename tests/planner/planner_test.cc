@@ -151,6 +151,45 @@ TEST(Planner, ARunningPlanThatLostItsNodesIsNoAnswer) {
   EXPECT_LE(gpu_count(plan(job, fewer, options).value().plan), 1);
 }
 
+TEST(Planner, AutoRecomputesActivationsWhereNothingFitsOtherwise) {
+  const auto job = [](ActivationCheckpointing wish) {
+    JobSpec spec = a_job().model("opt-1.3b").sequence_length(2048).batch(16).microbatch_sizes({2});
+    spec.training.activation_checkpointing = wish;
+    return spec;
+  };
+  PlanOptions options;
+  options.max_tensor_parallel = 1;
+  const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 4);
+  EXPECT_FALSE(plan(job(ActivationCheckpointing::kNever), small, options));
+  const auto planned = plan(job(ActivationCheckpointing::kAuto), small, options);
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_TRUE(planned->plan.activation_checkpointing);
+  EXPECT_TRUE(planned->estimate.fits());
+  EXPECT_LE(planned->bound_ratio(), 1);
+}
+
+TEST(Planner, AutoComputesNothingTwiceWhereMemorySuffices) {
+  JobSpec job = a_job().model("opt-125m").batch(64);
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 4);
+  const Plan without = plan(job, cluster).value().plan;
+  job.training.activation_checkpointing = ActivationCheckpointing::kAuto;
+  EXPECT_EQ(plan(job, cluster).value().plan, without);
+}
+
+TEST(Planner, ASharedOptimizerIsChosenOnlyIfTheTrainerCanAndItHelps) {
+  const JobSpec job = a_job().model("opt-350m").sequence_length(512).batch(256);
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 8);
+  PlanOptions options;
+  options.may_shard_optimizer = false;
+  const auto without = plan(job, cluster, options).value();
+  EXPECT_FALSE(without.plan.sharded_optimizer);
+  options.may_shard_optimizer = true;
+  const auto with = plan(job, cluster, options).value();
+  EXPECT_TRUE(with.plan.sharded_optimizer);
+  EXPECT_LT(with.estimate.iteration, without.estimate.iteration);
+  EXPECT_LE(with.bound_ratio(), 1);
+}
+
 TEST(Planner, AStopGivesAnAnswerSoonAndSaysThatItWasCutShort) {
   std::stop_source source;
   source.request_stop();

@@ -28,84 +28,84 @@ spec: {{region: us-central1, zone: us-central1-a, accelerator: {accelerator}, gp
 
 
 class NoPlan(ProgramTest):
-    def plan(self, *flags, model="opt-125m", objective="{type: MaxThroughput}", resources="{}",
+    def ask(self, *flags, model="opt-125m", objective="{type: MaxThroughput}", resources="{}",
              accelerator="nvidia-l4", nodes=2, price="0.7"):
         job = self.write("job.yaml", JOB.format(model=model, objective=objective, resources=resources))
         cluster = self.write("cluster.yaml", POOL.format(accelerator=accelerator, nodes=nodes, price=price))
         return sailor("plan", "-f", job, "--cluster", cluster, *flags)
 
     def test_without_gpus_it_says_to_add_nodes(self):
-        self.assert_refused(self.plan(nodes=0), 3, "none is free", "add nodes")
+        self.assert_refused(self.ask(nodes=0), 3, "none is free", "add nodes")
 
     def test_too_few_gpus_are_counted(self):
-        self.assert_refused(self.plan(resources="{minGpus: 16}"), 3, "minGpus is 16 and 8 GPUs", "8 too few",
+        self.assert_refused(self.ask(resources="{minGpus: 16}"), 3, "minGpus is 16 and 8 GPUs", "8 too few",
                             "lower minGpus")
 
     def test_an_unknown_accelerator_is_bad_input(self):
-        self.assert_refused(self.plan(accelerator="nvidia-abacus"), 2, "nvidia-abacus")
+        self.assert_refused(self.ask(accelerator="nvidia-abacus"), 2, "nvidia-abacus")
 
     def test_an_accelerator_that_no_pool_has_is_named(self):
-        self.assert_refused(self.plan(resources="{accelerators: [nvidia-h100-80gb]}"), 3, "nvidia-h100-80gb",
+        self.assert_refused(self.ask(resources="{accelerators: [nvidia-h100-80gb]}"), 3, "nvidia-h100-80gb",
                             "widen spec.resources")
 
     def test_a_zone_that_no_pool_has_is_infeasible(self):
-        self.assert_refused(self.plan(resources="{zones: [europe-west4-a]}"), 3, "resources.zones",
+        self.assert_refused(self.ask(resources="{zones: [europe-west4-a]}"), 3, "resources.zones",
                             "widen spec.resources")
 
     def test_contradictory_gpu_limits_are_bad_input(self):
-        self.assert_refused(self.plan(resources="{minGpus: 8, maxGpus: 4}"), 2, "maxGpus", "minGpus", "raise")
+        self.assert_refused(self.ask(resources="{minGpus: 8, maxGpus: 4}"), 2, "maxGpus", "minGpus", "raise")
 
     def test_a_limit_of_the_other_objective_is_bad_input(self):
-        self.assert_refused(self.plan(objective='{type: MinCost, maxCostPerIteration: "1"}'), 2, "maxCostPerIteration")
-        self.assert_refused(self.plan(objective='{type: MaxThroughput, minThroughput: "1"}'), 2, "minThroughput")
+        self.assert_refused(self.ask(objective='{type: MinCost, maxCostPerIteration: "1"}'), 2, "maxCostPerIteration")
+        self.assert_refused(self.ask(objective='{type: MaxThroughput, minThroughput: "1"}'), 2, "minThroughput")
 
     def test_a_budget_of_zero_is_a_budget(self):
-        self.assert_refused(self.plan(objective='{type: MaxThroughput, maxCostPerIteration: "0"}'), 3,
+        self.assert_refused(self.ask(objective='{type: MaxThroughput, maxCostPerIteration: "0"}'), 3,
                             "maxCostPerIteration $0", "too much", "raise the limit or allow cheaper GPUs")
-        self.assert_refused(self.plan(objective='{type: MaxThroughput, maxCostPerHour: "0"}'), 3, "maxCostPerHour $0",
+        self.assert_refused(self.ask(objective='{type: MaxThroughput, maxCostPerHour: "0"}'), 3, "maxCostPerHour $0",
                             "raise the limit or allow cheaper GPUs")
 
     def test_free_gpus_fit_a_budget_of_zero(self):
-        done = self.plan("-o", "json", objective='{type: MaxThroughput, maxCostPerIteration: "0"}', price="0")
+        done = self.ask("-o", "json", objective='{type: MaxThroughput, maxCostPerIteration: "0"}', price="0")
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_throughput_out_of_reach_says_what_is_reached(self):
-        self.assert_refused(self.plan(objective='{type: MinCost, minThroughput: "1000000"}'), 3,
+        self.assert_refused(self.ask(objective='{type: MinCost, minThroughput: "1000000"}'), 3,
                             "the fastest found makes", "lower it or allow more GPUs")
 
     def test_a_model_too_large_for_everything_says_what_is_missing(self):
-        self.assert_refused(self.plan(model="llama-3-70b", nodes=1), 3, "no plan fits in memory",
+        self.assert_refused(self.ask(model="llama-3-70b", nodes=1), 3, "no plan fits in memory",
                             "GiB more than a GPU has", "allow more or larger GPUs")
 
     def test_more_gpus_of_each_make_that_model_feasible(self):
-        done = self.plan("-o", "json", model="llama-3-70b", accelerator="nvidia-h100-80gb", nodes=16)
+        done = self.ask("-o", "json", model="llama-3-70b", accelerator="nvidia-h100-80gb", nodes=16)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(json.loads(done.stdout)["estimate"]["fits"])
 
     def test_a_deadline_that_passes_gives_the_best_so_far_and_says_so(self):
-        done = self.plan("--budget", "0.000001", "-o", "json", model="opt-1.3b", nodes=64)
+        done = self.ask("--budget", "0.000001", "-o", "json", model="opt-1.3b", nodes=64)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(json.loads(done.stdout)["search"]["cutShort"])
-        table = self.plan("--budget", "0.000001", model="opt-1.3b", nodes=64)
+        table = self.ask("--budget", "0.000001", model="opt-1.3b", nodes=64)
         self.assertIn("cut short, a longer search might find a better plan", table.stdout)
 
     def test_repair_and_lifetime_are_of_a_running_plan(self):
-        self.assert_refused(self.plan("--repair"), 2, "--current")
-        self.assert_refused(self.plan("--lifetime", "60"), 2, "--current")
+        self.assert_refused(self.ask("--repair"), 2, "--current")
+        self.assert_refused(self.ask("--lifetime", "60"), 2, "--current")
         for seconds in ("0", "-1", "soon"):
-            self.assert_refused(self.plan("--prove", seconds), 2, "--prove")
+            self.assert_refused(self.ask("--prove", seconds), 2, "--prove")
 
     def test_a_running_plan_that_lost_a_node_is_repaired(self):
-        running = self.write("running.json", self.plan("-o", "json", nodes=4).stdout)
-        done = self.plan("--current", running, "--repair", "-o", "json", nodes=3)
+        running = self.write("running.json", self.ask("-o", "json", nodes=4).stdout)
+        done = self.ask("--current", running, "--repair", "-o", "json", nodes=3)
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads(done.stdout)
         self.assertTrue(result["estimate"]["fits"])
         self.assertGreater(result["pauseSeconds"], 0)
 
     def test_a_proof_of_some_seconds_is_no_worse_than_the_quick_one(self):
-        quick = json.loads(self.plan("-o", "json").stdout)["bound"]
-        thorough = json.loads(self.plan("--prove", "2", "-o", "json").stdout)["bound"]
+        quick = json.loads(self.ask("-o", "json").stdout)["bound"]
+        thorough = json.loads(self.ask("--prove", "2", "-o", "json").stdout)["bound"]
         self.assertGreaterEqual(thorough["ratio"], quick["ratio"] - 0.01)
         self.assertLessEqual(thorough["ratio"], 1)
         self.assertLessEqual(thorough["costRatio"], 1)
