@@ -159,7 +159,7 @@ TEST(Planner, AutoRecomputesActivationsWhereNothingFitsOtherwise) {
   };
   PlanOptions options;
   options.max_tensor_parallel = 1;
-  const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 4);
+  const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 3);
   EXPECT_FALSE(plan(job(ActivationCheckpointing::kNever), small, options));
   const auto planned = plan(job(ActivationCheckpointing::kAuto), small, options);
   ASSERT_TRUE(planned) << planned.error().message;
