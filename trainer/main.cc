@@ -31,12 +31,8 @@ void block_signals() {  // before any thread exists: all inherit it, and one wai
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-// A peer that is gone is an error of the write, which names it; the signal would end the survivor too.
-void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
-
 int agent_main(AgentSettings& settings) {
   block_signals();
-  ignore_broken_pipes();
   ::setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);  // LibTorch warns of every wait that we give up on purpose
   settings.program = std::filesystem::read_symlink("/proc/self/exe");
   name_log("agent");
@@ -54,7 +50,6 @@ struct WorkerOptions {
 };
 
 int worker_main(WorkerOptions& options) {
-  ignore_broken_pipes();
   name_log(fmt::format("worker-{}", options.settings.gpu));
   options.settings.patience.peer = std::chrono::seconds(options.peer_timeout_s);
   use_threads(options.threads);

@@ -1,5 +1,6 @@
 // Makes groups: of Gloo, of NCCL (nccl.cc), and groups of one.
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 
 #include <ATen/ATen.h>
@@ -19,6 +20,10 @@ namespace {
 // LibTorch's flight recorder notes every collective with a stack trace, and its first note of a group is not guarded:
 // two groups that begin in two threads at once corrupt its map. Nobody reads it here. Before main, as it is asked once.
 [[maybe_unused]] const int kWithoutFlightRecorder = setenv("TORCH_FR_BUFFER_SIZE", "0", /*overwrite=*/0);
+
+// A peer that is gone is an error of the write, which names it; the signal would end the survivor too. Here, so that it
+// holds in every program that talks to peers, its tests included.
+[[maybe_unused]] const auto kBrokenPipesAreErrors = std::signal(SIGPIPE, SIG_IGN);
 
 class Done : public Transfer {
  public:
