@@ -31,7 +31,7 @@ PieceState joined(const ModelSpec& model, const PieceState& one, const PieceStat
   std::erase_if(parcels, [](const Parcel& parcel) { return parcel.holders.empty(); });
   std::vector<Range> ranges;
   for (const Parcel& parcel : parcels) std::ranges::copy(parcel.ranges, std::back_inserter(ranges));
-  const PieceState both = empty_state(part_of(whole, neighbours_joined(std::move(ranges))));
+  PieceState both = empty_state(part_of(whole, neighbours_joined(std::move(ranges))));
   for (const Parcel& parcel : parcels) copy_ranges(parcel.ranges, parcel.holders.front() == 0 ? one : other, both);
   return both;
 }

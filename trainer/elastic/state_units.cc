@@ -60,9 +60,10 @@ StateUnits::StateUnits(const ModelSpec& model, const Roster& roster, const std::
     : held_(held.size()), wanted_(static_cast<std::size_t>(roster.workers())) {
   for (const int piece : roster.pieces()) {
     const Piece whole = piece_of(model, piece);
-    std::vector<Piece> parts;  // first what ranks hold, then what those want who have a role for the piece
-    for (const HeldRanges& ranges : held) parts.push_back(part_held(model, piece, ranges));
     const std::vector<int>& takers = roster.holders_of(piece);
+    std::vector<Piece> parts;  // first what ranks hold, then what those want who have a role for the piece
+    parts.reserve(held.size() + takers.size());
+    for (const HeldRanges& ranges : held) parts.push_back(part_held(model, piece, ranges));
     for (const int rank : takers) parts.push_back(roster.held_part(rank, piece));
     for (const Parcel& parcel : parcels_of(whole, parts)) {
       const int unit = static_cast<int>(units_.size());

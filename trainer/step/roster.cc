@@ -65,6 +65,7 @@ Piece Roster::held_part(int rank, int piece) const {
 std::vector<Parcel> Roster::parcels_of(int piece) const {
   const std::vector<int>& ranks = holders_of(piece);
   std::vector<Piece> parts;
+  parts.reserve(ranks.size());
   for (const int rank : ranks) parts.push_back(computed_part(rank, piece));
   auto parcels = trainer::parcels_of(piece_of(model_, piece), parts);
   for (Parcel& parcel : parcels) {
