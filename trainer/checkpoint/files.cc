@@ -114,8 +114,11 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
                     .model = {},
                     .images = images_from(reader)};
   auto model = model_from_json(reader.child("model"), "manifest.model");
-  if (model) manifest.model = *std::move(model);
-  if (!model) reader.absorb(model.error());
+  if (model) {
+    manifest.model = *std::move(model);
+  } else {
+    reader.absorb(model.error());
+  }
   if (reader.error()) return damaged(file, reader.error()->message);
   return manifest;
 }
