@@ -11,7 +11,7 @@ namespace {
 
 std::vector<float> copied(const at::Tensor& flat, const std::vector<Block>& blocks) {
   const at::Tensor values = packed(flat, blocks).contiguous().cpu();
-  const float* data = values.const_data_ptr<float>();
+  const auto* data = values.const_data_ptr<float>();
   return {data, data + values.numel()};
 }
 
@@ -35,7 +35,7 @@ PieceImage image_of(const PieceState& state, const std::vector<Range>& kept, int
 PieceState state_of(const Piece& part, const PieceImage& image) {
   SAILOR_CHECK(std::ssize(image.weights) == part.size, "piece {}: {} elements for {}", part.id, image.weights.size(),
                part.size);
-  const PieceState state = empty_state(part);
+  PieceState state = empty_state(part);
   state.weights.copy_(seen(image.weights));
   state.momentum.copy_(seen(image.momentum));
   state.variance.copy_(seen(image.variance));

@@ -131,13 +131,6 @@ TEST(Rescale, AShareThatNobodyElseHoldsComesFromTheCheckpointWhenItsWorkerIsLost
   expect_same(workers.losses(), reference);
 }
 
-Assignment parking(const Assignment& job, std::int64_t number, const WorkerThreads& workers) {
-  Assignment assignment = generation(job, number, plan_of(job, {{0, 5, {8}}}), workers.agents());
-  assignment.parks = true;
-  for (WorkerSlot& worker : assignment.workers) worker.role.reset();
-  return assignment;
-}
-
 TEST(Rescale, AParkedJobOfUnequalShardsGoesOnUnderAnotherPlan) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);

@@ -71,13 +71,6 @@ TEST(Worker, ALeavingWorkerHandsOverAndIsReleased) {
   EXPECT_EQ(workers.last(1).phase, WorkerPhase::kReleased);
 }
 
-Assignment parking(const Assignment& job, std::int64_t number, const WorkerThreads& workers) {
-  Assignment assignment = generation(job, number, plan_of(job, {{0, 5, {8}}}), workers.agents());
-  assignment.parks = true;
-  for (WorkerSlot& worker : assignment.workers) worker.role.reset();
-  return assignment;
-}
-
 TEST(Worker, AParkedJobIsSavedAtItsNewestStepAndGoesOnFromThere) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());

@@ -136,6 +136,13 @@ void WorkerThreads::wait_until(int worker, const std::function<bool(const Worker
                            [&] { return collector_->last.contains(worker) && is_so(collector_->last.at(worker)); });
 }
 
+Assignment parking(const Assignment& job, std::int64_t number, const WorkerThreads& workers) {
+  Assignment assignment = generation(job, number, plan_of(job, {{0, 5, {8}}}), workers.agents());
+  assignment.parks = true;
+  for (WorkerSlot& worker : assignment.workers) worker.role.reset();
+  return assignment;
+}
+
 std::map<std::int64_t, double> losses_of(const Assignment& job, const Plan& plan) {
   WorkerThreads workers(gpu_count(plan));
   workers.assign(generation(job, 1, plan, workers.agents()));

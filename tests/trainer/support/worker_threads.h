@@ -50,6 +50,9 @@ class WorkerThreads {
   std::vector<std::thread> threads_;
 };
 
+// The generation in which all of them save the job and nobody trains.
+Assignment parking(const Assignment& job, std::int64_t number, const WorkerThreads& workers);
+
 // The losses of each step when the job runs with this plan from its start to its end.
 std::map<std::int64_t, double> losses_of(const Assignment& job, const Plan& plan);
 
