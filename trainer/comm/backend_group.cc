@@ -29,6 +29,7 @@ std::string described(const std::string& name, const std::vector<Member>& member
   constexpr std::size_t kFew = 4;
   if (members.size() > kFew) return fmt::format("group {} of {} workers", name, members.size());
   std::vector<std::string> names;
+  names.reserve(members.size());
   for (const Member& member : members) names.push_back(member.name);
   return fmt::format("group {} ({})", name, fmt::join(names, ", "));
 }

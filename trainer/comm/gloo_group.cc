@@ -95,6 +95,7 @@ std::unique_ptr<Group> GroupFactory::connected(const std::string& name, const st
     return make_gloo_backend(place, timeout_, device_);
   });
   std::vector<Member> members;
+  members.reserve(ranks.size());
   for (const int rank : ranks) {
     members.push_back(
         {rank, names_.empty() ? fmt::format("rank {}", rank) : names_.at(static_cast<std::size_t>(rank))});
