@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kAlternatives = 6;
 
-// Of microbatches through stages, there and back, that are played of all plans together: a microsecond each.
-constexpr long kPassesOfRepair = 60'000;
-constexpr long kPassesOfSearch = 200'000;
-
 using Clock = std::chrono::steady_clock;
 
 SearchLimits limits_of(const PlanOptions& options, Clock::time_point start, std::stop_token stop) {
@@ -114,7 +110,6 @@ class Asked {
       if (const auto stay = search_->offer(*whole_)) stay_ = search_->played(*stay);
     }
     search_->repair(*running_, options.space);
-    search_->settle(options.space, kPassesOfRepair);
     if (has_feasible()) near_ = *search_->best();
   }
 
@@ -153,16 +148,19 @@ class Asked {
 
 constexpr Refuter::Effort kThorough{.levels = 256, .tries = 10, .depth = 6, .programs = 4000};
 
+// The thorough proof goes on from the quick one, so that it never says less, however little time it has.
 double proved_throughput(const World& world, std::span<const KindTable> tables, double seconds,
                          const PlanOptions& options, const SearchLimits& limits) {
+  Refuter quick(world, tables);
+  const double refuted =
+      proved_seconds(quick, {1 / bound_throughput(world), seconds}, {}, [&] { return limits.is_over(); });
+  if (options.proof == Proof::kQuick) return 1 / refuted;
   const Clock::time_point start = Clock::now();
   const auto is_over = [&] {
     return limits.is_over() || (options.proof_budget && Clock::now() - start >= *options.proof_budget);
   };
-  Refuter refuter(world, tables);
-  const double refuted = 1 / bound_throughput(world);
-  const Refuter::Effort effort = options.proof == Proof::kThorough ? kThorough : Refuter::Effort{};
-  return 1 / proved_seconds(refuter, {refuted, seconds}, effort, is_over);
+  Refuter thorough(world, tables);
+  return 1 / proved_seconds(thorough, {refuted, seconds}, kThorough, is_over);
 }
 
 }  // namespace
@@ -189,7 +187,6 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   if (!asked.is_answered()) {
     tables = kind_tables(world);
     asked.search().run(options.space, tables);
-    asked.search().settle(options.space, kPassesOfSearch);
   }
   const std::optional<Choice> choice = asked.choice();
   if (!choice) return tl::unexpected(nearest_miss(world, options, limits, search.best_that_fits()));

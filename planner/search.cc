@@ -17,6 +17,10 @@ constexpr std::size_t kClimbs = 6;
 constexpr long kClimbCandidates = 3'000;
 constexpr long kRepairCandidates = 400;
 constexpr std::size_t kPlayedNeighbours = 3;  // of a stage
+// Of microbatches through stages, there and back, that are played of all plans together: less than a microsecond each.
+constexpr long kPassesOfRepair = 60'000;
+constexpr long kPassesOfPaper = 80'000;
+constexpr long kPassesOfFlow = 120'000;
 constexpr double kStartSlack = 1.25;  // a start may be so much slower than the best plan and still lead to a better one
 constexpr double kNoRival = std::numeric_limits<double>::infinity();
 
@@ -130,30 +134,53 @@ void Search::run_space(PlanSpace space, const Starts& starts) {
   for (Contender& start : sorted) climb(std::move(start), space, kClimbCandidates);
 }
 
-// The wider space begins with the answer of the narrower one, so that more freedom never makes a plan worse.
-void Search::run_once(PlanSpace space, std::span<const KindTable> tables) {
-  Starts starts;
-  visit_even_seeds(world_, [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kPaper); });
-  run_space(PlanSpace::kPaper, starts);
-  if (space == PlanSpace::kPaper) return;
-  if (best_) climb(*best_, space, kClimbCandidates);
-  const auto keep = [&](const Draft& draft) { keep_best(starts, draft, space); };
-  visit_uneven_seeds(world_, keep);
-  if (best_) visit_split_seeds(world_, tables, best_->quote.iteration.value(), keep);
-  run_space(space, starts);
+// A shared optimizer makes room and changes little else: where there are plans without, the best is start enough.
+bool Search::starts_from_best(PlanSpace space) {
+  if (!world_.savings.shards_optimizer || !best_ || !best_->score.is_feasible()) return false;
+  if (auto start = priced(best_->draft, space, kNoRival)) climb(*std::move(start), space, kClimbCandidates);
+  return true;
 }
 
+void Search::run_paper(Starts& starts) {
+  if (starts_from_best(PlanSpace::kPaper)) return;
+  visit_even_seeds(world_, [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kPaper); });
+  run_space(PlanSpace::kPaper, starts);
+}
+
+void Search::run_flow(Starts& starts, std::span<const KindTable> tables) {
+  if (starts_from_best(PlanSpace::kFlow)) return;
+  if (best_) climb(*best_, PlanSpace::kFlow, kClimbCandidates);
+  const auto keep = [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kFlow); };
+  visit_uneven_seeds(world_, keep);
+  if (best_) visit_split_seeds(world_, tables, best_->quote.iteration.value(), keep);
+  run_space(PlanSpace::kFlow, starts);
+}
+
+// The wider space begins with the answer of the narrower one, so that more freedom never makes a plan worse.
 void Search::run(PlanSpace space, std::span<const KindTable> tables) {
-  for (const MemorySavings& savings : world_.allowed_savings()) {
-    world_.savings = savings;
-    // A shared optimizer makes room and changes little else: where there are plans without, the best is a start.
-    const bool has_start = best_ && best_->score.is_feasible();
-    if (savings.shards_optimizer && has_start) {
-      if (auto start = priced(best_->draft, space, kNoRival)) climb(*std::move(start), space, kClimbCandidates);
-    } else {
-      run_once(space, tables);
-    }
+  const std::vector<MemorySavings> allowed = world_.allowed_savings();
+  std::vector<Starts> starts(allowed.size());
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    world_.savings = allowed[i];
+    run_paper(starts[i]);
   }
+  settle(PlanSpace::kPaper, kPassesOfPaper);
+  if (space == PlanSpace::kPaper) return;
+  const std::optional<Contender> narrow = best_;
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    world_.savings = allowed[i];
+    run_flow(starts[i], tables);
+  }
+  settle(PlanSpace::kFlow, kPassesOfFlow);
+  if (narrow && is_better(*narrow, *best_)) best_ = narrow;
+}
+
+void Search::repair(const Plan& running, PlanSpace space) {
+  world_.savings = {running.activation_checkpointing, running.sharded_optimizer};
+  for (const Draft& draft : repairs(what_is_left(running, world_))) {
+    if (auto start = priced(draft, space, kNoRival)) climb(*std::move(start), space, kRepairCandidates);
+  }
+  settle(space, kPassesOfRepair);
 }
 
 void Search::note_finalist(const Contender& candidate) {
@@ -222,13 +249,6 @@ Contender Search::polished(Contender from, PlanSpace space) {
     }
   }
   return from;
-}
-
-void Search::repair(const Plan& running, PlanSpace space) {
-  world_.savings = {running.activation_checkpointing, running.sharded_optimizer};
-  for (const Draft& draft : repairs(what_is_left(running, world_))) {
-    if (auto start = priced(draft, space, kNoRival)) climb(*std::move(start), space, kRepairCandidates);
-  }
 }
 
 }  // namespace sailor

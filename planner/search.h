@@ -40,10 +40,6 @@ class Search {
   // From what is left of a running plan to the best plan a few steps away.
   void repair(const Plan& running, PlanSpace space);
 
-  // Of the plans seen, those that may be the best, and some near them, are played operation by operation: in their
-  // quotes the effects of unequal replicas on one another are only estimated. From then on best() is the best of those.
-  // `most_passes` of microbatches through stages, more or less.
-  void settle(PlanSpace space, long most_passes);
   // With the quote of the plan played.
   [[nodiscard]] Contender played(Contender candidate);
 
@@ -62,7 +58,13 @@ class Search {
   using FinalistShape = std::tuple<int, std::size_t, bool, bool, bool>;
   using Starts = std::map<std::pair<int, std::size_t>, Contender>;  // by microbatch size and number of stages
 
-  void run_once(PlanSpace space, std::span<const KindTable> tables);
+  void run_paper(Starts& starts);
+  void run_flow(Starts& starts, std::span<const KindTable> tables);
+  bool starts_from_best(PlanSpace space);
+  // Of the plans seen, those that may be the best, and some near them, are played operation by operation: in their
+  // quotes the effects of unequal replicas on one another are only estimated. From then on best() is the best of those.
+  // `most_passes` of microbatches through stages, more or less.
+  void settle(PlanSpace space, long most_passes);
   void run_space(PlanSpace space, const Starts& starts);
   [[nodiscard]] Starts even_starts();
   void keep_best(Starts& starts, const Draft& draft, PlanSpace space);
