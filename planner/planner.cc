@@ -98,7 +98,7 @@ struct Choice {
 // One question with a running plan, or without.
 class Asked {
  public:
-  Asked(const World& world, const PlanOptions& options, const SearchLimits& limits) : world_(world), options_(options) {
+  Asked(const World& world, const PlanOptions& options, const SearchLimits& limits) : options_(options) {
     if (options.current && is_known(*options.current, world)) {
       running_ = &*options.current;
       whole_ = whole(*running_, world);
@@ -136,7 +136,6 @@ class Asked {
     return value_with_pause(choice.plan.score.value, choice.pause, options_.expected_lifetime);
   }
 
-  const World& world_;
   const PlanOptions& options_;
   const Plan* running_ = nullptr;
   std::optional<GroupedPlan> whole_;

@@ -25,7 +25,10 @@ constexpr double kStartSlack = 1.25;  // a start may be so much slower than the 
 constexpr double kNoRival = std::numeric_limits<double>::infinity();
 
 // What any better plan has less of. Before there is a feasible plan, whatever comes nearer to one is better.
-double value_to_beat(const Score& score) { return score.is_feasible() ? score.value : kNoRival; }
+double value_to_beat(const Score& score) {
+  if (!score.is_feasible()) return kNoRival;
+  return score.value;
+}
 
 }  // namespace
 
