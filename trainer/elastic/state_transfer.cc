@@ -41,14 +41,16 @@ PieceStates wanted_states(const Roster& roster, int rank, const PieceStates& hel
   return states;
 }
 
-// Units that stay on this worker, though elsewhere in its flat tensors.
+// Units that stay on this worker, though elsewhere in its flat tensors. What it said it holds may be of another state
+// than the one that was agreed on: then it has forgotten it, and all that it wants is sent.
 void copy_own(const StateUnits& units, int rank, const PieceStates& from, const PieceStates& to) {
   for (const int id : units.wanted_by(rank)) {
     if (!std::ranges::binary_search(units.held_by(rank), id)) continue;
     const StateUnit& unit = units.units()[static_cast<std::size_t>(id)];
-    const PieceState& source = from.at(unit.piece);
+    const auto source = from.find(unit.piece);
+    if (source == from.end()) continue;
     const PieceState& target = to.at(unit.piece);
-    if (!source.weights.is_same(target.weights)) copy_ranges(unit.ranges, source, target);
+    if (!source->second.weights.is_same(target.weights)) copy_ranges(unit.ranges, source->second, target);
   }
 }
 
