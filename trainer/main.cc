@@ -33,7 +33,6 @@ void block_signals() {  // before any thread exists: all inherit it, and one wai
 
 int agent_main(AgentSettings& settings) {
   block_signals();
-  ::setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);  // LibTorch warns of every wait that we give up on purpose
   settings.program = std::filesystem::read_symlink("/proc/self/exe");
   name_log("agent");
   const auto status = run_agent(settings);

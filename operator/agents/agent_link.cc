@@ -15,6 +15,13 @@ bool has_broken_worker(const AgentReport& report) {
                              [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kBroken; });
 }
 
+// Nothing is about to change of itself.
+bool is_settled(const AgentReport& report) {
+  return std::ranges::none_of(report.workers, [](const WorkerReport& worker) {
+    return worker.phase == WorkerPhase::kStarting || worker.phase == WorkerPhase::kPreparing;
+  });
+}
+
 }  // namespace
 
 struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
@@ -64,8 +71,8 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       Agent* agent = find(job, uid);
       if (agent == nullptr || !running) return;
       agent->is_polling = false;
-      const bool answered = report.has_value();
-      agent->due = std::chrono::steady_clock::now() + (answered ? options.period : options.retry_period);
+      const bool is_calm = report.has_value() && is_settled(*report);
+      agent->due = std::chrono::steady_clock::now() + (is_calm ? options.period : options.quick_period);
       if (!note(*agent, std::move(report))) return;
     }
     tell(job);

@@ -28,7 +28,7 @@ class AgentLink {
  public:
   struct Options {
     std::chrono::milliseconds period{1000};       // between two polls of an agent
-    std::chrono::milliseconds retry_period{100};  // between two polls of one that did not answer
+    std::chrono::milliseconds quick_period{100};  // of one that did not answer, or is about to change
     std::chrono::milliseconds timeout{1000};      // of a poll
     std::chrono::milliseconds send_timeout{5000};
     Clock clock = system_time;

@@ -21,6 +21,13 @@ bool is_unheard(const AgentView* agent) {
   return agent == nullptr || (!agent->answers() && agent->failures < kSilence);
 }
 
+// Until a worker's process has spoken, others would wait for it.
+bool is_ready(const AgentView& agent) {
+  return agent.answers() && std::ranges::none_of(agent.report->workers, [](const WorkerReport& worker) {
+           return worker.phase == WorkerPhase::kStarting;
+         });
+}
+
 Member member_from(const PodView& pod, const Observation& seen, bool leaves) {
   const NodeView* node = seen.cluster.find_node(pod.node);
   return {{pod.name, pod.ip, kAgentPort, kStorePort, pod.pool, pod.gpus},
@@ -53,7 +60,7 @@ void JobDecision::carry_out() {
   const bool is_clear = remove_stale_pods();
   if (!record_->is_sealed()) {
     if (is_clear) create_missing_pods();
-    seal_if_all_answer();
+    seal_if_all_are_ready();
   }
   if (record_->is_sealed()) {
     send_assignments();
@@ -91,13 +98,13 @@ void JobDecision::create_missing_pods() {
   }
 }
 
-void JobDecision::seal_if_all_answer() {
+void JobDecision::seal_if_all_are_ready() {
   std::vector<Member> members;
   for (const Slot& slot : record_->placement.slots) {
     const PodView* pod = find_pod(seen_, slot.pod);
     if (pod == nullptr || !pod->is_ours || pod->is_deleting || pod->has_ended() || pod->ip.empty()) return;
     const AgentView* agent = find_agent(seen_, *pod);
-    if (agent == nullptr || !agent->answers()) return;
+    if (agent == nullptr || !is_ready(*agent)) return;
     members.push_back(member_from(*pod, seen_, false));
   }
   // Whoever holds state and has no slot leaves, and must be known before anybody is told: its state may be the only

@@ -70,7 +70,7 @@ class JobDecision {
   void carry_out();
   bool remove_stale_pods();
   void create_missing_pods();
-  void seal_if_all_answer();
+  void seal_if_all_are_ready();
   void send_assignments();
   void tell_callback();
   void remove_unused_pods();

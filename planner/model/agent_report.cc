@@ -11,9 +11,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr EnumName<WorkerPhase> kPhases[] = {
-    {WorkerPhase::kIdle, "Idle"},     {WorkerPhase::kPreparing, "Preparing"}, {WorkerPhase::kTraining, "Training"},
-    {WorkerPhase::kBroken, "Broken"}, {WorkerPhase::kReleased, "Released"},   {WorkerPhase::kFinished, "Finished"},
-    {WorkerPhase::kFailed, "Failed"}};
+    {WorkerPhase::kStarting, "Starting"}, {WorkerPhase::kIdle, "Idle"},     {WorkerPhase::kPreparing, "Preparing"},
+    {WorkerPhase::kTraining, "Training"}, {WorkerPhase::kBroken, "Broken"}, {WorkerPhase::kReleased, "Released"},
+    {WorkerPhase::kFinished, "Finished"}, {WorkerPhase::kFailed, "Failed"}};
 
 constexpr EnumName<StateSource> kSources[] = {{StateSource::kStart, "Start"},
                                               {StateSource::kMemory, "Memory"},
@@ -57,8 +57,8 @@ Json progress_json(const JobProgress& progress) {
                {"resumedStep", progress.resumed_step},
                {"stepsLost", progress.steps_lost},
                {"stepsSkipped", progress.steps_skipped},
-                {"source", name_of(kSources, progress.source)},
-                {"times", times_json(progress.times)}};
+               {"source", name_of(kSources, progress.source)},
+               {"times", times_json(progress.times)}};
   if (progress.validation_loss) json["validationLoss"] = *progress.validation_loss;
   return json;
 }

@@ -13,6 +13,7 @@
 namespace sailor {
 
 enum class WorkerPhase {
+  kStarting,   // its process has not spoken yet
   kIdle,       // has no assignment yet
   kPreparing,  // regroups: connects to its peers and takes over state
   kTraining,
@@ -22,7 +23,7 @@ enum class WorkerPhase {
   kFailed,    // cannot go on for a reason of its own (see message): unreadable data, a bug
 };
 
-std::string_view to_string(WorkerPhase phase);  // "Idle", "Preparing", ...
+std::string_view to_string(WorkerPhase phase);  // "Starting", "Idle", ...
 
 struct WorkerReport {
   int gpu = 0;

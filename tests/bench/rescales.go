@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,9 @@ type event struct {
 	after   func(context.Context) error // makes the job as it was, without being measured
 }
 
+// wanted: SAILOR_BENCH_ONLY chooses the kinds of events whose names contain it, and leaves the comparisons out.
+func wanted(name string) bool { return strings.Contains(name, os.Getenv("SAILOR_BENCH_ONLY")) }
+
 func eventCount() int {
 	if count, err := strconv.Atoi(os.Getenv("SAILOR_BENCH_EVENTS")); err == nil && count > 0 {
 		return count
@@ -49,6 +53,9 @@ func (b *bench) rescales(ctx context.Context) ([]row, error) {
 	recorder := trainingjob.Record(ctx, b.cluster.Kubernetes, "default", jobName)
 	var rows []row
 	for _, kind := range b.events() {
+		if !wanted(kind.name) {
+			continue
+		}
 		var seen []observation
 		for i := range eventCount() {
 			one, err := b.observe(ctx, recorder, kind)
@@ -243,6 +250,9 @@ func parts(kind event, seen []observation) (rows []row) {
 
 // restarts is what others do instead: every pod is started again, from the last checkpoint; and our own mode Restart.
 func (b *bench) restarts(ctx context.Context) ([]row, error) {
+	if os.Getenv("SAILOR_BENCH_ONLY") != "" {
+		return nil, nil
+	}
 	recorder := trainingjob.Record(ctx, b.cluster.Kubernetes, "default", jobName)
 	everyPod := event{"for comparison, every pod restarts", nil, func(ctx context.Context) error {
 		return b.cluster.Kubernetes.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)},

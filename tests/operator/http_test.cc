@@ -142,7 +142,7 @@ const JobKey kJob{"default", "job"};
 AgentLink::Options quick() {
   AgentLink::Options options;
   options.period = std::chrono::milliseconds(5);
-  options.retry_period = std::chrono::milliseconds(5);
+  options.quick_period = std::chrono::milliseconds(5);
   return options;
 }
 

@@ -18,7 +18,8 @@ bool is_final(WorkerPhase phase) {
 
 AgentState::AgentState(std::string name, int gpus) {
   report_.agent = std::move(name);
-  for (int gpu = 0; gpu < gpus; ++gpu) report_.workers.push_back({.gpu = gpu, .message = ""});
+  for (int gpu = 0; gpu < gpus; ++gpu)
+    report_.workers.push_back({.gpu = gpu, .phase = WorkerPhase::kStarting, .message = ""});
 }
 
 Result<void> AgentState::take(const Assignment& assignment) {
@@ -83,10 +84,10 @@ std::optional<int> AgentState::exit_status() const {
   const auto failed = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFailed; };
   if (std::ranges::any_of(report_.workers, failed)) return 1;
   const auto finished = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFinished; };
-  const bool is_done = all_workers_are({WorkerPhase::kFinished, WorkerPhase::kReleased, WorkerPhase::kIdle}) &&
-                       std::ranges::any_of(report_.workers, finished);
-  const bool may_stop =
-      report_.is_terminating && all_workers_are({WorkerPhase::kIdle, WorkerPhase::kReleased, WorkerPhase::kFinished});
+  const bool nobody_is_needed =
+      all_workers_are({WorkerPhase::kStarting, WorkerPhase::kIdle, WorkerPhase::kReleased, WorkerPhase::kFinished});
+  const bool is_done = nobody_is_needed && std::ranges::any_of(report_.workers, finished);
+  const bool may_stop = nobody_is_needed && report_.is_terminating;
   return is_done || may_stop || is_dismissed_ ? std::optional(0) : std::nullopt;
 }
 

@@ -1,19 +1,29 @@
 #include "trainer/comm/rendezvous.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include <arpa/inet.h>
+#include <c10/util/Logging.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "planner/model/check.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/comm/rendezvous_impl.h"
 
 namespace sailor::trainer {
 namespace {
+
+// LibTorch warns of every wait that we give up on purpose.
+[[maybe_unused]] const bool kIsQuiet = [] {
+  ::setenv("TORCH_CPP_LOG_LEVEL", "ERROR", /*overwrite=*/0);
+  c10::initLogging();
+  return true;
+}();
 
 [[noreturn]] void lost(const char* doing, const std::string& key, const std::exception& error) {
   const std::string text = error.what();
@@ -67,6 +77,8 @@ Rendezvous::Rendezvous(const std::string& host, int port, std::string prefix, st
 Rendezvous::~Rendezvous() = default;
 
 void Rendezvous::set(const std::string& key, const std::string& value) {
+  // The store announces more bytes after a value's length; where none come the kernel waits 200 ms for them.
+  SAILOR_CHECK(!value.empty(), "key {} is set to nothing", key);
   try {
     impl_->store->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
   } catch (const std::exception& error) {

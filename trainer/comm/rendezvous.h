@@ -22,7 +22,7 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  void set(const std::string& key, const std::string& value);
+  void set(const std::string& key, const std::string& value);  // not empty
   // The key's value once somebody has set it; nothing if nobody has within the timeout.
   [[nodiscard]] std::optional<std::string> wait(const std::string& key, std::chrono::milliseconds timeout);
 

@@ -41,22 +41,29 @@ auto understood(const std::vector<std::string>& lines, Parse parse) {
 
 }  // namespace
 
-Meeting::Meeting(const Assignment& assignment, int rank, const Patience& patience, const Inbox& inbox)
-    : assignment_(assignment),
+Meeting::Meeting(std::shared_ptr<const Assignment> assignment, int rank, const Patience& patience, const Inbox& inbox)
+    : assignment_(std::move(assignment)),
       rank_(rank),
       patience_(patience),
       inbox_(inbox),
-      roster_(assignment),
-      rendezvous_(host_of(assignment).host, host_of(assignment).store_port,
-                  fmt::format("{}/{}", assignment.job_uid, assignment.generation), patience.peer) {}
+      roster_(*assignment_),
+      rendezvous_(host_of(*assignment_).host, host_of(*assignment_).store_port,
+                  fmt::format("{}/{}", assignment_->job_uid, assignment_->generation), patience.peer) {}
+
+bool Meeting::gather(const std::atomic<TimePoint>& deadline) {
+  rendezvous_.set(fmt::format("here/{}", rank_), "yes");
+  std::vector<std::string> ignored;
+  return wait_for_all("here", ignored, deadline);
+}
 
 bool Meeting::exchange(const Holding& mine, const HeldRanges& ranges) {
   rendezvous_.set(fmt::format("holding/{}", rank_), to_line(mine));
   rendezvous_.set(fmt::format("ranges/{}", rank_), to_line(ranges));
   std::vector<std::string> holdings, held;
-  if (!wait_for_all("holding", holdings) || !wait_for_all("ranges", held)) return false;
-  units_.emplace(assignment_.model, roster_,
-                 understood(held, [&](const auto& line) { return held_ranges_from_line(assignment_.model, line); }));
+  if (!wait_for_all("holding", holdings, patient_deadline()) || !wait_for_all("ranges", held, patient_deadline()))
+    return false;
+  units_.emplace(assignment_->model, roster_,
+                 understood(held, [&](const auto& line) { return held_ranges_from_line(assignment_->model, line); }));
   holdings_ = understood(holdings, holding_from_line);
   for (int rank = 0; rank < std::ssize(holdings_); ++rank) {
     holdings_[static_cast<std::size_t>(rank)].slices = units_->held_by(rank);
@@ -67,9 +74,9 @@ bool Meeting::exchange(const Holding& mine, const HeldRanges& ranges) {
 
 bool Meeting::confirm(const std::string& what) {
   const std::string key = "confirmed" + what;
-  rendezvous_.set(fmt::format("{}/{}", key, rank_), "");
+  rendezvous_.set(fmt::format("{}/{}", key, rank_), "yes");
   std::vector<std::string> ignored;
-  return wait_for_all(key, ignored);
+  return wait_for_all(key, ignored, patient_deadline());
 }
 
 bool Meeting::offers_state() const {
@@ -78,7 +85,7 @@ bool Meeting::offers_state() const {
 
 TransferPlan Meeting::transfers() const {
   TransferQuestion question{
-      .wanted = {}, .offered = offers(holdings_, *point_), .sites = sites_of(assignment_), .bytes = {}};
+      .wanted = {}, .offered = offers(holdings_, *point_), .sites = sites_of(*assignment_), .bytes = {}};
   for (int rank = 0; rank < roster_.workers(); ++rank) question.wanted.push_back(units_->wanted_by(rank));
   for (const StateUnit& unit : units_->units()) question.bytes.push_back(unit.elements * kBytesOfElement);
   return plan_transfers(question);
@@ -100,16 +107,18 @@ std::vector<HeldRanges> Meeting::writers() const {
   return written;
 }
 
-bool Meeting::wait_for_all(const std::string& key, std::vector<std::string>& values) {
-  const auto deadline = std::chrono::steady_clock::now() + patience_.join;
-  while (values.size() < assignment_.workers.size()) {
-    if (inbox_.has_newer_than(assignment_.generation)) return false;
+Meeting::TimePoint Meeting::patient_deadline() const { return std::chrono::steady_clock::now() + patience_.join; }
+
+bool Meeting::wait_for_all(const std::string& key, std::vector<std::string>& values,
+                           const std::atomic<TimePoint>& deadline) {
+  while (values.size() < assignment_->workers.size()) {
+    if (inbox_.has_newer_than(assignment_->generation)) return false;
     const int next = static_cast<int>(values.size());
     if (auto value = rendezvous_.wait(fmt::format("{}/{}", key, next), kLook)) {
       values.push_back(*std::move(value));
-    } else if (std::chrono::steady_clock::now() > deadline) {
-      throw PeerLost(fmt::format("generation {}: {} did not come within {} s", assignment_.generation,
-                                 name_of_worker(assignment_, next), patience_.join.count() / 1000));
+    } else if (std::chrono::steady_clock::now() > deadline.load()) {
+      throw PeerLost(fmt::format("generation {}: {} did not come within {} s", assignment_->generation,
+                                 name_of_worker(*assignment_, next), patience_.join.count() / 1000));
     }
   }
   return true;

@@ -2,6 +2,8 @@
 // for each other. No tensor here: what follows from it is in regroup.h.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,10 +22,13 @@ namespace sailor::trainer {
 
 class Meeting {
  public:
-  // All of them outlive the meeting. Throws PeerLost where the store cannot be reached.
-  Meeting(const Assignment& assignment, int rank, const Patience& patience, const Inbox& inbox);
+  // Patience and inbox outlive the meeting. Throws PeerLost where the store cannot be reached.
+  Meeting(std::shared_ptr<const Assignment> assignment, int rank, const Patience& patience, const Inbox& inbox);
+
+  using TimePoint = std::chrono::steady_clock::time_point;
 
   // Each returns false as soon as a newer generation is known; throws PeerLost if somebody does not come in time.
+  bool gather(const std::atomic<TimePoint>& deadline);  // until all workers are here, whatever else they do still
   bool exchange(const Holding& mine, const HeldRanges& ranges);  // until it is known what everybody holds
   bool confirm(const std::string& what = "");  // until everybody has confirmed this; the first to come need not stay
 
@@ -40,9 +45,10 @@ class Meeting {
   [[nodiscard]] Rendezvous& rendezvous() { return rendezvous_; }
 
  private:
-  bool wait_for_all(const std::string& key, std::vector<std::string>& values);
+  bool wait_for_all(const std::string& key, std::vector<std::string>& values, const std::atomic<TimePoint>& deadline);
+  [[nodiscard]] TimePoint patient_deadline() const;
 
-  const Assignment& assignment_;
+  const std::shared_ptr<const Assignment> assignment_;
   int rank_;
   const Patience& patience_;
   const Inbox& inbox_;

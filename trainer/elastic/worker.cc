@@ -10,8 +10,8 @@
 #include "trainer/elastic/generation.h"
 #include "trainer/elastic/park.h"
 #include "trainer/elastic/peer_names.h"
+#include "trainer/elastic/preparation.h"
 #include "trainer/elastic/protocol/order.h"
-#include "trainer/elastic/supported.h"
 #include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
 
@@ -59,7 +59,7 @@ class Worker {
         if (is_training(state_.place)) listen();
         handle(carry_out());
       } catch (const PeerLost& error) {
-        lose(with_peer_names(error.what(), assignment_));
+        lose(with_peer_names(error.what(), *assignment_));
       } catch (const CannotPark& error) {
         lose(error.what());
       } catch (const std::exception& error) {  // the job's fault, or ours: no other generation would help
@@ -117,17 +117,28 @@ class Worker {
   }
 
   Event assigned(Assignment assignment) {
-    const Order order = order_of(assignment, {settings_.agent, settings_.gpu}, assignment_);
-    next_ = std::move(assignment);
+    const Order order = order_of(assignment, me(), *assignment_);
+    next_ = std::make_shared<const Assignment>(std::move(assignment));
     return event::Assigned{order};
   }
 
   void begin_generation() {
-    assignment_ = *std::exchange(next_, std::nullopt);
+    assignment_ = std::exchange(next_, nullptr);
     trouble_.clear();
     forming_.reset();
-    batches_.reset();
     obeyed_ = Clock::now();
+    if (slot_of(*assignment_, me())) prepare(assignment_);
+  }
+
+  // What was prepared for an older generation is of no use any more; its thread ends when it notices.
+  void prepare(const std::shared_ptr<const Assignment>& assignment) {
+    if (preparation_ && preparation_->generation() == assignment->generation) return;
+    if (preparation_) abandoned_.push_back(std::move(preparation_));
+    preparation_ = std::make_unique<Preparation>(assignment, settings_, inbox_);
+  }
+
+  void clear_abandoned() {
+    std::erase_if(abandoned_, [](const auto& preparation) { return preparation->is_over(); });
   }
 
   void lose(const std::string& why) {
@@ -145,48 +156,59 @@ class Worker {
 
   void release() {
     leave_generation();
+    if (preparation_) abandoned_.push_back(std::move(preparation_));
+    clear_abandoned();
     held_ = {};
   }
 
   // --- regrouping ---
 
   Event meet() {
-    if (auto supported = check_supported(assignment_); !supported) throw CannotTrain(supported.error().message);
-    if (state_.has_role) open_data();
-    const auto rank = slot_of(assignment_, {settings_.agent, settings_.gpu});
-    SAILOR_CHECK(rank, "worker {}/{} meets without a slot", settings_.agent, settings_.gpu);
-    forming_.emplace();
-    forming_->meeting = std::make_unique<Meeting>(assignment_, *rank, settings_.patience, inbox_);
-    held_.join_arrived(assignment_.model);
-    if (!forming_->meeting->exchange(held_.holding(state_.account), held_.ranges())) return newer_assignment();
+    auto prepared = preparation_->take();
+    if (!prepared) return newer_assignment();
+    forming_ = std::move(prepared->membership);
+    next_batches_ = std::move(prepared->batches);
+    held_.join_arrived(assignment_->model);
+    Holding mine = held_.holding(state_.account);
+    mine.stopped_seconds = last_step_ ? seconds_since(*last_step_) : 0;
+    if (!forming_->meeting->exchange(mine, held_.ranges())) return newer_assignment();
+    if (!last_step_) learn_last_step();
     const auto& point = forming_->meeting->point();
     const bool can_offer = forming_->meeting->offers_state();
-    settle(assignment_, *forming_->meeting, held_);
+    settle(*assignment_, *forming_->meeting, held_);
     return event::Met{
         .can_offer = can_offer, .step = point ? point->step : 0, .updated_by = point ? point->updated_by : 0};
+  }
+
+  // From those who trained before: for how long training stands still is told by rank 0, which may be new here.
+  void learn_last_step() {
+    double seconds = 0;
+    for (const Holding& holding : forming_->meeting->holdings()) seconds = std::max(seconds, holding.stopped_seconds);
+    const auto ago = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    if (seconds > 0) last_step_ = Clock::now() - ago;
   }
 
   Event move() {
     // Only now are the connections of the generation before closed: all have come here, so none is in its last vote.
     membership_ = std::exchange(forming_, std::nullopt);
+    batches_ = std::move(next_batches_);
     const auto& point = membership_->meeting->point();
-    if (assignment_.parks) {
-      if (!park(assignment_, *membership_->meeting, held_)) return newer_assignment();
+    if (assignment_->parks) {
+      if (!park(*assignment_, *membership_->meeting, held_)) return newer_assignment();
     } else {
-      connect(assignment_, settings_.host, settings_.patience, *membership_);
-      const auto connected = Clock::now();
+      const auto met = Clock::now();
       membership_->times.regroup_seconds = seconds_since(last_step_.value_or(obeyed_));
-      move_state(assignment_, *membership_, held_);
-      membership_->times.transfer_seconds = seconds_since(connected);
+      move_state(*assignment_, *membership_, held_);
+      membership_->times.transfer_seconds = seconds_since(met);
     }
     return event::Moved{.step = held_.step,
-                        .updated_by = point ? point->updated_by : assignment_.generation,
+                        .updated_by = point ? point->updated_by : assignment_->generation,
                         .confirmed = point ? point->confirmed : 0};
   }
 
   Event confirm() {
     if (!membership_->meeting->confirm()) return newer_assignment();
-    return event::Confirmed{.all_steps_are_done = held_.step >= assignment_.training.steps};
+    return event::Confirmed{.all_steps_are_done = held_.step >= assignment_->training.steps};
   }
 
   Event newer_assignment() {
@@ -200,7 +222,7 @@ class Worker {
   void begin_training() {
     held_.keep_arrived();
     is_first_step_ = true;
-    training_.emplace(assignment_, *membership_, *batches_, writer_, held_);
+    training_.emplace(*assignment_, *membership_, *batches_, writer_, held_);
     log_info("generation begins", {{"generation", std::to_string(state_.generation)},
                                    {"rank", std::to_string(membership_->rank())},
                                    {"step", std::to_string(held_.step)},
@@ -223,23 +245,26 @@ class Worker {
     return event::Voted{.somebody_leaves = somebody_leaves, .is_last_step = training_->is_done()};
   }
 
-  // Takes note of a newer assignment without obeying it yet.
+  // Takes note of a newer assignment. It is obeyed once it is prepared, unless it cannot wait.
   void listen() {
     is_closed_ = inbox_.is_closed();
     if (is_closed_) throw PeerLost("the agent is gone");
+    clear_abandoned();
+    if (next_ && is_prepared(*next_)) handle(event::Prepared{next_->generation});
     auto newer = inbox_.newer_than(std::max(state_.generation, state_.next.generation));
     if (!newer) return;
     handle(assigned(*std::move(newer)));
-    handle(event::Prepared{state_.next.generation});
+    if (next_ && slot_of(*next_, me())) prepare(next_);
   }
 
   // --- the rest ---
 
-  void open_data() {
-    auto batches = Batches::open(assignment_.data, assignment_.training, assignment_.model.vocab_size);
-    if (!batches) throw CannotTrain(batches.error().message);
-    batches_ = *std::move(batches);
+  // A failure too is found out by obeying it.
+  [[nodiscard]] bool is_prepared(const Assignment& next) const {
+    return !slot_of(next, me()) || (preparation_->generation() == next.generation && preparation_->is_over());
   }
+
+  [[nodiscard]] WorkerName me() const { return {settings_.agent, settings_.gpu}; }
 
   static void log_step(const JobProgress& progress) {
     log_info("step", {{"generation", std::to_string(progress.generation)},
@@ -266,11 +291,14 @@ class Worker {
   Inbox& inbox_;
   Reporter& reporter_;
   WorkerState state_;
-  Assignment assignment_;           // that is obeyed
-  std::optional<Assignment> next_;  // of state_.next
+  std::shared_ptr<const Assignment> assignment_ = std::make_shared<const Assignment>();  // that is obeyed
+  std::shared_ptr<const Assignment> next_;                                               // of state_.next
   HeldState held_;
-  std::unique_ptr<Batches> batches_;      // of the generation that is obeyed
+  std::unique_ptr<Preparation> preparation_;  // of the newest assignment
+  std::vector<std::unique_ptr<Preparation>> abandoned_;
+  std::unique_ptr<Batches> next_batches_;
   std::optional<Membership> forming_;     // of the generation that meets
+  std::unique_ptr<Batches> batches_;      // of the newest that has met
   std::optional<Membership> membership_;  // of the newest that has met
   CheckpointWriter writer_;
   std::optional<Generation> training_;

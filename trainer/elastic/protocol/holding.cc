@@ -65,7 +65,8 @@ std::string to_line(const Holding& holding) {
                         {"loss", holding.loss},
                         {"nextLoss", holding.next_loss},
                         {"reached", holding.reached},
-                        {"firstLoss", holding.first_loss}}
+                        {"firstLoss", holding.first_loss},
+                        {"stoppedSeconds", holding.stopped_seconds}}
       .dump();
 }
 
@@ -80,7 +81,8 @@ Result<Holding> holding_from_line(const std::string& line) {
                   .loss = reader.required<double>("loss"),
                   .next_loss = reader.required<double>("nextLoss"),
                   .reached = reader.required<std::int64_t>("reached"),
-                  .first_loss = reader.required<double>("firstLoss")};
+                  .first_loss = reader.required<double>("firstLoss"),
+                  .stopped_seconds = reader.required<double>("stoppedSeconds")};
   if (reader.error()) return tl::unexpected(*reader.error());
   return holding;
 }

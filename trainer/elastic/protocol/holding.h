@@ -13,11 +13,12 @@ namespace sailor::trainer {
 
 struct Holding {
   Account account;
-  std::vector<int> slices;   // ascending ids, given once it is known what all hold: not in the line
-  double loss = 0;           // of the account's step
-  double next_loss = 0;      // of the step after it, where the account has gradients
-  std::int64_t reached = 0;  // the step it was at: the account's, or one more if it was cut off within it
-  double first_loss = 0;     // of the job's first step, if known here
+  std::vector<int> slices;     // ascending ids, given once it is known what all hold: not in the line
+  double loss = 0;             // of the account's step
+  double next_loss = 0;        // of the step after it, where the account has gradients
+  std::int64_t reached = 0;    // the step it was at: the account's, or one more if it was cut off within it
+  double first_loss = 0;       // of the job's first step, if known here
+  double stopped_seconds = 0;  // since the last step here; 0: there was none
   friend bool operator==(const Holding&, const Holding&) = default;
 };
 

@@ -73,6 +73,7 @@ TEST(Holding, SurvivesItsJourneyButForItsSlices) {
   holding.loss = 0.1;
   holding.next_loss = 0.05;
   holding.first_loss = 5.5;
+  holding.stopped_seconds = 0.25;
   EXPECT_EQ(*holding_from_line(to_line(holding)), holding);
   EXPECT_FALSE(holding_from_line("{}"));
   EXPECT_FALSE(holding_from_line("nonsense"));
