@@ -25,6 +25,7 @@ struct Flags {
   std::string log_level = "info";
   long pod_start_limit = OperatorOptions{}.pod_start_limit.count();
   long cool_down = OperatorOptions{}.cool_down.count();
+  long peer_timeout = OperatorOptions{}.peer_timeout.count();
 };
 
 void declare(CLI::App& app, Flags& flags) {
@@ -41,6 +42,8 @@ void declare(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(1, 86400));
   app.add_option("--cool-down", flags.cool_down, "Seconds between a change of a running job and the next voluntary one")
       ->check(CLI::Range(0, 86400));
+  app.add_option("--peer-timeout", flags.peer_timeout, "Seconds of silence after which a worker counts as lost")
+      ->check(CLI::Range(1, 3600));
   app.add_option("--network-model", flags.network_model, "File with a NetworkModel, instead of Google Cloud's figures");
   app.add_option("--log-level", flags.log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}));
@@ -72,6 +75,7 @@ Result<void> complete(Flags& flags) {
   flags.options.identity = identity();
   flags.options.pod_start_limit = std::chrono::seconds(flags.pod_start_limit);
   flags.options.cool_down = std::chrono::seconds(flags.cool_down);
+  flags.options.peer_timeout = std::chrono::seconds(flags.peer_timeout);
   if (flags.network_model.empty()) return {};
   auto network = read_network(flags.network_model);
   if (!network) return tl::unexpected(std::move(network).error());

@@ -104,7 +104,9 @@ Operator::Parts::Parts(OperatorOptions given)
       link(options.agents, [this](const JobKey& job) { queue.add(job); }),
       planning([this](const PlanQuestion& question, std::stop_token stop) { return search(question, stop); },
                planning_hooks(), options.planner_threads),
-      observer(caches, {options.trainer_image, options.callback_url(), options.pod_start_limit, options.cool_down},
+      observer(caches,
+               {options.trainer_image, options.callback_url(), options.pod_start_limit, options.cool_down,
+                options.peer_timeout},
                sources()),
       applier(api, caches, sinks(), options.identity),
       controller(observer, applier, queue, hooks()) {

@@ -23,6 +23,7 @@ struct OperatorOptions {
   int planner_threads = 1;
   std::chrono::seconds pod_start_limit = OperatorSettings{}.start_limit;
   std::chrono::seconds cool_down = OperatorSettings{}.cool_down;
+  std::chrono::seconds peer_timeout = OperatorSettings{}.peer_timeout;
   NetworkModel network = google_cloud_network();
   AgentLink::Options agents;
 

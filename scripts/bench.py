@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """Runs all benchmarks; prints a table and writes build/bench.json: a list of {name, value, unit, goal, holds}.
 
-Three kinds: Google Benchmarks in build/dev/bench, whose counters named goal and value (or whose time) become rows;
-tests/bench/trainer_bench.py, which runs the trainer and PyTorch by turns; and build/bin/sailor-bench, which measures the
-whole system on the local Kubernetes. The last two print rows of their own.
+Four kinds: Google Benchmarks in build/dev/bench, whose counters named goal and value (or whose time) become rows;
+tests/bench/trainer_bench.py, which runs the trainer and PyTorch by turns; build/bin/sailor-bench, which measures the
+whole system on the local Kubernetes; and the storm of tests/e2e with a hundred events. The middle two print rows of
+their own.
 """
 
 import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
+
+from run_tests import go_binary
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -49,6 +54,22 @@ def system():
     return [row(**measured) for measured in json.loads(done.stdout)]
 
 
+def storm():
+    """Only make test's storm of random events, longer: that test says itself what went wrong."""
+    events = os.environ.get("SAILOR_STORM_EVENTS", "100")
+    print(f"[bench] a job under {events} random events", file=sys.stderr)
+    command = [go_binary(), "test", "-v", "-count=1", "-timeout=60m", "-run=TestAJobUnderRandomEvents", "./e2e"]
+    done = subprocess.run(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, "CGO_ENABLED": "0", "SAILOR_STORM_EVENTS": events})
+    sys.stderr.write(done.stdout)
+    rows = [row(f"a job under {events} random events: failed", 0 if done.returncode == 0 else 1, "", 0)]
+    difference = re.search(r"the losses differ most at step \d+, by (\S+) of", done.stdout)
+    if difference:
+        name = f"a job under {events} random events: its loss beside an undisturbed one's, worst step, relative"
+        rows.append(row(name, float(difference[1]), "", 1e-4))
+    return rows
+
+
 def table(rows):
     width = max(len(result["name"]) for result in rows)
     for result in rows:
@@ -62,6 +83,7 @@ def main():
         rows += google_benchmark(program)
     rows += trainer()
     rows += system()
+    rows += storm()
     table(rows)
     (ROOT / "build/bench.json").write_text(json.dumps(rows, indent=1) + "\n")
 

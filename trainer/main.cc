@@ -44,7 +44,7 @@ int agent_main(AgentSettings& settings) {
 struct WorkerOptions {
   WorkerSettings settings;
   int threads = 1;
-  int peer_timeout_s = 10;
+  int peer_timeout_s = 5;
   int channel = -1;
 };
 
@@ -219,7 +219,7 @@ int main(int argc, char** argv) {
   CLI::App app("Trains a model as the operator's plan says, on whatever workers there are.", "sailor-trainer");
   app.require_subcommand(1);
   AgentSettings agent;
-  int peer_timeout_s = 10;
+  int peer_timeout_s = 5;
   CLI::App* agent_command = app.add_subcommand("agent", "serve the operator and run one worker per GPU");
   add_agent_options(*agent_command, agent, peer_timeout_s);
   WorkerOptions worker;

@@ -21,13 +21,6 @@ bool is_unheard(const AgentView* agent) {
   return agent == nullptr || (!agent->answers() && agent->failures < kSilence);
 }
 
-// Until a worker's process has spoken, others would wait for it.
-bool is_ready(const AgentView& agent) {
-  return agent.answers() && std::ranges::none_of(agent.report->workers, [](const WorkerReport& worker) {
-           return worker.phase == WorkerPhase::kStarting;
-         });
-}
-
 Member member_from(const PodView& pod, const Observation& seen, bool leaves) {
   const NodeView* node = seen.cluster.find_node(pod.node);
   return {{pod.name, pod.ip, kAgentPort, kStorePort, pod.pool, pod.gpus},

@@ -82,6 +82,7 @@ struct OperatorSettings {
   std::string callback;                                         // URL at which agents reach us; empty: they do not
   std::chrono::seconds start_limit = std::chrono::minutes(10);  // for a new pod to start and take part
   std::chrono::seconds cool_down{10};                           // from one generation to the next voluntary change
+  std::chrono::seconds peer_timeout{5};                         // of a worker's silence, to its peers
 };
 
 struct Observation {

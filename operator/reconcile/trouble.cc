@@ -115,7 +115,7 @@ std::optional<Finding> member_trouble(const Observation& seen, const Generation&
 std::optional<Finding> slot_trouble(const Observation& seen, const Slot& slot) {
   const PodView* pod = find_pod(seen, slot.pod);
   const AgentView* agent = pod == nullptr ? nullptr : find_agent(seen, *pod);
-  const bool is_up = pod != nullptr && (pod->has_ended() || (agent != nullptr && agent->answers()));
+  const bool is_up = pod != nullptr && (pod->has_ended() || (agent != nullptr && is_ready(*agent)));
   const Time since = pod == nullptr ? seen.record->decided : std::max(pod->created, seen.record->decided);
   const bool may_begin = seen.now >= seen.record->not_before;
   if (!is_up && may_begin && seen.now - since > seen.settings.start_limit) {
@@ -177,6 +177,12 @@ std::optional<Trouble> regroup(const Observation& seen, std::int64_t generation)
 const Member* member_of(const Generation& generation, const std::string& pod_uid) {
   const auto found = std::ranges::find(generation.members, pod_uid, &Member::pod_uid);
   return found == generation.members.end() ? nullptr : &*found;
+}
+
+bool is_ready(const AgentView& agent) {
+  return agent.answers() && std::ranges::none_of(agent.report->workers, [](const WorkerReport& worker) {
+           return worker.phase == WorkerPhase::kStarting;
+         });
 }
 
 bool holds_state(const AgentView& agent) {

@@ -36,6 +36,9 @@ Time first_sign(const Observation& seen, const Generation& generation);
 // A worker of this pod has lost a peer in that generation.
 bool is_broken(const AgentView& agent, std::int64_t generation);
 
+// It answers, and so do its workers: until their processes have spoken others would wait for them.
+bool is_ready(const AgentView& agent);
+
 // A worker of this pod has a part of the job's state.
 bool holds_state(const AgentView& agent);
 

@@ -44,18 +44,19 @@ Json field_env(const char* name, const char* path) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
 }
 
-Json trainer_container(const Slot& slot, const std::string& image) {
+Json trainer_container(const Slot& slot, const OperatorSettings& settings) {
   const std::string gpus = std::to_string(slot.gpus);
-  return {{"name", kTrainerContainer},
-          {"image", image},
-          {"args",
-           {"agent", "--name=$(POD_NAME)", "--host=$(POD_IP)", "--gpus=" + gpus, fmt::format("--port={}", kAgentPort),
-            fmt::format("--store-port={}", kStorePort)}},
-          {"env", {field_env("POD_NAME", "metadata.name"), field_env("POD_IP", "status.podIP")}},
-          {"ports",
-           {{{"name", "agent"}, {"containerPort", kAgentPort}}, {{"name", "store"}, {"containerPort", kStorePort}}}},
-          {"resources", {{"requests", {{kGpuResource, gpus}}}, {"limits", {{kGpuResource, gpus}}}}},
-          {"readinessProbe", {{"httpGet", {{"path", "/healthz"}, {"port", "agent"}}}, {"periodSeconds", 5}}}};
+  return {
+      {"name", kTrainerContainer},
+      {"image", settings.trainer_image},
+      {"args",
+       {"agent", "--name=$(POD_NAME)", "--host=$(POD_IP)", "--gpus=" + gpus, fmt::format("--port={}", kAgentPort),
+        fmt::format("--store-port={}", kStorePort), fmt::format("--peer-timeout={}", settings.peer_timeout.count())}},
+      {"env", {field_env("POD_NAME", "metadata.name"), field_env("POD_IP", "status.podIP")}},
+      {"ports",
+       {{{"name", "agent"}, {"containerPort", kAgentPort}}, {{"name", "store"}, {"containerPort", kStorePort}}}},
+      {"resources", {{"requests", {{kGpuResource, gpus}}}, {"limits", {{kGpuResource, gpus}}}}},
+      {"readinessProbe", {{"httpGet", {{"path", "/healthz"}, {"port", "agent"}}}, {"periodSeconds", 5}}}};
 }
 
 // The pool's labels; and the one node that the plan has in mind, by a required affinity so that the scheduler, and not
@@ -95,7 +96,7 @@ Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, c
                 {"enableServiceLinks", false},
                 {"terminationGracePeriodSeconds", kGraceSeconds},
                 {"tolerations", tolerations()},
-                {"containers", Json::array({trainer_container(slot, settings.trainer_image)})}}}};
+                {"containers", Json::array({trainer_container(slot, settings)})}}}};
   // Of the template only what a user may decide: identity and placement stay ours, whatever it says.
   const Json own = pod["metadata"];
   if (job.pod_template.is_object()) merge_over(pod, job.pod_template);

@@ -95,6 +95,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"networkModel.pairs[0].from=a":            "missing property 'to'",
 		"plannerThreads=0":                        "minimum",
 		"podStartLimitSeconds=0":                  "minimum",
+		"peerTimeoutSeconds=0":                    "minimum",
 		"coolDownSeconds=-1":                      "minimum",
 		"replicas=2,leaderElection.enabled=false": "replicas above 1 need leaderElection.enabled",
 	} {

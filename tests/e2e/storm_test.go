@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	stormEvents = 30 // SAILOR_STORM_EVENTS: another number, as `make bench` does
+	stormEvents = 30 // SAILOR_STORM_EVENTS: another number; `make bench` takes 100
 	// Learns so that rounding errors fade instead of growing: undisturbed jobs on one GPU and on eight differ by 4e-8.
 	steadily        = `{learningRate: "3e-4", warmupSteps: 50, clipNorm: "1"}`
 	lossTolerance   = 1e-4 // relative, at every step

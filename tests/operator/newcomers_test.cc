@@ -43,6 +43,26 @@ TEST_F(Newcomer, IsWaitedForWhileTheJobTrains) {
   EXPECT_EQ(world.generation(), 2);
 }
 
+TEST_F(Newcomer, IsThereOnceItsWorkersHaveSpoken) {
+  world.workers_are_mute = true;
+  comes("c");
+  EXPECT_EQ(world.sent.back().generation, 1) << "the others would stop and wait for it";
+  world.speak();
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 2);
+  EXPECT_EQ(world.state(), "Running");
+}
+
+TEST_F(Newcomer, WhoseWorkersNeverSpeakIsGivenUp) {
+  world.workers_are_mute = true;
+  comes("c");
+  world.pass(std::chrono::minutes(11));
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_THAT(world.events(), Contains("ChangeWithdrawn"));
+}
+
 TEST_F(Newcomer, ThatDoesNotStartIsGivenUpAndItsNodeLeftAloneForAWhile) {
   world.stuck_nodes.insert("c");
   comes("c");

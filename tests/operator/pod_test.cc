@@ -13,6 +13,7 @@ namespace sailor {
 namespace {
 
 using kube::Json;
+using ::testing::Contains;
 
 const PoolKey kPool{Zone("us-central1-a"), Accelerator("nvidia-l4"), Provisioning::kSpot};
 
@@ -40,6 +41,13 @@ TEST(Pod, AsksForItsGpusAndIsPinnedToItsNodeAndPool) {
   EXPECT_EQ(view.created_for, 3);
   EXPECT_EQ(view.node, "node-1");
   EXPECT_TRUE(view.is_ours);
+}
+
+TEST(Pod, TellsItsWorkersHowLongSilenceMayLast) {
+  OperatorSettings settings;
+  settings.peer_timeout = std::chrono::seconds(7);
+  const Json args = render_pod(job(), slot(), 1, settings)["spec"]["containers"][0]["args"];
+  EXPECT_THAT(args.get<std::vector<std::string>>(), Contains("--peer-timeout=7"));
 }
 
 TEST(Pod, TakesTheTemplatesFieldsButNotItsIdentity) {

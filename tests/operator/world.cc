@@ -187,7 +187,8 @@ void World::live() {
     pod["metadata"]["creationTimestamp"] = to_rfc3339(now);
     api_server.put(kPods, pod);
     AgentReport report{kube::name_of(pod), false, {}, std::nullopt};
-    for (int gpu = 0; gpu < gpus_of_pod(pod); ++gpu) report.workers.push_back({gpu, WorkerPhase::kIdle, 0, 0, ""});
+    const WorkerPhase phase = workers_are_mute ? WorkerPhase::kStarting : WorkerPhase::kIdle;
+    for (int gpu = 0; gpu < gpus_of_pod(pod); ++gpu) report.workers.push_back({gpu, phase, 0, 0, ""});
     agents[kube::uid_of(pod)] = {report, 0, std::nullopt};
   }
   if (!agents_hang) {
@@ -215,6 +216,15 @@ void World::settle_through_crash(int write, bool after_commit) {
     live();
   }
   api_server.crash_at_write = -1;
+}
+
+void World::speak() {
+  workers_are_mute = false;
+  for (auto& [uid, agent] : agents) {
+    for (WorkerReport& worker : agent.report->workers) {
+      if (worker.phase == WorkerPhase::kStarting) worker.phase = WorkerPhase::kIdle;
+    }
+  }
 }
 
 void World::break_peers() {

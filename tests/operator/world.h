@@ -28,6 +28,7 @@ class World {
   void settle_through_crash(int write, bool after_commit);  // likewise, and the operator dies at that write of its own
   void restart_operator();
   void live();         // kubelets start pods, agents take assignments and train, deleted pods are gone
+  void speak();        // all workers that were mute
   void break_peers();  // every live agent of the newest generation lost a peer
   void fail_pod(const std::string& pod, const std::string& why);
   void finish_pods();
@@ -48,6 +49,7 @@ class World {
   std::map<std::string, AgentView> agents;  // by the pod's UID
   std::vector<Assignment> sent;
   bool agents_hang = false;           // they keep their phase whatever they are sent
+  bool workers_are_mute = false;      // new ones: their processes have not spoken yet
   std::set<std::string> stuck_nodes;  // pods do not start there
   std::string checkpoint_fault;       // why the state cannot be saved; empty: it can
 

@@ -41,7 +41,8 @@ class Group {
                                                                      const at::Tensor& mine) = 0;
   // All members' tensors of equal size, one after the other.
   [[nodiscard]] virtual std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) = 0;
-  virtual void max(const at::Tensor& tensor) = 0;  // in place, over all members
+  virtual void max(const at::Tensor& tensor) = 0;         // in place, over all members
+  virtual void set_timeout(std::chrono::milliseconds) {}  // of what is started from now on
   [[nodiscard]] virtual std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) = 0;
   [[nodiscard]] virtual std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) = 0;
 

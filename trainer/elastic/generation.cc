@@ -53,6 +53,7 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
 void Generation::compute() {
   const auto began = std::chrono::steady_clock::now();
   held_.reached = held_.step + 1;
+  allow_for_step();
   step_.take_weights(held_.pieces);
   const auto weights_taken = std::chrono::steady_clock::now();
   evaluate();
@@ -83,9 +84,24 @@ void Generation::finish() {
 
 // Of the steps done so far, before the next one: a peer that is lost meanwhile interrupts no update.
 void Generation::evaluate() {
+  if (is_evaluation_due()) validation_loss_ = step_.evaluate(assignment_.training.evaluation->batches);
+}
+
+bool Generation::is_evaluation_due() const {
   const auto& evaluation = assignment_.training.evaluation;
-  const bool is_due = evaluation && held_.step > 0 && held_.step % evaluation->every_steps == 0;
-  if (is_due) validation_loss_ = step_.evaluate(evaluation->batches);
+  return evaluation && held_.step > 0 && held_.step % evaluation->every_steps == 0;
+}
+
+// A worker of a pipeline may wait for most of a step, and a new plan's steps may be longer: neither is silence. How
+// long a job's first step takes nobody knows, nor an evaluation.
+void Generation::allow_for_step() {
+  constexpr double kStepsAllowed = 4;
+  const double step = durations_.empty() ? membership_.known_step_seconds : mean_step_seconds();
+  const bool is_known = step > 0 && !is_evaluation_due();
+  const std::chrono::duration<double> allowed = is_known ? std::chrono::duration<double>(kStepsAllowed * step)
+                                                         : std::chrono::duration<double>(membership_.patience.join);
+  membership_.groups->set_timeout(membership_.patience.peer +
+                                  std::chrono::duration_cast<std::chrono::milliseconds>(allowed));
 }
 
 // Whether the step can be applied; where the job does not ask to leave such a step out, it ends here.
@@ -174,11 +190,15 @@ void Generation::note_step() {
   if (durations_.size() > kStepsOfMean) durations_.pop_front();
 }
 
+double Generation::mean_step_seconds() const {
+  if (durations_.empty()) return 0;
+  return std::reduce(durations_.begin(), durations_.end()) / static_cast<double>(durations_.size());
+}
+
 JobProgress Generation::progress() const {
   const double tokens_of_step =
       static_cast<double>(assignment_.training.global_batch_size) * assignment_.training.sequence_length;
-  const double count = static_cast<double>(durations_.size());
-  const double mean = durations_.empty() ? 0 : std::reduce(durations_.begin(), durations_.end()) / count;
+  const double mean = mean_step_seconds();
   return {.generation = assignment_.generation,
           .step = held_.step,
           .loss = held_.loss,

@@ -29,8 +29,11 @@ class Generation {
 
   [[nodiscard]] bool is_done() const { return held_.step >= assignment_.training.steps; }
   [[nodiscard]] JobProgress progress() const;
+  [[nodiscard]] double mean_step_seconds() const;  // of the last few; 0: none is done
 
  private:
+  void allow_for_step();
+  [[nodiscard]] bool is_evaluation_due() const;
   void evaluate();
   bool check_finite(const Totals& totals);
   [[nodiscard]] std::string culprit(const Totals& totals) const;

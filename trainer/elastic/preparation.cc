@@ -60,6 +60,7 @@ std::optional<Prepared> Preparation::prepare() {
   const auto rank = slot_of(*assignment_, {settings_.agent, settings_.gpu});
   SAILOR_CHECK(rank, "worker {}/{} meets without a slot", settings_.agent, settings_.gpu);
   Prepared prepared;
+  prepared.membership.patience = settings_.patience;
   if (*rank < assignment_->training_workers()) {
     auto batches = Batches::open(assignment_->data, assignment_->training, assignment_->model.vocab_size);
     if (!batches) throw CannotTrain(batches.error().message);

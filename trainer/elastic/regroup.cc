@@ -24,6 +24,16 @@ void learn_losses(const Meeting& meeting, HeldState& held) {
   }
 }
 
+// A transfer waits for all that go before it.
+std::chrono::milliseconds time_of(const std::vector<SliceMove>& moves, const StateUnits& units) {
+  constexpr double kSlowest = 2e6;  // elements of the state a second: 24 MB
+  double elements = 0;
+  for (const SliceMove& move : moves) {
+    elements += static_cast<double>(units.units()[static_cast<std::size_t>(move.slice)].elements);
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * elements / kSlowest));
+}
+
 }  // namespace
 
 void settle(const Assignment& assignment, const Meeting& meeting, HeldState& held) {
@@ -50,8 +60,10 @@ void move_state(const Assignment& assignment, Membership& membership, HeldState&
     restore(assignment, meeting.roster(), meeting.rank(), *membership.everyone, meeting.rendezvous(), held);
     membership.source = held.step > 0 ? StateSource::kCheckpoint : StateSource::kStart;
   } else {
-    held.arrived = transferred(meeting.units(), meeting.transfers().moves, meeting.roster(), meeting.rank(),
-                               *membership.everyone, held.pieces);
+    const auto moves = meeting.transfers().moves;
+    membership.everyone->set_timeout(membership.patience.peer + time_of(moves, meeting.units()));
+    held.arrived =
+        transferred(meeting.units(), moves, meeting.roster(), meeting.rank(), *membership.everyone, held.pieces);
     held.step = meeting.point()->step;
     membership.source = StateSource::kMemory;
   }

@@ -6,6 +6,7 @@
 #include "planner/model/agent_report.h"
 #include "trainer/elastic/held_state.h"
 #include "trainer/elastic/meeting.h"
+#include "trainer/elastic/worker_settings.h"
 #include "trainer/step/groups.h"
 
 namespace sailor::trainer {
@@ -16,6 +17,8 @@ struct Membership {
   std::unique_ptr<Meeting> meeting;
   std::unique_ptr<Group> everyone;  // leaving workers included
   std::unique_ptr<Groups> groups;   // none for a worker that leaves
+  Patience patience;
+  double known_step_seconds = 0;  // of the steps before this generation; 0: not known
   std::int64_t steps_lost = 0;
   StateSource source = StateSource::kStart;
   RegroupTimes times = {};

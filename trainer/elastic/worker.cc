@@ -222,6 +222,7 @@ class Worker {
   void begin_training() {
     held_.keep_arrived();
     is_first_step_ = true;
+    membership_->known_step_seconds = step_seconds_;
     training_.emplace(*assignment_, *membership_, *batches_, writer_, held_);
     log_info("generation begins", {{"generation", std::to_string(state_.generation)},
                                    {"rank", std::to_string(membership_->rank())},
@@ -237,6 +238,7 @@ class Worker {
 
   Event vote() {
     const bool somebody_leaves = training_->vote(wants_to_leave(state_));
+    step_seconds_ = training_->mean_step_seconds();
     if (is_first_step_ && last_step_) membership_->times.stopped_seconds = seconds_since(*last_step_);
     is_first_step_ = false;
     last_step_ = Clock::now();
@@ -306,6 +308,7 @@ class Worker {
   WorkerPhase said_ = WorkerPhase::kIdle;
   Clock::time_point obeyed_;
   std::optional<Clock::time_point> last_step_;
+  double step_seconds_ = 0;     // of the last few steps; 0: none was done here
   bool is_first_step_ = false;  // of the generation
   bool is_closed_ = false;
 };

@@ -7,7 +7,7 @@
 namespace sailor::trainer {
 
 struct Patience {
-  std::chrono::milliseconds peer{10'000};  // silence after which a peer counts as lost
+  std::chrono::milliseconds peer{5'000};   // silence after which a peer counts as lost, beyond what a step takes
   std::chrono::milliseconds join{60'000};  // until all workers of a generation have come
 };
 

@@ -36,6 +36,11 @@ Groups::Groups(const Roster& roster, int rank, GroupFactory& factory) {
   }
 }
 
+void Groups::set_timeout(std::chrono::milliseconds timeout) {
+  for (Group* group : {control_.get(), pipeline_.get(), parallel_.get()}) group->set_timeout(timeout);
+  for (const auto& [holders, group] : by_holders_) group->set_timeout(timeout);
+}
+
 Group& Groups::of(const std::vector<int>& holders) { return *by_holders_.at(holders); }
 
 }  // namespace sailor::trainer

@@ -14,6 +14,8 @@ class Groups {
  public:
   Groups(const Roster& roster, int rank, GroupFactory& factory);
 
+  void set_timeout(std::chrono::milliseconds timeout);
+
   [[nodiscard]] Group& control() { return *control_; }           // the votes
   [[nodiscard]] Group& pipeline() { return *pipeline_; }         // between stages
   [[nodiscard]] Group& tensor_parallel() { return *parallel_; }  // within the layers

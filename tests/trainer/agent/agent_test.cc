@@ -126,6 +126,21 @@ TEST_F(Agents, AFrozenWorkerCountsAsLostAndObeysAgainLater) {
   EXPECT_EQ(progress.steps_lost, 0);
 }
 
+TEST_F(Agents, APlannedChangeWaitsForItsNewcomerWhileTheOthersTrain) {
+  const Assignment job = this->job(100'000);
+  start(2);
+  assign(job, 1, {{0, 5, {8}}}, {0});
+  wait_for_step(0, 1, 2);
+  const Assignment next =
+      generation(job, 2, plan_of(job, {{0, 5, {4, 4}}}), {agents_[0]->address(), agents_[1]->address()});
+  ASSERT_EQ(agents_[0]->put(next), 200);
+  wait_for_step(0, 1, agents_[0]->report().progress->step + 5);
+  ASSERT_EQ(agents_[1]->put(next), 200);
+  const JobProgress progress = wait_for_step(0, 2, wait_for_step(0, 2, 1).resumed_step + 1);
+  EXPECT_EQ(progress.steps_lost, 0);
+  EXPECT_GT(progress.times.stopped_seconds, 0);
+}
+
 TEST_F(Agents, APieceThatNobodyHoldsComesFromTheCheckpoint) {
   Assignment job = this->job(100);
   job.checkpoint = {.path = (scratch_.folder() / "saved").string(), .every_steps = 5, .keep = 2};
@@ -282,6 +297,26 @@ TEST_F(Agents, ALostPeerIsHintedToTheOperator) {
   EXPECT_EQ(hint.value("reason", ""), "PeerLost") << hint.dump() << "\n" << agents_[0]->log();
   EXPECT_EQ(hint.value("agent", ""), agents_[0]->address().name);
   EXPECT_EQ(hint.value("namespace", "") + "/" + hint.value("job", ""), "default/tiny");
+}
+
+TEST_F(Agents, HintsGoToTheOperatorThatSaidSoLast) {
+  Assignment job = this->job(100'000);
+  const std::string host = own_address();
+  const HttpListener operator_port(host, 8082);
+  const std::string callback = "http://" + host + ":8082";
+  job.callback = "http://" + host + ":8081";  // of an operator that is gone
+  start(1);
+  assign(job, 1, {{0, 5, {8}}}, {0});
+  wait_for_step(0, 1, 1);
+  const AgentAddress address = agents_[0]->address();
+  const auto put = [&](const nlohmann::json& body) {
+    return http("PUT", address.host, address.port, "/v1/callback", body.dump()).status;
+  };
+  EXPECT_EQ(put({{"url", callback}}), 400);
+  EXPECT_EQ(put({{"callback", callback}}), 200);
+  EXPECT_EQ(agents_[0]->report().callback, callback);
+  kill(agents_[0]->workers().front(), SIGKILL);
+  EXPECT_EQ(operator_port.receive().value("reason", ""), "WorkerFailed") << agents_[0]->log();
 }
 
 TEST_F(Agents, APortInUseIsNamed) {
