@@ -18,6 +18,7 @@ class StagedGroup : public Group {
   std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override;
   std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override;
   void max(const at::Tensor& tensor) override;
+  void set_timeout(std::chrono::milliseconds timeout) override { group_->set_timeout(timeout); }
   std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) override;
   std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) override;
 

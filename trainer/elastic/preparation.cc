@@ -2,9 +2,10 @@
 
 #include <utility>
 
-#include <fmt/format.h>
+#include <c10/core/DeviceGuard.h>
 
 #include "planner/model/check.h"
+#include "trainer/device.h"
 #include "trainer/elastic/protocol/order.h"
 #include "trainer/elastic/supported.h"
 #include "trainer/step/cannot_train.h"
@@ -56,6 +57,7 @@ void Preparation::run() {
 }
 
 std::optional<Prepared> Preparation::prepare() {
+  const c10::DeviceGuard device(compute_device());  // each thread has its own
   if (auto supported = check_supported(*assignment_); !supported) throw CannotTrain(supported.error().message);
   const auto rank = slot_of(*assignment_, {settings_.agent, settings_.gpu});
   SAILOR_CHECK(rank, "worker {}/{} meets without a slot", settings_.agent, settings_.gpu);
