@@ -115,16 +115,22 @@ bool run_until_signal(OperatorOptions options, const sigset_t& signals) {
   return ended_well;
 }
 
+constexpr int kBadInput = 2;
+
 int run(int argc, char** argv) {
   CLI::App app("Trains TrainingJobs on the GPUs of a Kubernetes cluster, wherever they are.", "sailor-operator");
   Flags flags;
   declare(app, flags);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kBadInput;
+  }
   start_logging(flags.log_level);
   const sigset_t signals = blocked_signals();
   if (const auto ready = complete(flags); !ready) {
     log_line(spdlog::level::err, "cannot start", {{"reason", ready.error().message}});
-    return 2;
+    return kBadInput;
   }
   kube::start_http_threads();
   log_line(spdlog::level::info, "starting",

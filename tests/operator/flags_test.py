@@ -1,0 +1,33 @@
+"""How the operator's program refuses its flags. Usage: flags_test.py SAILOR_OPERATOR"""
+
+import subprocess
+import sys
+import unittest
+
+OPERATOR = sys.argv.pop(1)
+
+
+def operator(*arguments):
+    return subprocess.run([OPERATOR, *arguments], capture_output=True, text=True, check=False, timeout=60)
+
+
+class Flags(unittest.TestCase):
+    def assert_refused(self, done, *fragments):
+        self.assertEqual(done.returncode, 2, done.stderr)
+        for fragment in fragments:
+            self.assertIn(fragment, done.stderr)
+
+    def test_a_missing_flag_is_named(self):
+        self.assert_refused(operator(), "--trainer-image is required")
+
+    def test_an_unknown_flag_is_named(self):
+        self.assert_refused(operator("--trainer-image", "i", "--sail"), "--sail")
+
+    def test_help_is_no_error(self):
+        done = operator("--help")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("--trainer-image", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
