@@ -61,7 +61,7 @@ std::string JobDecision::first_missing() const {
 }
 
 void JobDecision::describe_parked() {
-  const std::string message = fmt::format("{} {}", record_->message, saved_words());
+  const std::string message = parked_words();
   set_if_open(conditions_.planned, no(record_->reason, message));
   conditions_.pods_ready = no("Parked", message);
   conditions_.running = no("Parked", message);

@@ -65,6 +65,7 @@ class JobDecision {
   void save_again();
   void place_again(const CapacityQuestion& question);
   std::string saved_words() const;
+  std::string parked_words() const;
 
   // generation.cc: the pods and the assignments of the newest generation.
   void carry_out();

@@ -73,10 +73,16 @@ std::string JobDecision::saved_words() const {
   return "Its newest checkpoint holds its state.";
 }
 
+// Why it is parked, and how its state is, as two sentences.
+std::string JobDecision::parked_words() const {
+  const bool is_sentence = record_->message.ends_with('.');
+  return fmt::format("{}{} {}", record_->message, is_sentence ? "" : ".", saved_words());
+}
+
 void JobDecision::tend_parked() {
   if (is_saving()) {
     save_again();
-    conditions_.planned = no(record_->reason, fmt::format("{} {}", record_->message, saved_words()));
+    conditions_.planned = no(record_->reason, parked_words());
     requeue(kSaveLimit);
     return;
   }

@@ -91,6 +91,7 @@ TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForANodeThatGoesBeforeItHasSav
   world.preempt("b");
   for (int i = 0; i < 4; ++i) world.reconcile();
   ASSERT_TRUE(world.sent.back().parks);
+  EXPECT_THAT(world.condition("Planned"), HasSubstr("is about to be terminated. Its state is being saved."));
   const auto parked = world.sent.back().generation;
   for (int i = 0; i < 4; ++i) world.reconcile();
   EXPECT_EQ(world.sent.back().generation, parked) << "a node that is about to go is why it parks, no trouble";
