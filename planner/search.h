@@ -66,7 +66,6 @@ class Search {
   // `most_passes` of microbatches through stages, more or less.
   void settle(PlanSpace space, long most_passes);
   void run_space(PlanSpace space, const Starts& starts);
-  [[nodiscard]] Starts even_starts();
   void keep_best(Starts& starts, const Draft& draft, PlanSpace space);
   void climb(Contender from, PlanSpace space, long most_candidates);
   bool is_hopeless(const Draft& draft, double rival);
