@@ -133,10 +133,7 @@ std::string Generation::culprit(const Totals& totals) const {
 void Generation::advance_checkpoint(const Vote& vote) {
   if (folder_.empty()) return;
   if (checkpoint_in_progress_ > 0 && vote.saved_pieces == piece_total()) {
-    if (is_first()) {
-      writer_.complete(folder_, {checkpoint_in_progress_, held_.first_loss, assignment_.model, images_},
-                       assignment_.checkpoint.keep);
-    }
+    if (is_first()) complete_checkpoint(checkpoint_in_progress_);
     checkpoint_in_progress_ = 0;
   }
   if (held_.step % assignment_.checkpoint.every_steps == 0) begin_checkpoint();
@@ -152,6 +149,11 @@ void Generation::begin_checkpoint() {
   writer_.save(folder_, held_.step, std::move(images), is_first());
 }
 
+// All have written their images of this step.
+void Generation::complete_checkpoint(std::int64_t step) {
+  writer_.complete(folder_, {step, held_.first_loss, assignment_.model, images_}, assignment_.checkpoint.keep);
+}
+
 // The job ends with a complete checkpoint of its last step, or with a reason why there is none.
 void Generation::finish_last_checkpoint() {
   if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) {
@@ -163,10 +165,7 @@ void Generation::finish_last_checkpoint() {
       const at::Tensor sums = at::tensor({static_cast<double>(saved), is_idle ? 0.0 : 1.0}, at::kDouble);
       membership_.groups->control().sum(sums);
       is_decided = sums[1].item<double>() == 0;
-      if (is_decided && is_first() && sums[0].item<double>() == piece_total()) {
-        writer_.complete(folder_, {held_.step, held_.first_loss, assignment_.model, images_},
-                         assignment_.checkpoint.keep);
-      }
+      if (is_decided && is_first() && sums[0].item<double>() == piece_total()) complete_checkpoint(held_.step);
     }
     while (!writer_.wait_until_idle(kLastWriteLook)) {
     }

@@ -39,6 +39,7 @@ class Generation {
   [[nodiscard]] std::string culprit(const Totals& totals) const;
   void advance_checkpoint(const Vote& vote);
   void begin_checkpoint();
+  void complete_checkpoint(std::int64_t step);
   void finish_last_checkpoint();
   void leave_together();
   void note_step();
