@@ -164,18 +164,17 @@ class Worker {
   // --- regrouping ---
 
   Event meet() {
-    auto prepared = preparation_->take();
-    if (!prepared) return newer_assignment();
-    forming_ = std::move(prepared->membership);
-    next_batches_ = std::move(prepared->batches);
+    forming_ = preparation_->take();
+    if (!forming_) return newer_assignment();
+    Meeting& meeting = *forming_->membership.meeting;
     held_.join_arrived(assignment_->model);
     Holding mine = held_.holding(state_.account);
     mine.stopped_seconds = last_step_ ? seconds_since(*last_step_) : 0;
-    if (!forming_->meeting->exchange(mine, held_.ranges())) return newer_assignment();
+    if (!meeting.exchange(mine, held_.ranges())) return newer_assignment();
     if (!last_step_) learn_last_step();
-    const auto& point = forming_->meeting->point();
-    const bool can_offer = forming_->meeting->offers_state();
-    settle(*assignment_, *forming_->meeting, held_);
+    const auto& point = meeting.point();
+    const bool can_offer = meeting.offers_state();
+    settle(*assignment_, meeting, held_);
     return event::Met{
         .can_offer = can_offer, .step = point ? point->step : 0, .updated_by = point ? point->updated_by : 0};
   }
@@ -183,15 +182,17 @@ class Worker {
   // From those who trained before: for how long training stands still is told by rank 0, which may be new here.
   void learn_last_step() {
     double seconds = 0;
-    for (const Holding& holding : forming_->meeting->holdings()) seconds = std::max(seconds, holding.stopped_seconds);
+    for (const Holding& holding : forming_->membership.meeting->holdings())
+      seconds = std::max(seconds, holding.stopped_seconds);
     const auto ago = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     if (seconds > 0) last_step_ = Clock::now() - ago;
   }
 
   Event move() {
     // Only now are the connections of the generation before closed: all have come here, so none is in its last vote.
-    membership_ = std::exchange(forming_, std::nullopt);
-    batches_ = std::move(next_batches_);
+    membership_ = std::move(forming_->membership);
+    batches_ = std::move(forming_->batches);
+    forming_.reset();
     const auto& point = membership_->meeting->point();
     if (assignment_->parks) {
       if (!park(*assignment_, *membership_->meeting, held_)) return newer_assignment();
@@ -298,8 +299,7 @@ class Worker {
   HeldState held_;
   std::unique_ptr<Preparation> preparation_;  // of the newest assignment
   std::vector<std::unique_ptr<Preparation>> abandoned_;
-  std::unique_ptr<Batches> next_batches_;
-  std::optional<Membership> forming_;     // of the generation that meets
+  std::optional<Prepared> forming_;       // of the generation that meets
   std::unique_ptr<Batches> batches_;      // of the newest that has met
   std::optional<Membership> membership_;  // of the newest that has met
   CheckpointWriter writer_;
