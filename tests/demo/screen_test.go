@@ -22,6 +22,17 @@ func TestALineTellsStateStepLossSpeedPriceAndPools(t *testing.T) {
 	}
 }
 
+func TestALineLeavesOutASpeedThatIsNotMeasuredYet(t *testing.T) {
+	job := trainingjob.Job{Status: trainingjob.Status{
+		State:      "Running",
+		Conditions: []metav1.Condition{{Type: "Running", Status: metav1.ConditionTrue}},
+		Progress:   trainingjob.Progress{Step: 7, TotalSteps: 9, Loss: "2.5"},
+	}}
+	if line := describe(job); line != "Running    step 7/9  loss 2.500" {
+		t.Error(line)
+	}
+}
+
 func TestAWaitingJobTellsWhatItWaitsFor(t *testing.T) {
 	job := trainingjob.Job{Status: trainingjob.Status{
 		State:      "Waiting",
