@@ -25,10 +25,11 @@ class Agent {
   Result<int> run() {
     auto store = RendezvousHost::listen(settings_.host, settings_.store_port);
     if (!store) return tl::unexpected(store.error());
+    // Before the first request is answered: an assignment is taken only once, by the workers that there are.
+    if (auto started = start_workers(); !started) return tl::unexpected(started.error());
     auto server = HttpServer::listen(settings_.host, settings_.port,
                                      [this](const HttpRequest& request) { return serve(request); });
     if (!server) return tl::unexpected(server.error());
-    if (auto started = start_workers(); !started) return tl::unexpected(started.error());
     log_info("agent ready", {{"host", settings_.host}, {"gpus", std::to_string(settings_.gpus)}});
     const int status = wait_for_end();
     write_last_word();

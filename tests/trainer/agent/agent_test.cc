@@ -95,6 +95,18 @@ TEST_F(Agents, AKilledPodCostsAtMostTheStepInFlight) {
   EXPECT_NEAR(progress.loss, undisturbed_loss(job), progress.loss * kLossTolerance);
 }
 
+// A race of a millisecond: an agent that listened before it had workers lost one of twenty.
+TEST_F(Agents, AnAssignmentThatComesAsSoonAsTheAgentListensReachesAllItsWorkers) {
+  agents_.push_back(std::make_unique<AgentProcess>(scratch_.folder(), std::vector<std::string>{}, 2));
+  const AgentProcess& agent = *agents_.front();
+  const Assignment job = this->job(100'000);
+  const Assignment first = generation(job, 1, plan_of(job, {{0, 5, {4, 4}}}), {agent.address()});
+  int status = 0;
+  while (status == 0) status = agent.put(first);  // nobody listens yet
+  EXPECT_EQ(status, 200);
+  wait_for_step(0, 1, 1);
+}
+
 TEST_F(Agents, ATensorParallelReplicaThatIsLostCostsAtMostTheStepInFlight) {
   const Assignment job = this->job(40);
   start(2, {}, 2);
