@@ -16,6 +16,7 @@
 #include "operator/pass_log.h"
 #include "operator/profile_shelf.h"
 #include "operator/reconcile/controller.h"
+#include "operator/reconcile/lineup.h"
 #include "operator/reconcile/names.h"
 #include "planner/manifest/manifest.h"
 #include "simulator/simulator.h"
@@ -29,7 +30,7 @@ constexpr auto kHousekeeping = std::chrono::seconds(2);    // between two looks 
 constexpr auto kSettle = std::chrono::milliseconds(50);    // changes of nodes come in flocks
 constexpr auto kStuck = std::chrono::minutes(2);           // a pass that takes longer hangs
 constexpr auto kPlanningBudget = std::chrono::seconds(5);  // then the best plan so far will do
-constexpr const char* kLease = "sailor-operator";
+constexpr const char* kLeaderLease = "sailor-operator";
 
 // The job that controls a pod or a ConfigMap of ours.
 std::optional<JobKey> owner_of(const Json& object) {
@@ -68,6 +69,7 @@ struct Operator::Parts {
   ObserverSources sources();
   ApplierSinks sinks();
   ControllerHooks hooks();
+  CallbackHooks callback_hooks();
   PlanningService::Hooks planning_hooks();
   kube::ApiHooks api_hooks(bool is_fenced);
 
@@ -98,7 +100,7 @@ Operator::Parts::Parts(OperatorOptions given)
       queue([this](double seconds) { metrics.waited(seconds); }),
       transport(options.cluster),
       lease_api(transport, api_hooks(false)),
-      election(lease_api, {.space = options.cluster.space, .name = kLease, .identity = options.identity}),
+      election(lease_api, {.space = options.cluster.space, .name = kLeaderLease, .identity = options.identity}),
       api(transport, api_hooks(options.elects_leader)),
       profiles(caches.profiles),
       link(options.agents, [this](const JobKey& job) { queue.add(job); }),
@@ -223,6 +225,22 @@ bool Operator::Parts::is_alive() const {
   return now - std::chrono::seconds(since) < kStuck;
 }
 
+CallbackHooks Operator::Parts::callback_hooks() {
+  CallbackHooks callback_hooks;
+  callback_hooks.hinted = [this](const JobKey& job) {
+    log_line(spdlog::level::debug, "hint", {{"job", to_string(job)}});
+    link.poke(job);
+    const kube::Object object = caches.jobs.find(job);
+    return object != nullptr && needs_agents(*object);
+  };
+  callback_hooks.renews = [this](const LeaseQuestion& question) {
+    const auto record = observer.record(question.job, question.job_uid);
+    const bool leads = !options.elects_leader || election.may_write();
+    return leads && record && is_renewed(*record, question.generation);
+  };
+  return callback_hooks;
+}
+
 void Operator::Parts::start_servers() {
   if (!options.metrics_address.empty()) {
     exposer = std::make_unique<prometheus::Exposer>(options.metrics_address, 1);
@@ -233,18 +251,13 @@ void Operator::Parts::start_servers() {
         "http://" + options.health_address, [this] { return is_alive(); }, [this] { return caches.are_synced(); });
   }
   if (!options.callback_address.empty()) {
-    callback = std::make_unique<CallbackServer>("http://" + options.callback_address, [this](const JobKey& job) {
-      log_line(spdlog::level::debug, "hint", {{"job", to_string(job)}});
-      link.poke(job);
-      const kube::Object object = caches.jobs.find(job);
-      return object != nullptr && needs_agents(*object);
-    });
+    callback = std::make_unique<CallbackServer>("http://" + options.callback_address, callback_hooks());
   }
 }
 
 void Operator::Parts::housekeep() {
   metrics.queue(queue.depth(), queue.statistics());
-  metrics.leads(kLease, !options.elects_leader || election.may_write());
+  metrics.leads(kLeaderLease, !options.elects_leader || election.may_write());
   if (caches.are_synced()) metrics.cluster(observer.cluster());
   metrics.process();
 }

@@ -1,6 +1,7 @@
-// CallbackServer: where agents send hints ("look now"). A hint carries no truth; see docs/protocol.md.
+// CallbackServer: where agents send hints ("look now"), which carry no truth, and ask for leases; see docs/protocol.md.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,13 +11,23 @@
 
 namespace sailor {
 
+// An agent's question whether its generation may train on.
+struct LeaseQuestion {
+  JobKey job;
+  std::string job_uid;
+  std::int64_t generation = 0;
+  friend bool operator==(const LeaseQuestion&, const LeaseQuestion&) = default;
+};
+
+struct CallbackHooks {
+  std::function<bool(const JobKey&)> hinted;         // hears of a job; whether it still needs its agents
+  std::function<bool(const LeaseQuestion&)> renews;  // whether the lease is renewed
+};
+
 class CallbackServer {
  public:
-  // Hears of a job, and says whether it still needs its agents.
-  using Hinted = std::function<bool(const JobKey&)>;
-
   // "http://127.0.0.1:8082"; throws std::exception if the address is taken.
-  CallbackServer(const std::string& url, Hinted hinted);
+  CallbackServer(const std::string& url, CallbackHooks hooks);
   ~CallbackServer();
   CallbackServer(const CallbackServer&) = delete;
   CallbackServer& operator=(const CallbackServer&) = delete;
@@ -26,7 +37,8 @@ class CallbackServer {
   std::unique_ptr<Listener> listener_;
 };
 
-// The job that a hint names; an error says what is wrong with it.
+// What they say; an error says what is wrong with them.
 Result<JobKey> job_of_hint(const std::string& body);
+Result<LeaseQuestion> lease_question_from(const std::string& body);
 
 }  // namespace sailor

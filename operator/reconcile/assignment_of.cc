@@ -1,6 +1,7 @@
 // The assignment of a sealed generation, a pure function of its record and the job.
 #include <set>
 
+#include "operator/protocol/fencing.h"
 #include "operator/reconcile/record.h"
 #include "planner/model/check.h"
 
@@ -49,6 +50,7 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   if (!record.parks) assignment.workers = training_workers(record);
   append_leaving(record, assignment.workers);
   assignment.rendezvous = record.rendezvous;
+  assignment.lease_seconds = record.is_leased ? static_cast<int>(kLease.count()) : 0;
   assignment.callback = callback;
   return assignment;
 }

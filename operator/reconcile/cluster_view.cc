@@ -139,6 +139,7 @@ ClusterView cluster_view(const ClusterObjects& objects) {
   }
   for (const kube::Object& object : objects.nodes) {
     NodeView node = node_view(*object);
+    view.node_uids.insert(node.uid);
     if (node.gpus == 0 || node.pool.accelerator.empty() || node.pool.zone.empty()) continue;
     if (joins_pool(node, *object, view)) view.nodes.push_back(std::move(node));
   }

@@ -33,6 +33,7 @@ struct ClusterView {
   std::vector<NodeView> nodes;               // ascending name
   std::map<PoolKey, PoolDeclaration> pools;  // declared, or discovered from their nodes' labels
   std::set<PoolKey> unpriced;                // not declared, and there is no list price: their nodes are not used
+  std::set<std::string> node_uids;           // of all nodes, used or not: a node whose UID is missing here is gone
   friend bool operator==(const ClusterView&, const ClusterView&) = default;
 
   [[nodiscard]] const NodeView* find_node(const std::string& name) const;

@@ -88,6 +88,7 @@ void JobDecision::describe_generation() {
   const std::string missing = first_missing();
   conditions_.pods_ready =
       missing.empty() ? yes("AllAnswer", "The agents of all pods answer.") : no("PodsPending", missing);
+  if (!fence_.empty()) conditions_.pods_ready = no("OlderGenerationMayTrain", fence_);
   if (trains_newest || any_trains(seen_)) {
     conditions_.running = yes("Training", "The workers train.");
   } else {

@@ -15,30 +15,6 @@ const Slot* slot_of(const GenerationRecord& record, const std::string& pod) {
   return found == record.placement.slots.end() ? nullptr : &*found;
 }
 
-// Neither an answer yet nor enough silence to give it up: right after a start of the operator, for one.
-bool is_unheard(const AgentView* agent) {
-  constexpr int kSilence = 2;  // polls
-  return agent == nullptr || (!agent->answers() && agent->failures < kSilence);
-}
-
-Member member_from(const PodView& pod, const Observation& seen, bool leaves) {
-  const NodeView* node = seen.cluster.find_node(pod.node);
-  return {{pod.name, pod.ip, kAgentPort, kStorePort, pod.pool, pod.gpus},
-          pod.uid,
-          pod.node,
-          node == nullptr ? "" : node->uid,
-          leaves};
-}
-
-// The store outlives the generation best on a node that nobody takes back.
-int rendezvous_of(const std::vector<Member>& members) {
-  for (int i = 0; i < std::ssize(members); ++i) {
-    const Member& member = members[static_cast<std::size_t>(i)];
-    if (!member.leaves && member.address.pool.provisioning == Provisioning::kOnDemand) return i;
-  }
-  return 0;
-}
-
 }  // namespace
 
 void JobDecision::requeue(std::chrono::milliseconds delay) {
@@ -89,31 +65,6 @@ void JobDecision::create_missing_pods() {
     if (!slot.node.empty() && !can_go_there) continue;
     decision_.actions.emplace_back(CreatePod{render_pod(seen_.job, slot, record_->generation, seen_.settings)});
   }
-}
-
-void JobDecision::seal_if_all_are_ready() {
-  std::vector<Member> members;
-  for (const Slot& slot : record_->placement.slots) {
-    const PodView* pod = find_pod(seen_, slot.pod);
-    if (pod == nullptr || !pod->is_ours || pod->is_deleting || pod->has_ended() || pod->ip.empty()) return;
-    const AgentView* agent = find_agent(seen_, *pod);
-    if (agent == nullptr || !is_ready(*agent)) return;
-    members.push_back(member_from(*pod, seen_, false));
-  }
-  // Whoever holds state and has no slot leaves, and must be known before anybody is told: its state may be the only
-  // one.
-  for (const PodView& pod : seen_.pods) {
-    if (!pod.is_ours || pod.has_ended() || pod.ip.empty() || slot_of(*record_, pod.name) != nullptr) continue;
-    const AgentView* agent = find_agent(seen_, pod);
-    if (is_unheard(agent)) return;
-    if (agent->answers() && holds_state(*agent)) members.push_back(member_from(pod, seen_, true));
-  }
-  if (members.empty()) return;  // parked, and there is nothing to save
-  record_->members = std::move(members);
-  record_->sealed = seen_.now;
-  record_->running.reset();  // from now on there is no way back
-  record_->rendezvous = rendezvous_of(record_->members);
-  decision_.actions.emplace_back(WriteRecord{*record_});
 }
 
 void JobDecision::send_assignments() {

@@ -6,6 +6,7 @@
 #include "operator/reconcile/conditions.h"
 #include "operator/reconcile/decision.h"
 #include "operator/reconcile/failures.h"
+#include "operator/reconcile/lineup.h"
 #include "operator/reconcile/trouble.h"
 
 namespace sailor {
@@ -67,11 +68,15 @@ class JobDecision {
   std::string saved_words() const;
   std::string parked_words() const;
 
+  // seal.cc: who takes part in the newest generation, and when it may be told to them.
+  void seal_if_all_are_ready();
+  void seal(const Lineup& lineup, const std::vector<std::size_t>& participants);
+  bool await_older(const Lineup& lineup, const std::vector<std::size_t>& participants);
+
   // generation.cc: the pods and the assignments of the newest generation.
   void carry_out();
   bool remove_stale_pods();
   void create_missing_pods();
-  void seal_if_all_are_ready();
   void send_assignments();
   void tell_callback();
   void remove_unused_pods();
@@ -86,6 +91,7 @@ class JobDecision {
   const Observation& seen_;
   std::optional<GenerationRecord> record_;  // the newest, after this decision
   bool is_failure_open_ = false;  // a pod that has failed is still to be answered, and must be seen until then
+  std::string fence_;  // why the newest generation may not be told to anybody yet; empty: no older one is in its way
   Decision decision_;
   Conditions conditions_;
 };

@@ -95,6 +95,7 @@ void JobDecision::withdraw(const std::string& message, const std::vector<Suspect
   record_->issued = std::max(record_->issued, given_up);
   static_cast<Generation&>(*record_) = Generation(*record_->running);
   record_->running.reset();
+  std::erase_if(record_->older, [&](const OlderRecord& older) { return older.generation == record_->generation; });
   for (const Suspect& suspect : suspects) {
     if (!suspect.node_uid.empty()) record_->suspects.push_back(suspect);
   }

@@ -61,10 +61,21 @@ ClusterView Observer::cluster() const {
   return cluster_view(objects);
 }
 
+// A ConfigMap of an earlier job of this name is as good as none; the garbage collector is about to take it.
+kube::Object Observer::record_map(const JobKey& key, const std::string& job_uid) const {
+  kube::Object map = caches_.records.find({key.space, record_name(key.name)});
+  return map == nullptr || kube::controller_uid(*map) != job_uid ? nullptr : map;
+}
+
+Result<GenerationRecord> Observer::record(const JobKey& key, const std::string& job_uid) const {
+  const kube::Object map = record_map(key, job_uid);
+  if (map == nullptr) return fail(ErrorCode::kNotFound, "job " + to_string(key) + " has no record");
+  return record_of(*map);
+}
+
 void Observer::read_record(Observation& seen) const {
-  const kube::Object map = caches_.records.find({seen.job.key.space, record_name(seen.job.key.name)});
-  // A ConfigMap of an earlier job of this name is as good as none; the garbage collector is about to take it.
-  if (map == nullptr || kube::controller_uid(*map) != seen.job.uid) return;
+  const kube::Object map = record_map(seen.job.key, seen.job.uid);
+  if (map == nullptr) return;
   seen.record_version = kube::version_of(*map);
   auto record = record_of(*map);
   if (record) {

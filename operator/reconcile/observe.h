@@ -26,8 +26,11 @@ class Observer {
   // Nothing: the job is gone.
   [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
   [[nodiscard]] ClusterView cluster() const;
+  // The record of the job of this UID; an error where there is none, or it cannot be read.
+  [[nodiscard]] Result<GenerationRecord> record(const JobKey& key, const std::string& job_uid) const;
 
  private:
+  [[nodiscard]] kube::Object record_map(const JobKey& key, const std::string& job_uid) const;
   void read_record(Observation& seen) const;
 
   const Caches& caches_;

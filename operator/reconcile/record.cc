@@ -97,6 +97,18 @@ Suspect suspect_from(const Json& json) {
   return {json.at("nodeUid"), time_from(json.at("since")), time_from(json.at("until"))};
 }
 
+Json older_json(const OlderRecord& older) {
+  return {{"generation", older.generation},
+          {"leased", older.is_leased},
+          {"unrenewedSince", time_text(older.unrenewed_since)},
+          {"members", list_json(older.members, member_json)}};
+}
+
+OlderRecord older_from(const Json& json) {
+  return {json.at("generation"), json.at("leased"), time_from(json.at("unrenewedSince")),
+          list_from<Member>(json.at("members"), member_from)};
+}
+
 Json generation_json(const Generation& generation) {
   return {{"generation", generation.generation},
           {"plan", to_json(generation.plan)},
@@ -106,6 +118,7 @@ Json generation_json(const Generation& generation) {
           {"members", list_json(generation.members, member_json)},
           {"rendezvous", generation.rendezvous},
           {"parks", generation.parks},
+          {"leased", generation.is_leased},
           {"reason", generation.reason},
           {"message", generation.message},
           {"caused", time_text(generation.caused)},
@@ -128,6 +141,7 @@ Generation generation_from(const Json& json) {
   generation.members = list_from<Member>(json.at("members"), member_from);
   generation.rendezvous = json.at("rendezvous");
   generation.parks = json.at("parks");
+  generation.is_leased = json.value("leased", false);
   generation.reason = json.at("reason");
   generation.message = json.at("message");
   generation.caused = time_from(json.at("caused"));
@@ -146,6 +160,8 @@ GenerationRecord record_from(const Json& json) {
   record.fresh_from = json.at("freshFrom");
   record.issued = json.at("issued");
   if (json.contains("running")) record.running = generation_from(json.at("running"));
+  record.older = list_from<OlderRecord>(json.value("older", Json::array()), older_from);
+  record.told = json.value("told", record.told);
   record.restarts = json.at("restarts");
   record.last_failure = json.at("lastFailure");
   record.not_before = time_from(json.at("notBefore"));
@@ -170,6 +186,8 @@ Json to_json(const GenerationRecord& record) {
                {"jobGeneration", record.job_generation},
                {"freshFrom", record.fresh_from},
                {"issued", record.issued},
+               {"older", list_json(record.older, older_json)},
+               {"told", record.told},
                {"restarts", record.restarts},
                {"lastFailure", record.last_failure},
                {"notBefore", time_text(record.not_before)},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -82,6 +83,7 @@ struct Generation {
   std::vector<Member> members;  // empty: not sealed yet, or it parks and nobody holds any state
   int rendezvous = 0;           // index into members
   bool parks = false;           // nobody trains: the state is saved, then all pods go
+  bool is_leased = false;       // all its roles are in one pod: it trains only while its lease is renewed
 
   std::string reason;  // why this generation was made, one word: "Started", "NodePreempted" ...
   std::string message;
@@ -97,6 +99,15 @@ struct Generation {
   [[nodiscard]] bool is_sealed() const { return !members.empty(); }
 };
 
+// A generation before the newest that may still train somewhere (operator/protocol/fencing.h).
+struct OlderRecord {
+  std::int64_t generation = 0;
+  bool is_leased = false;
+  Time unrenewed_since;         // from when on its lease is surely not renewed; Time(): not known yet
+  std::vector<Member> members;  // with a role
+  friend bool operator==(const OlderRecord&, const OlderRecord&) = default;
+};
+
 struct GenerationRecord : Generation {  // the newest
   std::string job_uid;
   std::int64_t job_generation = 0;  // metadata.generation of the spec that was planned
@@ -105,6 +116,8 @@ struct GenerationRecord : Generation {  // the newest
   // The generation that trains on while the newest, which is not sealed yet, waits for its new pods. It comes back if
   // the newest is withdrawn, which only a generation can be that nobody has been told of.
   std::optional<Generation> running;
+  std::vector<OlderRecord> older;            // ascending generation
+  std::map<std::string, std::int64_t> told;  // by the pod's UID: the newest generation that it may have been told of
 
   int restarts = 0;          // failures of the trainer
   std::string last_failure;  // what the trainer said of the last one

@@ -24,6 +24,12 @@ bool is_worthwhile(const Objective& objective, const PlanSummary& now, const Est
   return now.iteration_seconds > then.iteration.value() * kWorthwhile;
 }
 
+OlderRecord older_of(const Generation& generation) {
+  OlderRecord older{generation.generation, generation.is_leased, Time(), generation.members};
+  std::erase_if(older.members, [](const Member& member) { return member.leaves; });
+  return older;
+}
+
 }  // namespace
 
 std::string gpus_of(const Plan& plan) {
@@ -70,9 +76,11 @@ GenerationRecord JobDecision::successor(const std::string& reason, const std::st
     next.from_gpus = record_ && !record_->parks ? gpu_count(record_->plan) : 0;
     next.caused = record_ ? first_sign(seen_, *record_) : seen_.now;
   }
+  if (next.is_sealed() && !next.parks) next.older.push_back(older_of(next));
   next.issued = std::max(next.issued, next.generation) + 1;
   next.generation = next.issued;
   next.members.clear();
+  next.is_leased = false;
   next.running.reset();
   next.rendezvous = 0;
   next.parks = false;

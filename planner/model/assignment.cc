@@ -108,7 +108,8 @@ Json to_json(const Assignment& assignment) {
           {"data", to_json(assignment.data)},   {"checkpoint", to_json(assignment.checkpoint)},
           {"plan", to_json(assignment.plan)},   {"agents", std::move(agents)},
           {"workers", std::move(workers)},      {"rendezvous", assignment.rendezvous},
-          {"parks", assignment.parks},          {"callback", assignment.callback}};
+          {"parks", assignment.parks},          {"leaseSeconds", assignment.lease_seconds},
+          {"callback", assignment.callback}};
 }
 
 Result<Assignment> assignment_from_json(const Json& json) {
@@ -119,6 +120,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
   assignment.generation = reader.required<std::int64_t>("generation");
   assignment.rendezvous = reader.required<int>("rendezvous");
   assignment.parks = reader.value_or("parks", false);
+  assignment.lease_seconds = reader.value_or("leaseSeconds", 0);
   assignment.callback = reader.value_or<std::string>("callback", "");
   take(reader, model_from_json(reader.child("model"), "assignment.model"), assignment.model);
   take(reader, training_from_json(reader.child("training"), "assignment.training"), assignment.training);

@@ -182,11 +182,12 @@ TEST(CallbackServer, HearsAHintAndRefusesWhatIsNone) {
   Signal signal;
   std::mutex mutex;
   std::vector<JobKey> heard;
-  const CallbackServer server(url, [&](const JobKey& job) {
+  const auto hinted = [&](const JobKey& job) {
     const std::scoped_lock lock(mutex);
     heard.push_back(job);
     return job == kJob;
-  });
+  };
+  const CallbackServer server(url, {hinted, [](const LeaseQuestion&) { return false; }});
   kube::ClusterConfig config;
   config.server = url;
   kube::HttpTransport client(config);
@@ -199,6 +200,22 @@ TEST(CallbackServer, HearsAHintAndRefusesWhatIsNone) {
   EXPECT_EQ(client.send({"POST", "/other", hint, "application/json"}).status, 404);
   const std::scoped_lock lock(mutex);
   EXPECT_EQ(heard, (std::vector<JobKey>{kJob, {"default", "gone"}}));
+}
+
+TEST(CallbackServer, RenewsALeaseOrSaysThatItDoesNot) {
+  const std::string url = fmt::format("http://127.0.0.1:{}", free_port());
+  const LeaseQuestion renewed{kJob, "uid", 3};
+  const CallbackServer server(
+      url, {[](const JobKey&) { return true; }, [&](const LeaseQuestion& question) { return question == renewed; }});
+  kube::ClusterConfig config;
+  config.server = url;
+  kube::HttpTransport client(config);
+  const auto ask = [&](const std::string& body) {
+    return client.send({"POST", "/v1/leases", body, "application/json"}).status;
+  };
+  EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "jobUid": "uid", "generation": 3})"), 204);
+  EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "jobUid": "uid", "generation": 2})"), 409);
+  EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "generation": 3})"), 400);
 }
 
 }  // namespace

@@ -119,6 +119,13 @@ void World::remove_node(const std::string& name) {
   }
 }
 
+void World::cut_off(const std::string& name) {
+  Json node = api_server.find("nodes", name);
+  node["status"]["conditions"][0]["status"] = "Unknown";
+  api_server.put(kNodes, node);
+  agents[kube::uid_of(api_server.find("pods", pod_on(name)))].failures += 5;
+}
+
 void World::preempt(const std::string& name) {
   Json node = api_server.find("nodes", name);
   node["spec"]["taints"] = Json::array({{{"key", kTerminationTaint}, {"effect", "NoSchedule"}}});

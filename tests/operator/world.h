@@ -19,6 +19,7 @@ class World {
 
   void add_node(const std::string& name, int gpus, const std::string& zone = "us-central1-a");
   void remove_node(const std::string& name);  // with its pods' agents, without notice
+  void cut_off(const std::string& name);      // not ready, and its pods' agents give no answer, but live on
   void preempt(const std::string& name);      // the taint; pods and agents live on
   void add_job(Json spec_changes = Json::object());
   void change_job(const std::function<void(Json&)>& change);

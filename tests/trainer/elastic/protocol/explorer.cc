@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "operator/protocol/fencing.h"
 #include "planner/model/check.h"
-#include "planner/model/fencing.h"
 #include "tests/trainer/elastic/protocol/agreement.h"
 
 namespace sailor::trainer::exploration {
@@ -113,6 +113,7 @@ class Explorer {
     if (worker.place == Place::kVoting) {
       meeting.voting[static_cast<std::size_t>(id)] = next_step;
       if (worker.next_is_prepared != 0) meeting.leaving = next_step;
+      if (!is_alone(worker.generation)) note_vote(world, worker.generation, next_step);
     }
     if (worker.place == Place::kReleased) worker.slices = 0;
   }
@@ -185,20 +186,22 @@ class Explorer {
     const Worker& worker = at(id);
     const Meeting& group = meeting(worker.generation);
     const auto next_step = static_cast<std::uint8_t>(worker.step + 1);
-    const auto all_have = [&](const std::array<std::uint8_t, kWorkers>& reached) {
-      for (std::size_t peer = 0; peer < kWorkers; ++peer) {
-        if (group.roles[peer] != 0 && reached[peer] < next_step) return false;
-      }
-      return true;
-    };
-    if (worker.place == Place::kComputing && worker.step < limits_.steps && all_have(group.computing)) {
+    if (worker.place == Place::kComputing && worker.step < limits_.steps &&
+        have_all(group, group.computing, next_step)) {
       step(id, event::Computed{});
     }
     const bool may_apply = !is_alone(worker.generation) || has(from_.leased, id);
-    if (worker.place == Place::kVoting && all_have(group.voting) && may_apply) {
+    if (worker.place == Place::kVoting && have_all(group, group.voting, next_step) && may_apply) {
       step(id, event::Voted{.somebody_leaves = group.leaving == next_step, .is_last_step = false},
            [&](World& world) { note_applied(world.history, next_step, worker.generation); });
     }
+  }
+
+  static bool have_all(const Meeting& group, const std::array<std::uint8_t, kWorkers>& reached, int step) {
+    for (std::size_t peer = 0; peer < kWorkers; ++peer) {
+      if (group.roles[peer] != 0 && reached[peer] < step) return false;
+    }
+    return true;
   }
 
   [[nodiscard]] bool is_alone(int generation) const {
@@ -211,7 +214,7 @@ class Explorer {
     const bool holds = has(from_.leased, id);
     if (worker.place == Place::kVoting && !holds) step(id, event::LeaseLapsed{});
     if (worker.place == Place::kPaused && holds) step(id, event::LeaseRenewed{});
-    const bool is_renewed = !has(from_.suspected, id) && renews_lease(worker.generation, from_.record);
+    const bool is_renewed = !has(from_.suspected, id) && renews_lease(worker.generation, from_.record, 0);
     if (holds == is_renewed) return;
     World world = from_;
     is_renewed ? put(world.leased, id) : remove(world.leased, id);
@@ -285,12 +288,35 @@ class Explorer {
     }
     give_roles(usable, next);
     if (next.members == 0) return;
-    for (const int id : usable) put(next.members, id);  // whatever it reports, it may have come to hold state since
-    if (!all_are_fenced(next)) return;
-    World world = from_;
-    world.sealed = world.record;
-    world.meetings[world.record] = next;
-    keep(std::move(world), false);
+    // Reports come late: whoever answers may have said that it holds nothing before it was told, or not since.
+    for (const bool is_late : {false, true}) {
+      const std::vector<PodStanding> pods = standings(next, is_late);
+      const auto taking_part = participants(pods);
+      if (!taking_part || !all_are_fenced(pods, *taking_part)) continue;
+      World world = from_;
+      world.sealed = world.record;
+      world.meetings[world.record] = next;
+      for (const std::size_t id : *taking_part) put(world.meetings[world.record].members, static_cast<int>(id));
+      keep(std::move(world), false);
+    }
+  }
+
+  [[nodiscard]] std::vector<PodStanding> standings(const Meeting& next, bool is_late) const {
+    std::vector<PodStanding> pods(kWorkers);
+    for (int id = 0; id < kWorkers; ++id) {
+      const Worker& worker = at(id);
+      PodStanding& pod = pods[static_cast<std::size_t>(id)];
+      pod.has_slot = has(next.members, id);
+      pod.is_dead = has(from_.crashed, id);
+      pod.hearing = pod.is_dead || has(from_.suspected, id) ? Hearing::kSilent : Hearing::kAnswers;
+      pod.is_ready = true;
+      pod.holds_state = is_late || (worker.generation > 0 && worker.place != Place::kReleased);
+      pod.reported = worker.generation;
+      for (int generation = 1; generation <= from_.sealed; ++generation) {
+        if (has(meeting(generation).members, id)) pod.told = generation;
+      }
+    }
+    return pods;
   }
 
   // The plan that each change asks for, on what there is: two replicas; then two stages and a replica of both; then
@@ -306,19 +332,16 @@ class Explorer {
     }
   }
 
-  [[nodiscard]] bool all_are_fenced(const Meeting& next) const {
+  [[nodiscard]] bool all_are_fenced(const std::vector<PodStanding>& pods,
+                                    const std::vector<std::size_t>& taking_part) const {
     for (int generation = 1; generation <= from_.sealed; ++generation) {
-      std::vector<Standing> agents;
-      bool lapsed = true;
+      OlderGeneration older{.generation = generation, .pods = {}, .lease_has_lapsed = true};
       for (int id = 0; id < kWorkers; ++id) {
         if (meeting(generation).roles[static_cast<std::size_t>(id)] == 0) continue;
-        const bool is_heard = !has(from_.crashed, id) && !has(from_.suspected, id);
-        agents.push_back({.takes_part = has(next.members, id),
-                          .is_dead = has(from_.crashed, id),
-                          .generation = is_heard ? at(id).generation : 0});
-        lapsed = lapsed && !has(from_.leased, id);
+        older.pods.push_back(static_cast<std::size_t>(id));
+        older.lease_has_lapsed = older.lease_has_lapsed && !has(from_.leased, id);
       }
-      if (!agents.empty() && !is_fenced(generation, agents, lapsed)) return false;
+      if (!older.pods.empty() && !is_fenced(older, pods, taking_part)) return false;
     }
     return true;
   }
@@ -359,9 +382,21 @@ class Explorer {
 
   // --- the invariants ---
 
+  // One step for which those had voted who have left since may still be finished, by somebody who was cut off or frozen
+  // within it: to a state that nobody takes. A second one never.
+  void note_vote(World& world, int generation, int step) const {
+    Meeting& group = world.meetings[static_cast<std::size_t>(generation)];
+    if (!have_all(group, group.voting, step) || world.history.newest_confirmed <= generation) return;
+    if (group.has_finished_late != 0) complain_("two generations train at the same time");
+    group.has_finished_late = 1;
+  }
+
   void note_applied(History& history, std::uint8_t step, std::uint8_t generation) const {
+    if (history.newest_confirmed > generation) {
+      if (is_alone(generation)) complain_("a generation trains on without its lease while another trains");
+      return;
+    }
     std::uint8_t& by = history.applied[step];
-    if (by == 0 && history.newest_confirmed > generation) complain_("two generations train at the same time");
     if (by != 0 && by != generation) complain_(fmt::format("step {} was applied by two generations", step));
     by = generation;
   }

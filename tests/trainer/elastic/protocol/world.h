@@ -31,7 +31,8 @@ struct Meeting {
   std::array<std::uint8_t, kWorkers> computing{};  // newest step each has given its gradients to
   std::array<std::uint8_t, kWorkers> voting{};     // newest step each has voted for
   std::uint8_t leaving = 0;                        // step at whose vote somebody asked to leave; 0: none
-  std::uint16_t is_cut = 0;                        // a connection of it broke; as wide as leaves no gap in memory
+  std::uint8_t is_cut = 0;                         // a connection of it broke
+  std::uint8_t has_finished_late = 0;              // a step, after a newer generation had begun to train
   friend bool operator==(const Meeting&, const Meeting&) = default;
 };
 

@@ -1,0 +1,177 @@
+// Two generations never train at the same time: what the operator waits for before it tells anybody of the next one.
+#include "operator/protocol/fencing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operator/world.h"
+
+namespace sailor {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+constexpr PodStanding kSurvivor{.has_slot = true, .hearing = Hearing::kAnswers, .is_ready = true, .holds_state = true};
+constexpr PodStanding kCutOff{.holds_state = true, .told = 1, .reported = 1};
+constexpr PodStanding kDead{.is_dead = true, .told = 1, .reported = 1};
+
+TEST(Fencing, APodThatWasToldAndHasNotReportedTakesPart) {
+  const PodStanding told{.hearing = Hearing::kAnswers, .told = 2};
+  const PodStanding idle{.hearing = Hearing::kAnswers};
+  EXPECT_THAT(participants({kSurvivor, idle, told}), Optional(ElementsAre(0, 2)));
+}
+
+TEST(Fencing, NobodyIsToldBeforeAllWhoMayHoldStateWereHeard) {
+  const PodStanding unheard{.hearing = Hearing::kUnheard};
+  EXPECT_EQ(participants({kSurvivor, unheard}), std::nullopt);
+  EXPECT_THAT(participants({kSurvivor, kCutOff}), Optional(ElementsAre(0)));
+}
+
+TEST(Fencing, OneWhoTakesPartOrHasLeftIsEnough) {
+  const OlderGeneration older{.generation = 1, .pods = {0, 1}, .lease_has_lapsed = false};
+  EXPECT_TRUE(is_fenced(older, {kSurvivor, kCutOff}, {0}));
+  EXPECT_FALSE(is_fenced(older, {kCutOff, kCutOff, kSurvivor}, {2}));
+  PodStanding left = kCutOff;
+  left.reported = 2;
+  EXPECT_TRUE(is_fenced(older, {kCutOff, left, kSurvivor}, {2}));
+}
+
+TEST(Fencing, AllMustBeDeadWhereNobodyHasLeft) {
+  const OlderGeneration older{.generation = 1, .pods = {0, 1}, .lease_has_lapsed = true};
+  EXPECT_FALSE(is_fenced(older, {kDead, kCutOff}, {})) << "two pods have no lease";
+  EXPECT_TRUE(is_fenced(older, {kDead, kDead}, {}));
+}
+
+TEST(Fencing, ALeaseIsRenewedOfTheNewestAndOfTheOneThatTrainsOn) {
+  EXPECT_TRUE(renews_lease(4, 4, 0));
+  EXPECT_FALSE(renews_lease(3, 4, 0));
+  EXPECT_TRUE(renews_lease(3, 4, 3));
+}
+
+}  // namespace
+
+namespace testing {
+namespace {
+
+using ::testing::StartsWith;
+
+// A job on one node is cut off, and there is another node.
+class FencedJob : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    world.add_node("a", 2);
+    world.add_job();
+    world.settle();
+    world.add_node("b", 1);
+  }
+  World world;
+};
+
+TEST_F(FencedJob, HasALeaseWhereOnePodVotesAlone) {
+  EXPECT_EQ(world.sent.back().lease_seconds, kLease.count());
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_EQ(world.sent.back().lease_seconds, 0) << "each needs the other's vote";
+}
+
+TEST_F(FencedJob, WaitsForTheLeaseOfAPodThatMayTrainOn) {
+  world.cut_off("a");
+  world.settle();
+  EXPECT_THAT(world.condition("PodsReady"), StartsWith("False OlderGenerationMayTrain: Generation 1 may still train"));
+  EXPECT_EQ(world.sent.back().generation, 1) << "nobody was told of generation 2";
+  world.pass(kLease - std::chrono::seconds(1));
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 1);
+  world.pass(std::chrono::seconds(1));
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+}
+
+TEST_F(FencedJob, WaitsAsLongWhereverTheOperatorDies) {
+  for (int k = 0; k < 8; ++k) {
+    World here;
+    here.add_node("a", 2);
+    here.add_job();
+    here.settle();
+    here.add_node("b", 1);
+    here.cut_off("a");
+    here.settle_through_crash(k, true);
+    EXPECT_EQ(here.sent.back().generation, 1) << "died at write " << k;
+    here.pass(kLease);
+    here.settle();
+    EXPECT_EQ(here.generation(), 2) << "died at write " << k;
+    EXPECT_EQ(here.state(), "Running") << "died at write " << k;
+  }
+}
+
+TEST_F(FencedJob, WaitsForNoPodWhoseNodeIsGone) {
+  world.remove_node("a");
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_EQ(world.state(), "Running") << "and no time has passed";
+}
+
+TEST_F(FencedJob, ANodeThatComesBackUnderItsNameIsANewNodeAndItsPodIsDead) {
+  world.cut_off("a");
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 1);
+  world.api_server.erase("/api/v1/nodes", "a");
+  world.add_node("a", 2);
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_EQ(world.state(), "Running") << "and no time has passed";
+}
+
+TEST_F(FencedJob, OfSeveralPodsThatAreAllCutOffIsGoneOnWithoutOnceAllAreDead) {
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  world.add_node("c", 1);
+  world.cut_off("a");
+  world.cut_off("b");
+  world.settle();
+  world.pass(2 * kLease);
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 2) << "the two train on with each other's votes";
+  world.remove_node("b");
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 2) << "one may still have the other's vote and apply a step";
+  world.remove_node("a");
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("c"));
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+}
+
+TEST_F(FencedJob, APodThatReportsANewerGenerationHasLeftTheOlder) {
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  world.cut_off("a");
+  world.settle();
+  EXPECT_EQ(world.generation(), 3) << "b takes part";
+  EXPECT_EQ(world.state(), "Running");
+  world.add_node("c", 1);
+  world.cut_off("b");
+  world.settle();
+  world.pass(kLease);
+  world.settle();
+  EXPECT_THAT(world.condition("Running"), HasSubstr("Training")) << "b has left generation 2, and 3 was leased";
+}
+
+TEST_F(FencedJob, GenerationsThatMayTrainAreForgottenOnceTheyCannot) {
+  for (int change = 0; change < 3; ++change) {
+    world.add_node("more-" + std::to_string(change), 1);
+    world.pass(std::chrono::seconds(11));
+    world.settle();
+  }
+  const auto record = record_of(world.api_server.find("configmaps", "job-plan"));
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->generation, 4);
+  EXPECT_LE(record->older.size(), 1U);
+}
+
+}  // namespace
+}  // namespace testing
+}  // namespace sailor
