@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	stormEvents = 30 // SAILOR_STORM_EVENTS: another number; `make bench` takes 100
+	stormEvents = 100 // SAILOR_STORM_EVENTS: another number
 	// Learns so that rounding errors fade instead of growing: undisturbed jobs on one GPU and on eight differ by 4e-8.
 	steadily        = `{learningRate: "3e-4", warmupSteps: 50, clipNorm: "1"}`
 	lossTolerance   = 1e-4 // relative, at every step
@@ -238,33 +238,5 @@ func TestAJobBelowItsMinimumWaitsWithItsStateSavedAndResumesFromThere(t *testing
 	}
 	if after.Status.Progress.StepsLost > before.Status.Progress.StepsLost {
 		t.Errorf("%d steps were lost in spite of the notice (it waited at step %d)", after.Status.Progress.StepsLost, waiting.Status.Progress.Step)
-	}
-}
-
-func TestElasticityRestartStartsAgainWithNewPods(t *testing.T) {
-	w := start(t, trainingjob.Small{Name: "restart", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t), Extra: "  elasticity: {mode: Restart}"})
-	before := w.untilTraining()
-	old, err := w.pods(w.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.Preempt(w.ctx, w.nodeOfJob("l4-spot"), 15*time.Second); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.giveBack("l4-spot") })
-	after := w.until("it trains again", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
-	if after.Status.Plan.TotalGPUs >= before.Status.Plan.TotalGPUs {
-		t.Errorf("it has %d GPUs after %d", after.Status.Plan.TotalGPUs, before.Status.Plan.TotalGPUs)
-	}
-	pods, err := w.pods(w.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pod := range pods {
-		for _, earlier := range old {
-			if pod.UID == earlier.UID && pod.DeletionTimestamp == nil {
-				t.Errorf("pod %s was not replaced", pod.Name)
-			}
-		}
 	}
 }
