@@ -26,9 +26,9 @@ void JobDecision::remove_pod(const PodView& pod) {
 }
 
 void JobDecision::carry_out() {
-  const bool is_clear = remove_stale_pods();
+  remove_stale_pods();
   if (!record_->is_sealed()) {
-    if (is_clear) create_missing_pods();
+    create_missing_pods();
     seal_if_all_are_ready();
   }
   if (record_->is_sealed()) {
@@ -38,19 +38,15 @@ void JobDecision::carry_out() {
   tell_callback();
 }
 
-// Pods that have ended, and with elasticity Restart those of earlier generations. False: some are still there.
-bool JobDecision::remove_stale_pods() {
-  bool is_clear = true;
+// Pods that have ended, and with elasticity Restart those of earlier generations.
+void JobDecision::remove_stale_pods() {
   for (const PodView& pod : seen_.pods) {
-    const bool is_stale = pod.created_for < record_->fresh_from;
-    if (!pod.is_ours || (!pod.has_ended() && !is_stale)) continue;
+    if (!pod.is_ours || (!pod.has_ended() && !is_stale(seen_, pod))) continue;
     const Member* member = member_of(*record_, pod.uid);
     const bool may_have_finished = member != nullptr && !member->leaves && pod.phase == PodPhase::kSucceeded;
     if (may_have_finished || (pod.has_ended() && is_failure_open_)) continue;  // its last word is still needed
     remove_pod(pod);
-    is_clear = is_clear && !is_stale;
   }
-  return is_clear;
 }
 
 void JobDecision::create_missing_pods() {
@@ -59,7 +55,8 @@ void JobDecision::create_missing_pods() {
     return;
   }
   for (const Slot& slot : record_->placement.slots) {
-    if (find_pod(seen_, slot.pod) != nullptr) continue;  // there, or on its way out
+    const bool is_on_its_way = find_pod(seen_, slot.pod) != nullptr;  // in, or out
+    if (is_on_its_way || is_occupied(seen_, slot)) continue;
     const NodeView* node = seen_.cluster.find_node(slot.node);
     const bool can_go_there = node != nullptr && node->uid == slot.node_uid && !node->is_terminating;
     if (!slot.node.empty() && !can_go_there) continue;

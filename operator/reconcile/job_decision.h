@@ -75,7 +75,7 @@ class JobDecision {
 
   // generation.cc: the pods and the assignments of the newest generation.
   void carry_out();
-  bool remove_stale_pods();
+  void remove_stale_pods();
   void create_missing_pods();
   void send_assignments();
   void tell_callback();

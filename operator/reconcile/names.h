@@ -1,6 +1,7 @@
 // Labels, annotations and names that the operator gives and reads: each is written here only.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "planner/model/ids.h"
@@ -12,6 +13,7 @@ inline constexpr const char* kGpuResource = "nvidia.com/gpu";
 inline constexpr const char* kTrainerContainer = "trainer";
 inline constexpr int kAgentPort = 7070;
 inline constexpr int kStorePort = 7071;
+inline constexpr std::chrono::seconds kTerminationGrace{15};  // what a spot node has left
 
 // Ours.
 inline constexpr const char* kJobNameLabel = "sailor.dev/job-name";

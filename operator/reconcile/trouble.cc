@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "operator/reconcile/names.h"
+
 namespace sailor {
 namespace {
 
@@ -111,14 +113,20 @@ std::optional<Finding> member_trouble(const Observation& seen, const Generation&
   return Finding{Trouble::Kind::kGoing, "NodeTerminating", fmt::format("pod {} was told to stop", pod->name)};
 }
 
+// From when on a slot's pod could start: those that it replaces have their grace to end in first.
+Time free_since(const Observation& seen, const PodView* pod) {
+  const GenerationRecord& record = *seen.record;
+  if (pod != nullptr) return std::max(pod->created, record.decided);
+  return record.fresh_from == record.generation ? record.decided + kTerminationGrace : record.decided;
+}
+
 // Of a pod that is being made ready.
 std::optional<Finding> slot_trouble(const Observation& seen, const Slot& slot) {
   const PodView* pod = find_pod(seen, slot.pod);
   const AgentView* agent = pod == nullptr ? nullptr : find_agent(seen, *pod);
   const bool is_up = pod != nullptr && (pod->has_ended() || (agent != nullptr && is_ready(*agent)));
-  const Time since = pod == nullptr ? seen.record->decided : std::max(pod->created, seen.record->decided);
   const bool may_begin = seen.now >= seen.record->not_before;
-  if (!is_up && may_begin && seen.now - since > seen.settings.start_limit) {
+  if (!is_up && may_begin && !is_occupied(seen, slot) && seen.now - free_since(seen, pod) > seen.settings.start_limit) {
     const std::string why = pod == nullptr || pod->waiting.empty() ? "" : ": " + pod->waiting;
     return Finding{Trouble::Kind::kLost, "PodNotStarted",
                    fmt::format("pod {} did not start within {} s{}", slot.pod, seen.settings.start_limit.count(), why),
@@ -205,6 +213,14 @@ const PodView* find_pod(const Observation& seen, const std::string& name) {
 const AgentView* find_agent(const Observation& seen, const PodView& pod) {
   const auto found = seen.agents.find(pod.uid);
   return found == seen.agents.end() ? nullptr : &found->second;
+}
+
+bool is_stale(const Observation& seen, const PodView& pod) { return pod.created_for < seen.record->fresh_from; }
+
+bool is_occupied(const Observation& seen, const Slot& slot) {
+  return std::ranges::any_of(seen.pods, [&](const PodView& pod) {
+    return pod.is_ours && !pod.has_ended() && is_stale(seen, pod) && pod.node == slot.node;
+  });
 }
 
 bool is_suspect(const Observation& seen, const NodeView& node) {

@@ -11,7 +11,6 @@ namespace {
 
 using kube::Json;
 
-constexpr int kGraceSeconds = 15;        // what a spot node has left
 constexpr int kUnreachableSeconds = 30;  // after which Kubernetes gives up a pod on a node that is not ready
 
 Json metadata(const JobView& job, const Slot& slot, std::int64_t generation) {
@@ -94,7 +93,7 @@ Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, c
                {{"restartPolicy", "Never"},
                 {"automountServiceAccountToken", false},
                 {"enableServiceLinks", false},
-                {"terminationGracePeriodSeconds", kGraceSeconds},
+                {"terminationGracePeriodSeconds", kTerminationGrace.count()},
                 {"tolerations", tolerations()},
                 {"containers", Json::array({trainer_container(slot, settings)})}}}};
   // Of the template only what a user may decide: identity and placement stay ours, whatever it says.

@@ -97,7 +97,11 @@ HttpResponse FakeApi::carry_out(const HttpRequest& request, const std::string& p
     return store(path, body);
   }
   if (kube::text_at(body, {"preconditions", "uid"}) != kube::uid_of(held->second)) return refusal(409, "Conflict");
-  objects_.erase(held);
+  if (dead_nodes.contains(kube::text_at(held->second, {"spec", "nodeName"}))) {
+    held->second["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  } else {
+    objects_.erase(held);
+  }
   return {200, "{}", std::nullopt};
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class FakeApi : public kube::Transport {
   std::deque<HttpResponse> next_answers;  // given instead of carrying requests out
   int crash_at_write = -1;                // counted from now; -1: never
   bool crash_after_commit = false;
+  std::set<std::string> dead_nodes;  // pods there stay, marked as deleted: no kubelet confirms their end
   int writes = 0;
   std::vector<std::string> requests;  // method and path
   std::string watch_text;             // what a watch sends

@@ -104,6 +104,31 @@ TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForANodeThatGoesBeforeItHasSav
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
 }
 
+// The object of a pod stays for minutes if its kubelet is dead.
+TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForAPodThatIsLeftOfADeadNode) {
+  start({{"elasticity", {{"mode", "Restart"}}}});
+  world.api_server.dead_nodes = {"b"};
+  world.preempt("b");
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << "and no time has passed: " << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b")) << "what is left of it";
+  EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 2);
+}
+
+TEST_F(ParkedJob, WithElasticityRestartBlamesNoNodeForPodsThatUseUpTheirGrace) {
+  start({{"elasticity", {{"mode", "Restart"}}}});
+  world.api_server.dead_nodes = {"a"};  // as slow as one for now
+  world.add_node("c", 2);
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  world.pass(world.settings.start_limit + std::chrono::seconds(1));
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  world.api_server.erase("/api/v1/namespaces/default/pods", world.pod_on("a"));
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
+}
+
 TEST_F(ParkedJob, IsNotStoppedByANewOperatorThatHasNotHeardItsAgents) {
   start();
   suspend(true);
