@@ -70,9 +70,9 @@ std::optional<GroupedStage> dealt_stage(const DraftStage& stage, const Draft& dr
   std::vector<Share> shares;
   shares.reserve(stage.crews.size());
   for (const Crew& crew : stage.crews) {
-    const StageCost cost =
-        world.stage_cost(crew.pool, draft.microbatch_size, crew.degree, stage.first_layer, stage.last_layer);
-    shares.push_back({std::max(1e-9, cost.pass().value()), crew.count, 0});
+    const double pass =
+        world.pass(crew.pool, {draft.microbatch_size, crew.degree}, {stage.first_layer, stage.last_layer});
+    shares.push_back({pass, crew.count, 0});
   }
   GroupedStage result{
       stage.first_layer, stage.last_layer,
@@ -133,10 +133,8 @@ double least_seconds(const Draft& draft, const World& world) {
     double fastest = std::numeric_limits<double>::infinity();
     for (const Crew& crew : stage.crews) {
       const double pass =
-          world.stage_cost(crew.pool, draft.microbatch_size, crew.degree, stage.first_layer, stage.last_layer)
-              .pass()
-              .value();
-      rate += crew.count / std::max(1e-9, pass);
+          world.pass(crew.pool, {draft.microbatch_size, crew.degree}, {stage.first_layer, stage.last_layer});
+      rate += crew.count / pass;
       fastest = std::min(fastest, pass);
     }
     longest = std::max(longest, before + microbatches / rate);

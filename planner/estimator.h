@@ -1,7 +1,9 @@
 // Estimator: what the search needs to know of a plan. Owned by the planner, fulfilled by the simulator.
 #pragma once
 
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "planner/grouped_plan.h"
@@ -42,6 +44,16 @@ struct Quote {
   Bytes memory_excess;  // over the GPU's memory, in the worst stage; zero if the plan fits
 };
 
+// A plan is of no interest that reaches one of these.
+struct Ceiling {
+  Seconds iteration{std::numeric_limits<double>::infinity()};
+  Dollars cost{std::numeric_limits<double>::infinity()};
+
+  [[nodiscard]] bool is_reached_by(const Quote& quote) const {
+    return quote.iteration >= iteration || quote.cost >= cost;
+  }
+};
+
 // What a message takes, over whichever links there are.
 struct LinkRange {
   Seconds least;
@@ -56,12 +68,15 @@ class JobEstimator {
   JobEstimator& operator=(const JobEstimator&) = delete;
   virtual ~JobEstimator() = default;
 
-  // The same figures as Estimator::estimate gives. Memory only: whether there are that many GPUs is not asked here.
-  [[nodiscard]] virtual Quote quote(const GroupedPlan& plan) const = 0;
-  // The same figures as Estimator::simulate gives: a microsecond for every pass of every microbatch.
-  [[nodiscard]] virtual Quote played_quote(const GroupedPlan& plan) const = 0;
-  // No figure above that of quote(), for a part of the work: most plans of a search need no more to be dropped.
-  [[nodiscard]] virtual Quote least_quote(const GroupedPlan& plan) const = 0;
+  // The same figures as Estimator::estimate gives; nothing if they surely reach the ceiling, which most plans of a
+  // search do. Memory only: whether there are that many GPUs is not asked here.
+  [[nodiscard]] virtual std::optional<Quote> quote_below(const Ceiling& ceiling, const GroupedPlan& plan) const = 0;
+  // The same figures as Estimator::simulate gives, a microsecond for every ten passes of microbatches; nothing if they
+  // reach the ceiling, as far as the beginning of the step tells.
+  [[nodiscard]] virtual std::optional<Quote> played_below(const Ceiling& ceiling, const GroupedPlan& plan) const = 0;
+
+  [[nodiscard]] Quote quote(const GroupedPlan& plan) const { return *quote_below({}, plan); }
+  [[nodiscard]] Quote played_quote(const GroupedPlan& plan) const { return *played_below({}, plan); }
   [[nodiscard]] virtual StageCost stage_cost(const StageShape& shape) const = 0;
 
   // For the way from one plan to another: weights and optimizer's state of a layer, on all GPUs of one replica; and how

@@ -1,6 +1,8 @@
 #include "planner/objective.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace sailor {
 namespace {
@@ -45,6 +47,21 @@ Misses misses_of(const Quote& quote, int gpus, const JobSpec& job) {
     misses.throughput = throughput_miss(std::get<MinimizeCost>(job.objective), quote);
   }
   return misses;
+}
+
+Ceiling ceiling_of(double value, const JobSpec& job) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto above = [](double limit) { return std::nextafter(limit * (1 + 1e-12), kInfinity); };
+  Ceiling ceiling;
+  if (const auto* throughput = std::get_if<MaximizeThroughput>(&job.objective)) {
+    ceiling.iteration = Seconds(value);
+    if (throughput->max_cost_per_iteration) ceiling.cost = Dollars(above(throughput->max_cost_per_iteration->value()));
+  } else {
+    ceiling.cost = Dollars(value);
+    const auto& limit = std::get<MinimizeCost>(job.objective).min_throughput;
+    if (limit && *limit > 0) ceiling.iteration = Seconds(above(1 / *limit));
+  }
+  return ceiling;
 }
 
 Score score_of(const Quote& quote, int gpus, const JobSpec& job) {

@@ -20,6 +20,10 @@ struct Score {
 
 Score score_of(const Quote& quote, int gpus, const JobSpec& job);
 
+// A plan that reaches it is no better than a feasible one of this value: it is no faster or cheaper, or it misses a
+// limit.
+Ceiling ceiling_of(double value, const JobSpec& job);
+
 // By how much each limit is missed, relative to it; zero where it holds or is absent.
 struct Misses {
   double memory = 0;      // relative to one GiB, as the GPUs of a plan differ

@@ -107,7 +107,7 @@ class Asked {
     search_.emplace(world, limits, moving_ ? &*moving_ : nullptr);
     if (running_ == nullptr) return;
     if (whole_) {
-      if (const auto stay = search_->offer(*whole_)) stay_ = search_->played(*stay);
+      if (const auto stay = search_->offer(*whole_)) stay_ = search_->played(*stay, kNoRival);
     }
     search_->repair(*running_, options.space);
     if (has_feasible()) near_ = *search_->best();
@@ -177,7 +177,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   world.savings = world.allowed_savings().front();
   auto costs = estimator_.prepare(job, world.cluster, world.degrees);
   if (!costs) return tl::unexpected(std::move(costs.error()));
-  world.costs = *std::move(costs);
+  world.ask(*std::move(costs));
 
   const SearchLimits limits = limits_of(options, start, std::move(stop));
   Asked asked(world, options, limits);

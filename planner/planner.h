@@ -29,8 +29,8 @@ enum class SearchScope {
 // Of the objective (time or cost of an iteration): below that a running job is not moved.
 inline constexpr double kWorthwhileGain = 0.05;
 
-// Whether jobs get plans that share the optimizer's state among a stage's replicas. The trainer can; but a share has one
-// holder, so that one lost worker would send every job back to its last checkpoint.
+// Whether jobs get plans that share the optimizer's state among a stage's replicas. The trainer can; but a share has
+// one holder, so that one lost worker would send every job back to its last checkpoint.
 inline constexpr bool kTrainerShardsOptimizer = false;
 
 struct PlanOptions {

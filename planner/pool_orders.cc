@@ -16,7 +16,7 @@ std::vector<double> pool_slowness(const World& world) {
   std::vector<double> slowness;
   for (int pool = 0; pool < world.pools(); ++pool) {
     const int size = world.job.training.microbatch_sizes.front();
-    slowness.push_back(world.stage_cost(pool, size, 1, 0, world.layers()).pass().value());
+    slowness.push_back(world.pass(pool, {size, 1}, {0, world.layers()}));
   }
   return slowness;
 }

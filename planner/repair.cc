@@ -49,9 +49,7 @@ std::optional<std::pair<double, Crew>> without_one(const DraftStage& stage, int 
   rest.add(*lost);
   double rate = 0;
   for (const Crew& crew : rest.crews) {
-    rate += crew.count /
-            std::max(1e-9,
-                     world.stage_cost(crew.pool, size, crew.degree, rest.first_layer, rest.last_layer).pass().value());
+    rate += crew.count / world.pass(crew.pool, {size, crew.degree}, {rest.first_layer, rest.last_layer});
   }
   return std::pair(rate > 0 ? 1 / rate : std::numeric_limits<double>::infinity(), *lost);
 }

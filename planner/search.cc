@@ -1,7 +1,7 @@
 #include "planner/search.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 #include "planner/moves.h"
 #include "planner/repair.h"
@@ -22,7 +22,6 @@ constexpr long kPassesOfRepair = 60'000;
 constexpr long kPassesOfPaper = 80'000;
 constexpr long kPassesOfFlow = 120'000;
 constexpr double kStartSlack = 1.25;  // a start may be so much slower than the best plan and still lead to a better one
-constexpr double kNoRival = std::numeric_limits<double>::infinity();
 
 // What any better plan has less of. Before there is a feasible plan, whatever comes nearer to one is better.
 double value_to_beat(const Score& score) {
@@ -30,51 +29,52 @@ double value_to_beat(const Score& score) {
   return score.value;
 }
 
+// Plans that are as good may be better in what comes next: GPUs, then state to move.
+double just_above(double value) { return std::nextafter(value, kNoRival); }
+
 }  // namespace
 
 bool SearchLimits::is_over() const {
   return stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
 }
 
-// By the work of the busiest replica alone.
-bool Search::is_hopeless(const Draft& draft, double rival) {
-  if (rival == kNoRival) return false;
-  const Seconds least(least_seconds(draft, world_));
+bool Search::is_hopeless(Seconds least, DollarsPerHour price, double rival) {
   const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(world_.job.objective);
-  const double value = seeks_throughput ? least.value() : (gpu_price(draft, world_) * least).value();
-  if (value < rival) return false;
+  if ((seeks_throughput ? least.value() : (price * least).value()) < rival) return false;
   ++report_.pruned_by_bound;
   return true;
 }
 
-// With links and synchronisation, but without what waiting for one another costs.
-bool Search::is_hopeless(const GroupedPlan& plan, double rival) {
-  if (rival == kNoRival) return false;
-  if (score_of(world_.costs->least_quote(plan), plan.gpus(), world_.job).value < rival) return false;
-  ++report_.pruned_by_bound;
-  return true;
+// By the work of the busiest replica alone.
+bool Search::is_hopeless(const Draft& draft, double rival) {
+  return rival != kNoRival && is_hopeless(Seconds(least_seconds(draft, world_)), gpu_price(draft, world_), rival);
 }
 
 std::optional<Contender> Search::priced(const Draft& draft, PlanSpace space, double rival) {
   if (is_hopeless(draft, rival)) return std::nullopt;
   auto plan = dealt(draft, world_, space);
-  if (!plan || is_hopeless(*plan, rival)) return std::nullopt;
-  return weighed(draft, *std::move(plan));
+  if (!plan) return std::nullopt;
+  return weighed(draft, *std::move(plan), rival);
 }
 
-std::optional<Contender> Search::weighed(const Draft& draft, GroupedPlan plan) {
+std::optional<Contender> Search::weighed(const Draft& draft, GroupedPlan plan, double rival) {
   if (!keeps_to_resources(plan, world_)) return std::nullopt;
+  const Ceiling ceiling = rival == kNoRival ? Ceiling{} : ceiling_of(rival, world_.job);
+  const std::optional<Quote> quote = world_.costs->quote_below(ceiling, plan);
+  if (!quote) {
+    ++report_.pruned_by_bound;
+    return std::nullopt;
+  }
   ++report_.candidates;
-  const Quote quote = world_.costs->quote(plan);
-  if (quote.memory_excess > Bytes(0)) ++report_.pruned_by_memory;
-  const Score score = score_of(quote, plan.gpus(), world_.job);
-  Contender candidate{draft, std::move(plan), quote, score};
+  if (quote->memory_excess > Bytes(0)) ++report_.pruned_by_memory;
+  const Score score = score_of(*quote, plan.gpus(), world_.job);
+  Contender candidate{draft, std::move(plan), *quote, score};
   if (score.is_feasible()) {
-    front_.offer(candidate.plan, quote);
+    front_.offer(candidate.plan, *quote);
     note_finalist(candidate);
   }
   if (!best_ || is_better(candidate, *best_)) best_ = candidate;
-  const bool fits = quote.memory_excess <= Bytes(0);
+  const bool fits = quote->memory_excess <= Bytes(0);
   if (fits && (!best_that_fits_ || score < best_that_fits_->score)) best_that_fits_ = candidate;
   return candidate;
 }
@@ -90,23 +90,24 @@ bool Search::is_better(const Contender& candidate, const Contender& other) const
 }
 
 std::optional<Contender> Search::offer(const GroupedPlan& plan) {
-  auto candidate = weighed(draft_of(plan), plan);
+  auto candidate = weighed(draft_of(plan), plan, kNoRival);
   return candidate && candidate->score.is_feasible() ? candidate : std::nullopt;
+}
+
+// What a start of this shape has to be better than.
+double Search::rival_of_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const {
+  const double rival = best_ ? value_to_beat(best_->score) * kStartSlack : kNoRival;
+  const auto found = starts.find(shape);
+  return found == starts.end() ? rival : std::min(rival, value_to_beat(found->second.score));
 }
 
 void Search::keep_best(Starts& starts, const Draft& draft, PlanSpace space) {
   if (limits_.is_over() && best_) return;
   const std::pair shape{draft.microbatch_size, draft.stages.size()};
-  const auto found = starts.find(shape);
-  double rival = best_ ? value_to_beat(best_->score) * kStartSlack : kNoRival;
-  if (found != starts.end()) rival = std::min(rival, value_to_beat(found->second.score));
-  auto candidate = priced(draft, space, rival);
+  auto candidate = priced(draft, space, rival_of_start(starts, shape));
   if (!candidate) return;
-  if (found == starts.end()) {
-    starts.emplace(shape, *std::move(candidate));
-  } else if (candidate->score < found->second.score) {
-    found->second = *std::move(candidate);
-  }
+  const auto [found, is_new] = starts.try_emplace(shape, *candidate);
+  if (!is_new && candidate->score < found->second.score) found->second = *std::move(candidate);
 }
 
 // The best change of one stage after the other, until no stage has any that makes the plan better.
@@ -146,7 +147,11 @@ bool Search::starts_from_best(PlanSpace space) {
 
 void Search::run_paper(Starts& starts) {
   if (starts_from_best(PlanSpace::kPaper)) return;
-  visit_even_seeds(world_, [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kPaper); });
+  const auto is_known_hopeless = [&](const EvenOutlook& outlook) {
+    const double rival = rival_of_start(starts, {outlook.microbatch_size, static_cast<std::size_t>(outlook.stages)});
+    return rival != kNoRival && is_hopeless(Seconds(outlook.seconds), outlook.price, rival);
+  };
+  visit_even_seeds(world_, is_known_hopeless, [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kPaper); });
   run_space(PlanSpace::kPaper, starts);
 }
 
@@ -205,10 +210,13 @@ std::vector<Contender> Search::finalists() const {
   return sorted;
 }
 
-Contender Search::played(Contender candidate) {
+std::optional<Contender> Search::played(Contender candidate, double rival) {
   passes_left_ -= 2L * candidate.plan.microbatches * std::ssize(candidate.plan.stages);
-  candidate.quote = world_.costs->played_quote(candidate.plan);
-  candidate.score = score_of(candidate.quote, candidate.plan.gpus(), world_.job);
+  const Ceiling ceiling = rival == kNoRival ? Ceiling{} : ceiling_of(just_above(rival), world_.job);
+  const auto quote = world_.costs->played_below(ceiling, candidate.plan);
+  if (!quote) return std::nullopt;
+  candidate.quote = *quote;
+  candidate.score = score_of(*quote, candidate.plan.gpus(), world_.job);
   return candidate;
 }
 
@@ -218,8 +226,8 @@ void Search::settle(PlanSpace space, long most_passes) {
   for (const Contender& candidate : finalists()) {
     const bool is_last = passes_left_ <= 0 || limits_.is_over();
     if (best && best->score.is_feasible() && (is_last || best->score.value <= candidate.score.value)) continue;
-    Contender next = played(candidate);
-    if (!best || is_better(next, *best)) best = std::move(next);
+    auto next = played(candidate, best ? value_to_beat(best->score) : kNoRival);
+    if (next && (!best || is_better(*next, *best))) best = *std::move(next);
   }
   if (!best) return;
   best_ = best->score.is_feasible() ? polished(*std::move(best), space) : *std::move(best);
@@ -245,9 +253,9 @@ Contender Search::polished(Contender from, PlanSpace space) {
     const Contender before = from;
     for (const Contender& next : promising_neighbours(before, stage, space)) {
       if (passes_left_ <= 0 || limits_.is_over()) return from;
-      Contender candidate = played(next);
-      if (!is_better(candidate, from)) continue;
-      from = std::move(candidate);
+      auto candidate = played(next, value_to_beat(from.score));
+      if (!candidate || !is_better(*candidate, from)) continue;
+      from = *std::move(candidate);
       unchanged = -1;
     }
   }

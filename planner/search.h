@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <limits>
 #include <map>
 #include <stop_token>
 #include <tuple>
@@ -28,6 +29,9 @@ struct SearchLimits {
   [[nodiscard]] bool is_over() const;
 };
 
+// The value of a plan that is there already and that others have to be better than.
+inline constexpr double kNoRival = std::numeric_limits<double>::infinity();
+
 class Search {
  public:
   // Of plans that are equally good, with as many GPUs, the one that moves least state is better; null: none is running.
@@ -40,8 +44,9 @@ class Search {
   // From what is left of a running plan to the best plan a few steps away.
   void repair(const Plan& running, PlanSpace space);
 
-  // With the quote of the plan played.
-  [[nodiscard]] Contender played(Contender candidate);
+  // With the quote of the plan played; nothing if its value is above `rival`, that of a feasible plan, or it misses a
+  // limit.
+  [[nodiscard]] std::optional<Contender> played(Contender candidate, double rival);
 
   // A plan from elsewhere; nothing if it is not feasible here. It counts as seen.
   std::optional<Contender> offer(const GroupedPlan& plan);
@@ -66,13 +71,15 @@ class Search {
   // `most_passes` of microbatches through stages, more or less.
   void settle(PlanSpace space, long most_passes);
   void run_space(PlanSpace space, const Starts& starts);
+  [[nodiscard]] double rival_of_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const;
   void keep_best(Starts& starts, const Draft& draft, PlanSpace space);
   void climb(Contender from, PlanSpace space, long most_candidates);
+  // No faster than `least`, on GPUs of that price.
+  bool is_hopeless(Seconds least, DollarsPerHour price, double rival);
   bool is_hopeless(const Draft& draft, double rival);
-  bool is_hopeless(const GroupedPlan& plan, double rival);
-  // Nothing if it is surely no better than `rival`, the value of a feasible plan; infinity: there is none.
+  // Nothing if it is surely no better than `rival`, the value of a feasible plan.
   std::optional<Contender> priced(const Draft& draft, PlanSpace space, double rival);
-  std::optional<Contender> weighed(const Draft& draft, GroupedPlan plan);
+  std::optional<Contender> weighed(const Draft& draft, GroupedPlan plan, double rival);
 
   [[nodiscard]] bool is_better(const Contender& candidate, const Contender& other) const;
   void note_finalist(const Contender& candidate);

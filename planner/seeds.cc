@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -16,13 +17,13 @@ constexpr int kMostStages = 16;
 // Numbers of replicas worth trying: fewer than these leave the busiest one with as many microbatches.
 std::vector<int> replica_counts(int microbatches, int most) {
   std::vector<int> counts;
-  for (int rounds = 1; rounds <= microbatches; ++rounds) {
-    const int replicas = (microbatches + rounds - 1) / rounds;
-    if (replicas > most) continue;
-    if (counts.empty() || counts.back() != replicas) counts.push_back(replicas);
-    if (replicas == 1) break;
+  for (int replicas = std::min(microbatches, most); replicas >= 1;) {
+    const int rounds = (microbatches + replicas - 1) / replicas;
+    const int fewest = (microbatches + rounds - 1) / rounds;
+    counts.push_back(fewest);
+    replicas = fewest - 1;
   }
-  if (most <= microbatches && std::ranges::find(counts, most) == counts.end()) counts.push_back(most);
+  if (most <= microbatches && counts.front() != most) counts.push_back(most);
   return counts;
 }
 
@@ -99,20 +100,80 @@ struct EvenShape {
   int stages = 1;
 };
 
-void visit_even(const World& world, const EvenShape& shape, const Floors& floors, const Visit& visit) {
-  const int microbatches = world.job.training.global_batch_size / shape.microbatch_size;
-  const auto layers = even_layers(world.layers(), shape.stages);
-  for (const int replicas : replica_counts(microbatches, world.most_gpus() / shape.stages)) {
-    Draft draft{shape.microbatch_size, {}};
-    Taker taker(world, shape.order, shape.microbatch_size, floors);
-    bool is_complete = true;
-    for (std::size_t i = 0; i < layers.size() && is_complete; ++i) {
-      draft.stages.push_back({layers[i].first, layers[i].second, {}});
-      is_complete = taker.take(draft.stages.back(), replicas);
+// Even drafts of one shape, with any number of replicas.
+class EvenSeeds {
+ public:
+  EvenSeeds(const World& world, const EvenShape& shape)
+      : world_(world),
+        shape_(shape),
+        microbatches_(world.job.training.global_batch_size / shape.microbatch_size),
+        layers_(even_layers(world.layers(), shape.stages)),
+        counts_(replica_counts(microbatches_, world.most_gpus() / shape.stages)) {}
+
+  void visit(const Floors& floors, const IsHopeless& is_hopeless, const Visit& visit) {
+    if (!find_fastest(floors)) return;
+    for (const int replicas : counts_) {
+      if (!is_hopeless({shape_.microbatch_size, shape_.stages, least_seconds(replicas), least_price_ * replicas})) {
+        visit_with(replicas, floors, visit);
+      }
     }
-    if (is_complete) visit(draft);
   }
-}
+
+ private:
+  // Of the groups that may work on each stage, how long the fastest takes and what the cheapest costs. False if there
+  // is a stage that none can work on.
+  bool find_fastest(const Floors& floors) {
+    fastest_.clear();
+    least_price_ = DollarsPerHour(0);
+    for (const auto& [first, last] : layers_) {
+      double fastest = std::numeric_limits<double>::infinity();
+      DollarsPerHour cheapest(fastest);
+      for (const PoolBlock& block : shape_.order) {
+        for (const int pool : block) {
+          const int smallest = world_.smallest_degree(pool, shape_.microbatch_size, first, last);
+          if (smallest == 0) continue;
+          const int degree = std::max(smallest, floors[static_cast<std::size_t>(pool)]);
+          fastest = std::min(fastest, world_.pass(pool, {shape_.microbatch_size, degree}, {first, last}));
+          cheapest = std::min(cheapest, world_.pool(pool).price_per_gpu * degree);
+        }
+      }
+      fastest_.push_back(fastest);
+      least_price_ += cheapest;
+      if (std::isinf(fastest)) return false;
+    }
+    return true;
+  }
+
+  // The busiest replica of every stage gets its microbatches from the stages before.
+  [[nodiscard]] double least_seconds(int replicas) const {
+    const int rounds = (microbatches_ + replicas - 1) / replicas;
+    double before = 0;
+    double longest = 0;
+    for (const double pass : fastest_) {
+      longest = std::max(longest, before + rounds * pass);
+      before += pass;
+    }
+    return longest;
+  }
+
+  void visit_with(int replicas, const Floors& floors, const Visit& visit) const {
+    Draft draft{shape_.microbatch_size, {}};
+    Taker taker(world_, shape_.order, shape_.microbatch_size, floors);
+    for (const auto& [first, last] : layers_) {
+      draft.stages.push_back({first, last, {}});
+      if (!taker.take(draft.stages.back(), replicas)) return;
+    }
+    visit(draft);
+  }
+
+  const World& world_;
+  EvenShape shape_;
+  int microbatches_;
+  std::vector<std::pair<int, int>> layers_;
+  std::vector<int> counts_;
+  std::vector<double> fastest_;  // seconds of a microbatch, by stage
+  DollarsPerHour least_price_;   // of a replica of every stage
+};
 
 // One group after the other, in the order of the pools.
 struct Unit {
@@ -131,8 +192,8 @@ std::vector<Unit> all_units(const World& world, const PoolOrder& order, int micr
       const int degree = world.smallest_degree(pool, microbatch_size, middle, middle + layers);
       if (degree == 0) continue;
       const int count = std::min(world.pool(pool).group_capacity(degree), left / degree);
-      const double pass = world.stage_cost(pool, microbatch_size, degree, middle, middle + layers).pass().value();
-      for (int i = 0; i < count; ++i) units.push_back({{pool, degree, 1}, block, layers / std::max(1e-9, pass)});
+      const double pass = world.pass(pool, {microbatch_size, degree}, {middle, middle + layers});
+      for (int i = 0; i < count; ++i) units.push_back({{pool, degree, 1}, block, layers / pass});
       left -= count * degree;
     }
   }
@@ -207,10 +268,11 @@ void visit_shapes(const World& world, const VisitShape& visit_shape) {
 
 }  // namespace
 
-void visit_even_seeds(const World& world, const Visit& visit) {
+void visit_even_seeds(const World& world, const IsHopeless& is_hopeless, const Visit& visit) {
   const std::vector<Floors> floors = all_floors(world);
   visit_shapes(world, [&](const PoolOrder& order, int size, int stages) {
-    for (const Floors& each : floors) visit_even(world, {order, size, stages}, each, visit);
+    EvenSeeds seeds(world, {order, size, stages});
+    for (const Floors& each : floors) seeds.visit(each, is_hopeless, visit);
   });
 }
 

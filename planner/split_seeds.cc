@@ -100,9 +100,8 @@ class Rounding {
   [[nodiscard]] double rate_of(const DraftStage& stage, int microbatch_size) const {
     double rate = 0;
     for (const Crew& crew : stage.crews) {
-      const StageCost cost =
-          world_.stage_cost(crew.pool, microbatch_size, crew.degree, stage.first_layer, stage.last_layer);
-      rate += crew.count / std::max(1e-9, cost.pass().value());
+      rate +=
+          crew.count / world_.pass(crew.pool, {microbatch_size, crew.degree}, {stage.first_layer, stage.last_layer});
     }
     return rate;
   }

@@ -50,10 +50,17 @@ double StageProgram::least_mixed(std::span<const double> prices) const {
   return least + second;
 }
 
+// Of no groups that do all layers from here on, as they begin no sooner.
+double StageProgram::least_rest(Spot from) const {
+  if (from.layer == table_.layers()) return 0;
+  const double room = passes_ - from.level * level_time_;
+  return room > 0 ? rest_[static_cast<std::size_t>(from.layer)] / room : kUnreached;
+}
+
 void StageProgram::offer(Spot from, Spot to, const Leg& leg, double price) {
   Cell& there = cell(to.layer, to.level);
   const double sum = cell(from.layer, from.level).price + price;
-  if (sum >= there.price || sum + rest_[static_cast<std::size_t>(to.layer)] > most_) return;
+  if (sum >= there.price || sum + least_rest(to) > most_) return;
   there = {sum, from.level, leg};
 }
 
@@ -101,7 +108,7 @@ double StageProgram::longest_way() const {
 }
 
 // Even if all layers were stages of their own that begin at once, and groups and microbatches could be split.
-void StageProgram::set_rest(double passes, std::span<const double> prices) {
+void StageProgram::set_rest(std::span<const double> prices) {
   rest_.assign(static_cast<std::size_t>(table_.layers()) + 1, 0);
   for (int layer = table_.layers(); layer-- > 0;) {
     double least = kUnreached;
@@ -109,7 +116,7 @@ void StageProgram::set_rest(double passes, std::span<const double> prices) {
       least = std::min(least, prices[static_cast<std::size_t>(entry.kind)] * entry.pass);
     }
     rest_[static_cast<std::size_t>(layer)] =
-        rest_[static_cast<std::size_t>(layer) + 1] + least * table_.microbatches() / passes * (1 - kRounding);
+        rest_[static_cast<std::size_t>(layer) + 1] + least * table_.microbatches() * (1 - kRounding);
   }
 }
 
@@ -118,8 +125,9 @@ std::optional<CheapestSplit> StageProgram::solve(const TimeLimits& limits, std::
   if (limits.passes <= 0) return std::nullopt;
   level_time_ = std::min(limits.passes, longest_way()) / levels_;
   most_ = most;
-  set_rest(limits.passes, prices);
-  if (rest_.front() > most) return std::nullopt;
+  passes_ = limits.passes;
+  set_rest(prices);
+  if (least_rest({0, 0}) > most) return std::nullopt;
   cells_.assign(static_cast<std::size_t>(table_.layers() + 1) * static_cast<std::size_t>(levels_ + 1),
                 {kUnreached, -1, {}});
   cell(0, 0).price = 0;

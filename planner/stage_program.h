@@ -67,14 +67,16 @@ class StageProgram {
   void relax(Spot from, int last, double passed, double least_mixed);
   void offer(Spot from, Spot to, const Leg& leg, double price);
   [[nodiscard]] double longest_way() const;
-  void set_rest(double passes, std::span<const double> prices);
+  void set_rest(std::span<const double> prices);
+  [[nodiscard]] double least_rest(Spot from) const;
   [[nodiscard]] CheapestSplit traced(int level);
 
   const KindTable& table_;
   int levels_;
   double level_time_ = 0;
   double most_ = 0;
-  std::vector<double> rest_;  // [layer]: no groups that do this layer and all after it cost less
+  double passes_ = 0;
+  std::vector<double> rest_;  // [layer]: no groups that do this layer and all after it in a second cost less
   std::vector<Cell> cells_;   // [layer][level of the time that a microbatch takes to get there and back]
   std::vector<Option> options_;
 };

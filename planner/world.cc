@@ -46,6 +46,11 @@ std::vector<MemorySavings> World::allowed_savings() const {
   return allowed;
 }
 
+void World::ask(std::unique_ptr<JobEstimator> estimator) {
+  costs = std::move(estimator);
+  passes = std::make_shared<PassTable>(job, cluster, degrees, allowed_savings(), *costs);
+}
+
 StageCost World::stage_cost(int pool, int microbatch_size, int degree, int first, int last) const {
   // How many replicas will share the optimizer's state is not known yet: as many as there can be.
   const int shards = savings.shards_optimizer ? job.training.global_batch_size / microbatch_size : 1;
@@ -57,7 +62,7 @@ int World::smallest_degree(int pool_index, int microbatch_size, int first, int l
   int largest = 0;
   for (const int degree : degrees) {
     if (degree > largest_node) break;
-    if (stage_cost(pool_index, microbatch_size, degree, first, last).fits()) return degree;
+    if (passes->fits(pool_index, {microbatch_size, degree}, {first, last}, savings)) return degree;
     largest = degree;
   }
   return is_memory_ignored ? largest : 0;

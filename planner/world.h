@@ -5,24 +5,19 @@
 #include <span>
 
 #include "planner/estimator.h"
+#include "planner/pass_table.h"
 #include "planner/planner.h"
 
 namespace sailor {
-
-// What a whole plan does to need less memory.
-struct MemorySavings {
-  bool recomputes = false;        // activations
-  bool shards_optimizer = false;  // over the replicas of a stage
-  friend bool operator==(const MemorySavings&, const MemorySavings&) = default;
-};
 
 struct World {
   const JobSpec& job;
   ClusterState cluster;      // only pools that the job may use and that have GPUs for it
   std::vector<int> degrees;  // of tensor parallelism, ascending
   std::shared_ptr<const JobEstimator> costs;
-  MemorySavings savings;           // of the plans that are looked at now
-  bool is_memory_ignored = false;  // to find the nearest miss where nothing fits
+  std::shared_ptr<const PassTable> passes;  // of `costs`
+  MemorySavings savings;                    // of the plans that are looked at now
+  bool is_memory_ignored = false;           // to find the nearest miss where nothing fits
 
   bool may_shard_optimizer = false;  // the trainer can
   [[nodiscard]] bool allows_checkpointing(bool recomputes) const {
@@ -35,6 +30,12 @@ struct World {
   [[nodiscard]] int pools() const { return static_cast<int>(cluster.pools.size()); }
   [[nodiscard]] const Pool& pool(int index) const { return cluster.pools[static_cast<std::size_t>(index)]; }
   [[nodiscard]] int most_gpus() const;  // that a plan may use
+  // Answers questions about costs from now on. Pools, degrees and what the trainer can do are as they will be.
+  void ask(std::unique_ptr<JobEstimator> estimator);
+  // Seconds of a microbatch on such a group, forward and backward.
+  [[nodiscard]] double pass(int pool, ProfilePoint point, LayerRange layers) const {
+    return passes->pass(pool, point, layers, savings);
+  }
   [[nodiscard]] StageCost stage_cost(int pool, int microbatch_size, int degree, int first, int last) const;
   // The smallest degree with which a group of this pool holds the layers; 0 if none does (the largest, if
   // memory is ignored).

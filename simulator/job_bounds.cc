@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "simulator/job_simulation.h"
-#include "simulator/step_time.h"
 
 namespace sailor {
 namespace {
@@ -66,17 +65,6 @@ Seconds JobSimulation::least_finish(const StageShape& shape, Seconds reduction, 
   const int buckets = shape.last_layer - shape.first_layer;
   const Seconds hidden = std::min(reduction, longest_backward) * (1 - 1.0 / buckets);
   return reduction - hidden + cost.update / shape.optimizer_shards;
-}
-
-// The rest of a step follows the passes, the later the longer they take.
-Quote JobSimulation::least_quote(const GroupedPlan& plan) const {
-  constexpr double kRounding = 1e-9;
-  const PlanLinks links(plan, cluster_, links_);
-  const std::vector<StageTiming> stages = stage_timings(plan, links);
-  const Passes least{.length = Seconds(least_step_time(stages)), .tails = tail_times(stages)};
-  const Seconds iteration = synced(plan, least, links).updated * (1 - kRounding);
-  const Bill bill = bill_of(plan);
-  return {iteration, bill.gpus() * iteration + bill.traffic() * (1 - kRounding), Bytes(0)};
 }
 
 LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) const {

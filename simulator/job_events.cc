@@ -1,6 +1,7 @@
 // A plan of a job played operation by operation: its times and links as inputs of schedule and step_timing.h.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "simulator/job_simulation.h"
 #include "simulator/memory.h"
@@ -66,27 +67,66 @@ void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& ways, Sc
   }
 }
 
-StepTiming JobSimulation::play(const Plan& plan, const GroupedPlan& groups) const {
-  const PlanLinks ways(groups, cluster_, links_);
-  const ScheduleTimes times = schedule_times(plan, groups, ways);
+Execution JobSimulation::execution(std::span<const StageEnd> ends) {
   Execution execution;
-  for (const GroupedStage& stage : groups.stages) {
-    const StageEnd end = stage_end(groups, stage, ways);
+  for (const StageEnd& end : ends) {
     execution.all_reduce.push_back(nanoseconds(end.reduce));
     execution.buckets.push_back(end.buckets);
     execution.update.push_back(nanoseconds(end.update));
     execution.gather.push_back(nanoseconds(end.gather));
   }
-  return time_step(make_schedule(plan, times, policy_), times, execution);
+  return execution;
 }
 
-Quote JobSimulation::played_quote(const GroupedPlan& plan) const {
-  std::vector<StageTiming> stages = stage_timings(plan, PlanLinks(plan, cluster_, links_));
+StepTiming JobSimulation::play(const Plan& plan, const GroupedPlan& groups) const {
+  const PlanLinks ways(groups, cluster_, links_);
+  const ScheduleTimes times = schedule_times(plan, groups, ways);
+  return time_step(make_schedule(plan, times, policy_), times, execution(stage_ends(groups, ways)));
+}
+
+// By when the stages must be done with their passes for the step to take no longer than `most`: what follows takes its
+// time, and so does the way of the last gradient up through the fastest replicas.
+std::vector<Nanoseconds> JobSimulation::deadlines(Seconds most, std::span<const StageEnd> ends,
+                                                  std::span<const StageTiming> stages) {
+  std::vector<Nanoseconds> by;
+  Seconds above = most;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const StageEnd& end = ends[i];
+    const Seconds exposed =
+        std::max(end.reduce / end.buckets, end.reduce - end.last_backward * (1 - 1.0 / end.buckets));
+    const Seconds own = most - exposed - end.update - end.gather;
+    by.push_back(nanoseconds(std::min(own, above)));
+    double backward = std::numeric_limits<double>::infinity();
+    for (const GroupTiming& group : stages[i].groups) backward = std::min(backward, group.backward);
+    above = std::min(own, above) - Seconds(backward);
+  }
+  return by;
+}
+
+std::optional<Quote> JobSimulation::played_below(const Ceiling& ceiling, const GroupedPlan& groups) const {
+  // Lists that are played may be done a little sooner than the simulation that they were written by: its messages wait
+  // for buffers.
+  constexpr double kSooner = 0.01;
+  const PlanLinks ways(groups, cluster_, links_);
+  const Bill bill = bill_of(groups);
+  const DollarsPerHour price = bill.gpus();
+  const Dollars traffic = bill.traffic();
+  std::vector<StageTiming> stages = stage_timings(groups, ways);
+  const std::vector<StageEnd> ends = stage_ends(groups, ways);
+  Seconds most = ceiling.iteration;
+  if (price.value() > 0) most = std::min(most, Seconds((ceiling.cost - traffic).value() * 3600 / price.value()));
+  const Plan plan = expanded(groups, job_, cluster_);
+  const ScheduleTimes times = schedule_times(plan, groups, ways);
+  std::vector<Nanoseconds> by;
+  if (std::isfinite(most.value())) by = deadlines(most * (1 + kSooner), ends, stages);
+  const auto schedule = make_schedule_within(by, plan, times, policy_);
+  if (!schedule) return std::nullopt;
   Bytes excess(0);
-  for (const StageMemory& stage : set_caps(plan, stages)) excess = std::max(excess, stage.excess());
-  const Seconds iteration = seconds(play(expanded(plan, job_, cluster_), plan).end());
-  const Bill bill = bill_of(plan);
-  return {iteration, bill.gpus() * iteration + bill.traffic(), excess};
+  for (const StageMemory& stage : set_caps(groups, stages)) excess = std::max(excess, stage.excess());
+  const Seconds iteration = seconds(time_step(*schedule, times, execution(ends)).end());
+  const Quote quote{iteration, price * iteration + traffic, excess};
+  if (ceiling.is_reached_by(quote)) return std::nullopt;
+  return quote;
 }
 
 Outcome JobSimulation::outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const {

@@ -158,15 +158,22 @@ JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const 
   return end;
 }
 
+std::vector<JobSimulation::StageEnd> JobSimulation::stage_ends(const GroupedPlan& plan, const PlanLinks& links) const {
+  std::vector<StageEnd> ends;
+  ends.reserve(plan.stages.size());
+  for (const GroupedStage& stage : plan.stages) ends.push_back(stage_end(plan, stage, links));
+  return ends;
+}
+
 // A stage synchronises bucket after bucket as its own last backward pass leaves the layers behind; the step ends with
 // the slowest stage.
-JobSimulation::Synced JobSimulation::synced(const GroupedPlan& plan, const Passes& passes,
-                                            const PlanLinks& links) const {
-  Synced end{passes.length, passes.length};
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    const StageEnd stage = stage_end(plan, plan.stages[i], links);
+JobSimulation::Synced JobSimulation::synced(std::span<const StageEnd> ends, Seconds passes,
+                                            std::span<const double> tails) {
+  Synced end{passes, passes};
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const StageEnd& stage = ends[i];
     const Seconds hidden = std::min(stage.reduce, stage.last_backward) * (1 - 1.0 / stage.buckets);
-    const Seconds gradients = passes.length - Seconds(passes.tails[i]) + stage.reduce - hidden + stage.gather;
+    const Seconds gradients = passes - Seconds(tails[i]) + stage.reduce - hidden + stage.gather;
     end.gradients = std::max(end.gradients, gradients);
     end.updated = std::max(end.updated, gradients + stage.update);
   }
@@ -194,16 +201,32 @@ Outcome JobSimulation::simulate(const GroupedPlan& plan) const {
   std::vector<StageTiming> stages = stage_timings(plan, links);
   std::vector<StageMemory> memory = set_caps(plan, stages);
   const Passes done = passes(std::move(stages), plan.microbatches);
-  Outcome outcome = summed_up(plan, done, synced(plan, done, links));
+  Outcome outcome = summed_up(plan, done, synced(stage_ends(plan, links), done.length, done.tails));
   outcome.memory = std::move(memory);
   return outcome;
 }
 
-Quote JobSimulation::quote(const GroupedPlan& plan) const {
-  const Outcome outcome = simulate(plan);
+// As simulate() says it, without what only its reader asks for. That the rest of a step follows the passes, the later
+// the longer they take, makes the least passes a bound.
+std::optional<Quote> JobSimulation::quote_below(const Ceiling& ceiling, const GroupedPlan& plan) const {
+  constexpr double kRounding = 1e-9;
+  const PlanLinks links(plan, cluster_, links_);
+  std::vector<StageTiming> stages = stage_timings(plan, links);
+  const std::vector<StageEnd> ends = stage_ends(plan, links);
+  const std::vector<double> tails = tail_times(stages);
+  const Bill bill = bill_of(plan);
+  const DollarsPerHour price = bill.gpus();
+  const Dollars traffic = bill.traffic();
+  const auto quoted = [&](double passes) {
+    const Seconds iteration = synced(ends, Seconds(passes), tails).updated;
+    return Quote{iteration, price * iteration + traffic, Bytes(0)};
+  };
+  if (ceiling.is_reached_by(quoted(least_step_time(stages) * (1 - kRounding)))) return std::nullopt;
   Bytes excess(0);
-  for (const StageMemory& stage : outcome.memory) excess = std::max(excess, stage.excess());
-  return {outcome.iteration, outcome.gpu_cost + outcome.traffic_cost, excess};
+  for (const StageMemory& stage : set_caps(plan, stages)) excess = std::max(excess, stage.excess());
+  Quote quote = quoted(step_time(stages, plan.microbatches));
+  quote.memory_excess = excess;
+  return quote;
 }
 
 Bytes JobSimulation::state_of_layer(int layer) const {

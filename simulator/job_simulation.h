@@ -45,9 +45,8 @@ class JobSimulation final : public JobEstimator {
                 SchedulePolicy policy);
 
   [[nodiscard]] Outcome simulate(const GroupedPlan& plan) const;
-  [[nodiscard]] Quote quote(const GroupedPlan& plan) const override;
-  [[nodiscard]] Quote played_quote(const GroupedPlan& plan) const override;
-  [[nodiscard]] Quote least_quote(const GroupedPlan& plan) const override;
+  [[nodiscard]] std::optional<Quote> quote_below(const Ceiling& ceiling, const GroupedPlan& plan) const override;
+  [[nodiscard]] std::optional<Quote> played_below(const Ceiling& ceiling, const GroupedPlan& plan) const override;
   [[nodiscard]] Bytes state_of_layer(int layer) const override;
   [[nodiscard]] Seconds transfer(Bytes amount, int from_pool, int to_pool) const override;
   [[nodiscard]] StageCost stage_cost(const StageShape& shape) const override;
@@ -111,12 +110,16 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, const Holding& holding, int microbatches) const;
   [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const;
   void add_links(const GroupedPlan& plan, const PlanLinks& links, ScheduleTimes& times) const;
+  [[nodiscard]] static Execution execution(std::span<const StageEnd> ends);
+  [[nodiscard]] static std::vector<Nanoseconds> deadlines(Seconds most, std::span<const StageEnd> ends,
+                                                          std::span<const StageTiming> stages);
   [[nodiscard]] Passes passes(std::vector<StageTiming> stages, int microbatches) const;
+  [[nodiscard]] std::vector<StageEnd> stage_ends(const GroupedPlan& plan, const PlanLinks& links) const;
   [[nodiscard]] double shard_parameters(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] Sync sync(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   [[nodiscard]] Outcome summed_up(const GroupedPlan& plan, const Passes& done, const Synced& end) const;
-  [[nodiscard]] Synced synced(const GroupedPlan& plan, const Passes& passes, const PlanLinks& links) const;
+  [[nodiscard]] static Synced synced(std::span<const StageEnd> ends, Seconds passes, std::span<const double> tails);
 
   const JobSpec& job_;
   const ClusterState& cluster_;

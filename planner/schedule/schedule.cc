@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "planner/model/check.h"
 #include "planner/schedule/routes.h"
+#include "planner/schedule/step_flow.h"
 #include "planner/schedule/step_simulation.h"
 
 namespace sailor {
@@ -54,13 +56,24 @@ ScheduleTimes times_from_shares(const Plan& plan) {
 }
 
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy) {
+  return *make_schedule_within({}, plan, times, policy);
+}
+
+// Only the better one of two orders is written down.
+std::optional<Schedule> make_schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
+                                             const ScheduleTimes& times, SchedulePolicy policy) {
+  SAILOR_CHECK(!plan.stages.empty(), "a schedule of no stages");
   const auto caps = in_flight_caps(plan, times, policy);
   auto start = make_routes(plan, RouteRule::kStart);
   auto spread = make_routes(plan, RouteRule::kSpread);
-  if (start == spread) return simulate_step(plan, times, caps, std::move(start));
-  Schedule best = simulate_step(plan, times, caps, std::move(start));
-  Schedule other = simulate_step(plan, times, caps, std::move(spread));
-  return other.duration < best.duration ? other : best;
+  const StepFlow from_start = flow_of(plan, times, caps, start);
+  if (start == spread) return simulate_step(from_start, plan, std::move(start), deadlines);
+  const StepFlow spread_out = flow_of(plan, times, caps, spread);
+  const std::int64_t one = step_length(from_start, deadlines);
+  const std::int64_t other = step_length(spread_out, deadlines);
+  if (std::min(one, other) == kTooLate) return std::nullopt;
+  return other < one ? simulate_step(spread_out, plan, std::move(spread), deadlines)
+                     : simulate_step(from_start, plan, std::move(start), deadlines);
 }
 
 }  // namespace sailor

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -96,6 +98,11 @@ struct Schedule {
 
 // Same plan, times and policy: same schedule, on every machine. The plan is well-formed.
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
+
+// The same schedule; nothing if some stage is surely not done with its passes by its deadline, of which there is one
+// for each, or none at all.
+std::optional<Schedule> make_schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
+                                             const ScheduleTimes& times, SchedulePolicy policy);
 
 // The cap on microbatches in flight of each replica, [stage][replica].
 std::vector<std::vector<int>> in_flight_caps(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);

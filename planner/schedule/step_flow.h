@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "planner/schedule/schedule.h"
@@ -46,7 +48,10 @@ struct StepFlow {
 StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
                  const std::vector<std::vector<int>>& routes);
 
-// When the last pass is done, after the start of the step.
-std::int64_t step_length(const StepFlow& flow);
+inline constexpr std::int64_t kTooLate = std::numeric_limits<std::int64_t>::max();
+
+// When the last pass is done, after the start of the step; kTooLate as soon as it is sure that some stage is not done
+// with its passes by its deadline, of which there is one for each, or none at all.
+std::int64_t step_length(const StepFlow& flow, std::span<const Nanoseconds> deadlines);
 
 }  // namespace sailor

@@ -57,8 +57,9 @@ struct Way {
 class StepSimulation {
  public:
   // `record` is null where only the length of the step is asked for.
-  StepSimulation(const StepFlow& flow, StepRecord* record)
+  StepSimulation(const StepFlow& flow, std::span<const Nanoseconds> deadlines, StepRecord* record)
       : flow_(flow),
+        deadlines_(deadlines),
         record_(record),
         stages_(flow.stages()),
         slots_(static_cast<std::size_t>(stages_) * static_cast<std::size_t>(flow.microbatches)),
@@ -75,16 +76,18 @@ class StepSimulation {
     }
     channels_.resize(2 * channels);
     touched_.reserve(workers_.size());
+    if (!deadlines.empty()) set_latest();
   }
 
   Time run() {
     for (int mb = 0; mb < flow_.microbatches; ++mb) add_input(worker_of(0, mb), kDown, 0, mb, 0);
     for (int w = first(0); w < first(1); ++w) dispatch(w);
-    while ((now_ = turns_.earliest()) != kNever) {
+    while (!is_too_late_ && (now_ = turns_.earliest()) != kNever) {
       touched_.clear();
       while (turns_.earliest() == now_) take_turn(static_cast<int>(turns_.first()));
       for (const int w : touched_) dispatch(w);
     }
+    if (is_too_late_) return kTooLate;
     check_all_done();
     return end_;
   }
@@ -104,6 +107,18 @@ class StepSimulation {
   }
   [[nodiscard]] int microbatch_of(int message, Direction direction, int stage) const {
     return message - message_of(direction, stage, 0);
+  }
+
+  // By when each worker has to begin the passes that it still has to do, if it is never idle again.
+  void set_latest() {
+    for (int stage = 0; stage < stages_; ++stage) {
+      const Time deadline = deadlines_[index(stage)].count();
+      for (int w = first(stage); w < first(stage + 1); ++w) latest_.push_back(deadline);
+      for (int mb = 0; mb < flow_.microbatches; ++mb) {
+        const int w = worker_of(stage, mb);
+        latest_[index(w)] -= flow_.workers[index(w)].forward + flow_.workers[index(w)].backward;
+      }
+    }
   }
 
   // A worker's pass ends, or it may begin one.
@@ -162,7 +177,12 @@ class StepSimulation {
     worker.pass = pass;
     if (pass == kDown) ++worker.in_flight;
     const FlowWorker& cost = flow_.workers[index(w)];
-    turns_.set(index(w), now_ + (pass == kDown ? cost.forward : cost.backward));
+    const Time length = pass == kDown ? cost.forward : cost.backward;
+    turns_.set(index(w), now_ + length);
+    if (!latest_.empty()) {
+      is_too_late_ = is_too_late_ || now_ > latest_[index(w)];
+      latest_[index(w)] += length;
+    }
     if (record_ != nullptr) {
       record_->pass(worker.stage, mb, pass == kDown ? OperationKind::kForward : OperationKind::kBackward);
     }
@@ -254,6 +274,7 @@ class StepSimulation {
   }
 
   const StepFlow& flow_;
+  std::span<const Nanoseconds> deadlines_;
   StepRecord* record_;
   int stages_;
   std::size_t slots_;  // stages x microbatches
@@ -264,22 +285,24 @@ class StepSimulation {
   std::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
   NextTurns turns_;
   std::vector<int> touched_;
+  std::vector<Time> latest_;  // start of every worker's next pass; empty: there are no deadlines
+  bool is_too_late_ = false;
   Time now_ = 0;
   Time end_ = 0;
 };
 
 }  // namespace
 
-std::int64_t step_length(const StepFlow& flow) { return StepSimulation(flow, nullptr).run(); }
+std::int64_t step_length(const StepFlow& flow, std::span<const Nanoseconds> deadlines) {
+  return StepSimulation(flow, deadlines, nullptr).run();
+}
 
-Schedule simulate_step(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
-                       std::vector<std::vector<int>> routes) {
-  SAILOR_CHECK(!plan.stages.empty() && routes.size() == plan.stages.size(), "a plan of {} stages with routes for {}",
-               plan.stages.size(), routes.size());
-  const StepFlow flow = flow_of(plan, times, caps, routes);
+std::optional<Schedule> simulate_step(const StepFlow& flow, const Plan& plan, std::vector<std::vector<int>> routes,
+                                      std::span<const Nanoseconds> deadlines) {
   StepRecord record(plan, std::move(routes));
-  const Nanoseconds duration(StepSimulation(flow, &record).run());
-  return std::move(record).take(duration);
+  const std::int64_t length = StepSimulation(flow, deadlines, &record).run();
+  if (length == kTooLate) return std::nullopt;
+  return std::move(record).take(Nanoseconds(length));
 }
 
 }  // namespace sailor

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "planner/schedule/schedule.h"
+#include "planner/schedule/step_flow.h"
 
 namespace sailor {
 
@@ -9,7 +10,8 @@ namespace sailor {
 // begins when a buffer at the receiver is free; it takes its turn at both network cards, and is written into the lists
 // of both ends when it begins, so that all lists are views of one sequence in which everything comes after what it
 // needs.
-Schedule simulate_step(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
-                       std::vector<std::vector<int>> routes);
+// `routes` are those of the flow, which is the plan's. Nothing as soon as a deadline is surely missed (step_flow.h).
+std::optional<Schedule> simulate_step(const StepFlow& flow, const Plan& plan, std::vector<std::vector<int>> routes,
+                                      std::span<const Nanoseconds> deadlines);
 
 }  // namespace sailor

@@ -28,7 +28,7 @@ PlannedJob plan(const JobSpec& job, const ClusterState& cluster, const PlanOptio
 
 World a_world(const JobSpec& job, const ClusterState& cluster) {
   World world{.job = job, .cluster = cluster, .degrees = {1, 2}};
-  world.costs = simulator().prepare(job, world.cluster, world.degrees).value();
+  world.ask(simulator().prepare(job, world.cluster, world.degrees).value());
   return world;
 }
 

@@ -152,10 +152,15 @@ class BruteForce {
     for (GroupedStage& stage : plan.stages) normalize(stage);
     if (!resource_violations(expanded(plan, job_, cluster_), job_, cluster_).empty()) return;
     ++plans_;
-    const Score least = score_of(costs_->least_quote(plan), plan.gpus(), job_);
-    if (best_ && least.value > best_->value) return;
+    if (!costs_->quote_below(ceiling_, plan)) return;
     const Score score = score_of(costs_->played_quote(plan), plan.gpus(), job_);
-    if (score.is_feasible() && (!best_ || score < *best_)) best_ = score;
+    if (!score.is_feasible() || (best_ && !(score < *best_))) return;
+    best_ = score;
+    if (std::holds_alternative<MaximizeThroughput>(job_.objective)) {
+      ceiling_.iteration = Seconds(score.value);
+    } else {
+      ceiling_.cost = Dollars(score.value);
+    }
   }
 
   const JobSpec& job_;
@@ -164,6 +169,7 @@ class BruteForce {
   std::vector<int> degrees_;
   std::unique_ptr<JobEstimator> costs_;
   std::optional<Score> best_;
+  Ceiling ceiling_;  // of plans that may be better
   long plans_ = 0;
 };
 
