@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/exhaustive.h"
 #include "planner/moves.h"
 #include "planner/repair.h"
 #include "planner/seeds.h"
@@ -21,6 +22,8 @@ constexpr std::size_t kPlayedNeighbours = 3;  // of a stage
 constexpr long kPassesOfRepair = 60'000;
 constexpr long kPassesOfPaper = 80'000;
 constexpr long kPassesOfFlow = 120'000;
+constexpr int kFewGpus = 12;  // of a world that is small enough to look at everything
+constexpr long kExhaustiveSteps = 400'000;
 constexpr double kStartSlack = 1.25;  // a start may be so much slower than the best plan and still lead to a better one
 
 // What any better plan has less of. Before there is a feasible plan, whatever comes nearer to one is better.
@@ -173,6 +176,7 @@ void Search::run(PlanSpace space, std::span<const KindTable> tables) {
     run_paper(starts[i]);
   }
   settle(PlanSpace::kPaper, kPassesOfPaper);
+  exhaust(PlanSpace::kPaper);
   if (space == PlanSpace::kPaper) return;
   const std::optional<Contender> narrow = best_;
   for (std::size_t i = 0; i < allowed.size(); ++i) {
@@ -180,6 +184,7 @@ void Search::run(PlanSpace space, std::span<const KindTable> tables) {
     run_flow(starts[i], tables);
   }
   settle(PlanSpace::kFlow, kPassesOfFlow);
+  exhaust(PlanSpace::kFlow);
   if (narrow && is_better(*narrow, *best_)) best_ = narrow;
 }
 
@@ -231,6 +236,24 @@ void Search::settle(PlanSpace space, long most_passes) {
   }
   if (!best) return;
   best_ = best->score.is_feasible() ? polished(*std::move(best), space) : *std::move(best);
+}
+
+void Search::exhaust(PlanSpace space) {
+  if (world_.most_gpus() > kFewGpus || world_.is_memory_ignored) return;
+  const auto rival = [&] { return best_ ? value_to_beat(best_->score) : kNoRival; };
+  const auto ceiling = [&] { return ceiling_of(just_above(rival()), world_.job); };
+  const auto show = [&](const GroupedPlan& plan) {
+    const auto quote = limits_.is_over() ? std::nullopt : world_.costs->quote_below(ceiling(), plan);
+    if (!quote || quote->memory_excess > Bytes(0)) return ceiling();
+    const auto candidate = played({draft_of(plan), plan, *quote, {}}, rival());
+    if (candidate && candidate->score.is_feasible() && (!best_ || is_better(*candidate, *best_))) best_ = *candidate;
+    return ceiling();
+  };
+  long steps = kExhaustiveSteps;
+  for (const MemorySavings& savings : world_.allowed_savings()) {
+    world_.savings = savings;
+    steps = Exhaustive(world_, space, ceiling(), show).run(steps);
+  }
 }
 
 // The neighbours of one stage that could be better, the likeliest first.

@@ -70,6 +70,8 @@ class Search {
   // quotes the effects of unequal replicas on one another are only estimated. From then on best() is the best of those.
   // `most_passes` of microbatches through stages, more or less.
   void settle(PlanSpace space, long most_passes);
+  // In small worlds: all plans that may be better than the best.
+  void exhaust(PlanSpace space);
   void run_space(PlanSpace space, const Starts& starts);
   [[nodiscard]] double rival_of_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const;
   void keep_best(Starts& starts, const Draft& draft, PlanSpace space);

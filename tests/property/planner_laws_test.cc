@@ -32,49 +32,49 @@ double value_of(const JobSpec& job, const Estimate& estimate) {
                                                                    : estimate.cost_per_iteration().value();
 }
 
-// Brute force also tries every way to give the left-over microbatches to the replicas of a stage, where the search
-// gives them to the fastest: in one world of these another way fills the pipeline 3 % sooner.
-TEST(PlannerLaws, InThePapersSpaceNothingIsBetterByBruteForceButOnceByTheOddMicrobatch) {
+// Held against brute force; nothing where neither finds a plan.
+struct Compared {
+  double ours = 0;
+  double best = 0;
+  PlannedJob planned;
+};
+
+std::optional<Compared> compared_with_brute_force(const SmallWorld& world, PlanSpace space) {
+  const auto best = BruteForce(simulator(), world.job, world.cluster, space).best();
+  auto planned = plan(world, space);
+  EXPECT_EQ(planned.has_value(), best.has_value()) << (planned ? "" : planned.error().message);
+  if (!best || !planned) return std::nullopt;
+  return Compared{value_of(world.job, planned->estimate), best->value, *std::move(planned)};
+}
+
+// Brute force also tries every way to give the left-over microbatches to the replicas of a stage.
+TEST(PlannerLaws, InThePapersSpaceNothingIsBetterByBruteForce) {
   int feasible = 0;
-  int missed = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    SmallWorld world = a_small_world(seed, 6);
-    const auto best = BruteForce(simulator(), world.job, world.cluster).best();
-    const auto planned = plan(world, PlanSpace::kPaper);
-    ASSERT_EQ(planned.has_value(), best.has_value()) << (planned ? "" : planned.error().message);
-    if (!best) continue;
+    const auto compared = compared_with_brute_force(a_small_world(seed, 6), PlanSpace::kPaper);
+    if (!compared) continue;
     ++feasible;
-    const double ours = value_of(world.job, planned->estimate);
-    if (ours > best->value * (1 + 1e-9)) ++missed;
-    EXPECT_LE(ours, best->value * 1.05);
+    EXPECT_LE(compared->ours, compared->best * (1 + 1e-9));
   }
-  EXPECT_LE(missed, 1);
   EXPECT_GT(feasible, 75) << "most worlds should have a plan, or this test tests little";
 }
 
-// In the wider space, where a replica may have any number of microbatches and a stage any replicas, the search deals
-// microbatches by speed: another deal may fill the pipeline a little sooner.
-TEST(PlannerLaws, InTheFlowSpaceNothingIsMuchBetterByBruteForce) {
+// In the wider space a replica may have any number of microbatches and a stage any replicas.
+TEST(PlannerLaws, InTheFlowSpaceNothingIsBetterByBruteForce) {
   int feasible = 0;
-  int missed = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SmallWorld world = a_small_world(seed, 5);
     world.job.training.global_batch_size = std::min(world.job.training.global_batch_size, 4);
-    const auto best = BruteForce(simulator(), world.job, world.cluster, PlanSpace::kFlow).best();
-    const auto planned = plan(world, PlanSpace::kFlow);
-    ASSERT_EQ(planned.has_value(), best.has_value()) << (planned ? "" : planned.error().message);
-    if (!best) continue;
+    const auto compared = compared_with_brute_force(world, PlanSpace::kFlow);
+    if (!compared) continue;
     ++feasible;
-    const double ours = value_of(world.job, planned->estimate);
-    if (ours > best->value * (1 + 1e-9)) ++missed;
-    EXPECT_LE(ours, best->value * 1.05);
-    EXPECT_LE(1 / best->value, std::holds_alternative<MaximizeThroughput>(world.job.objective)
-                                   ? planned->bound_throughput * (1 + 1e-9)
-                                   : 1 / planned->bound_cost.value() * (1 + 1e-9));
+    EXPECT_LE(compared->ours, compared->best * (1 + 1e-9));
+    EXPECT_LE(1 / compared->best, std::holds_alternative<MaximizeThroughput>(world.job.objective)
+                                      ? compared->planned.bound_throughput * (1 + 1e-9)
+                                      : 1 / compared->planned.bound_cost.value() * (1 + 1e-9));
   }
-  EXPECT_LE(missed, 2);
   EXPECT_GT(feasible, 50) << "most worlds should have a plan, or this test tests little";
 }
 
