@@ -38,44 +38,40 @@ ClusterState mixed(int a100_nodes, int v100_nodes) {
   return a_cluster().pool(kZone, "nvidia-tesla-a100", a100_nodes, 4).pool(kZone, "nvidia-tesla-v100", v100_nodes, 4);
 }
 
-// Moving.
+// Moving from one plan of four nodes with four A100 each to another.
+class Moving4x4 : public ::testing::Test {
+ protected:
+  [[nodiscard]] GroupedPlan even(int stages, int replicas, int tensor_parallel) const {
+    return grouped(an_even_plan(job_, cluster_.pools[0].key, stages, replicas, tensor_parallel), cluster_).value();
+  }
 
-TEST(Moving, ToThePlanThatRunsTakesNoTime) {
-  const JobSpec job = opt_350m();
-  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 4);
-  const World world = a_world(job, cluster);
-  const GroupedPlan running = grouped(an_even_plan(job, cluster.pools[0].key, 2, 8, 1), cluster).value();
-  const Moving moving(world, running);
-  EXPECT_EQ(moving.pause_for(running), Seconds(0));
-  EXPECT_EQ(moving.to_move(running), Bytes(0));
+  const JobSpec job_ = opt_350m();
+  const ClusterState cluster_ = a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 4);
+  const World world_ = a_world(job_, cluster_);
+};
+
+TEST_F(Moving4x4, ToThePlanThatRunsTakesNoTime) {
+  const Moving moving(world_, even(2, 8, 1));
+  EXPECT_EQ(moving.pause_for(even(2, 8, 1)), Seconds(0));
+  EXPECT_EQ(moving.to_move(even(2, 8, 1)), Bytes(0));
 }
 
-TEST(Moving, GpusThatKeepTheirLayersAreSentNothing) {
-  const JobSpec job = opt_350m();
-  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 4);
-  const World world = a_world(job, cluster);
-  const PoolKey& pool = cluster.pools[0].key;
-  const Moving moving(world, grouped(an_even_plan(job, pool, 2, 8, 1), cluster).value());
-  EXPECT_EQ(moving.to_move(grouped(an_even_plan(job, pool, 2, 4, 1), cluster).value()), Bytes(0));
-  EXPECT_EQ(moving.to_move(grouped(an_even_plan(job, pool, 2, 8, 2), cluster).value()), Bytes(0));
+TEST_F(Moving4x4, GpusThatKeepTheirLayersAreSentNothing) {
+  const Moving moving(world_, even(2, 8, 1));
+  EXPECT_EQ(moving.to_move(even(2, 4, 1)), Bytes(0));
+  EXPECT_EQ(moving.to_move(even(2, 8, 2)), Bytes(0));
 }
 
 // The whole model is 25 layers on one stage; 12 or 13 of them are there already.
-TEST(Moving, WhatAGpuLacksIsTheStateOfItsNewLayers) {
-  const JobSpec job = opt_350m();
-  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 4);
-  const World world = a_world(job, cluster);
-  const PoolKey& pool = cluster.pools[0].key;
-  const Moving moving(world, grouped(an_even_plan(job, pool, 2, 1, 1), cluster).value());
+TEST_F(Moving4x4, WhatAGpuLacksIsTheStateOfItsNewLayers) {
+  const Moving moving(world_, even(2, 1, 1));
   Bytes first_half(0);
   Bytes second_half(0);
-  for (int layer = 0; layer < world.layers(); ++layer) {
-    (layer < 13 ? first_half : second_half) += world.costs->state_of_layer(layer);
+  for (int layer = 0; layer < world_.layers(); ++layer) {
+    (layer < 13 ? first_half : second_half) += world_.costs->state_of_layer(layer);
   }
-  const Bytes moved = moving.to_move(grouped(an_even_plan(job, pool, 1, 1, 1), cluster).value());
-  EXPECT_DOUBLE_EQ(moved.value(), std::min(first_half, second_half).value());
-  const Bytes for_both = moving.to_move(grouped(an_even_plan(job, pool, 1, 2, 1), cluster).value());
-  EXPECT_DOUBLE_EQ(for_both.value(), (first_half + second_half).value());
+  EXPECT_DOUBLE_EQ(moving.to_move(even(1, 1, 1)).value(), std::min(first_half, second_half).value());
+  EXPECT_DOUBLE_EQ(moving.to_move(even(1, 2, 1)).value(), (first_half + second_half).value());
 }
 
 TEST(Moving, TakesLongerOverSlowerLinks) {
