@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Measures the trainer against eager PyTorch and its own simulator, side by side in one run.
 
-Prints rows {name, value, unit, goal} as JSON; scripts/bench.py runs it. Makes build/pytorch, a virtual environment with
-PyTorch and all its wheels, on first use.
+Prints rows {name, value, unit, goal} as JSON, and on stderr what they are made of; scripts/bench.py runs it. Makes
+build/pytorch, a virtual environment with PyTorch and all its wheels, on first use.
 """
+import argparse
 import datetime
 import json
 import os
 import pathlib
 import random
+import re
 import signal
 import statistics
 import subprocess
@@ -29,9 +31,10 @@ HOST = "127.75.%d.%d"
 MODEL = {"name": "bench", "family": "gpt2", "layers": 4, "hiddenSize": 256, "heads": 4, "ffnSize": 1024, "vocabSize": 4096,
          "maxPositions": 256, "tiedEmbeddings": True}
 JOB = {"globalBatchSize": 16, "microbatchSize": 4, "sequenceLength": 256}
-ROUNDS = 5  # of both sides by turns: what else the machine does falls on both
-STEPS = 8
-WARM_UP = 3
+STEPS = 10
+WARM_UP = 10  # workers log the times of ten steps together
+TIMES = ("forward", "backward", "messages", "sums", "update")  # as a worker logs them
+PATIENCE = 900  # seconds: what takes longer has failed
 
 
 def say(text):
@@ -81,9 +84,19 @@ class Agent:
             time.sleep(0.005)
         raise RuntimeError(f"{self.name} did not come so far; its log:\n" + pathlib.Path(self.log.name).read_text()[-2000:])
 
+    def lines(self, message):
+        return [line for line in pathlib.Path(self.log.name).read_text().splitlines() if f": {message} generation=" in line]
+
     def ends_of_steps(self):
-        lines = pathlib.Path(self.log.name).read_text().splitlines()
-        return [datetime.datetime.fromisoformat(line.split()[0].rstrip("Z")) for line in lines if " step generation=" in line]
+        return [datetime.datetime.fromisoformat(line.split()[0].rstrip("Z")) for line in self.lines("step")]
+
+    def times(self):
+        """Of each worker: where its time went in the newest ten steps, in seconds a step."""
+        times = {}
+        for line in self.lines("times"):
+            fields = dict(field.split("=") for field in line.split() if "=" in field)
+            times[int(fields["rank"])] = {name: float(fields[name + "_s"]) for name in TIMES}
+        return [times[rank] for rank in sorted(times)]
 
     def stop(self):
         self.process.send_signal(signal.SIGKILL)
@@ -113,18 +126,20 @@ def assignment(agent, stages, data, steps, model=None, job=None):
 
 
 def our_steps(folder, stages, threads, data):
-    """Seconds of each step after the first ones. From the worker's log, which costs it nothing: whoever asks its agent often
-    takes time from it that PyTorch's side is not asked for."""
+    """Seconds of each step after the first ones, and each worker's times. From the workers' log, which costs them nothing:
+    whoever asks an agent often takes time from it that PyTorch's side is not asked for."""
     workers = sum(len(shares) for _, _, shares in stages)
     agent = Agent(folder, workers, threads)
     try:
         agent.until(lambda state: True)
         agent.request("PUT", "/v1/assignment", assignment(agent, stages, data, 10 ** 6))
+        deadline = time.monotonic() + PATIENCE
         while len(ends := agent.ends_of_steps()) < WARM_UP + STEPS + 1:
-            if agent.process.poll() is not None:
-                raise RuntimeError(f"{agent.name} ended")
+            if agent.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{agent.name} did not do its steps; its log:\n" + pathlib.Path(agent.log.name).read_text()[-2000:])
             time.sleep(0.5)
-        return [(later - earlier).total_seconds() for earlier, later in zip(ends[WARM_UP:], ends[WARM_UP + 1:])][:STEPS]
+        steps = [(later - earlier).total_seconds() for earlier, later in zip(ends[WARM_UP:], ends[WARM_UP + 1:])][:STEPS]
+        return steps, agent.times()
     finally:
         agent.stop()
 
@@ -134,29 +149,30 @@ def reference_steps(python, workers, threads):
     environment = os.environ | {"MASTER_ADDR": HOST % (os.getpid() % 250, 250), "MASTER_PORT": "29500", "WORLD_SIZE": str(workers)}
     processes = [subprocess.Popen([python, REFERENCE, json.dumps(job)], stdout=subprocess.PIPE, env=environment | {"RANK": str(rank)})
                  for rank in range(workers)]
-    outputs = [process.communicate()[0] for process in processes]
+    outputs = [process.communicate(timeout=PATIENCE)[0] for process in processes]
     if any(process.returncode for process in processes):
         raise RuntimeError("the reference in PyTorch failed")
     return json.loads(outputs[0])[WARM_UP:]
 
 
-def against_pytorch(folder, python, data, name, workers, threads):
+def against_pytorch(folder, python, data, rounds, name, workers, threads):
     layers = MODEL["layers"] + 2
     microbatches = JOB["globalBatchSize"] // JOB["microbatchSize"] // workers
     ours, theirs = [], []
-    for _ in range(ROUNDS):
-        ours += our_steps(folder, [[0, layers, [microbatches] * workers]], threads, data)
+    for _ in range(rounds):
+        ours += our_steps(folder, [[0, layers, [microbatches] * workers]], threads, data)[0]
         theirs += reference_steps(python, workers, threads)
     ratio = statistics.median(ours) / statistics.median(theirs)
+    say(f"{name}: {statistics.median(ours):.3f} s a step, PyTorch {statistics.median(theirs):.3f} s: {ratio:.3f} (goal 1.05)")
     return [{"name": f"trainer: step of {name}", "value": statistics.median(ours), "unit": "s", "goal": None},
             {"name": f"trainer: step of {name}, as a multiple of PyTorch's", "value": ratio, "unit": "x", "goal": 1.05}]
 
 
-def first_step(folder, data):
+def first_step(folder, data, rounds):
     """From the start of the process to the end of the first step of a tiny model."""
     tiny = MODEL | {"layers": 2, "hiddenSize": 64, "ffnSize": 256}
     seconds = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         agent = Agent(folder, 1, 1)
         try:
             agent.until(lambda state: True)
@@ -186,42 +202,79 @@ def measured_world(folder):
     (folder / "cluster.yaml").write_text(f"{json.dumps(pool)}\n---\n{links}")
 
 
-def estimated_step(folder, stages):
+def estimate(folder, stages):
     agent = types.SimpleNamespace(name="bench", host="", gpus=2)
     (folder / "plan.json").write_text(json.dumps(assignment(agent, stages, "", 1)["plan"]))
     command = [SAILOR, "simulate", "-f", folder / "job.yaml", "--cluster", folder / "cluster.yaml", "--profiles", folder / "profiles",
                "--plan", folder / "plan.json", "-o", "json"]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)["estimate"]["iterationSeconds"]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)["estimate"]
 
 
-def against_simulator(folder, data):
-    """The profile is made between the steps that it is to foretell: what else the machine does falls on both."""
+def profiled_times(folder):
+    """Of each layer, from the profile that was just made."""
+    layers = {}
+    for line in (folder / "profiles/profile.yaml").read_text().splitlines():
+        if "forwardSeconds" not in line:
+            continue
+        fields = dict(re.findall(r"(\w+): \"?([\d.e-]+)", line))
+        for layer in range(int(fields["first"]), int(fields["last"])):
+            layers[layer] = {name: float(fields[name + "Seconds"]) for name in ("forward", "backward", "update")}
+    return layers
+
+
+def tell_terms(folder, stages, measured, estimated, times):
+    """Term by term: which of them is off, if the step is."""
+    layers = profiled_times(folder)
+    say(f"step of {measured:.3f} s, estimated {estimated['iterationSeconds']:.3f} s: {estimated['iterationSeconds'] / measured:.3f} (goal 0.9 to 1.1); "
+        + ", ".join(f"{name} {seconds:.3f}" for name, seconds in estimated["breakdown"].items()))
+    for (first, last, shares), worker in zip(stages, times):
+        passes = {"forward": shares[0], "backward": shares[0], "update": 1}
+        expected = {name: count * sum(layers[layer][name] for layer in range(first, last)) for name, count in passes.items()}
+        say(f"  layers {first} to {last}: " + ", ".join(
+            f"{name} {seconds:.3f}" + (f" (profile {expected[name]:.3f})" if name in expected else "") for name, seconds in worker.items()))
+
+
+def against_simulator(folder, data, rounds):
+    """The profile is made just after the steps that it is to foretell: what else the machine does falls on both. The split
+    is the most even one, which the planner would choose."""
     layers = MODEL["layers"] + 2
     microbatches = JOB["globalBatchSize"] // JOB["microbatchSize"]
-    stages = [[0, layers // 2, [microbatches]], [layers // 2, layers, [microbatches]]]
-    measured, estimated = [], []
-    for _ in range(ROUNDS):
-        measured += our_steps(folder, stages, 1, data)
+    stages = [[0, layers - 2, [microbatches]], [layers - 2, layers, [microbatches]]]
+    ratios, steps = [], []
+    for _ in range(rounds):
+        seconds, times = our_steps(folder, stages, 1, data)
         measured_world(folder)
-        estimated.append(estimated_step(folder, stages))
-    ratio = statistics.median(estimated) / statistics.median(measured)
-    return [{"name": "trainer: step of two stages", "value": statistics.median(measured), "unit": "s", "goal": None},
+        estimated = estimate(folder, stages)
+        steps.append(statistics.median(seconds))
+        ratios.append(estimated["iterationSeconds"] / steps[-1])
+        tell_terms(folder, stages, steps[-1], estimated, times)
+    ratio = statistics.median(ratios)
+    return [{"name": "trainer: step of two stages", "value": statistics.median(steps), "unit": "s", "goal": None},
+            {"name": "trainer: two stages, the simulator's step from our own profile as a multiple", "value": ratio, "unit": "x", "goal": None},
             {"name": "trainer: two stages, how far the simulator is off, from our own profile", "value": abs(ratio - 1), "unit": "x", "goal": 0.1}]
 
 
 def main():
-    python = python_with_pytorch()
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--rounds", type=int, default=3, help="of both sides by turns: what else the machine does falls on both")
+    options.add_argument("--only", choices=["pytorch", "simulator", "start"], help="one part of it")
+    asked = options.parse_args()
+    rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         data = folder / "tokens.bin"
         random.seed(1)
         data.write_bytes(b"".join(random.randrange(MODEL["vocabSize"]).to_bytes(2, "little") for _ in range(200_000)))
-        say("the trainer against eager PyTorch")
-        rows = against_pytorch(folder, python, data, "one worker with two threads", 1, 2)
-        rows += against_pytorch(folder, python, data, "two data-parallel workers (DDP over Gloo)", 2, 1)
-        say("the trainer against the simulator")
-        rows += against_simulator(folder, data)
-        rows += first_step(folder, data)
+        if asked.only in (None, "simulator"):
+            say("the trainer against the simulator")
+            rows += against_simulator(folder, data, asked.rounds)
+        if asked.only in (None, "start"):
+            rows += first_step(folder, data, asked.rounds)
+        if asked.only in (None, "pytorch"):
+            python = python_with_pytorch()
+            say("the trainer against eager PyTorch")
+            rows += against_pytorch(folder, python, data, asked.rounds, "one worker with two threads", 1, 2)
+            rows += against_pytorch(folder, python, data, asked.rounds, "two data-parallel workers (DDP over Gloo)", 2, 1)
     print(json.dumps(rows))
 
 

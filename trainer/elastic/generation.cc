@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ namespace sailor::trainer {
 namespace {
 
 constexpr std::size_t kStepsOfMean = 10;                  // over which speed is reported
+constexpr int kStepsOfTimes = 10;                         // whose times are logged together
 constexpr std::chrono::milliseconds kLastWriteLook{500};  // peers hear of us at least this often while we write
 
 std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
@@ -69,7 +71,10 @@ void Generation::compute() {
 bool Generation::vote(bool wants_to_leave) {
   const Vote vote = step_.vote({.leaving = wants_to_leave ? 1.0 : 0.0,
                                 .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_))});
-  held_.apply_gradients(assignment_.training);
+  {
+    const Timed timed(step_.times().update);
+    held_.apply_gradients(assignment_.training);
+  }
   note_step();
   advance_checkpoint(vote);
   return vote.leaving > 0;
@@ -187,6 +192,22 @@ void Generation::note_step() {
   if (held_.step == resumed_step_ + 1) membership_.times.first_step_seconds = seconds;
   durations_.push_back(seconds);
   if (durations_.size() > kStepsOfMean) durations_.pop_front();
+  if ((held_.step - resumed_step_) % kStepsOfTimes == 0) log_times();
+}
+
+// Each worker says where its time went: which stage waits for which, and what the simulator's estimate can be held
+// against, term by term.
+void Generation::log_times() {
+  const StepTimes sum = std::exchange(step_.times(), {});
+  const auto mean = [](double seconds) { return fmt::format("{:.6f}", seconds / kStepsOfTimes); };
+  log_info("times", {{"generation", std::to_string(assignment_.generation)},
+                     {"rank", std::to_string(membership_.rank())},
+                     {"step", std::to_string(held_.step)},
+                     {"forward_s", mean(sum.forward)},
+                     {"backward_s", mean(sum.backward)},
+                     {"messages_s", mean(sum.messages)},
+                     {"sums_s", mean(sum.sums)},
+                     {"update_s", mean(sum.update)}});
 }
 
 double Generation::mean_step_seconds() const {

@@ -43,6 +43,7 @@ class Generation {
   void finish_last_checkpoint();
   void leave_together();
   void note_step();
+  void log_times();
   [[nodiscard]] bool is_first() const { return membership_.rank() == 0; }
   [[nodiscard]] double piece_total() const { return static_cast<double>(images_.size()); }
 

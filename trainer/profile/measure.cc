@@ -1,7 +1,9 @@
 #include "trainer/profile/measure.h"
 
 #include <algorithm>
+#include <ctime>
 #include <functional>
+#include <utility>
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -9,6 +11,7 @@
 #include "trainer/model/stage_model.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/profile/local_group.h"
+#include "trainer/profile/pass_times.h"
 #include "trainer/profile/tensor_memory.h"
 
 namespace sailor::trainer {
@@ -37,7 +40,13 @@ PieceStates initial_states(const ModelSpec& spec, Shard shard) {
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// One microbatch through all layers, one at a time; adds each layer's times to the sums.
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// One microbatch through all layers, one at a time, each of them timed.
 class Pass {
  public:
   Pass(const MeasureRequest& request, int microbatch_size, const TensorParallel& group)
@@ -49,26 +58,22 @@ class Pass {
         tokens_(at::arange(microbatch_size * request.sequence_length, at::kLong)
                     .remainder(spec_.vocab_size)
                     .view({microbatch_size, request.sequence_length})),
-        sums_(static_cast<std::size_t>(spec_.layer_count())) {
+        times_(spec_.layer_count()) {
     if (request.precision != Precision::kFp32) round_weights();
   }
 
   void run() {
+    times_.begin_pass();
     forward();
     backward();
     update();
-    ++passes_;
   }
 
-  void forget() {
-    std::ranges::fill(sums_, LayerTime{});
-    passes_ = 0;
-  }
-
-  [[nodiscard]] int passes() const { return passes_; }
+  [[nodiscard]] PassTimes& times() { return times_; }
 
   // Of each layer: what a forward pass leaves behind for the backward pass, its output with it.
   [[nodiscard]] std::vector<LayerMemory> memory() {
+    times_.begin_pass();
     const TensorMemory tensors;
     std::vector<LayerMemory> layers;
     std::int64_t before = 0;
@@ -85,14 +90,6 @@ class Pass {
     return layers;
   }
 
-  [[nodiscard]] std::vector<LayerTime> means() const {
-    std::vector<LayerTime> means = sums_;
-    for (LayerTime& time : means) {
-      time = {time.forward / passes_, time.backward / passes_, time.update / passes_};
-    }
-    return means;
-  }
-
  private:
   void forward(const std::function<void(int layer, const at::Tensor& output)>& on_layer = {}) {
     inputs_.clear();
@@ -101,7 +98,7 @@ class Pass {
       at::Tensor input = layer == 0 ? tokens_ : outputs_.back().detach().requires_grad_();
       const auto begin = Clock::now();
       at::Tensor output = model_.layer_forward(layer, input, tokens_);
-      sum(layer).forward += Seconds(seconds_since(begin));
+      times_.of(layer).forward += Seconds(seconds_since(begin));
       inputs_.push_back(std::move(input));
       outputs_.push_back(std::move(output));
       if (on_layer) on_layer(layer, outputs_.back());
@@ -113,8 +110,8 @@ class Pass {
     for (int layer = spec_.layer_count() - 1; layer >= 0; --layer) {
       const auto index = static_cast<std::size_t>(layer);
       const auto begin = Clock::now();
-      torch::autograd::backward({outputs_[index]}, {gradient});
-      sum(layer).backward += Seconds(seconds_since(begin));
+      torch::autograd::backward({std::exchange(outputs_[index], {})}, {gradient});  // a worker too keeps nothing of it
+      times_.of(layer).backward += Seconds(seconds_since(begin));
       gradient = inputs_[index].grad();
     }
   }
@@ -127,7 +124,7 @@ class Pass {
       (void)piece.gradient().square().sum(at::kDouble).item<double>();
       apply_adamw(states_.at(id), piece.gradient(), {.steps = 1}, 1, 1);
       piece.gradient().zero_();
-      sum(std::max(id - 1, 0)).update += Seconds(seconds_since(begin));
+      times_.of(std::max(id - 1, 0)).update += Seconds(seconds_since(begin));
     }
   }
 
@@ -146,15 +143,12 @@ class Pass {
     return static_cast<double>(sum);
   }
 
-  LayerTime& sum(int layer) { return sums_[static_cast<std::size_t>(layer)]; }
-
   ModelSpec spec_;
   PieceStates states_;
   StageModel model_;
   at::Tensor tokens_;
   std::vector<at::Tensor> inputs_, outputs_;
-  std::vector<LayerTime> sums_;
-  int passes_ = 0;
+  PassTimes times_;
 };
 
 // Every block's memory is the first one's.
@@ -183,6 +177,7 @@ std::vector<LayerTime> spread(const std::vector<LayerTime>& measured, const Mode
 struct Measured {
   std::vector<LayerTime> times;
   std::vector<LayerMemory> memory;
+  double share_of_core = 0;  // of the measured thread
 };
 
 // How many passes all workers of a group make: each makes as many as the first says.
@@ -200,9 +195,12 @@ Measured measured(const MeasureRequest& request, int size, const TensorParallel&
   const double seconds_of_pass = seconds_since(begin) / kWarmUpPasses;
   const double wanted = std::chrono::duration<double>(request.time).count() / seconds_of_pass;
   const int passes = agreed(std::max(kLeastPasses, static_cast<int>(wanted)), tensor_parallel.shard().index, group);
-  pass.forget();
-  while (pass.passes() < passes) pass.run();
-  return {spread(pass.means(), request.model), spread(pass.memory(), request.model)};
+  pass.times().forget();
+  const auto measuring = Clock::now();
+  const double processor_before = processor_seconds();
+  while (pass.times().passes() < passes) pass.run();
+  const double share = (processor_seconds() - processor_before) / seconds_since(measuring);
+  return {spread(pass.times().quiet_means(), request.model), spread(pass.memory(), request.model), share};
 }
 
 // Of the first worker; the others, which have as much to do, wait for it and it for them.
@@ -220,23 +218,24 @@ Measured measured(const MeasureRequest& request, ProfilePoint point) {
 
 }  // namespace
 
-ModelProfile measure(const MeasureRequest& request) {
-  ModelProfile profile{.model = request.model.name,
-                       .accelerator = request.accelerator,
-                       .precision = request.precision,
-                       .sequence_length = request.sequence_length,
-                       .times = {},
-                       .memory = {},
-                       .source = {}};
+Measurement measure(const MeasureRequest& request) {
+  Measurement result{.profile = {.model = request.model.name,
+                                 .accelerator = request.accelerator,
+                                 .precision = request.precision,
+                                 .sequence_length = request.sequence_length,
+                                 .times = {},
+                                 .memory = {},
+                                 .source = {}}};
   for (const int degree : request.degrees) {
     for (const int size : request.microbatch_sizes) {
       const ProfilePoint point{.microbatch_size = size, .tensor_parallel = degree};
       Measured figures = measured(request, point);
-      profile.times[point] = std::move(figures.times);
-      profile.memory[degree] = std::move(figures.memory);  // a sample's, of the last size
+      result.profile.times[point] = std::move(figures.times);
+      result.profile.memory[degree] = std::move(figures.memory);  // a sample's, of the last size
+      if (degree == 1) result.share_of_core = std::min(result.share_of_core, figures.share_of_core);
     }
   }
-  return profile;
+  return result;
 }
 
 }  // namespace sailor::trainer

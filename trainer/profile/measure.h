@@ -21,8 +21,12 @@ struct MeasureRequest {
   std::chrono::milliseconds time{2'000};  // to spend on each size and degree, at least a few passes
 };
 
-// Means, not medians: with more workers than cores a layer's time includes waiting for a core, and a step is the sum of
-// its layers. Blocks are alike, so two of them stand for all.
-ModelProfile measure(const MeasureRequest& request);
+struct Measurement {
+  ModelProfile profile;
+  double share_of_core = 1;  // that the measured thread had when it was alone in its group; less: the machine was busy
+};
+
+// Blocks are alike, so two of them stand for all.
+Measurement measure(const MeasureRequest& request);
 
 }  // namespace sailor::trainer

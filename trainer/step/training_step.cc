@@ -72,12 +72,20 @@ void TrainingStep::run(std::int64_t step) {
   loss_ = 0;
   backward_passes_left_ = static_cast<int>(std::ranges::count(operations_, OperationKind::kBackward, &Operation::kind));
   StageLinks links(groups_, roster_, role_, message_shape(assignment_), operations_);
-  for (const Operation& operation : operations_) execute(operation, {.step = step, .validation_batch = {}}, links);
-  links.finish();
+  for (const Operation& operation : operations_) {
+    const Timed timed(time_of(operation.kind));
+    execute(operation, {.step = step, .validation_batch = {}}, links);
+  }
+  {
+    const Timed timed(times_.messages);
+    links.finish();
+  }
+  const Timed timed(times_.sums);
   sums_.finish();
 }
 
 Totals TrainingStep::totals() {
+  const Timed timed(times_.sums);
   const double loss = role_.shard == 0 ? loss_ : 0;  // all workers of a group have the same
   const bool is_bad = !std::isfinite(loss);
   const at::Tensor all = at::tensor(
@@ -107,6 +115,7 @@ double TrainingStep::evaluate(int batches) {
 }
 
 Vote TrainingStep::vote(Vote mine) {
+  const Timed timed(times_.sums);
   const at::Tensor all = at::tensor({mine.leaving, mine.saved_pieces}, at::kDouble);
   groups_.control().sum(all);
   const double* sum = all.const_data_ptr<double>();
@@ -130,6 +139,11 @@ void TrainingStep::execute(const Operation& operation, const Source& source, Sta
     case OperationKind::kSendGradient:
       return links.send(operation, taken(gradients_, operation.microbatch));
   }
+}
+
+double& TrainingStep::time_of(OperationKind kind) {
+  if (kind == OperationKind::kForward) return times_.forward;
+  return kind == OperationKind::kBackward ? times_.backward : times_.messages;
 }
 
 // Leaves the output in the input's place: to be sent on, or, of the last stage, to be forgotten.

@@ -9,6 +9,7 @@
 #include "trainer/model/stage_model.h"
 #include "trainer/step/gradient_sums.h"
 #include "trainer/step/stage_links.h"
+#include "trainer/step/step_times.h"
 #include "trainer/step/weight_sync.h"
 
 namespace sailor::trainer {
@@ -48,6 +49,9 @@ class TrainingStep {
   // Whoever returns from it knows that all workers have what the update needs. `mine` is this worker's say.
   [[nodiscard]] Vote vote(Vote mine);
 
+  // Of all steps so far; whoever applies the gradients adds the updates' time.
+  [[nodiscard]] StepTimes& times() { return times_; }
+
   // The mean loss of so many batches of the validation data. All workers call it at the same step, with the weights
   // that they have taken.
   [[nodiscard]] double evaluate(int batches);
@@ -61,6 +65,7 @@ class TrainingStep {
     std::optional<int> validation_batch;
   };
   void execute(const Operation& operation, const Source& source, StageLinks& links);
+  [[nodiscard]] double& time_of(OperationKind kind);
   void forward(const Operation& operation, const Source& source);
   void backward(const Operation& operation);
   void start_sums(int layer);
@@ -77,6 +82,7 @@ class TrainingStep {
   WeightSync weights_;
   std::vector<Operation> operations_;
   int backward_passes_left_ = 0;
+  StepTimes times_;
   std::map<int, at::Tensor> inputs_;     // received activations and outputs to send, by microbatch
   std::map<int, at::Tensor> gradients_;  // the same of gradients
   double loss_ = 0;                      // of this worker's microbatches, divided by the whole batch's tokens

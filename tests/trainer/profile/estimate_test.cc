@@ -62,7 +62,8 @@ class EstimateFromProfile : public ::testing::Test {
                           .sequence_length = job_.training.sequence_length,
                           .accelerator = pool_.accelerator,
                           .microbatch_sizes = {kMicrobatch},
-                          .time = std::chrono::milliseconds(300)}));
+                          .time = std::chrono::milliseconds(300)})
+                     .profile);
     const auto cluster = sailor::testing::a_cluster().pool("us-central1-a", "nvidia-l4", 1, 1).price(1);
     return Simulator(profiles).estimate(job_spec(job_), cluster, a_plan(job_, pool_)).value();
   }

@@ -34,12 +34,12 @@ void expect_all_measured(const ModelProfile& profile) {
 }
 
 TEST(Measure, EveryDegreeAndSizeInEachPrecision) {
-  expect_all_measured(measure(request(Precision::kFp32)));
-  expect_all_measured(measure(request(Precision::kBf16)));
+  expect_all_measured(measure(request(Precision::kFp32)).profile);
+  expect_all_measured(measure(request(Precision::kBf16)).profile);
 }
 
 TEST(Measure, AWorkerOfAGroupHoldsItsShardAndActivationsOfIt) {
-  const ModelProfile profile = measure(request(Precision::kFp32));
+  const ModelProfile profile = measure(request(Precision::kFp32)).profile;
   const auto& alone = profile.memory.at(1);
   const auto& shared = profile.memory.at(2);
   for (const std::size_t layer : {0U, 1U, 4U}) {

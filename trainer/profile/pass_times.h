@@ -1,0 +1,28 @@
+// PassTimes: what each layer took in each pass of a measurement, and what is to be believed of it.
+#pragma once
+
+#include <vector>
+
+#include "planner/model/profile.h"
+
+namespace sailor::trainer {
+
+class PassTimes {
+ public:
+  explicit PassTimes(int layers) : layers_(static_cast<std::size_t>(layers)) {}
+
+  void begin_pass() { passes_.emplace_back(layers_); }
+  void forget() { passes_.clear(); }
+  [[nodiscard]] LayerTime& of(int layer) { return passes_.back()[static_cast<std::size_t>(layer)]; }  // this pass's
+  [[nodiscard]] int passes() const { return static_cast<int>(passes_.size()); }
+
+  // Each layer's mean over the quicker half of the passes: in the others something else had the processor. Whole passes
+  // and means, not each layer's median: with more workers than cores, layers wait for a core by turns.
+  [[nodiscard]] std::vector<LayerTime> quiet_means() const;
+
+ private:
+  std::size_t layers_;
+  std::vector<std::vector<LayerTime>> passes_;
+};
+
+}  // namespace sailor::trainer
