@@ -33,6 +33,55 @@ func TestAJobTrainsToItsEndAndItsLossFalls(t *testing.T) {
 	}
 }
 
+// By its profile a group of two GPUs computes the layers ten times as fast as one, so that the planner makes one.
+func TestAJobWhoseLayersAreSplitOverTheGpusOfANodeTrainsToItsEnd(t *testing.T) {
+	if _, err := cluster.KubectlWithInput(testContext(t), splitProfile, "apply", "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := cluster.Kubectl(testContext(t), "delete", "modelprofile", "split-nvidia-l4"); err != nil {
+			t.Error(err)
+		}
+	})
+	w := start(t, trainingjob.Small{Name: "split", Model: "split", Steps: 30, Resources: "{accelerators: [nvidia-l4], maxGpus: 2}"})
+	job := w.until("it is complete", func(job trainingjob.Job) bool { return job.Is("Complete") })
+	if first, last := trainingjob.Decimal(job.Status.Progress.FirstLoss), trainingjob.Decimal(job.Status.Progress.Loss); last > first-1 {
+		t.Errorf("the loss went from %.3f to %.3f; at least 1 less was expected", first, last)
+	}
+	plan, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "get", "configmap", job.Status.Plan.ConfigMap, "-o", `jsonpath={.data.plan\.json}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(plan, `"tensorParallel": 2`) {
+		t.Errorf("no group of two GPUs is in the plan:\n%s", plan)
+	}
+}
+
+const splitProfile = `apiVersion: sailor.dev/v1alpha1
+kind: ModelProfile
+metadata: {name: split-nvidia-l4}
+spec:
+  model: split
+  accelerator: nvidia-l4
+  precision: FP32
+  sequenceLength: 64
+  layers: 6
+  source: made up
+  times:
+  - tensorParallel: 1
+    microbatchSize: 1
+    layers: [{first: 0, last: 6, forwardSeconds: "0.1", backwardSeconds: "0.2", updateSeconds: "0.001"}]
+  - tensorParallel: 1
+    microbatchSize: 2
+    layers: [{first: 0, last: 6, forwardSeconds: "0.2", backwardSeconds: "0.4", updateSeconds: "0.001"}]
+  - tensorParallel: 2
+    microbatchSize: 1
+    layers: [{first: 0, last: 6, forwardSeconds: "0.01", backwardSeconds: "0.02", updateSeconds: "0.001"}]
+  - tensorParallel: 2
+    microbatchSize: 2
+    layers: [{first: 0, last: 6, forwardSeconds: "0.02", backwardSeconds: "0.04", updateSeconds: "0.001"}]
+`
+
 func TestTheStateIsReadableInOneLineAndInEvents(t *testing.T) {
 	w := start(t, trainingjob.Small{Name: "readable", Steps: trainingjob.Endless})
 	w.untilTraining()

@@ -8,6 +8,7 @@ import (
 // Small is a job for tests and benchmarks: its steps take tens of milliseconds on a processor. Empty fields have defaults.
 type Small struct {
 	Name       string
+	Model      string // its name, by which a profile is found; "small"
 	Steps      int
 	Data       string // path; the licence texts of Debian
 	Resources  string // YAML of spec.resources
@@ -24,7 +25,7 @@ kind: TrainingJob
 metadata: {name: {{.Name}}}
 spec:
   model:
-    config: {name: small, family: gpt2, layers: 4, hiddenSize: 64, heads: 4, ffnSize: 256, vocabSize: 256, maxPositions: 64}
+    config: {name: {{or .Model "small"}}, family: gpt2, layers: 4, hiddenSize: 64, heads: 4, ffnSize: 256, vocabSize: 256, maxPositions: 64}
   training:
     globalBatchSize: 16
     sequenceLength: 64
