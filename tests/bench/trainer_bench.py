@@ -235,11 +235,10 @@ def tell_terms(folder, stages, measured, estimated, times):
 
 
 def against_simulator(folder, data, rounds):
-    """The profile is made just after the steps that it is to foretell: what else the machine does falls on both. The split
-    is the most even one, which the planner would choose."""
+    """The profile is made just after the steps that it is to foretell: what else the machine does falls on both."""
     layers = MODEL["layers"] + 2
     microbatches = JOB["globalBatchSize"] // JOB["microbatchSize"]
-    stages = [[0, layers - 2, [microbatches]], [layers - 2, layers, [microbatches]]]
+    stages = [[0, layers // 2, [microbatches]], [layers // 2, layers, [microbatches]]]
     ratios, steps = [], []
     for _ in range(rounds):
         seconds, times = our_steps(folder, stages, 1, data)
