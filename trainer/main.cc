@@ -52,6 +52,7 @@ int worker_main(WorkerOptions& options) {
   name_log(fmt::format("worker-{}", options.settings.gpu));
   options.settings.patience.peer = std::chrono::seconds(options.peer_timeout_s);
   use_threads(options.threads);
+  use_tf32();
   log_info(use_gpu(options.settings.gpu) ? "computes on its GPU" : "computes on the CPU",
            {{"threads", std::to_string(options.threads)}});
   serve_agent(options.settings, options.channel);
