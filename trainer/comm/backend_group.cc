@@ -12,17 +12,19 @@ namespace {
 
 class WorkTransfer : public Transfer {
  public:
-  WorkTransfer(std::string doing, std::vector<at::Tensor> tensors, c10::intrusive_ptr<c10d::Work> work)
-      : doing_(std::move(doing)), tensors_(std::move(tensors)), work_(std::move(work)) {}
+  WorkTransfer(std::string doing, std::vector<at::Tensor> tensors, c10::intrusive_ptr<c10d::Work> work,
+               std::chrono::milliseconds timeout)
+      : doing_(std::move(doing)), tensors_(std::move(tensors)), work_(std::move(work)), timeout_(timeout) {}
 
   void wait() override {
-    guarded(doing_, [&] { work_->wait(); });
+    guarded(doing_, [&] { work_->wait(timeout_); });
   }
 
  private:
   std::string doing_;
   std::vector<at::Tensor> tensors_;
   c10::intrusive_ptr<c10d::Work> work_;
+  std::chrono::milliseconds timeout_;
 };
 
 std::string described(const std::string& name, const std::vector<Member>& members) {
@@ -34,10 +36,13 @@ std::string described(const std::string& name, const std::vector<Member>& member
   return fmt::format("group {} ({})", name, fmt::join(names, ", "));
 }
 
+// Collectives have the backend's own timeout from their start on. A message between two would keep the one that the
+// backend was made with, whatever is set later: it is told how long to wait.
 template <class Start>
-std::unique_ptr<Transfer> transfer(std::string doing, std::vector<at::Tensor> tensors, Start start) {
+std::unique_ptr<Transfer> transfer(std::string doing, std::vector<at::Tensor> tensors, Start start,
+                                   std::chrono::milliseconds timeout = kNoTimeout) {
   auto work = guarded(doing, [&] { return start(tensors); });
-  return std::make_unique<WorkTransfer>(std::move(doing), std::move(tensors), std::move(work));
+  return std::make_unique<WorkTransfer>(std::move(doing), std::move(tensors), std::move(work), timeout);
 }
 
 }  // namespace
@@ -49,8 +54,14 @@ std::string first_line(const std::string& text) {
   return text.substr(begin, text.find('\n') - begin);
 }
 
-BackendGroup::BackendGroup(std::string name, std::vector<Member> members, c10::intrusive_ptr<c10d::Backend> backend)
-    : name_(described(name, members)), members_(std::move(members)), backend_(std::move(backend)) {}
+BackendGroup::BackendGroup(std::string name, std::vector<Member> members, c10::intrusive_ptr<c10d::Backend> backend,
+                           std::chrono::milliseconds timeout)
+    : name_(described(name, members)), members_(std::move(members)), backend_(std::move(backend)), timeout_(timeout) {}
+
+void BackendGroup::set_timeout(std::chrono::milliseconds timeout) {
+  timeout_ = timeout;
+  backend_->setTimeout(timeout);
+}
 
 std::unique_ptr<Transfer> BackendGroup::start_sum(const at::Tensor& tensor) {
   return transfer(fmt::format("summing over {}", name_), {tensor},
@@ -77,13 +88,15 @@ void BackendGroup::max(const at::Tensor& tensor) {
 }
 
 std::unique_ptr<Transfer> BackendGroup::send(const at::Tensor& tensor, int to, int tag) {
-  return transfer(fmt::format("sending to {}", members_[static_cast<std::size_t>(index_of(to))].name), {tensor},
-                  [&](std::vector<at::Tensor>& tensors) { return backend_->send(tensors, index_of(to), tag); });
+  return transfer(
+      fmt::format("sending to {}", members_[static_cast<std::size_t>(index_of(to))].name), {tensor},
+      [&](std::vector<at::Tensor>& tensors) { return backend_->send(tensors, index_of(to), tag); }, timeout_);
 }
 
 std::unique_ptr<Transfer> BackendGroup::receive(const at::Tensor& into, int from, int tag) {
-  return transfer(fmt::format("receiving from {}", members_[static_cast<std::size_t>(index_of(from))].name), {into},
-                  [&](std::vector<at::Tensor>& tensors) { return backend_->recv(tensors, index_of(from), tag); });
+  return transfer(
+      fmt::format("receiving from {}", members_[static_cast<std::size_t>(index_of(from))].name), {into},
+      [&](std::vector<at::Tensor>& tensors) { return backend_->recv(tensors, index_of(from), tag); }, timeout_);
 }
 
 int BackendGroup::index_of(int rank) const {

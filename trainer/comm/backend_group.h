@@ -31,14 +31,15 @@ struct Member {
 
 class BackendGroup : public Group {
  public:
-  BackendGroup(std::string name, std::vector<Member> members, c10::intrusive_ptr<c10d::Backend> backend);
+  BackendGroup(std::string name, std::vector<Member> members, c10::intrusive_ptr<c10d::Backend> backend,
+               std::chrono::milliseconds timeout);
 
   [[nodiscard]] int size() const override { return static_cast<int>(members_.size()); }
   std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override;
   std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override;
   std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override;
   void max(const at::Tensor& tensor) override;
-  void set_timeout(std::chrono::milliseconds timeout) override { backend_->setTimeout(timeout); }
+  void set_timeout(std::chrono::milliseconds timeout) override;
   std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) override;
   std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) override;
 
@@ -48,6 +49,7 @@ class BackendGroup : public Group {
   std::string name_;  // of the group, with its members' names where they are few
   std::vector<Member> members_;
   c10::intrusive_ptr<c10d::Backend> backend_;
+  std::chrono::milliseconds timeout_;  // of messages between two members
 };
 
 }  // namespace sailor::trainer

@@ -100,7 +100,7 @@ std::unique_ptr<Group> GroupFactory::connected(const std::string& name, const st
     members.push_back(
         {rank, names_.empty() ? fmt::format("rank {}", rank) : names_.at(static_cast<std::size_t>(rank))});
   }
-  return std::make_unique<BackendGroup>(name, std::move(members), std::move(backend));
+  return std::make_unique<BackendGroup>(name, std::move(members), std::move(backend), timeout_);
 }
 
 }  // namespace sailor::trainer
