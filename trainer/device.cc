@@ -1,7 +1,7 @@
 #include "trainer/device.h"
 
-#ifdef SAILOR_WITH_CUDA
 #include <ATen/Context.h>
+#ifdef SAILOR_WITH_CUDA
 #include <c10/cuda/CUDAFunctions.h>
 #endif
 
@@ -24,11 +24,10 @@ bool use_gpu(int index) {
   device() = at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
   return true;
 }
-
-void use_tf32() { at::globalContext().setAllowTF32CuBLAS(true); }
 #else
 bool use_gpu(int) { return false; }
-void use_tf32() {}
 #endif
+
+void use_tf32() { at::globalContext().setAllowTF32CuBLAS(true); }
 
 }  // namespace sailor::trainer

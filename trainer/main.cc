@@ -52,8 +52,9 @@ int worker_main(WorkerOptions& options) {
   name_log(fmt::format("worker-{}", options.settings.gpu));
   options.settings.patience.peer = std::chrono::seconds(options.peer_timeout_s);
   use_threads(options.threads);
-  use_tf32();
-  log_info(use_gpu(options.settings.gpu) ? "computes on its GPU" : "computes on the CPU",
+  const bool has_gpu = use_gpu(options.settings.gpu);
+  if (has_gpu) use_tf32();
+  log_info(has_gpu ? "computes on its GPU" : "computes on the CPU",
            {{"threads", std::to_string(options.threads)}});
   serve_agent(options.settings, options.channel);
   return 0;

@@ -44,9 +44,10 @@ def say(text):
 def python_with_pytorch():
     python = PYTORCH / "bin/python"
     if not (PYTORCH / "complete").exists():
-        say("making a virtual environment with PyTorch 2.11.0 in build/pytorch")
-        subprocess.run([sys.executable, "-m", "venv", PYTORCH], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "torch==2.11.0", "numpy"], check=True)
+        say("making a virtual environment with PyTorch 2.11.0 in build/pytorch: some minutes, and 6 GB of disk")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", PYTORCH], check=True)  # Debian's has no pip to put in
+        install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, "torch==2.11.0", "numpy"], stdout=sys.stderr, check=True)
         (PYTORCH / "complete").touch()
     return python
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/trainer/support/assignments.h"
 #include "trainer/checkpoint/files.h"
@@ -111,6 +112,23 @@ TEST(CheckpointWriter, ANewCheckpointNeitherForgetsTheLastManifestNorKeepsLeftov
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(2));
   EXPECT_FALSE(fs::exists(step_folder(scratch.folder(), 1)));
   EXPECT_EQ(writer.saved_pieces(3), 2);
+}
+
+// The file that is written first is a pipe that nobody reads yet.
+TEST(CheckpointWriter, TrainingGoesOnWhileTheDiskIsBusy) {
+  const testing::Scratch scratch;
+  const fs::path pipe = step_folder(scratch.folder(), 3) / "piece-000-02.bin.part";
+  fs::create_directories(pipe.parent_path());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  CheckpointWriter writer;
+  writer.save(scratch.folder(), 3, {an_image(0), an_image(1)}, false);  // returns
+  EXPECT_FALSE(writer.wait_until_idle(std::chrono::milliseconds(1)));
+  EXPECT_EQ(writer.saved_pieces(3), 0);
+  std::ifstream reader(pipe, std::ios::binary);
+  const std::string written((std::istreambuf_iterator<char>(reader)), {});
+  EXPECT_GT(written.size(), 9 * sizeof(float));
+  ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
+  EXPECT_EQ(writer.saved_pieces(3), 1) << "a pipe cannot be flushed: that piece is not saved, the other is";
 }
 
 TEST(CheckpointWriter, CountsWhatItHasWrittenAndSaysWhyItCouldNot) {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/trainer/support/assignments.h"
 #include "trainer/data/batches.h"
@@ -74,6 +75,35 @@ TEST(TokenSource, ReadsTokensOfTwoAndFourBytes) {
   ASSERT_TRUE(wide);
   (*wide)->read(0, tokens);
   EXPECT_THAT(tokens, ElementsAre(65537, 2));
+}
+
+// Bytes of memory that this process has: of a mapped file, the pages that it has read.
+std::int64_t resident() {
+  std::ifstream stream("/proc/self/statm");
+  std::int64_t pages = 0;
+  stream >> pages >> pages;
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+TEST(TokenSource, ReadsAFileLargerThanMemoryWhereItIsAskedFor) {
+  const testing::Scratch scratch;
+  const std::filesystem::path file = scratch.folder() / "large.bin";
+  write(file, "");
+  const std::int64_t larger = std::int64_t{2} * ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
+  std::error_code refused;
+  std::filesystem::resize_file(file, static_cast<std::uintmax_t>(larger), refused);  // of holes, but for its end
+  if (refused) GTEST_SKIP() << "skipped: no file of " << larger << " bytes can be made here: " << refused.message();
+  std::fstream(file, std::ios::binary | std::ios::in | std::ios::out).seekp(larger - 4).write("\x07\x00\x01\x02", 4);
+  const std::int64_t before = resident();
+  const auto source = open_tokens({DataFormat::kTokens, file.string()}, 4);
+  ASSERT_TRUE(source);
+  EXPECT_EQ((*source)->size(), larger / 2);
+  std::vector<std::int64_t> tokens(3);
+  (*source)->read(larger / 2 - 3, tokens);
+  EXPECT_THAT(tokens, ElementsAre(0, 7, 513));
+  (*source)->read(larger / 4, tokens);
+  EXPECT_THAT(tokens, ElementsAre(0, 0, 0));
+  EXPECT_LT(resident() - before, 16 << 20);
 }
 
 TEST(TokenSource, SaysWhatIsWrongWithThePath) {
