@@ -91,7 +91,7 @@ Totals TrainingStep::totals() {
   const at::Tensor all = at::tensor(
       {sums_.squared_norm_of_kept(), loss, is_bad ? 1.0 : 0.0, is_bad ? static_cast<double>(rank_) : 0.0}, at::kDouble);
   groups_.control().sum(all);
-  const double* sum = all.const_data_ptr<double>();
+  const auto* sum = all.const_data_ptr<double>();
   return {.squared_norm = sum[0], .loss = sum[1], .non_finite_workers = sum[2], .non_finite_ranks = sum[3]};
 }
 
@@ -118,7 +118,7 @@ Vote TrainingStep::vote(Vote mine) {
   const Timed timed(times_.sums);
   const at::Tensor all = at::tensor({mine.leaving, mine.saved_pieces}, at::kDouble);
   groups_.control().sum(all);
-  const double* sum = all.const_data_ptr<double>();
+  const auto* sum = all.const_data_ptr<double>();
   return {.leaving = sum[0], .saved_pieces = sum[1]};
 }
 
