@@ -35,7 +35,8 @@ func TestAJobTrainsToItsEndAndItsLossFalls(t *testing.T) {
 
 // By its profile a group of two GPUs computes the layers ten times as fast as one, so that the planner makes one.
 func TestAJobWhoseLayersAreSplitOverTheGpusOfANodeTrainsToItsEnd(t *testing.T) {
-	if _, err := cluster.KubectlWithInput(testContext(t), splitProfile, "apply", "-f", "-"); err != nil {
+	profile := trainingjob.Profile("split", "nvidia-l4", trainingjob.Pace{TensorParallel: 1, Seconds: 0.1}, trainingjob.Pace{TensorParallel: 2, Seconds: 0.01})
+	if _, err := cluster.KubectlWithInput(testContext(t), profile, "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -56,31 +57,6 @@ func TestAJobWhoseLayersAreSplitOverTheGpusOfANodeTrainsToItsEnd(t *testing.T) {
 		t.Errorf("no group of two GPUs is in the plan:\n%s", plan)
 	}
 }
-
-const splitProfile = `apiVersion: sailor.dev/v1alpha1
-kind: ModelProfile
-metadata: {name: split-nvidia-l4}
-spec:
-  model: split
-  accelerator: nvidia-l4
-  precision: FP32
-  sequenceLength: 64
-  layers: 6
-  source: made up
-  times:
-  - tensorParallel: 1
-    microbatchSize: 1
-    layers: [{first: 0, last: 6, forwardSeconds: "0.1", backwardSeconds: "0.2", updateSeconds: "0.001"}]
-  - tensorParallel: 1
-    microbatchSize: 2
-    layers: [{first: 0, last: 6, forwardSeconds: "0.2", backwardSeconds: "0.4", updateSeconds: "0.001"}]
-  - tensorParallel: 2
-    microbatchSize: 1
-    layers: [{first: 0, last: 6, forwardSeconds: "0.01", backwardSeconds: "0.02", updateSeconds: "0.001"}]
-  - tensorParallel: 2
-    microbatchSize: 2
-    layers: [{first: 0, last: 6, forwardSeconds: "0.02", backwardSeconds: "0.04", updateSeconds: "0.001"}]
-`
 
 func TestTheStateIsReadableInOneLineAndInEvents(t *testing.T) {
 	w := start(t, trainingjob.Small{Name: "readable", Steps: trainingjob.Endless})

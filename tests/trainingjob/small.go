@@ -44,28 +44,47 @@ spec:
 {{.Extra}}
 `))
 
+// Pace is what a replica of so many GPUs takes for a layer's forward pass with one sequence; backward it takes twice as long.
+type Pace struct {
+	TensorParallel int
+	Seconds        float64
+}
+
 // SmallProfile is a ModelProfile of the small model, by which every GPU more is worth having: without one the planner knows
 // from the data sheets how small the model is, and takes one or two GPUs.
 func SmallProfile(accelerator string) string {
-	return `apiVersion: sailor.dev/v1alpha1
+	return Profile("small", accelerator, Pace{TensorParallel: 1, Seconds: 0.1})
+}
+
+// Profile is a made up ModelProfile of the small model under another name.
+func Profile(model, accelerator string, paces ...Pace) string {
+	var text bytes.Buffer
+	if err := profile.Execute(&text, map[string]any{"Model": model, "Accelerator": accelerator, "Paces": paces}); err != nil {
+		panic(err) // the template and the map are ours
+	}
+	return text.String()
+}
+
+var profile = template.Must(template.New("profile").Funcs(template.FuncMap{"times": func(a, b float64) float64 { return a * b }}).Parse(`apiVersion: sailor.dev/v1alpha1
 kind: ModelProfile
-metadata: {name: small-` + accelerator + `}
+metadata: {name: {{.Model}}-{{.Accelerator}}}
 spec:
-  model: small
-  accelerator: ` + accelerator + `
+  model: {{.Model}}
+  accelerator: {{.Accelerator}}
   precision: FP32
   sequenceLength: 64
   layers: 6
   source: made up
   times:
-  - tensorParallel: 1
+{{- range .Paces}}
+  - tensorParallel: {{.TensorParallel}}
     microbatchSize: 1
-    layers: [{first: 0, last: 6, forwardSeconds: "0.1", backwardSeconds: "0.2", updateSeconds: "0.001"}]
-  - tensorParallel: 1
+    layers: [{first: 0, last: 6, forwardSeconds: "{{.Seconds}}", backwardSeconds: "{{times .Seconds 2}}", updateSeconds: "0.001"}]
+  - tensorParallel: {{.TensorParallel}}
     microbatchSize: 2
-    layers: [{first: 0, last: 6, forwardSeconds: "0.2", backwardSeconds: "0.4", updateSeconds: "0.001"}]
-`
-}
+    layers: [{first: 0, last: 6, forwardSeconds: "{{times .Seconds 2}}", backwardSeconds: "{{times .Seconds 4}}", updateSeconds: "0.001"}]
+{{- end}}
+`))
 
 // Manifest is the job as YAML.
 func (s Small) Manifest() string {
