@@ -7,7 +7,8 @@
 namespace sailor {
 namespace {
 
-constexpr long kStepsOfPlan = 40;  // to price it takes as long
+constexpr long kStepsOfPlan = 40;   // to price it takes as long
+constexpr double kRounding = 1e-5;  // passes are played in whole nanoseconds
 
 }  // namespace
 
@@ -102,7 +103,7 @@ void Exhaustive::close_stage(int stages_left, Least least) {
     fastest = std::min(fastest, pass(stage, group));
     least.price += world_.pool(group.pool).price_per_gpu * group.gpus();
   }
-  least.seconds = std::max(least.seconds, (least.before + plan_.microbatches / rate) * (1 - 1e-9));
+  least.seconds = std::max(least.seconds, (least.before + plan_.microbatches / rate) * (1 - kRounding));
   least.before += fastest;
   if (is_hopeless(least)) return;
   if (stages_left > 1) return choose_layers(stages_left - 1, least);
@@ -140,7 +141,7 @@ void Exhaustive::deal_rest(std::size_t stage, const Undealt& rest, double before
   const int replicas = plan_.stages[stage].replicas();
   const int even = plan_.microbatches / replicas;
   const int least = is_paper ? even : 1;
-  const double room = (most_seconds() - before) * (1 + 1e-9) / pass(plan_.stages[stage], group);
+  const double room = (most_seconds() - before) * (1 + kRounding) / pass(plan_.stages[stage], group);
   int most = std::min(rest.most, rest.left);
   if (room < most) most = static_cast<int>(std::floor(room));
   if (is_paper) most = std::min(most, plan_.microbatches % replicas == 0 ? even : even + 1);

@@ -129,18 +129,32 @@ double KindTable::most_hidden(int layer, double way) const {
   return slow_backward_[at] + std::max(0.0, way - fastest_[at]) / 2 * most_spread_;
 }
 
+// Layers of as much state have as much to exchange, and most blocks are alike. (A tied embedding is one less where a
+// stage has both of its users; no other range has both.)
 void KindTable::add_reductions(const World& world) {
-  const auto kinds = static_cast<int>(kinds_.size());
   reductions_.assign((range(layers_, layers_) + 1) * kinds_.size() * steps_.size(), 0);
+  std::map<double, std::size_t> known;  // where the rows of a range with so much state begin
   for (int first = 0; first < layers_; ++first) {
+    double state = 0;
     for (int last = first + 1; last <= layers_; ++last) {
-      for (int kind = 0; kind < kinds; ++kind) {
-        const std::size_t row = (range(first, last) * kinds_.size() + static_cast<std::size_t>(kind)) * steps_.size();
-        for (std::size_t step = 0; step < steps_.size(); ++step) {
-          const Seconds least = world.costs->least_reduction(shape(kind, first, last), steps_[step]);
-          reductions_[row + step] = rounded_down(least.value());
-        }
+      state += world.costs->state_of_layer(last - 1).value();
+      const std::size_t row = range(first, last) * kinds_.size() * steps_.size();
+      const auto [like, is_new] = known.try_emplace(state, row);
+      if (is_new) {
+        add_reductions_of(world, first, last, row);
+      } else {
+        const auto begin = reductions_.begin() + static_cast<std::ptrdiff_t>(like->second);
+        std::copy_n(begin, kinds_.size() * steps_.size(), reductions_.begin() + static_cast<std::ptrdiff_t>(row));
       }
+    }
+  }
+}
+
+void KindTable::add_reductions_of(const World& world, int first, int last, std::size_t row) {
+  for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
+    for (const int replicas : steps_) {
+      const Seconds least = world.costs->least_reduction(shape(kind, first, last), replicas);
+      reductions_[row++] = rounded_down(least.value());
     }
   }
 }

@@ -58,6 +58,7 @@ class KindTable {
   void add_ranges(const World& world);
   void add_entries(const World& world, int first, int last);
   void add_reductions(const World& world);
+  void add_reductions_of(const World& world, int first, int last, std::size_t row);
   void add_finishes(const World& world, int first, int last);
   void add_links(const World& world);
   void add_ways(const World& world);

@@ -45,7 +45,9 @@ Error nearest_miss(World world, const PlanOptions& options, const SearchLimits& 
 std::vector<PricedPlan> alternatives(const Estimator& estimator, const World& world, const ClusterState& cluster,
                                      const ParetoFront& front, const PricedPlan& chosen) {
   std::vector<PricedPlan> plans{chosen};
+  const auto chosen_plan = grouped(chosen.plan, world.cluster).value();
   for (const ParetoFront::Entry& entry : front.chosen(kAlternatives)) {
+    if (entry.plan == chosen_plan) continue;
     auto other = priced(estimator, world, entry.plan, cluster);
     if (other && other->estimate.fits()) plans.push_back(*std::move(other));
   }

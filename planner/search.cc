@@ -14,14 +14,14 @@ namespace {
 
 // The starts that local search climbs from, and the candidates that it may price: work is counted in steps, so that
 // the answer does not depend on the machine's speed.
-constexpr std::size_t kClimbs = 6;
-constexpr long kClimbCandidates = 3'000;
+constexpr std::size_t kClimbs = 5;
+constexpr long kClimbCandidates = 800;
 constexpr long kRepairCandidates = 400;
-constexpr std::size_t kPlayedNeighbours = 3;  // of a stage
+constexpr std::size_t kPlayedNeighbours = 4;  // of a stage
 // Of microbatches through stages, there and back, that are played of all plans together: less than a microsecond each.
 constexpr long kPassesOfRepair = 60'000;
 constexpr long kPassesOfPaper = 80'000;
-constexpr long kPassesOfFlow = 120'000;
+constexpr long kPassesOfFlow = 300'000;
 constexpr int kFewGpus = 12;  // of a world that is small enough to look at everything
 constexpr long kExhaustiveSteps = 400'000;
 constexpr double kStartSlack = 1.25;  // a start may be so much slower than the best plan and still lead to a better one

@@ -9,7 +9,7 @@
 namespace sailor {
 namespace {
 
-constexpr int kLevels = 24;
+constexpr int kLevels = 16;
 constexpr int kTries = 3;
 constexpr double kFirstStep = 0.7;
 constexpr double kSmaller = 0.75;

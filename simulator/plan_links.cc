@@ -32,21 +32,21 @@ LinkTiming PlanLinks::timing(const ReplicaGroup& from, const ReplicaGroup& to, B
 Ring PlanLinks::ring_of(const GroupedStage& stage) const {
   Ring ring{.members = stage.replicas(), .on_a_node = stage.replicas()};
   Seconds slowest(-1);
-  const Bytes probe(1e6);
+  Seconds slowest_inside(-1);
+  Seconds slowest_card(0);
   for (const ReplicaGroup& a : stage.groups) {
     ring.tensor_parallel = std::max(ring.tensor_parallel, a.tensor_parallel);
     for (const ReplicaGroup& b : stage.groups) {
-      const Link& way = pools_.between(a.pool, b.pool);
-      if (way.transfer(probe) > slowest) ring.between = way;
-      slowest = std::max(slowest, way.transfer(probe));
+      const Seconds way = pools_.probed(a.pool, b.pool);
+      if (way > slowest) ring.between = pools_.between(a.pool, b.pool);
+      slowest = std::max(slowest, way);
     }
-    if (pools_.card(a.pool).occupancy(probe) > ring.card.occupancy(probe)) ring.card = pools_.card(a.pool);
+    if (pools_.probed_card(a.pool) > slowest_card) ring.card = pools_.card(a.pool);
+    slowest_card = std::max(slowest_card, pools_.probed_card(a.pool));
     const bool is_one_node = is_inside_node(a.pool, a.pool) && a.count == ring.members;
     ring.on_a_node = std::min(ring.on_a_node, is_one_node ? a.count : neighbours_of(a));
-    const Link& inside = pools_.inside_node(a.pool);
-    if (ring.inside.bandwidth == BytesPerSecond(0) || inside.transfer(probe) > ring.inside.transfer(probe)) {
-      ring.inside = inside;
-    }
+    if (pools_.probed_inside_node(a.pool) > slowest_inside) ring.inside = pools_.inside_node(a.pool);
+    slowest_inside = std::max(slowest_inside, pools_.probed_inside_node(a.pool));
   }
   return ring;
 }

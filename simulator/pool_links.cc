@@ -42,6 +42,7 @@ NodeCard card_of(const Pool& pool, const NetworkModel& network) {
 
 PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
     : pools_(cluster.pools.size()), inside_nodes_(pools_, network.tier(NetworkTier::kNode)) {
+  const Bytes probe(1e6);
   links_.reserve(pools_ * pools_);
   for (std::size_t i = 0; i < pools_; ++i) {
     const Pool& a = cluster.pools[i];
@@ -49,8 +50,11 @@ PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
       inside_nodes_[i].curve = *curve;
     }
     cards_.push_back(card_of(a, network));
+    probed_inside_.push_back(inside_nodes_[i].transfer(probe));
+    probed_cards_.push_back(cards_.back().occupancy(probe));
     for (const Pool& b : cluster.pools) {
       links_.push_back(link_between(a, b, network));
+      probed_.push_back(links_.back().transfer(probe));
       if (std::ranges::find(distinct_, links_.back()) == distinct_.end()) distinct_.push_back(links_.back());
     }
   }

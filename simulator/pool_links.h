@@ -28,6 +28,12 @@ class PoolLinks {
   [[nodiscard]] const Link& between(int pool, int other) const {
     return links_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   }
+  // Of a message of a megabyte: which of several links is the slowest.
+  [[nodiscard]] Seconds probed(int pool, int other) const {
+    return probed_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
+  }
+  [[nodiscard]] Seconds probed_inside_node(int pool) const { return probed_inside_[static_cast<std::size_t>(pool)]; }
+  [[nodiscard]] Seconds probed_card(int pool) const { return probed_cards_[static_cast<std::size_t>(pool)]; }
   // Each link between nodes that there is, once.
   [[nodiscard]] const std::vector<Link>& distinct() const { return distinct_; }
   [[nodiscard]] const Link& inside_node(int pool) const { return inside_nodes_[static_cast<std::size_t>(pool)]; }
@@ -39,6 +45,9 @@ class PoolLinks {
   std::vector<Link> distinct_;
   std::vector<Link> inside_nodes_;
   std::vector<NodeCard> cards_;
+  std::vector<Seconds> probed_;
+  std::vector<Seconds> probed_inside_;
+  std::vector<Seconds> probed_cards_;
 };
 
 }  // namespace sailor

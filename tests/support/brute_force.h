@@ -18,7 +18,13 @@ class BruteForce {
         cluster_(cluster),
         space_(space),
         degrees_{1, 2},
-        costs_(estimator.prepare(job, cluster, degrees_).value()) {}
+        costs_(estimator.prepare(job, cluster, degrees_).value()) {
+    if (const auto* throughput = std::get_if<MaximizeThroughput>(&job.objective)) {
+      if (throughput->max_cost_per_iteration) ceiling_.cost = *throughput->max_cost_per_iteration * (1 + 1e-6);
+    } else if (const auto& least = std::get<MinimizeCost>(job.objective).min_throughput) {
+      ceiling_.iteration = Seconds(1 / *least) * (1 + 1e-6);
+    }
+  }
 
   // The best score of a feasible plan; nothing if there is none. By an enumeration that shares no code with the search.
   std::optional<Score> best() {
@@ -27,7 +33,11 @@ class BruteForce {
     }
     return best_;
   }
-  [[nodiscard]] long plans() const { return plans_; }
+  // Of plans that are better than one of this value; nothing if there is none.
+  std::optional<Score> better_than(double value) {
+    set_ceiling(value);
+    return best();
+  }
 
  private:
   void choose_layers(GroupedPlan plan, int stages, int first) {
@@ -77,7 +87,7 @@ class BruteForce {
   void choose_any_kinds(const GroupedPlan& plan, std::size_t stage, std::size_t kind) {
     if (plan.gpus() > cluster_.free_gpus()) return;
     if (kind == cluster_.pools.size() * degrees_.size()) {
-      if (plan.stages[stage].groups.empty()) return;
+      if (plan.stages[stage].groups.empty() || is_hopeless(plan, stage)) return;
       if (stage + 1 < plan.stages.size()) return choose_any_kinds(plan, stage + 1, 0);
       return deal_freely(plan, 0);
     }
@@ -112,7 +122,9 @@ class BruteForce {
       return;
     }
     const ReplicaGroup& group = rest.groups[rest.group];
-    for (int share = 1; share <= std::min(most, rest.left); ++share) {
+    const Seconds each = pass(plan, stage, group);
+    for (int share = 1; share <= std::min(most, rest.left) && each * (share * kRounding) < ceiling_.iteration;
+         ++share) {
       GroupedPlan next = plan;
       next.stages[stage].groups.push_back({group.pool, group.tensor_parallel, share, 1});
       Undealt after{rest.groups, rest.group, rest.replica + 1, rest.left - share};
@@ -150,18 +162,49 @@ class BruteForce {
 
   void price(GroupedPlan plan) {
     for (GroupedStage& stage : plan.stages) normalize(stage);
-    if (!resource_violations(expanded(plan, job_, cluster_), job_, cluster_).empty()) return;
-    ++plans_;
     if (!costs_->quote_below(ceiling_, plan)) return;
-    const Score score = score_of(costs_->played_quote(plan), plan.gpus(), job_);
-    if (!score.is_feasible() || (best_ && !(score < *best_))) return;
+    if (!resource_violations(expanded(plan, job_, cluster_), job_, cluster_).empty()) return;
+    const Quote quote = costs_->played_quote(plan);
+    const Score score = score_of(quote, plan.gpus(), job_);
+    if (ceiling_.is_reached_by(quote) || !score.is_feasible()) return;
     best_ = score;
+    set_ceiling(score.value);
+  }
+
+  void set_ceiling(double value) {
     if (std::holds_alternative<MaximizeThroughput>(job_.objective)) {
-      ceiling_.iteration = Seconds(score.value);
+      ceiling_.iteration = std::min(ceiling_.iteration, Seconds(value));
     } else {
-      ceiling_.cost = Dollars(score.value);
+      ceiling_.cost = std::min(ceiling_.cost, Dollars(value));
     }
   }
+
+  [[nodiscard]] Seconds pass(const GroupedPlan& plan, std::size_t stage, const ReplicaGroup& group) const {
+    const GroupedStage& one = plan.stages[stage];
+    const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
+    return costs_->stage_cost({one.first_layer, one.last_layer, group.pool, point, false, 1}).pass();
+  }
+
+  // The replicas of a stage do not even do their own work below the ceiling, however it is dealt out, or they do not
+  // earn what the plan's GPUs cost so far.
+  [[nodiscard]] bool is_hopeless(const GroupedPlan& plan, std::size_t stage) const {
+    double rate = 0;
+    for (const ReplicaGroup& group : plan.stages[stage].groups) {
+      rate += group.count / std::max(1e-12, pass(plan, stage, group).value());
+    }
+    DollarsPerHour price;
+    for (const GroupedStage& one : plan.stages) {
+      for (const ReplicaGroup& group : one.groups) {
+        price += cluster_.pools[static_cast<std::size_t>(group.pool)].price_per_gpu * group.gpus();
+      }
+    }
+    const Seconds least(plan.microbatches / rate * kRounding);
+    const auto* throughput = std::get_if<MaximizeThroughput>(&job_.objective);
+    if (throughput != nullptr && throughput->max_cost_per_hour && price > *throughput->max_cost_per_hour) return true;
+    return least >= ceiling_.iteration || price * least >= ceiling_.cost;
+  }
+
+  static constexpr double kRounding = 1 - 1e-5;  // passes are played in whole nanoseconds
 
   const JobSpec& job_;
   const ClusterState& cluster_;
@@ -170,7 +213,6 @@ class BruteForce {
   std::unique_ptr<JobEstimator> costs_;
   std::optional<Score> best_;
   Ceiling ceiling_;  // of plans that may be better
-  long plans_ = 0;
 };
 
 }  // namespace sailor::testing
