@@ -31,8 +31,8 @@ HOST = "127.75.%d.%d"
 MODEL = {"name": "bench", "family": "gpt2", "layers": 4, "hiddenSize": 256, "heads": 4, "ffnSize": 1024, "vocabSize": 4096,
          "maxPositions": 256, "tiedEmbeddings": True}
 JOB = {"globalBatchSize": 16, "microbatchSize": 4, "sequenceLength": 256}
-STEPS = 10
-WARM_UP = 10  # workers log the times of ten steps together
+STEPS = 10  # whose times workers log together
+WARM_UP = 3
 TIMES = ("forward", "backward", "messages", "sums", "update")  # as a worker logs them
 PATIENCE = 900  # seconds: what takes longer has failed
 
@@ -126,7 +126,7 @@ def assignment(agent, stages, data, steps, model=None, job=None):
             "workers": workers, "rendezvous": 0, "callback": ""}
 
 
-def our_steps(folder, stages, threads, data):
+def our_steps(folder, stages, threads, data, warm_up=WARM_UP):
     """Seconds of each step after the first ones, and each worker's times. From the workers' log, which costs them nothing:
     whoever asks an agent often takes time from it that PyTorch's side is not asked for."""
     workers = sum(len(shares) for _, _, shares in stages)
@@ -135,11 +135,11 @@ def our_steps(folder, stages, threads, data):
         agent.until(lambda state: True)
         agent.request("PUT", "/v1/assignment", assignment(agent, stages, data, 10 ** 6))
         deadline = time.monotonic() + PATIENCE
-        while len(ends := agent.ends_of_steps()) < WARM_UP + STEPS + 1:
+        while len(ends := agent.ends_of_steps()) < warm_up + STEPS + 1:
             if agent.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"{agent.name} did not do its steps; its log:\n" + pathlib.Path(agent.log.name).read_text()[-2000:])
             time.sleep(0.5)
-        steps = [(later - earlier).total_seconds() for earlier, later in zip(ends[WARM_UP:], ends[WARM_UP + 1:])][:STEPS]
+        steps = [(later - earlier).total_seconds() for earlier, later in zip(ends[warm_up:], ends[warm_up + 1:])][:STEPS]
         return steps, agent.times()
     finally:
         agent.stop()
@@ -242,7 +242,7 @@ def against_simulator(folder, data, rounds):
     stages = [[0, layers // 2, [microbatches]], [layers // 2, layers, [microbatches]]]
     ratios, steps = [], []
     for _ in range(rounds):
-        seconds, times = our_steps(folder, stages, 1, data)
+        seconds, times = our_steps(folder, stages, 1, data, warm_up=STEPS)
         measured_world(folder)
         estimated = estimate(folder, stages)
         steps.append(statistics.median(seconds))
