@@ -63,6 +63,10 @@ std::string what_was_asked(const ResourceSpec& resources) {
 Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, const ClusterState& usable) {
   const int available = usable.free_gpus();
   const int needed = std::max(1, job.resources.min_gpus);
+  if (cluster.free_gpus() == 0) {
+    return tl::unexpected(infeasible(
+        fmt::format("minGpus is {} and none of the cluster's pools has a free GPU; add nodes or wait for some", needed)));
+  }
   if (available == 0) {
     return tl::unexpected(infeasible(
         fmt::format("minGpus is {}, and of GPUs{} none is free ({} others are, in all {} pools of the cluster); "

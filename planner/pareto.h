@@ -7,6 +7,9 @@
 
 namespace sailor {
 
+// Of a front, that are shown beside the answer.
+inline constexpr std::size_t kAlternatives = 6;
+
 class ParetoFront {
  public:
   struct Entry {

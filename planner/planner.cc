@@ -13,8 +13,6 @@
 namespace sailor {
 namespace {
 
-constexpr std::size_t kAlternatives = 6;
-
 using Clock = std::chrono::steady_clock;
 
 SearchLimits limits_of(const PlanOptions& options, Clock::time_point start, std::stop_token stop) {

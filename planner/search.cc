@@ -204,10 +204,15 @@ void Search::note_finalist(const Contender& candidate) {
   if (!is_new && is_better(candidate, found->second)) found->second = candidate;
 }
 
-// The best of those with equal shares first, as their quotes are nearly right; then whatever may be better than it.
+// The best of those with equal shares first, as their quotes are nearly right; then whatever may be better than it. What
+// will be shown as an alternative is among them, so that none turns out better than the answer.
 std::vector<Contender> Search::finalists() const {
   std::vector<Contender> sorted;
   for (const auto& [shape, candidate] : finalists_) sorted.push_back(candidate);
+  for (const auto& [plan, quote] : front_.chosen(kAlternatives)) {
+    if (std::ranges::find(sorted, plan, &Contender::plan) != sorted.end()) continue;
+    sorted.push_back({draft_of(plan), plan, quote, score_of(quote, plan.gpus(), world_.job)});
+  }
   std::ranges::stable_sort(sorted, {}, &Contender::score);
   const auto equal =
       std::ranges::find_if(sorted, [](const Contender& candidate) { return has_equal_shares(candidate.plan); });

@@ -41,6 +41,8 @@ TEST(Planner, WithoutGpusItSaysHowManyAreNeeded) {
               HasSubstr("minGpus is 4 and 2 GPUs are free, 2 too few"));
   EXPECT_THAT(complaint(a_job().accelerators({"nvidia-h100-80gb"}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
               HasSubstr("of GPUs of accelerators nvidia-h100-80gb none is free (2 others are, in all 1 pools"));
+  EXPECT_THAT(complaint(a_job(), a_cluster().pool(kZone, "nvidia-l4", 0, 2)),
+              HasSubstr("minGpus is 1 and none of the cluster's pools has a free GPU"));
 }
 
 TEST(Planner, AModelThatIsTooLargeIsRefusedWithWhatIsMissing) {
