@@ -21,7 +21,7 @@ constexpr std::size_t kPlayedNeighbours = 4;  // of a stage
 // Of microbatches through stages, there and back, that are played of all plans together: less than a microsecond each.
 constexpr long kPassesOfRepair = 60'000;
 constexpr long kPassesOfPaper = 80'000;
-constexpr long kPassesOfFlow = 300'000;
+constexpr long kPassesOfFlow = 350'000;
 constexpr int kFewGpus = 12;  // of a world that is small enough to look at everything
 constexpr long kExhaustiveSteps = 400'000;
 constexpr double kStartSlack = 1.25;  // a start may be so much slower than the best plan and still lead to a better one
