@@ -1,10 +1,11 @@
 // Certificates: what no plan for a job on a cluster can be better than. docs/planner.md has the proofs.
 #pragma once
 
+#include <deque>
 #include <functional>
-#include <span>
 
 #include "planner/gpu_prices.h"
+#include "planner/proof_program.h"
 #include "planner/world.h"
 
 namespace sailor {
@@ -24,43 +25,51 @@ Dollars bound_cost(const World& world);
 class Refuter {
  public:
   struct Effort {
-    int levels = 32;     // of time, in a program
-    int tries = 6;       // of prices, for each range of synchronisation times
-    int depth = 4;       // how often such a range is halved
-    long programs = 60;  // in all
+    int ways = 1;       // levels of the time that a microbatch is under way, in a program
+    int ends = 8;       // levels of the time that a stage leaves to those after it
+    int tries = 2;      // of prices, for each class of plans
+    int depth = 0;      // how often such a class is halved
+    long programs = 8;  // in all
   };
 
-  // The world and its tables outlive the refuter.
-  Refuter(const World& world, std::span<const KindTable> tables);
+  // The world outlives the refuter.
+  explicit Refuter(const World& world);
+  Refuter(const Refuter&) = delete;
+  Refuter& operator=(const Refuter&) = delete;
+  ~Refuter() = default;
 
-  // True: no plan has iterations of at most so many seconds. False: not proved.
-  bool refutes(double seconds, const Effort& effort);
+  using IsOver = std::function<bool()>;
+
+  // True: no plan has iterations of at most so many seconds. False: not proved, or not in time.
+  bool refutes(double seconds, const Effort& effort, const IsOver& is_over);
   [[nodiscard]] long programs() const { return programs_; }  // solved so far: the work done
 
  private:
-  struct Case {  // plans of one setting, that use one pool on one node only, or none
-    const KindTable* table = nullptr;
+  struct Case {  // plans of one setting, that use some pool on one node only, or none
+    ProofTable* table = nullptr;
     GpuPrices prices;
     bool inside_nodes = false;
   };
-  struct Slack {  // of a step, between the last backward pass and its end
-    double least = 0;
-    double most = 0;
+
+  struct Trial {
+    const Effort& effort;
+    const IsOver& is_over;
   };
 
-  bool refutes(Case& one, double seconds, Slack slack, const Effort& effort, int depth);
-  std::optional<CheapestSplit> unrefuted(Case& one, const TimeLimits& limits, const Effort& effort);
+  bool refutes(Case& one, const PlanClass& plans, const Trial& trial, int depth);
 
+  std::deque<ProofTable> tables_;
   std::vector<Case> cases_;
   long programs_ = 0;
 };
 
-// The fastest iteration that is not refuted, to a per cent, between these: `refuted` is known to be out of reach.
+// The fastest iteration that is not refuted, to a quarter of a per cent, between these: `refuted` is known to be out of
+// reach.
 struct SecondsRange {
   double refuted = 0;
   double reached = 0;
 };
 double proved_seconds(Refuter& refuter, SecondsRange known, const Refuter::Effort& effort,
-                      const std::function<bool()>& is_over);
+                      const Refuter::IsOver& is_over);
 
 }  // namespace sailor

@@ -1,6 +1,7 @@
 // Estimator: what the search needs to know of a plan. Owned by the planner, fulfilled by the simulator.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -60,6 +61,17 @@ struct LinkRange {
   Seconds most;
 };
 
+// What is left of a sum of gradients after the backward pass that it follows, bucket after bucket.
+inline Seconds exposed(Seconds reduction, Seconds backward, int buckets) {
+  return reduction - std::min(reduction, backward) * (1 - 1.0 / buckets);
+}
+
+// A message over one link: it keeps its sender and its receiver for `occupancy`, and arrives a latency later.
+struct MessageTime {
+  Seconds latency;
+  Seconds occupancy;
+};
+
 // Answers about one job on one cluster, from tables that were made once. The job and the cluster outlive it.
 class JobEstimator {
  public:
@@ -84,9 +96,7 @@ class JobEstimator {
   [[nodiscard]] virtual Bytes state_of_layer(int layer) const = 0;
   [[nodiscard]] virtual Seconds transfer(Bytes amount, int from_pool, int to_pool) const = 0;
 
-  // For proofs that no plan is better (docs/planner.md). In whatever way quote() comes to its answer, the passes of a
-  // step take at least: for every replica, its microbatches one after the other, and before them and after them the way
-  // of one microbatch through the fastest replica of each stage before and the links between them, both ways.
+  // For proofs that no plan is better (docs/planner.md).
   //
   // To sum the gradients of a stage that has a group like this one and at least so many replicas; grows with their
   // number, whatever the microbatch size.
@@ -98,6 +108,8 @@ class JobEstimator {
   // A microbatch's activations from such a group's last layer to the next stage. `in_one_node`: some pool's part of the
   // plan may be on one node.
   [[nodiscard]] virtual LinkRange link_range(const StageShape& shape, bool in_one_node) const = 0;
+  // The same to a stage on this pool, at least.
+  [[nodiscard]] virtual MessageTime least_message(const StageShape& shape, int to_pool, bool in_one_node) const = 0;
 };
 
 class Estimator {

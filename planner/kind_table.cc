@@ -101,7 +101,6 @@ void KindTable::add_links(const World& world) {
       near = std::min(near, world.costs->link_range(shape(kind, last - 1, last), true).least);
     }
     links_.push_back(apart.least.value());
-    links_.push_back(near.value());
     if (last > 0) most_spread_ = std::max(most_spread_, apart.most / std::min(apart.least, near));
   }
 }
@@ -182,10 +181,6 @@ std::span<const KindTable::Entry> KindTable::entries(int first, int last) const 
 double KindTable::least_finish(int first, int last, int kind, int replicas) const {
   const auto step = static_cast<std::size_t>(step_of_[static_cast<std::size_t>(std::min(replicas, microbatches_))]);
   return finishes_[(range(first, last) * kinds_.size() + static_cast<std::size_t>(kind)) * steps_.size() + step];
-}
-
-double KindTable::least_link(int last, bool inside_nodes) const {
-  return links_[2 * static_cast<std::size_t>(last) + (inside_nodes ? 1 : 0)];
 }
 
 std::vector<KindTable> kind_tables(const World& world) {

@@ -43,9 +43,8 @@ class KindTable {
   // No stage of these layers with such a group and at least so many replicas takes less from its last backward pass to
   // the end of its update.
   [[nodiscard]] double least_finish(int first, int last, int kind, int replicas) const;
-  // No message from the layer before `last` to the next stage takes less. `inside_nodes`: if some pool of which the
-  // plan uses no more than one node is on both sides.
-  [[nodiscard]] double least_link(int last, bool inside_nodes) const;
+  // No message between nodes from the layer before `last` to the next stage takes less.
+  [[nodiscard]] double least_link(int last) const { return links_[static_cast<std::size_t>(last)]; }
   // No stage that begins with this layer has done its last backward pass earlier before the end of all passes, if the
   // way of a microbatch to it and back takes so long at least.
   [[nodiscard]] double most_hidden(int layer, double way) const;
@@ -79,7 +78,7 @@ class KindTable {
   std::vector<int> step_of_;              // [replicas]: the last of steps_ that is not above
   std::vector<float> reductions_;         // [range][kind][step], rounded down
   std::vector<float> finishes_;           // the same
-  std::vector<double> links_;             // [last][near or not]
+  std::vector<double> links_;             // [last]
 };
 
 // One for every microbatch size and way to hold activations that the job allows.

@@ -1,6 +1,7 @@
 #include "planner/planner.h"
 
 #include <algorithm>
+#include <array>
 
 #include "planner/bound.h"
 #include "planner/infeasible.h"
@@ -145,21 +146,28 @@ class Asked {
   std::optional<Contender> near_;  // the best of those near it
 };
 
-constexpr Refuter::Effort kThorough{.levels = 256, .tries = 10, .depth = 6, .programs = 4000};
+// Each goes on from the one before, so that a longer proof never says less.
+constexpr std::array<Refuter::Effort, 3> kThorough{
+    {{.ways = 8, .ends = 24, .tries = 4, .depth = 2, .programs = 400},
+     {.ways = 12, .ends = 48, .tries = 6, .depth = 3, .programs = 1000},
+     {.ways = 24, .ends = 96, .tries = 8, .depth = 5, .programs = 4000}}};
+constexpr int kMostPoolsOfQuickProof = 6;  // with more, already the first programs take seconds
 
-// The thorough proof goes on from the quick one, so that it never says less, however little time it has.
-double proved_throughput(const World& world, std::span<const KindTable> tables, double seconds,
-                         const PlanOptions& options, const SearchLimits& limits) {
-  Refuter quick(world, tables);
-  const double refuted =
-      proved_seconds(quick, {1 / bound_throughput(world), seconds}, {}, [&] { return limits.is_over(); });
+double proved_throughput(const World& world, double seconds, const PlanOptions& options, const SearchLimits& limits) {
+  Refuter refuter(world);
+  double refuted = 1 / bound_throughput(world);
+  if (world.pools() <= kMostPoolsOfQuickProof) {
+    refuted = proved_seconds(refuter, {refuted, seconds}, {}, [&] { return limits.is_over(); });
+  }
   if (options.proof == Proof::kQuick) return 1 / refuted;
   const Clock::time_point start = Clock::now();
   const auto is_over = [&] {
     return limits.is_over() || (options.proof_budget && Clock::now() - start >= *options.proof_budget);
   };
-  Refuter thorough(world, tables);
-  return 1 / proved_seconds(thorough, {refuted, seconds}, kThorough, is_over);
+  for (const Refuter::Effort& effort : kThorough) {
+    refuted = proved_seconds(refuter, {refuted, seconds}, effort, is_over);
+  }
+  return 1 / refuted;
 }
 
 }  // namespace
@@ -193,9 +201,9 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   auto chosen = priced(estimator_, world, choice->plan.plan, cluster);
   if (!chosen) return tl::unexpected(std::move(chosen.error()));
   PlannedJob planned{.plan = chosen->plan, .estimate = chosen->estimate, .pause = choice->pause};
-  planned.bound_throughput =
-      asked.is_answered() ? bound_throughput(world)
-                          : proved_throughput(world, tables, planned.estimate.iteration.value(), options, limits);
+  planned.bound_throughput = asked.is_answered()
+                                 ? bound_throughput(world)
+                                 : proved_throughput(world, planned.estimate.iteration.value(), options, limits);
   planned.bound_cost = bound_cost(world);
   planned.search = search.report();
   if (asked.is_answered()) {

@@ -137,7 +137,7 @@ class Splits {
     double refuted = 0;
     while (refuted < limits.passes * (1 - kPrecision)) {
       const double middle = (refuted + limits.passes) / 2;
-      auto split = solved({middle, limits.finish, false});
+      auto split = solved({middle, limits.finish});
       if (!split) {
         refuted = middle;
       } else {
@@ -171,7 +171,7 @@ void visit_split_seeds(const World& world, std::span<const KindTable> tables, do
     for (const std::vector<int>& pools : pools_of_regions(world)) {
       Splits splits(world, table, pools);
       for (double finish = seconds / 2; finish > seconds / 100; finish /= 2) {
-        const auto split = splits.fastest({seconds - finish / 2, finish, false});
+        const auto split = splits.fastest({seconds - finish / 2, finish});
         if (!split) continue;
         if (const auto draft = Rounding(world, table, pools).rounded(*split)) visit(*draft);
       }

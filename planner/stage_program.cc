@@ -92,7 +92,7 @@ void StageProgram::extend(Spot from, const TimeLimits& limits, std::span<const d
             std::min(best.whole_price, std::max(best.price, mixed)));
       continue;
     }
-    relax(from, last, before + 2 * table_.least_link(last, limits.inside_nodes), mixed);
+    relax(from, last, before + 2 * table_.least_link(last), mixed);
   }
 }
 
@@ -102,7 +102,7 @@ double StageProgram::longest_way() const {
   for (int layer = 0; layer < table_.layers(); ++layer) {
     const auto entries = table_.entries(layer, layer + 1);
     if (!entries.empty()) sum += entries.back().pass;
-    sum += 2 * table_.least_link(layer + 1, false);
+    sum += 2 * table_.least_link(layer + 1);
   }
   return sum;
 }

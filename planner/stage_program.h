@@ -1,6 +1,6 @@
 // StageProgram: the cheapest way to split the layers into stages, if GPUs have prices and the passes must be done in a
-// given time. A dynamic program whose size does not depend on how many GPUs there are. docs/planner.md has the proof
-// that no plan is cheaper.
+// given time. A dynamic program whose size does not depend on how many GPUs there are. Finds splits to begin a search
+// with; proof_program.h is what proofs rest on.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,6 @@ namespace sailor {
 struct TimeLimits {
   double passes = 0;  // from the start of a step to its last backward pass
   double finish = 0;  // from a stage's last backward pass to its last update, beyond what earlier stages hide of it
-  bool inside_nodes = false;  // of a plan that uses some pool on one node only, whose links are fast
 };
 
 // Layers and the kind of groups that do most of their work, as many as it takes: not a whole number.

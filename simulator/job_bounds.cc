@@ -50,9 +50,9 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
     if (between.transfer(probe) < fastest_pair) continue;
     for (const Link& inside : insides) {
       for (int near = 1; near <= most_near; ++near) {
-        least = std::min(
-            least,
-            (reduced(shard, replicas, near, inside, between) + reduced(gathered, replicas, near, inside, between)) / 2);
+        const Seconds scattered = reduced(shard, replicas, near, inside, between);
+        const Seconds returned = gathered == shard ? scattered : reduced(gathered, replicas, near, inside, between);
+        least = std::min(least, (scattered + returned) / 2);
       }
     }
   }
@@ -62,9 +62,8 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
 Seconds JobSimulation::least_finish(const StageShape& shape, Seconds reduction, Seconds longest_backward) const {
   const RangeCost cost =
       tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.first_layer, shape.last_layer);
-  const int buckets = shape.last_layer - shape.first_layer;
-  const Seconds hidden = std::min(reduction, longest_backward) * (1 - 1.0 / buckets);
-  return reduction - hidden + cost.update / shape.optimizer_shards;
+  return exposed(reduction, longest_backward, shape.last_layer - shape.first_layer) +
+         cost.update / shape.optimizer_shards;
 }
 
 LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) const {
@@ -83,6 +82,18 @@ LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) c
     if (in_one_node) range.least = std::min(range.least, links_.inside_node(pool).transfer(message));
   }
   return range;
+}
+
+MessageTime JobSimulation::least_message(const StageShape& shape, int to_pool, bool in_one_node) const {
+  const Bytes message =
+      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.last_layer - 1);
+  const Link& way = links_.between(shape.pool, to_pool);
+  MessageTime least{way.latency, way.occupancy(message)};
+  if (in_one_node && to_pool == shape.pool) {
+    const Link& inside = links_.inside_node(to_pool);
+    least = {std::min(least.latency, inside.latency), std::min(least.occupancy, inside.occupancy(message))};
+  }
+  return least;
 }
 
 }  // namespace sailor

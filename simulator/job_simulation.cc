@@ -172,8 +172,8 @@ JobSimulation::Synced JobSimulation::synced(std::span<const StageEnd> ends, Seco
   Synced end{passes, passes};
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const StageEnd& stage = ends[i];
-    const Seconds hidden = std::min(stage.reduce, stage.last_backward) * (1 - 1.0 / stage.buckets);
-    const Seconds gradients = passes - Seconds(tails[i]) + stage.reduce - hidden + stage.gather;
+    const Seconds gradients =
+        passes - Seconds(tails[i]) + exposed(stage.reduce, stage.last_backward, stage.buckets) + stage.gather;
     end.gradients = std::max(end.gradients, gradients);
     end.updated = std::max(end.updated, gradients + stage.update);
   }

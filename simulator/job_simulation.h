@@ -54,6 +54,7 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Seconds least_finish(const StageShape& shape, Seconds reduction,
                                      Seconds longest_backward) const override;
   [[nodiscard]] LinkRange link_range(const StageShape& shape, bool in_one_node) const override;
+  [[nodiscard]] MessageTime least_message(const StageShape& shape, int to_pool, bool in_one_node) const override;
   // The same plan operation by operation; `groups` is `plan`, grouped.
   [[nodiscard]] StepTiming play(const Plan& plan, const GroupedPlan& groups) const;
   // What simulate() says, with the times of `step`, which play() returned.

@@ -12,7 +12,7 @@ namespace sailor {
 double step_time(std::span<const StageTiming> stages, int microbatches);
 
 // What step_time() never goes below: every replica's work, and the way of a microbatch to it and back through the
-// fastest replicas and links. The planner's proofs rest on it.
+// fastest replicas and links.
 double least_step_time(std::span<const StageTiming> stages);
 
 }  // namespace sailor

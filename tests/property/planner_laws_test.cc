@@ -214,6 +214,44 @@ TEST(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
   EXPECT_GT(proved, 50) << "most worlds should have a plan, or this test tests little";
 }
 
+// Of every deal of microbatches to any replicas, mixed stages among them.
+TEST(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
+  int proved = 0;
+  for (std::uint64_t seed = 201; seed <= 280; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SmallWorld world = a_small_world(seed, 5);
+    world.job.objective = MaximizeThroughput{};
+    world.job.training.global_batch_size = std::min(world.job.training.global_batch_size, 4);
+    PlanOptions options;
+    options.proof = Proof::kThorough;
+    const auto planned = Planner(simulator()).plan(world.job, world.cluster, options, {});
+    const auto best = BruteForce(simulator(), world.job, world.cluster, PlanSpace::kFlow).best();
+    if (!planned || !best) continue;
+    ++proved;
+    EXPECT_LE(1 / best->value, planned->bound_throughput * (1 + 1e-9));
+  }
+  EXPECT_GT(proved, 40) << "most worlds should have a plan, or this test tests little";
+}
+
+// Few microbatches for many GPUs: stages end far apart, and every replica's share is a few.
+TEST(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
+  int proved = 0;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    SmallWorld world = a_small_world(seed, 400);
+    world.job.objective = MaximizeThroughput{};
+    PlanOptions options;
+    options.proof = Proof::kThorough;
+    const auto planned = Planner(simulator()).plan(world.job, world.cluster, options, {});
+    if (!planned) continue;
+    ++proved;
+    EXPECT_LE(planned->bound_ratio(), 1 + 1e-9) << "seed " << seed;
+    for (const PricedPlan& other : planned->alternatives) {
+      EXPECT_LE(other.estimate.throughput(), planned->bound_throughput * (1 + 1e-9)) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(proved, 40) << "most worlds should have a plan, or this test tests little";
+}
+
 TEST(PlannerLaws, AlternativesAreAFrontThatHoldsTheFastestFirst) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const auto planned = plan(a_small_world(seed, 12), PlanSpace::kFlow);
