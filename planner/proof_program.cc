@@ -126,12 +126,11 @@ void ProofProgram::choose_of_works(const Replicas& replicas) {
     Choice& choice = choices_[fastest];
     if (choice.is_final || ceil_of(table_.microbatches(), most_each) > replicas.most) continue;
     const std::span<const Work> works(works_.begin() + static_cast<std::ptrdiff_t>(fastest), works_.end());
-    Choice here = cheapest_of(works, replicas.most);
-    here.finish = std::min(choice.finish, finish);
-    const bool is_final = here.groups < replicas.most;
+    const Choice here = cheapest_of(works, replicas.most);
+    const double least_finish = std::min(choice.finish, finish);
     if (here.price < choice.price) choice = here;
-    choice.finish = here.finish;
-    choice.is_final = is_final;
+    choice.finish = least_finish;
+    choice.is_final = here.groups < replicas.most;
   }
 }
 
