@@ -11,6 +11,7 @@
 #include "trainer/agent/agent_state.h"
 #include "trainer/agent/hint_sender.h"
 #include "trainer/agent/http_server.h"
+#include "trainer/agent/lease_keeper.h"
 #include "trainer/agent/worker_process.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/log.h"
@@ -34,7 +35,7 @@ class Agent {
     const int status = wait_for_end();
     write_last_word();
     server->reset();
-    workers_.clear();
+    end_workers();
     return status;
   }
 
@@ -51,6 +52,13 @@ class Agent {
       workers_.push_back(*std::move(worker));
     }
     return {};
+  }
+
+  // Not under the lock, which their last reports take.
+  void end_workers() {
+    std::vector<std::unique_ptr<WorkerProcess>> ending;
+    const std::lock_guard lock(mutex_);
+    ending.swap(workers_);
   }
 
   [[nodiscard]] std::vector<std::string> worker_arguments(int gpu) const {
@@ -101,6 +109,7 @@ class Agent {
     }
     const std::lock_guard lock(mutex_);
     state_.note_callback(json["callback"].get<std::string>());
+    leases_.ask_there(state_.report().callback);
     return {200, to_json(state_.report())};
   }
 
@@ -118,6 +127,7 @@ class Agent {
     job_ = assignment->job;
     log_info("assignment taken", {{"generation", std::to_string(assignment->generation)}});
     for (const auto& worker : workers_) worker->assign(*assignment);
+    leases_.keep(*assignment);
     return {200, to_json(state_.report())};
   }
 
@@ -163,6 +173,10 @@ class Agent {
   JobKey job_;
   HintSender hints_{[this] { change([&] { state_.note_dismissal(); }); }};
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
+  LeaseKeeper leases_{[this](const Lease& lease) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& worker : workers_) worker->renew(lease);
+  }};
 };
 
 // Waits for SIGTERM or SIGINT on a thread of its own. Ends with SIGUSR1, sent by its destructor.

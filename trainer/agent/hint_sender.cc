@@ -8,14 +8,7 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::string_view kHintPath = "/v1/hints";
 constexpr int kGone = 410;
-
-// The callback is the operator's address, with or without the path.
-std::string hint_url(const std::string& callback) {
-  if (callback.ends_with(kHintPath)) return callback;
-  return (callback.ends_with('/') ? callback.substr(0, callback.size() - 1) : callback) + std::string(kHintPath);
-}
 
 }  // namespace
 
@@ -34,7 +27,7 @@ HintSender::~HintSender() {
 void HintSender::send(const std::string& callback, nlohmann::json hint) {
   if (callback.empty()) return;
   const std::lock_guard lock(mutex_);
-  hints_.emplace_back(hint_url(callback), std::move(hint));
+  hints_.emplace_back(url_at(callback, "/v1/hints"), std::move(hint));
   changed_.notify_all();
 }
 

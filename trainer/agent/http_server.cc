@@ -71,6 +71,10 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& host, 
   return server;
 }
 
+std::string url_at(const std::string& callback, const std::string& path) {
+  return (callback.ends_with('/') ? callback.substr(0, callback.size() - 1) : callback) + path;
+}
+
 Result<int> post_json(const std::string& url, const nlohmann::json& body) {
   use_few_threads();
   try {

@@ -38,6 +38,9 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
+// A path at the operator's callback, which is its address, with or without a slash at its end.
+std::string url_at(const std::string& callback, const std::string& path);
+
 // The status of the answer; an error where there is none.
 Result<int> post_json(const std::string& url, const nlohmann::json& body);
 

@@ -2,6 +2,16 @@
 
 namespace sailor::trainer {
 
+std::string to_line(const Lease& lease) {
+  return nlohmann::json{{"lease", lease.generation}, {"until", lease.until.time_since_epoch().count()}}.dump();
+}
+
+std::optional<Lease> lease_from(const nlohmann::json& line) {
+  if (!line.is_object() || !line.contains("lease")) return std::nullopt;
+  return Lease{line.value("lease", std::int64_t{0}),
+               BootClock::time_point(BootClock::duration(line.value("until", std::int64_t{0})))};
+}
+
 // An AgentReport of one worker: its JSON is written and checked already.
 std::string to_line(const WorkerMessage& message) {
   const AgentReport report{

@@ -1,10 +1,11 @@
-// What a worker tells its agent, as one line of JSON.
+// What an agent and its worker tell each other, each as one line of JSON. Besides these an agent sends assignments.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "planner/model/agent_report.h"
+#include "trainer/elastic/protocol/lease.h"
 
 namespace sailor::trainer {
 
@@ -12,6 +13,9 @@ struct WorkerMessage {
   WorkerReport worker;
   std::optional<JobProgress> progress;
 };
+
+std::string to_line(const Lease& lease);
+std::optional<Lease> lease_from(const nlohmann::json& line);  // nothing: it is something else
 
 std::string to_line(const WorkerMessage& message);
 Result<WorkerMessage> worker_message_from_line(const std::string& line);

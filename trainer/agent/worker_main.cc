@@ -24,9 +24,14 @@ class ChannelReporter : public Reporter {
   Channel& channel_;
 };
 
-void read_assignments(Channel& channel, Inbox& inbox) {
+void read_messages(Channel& channel, Inbox& inbox) {
   while (const auto line = channel.receive()) {
-    auto assignment = assignment_from_json(nlohmann::json::parse(*line, nullptr, false));
+    const auto json = nlohmann::json::parse(*line, nullptr, false);
+    if (const auto lease = lease_from(json)) {
+      inbox.renew(*lease);
+      continue;
+    }
+    auto assignment = assignment_from_json(json);
     if (assignment) {
       inbox.put(*std::move(assignment));
     } else {
@@ -45,7 +50,7 @@ void serve_agent(const WorkerSettings& settings, int descriptor) {
   Channel channel(descriptor);
   Inbox inbox;
   ChannelReporter reporter(channel);
-  std::thread reader([&] { read_assignments(channel, inbox); });
+  std::thread reader([&] { read_messages(channel, inbox); });
   run_worker(settings, inbox, reporter);
   channel.close_sending();  // the agent has our last report; it closes its end, and the reader ends the process
   reader.join();

@@ -22,6 +22,8 @@ WorkerProcess::~WorkerProcess() {
 
 void WorkerProcess::assign(const Assignment& assignment) { child_->channel().send(to_json(assignment).dump()); }
 
+void WorkerProcess::renew(const Lease& lease) { child_->channel().send(to_line(lease)); }
+
 void WorkerProcess::read_reports() {
   while (const auto line = child_->channel().receive()) {
     const auto message = worker_message_from_line(*line);

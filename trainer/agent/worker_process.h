@@ -10,6 +10,7 @@
 #include "planner/model/agent_report.h"
 #include "planner/model/assignment.h"
 #include "trainer/agent/child_process.h"
+#include "trainer/elastic/protocol/lease.h"
 
 namespace sailor::trainer {
 
@@ -28,6 +29,7 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   void assign(const Assignment& assignment);
+  void renew(const Lease& lease);
 
  private:
   WorkerProcess(std::unique_ptr<ChildProcess> child, WorkerEvents events);

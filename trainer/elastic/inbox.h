@@ -1,4 +1,5 @@
-// Inbox: the newest assignment that a worker was given, put by its reader thread, taken by the elastic loop.
+// Inbox: the newest assignment that a worker was given, and its lease, put by its reader thread, taken by the elastic
+// loop.
 #pragma once
 
 #include <condition_variable>
@@ -7,6 +8,7 @@
 #include <optional>
 
 #include "planner/model/assignment.h"
+#include "trainer/elastic/protocol/lease.h"
 
 namespace sailor::trainer {
 
@@ -17,6 +19,25 @@ class Inbox {
     if (assignment.generation <= newest_locked()) return;
     newest_ = std::move(assignment);
     changed_.notify_all();
+  }
+
+  void renew(const Lease& lease) {
+    const std::lock_guard lock(mutex_);
+    lease_ = lease;
+    changed_.notify_all();
+  }
+
+  [[nodiscard]] bool has_lease(std::int64_t generation) const {
+    const std::lock_guard lock(mutex_);
+    return holds(lease_, generation, BootClock::now());
+  }
+
+  // Until this generation has its lease, or is overtaken.
+  void wait_for_lease(std::int64_t generation) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return is_closed_ || newest_locked() > generation || holds(lease_, generation, BootClock::now());
+    });
   }
 
   void close() {  // there will be no more
@@ -54,6 +75,7 @@ class Inbox {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Assignment> newest_;
+  Lease lease_;
   bool is_closed_ = false;
 };
 

@@ -82,7 +82,9 @@ class Worker {
       case Place::kComputing:
         return compute();
       case Place::kVoting:
-        return vote();
+        return may_vote() ? vote() : event::LeaseLapsed{};
+      case Place::kPaused:
+        return await_lease();
       case Place::kFinishing:
         training_->finish();
         return event::Finished{};
@@ -237,6 +239,17 @@ class Worker {
     return event::Computed{};
   }
 
+  [[nodiscard]] bool may_vote() const {
+    return assignment_->lease_seconds == 0 || inbox_.has_lease(assignment_->generation);
+  }
+
+  Event await_lease() {
+    tell(WorkerPhase::kTraining);
+    inbox_.wait_for_lease(state_.generation);
+    if (!inbox_.has_newer_than(state_.generation)) return event::LeaseRenewed{};
+    return newer_assignment();
+  }
+
   Event vote() {
     const bool somebody_leaves = training_->vote(wants_to_leave(state_));
     step_seconds_ = training_->mean_step_seconds();
@@ -279,8 +292,12 @@ class Worker {
   // With the job's progress, if this worker knows it.
   void tell(WorkerPhase phase) {
     const bool knows_progress = training_ && membership_ && membership_->rank() == 0;
-    const std::string message = phase == WorkerPhase::kBroken ? trouble_ : writer_.trouble();
-    say(phase, message, knows_progress ? std::optional(training_->progress()) : std::nullopt);
+    say(phase, message_of(phase), knows_progress ? std::optional(training_->progress()) : std::nullopt);
+  }
+
+  [[nodiscard]] std::string message_of(WorkerPhase phase) const {
+    if (state_.place == Place::kPaused) return "waits for the operator, without whose word it may not train on alone";
+    return phase == WorkerPhase::kBroken ? trouble_ : writer_.trouble();
   }
 
   void say(WorkerPhase phase, const std::string& message = "", const std::optional<JobProgress>& progress = {}) {

@@ -331,6 +331,32 @@ TEST_F(Agents, HintsGoToTheOperatorThatSaidSoLast) {
   EXPECT_EQ(operator_port.receive().value("reason", ""), "WorkerFailed") << agents_[0]->log();
 }
 
+// A pod that holds a whole job alone and is cut off from the operator.
+TEST_F(Agents, APodThatTrainsAloneStopsWhenItsLeaseLapsesAndGoesOnWhenItIsRenewed) {
+  Assignment job = this->job(100'000);
+  const std::string host = own_address();
+  const HttpListener operator_port(host, 8082);
+  job.callback = "http://" + host + ":8082";
+  job.lease_seconds = 3;
+  start(1);
+  assign(job, 1, {{0, 5, {8}}}, {0});
+  const nlohmann::json question = operator_port.receive();
+  EXPECT_EQ(question.value("namespace", "") + "/" + question.value("job", ""), "default/tiny");
+  EXPECT_EQ(question.value("generation", 0), 1);
+  wait_for_step(0, 1, 2);
+  const auto has_stopped = [](const AgentReport& report) {
+    return report.workers.front().message.starts_with("waits for the operator");
+  };
+  const std::int64_t step = agents_[0]->wait_until(has_stopped).workers.front().step;
+  for (int look = 0; look < 20; ++look) EXPECT_EQ(agents_[0]->report().workers.front().step, step);
+  // Questions that were given up lie in the listener's queue before the one that is answered in time.
+  while (agents_[0]->report().workers.front().step < step + 2) static_cast<void>(operator_port.receive());
+  job.lease_seconds = 0;
+  agents_[0]->wait_until(has_stopped);
+  assign(job, 2, {{0, 5, {8}}}, {0});
+  EXPECT_EQ(wait_for_step(0, 2, step + 4).steps_lost, 0) << "what waits obeys at once, and rolls forward";
+}
+
 TEST_F(Agents, APortInUseIsNamed) {
   start(1);
   AgentProcess second(scratch_.folder(), {}, 1, agents_[0]->address().host);

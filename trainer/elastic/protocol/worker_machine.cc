@@ -14,6 +14,7 @@ bool obeys_at_once(Place place) {
     case Place::kMeeting:
     case Place::kMoving:
     case Place::kConfirming:
+    case Place::kPaused:  // has not voted
     case Place::kBroken:
     case Place::kReleased:
       return true;
@@ -106,8 +107,9 @@ WorkerState on(WorkerState state, const event::Voted& event) {
 }
 
 WorkerState on(WorkerState state, const event::LeaseLapsed&) {
-  if (state.place == Place::kVoting) state.place = Place::kPaused;
-  return state;
+  if (state.place != Place::kVoting) return state;
+  state.place = Place::kPaused;
+  return state.next.generation > 0 ? obey_next(state) : state;
 }
 
 WorkerState on(WorkerState state, const event::LeaseRenewed&) {

@@ -1,0 +1,67 @@
+#include "trainer/agent/lease_keeper.h"
+
+#include "trainer/agent/http_server.h"
+
+namespace sailor::trainer {
+namespace {
+
+constexpr int kAskedPerLease = 5;
+
+bool is_success(int status) { return status / 100 == 2; }
+
+}  // namespace
+
+LeaseKeeper::LeaseKeeper(std::function<void(const Lease&)> on_renewal)
+    : on_renewal_(std::move(on_renewal)), thread_([this] { work(); }) {}
+
+LeaseKeeper::~LeaseKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void LeaseKeeper::keep(const Assignment& assignment) {
+  const std::lock_guard lock(mutex_);
+  terms_ = {assignment.callback, assignment.job, assignment.job_uid, assignment.generation,
+            std::chrono::seconds(assignment.lease_seconds)};
+  has_news_ = true;
+  changed_.notify_all();
+}
+
+void LeaseKeeper::ask_there(const std::string& callback) {
+  const std::lock_guard lock(mutex_);
+  terms_.callback = callback;
+  has_news_ = true;
+  changed_.notify_all();
+}
+
+void LeaseKeeper::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return is_ending_ || terms_.length.count() > 0; });
+    if (is_ending_) return;
+    has_news_ = false;
+    const Terms terms = terms_;
+    lock.unlock();
+    const bool is_renewed = ask(terms);
+    lock.lock();
+    const std::chrono::milliseconds pause = std::chrono::milliseconds(terms.length) / kAskedPerLease;
+    changed_.wait_for(lock, is_renewed ? pause : pause / kAskedPerLease, [&] { return is_ending_ || has_news_; });
+  }
+}
+
+bool LeaseKeeper::ask(const Terms& terms) const {
+  const auto asked = BootClock::now();
+  const Result<int> status = post_json(url_at(terms.callback, "/v1/leases"), {{"namespace", terms.job.space},
+                                                                              {"job", terms.job.name},
+                                                                              {"jobUid", terms.job_uid},
+                                                                              {"generation", terms.generation}});
+  const bool is_renewed = status && is_success(*status);
+  if (is_renewed) on_renewal_(granted(terms.generation, asked, terms.length));
+  return is_renewed;
+}
+
+}  // namespace sailor::trainer

@@ -1,0 +1,39 @@
+// Lease: until when a generation that votes with nobody outside its pod may apply updates.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+
+namespace sailor::trainer {
+
+// The same in all processes of a machine, and goes on while the machine sleeps.
+struct BootClock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<BootClock>;
+  static constexpr bool is_steady = true;
+  static time_point now() {
+    timespec time{};
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return time_point(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+  }
+};
+
+struct Lease {
+  std::int64_t generation = 0;
+  BootClock::time_point until;
+  friend bool operator==(const Lease&, const Lease&) = default;
+};
+
+// It counts from the asking: an answer may have been on its way for long.
+inline Lease granted(std::int64_t generation, BootClock::time_point asked, std::chrono::seconds length) {
+  return {generation, asked + length};
+}
+
+inline bool holds(const Lease& lease, std::int64_t generation, BootClock::time_point now) {
+  return lease.generation == generation && now < lease.until;
+}
+
+}  // namespace sailor::trainer
