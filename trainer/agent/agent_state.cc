@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "planner/model/check.h"
+#include "trainer/elastic/protocol/agent_machine.h"
 
 namespace sailor::trainer {
 namespace {
@@ -39,7 +40,7 @@ Result<void> AgentState::take(const Assignment& assignment) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("agent {} belongs to the job of uid {}, not {}", report_.agent,
                                                          job_uid_, assignment.job_uid));
   }
-  if (assignment.generation <= generation_) {
+  if (!takes(generation_, assignment.generation)) {
     return fail(ErrorCode::kConflict,
                 fmt::format("generation {} is not newer than {}", assignment.generation, generation_));
   }
