@@ -132,7 +132,6 @@ World Explorer::faulty() const {
 void Explorer::crash(int id) {
   World world = faulty();
   worker_of(world, id) = {};
-  world.taken[static_cast<std::size_t>(id)] = 0;
   put(world.crashed, id);
   remove(world.suspected, id);
   remove(world.leased, id);

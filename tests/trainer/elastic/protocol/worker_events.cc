@@ -8,14 +8,13 @@
 namespace sailor::trainer::exploration {
 
 void Explorer::hear(int id) {
-  const std::uint8_t taken = from_.taken[static_cast<std::size_t>(id)];
-  for (int generation = 1; generation <= from_.sealed; ++generation) {  // late and repeated messages too
-    if (!has(meeting(generation).members, id) || !takes(taken, generation)) continue;
-    World world = from_;
-    world.taken[static_cast<std::size_t>(id)] = static_cast<std::uint8_t>(generation);
-    keep(std::move(world), false);
+  // Its agent hands on at once what it takes: whatever is late on this way could as well be late on the way to the
+  // agent.
+  const int taken = std::max(at(id).generation, at(id).next);
+  for (int generation = 1; generation <= from_.sealed; ++generation) {
+    const bool is_told = has(meeting(generation).members, id);
+    if (is_told && takes(taken, generation)) step(id, event::Assigned{order_of(id, generation, false)});
   }
-  if (taken > 0) step(id, event::Assigned{order_of(id, taken, false)});
   const bool may_prepare = at(id).next > 0 && at(id).next_is_prepared == 0 && is_training(at(id).place);
   if (may_prepare) step(id, event::Prepared{at(id).next});
 }

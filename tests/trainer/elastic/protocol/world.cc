@@ -22,7 +22,6 @@ World training_world() {
   for (std::size_t id = 0; id < 2; ++id) {
     running.roles[id] = kAllSlices;
     running.computing[id] = 1;
-    world.taken[id] = 1;
     world.workers[id] = {.place = Place::kComputing,
                          .generation = 1,
                          .has_role = 1,

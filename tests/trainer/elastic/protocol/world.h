@@ -61,11 +61,10 @@ struct World {
   std::array<Worker, kWorkers> workers;
   std::array<Meeting, kGenerations> meetings;
   History history;
-  std::array<std::uint8_t, kWorkers> taken{};  // by the worker's agent: the newest generation
-  std::uint8_t faults = 0;                     // so far
-  std::uint8_t record = 0;                     // the operator's: newest generation written down
-  std::uint8_t sealed = 0;                     // newest that agents may be told of
-  std::uint8_t change = 0;                     // planned changes so far; says which plan is wanted
+  std::uint16_t faults = 0;  // so far
+  std::uint8_t record = 0;   // the operator's: newest generation written down
+  std::uint8_t sealed = 0;   // newest that agents may be told of
+  std::uint8_t change = 0;   // planned changes so far; says which plan is wanted
   Mask crashed = 0;
   Mask suspected = 0;  // by the operator: cut off from it, perhaps frozen
   Mask leased = 0;     // the worker's lease holds
