@@ -85,10 +85,12 @@ class Agent {
   void note(const WorkerReport& worker, const std::optional<JobProgress>& progress) {
     const WorkerReport before = state_.report().workers.at(static_cast<std::size_t>(worker.gpu));
     state_.note(worker, progress);
-    if (before.phase == worker.phase && before.generation == worker.generation) return;
+    const bool is_news = before.phase != worker.phase || before.generation != worker.generation;
+    if (!is_news && before.message == worker.message) return;
     log_info("worker", {{"gpu", std::to_string(worker.gpu)},
                         {"phase", std::string(to_string(worker.phase))},
-                        {"generation", std::to_string(worker.generation)}});
+                        {"generation", std::to_string(worker.generation)},
+                        {"message", worker.message}});
   }
 
   HttpAnswer serve(const HttpRequest& request) {

@@ -245,7 +245,6 @@ class Worker {
 
   Event await_lease() {
     tell(WorkerPhase::kTraining);
-    log_warning("waits for its lease", {{"generation", std::to_string(state_.generation)}});
     inbox_.wait_for_lease(state_.generation);
     if (!inbox_.has_newer_than(state_.generation)) return event::LeaseRenewed{};
     return newer_assignment();
