@@ -55,18 +55,18 @@ TEST(PlannerLaws, InThePapersSpaceNothingIsBetterByBruteForce) {
   EXPECT_GT(feasible, 150) << "most worlds should have a plan, or this test tests little";
 }
 
-// In the wider space a replica may have any number of microbatches and a stage any replicas; where there are many,
-// fewer microbatches bound the time of brute force.
+// In the wider space a replica may have any number of microbatches and a stage any replicas. One world in three has up
+// to ten GPUs, the others up to six; where there are many, fewer microbatches bound the time of brute force.
 TEST(PlannerLaws, InTheFlowSpaceNothingIsBetterByBruteForce) {
   int feasible = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    SmallWorld world = a_small_world(seed, 10);
-    world.job.training.global_batch_size =
-        std::min(world.job.training.global_batch_size, world.cluster.free_gpus() > 7 ? 4 : 8);
+    SmallWorld world = a_small_world(seed, seed % 3 == 0 ? 10 : 6);
+    int& batch = world.job.training.global_batch_size;
+    batch = std::min(batch, world.cluster.free_gpus() > 7 ? 4 : 8);
     feasible += held_against_brute_force(world, PlanSpace::kFlow) ? 1 : 0;
   }
-  EXPECT_GT(feasible, 100) << "most worlds should have a plan, or this test tests little";
+  EXPECT_GT(feasible, 150) << "most worlds should have a plan, or this test tests little";
 }
 
 // Every plan, so that a bound cannot be right only because nothing near it was looked at.
