@@ -119,6 +119,7 @@ Result<JobSpec> job_from_manifest(const Json& training_job) {
   job.resources = resources_from(resources);
   JsonReader elasticity(reader.child("elasticity"), "spec.elasticity");
   job.elasticity = read_enum(elasticity, "mode", kModes, job.elasticity);
+  job.redundancy = read_redundancy(elasticity);
   for (const JsonReader* child : {&objective, &resources, &elasticity}) {
     if (child->error()) reader.absorb(*child->error());
   }

@@ -77,6 +77,7 @@ constexpr Field kTrainingJob[] = {
     {"spec.resources.maxGpus", kInteger, kOptional, positive},
     {"spec.elasticity", kObject},
     {"spec.elasticity.mode", kText},
+    {"spec.elasticity.redundancy", kText},
     {"spec.checkpoint", kObject},
     {"spec.checkpoint.path", kText, kRequired, absolute_path},
     {"spec.checkpoint.everySteps", kInteger, kOptional, positive_long},

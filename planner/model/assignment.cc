@@ -102,13 +102,21 @@ Json to_json(const Assignment& assignment) {
   for (const AgentAddress& agent : assignment.agents) agents.push_back(agent_json(agent));
   Json workers = Json::array();
   for (const WorkerSlot& worker : assignment.workers) workers.push_back(worker_json(worker));
-  return {{"namespace", assignment.job.space},  {"job", assignment.job.name},
-          {"jobUid", assignment.job_uid},       {"generation", assignment.generation},
-          {"model", to_json(assignment.model)}, {"training", to_json(assignment.training)},
-          {"data", to_json(assignment.data)},   {"checkpoint", to_json(assignment.checkpoint)},
-          {"plan", to_json(assignment.plan)},   {"agents", std::move(agents)},
-          {"workers", std::move(workers)},      {"rendezvous", assignment.rendezvous},
-          {"parks", assignment.parks},          {"leaseSeconds", assignment.lease_seconds},
+  return {{"namespace", assignment.job.space},
+          {"job", assignment.job.name},
+          {"jobUid", assignment.job_uid},
+          {"generation", assignment.generation},
+          {"model", to_json(assignment.model)},
+          {"training", to_json(assignment.training)},
+          {"data", to_json(assignment.data)},
+          {"checkpoint", to_json(assignment.checkpoint)},
+          {"redundancy", to_string(assignment.redundancy)},
+          {"plan", to_json(assignment.plan)},
+          {"agents", std::move(agents)},
+          {"workers", std::move(workers)},
+          {"rendezvous", assignment.rendezvous},
+          {"parks", assignment.parks},
+          {"leaseSeconds", assignment.lease_seconds},
           {"callback", assignment.callback}};
 }
 
@@ -126,6 +134,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
   take(reader, training_from_json(reader.child("training"), "assignment.training"), assignment.training);
   take(reader, data_from_json(reader.child("data"), "assignment.data"), assignment.data);
   take(reader, checkpoint_from_json(reader.child("checkpoint"), "assignment.checkpoint"), assignment.checkpoint);
+  assignment.redundancy = read_redundancy(reader);
   take(reader, plan_from_json(reader.child("plan")), assignment.plan);
   read_all(reader, "agents", assignment.agents, agent_from_json);
   read_all(reader, "workers", assignment.workers, worker_from_json);

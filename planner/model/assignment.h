@@ -48,6 +48,7 @@ struct Assignment {
   TrainingSpec training;
   DataSpec data;
   CheckpointSpec checkpoint;
+  Redundancy redundancy = Redundancy::kNone;
   Plan plan;
   std::vector<AgentAddress> agents;
   std::vector<WorkerSlot> workers;  // those with a role first, ordered by stage, replica, shard; then the leaving ones

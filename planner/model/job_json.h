@@ -25,6 +25,9 @@ Json to_json(const CheckpointSpec& checkpoint);
 Result<CheckpointSpec> checkpoint_from_json(const Json& json, const std::string& path);
 
 class JsonReader;
+std::string_view to_string(Redundancy redundancy);
+Redundancy read_redundancy(JsonReader& reader);  // the field `redundancy`; None where it is absent
+
 // "0.25" or 0.25; anything else is recorded as this field's error.
 std::optional<double> optional_decimal(JsonReader& reader, std::string_view key);
 

@@ -20,6 +20,7 @@ enum class OnNonFinite { kStop, kSkip };  // a loss or gradient that is no numbe
 enum class DataFormat { kBytes, kTokens, kMegatron };
 enum class ProvisioningPolicy { kAny, kSpot, kOnDemand };
 enum class ElasticityMode { kLive, kRestart, kOff };
+enum class Redundancy { kNone, kPeer };  // of the state that one node alone holds: a copy in another one's memory
 
 // Whether a plan that recomputes activations, or one that does not, is what the job wishes; Auto leaves it to the plan.
 bool may_recompute(ActivationCheckpointing wish, bool recomputes);
@@ -108,6 +109,7 @@ struct JobSpec {
   Objective objective;
   ResourceSpec resources;
   ElasticityMode elasticity = ElasticityMode::kLive;
+  Redundancy redundancy = Redundancy::kNone;
   CheckpointSpec checkpoint;
   bool suspend = false;
   std::string managed_by;  // another controller owns the job; empty: we do

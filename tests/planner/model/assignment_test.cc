@@ -21,6 +21,7 @@ Assignment assignment() {
   result.training.steps = 10;
   result.training.microbatch_sizes = {1, 2};
   result.data.path = "/data/*.txt";
+  result.redundancy = Redundancy::kPeer;
   result.plan = {.model = "tiny-gpt2",
                  .global_batch_size = 8,
                  .microbatch_size = 2,
