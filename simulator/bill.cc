@@ -5,6 +5,7 @@
 
 #include "planner/model/node_packing.h"
 #include "simulator/memory.h"
+#include "simulator/peer_copies.h"
 
 namespace sailor {
 
@@ -48,7 +49,23 @@ Dollars Bill::traffic() const {
     const RingTraffic ring = ring_of(plan_.stages[i]);
     sum += ring.border_price * ring.of_each_member * static_cast<double>(zones);
   }
+  for (const Way& way : copies()) sum += way.price * way.one_way;
   return sum;
+}
+
+std::vector<Bill::Way> Bill::copies() const {
+  if (job_.redundancy == Redundancy::kNone) return {};
+  const PlanLinks links(plan_, cluster_, links_);
+  const PeerCopies copies(plan_, job_, cluster_, tables_, links);
+  std::vector<Way> ways;
+  for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
+    const int holder = plan_.stages[i].groups.front().pool;
+    const int keeper = copies.stages()[i].keeper_pool;
+    if (copies.sent_by(i) > Bytes(0)) {
+      ways.push_back({holder, keeper, copies.sent_by(i), links_.between(holder, keeper).price});
+    }
+  }
+  return ways;
 }
 
 int Bill::paid_gpus(std::size_t pool, int used) const {

@@ -39,6 +39,9 @@ class Bill {
     }
   }
 
+  // What goes to peers that keep copies of the state, one way, in an iteration.
+  [[nodiscard]] std::vector<Way> copies() const;
+
   // The replicas of a stage as a ring, zone after zone: over n > 1 zones it crosses n borders.
   struct RingTraffic {
     Bytes of_each_member;         // what it sends to the next one in an iteration

@@ -139,9 +139,9 @@ Outcome JobSimulation::outcome_of(const StepTiming& step, const Plan& plan, cons
   done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, policy_).duration));
   done.compute = std::min(done.compute, done.if_links_were_free);  // it is not rounded to nanoseconds
   Synced end{done.length, seconds(step.end())};
-  for (std::size_t i = 0; i < groups.stages.size(); ++i) {
-    const Seconds gather = stage_end(groups, groups.stages[i], ways).gather;
-    end.gradients = std::max(end.gradients, seconds(step.synced[i]) + gather);
+  const std::vector<StageEnd> ends = stage_ends(groups, ways);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    end.gradients = std::max(end.gradients, seconds(step.synced[i]) + ends[i].gather);
   }
   end.gradients = std::min(end.gradients, end.updated);
   Outcome outcome = summed_up(groups, done, end);

@@ -90,6 +90,7 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
   const std::vector<double> downstream = downstream_times(stages);
   const bool textbook = is_textbook(stages);
   const double longest = longest_work(stages);
+  const std::vector<double> copied = copied_parameters(plan);
   std::vector<StageMemory> memory(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     for (std::size_t g = 0; g < stages[i].groups.size(); ++g) {
@@ -97,7 +98,7 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
       const ReplicaGroup& group = plan.stages[i].groups[g];
       const RangeCost cost = range_cost(plan, plan.stages[i], group);
       const Bytes capacity = tables_.accelerator(group.pool).memory;
-      Holding holding{group.tensor_parallel, optimizer_shards(plan, plan.stages[i])};
+      Holding holding{group.tensor_parallel, optimizer_shards(plan, plan.stages[i]), 0, copied[i]};
       const Bytes fixed = stage_memory(cost, job_.training, holding).total();
       const double little = longest > 0 ? timing.microbatches * (timing.pass() + downstream[i]) / longest : 1;
       const int wanted =
@@ -162,6 +163,7 @@ std::vector<JobSimulation::StageEnd> JobSimulation::stage_ends(const GroupedPlan
   std::vector<StageEnd> ends;
   ends.reserve(plan.stages.size());
   for (const GroupedStage& stage : plan.stages) ends.push_back(stage_end(plan, stage, links));
+  if (job_.redundancy == Redundancy::kPeer) add_copies(plan, links, ends);
   return ends;
 }
 

@@ -49,6 +49,8 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] std::optional<Quote> played_below(const Ceiling& ceiling, const GroupedPlan& plan) const override;
   [[nodiscard]] Bytes state_of_layer(int layer) const override;
   [[nodiscard]] Seconds transfer(Bytes amount, int from_pool, int to_pool) const override;
+  // What the copies cost that peers keep of the state, where the job asks for them.
+  [[nodiscard]] std::optional<std::string> note_of_copies(const GroupedPlan& plan) const;
   [[nodiscard]] StageCost stage_cost(const StageShape& shape) const override;
   [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
   [[nodiscard]] Seconds least_finish(const StageShape& shape, Seconds reduction,
@@ -94,7 +96,7 @@ class JobSimulation final : public JobEstimator {
     int buckets = 1;
     Seconds last_backward;
     Seconds update;
-    Seconds gather;  // of the updated weights, where the optimizer is sharded
+    Seconds gather;  // of the updated weights, where the optimizer is sharded; and of what peers' copies follow
   };
   struct Synced {
     Seconds gradients;  // when the last stage would be done without updates, after the step's start
@@ -119,6 +121,8 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] double shard_parameters(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] Sync sync(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
+  void add_copies(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageEnd>& ends) const;
+  [[nodiscard]] std::vector<double> copied_parameters(const GroupedPlan& plan) const;
   [[nodiscard]] Outcome summed_up(const GroupedPlan& plan, const Passes& done, const Synced& end) const;
   [[nodiscard]] static Synced synced(std::span<const StageEnd> ends, Seconds passes, std::span<const double> tails);
 

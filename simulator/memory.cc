@@ -41,10 +41,11 @@ SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer) {
 
 MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const Holding& holding) {
   const ParameterBytes bytes = parameter_bytes(training.precision, holding.optimizer_shards);
+  const Bytes copies = Bytes(holding.copied * kCopiedState);
   const Bytes context = gibibytes(holding.tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
   return {.weights = Bytes(cost.parameters * bytes.weights),
-          .gradients = Bytes(cost.parameters * bytes.gradients),
-          .optimizer = Bytes(cost.parameters * bytes.optimizer),
+          .gradients = Bytes(cost.parameters * bytes.gradients + holding.copied * kCopiedGradient),
+          .optimizer = Bytes(cost.parameters * bytes.optimizer) + copies,
           .communication = Bytes(cost.parameters * bytes.communication),
           .activations = cost.activations * holding.in_flight,
           .workspace = context + cost.largest_layer};

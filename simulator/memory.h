@@ -13,6 +13,10 @@ struct SyncedBytes {
   double reduced = 4;
   double gathered = 4;
 };
+// Of a parameter that is copied for a peer: weights and moments, and the gradient that they follow.
+inline constexpr double kCopiedState = 12;
+inline constexpr double kCopiedGradient = 4;
+
 SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer);
 
 // What the memory of a GPU depends on besides its layers.
@@ -20,6 +24,7 @@ struct Holding {
   int tensor_parallel = 1;
   int optimizer_shards = 1;  // replicas that share the optimizer's state; 1: each has all of it
   int in_flight = 0;         // microbatches whose activations are kept
+  double copied = 0;         // parameters of other nodes, of which it keeps copies (peer_copies.h)
 };
 
 // Memory of one GPU that holds these layers.

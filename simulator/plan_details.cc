@@ -37,6 +37,14 @@ class TrafficLedger {
     }
   }
 
+  void add_copies() {
+    for (const Bill::Way& way : bill_.copies()) {
+      ZoneTraffic& traffic = between(zone_of(way.from), zone_of(way.to));
+      traffic.gradients += way.one_way;
+      traffic.cost += way.price * way.one_way;
+    }
+  }
+
   [[nodiscard]] std::vector<ZoneTraffic> entries() const {
     std::vector<ZoneTraffic> all;
     for (const auto& [ends, traffic] : traffic_) {
@@ -62,6 +70,7 @@ std::vector<ZoneTraffic> traffic_of(const GroupedPlan& plan, const ClusterState&
     if (i + 1 < plan.stages.size()) ledger.add_boundary(i);
     ledger.add_gradients(plan.stages[i]);
   }
+  ledger.add_copies();
   return ledger.entries();
 }
 

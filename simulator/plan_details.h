@@ -13,7 +13,7 @@ struct ZoneTraffic {
   Zone from;
   Zone to;
   Bytes activations;  // and their gradients, between stages
-  Bytes gradients;    // of parameters, between the replicas of a stage
+  Bytes gradients;    // of parameters, between the replicas of a stage, and to peers that keep copies
   Dollars cost;
 
   [[nodiscard]] Bytes bytes() const { return activations + gradients; }

@@ -73,6 +73,7 @@ Estimate estimate_of(const Outcome& outcome, const JobSimulation& simulation, co
   if (plan.sharded_optimizer) {
     estimate.notes.emplace_back("the replicas of a stage share its optimizer's state");
   }
+  if (auto note = simulation.note_of_copies(groups)) estimate.notes.push_back(*std::move(note));
   return estimate;
 }
 

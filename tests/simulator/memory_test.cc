@@ -43,6 +43,11 @@ TEST(Memory, ShardingOverTwoReplicasSavesNothingInFp32) {
   EXPECT_EQ(held(memory(Precision::kFp32, {.optimizer_shards = 2})), held(memory(Precision::kFp32, {})));
 }
 
+TEST(Memory, ACopyForAPeerIsWeightsMomentsAndTheGradientTheyFollow) {
+  const double without = held(memory(Precision::kBf16, {}));
+  EXPECT_DOUBLE_EQ(held(memory(Precision::kBf16, {.copied = kParameters / 2})), without + 16.0 / 2);
+}
+
 TEST(Memory, GradientsTravelInFp32InAnyPrecision) {
   EXPECT_EQ(memory(Precision::kFp32, {}).communication, Bytes(4 * kParameters));
   EXPECT_EQ(memory(Precision::kBf16, {}).communication, Bytes(4 * kParameters));

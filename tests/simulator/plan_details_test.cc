@@ -46,12 +46,13 @@ Plan scattered(testing::Random& random, const JobSpec& job) {
 }
 
 TEST(PlanDetails, ChargesAndTrafficSumUpToTheEstimate) {
-  const JobSpec job = a_job().batch(16);
+  JobSpec job = a_job().batch(16);
   const ClusterState cluster = four_zones();
   const Simulator simulator;
   testing::Random random(1);
   for (int round = 0; round < 200; ++round) {
     SCOPED_TRACE(round);
+    job.redundancy = round % 2 == 0 ? Redundancy::kNone : Redundancy::kPeer;
     const Plan plan = scattered(random, job);
     const Estimate estimate = simulator.simulate(job, cluster, plan).value();
     const PlanDetails details = simulator.details(job, cluster, plan).value();

@@ -1,0 +1,91 @@
+// What copies in peers' memory cost a plan.
+#include "simulator/peer_copies.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "simulator/simulator.h"
+#include "tests/support/builders.h"
+
+namespace sailor {
+namespace {
+
+using testing::a_cluster;
+using testing::a_job;
+using testing::a_key;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+const ClusterState& two_zones() {
+  static const ClusterState cluster = a_cluster()
+                                          .pool("us-central1-a", "nvidia-l4", 16, 2)
+                                          .price(0.7)
+                                          .pool("us-central1-b", "nvidia-l4", 16, 2)
+                                          .price(0.7);
+  return cluster;
+}
+
+JobSpec job_with(Redundancy redundancy) {
+  JobSpec job = a_job().batch(16);
+  job.redundancy = redundancy;
+  return job;
+}
+
+// Two stages of so many replicas, one in each zone.
+Plan two_stages(const JobSpec& job, int replicas) {
+  const int layers = job.model.layer_count();
+  Plan plan{job.model.name, 16, 1, {{0, layers / 2, {}}, {layers / 2, layers, {}}}};
+  for (std::size_t stage = 0; stage < 2; ++stage) {
+    const char* zone = stage == 0 ? "us-central1-a" : "us-central1-b";
+    plan.stages[stage].replicas.assign(static_cast<std::size_t>(replicas),
+                                       {a_key(zone, "nvidia-l4"), 1, 16 / replicas});
+  }
+  return plan;
+}
+
+Estimate estimated(const JobSpec& job, const Plan& plan) {
+  return Simulator().estimate(job, two_zones(), plan).value();
+}
+
+TEST(PeerCopies, OfAStageOfOneReplicaTakeMemoryTimeAndTraffic) {
+  const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
+  const Plan plan = two_stages(without, 1);
+  const Estimate before = estimated(without, plan), after = estimated(with, plan);
+  const auto parameters = [&](int stage) {
+    const Stage& of = plan.stages[static_cast<std::size_t>(stage)];
+    return static_cast<double>(stage_parameters(without.model, of.first_layer, of.last_layer));
+  };
+  for (const int stage : {0, 1}) {  // each keeps the other's
+    const auto index = static_cast<std::size_t>(stage);
+    EXPECT_NEAR((after.memory[index].total() - before.memory[index].total()).value(), 16 * parameters(1 - stage), 1.0);
+  }
+  EXPECT_GT(after.time.gradient_sync, before.time.gradient_sync);
+  EXPECT_GT(after.time.update, before.time.update);
+  const Dollars price = Dollars(0.01 * 4 * (parameters(0) + parameters(1)) / 1e9);
+  EXPECT_NEAR((after.traffic_cost_per_iteration - before.traffic_cost_per_iteration).value(), price.value(), 1e-9);
+  EXPECT_THAT(after.notes, Contains(HasSubstr("copies of the state that one node alone holds")));
+}
+
+TEST(PeerCopies, CostNothingWhereEveryStageIsOnTwoNodes) {
+  const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
+  const Plan plan = two_stages(without, 4);
+  Estimate after = estimated(with, plan);
+  EXPECT_THAT(after.notes, Contains(HasSubstr("no copies of the state are needed")));
+  after.notes = estimated(without, plan).notes;
+  EXPECT_EQ(after, estimated(without, plan));
+}
+
+TEST(PeerCopies, OfAShardedOptimizerAreSpreadOverItsReplicas) {
+  const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
+  Plan plan{without.model.name, 16, 1, {{0, without.model.layer_count(), {}}}};
+  plan.stages[0].replicas.assign(8, {a_key("us-central1-a", "nvidia-l4"), 1, 2});
+  plan.sharded_optimizer = true;
+  const Estimate before = estimated(without, plan), after = estimated(with, plan);
+  const double more = (after.memory[0].total() - before.memory[0].total()).value();
+  const auto parameters = static_cast<double>(stage_parameters(without.model, 0, without.model.layer_count()));
+  EXPECT_GE(more, 16 * parameters / 8);
+  EXPECT_LE(more, 16 * parameters / 4);
+}
+
+}  // namespace
+}  // namespace sailor
