@@ -23,6 +23,17 @@ void set_if_open(Condition& condition, Condition value) {
   if (condition.truth == Truth::kUnknown) condition = std::move(value);
 }
 
+// What a worker that trains complains of: most often that it can write no checkpoint; empty: nothing is wrong.
+std::string trouble_of_workers(const Observation& seen) {
+  for (const auto& [uid, agent] : seen.agents) {
+    if (!agent.answers()) continue;
+    for (const WorkerReport& worker : agent.report->workers) {
+      if (worker.phase == WorkerPhase::kTraining && !worker.message.empty()) return worker.message;
+    }
+  }
+  return {};
+}
+
 bool any_trains(const Observation& seen) {
   return std::ranges::any_of(seen.pods, [&](const PodView& pod) {
     const AgentView* agent = find_agent(seen, pod);
@@ -32,9 +43,12 @@ bool any_trains(const Observation& seen) {
   });
 }
 
-Condition degraded(const GenerationRecord& record, bool trains) {
+Condition degraded(const GenerationRecord& record, bool trains, const std::string& trouble_of_workers) {
   if (!record.last_failure.empty() && !trains) {
     return yes("TrainerFailed", fmt::format("Restart {}: {}", record.restarts, record.last_failure));
+  }
+  if (!trouble_of_workers.empty()) {
+    return yes("WorkerReportsTrouble", fmt::format("A worker says: {}", trouble_of_workers));
   }
   const int gpus = gpu_count(record.plan);
   const bool was_planned =
@@ -102,7 +116,7 @@ void JobDecision::describe_generation() {
   } else {
     conditions_.rescaling = no("Settled", "The newest generation is the one that trains.");
   }
-  conditions_.degraded = degraded(*record_, trains_newest);
+  conditions_.degraded = degraded(*record_, trains_newest, trouble_of_workers(seen_));
 }
 
 }  // namespace sailor

@@ -173,6 +173,20 @@ TEST_F(Job, ThatIsSuspendedHasNoPodsAndResumes) {
   EXPECT_EQ(world.status()["rescales"][1]["reason"], "Resumed");
 }
 
+TEST_F(Job, ThatCanWriteNoCheckpointTrainsOnAndSaysWhy) {
+  start();
+  WorkerReport& worker = world.agents.begin()->second.report->workers.front();
+  worker.message = "writing /checkpoints/uid/step-10/piece-000-00.bin: No space left on device";
+  world.reconcile();
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_THAT(world.condition("Degraded"), StartsWith("True WorkerReportsTrouble"));
+  EXPECT_THAT(world.condition("Degraded"), HasSubstr("No space left on device"));
+  EXPECT_THAT(world.events(), Contains(HasSubstr("WorkerReportsTrouble")));
+  worker.message.clear();
+  world.reconcile();
+  EXPECT_THAT(world.condition("Degraded"), StartsWith("False"));
+}
+
 TEST_F(Job, SaysWhatItsTrainerSaidAndCountsOneRestartForAllPodsThatFail) {
   start();
   for (const std::string& pod : world.pods()) world.fail_pod(pod, "cannot read /data/*: no such file");

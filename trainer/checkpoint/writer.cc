@@ -14,13 +14,14 @@ void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t st
   std::erase_if(tasks_, [](const Task& task) { return task.is_of_an_image; });  // a manifest may still be due
   step_ = step;
   saved_ = 0;
-  trouble_.clear();
+  const std::size_t images_of_step = images.size();
   if (tidies_up) tasks_.push_back({.run = [folder, step] { delete_incomplete_checkpoints(folder, step); }});
   for (PieceImage& image : images) {
-    auto write = [this, folder, step, piece = std::move(image)] {
+    auto write = [this, folder, step, images_of_step, piece = std::move(image)] {
       const Result<void> result = write_image(step_folder(folder, step), step, piece);
       const std::lock_guard inner(mutex_);
       if (step_ == step && result) ++saved_;
+      if (step_ == step && static_cast<std::size_t>(saved_) == images_of_step) trouble_.clear();
       note(result);
     };
     tasks_.push_back({.run = std::move(write), .is_of_an_image = true});

@@ -28,7 +28,7 @@ class CheckpointWriter {
 
   [[nodiscard]] int saved_pieces(std::int64_t step) const;  // by this worker
   [[nodiscard]] std::int64_t last_complete() const;         // by this worker's complete(); 0: none
-  [[nodiscard]] std::string trouble() const;                // why the newest attempt failed; empty: it did not
+  [[nodiscard]] std::string trouble() const;                // why an attempt failed; empty: none since one that did not
   [[nodiscard]] bool wait_until_idle(std::chrono::milliseconds patience);  // false: there is still work
 
  private:

@@ -1,8 +1,11 @@
 // Workers over generations: planned changes, checkpoints, refusals. Real workers over real Gloo, a thread each.
 #include "trainer/elastic/worker.h"
 
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -172,6 +175,37 @@ TEST(Worker, APathThatCannotBeWrittenIsReportedAndTrainingGoesOn) {
   EXPECT_EQ(workers.last(0).step, job.training.steps);
   EXPECT_THAT(workers.last(0).message, HasSubstr("text-0.txt"));
   EXPECT_EQ(workers.progress().last_checkpoint_step, 0);
+}
+
+// In one step, so that no writer comes in between.
+void exchange(const std::filesystem::path& one, const std::filesystem::path& other) {
+  ASSERT_EQ(::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE), 0);
+}
+
+TEST(Worker, AFolderThatIsGoneWhileItTrainsIsReportedUntilItIsBack) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 1'000'000;
+  const auto saved = scratch.folder() / "saved", file = scratch.folder() / "a-file";
+  std::ofstream(file) << "in the folder's place";
+  job.checkpoint = {.path = saved.string(), .every_steps = 2, .keep = 1};
+  WorkerThreads workers(1);
+  const auto has_checkpoint_after = [&](std::int64_t step) {
+    const auto complete = complete_checkpoints(checkpoint_folder(job));
+    return !complete.empty() && complete.front() > step;
+  };
+  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  workers.wait_until(0, [&](const WorkerReport&) { return has_checkpoint_after(0); });
+  exchange(saved, file);
+  workers.wait_until(0, [&](const WorkerReport& report) { return !report.message.empty(); });
+  const WorkerReport report = workers.last(0);
+  EXPECT_THAT(report.message, HasSubstr(saved.string()));
+  wait_for_step(workers, 0, report.step + 5);
+  exchange(saved, file);
+  workers.wait_until(0,
+                     [&](const WorkerReport& now) { return now.message.empty() && has_checkpoint_after(report.step); });
+  EXPECT_EQ(workers.last(0).phase, WorkerPhase::kTraining);
+  workers.lose(0);
 }
 
 // What a worker says when it is given this job.
