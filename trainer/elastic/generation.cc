@@ -47,6 +47,7 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       model_(stage_shape(assignment, membership.rank()), held.pieces,
              TensorParallel(membership.groups->tensor_parallel(), roster_.shard_of(membership.rank()))),
       step_(assignment, membership.rank(), roster_, *membership.groups, model_, batches),
+      copied_gradients_(*membership.meeting, held.copies, membership.copying.get()),
       folder_(checkpoint_folder(assignment)),
       images_(images_of_all(roster_)),
       known_checkpoint_(newest_checkpoint(folder_)),
@@ -61,6 +62,8 @@ void Generation::compute() {
   evaluate();
   began_ = began + (std::chrono::steady_clock::now() - weights_taken);  // an evaluation is no part of the step
   step_.run(held_.step);
+  held_.copied_gradients =
+      copied_gradients_.exchange([&](int piece) -> const at::Tensor& { return step_.gradient_of(piece); });
   const Totals totals = step_.totals();
   const bool is_usable = check_finite(totals);
   for (const auto& [id, piece] : model_.pieces()) held_.gradients[id] = step_.gradient_of(id);
@@ -105,8 +108,9 @@ void Generation::allow_for_step() {
   const bool is_known = step > 0 && !is_evaluation_due();
   const std::chrono::duration<double> allowed = is_known ? std::chrono::duration<double>(kStepsAllowed * step)
                                                          : std::chrono::duration<double>(membership_.patience.join);
-  membership_.groups->set_timeout(membership_.patience.peer +
-                                  std::chrono::duration_cast<std::chrono::milliseconds>(allowed));
+  const auto timeout = membership_.patience.peer + std::chrono::duration_cast<std::chrono::milliseconds>(allowed);
+  membership_.groups->set_timeout(timeout);
+  copied_gradients_.set_timeout(timeout);
 }
 
 // Whether the step can be applied; where the job does not ask to leave such a step out, it ends here.

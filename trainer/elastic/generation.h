@@ -7,6 +7,7 @@
 
 #include "planner/model/agent_report.h"
 #include "trainer/checkpoint/writer.h"
+#include "trainer/elastic/copied_gradients.h"
 #include "trainer/elastic/held_state.h"
 #include "trainer/elastic/regroup.h"
 #include "trainer/step/training_step.h"
@@ -54,6 +55,7 @@ class Generation {
   Roster roster_;
   StageModel model_;
   TrainingStep step_;
+  CopiedGradients copied_gradients_;
   std::filesystem::path folder_;             // of the checkpoints; empty: none
   std::vector<ImageName> images_;            // that all workers write of each
   std::int64_t checkpoint_in_progress_ = 0;  // its step; 0: none

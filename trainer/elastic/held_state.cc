@@ -36,6 +36,19 @@ PieceState joined(const ModelSpec& model, const PieceState& one, const PieceStat
   return both;
 }
 
+void join(const ModelSpec& model, PieceStates from, PieceStates& into) {
+  for (const auto& [id, state] : from) {
+    const auto [found, is_new] = into.try_emplace(id, state);
+    if (!is_new) found->second = joined(model, found->second, state);
+  }
+}
+
+HeldRanges ranges_of(const PieceStates& states) {
+  HeldRanges ranges;
+  for (const auto& [id, state] : states) ranges[id] = ranges_of(state.part);
+  return ranges;
+}
+
 }  // namespace
 
 Holding HeldState::holding(const Account& account) const {
@@ -47,29 +60,32 @@ Holding HeldState::holding(const Account& account) const {
           .first_loss = first_loss};
 }
 
-HeldRanges HeldState::ranges() const {
-  HeldRanges ranges;
-  for (const auto& [id, state] : pieces) ranges[id] = ranges_of(state.part);
-  return ranges;
-}
+HeldSlices HeldState::slices() const { return {.own = ranges_of(pieces), .copies = ranges_of(copies)}; }
 
 void HeldState::keep_arrived() {
   pieces = std::exchange(arrived, {});
+  copies = std::exchange(arrived_copies, {});
   reached = step;
 }
 
 void HeldState::join_arrived(const ModelSpec& model) {
-  for (const auto& [id, state] : std::exchange(arrived, {})) {
-    const auto [found, is_new] = pieces.try_emplace(id, state);
-    if (!is_new) found->second = joined(model, found->second, state);
-  }
+  join(model, std::exchange(arrived, {}), pieces);
+  join(model, std::exchange(arrived_copies, {}), copies);
 }
 
+void HeldState::join_copies(const ModelSpec& model) { join(model, std::exchange(copies, {}), pieces); }
+
 void HeldState::apply_gradients(const TrainingSpec& training) {
-  if (squared_norm == kStepLeftOut) gradients.clear();
+  if (squared_norm == kStepLeftOut) {
+    gradients.clear();
+    copied_gradients.clear();
+  }
   const double scale = clip_scale(training.optimizer, squared_norm);
   for (const auto& [id, gradient] : gradients) {
     apply_adamw(pieces.at(id), gradient, training, step + 1, scale);
+  }
+  for (const auto& [id, gradient] : copied_gradients) {
+    apply_adamw(copies.at(id), gradient, training, step + 1, scale);
   }
   ++step;
   if (step == 1) first_loss = next_loss;
@@ -80,6 +96,7 @@ void HeldState::apply_gradients(const TrainingSpec& training) {
 
 void HeldState::forget_gradients() {
   gradients.clear();
+  copied_gradients.clear();
   squared_norm = next_loss = 0;
 }
 

@@ -17,23 +17,26 @@ inline constexpr double kStepLeftOut = -1;
 // The step that an account speaks of is the protocol's (worker_machine.h); here are the tensors to it.
 struct HeldState {
   PieceStates pieces;
-  PieceStates arrived;                  // what this worker's role asks for in a generation that has not begun yet
-  std::int64_t step = 0;                // optimizer steps that the pieces contain
-  double loss = 0;                      // of the last of them
-  std::map<int, at::Tensor> gradients;  // complete, of the step after it; empty: none
-  double squared_norm = 0;              // of these, over all pieces of the model
-  double next_loss = 0;                 // of the step that they are of
-  std::int64_t reached = 0;             // `step`, or one more while a step is being worked at
-  double first_loss = 0;                // of the job's first step, if known here
+  PieceStates copies;                          // of slices that another node alone holds, at the same step
+  PieceStates arrived, arrived_copies;         // what the worker is to hold in a generation that has not begun yet
+  std::int64_t step = 0;                       // optimizer steps that the pieces contain
+  double loss = 0;                             // of the last of them
+  std::map<int, at::Tensor> gradients;         // complete, of the step after it; empty: none
+  std::map<int, at::Tensor> copied_gradients;  // of the copies, likewise
+  double squared_norm = 0;                     // of these, over all pieces of the model
+  double next_loss = 0;                        // of the step that they are of
+  std::int64_t reached = 0;                    // `step`, or one more while a step is being worked at
+  double first_loss = 0;                       // of the job's first step, if known here
 
   [[nodiscard]] Holding holding(const Account& account) const;
-  [[nodiscard]] HeldRanges ranges() const;
+  [[nodiscard]] HeldSlices slices() const;
 
   // The generation has begun: only what arrived is kept, which all have confirmed.
   void keep_arrived();
 
   // It never did: what arrived may be all that is left of it, and is held beside what was here before.
   void join_arrived(const ModelSpec& model);
+  void join_copies(const ModelSpec& model);  // no more told from the rest; without gradients only
 
   void apply_gradients(const TrainingSpec& training);
   void forget_gradients();

@@ -7,6 +7,7 @@
 
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/peer_names.h"
+#include "trainer/elastic/sites.h"
 #include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {
@@ -17,14 +18,6 @@ constexpr std::int64_t kBytesOfElement = 3 * 4;  // weights and two moments in F
 
 const AgentAddress& host_of(const Assignment& assignment) {
   return assignment.agents.at(static_cast<std::size_t>(assignment.rendezvous));
-}
-
-std::vector<Site> sites_of(const Assignment& assignment) {
-  std::vector<Site> sites;
-  for (const WorkerSlot& worker : assignment.workers) {
-    sites.push_back({worker.agent, assignment.agents.at(static_cast<std::size_t>(worker.agent)).pool.zone});
-  }
-  return sites;
 }
 
 // What all of these lines say.
@@ -39,6 +32,12 @@ auto understood(const std::vector<std::string>& lines, Parse parse) {
   return values;
 }
 
+std::vector<HeldSlices> slices_of_all(const std::vector<HeldRanges>& own, const std::vector<HeldRanges>& copies) {
+  std::vector<HeldSlices> all;
+  for (std::size_t rank = 0; rank < own.size(); ++rank) all.push_back({own[rank], copies[rank]});
+  return all;
+}
+
 }  // namespace
 
 Meeting::Meeting(std::shared_ptr<const Assignment> assignment, int rank, const Patience& patience, const Inbox& inbox)
@@ -47,6 +46,7 @@ Meeting::Meeting(std::shared_ptr<const Assignment> assignment, int rank, const P
       patience_(patience),
       inbox_(inbox),
       roster_(*assignment_),
+      copies_(plan_copies(*assignment_, roster_)),
       rendezvous_(host_of(*assignment_).host, host_of(*assignment_).store_port,
                   fmt::format("{}/{}", assignment_->job_uid, assignment_->generation), patience.peer) {}
 
@@ -56,20 +56,30 @@ bool Meeting::gather(const std::atomic<TimePoint>& deadline) {
   return wait_for_all("here", ignored, deadline);
 }
 
-bool Meeting::exchange(const Holding& mine, const HeldRanges& ranges) {
+bool Meeting::exchange(const Holding& mine, const HeldSlices& slices) {
   rendezvous_.set(fmt::format("holding/{}", rank_), to_line(mine));
-  rendezvous_.set(fmt::format("ranges/{}", rank_), to_line(ranges));
-  std::vector<std::string> holdings, held;
-  if (!wait_for_all("holding", holdings, patient_deadline()) || !wait_for_all("ranges", held, patient_deadline()))
+  rendezvous_.set(fmt::format("ranges/{}", rank_), to_line(slices.own));
+  rendezvous_.set(fmt::format("copies/{}", rank_), to_line(slices.copies));
+  std::vector<std::string> holdings, own, copies;
+  const auto deadline = patient_deadline();
+  if (!wait_for_all("holding", holdings, deadline) || !wait_for_all("ranges", own, deadline) ||
+      !wait_for_all("copies", copies, deadline)) {
     return false;
-  units_.emplace(assignment_->model, roster_,
-                 understood(held, [&](const auto& line) { return held_ranges_from_line(assignment_->model, line); }));
+  }
+  const auto ranges = [&](const std::string& line) { return held_ranges_from_line(assignment_->model, line); };
+  units_.emplace(assignment_->model, slices_of_all(understood(own, ranges), understood(copies, ranges)), wanted());
   holdings_ = understood(holdings, holding_from_line);
   for (int rank = 0; rank < std::ssize(holdings_); ++rank) {
     holdings_[static_cast<std::size_t>(rank)].slices = units_->held_by(rank);
   }
   point_ = resume_point(units_->ids(), holdings_);
   return true;
+}
+
+std::vector<HeldSlices> Meeting::wanted() const {
+  std::vector<HeldSlices> all;
+  for (int rank = 0; rank < roster_.workers(); ++rank) all.push_back(slices_of(roster_, copies_, rank));
+  return all;
 }
 
 bool Meeting::confirm(const std::string& what) {
@@ -81,6 +91,17 @@ bool Meeting::confirm(const std::string& what) {
 
 bool Meeting::offers_state() const {
   return point_ && can_offer(holdings_.at(static_cast<std::size_t>(rank_)), *point_);
+}
+
+bool Meeting::needs_copies() const {
+  const auto offered = offers(holdings_, *point_);
+  return std::ranges::any_of(units_->ids(), [&](int id) {
+    for (int rank = 0; rank < std::ssize(offered); ++rank) {
+      const bool is_offered = std::ranges::binary_search(offered[static_cast<std::size_t>(rank)], id);
+      if (is_offered && !std::ranges::binary_search(units_->copied_by(rank), id)) return false;
+    }
+    return true;
+  });
 }
 
 TransferPlan Meeting::transfers() const {

@@ -11,6 +11,7 @@
 
 #include "planner/model/assignment.h"
 #include "trainer/comm/rendezvous.h"
+#include "trainer/elastic/copies.h"
 #include "trainer/elastic/inbox.h"
 #include "trainer/elastic/protocol/holding.h"
 #include "trainer/elastic/protocol/transfers.h"
@@ -29,7 +30,7 @@ class Meeting {
 
   // Each returns false as soon as a newer generation is known; throws PeerLost if somebody does not come in time.
   bool gather(const std::atomic<TimePoint>& deadline);  // until all workers are here, whatever else they do still
-  bool exchange(const Holding& mine, const HeldRanges& ranges);  // until it is known what everybody holds
+  bool exchange(const Holding& mine, const HeldSlices& slices);  // until it is known what everybody holds
   bool confirm(const std::string& what = "");  // until everybody has confirmed this; the first to come need not stay
 
   // What follows from it, the same for all, by units of the state; `point` is nothing where memory lacks one.
@@ -37,22 +38,27 @@ class Meeting {
   [[nodiscard]] const std::optional<ResumePoint>& point() const { return point_; }
   [[nodiscard]] const StateUnits& units() const { return *units_; }
   [[nodiscard]] bool offers_state() const;  // what this worker holds is of the point
+  [[nodiscard]] bool needs_copies() const;  // some slice of the point is left in a peer's copy only
   [[nodiscard]] TransferPlan transfers() const;
   [[nodiscard]] std::vector<HeldRanges> writers() const;  // by rank: what it brings to a checkpoint
 
   [[nodiscard]] const Roster& roster() const { return roster_; }
+  [[nodiscard]] const std::vector<StateCopy>& copies() const { return copies_; }
+  [[nodiscard]] HeldSlices wanted_here() const { return slices_of(roster_, copies_, rank_); }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] Rendezvous& rendezvous() { return rendezvous_; }
 
  private:
   bool wait_for_all(const std::string& key, std::vector<std::string>& values, const std::atomic<TimePoint>& deadline);
   [[nodiscard]] TimePoint patient_deadline() const;
+  [[nodiscard]] std::vector<HeldSlices> wanted() const;  // by rank
 
   const std::shared_ptr<const Assignment> assignment_;
   int rank_;
   const Patience& patience_;
   const Inbox& inbox_;
   Roster roster_;
+  std::vector<StateCopy> copies_;
   Rendezvous rendezvous_;
   std::vector<Holding> holdings_;
   std::optional<StateUnits> units_;

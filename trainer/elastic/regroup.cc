@@ -51,21 +51,25 @@ void connect(const Assignment& assignment, const std::string& host, const Patien
   GroupFactory factory(meeting.rendezvous(), host, meeting.rank(), patience.peer, names_of_workers(assignment));
   membership.everyone = factory.make_messages("everyone", ranks_below(meeting.roster().workers()));
   const bool has_role = meeting.rank() < assignment.training_workers();
-  if (has_role) membership.groups = std::make_unique<Groups>(meeting.roster(), meeting.rank(), factory);
+  if (!has_role) return;
+  membership.groups = std::make_unique<Groups>(meeting.roster(), meeting.rank(), factory);
+  if (!meeting.copies().empty()) {
+    membership.copying = factory.make_messages("copying", ranks_below(assignment.training_workers()));
+  }
 }
 
 void move_state(const Assignment& assignment, Membership& membership, HeldState& held) {
   Meeting& meeting = *membership.meeting;
+  const Taker taker{meeting.rank(), meeting.wanted_here()};
   if (!meeting.point()) {
-    restore(assignment, meeting.roster(), meeting.rank(), *membership.everyone, meeting.rendezvous(), held);
+    restore(assignment, taker, *membership.everyone, meeting.rendezvous(), held);
     membership.source = held.step > 0 ? StateSource::kCheckpoint : StateSource::kStart;
   } else {
     const auto moves = meeting.transfers().moves;
     membership.everyone->set_timeout(membership.patience.peer + time_of(moves, meeting.units()));
-    held.arrived =
-        transferred(meeting.units(), moves, meeting.roster(), meeting.rank(), *membership.everyone, held.pieces);
+    transfer_state(meeting.units(), moves, taker, *membership.everyone, held);
     held.step = meeting.point()->step;
-    membership.source = StateSource::kMemory;
+    membership.source = meeting.needs_copies() ? StateSource::kCopy : StateSource::kMemory;
   }
   membership.steps_lost = steps_lost(meeting.holdings(), held.step);
 }

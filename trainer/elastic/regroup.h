@@ -17,6 +17,7 @@ struct Membership {
   std::unique_ptr<Meeting> meeting;
   std::unique_ptr<Group> everyone;  // leaving workers included
   std::unique_ptr<Groups> groups;   // none for a worker that leaves
+  std::unique_ptr<Group> copying;   // of those who train, where they keep copies for each other
   Patience patience;
   double known_step_seconds = 0;  // of the steps before this generation; 0: not known
   std::int64_t steps_lost = 0;

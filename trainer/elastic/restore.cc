@@ -17,22 +17,33 @@ namespace {
 
 constexpr std::chrono::milliseconds kChoice{30'000};  // rank 0 only lists folders meanwhile
 
-void start_from_files(const Assignment& assignment, const Roster& roster, int rank, HeldState& held) {
-  const auto files = ModelFiles::open(assignment.training.initial_weights, assignment.model);
-  if (!files) throw CannotTrain(files.error().message);
-  for (const int id : roster.pieces_of(rank)) {
-    auto state = imported_state(**files, assignment.model, roster.held_part(rank, id));
-    if (!state) throw CannotTrain(state.error().message);
-    held.arrived[id] = *std::move(state);
+// Makes each part that the worker is to hold arrive, as `made` says, or not at all: the first reason why not.
+template <class Make>
+Result<void> fill(const ModelSpec& model, const HeldSlices& wanted, HeldState& held, Make made) {
+  for (const auto& [ranges, into] : {std::pair(&wanted.own, &held.arrived), {&wanted.copies, &held.arrived_copies}}) {
+    for (const auto& [piece, of_piece] : *ranges) {
+      Result<PieceState> state = made(part_of(piece_of(model, piece), of_piece));
+      if (!state) return tl::unexpected(state.error());
+      (*into)[piece] = *std::move(state);
+    }
   }
+  return {};
 }
 
-void start_anew(const Assignment& assignment, const Roster& roster, int rank, HeldState& held) {
+void start_from_files(const Assignment& assignment, const HeldSlices& wanted, HeldState& held) {
+  const auto files = ModelFiles::open(assignment.training.initial_weights, assignment.model);
+  if (!files) throw CannotTrain(files.error().message);
+  const auto filled = fill(assignment.model, wanted, held,
+                           [&](const Piece& part) { return imported_state(**files, assignment.model, part); });
+  if (!filled) throw CannotTrain(filled.error().message);
+}
+
+void start_anew(const Assignment& assignment, const HeldSlices& wanted, HeldState& held) {
   held = {};
-  if (!assignment.training.initial_weights.empty()) return start_from_files(assignment, roster, rank, held);
-  for (const int id : roster.pieces_of(rank)) {
-    held.arrived[id] = initial_state(assignment.model, roster.held_part(rank, id), assignment.training.seed);
-  }
+  if (!assignment.training.initial_weights.empty()) return start_from_files(assignment, wanted, held);
+  (void)fill(assignment.model, wanted, held, [&](const Piece& part) -> Result<PieceState> {
+    return initial_state(assignment.model, part, assignment.training.seed);
+  });
 }
 
 // The newest complete checkpoint older than `before`; 0 if there is none.
@@ -43,7 +54,7 @@ std::int64_t newest_before(const std::filesystem::path& folder, std::int64_t bef
   return 0;
 }
 
-Result<HeldState> loaded(const Assignment& assignment, const Roster& roster, int rank, std::int64_t step) {
+Result<HeldState> loaded(const Assignment& assignment, const HeldSlices& wanted, std::int64_t step) {
   const auto folder = step_folder(checkpoint_folder(assignment), step);
   const auto manifest = read_manifest(folder);
   if (!manifest) return tl::unexpected(manifest.error());
@@ -56,12 +67,10 @@ Result<HeldState> loaded(const Assignment& assignment, const Roster& roster, int
   HeldState held;
   held.step = step;
   held.first_loss = manifest->first_loss;
-  for (const int id : roster.pieces_of(rank)) {
-    const Piece part = roster.held_part(rank, id);
-    const auto image = assemble(folder, *manifest, part);
-    if (!image) return tl::unexpected(image.error());
-    held.arrived[id] = state_of(part, *image);
-  }
+  const auto filled = fill(assignment.model, wanted, held, [&](const Piece& part) {
+    return assemble(folder, *manifest, part).map([&](const PieceImage& image) { return state_of(part, image); });
+  });
+  if (!filled) return tl::unexpected(filled.error());
   return held;
 }
 
@@ -76,13 +85,13 @@ std::int64_t agreed_step(const Assignment& assignment, int rank, std::int64_t be
 
 }  // namespace
 
-void restore(const Assignment& assignment, const Roster& roster, int rank, Group& everyone, Rendezvous& rendezvous,
+void restore(const Assignment& assignment, const Taker& taker, Group& everyone, Rendezvous& rendezvous,
              HeldState& held) {
   std::int64_t before = std::numeric_limits<std::int64_t>::max();
   while (true) {
-    const std::int64_t step = agreed_step(assignment, rank, before, rendezvous);
-    if (step == 0) return start_anew(assignment, roster, rank, held);
-    auto state = loaded(assignment, roster, rank, step);
+    const std::int64_t step = agreed_step(assignment, taker.rank, before, rendezvous);
+    if (step == 0) return start_anew(assignment, taker.wanted, held);
+    auto state = loaded(assignment, taker.wanted, step);
     if (!state) log_warning("checkpoint refused", {{"step", std::to_string(step)}, {"why", state.error().message}});
     const at::Tensor failures = at::full({1}, state ? 0.0 : 1.0);
     everyone.sum(failures);

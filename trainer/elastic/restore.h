@@ -3,13 +3,13 @@
 
 #include "trainer/comm/group.h"
 #include "trainer/elastic/held_state.h"
-#include "trainer/step/roster.h"
+#include "trainer/elastic/state_transfer.h"
 
 namespace sailor::trainer {
 
 // Called by all workers of the generation. They use the same checkpoint: rank 0 picks it, and if one of them cannot
 // read its pieces (a damaged file), all go on to the next older one.
-void restore(const Assignment& assignment, const Roster& roster, int rank, Group& everyone, Rendezvous& rendezvous,
+void restore(const Assignment& assignment, const Taker& taker, Group& everyone, Rendezvous& rendezvous,
              HeldState& held);
 
 }  // namespace sailor::trainer

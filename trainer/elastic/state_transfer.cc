@@ -5,6 +5,9 @@
 
 #include <ATen/ATen.h>
 
+#include "planner/model/check.h"
+#include "trainer/elastic/arrival.h"
+
 namespace sailor::trainer {
 namespace {
 
@@ -14,26 +17,11 @@ std::array<at::Tensor, kTensors> tensors_of(const PieceState& state) {
   return {state.weights, state.momentum, state.variance};
 }
 
-// A unit on its way into a state.
-struct Arrival {
-  at::Tensor message;
-  at::Tensor flat;
-  std::vector<Block> blocks;
-};
-
-// Received in its place where that is one stretch of memory.
-Arrival arrival_of(const at::Tensor& flat, std::vector<Block> blocks, std::int64_t elements) {
-  const bool is_stretch = blocks.size() == 1 && blocks.front().rows == 1;
-  return {.message = is_stretch ? packed(flat, blocks) : at::empty({elements}, flat.options()),
-          .flat = flat,
-          .blocks = std::move(blocks)};
-}
-
-// What the rank's role asks for: where its part is the one that it holds that state itself, else one to be filled.
-PieceStates wanted_states(const Roster& roster, int rank, const PieceStates& held) {
+// Of these parts: a state that is held already, else one to be filled.
+PieceStates wanted_states(const ModelSpec& model, const HeldRanges& wanted, const PieceStates& held) {
   PieceStates states;
-  for (const int piece : roster.pieces_of(rank)) {
-    const Piece part = roster.held_part(rank, piece);
+  for (const auto& [piece, ranges] : wanted) {
+    const Piece part = part_of(piece_of(model, piece), ranges);
     const auto found = held.find(piece);
     const bool is_unchanged = found != held.end() && found->second.part == part;
     states[piece] = is_unchanged ? found->second : empty_state(part);
@@ -41,45 +29,60 @@ PieceStates wanted_states(const Roster& roster, int rank, const PieceStates& hel
   return states;
 }
 
+// Where a worker has a unit; nothing if it has not.
+const PieceState* place_of(const StateUnit& unit, const PieceStates& own, const PieceStates& copies) {
+  for (const PieceStates* states : {&own, &copies}) {
+    const auto found = states->find(unit.piece);
+    if (found != states->end() && block_of(found->second.part, unit.ranges.front())) return &found->second;
+  }
+  return nullptr;
+}
+
+const PieceState& known_place_of(const StateUnit& unit, const PieceStates& own, const PieceStates& copies) {
+  const PieceState* place = place_of(unit, own, copies);
+  SAILOR_CHECK(place != nullptr, "a unit of piece {} is not where it was said to be", unit.piece);
+  return *place;
+}
+
 // Units that stay on this worker, though elsewhere in its flat tensors. What it said it holds may be of another state
 // than the one that was agreed on: then it has forgotten it, and all that it wants is sent.
-void copy_own(const StateUnits& units, int rank, const PieceStates& from, const PieceStates& to) {
+void copy_own(const StateUnits& units, int rank, const HeldState& held) {
   for (const int id : units.wanted_by(rank)) {
     if (!std::ranges::binary_search(units.held_by(rank), id)) continue;
     const StateUnit& unit = units.units()[static_cast<std::size_t>(id)];
-    const auto source = from.find(unit.piece);
-    if (source == from.end()) continue;
-    const PieceState& target = to.at(unit.piece);
-    if (!source->second.weights.is_same(target.weights)) copy_ranges(unit.ranges, source->second, target);
+    const PieceState* source = place_of(unit, held.pieces, held.copies);
+    if (source == nullptr) continue;
+    const PieceState& target = known_place_of(unit, held.arrived, held.arrived_copies);
+    if (!source->weights.is_same(target.weights)) copy_ranges(unit.ranges, *source, target);
   }
 }
 
 }  // namespace
 
-PieceStates transferred(const StateUnits& units, const std::vector<SliceMove>& moves, const Roster& roster, int rank,
-                        Group& everyone, const PieceStates& held) {
-  const PieceStates result = wanted_states(roster, rank, held);
-  copy_own(units, rank, held, result);
+void transfer_state(const StateUnits& units, const std::vector<SliceMove>& moves, const Taker& taker, Group& everyone,
+                    HeldState& held) {
+  held.arrived = wanted_states(units.model(), taker.wanted.own, held.pieces);
+  held.arrived_copies = wanted_states(units.model(), taker.wanted.copies, held.copies);
+  copy_own(units, taker.rank, held);
   std::vector<std::unique_ptr<Transfer>> transfers;
   std::vector<Arrival> arrivals;
   for (int tag = 0; const SliceMove& move : moves) {
     const StateUnit& unit = units.units()[static_cast<std::size_t>(move.slice)];
     for (int i = 0; i < kTensors; ++i, ++tag) {  // every tensor of a move has a tag of its own
-      if (move.from == rank) {
-        const PieceState& state = held.at(unit.piece);
+      if (move.from == taker.rank) {
+        const PieceState& state = known_place_of(unit, held.pieces, held.copies);
         const at::Tensor message = packed(tensors_of(state)[i], blocks_of(state.part, unit.ranges));
         transfers.push_back(everyone.send(message, move.to, tag));
       }
-      if (move.to == rank) {
-        const PieceState& state = result.at(unit.piece);
-        arrivals.push_back(arrival_of(tensors_of(state)[i], blocks_of(state.part, unit.ranges), unit.elements));
-        transfers.push_back(everyone.receive(arrivals.back().message, move.from, tag));
+      if (move.to == taker.rank) {
+        const PieceState& state = known_place_of(unit, held.arrived, held.arrived_copies);
+        arrivals.emplace_back(tensors_of(state)[i], blocks_of(state.part, unit.ranges), unit.elements);
+        transfers.push_back(everyone.receive(arrivals.back().message(), move.from, tag));
       }
     }
   }
   for (const auto& transfer : transfers) transfer->wait();
-  for (const Arrival& arrival : arrivals) unpack(arrival.message, arrival.flat, arrival.blocks);
-  return result;
+  for (const Arrival& arrival : arrivals) arrival.unpack();
 }
 
 }  // namespace sailor::trainer

@@ -4,16 +4,22 @@
 #include <vector>
 
 #include "trainer/comm/group.h"
+#include "trainer/elastic/held_state.h"
 #include "trainer/elastic/protocol/transfers.h"
 #include "trainer/elastic/state_units.h"
-#include "trainer/model/piece_state.h"
 
 namespace sailor::trainer {
 
-// What `rank` holds in the new plan: units that `held` has are taken from there, the others as `moves` say, whose
-// slices are units: the same list on all ranks, which brings each unit that a rank wants and does not hold. `held`
-// stays as it is: a state whose part does not change shares its tensors with the result.
-PieceStates transferred(const StateUnits& units, const std::vector<SliceMove>& moves, const Roster& roster, int rank,
-                        Group& everyone, const PieceStates& held);
+// Of one worker: its rank and what it is to hold in the new plan.
+struct Taker {
+  int rank = 0;
+  HeldSlices wanted;
+};
+
+// Makes what the taker is to hold arrive in `held`: units that it has are taken from there, the others as `moves` say,
+// whose slices are units: the same list on all ranks, which brings each unit that a rank wants and does not hold. What
+// it held stays as it is: a state whose part does not change shares its tensors with what arrived.
+void transfer_state(const StateUnits& units, const std::vector<SliceMove>& moves, const Taker& taker, Group& everyone,
+                    HeldState& held);
 
 }  // namespace sailor::trainer

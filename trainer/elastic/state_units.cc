@@ -25,11 +25,6 @@ bool is_list_of_integers(const nlohmann::json& json, std::size_t length) {
          std::ranges::all_of(json, [](const nlohmann::json& element) { return element.is_number_integer(); });
 }
 
-Piece part_held(const ModelSpec& model, int piece, const HeldRanges& held) {
-  const auto found = held.find(piece);
-  return part_of(piece_of(model, piece), found == held.end() ? std::vector<Range>{} : found->second);
-}
-
 }  // namespace
 
 std::string to_line(const HeldRanges& held) {
@@ -56,24 +51,33 @@ Result<HeldRanges> held_ranges_from_line(const ModelSpec& model, const std::stri
   return held;
 }
 
-StateUnits::StateUnits(const ModelSpec& model, const Roster& roster, const std::vector<HeldRanges>& held)
-    : held_(held.size()), wanted_(static_cast<std::size_t>(roster.workers())) {
-  for (const int piece : roster.pieces()) {
+StateUnits::StateUnits(const ModelSpec& model, const std::vector<HeldSlices>& held,
+                       const std::vector<HeldSlices>& wanted)
+    : model_(model), held_(held.size()), copied_(held.size()), wanted_(wanted.size()) {
+  for (const int piece : all_pieces(model)) {
     const Piece whole = piece_of(model, piece);
-    const std::vector<int>& takers = roster.holders_of(piece);
-    std::vector<Piece> parts;  // first what ranks hold, then what those want who have a role for the piece
-    parts.reserve(held.size() + takers.size());
-    for (const HeldRanges& ranges : held) parts.push_back(part_held(model, piece, ranges));
-    for (const int rank : takers) parts.push_back(roster.held_part(rank, piece));
+    std::vector<Piece> parts;
+    std::vector<std::vector<std::vector<int>*>> lists;  // by part: where its units are noted
+    const auto add = [&](const HeldRanges& ranges, const std::vector<std::vector<int>*>& notes) {
+      const auto found = ranges.find(piece);
+      if (found == ranges.end()) return;
+      parts.push_back(part_of(whole, found->second));
+      lists.push_back(notes);
+    };
+    for (std::size_t rank = 0; rank < held.size(); ++rank) {
+      add(held[rank].own, {&held_[rank]});
+      add(held[rank].copies, {&held_[rank], &copied_[rank]});
+    }
+    for (std::size_t rank = 0; rank < wanted.size(); ++rank) {
+      add(wanted[rank].own, {&wanted_[rank]});
+      add(wanted[rank].copies, {&wanted_[rank]});
+    }
     for (const Parcel& parcel : parcels_of(whole, parts)) {
       const int unit = static_cast<int>(units_.size());
       units_.push_back({piece, parcel.ranges, size_of(whole, parcel)});
       for (const int index : parcel.holders) {
-        const auto place = static_cast<std::size_t>(index);
-        if (place < held.size()) {
-          held_[place].push_back(unit);
-        } else {
-          wanted_[static_cast<std::size_t>(takers[place - held.size()])].push_back(unit);
+        for (std::vector<int>* list : lists[static_cast<std::size_t>(index)]) {
+          if (list->empty() || list->back() != unit) list->push_back(unit);
         }
       }
     }

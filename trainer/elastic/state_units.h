@@ -17,6 +17,14 @@ using HeldRanges = std::map<int, std::vector<Range>>;
 std::string to_line(const HeldRanges& held);
 Result<HeldRanges> held_ranges_from_line(const ModelSpec& model, const std::string& line);  // refuses what is no range
 
+// What a worker holds, or is to hold: of which it computes the updates, and of which it keeps copies. A slice is in one
+// of both.
+struct HeldSlices {
+  HeldRanges own;
+  HeldRanges copies;
+  friend bool operator==(const HeldSlices&, const HeldSlices&) = default;
+};
+
 struct StateUnit {
   int piece = 0;
   std::vector<Range> ranges;
@@ -25,17 +33,20 @@ struct StateUnit {
 
 class StateUnits {
  public:
-  // `held`: by rank, what each has; what each needs is in the roster of the new plan.
-  StateUnits(const ModelSpec& model, const Roster& roster, const std::vector<HeldRanges>& held);
+  // By rank: what each has, and what each needs in the new plan.
+  StateUnits(const ModelSpec& model, const std::vector<HeldSlices>& held, const std::vector<HeldSlices>& wanted);
 
+  [[nodiscard]] const ModelSpec& model() const { return model_; }
   [[nodiscard]] const std::vector<StateUnit>& units() const { return units_; }
   [[nodiscard]] std::vector<int> ids() const;  // of all of them, ascending
   [[nodiscard]] const std::vector<int>& held_by(int rank) const { return held_.at(static_cast<std::size_t>(rank)); }
+  [[nodiscard]] const std::vector<int>& copied_by(int rank) const { return copied_.at(static_cast<std::size_t>(rank)); }
   [[nodiscard]] const std::vector<int>& wanted_by(int rank) const { return wanted_.at(static_cast<std::size_t>(rank)); }
 
  private:
+  ModelSpec model_;
   std::vector<StateUnit> units_;
-  std::vector<std::vector<int>> held_, wanted_;  // by rank, ascending
+  std::vector<std::vector<int>> held_, copied_, wanted_;  // by rank, ascending; what is copied is held too
 };
 
 }  // namespace sailor::trainer

@@ -172,7 +172,7 @@ class Worker {
     held_.join_arrived(assignment_->model);
     Holding mine = held_.holding(state_.account);
     mine.stopped_seconds = last_step_ ? seconds_since(*last_step_) : 0;
-    if (!meeting.exchange(mine, held_.ranges())) return newer_assignment();
+    if (!meeting.exchange(mine, held_.slices())) return newer_assignment();
     if (!last_step_) learn_last_step();
     const auto& point = meeting.point();
     const bool can_offer = meeting.offers_state();
@@ -197,6 +197,7 @@ class Worker {
     forming_.reset();
     const auto& point = membership_->meeting->point();
     if (assignment_->parks) {
+      held_.join_copies(assignment_->model);
       if (!park(*assignment_, *membership_->meeting, held_)) return newer_assignment();
     } else {
       const auto met = Clock::now();

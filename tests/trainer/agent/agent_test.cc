@@ -107,6 +107,22 @@ TEST_F(Agents, AnAssignmentThatComesAsSoonAsTheAgentListensReachesAllItsWorkers)
   wait_for_step(0, 1, 1);
 }
 
+TEST_F(Agents, AStageOfOneReplicaThatIsKilledGoesOnFromItsCopyWithoutACheckpoint) {
+  Assignment job = this->job(60);
+  job.redundancy = Redundancy::kPeer;
+  start(2);
+  assign(job, 1, {{0, 3, {8}}, {3, 5, {8}}}, {0, 1});
+  wait_for_step(0, 1, 3);
+  agents_[1]->signal(SIGKILL);
+  wait_for_phase(0, WorkerPhase::kBroken);
+  assign(job, 2, {{0, 5, {8}}}, {0});
+  const JobProgress progress = last_progress(0);
+  EXPECT_EQ(progress.source, StateSource::kCopy);
+  EXPECT_LE(progress.steps_lost, 1);
+  EXPECT_EQ(progress.step, 60);
+  EXPECT_NEAR(progress.loss, undisturbed_loss(job), progress.loss * kLossTolerance);
+}
+
 TEST_F(Agents, ATensorParallelReplicaThatIsLostCostsAtMostTheStepInFlight) {
   const Assignment job = this->job(40);
   start(2, {}, 2);

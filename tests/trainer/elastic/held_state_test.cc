@@ -43,7 +43,7 @@ TEST(HeldState, OfAGenerationThatBeganIsWhatArrived) {
                  .arrived = {{kPiece, shard_of({.index = 1, .degree = 2})}}};
   held.keep_arrived();
   held.join_arrived(kModel);  // of the next meeting
-  EXPECT_EQ(held.ranges().at(kPiece), ranges_of(shard_of({.index = 1, .degree = 2}).part));
+  EXPECT_EQ(held.slices().own.at(kPiece), ranges_of(shard_of({.index = 1, .degree = 2}).part));
 }
 
 }  // namespace

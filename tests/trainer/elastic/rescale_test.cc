@@ -131,6 +131,71 @@ TEST(Rescale, AShareThatNobodyElseHoldsComesFromTheCheckpointWhenItsWorkerIsLost
   expect_same(workers.losses(), reference);
 }
 
+TEST(Rescale, AStageOfOneReplicaThatIsLostGoesOnFromItsCopy) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.redundancy = Redundancy::kPeer;  // and no checkpoints
+
+  WorkerThreads workers(3);
+  Changes change(job, workers);
+  change.to(plan_of(job, {{0, 2, {8}}, {2, 3, {8}}, {3, 5, {8}}}));
+  change.lose_the_last_worker();
+  change.to(plan_of(job, {{0, 3, {8}}, {3, 5, {8}}}));
+  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
+  EXPECT_LE(workers.progress().steps_lost, 1);
+  change.lose_the_last_worker();  // which the copies have followed since
+  change.to_the_end(plan_of(job, {{0, 5, {8}}}));
+  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
+  EXPECT_LE(workers.progress().steps_lost, 1);
+  Losses losses = workers.losses();
+  losses.insert(reference.begin(), reference.end());  // a step that is rolled forward is reported by nobody
+  EXPECT_GE(workers.losses().size() + 2, reference.size());
+  expect_same(losses, reference);
+}
+
+TEST(Rescale, AShareOfTheOptimizersStateThatIsLostGoesOnFromItsCopy) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.redundancy = Redundancy::kPeer;
+
+  WorkerThreads workers(4);
+  Changes change(job, workers);
+  change.to(sharded(plan_of(job, {{0, 5, {3, 3, 2}, {1, 2, 1}}})));
+  change.lose_the_last_worker();
+  change.to_the_end(sharded(plan_of(job, {{0, 5, {4, 4}, {2, 1}}})));
+  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
+  EXPECT_LE(workers.progress().steps_lost, 1);
+  Losses losses = workers.losses();
+  losses.insert(reference.begin(), reference.end());
+  EXPECT_GE(workers.losses().size() + 1, reference.size());
+  expect_same(losses, reference);
+}
+
+TEST(Rescale, AJobWithCopiesIsSavedWholeWhenItIsParked) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
+  job.redundancy = Redundancy::kPeer;
+
+  WorkerThreads workers(3);
+  workers.run_until(generation(job, 1, sharded(plan_of(job, {{0, 5, {3, 3, 2}}})), workers.agents()), 5);
+  workers.assign(parking(job, 2, workers));
+  for (int worker = 0; worker < 3; ++worker) {
+    workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
+  }
+  workers.assign(generation(job, 3, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
+  for (int worker = 0; worker < 3; ++worker) {
+    workers.wait_until(worker, [](const WorkerReport& report) { return report.generation == 3; });
+  }
+  workers.join();
+  EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  expect_same(workers.losses(), reference);
+}
+
 TEST(Rescale, AParkedJobOfUnequalShardsGoesOnUnderAnotherPlan) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);

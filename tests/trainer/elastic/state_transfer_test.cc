@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "trainer/elastic/copies.h"
 
 namespace sailor::trainer {
 namespace {
@@ -39,18 +40,23 @@ Assignment random_assignment(std::mt19937& random) {
     if (gpu_count(plan) > kWorkers) continue;
     std::vector<AgentAddress> agents;
     for (int i = 0; i < kWorkers; ++i) agents.push_back({fmt::format("pod-{}", i), "", 1, 1, {}, 1});
-    return testing::generation(job, 1, plan, agents);
+    Assignment assignment = testing::generation(job, 1, plan, agents);
+    assignment.redundancy = number(0, 1) == 1 ? Redundancy::kPeer : Redundancy::kNone;
+    return assignment;
   }
 }
 
-std::vector<HeldRanges> holdings_of(const Roster& roster) {
-  std::vector<HeldRanges> held(kWorkers);
-  for (int rank = 0; rank < kWorkers; ++rank) {
-    for (const int piece : roster.pieces_of(rank)) {
-      held[static_cast<std::size_t>(rank)][piece] = ranges_of(roster.held_part(rank, piece));
-    }
-  }
-  return held;
+// What each rank has in this generation, by rank.
+std::vector<HeldSlices> slices_of_all(const Assignment& assignment) {
+  const Roster roster(assignment);
+  const auto copies = plan_copies(assignment, roster);
+  std::vector<HeldSlices> slices;
+  for (int rank = 0; rank < kWorkers; ++rank) slices.push_back(slices_of(roster, copies, rank));
+  return slices;
+}
+
+StateUnits units_between(const Assignment& before, const Assignment& after) {
+  return {after.model, slices_of_all(before), slices_of_all(after)};
 }
 
 // The first holder sends.
@@ -77,9 +83,27 @@ PieceState marked_state(const Assignment& assignment, const Piece& part) {
   return state;
 }
 
+PieceStates marked_states(const Assignment& assignment, const HeldRanges& ranges) {
+  PieceStates states;
+  for (const auto& [piece, of_piece] : ranges) {
+    states[piece] = marked_state(assignment, part_of(piece_of(assignment.model, piece), of_piece));
+  }
+  return states;
+}
+
+void expect_equal(const PieceStates& got, const PieceStates& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (const auto& [id, state] : got) {
+    EXPECT_EQ(state.part, expected.at(id).part);
+    EXPECT_TRUE(at::equal(state.weights, expected.at(id).weights)) << "piece " << id;
+    EXPECT_TRUE(at::equal(state.momentum, expected.at(id).momentum));
+    EXPECT_TRUE(at::equal(state.variance, expected.at(id).variance));
+  }
+}
+
 void expect_arrives(const Assignment& before, const Assignment& after) {
-  const Roster old_roster(before), new_roster(after);
-  const StateUnits units(after.model, new_roster, holdings_of(old_roster));
+  const std::vector<HeldSlices> old_slices = slices_of_all(before), new_slices = slices_of_all(after);
+  const StateUnits units(after.model, old_slices, new_slices);
   const auto moves = moves_of(units);
   const std::string host = testing::own_address();
   const auto store = RendezvousHost::listen(host, 7073);
@@ -92,19 +116,12 @@ void expect_arrives(const Assignment& before, const Assignment& after) {
       Rendezvous rendezvous(host, 7073, "transfer", std::chrono::seconds(60));
       GroupFactory factory(rendezvous, host, rank, std::chrono::seconds(60));
       const auto group = factory.make("everyone", everyone);
-      PieceStates held;
-      for (const int id : old_roster.pieces_of(rank)) {
-        held[id] = marked_state(before, old_roster.held_part(rank, id));
-      }
-      const PieceStates got = transferred(units, moves, new_roster, rank, *group, held);
-      EXPECT_THAT(got, SizeIs(new_roster.pieces_of(rank).size()));
-      for (const auto& [id, state] : got) {
-        const PieceState expected = marked_state(after, new_roster.held_part(rank, id));
-        EXPECT_EQ(state.part, expected.part);
-        EXPECT_TRUE(at::equal(state.weights, expected.weights)) << "piece " << id << " of rank " << rank;
-        EXPECT_TRUE(at::equal(state.momentum, expected.momentum));
-        EXPECT_TRUE(at::equal(state.variance, expected.variance));
-      }
+      const auto index = static_cast<std::size_t>(rank);
+      HeldState held{.pieces = marked_states(before, old_slices[index].own),
+                     .copies = marked_states(before, old_slices[index].copies)};
+      transfer_state(units, moves, {rank, new_slices[index]}, *group, held);
+      expect_equal(held.arrived, marked_states(after, new_slices[index].own));
+      expect_equal(held.arrived_copies, marked_states(after, new_slices[index].copies));
       group->sum(at::zeros({1}));  // nobody closes connections that others still read from
     });
   }
@@ -122,7 +139,7 @@ TEST(StateTransfer, BringsEveryWorkerOfARandomPlanWhatItHoldsFromThoseOfAnother)
 TEST(StateTransfer, SendsNothingWhereNothingChangesAndKeepsTheTensors) {
   std::mt19937 random(3);
   const Assignment assignment = random_assignment(random);
-  const StateUnits units(assignment.model, Roster(assignment), holdings_of(Roster(assignment)));
+  const StateUnits units = units_between(assignment, assignment);
   EXPECT_THAT(moves_of(units), SizeIs(0));
 }
 
@@ -131,14 +148,14 @@ TEST(StateUnits, OfPlansOfDegreeOneArePieces) {
   std::vector<AgentAddress> agents(kWorkers, {"pod", "", 1, 1, {}, 1});
   const auto before = testing::generation(job, 1, testing::plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), agents);
   const auto after = testing::generation(job, 2, testing::plan_of(job, {{0, 4, {8}}, {4, 5, {8}}}), agents);
-  const StateUnits units(job.model, Roster(after), holdings_of(Roster(before)));
+  const StateUnits units = units_between(before, after);
   EXPECT_EQ(units.units().size(), all_pieces(job.model).size());
 }
 
 TEST(HeldRanges, SurviveTheirJourneyAndNonsenseIsRefused) {
   std::mt19937 random(4);
   const Assignment assignment = random_assignment(random);
-  const HeldRanges held = holdings_of(Roster(assignment)).front();
+  const HeldRanges held = slices_of_all(assignment).front().own;
   EXPECT_EQ(*held_ranges_from_line(assignment.model, to_line(held)), held);
   for (const char* line : {"", "{}", "[1]", "[[0,0,0]]", "[[0,0,0,99999]]", "[[99,0,0,1]]", "[[0,9,0,1]]"}) {
     EXPECT_FALSE(held_ranges_from_line(assignment.model, line)) << line;

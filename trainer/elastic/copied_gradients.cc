@@ -1,0 +1,41 @@
+#include "trainer/elastic/copied_gradients.h"
+
+#include <ATen/ATen.h>
+namespace sailor::trainer {
+
+// All workers know of all copies, in one order: a copy's place in it is the tag of its messages.
+CopiedGradients::CopiedGradients(const Meeting& meeting, const PieceStates& kept, Group* group) : group_(group) {
+  const int rank = meeting.rank();
+  for (const auto& [piece, state] : kept) received_[piece] = at::empty_like(state.weights);
+  for (int tag = 0; const StateCopy& copy : meeting.copies()) {
+    if (copy.holder == rank) {
+      const Piece part = meeting.roster().held_part(rank, copy.piece);
+      outgoing_.push_back({tag, copy.keeper, copy.piece, blocks_of(part, copy.ranges)});
+    }
+    if (copy.keeper == rank) {
+      const Piece& part = kept.at(copy.piece).part;
+      Arrival arrival(received_.at(copy.piece), blocks_of(part, copy.ranges), copy.elements);
+      incoming_.push_back({tag, copy.holder, std::move(arrival)});
+    }
+    ++tag;
+  }
+}
+
+std::map<int, at::Tensor> CopiedGradients::exchange(const std::function<const at::Tensor&(int piece)>& own) {
+  std::vector<std::unique_ptr<Transfer>> transfers;
+  for (const Incoming& one : incoming_) {
+    transfers.push_back(group_->receive(one.arrival.message(), one.holder, one.tag));
+  }
+  for (const Outgoing& one : outgoing_) {
+    transfers.push_back(group_->send(packed(own(one.piece), one.blocks), one.keeper, one.tag));
+  }
+  for (const auto& transfer : transfers) transfer->wait();
+  for (const Incoming& one : incoming_) one.arrival.unpack();
+  return received_;
+}
+
+void CopiedGradients::set_timeout(std::chrono::milliseconds timeout) {
+  if (group_ != nullptr) group_->set_timeout(timeout);
+}
+
+}  // namespace sailor::trainer

@@ -1,0 +1,45 @@
+// CopiedGradients: how the copies that peers keep follow each step: by the gradients that the slices are updated with.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "trainer/comm/group.h"
+#include "trainer/elastic/arrival.h"
+#include "trainer/elastic/meeting.h"
+
+namespace sailor::trainer {
+
+// A copy is updated as its slice is, by the same gradients, so it is at the same step after the same vote: no more and
+// no less than another replica of the slice.
+class CopiedGradients {
+ public:
+  // `kept`: the copies of this worker. `group` outlives it; null where nobody keeps any.
+  CopiedGradients(const Meeting& meeting, const PieceStates& kept, Group* group);
+
+  // Once this worker's own gradients are complete. Returns, by piece, those of the copies that it keeps.
+  std::map<int, at::Tensor> exchange(const std::function<const at::Tensor&(int piece)>& own);
+
+  void set_timeout(std::chrono::milliseconds timeout);
+
+ private:
+  struct Outgoing {
+    int tag = 0;
+    int keeper = 0;
+    int piece = 0;
+    std::vector<Block> blocks;  // in the held part
+  };
+  struct Incoming {
+    int tag = 0;
+    int holder = 0;
+    Arrival arrival;
+  };
+
+  Group* group_;
+  std::vector<Outgoing> outgoing_;
+  std::vector<Incoming> incoming_;
+  std::map<int, at::Tensor> received_;  // by piece, laid out as the copies' parts
+};
+
+}  // namespace sailor::trainer
