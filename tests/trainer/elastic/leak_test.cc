@@ -1,0 +1,63 @@
+// Many changes of shape leave nothing behind: no descriptor, no thread, no memory.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/worker_threads.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+std::ptrdiff_t entries_of(const char* folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+}
+
+long resident_kilobytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
+  }
+  return 0;
+}
+
+struct Usage {
+  std::ptrdiff_t descriptors = entries_of("/proc/self/fd");
+  std::ptrdiff_t threads = entries_of("/proc/self/task");
+  long kilobytes = resident_kilobytes();
+};
+
+TEST(Leaks, ManyChangesOfShapeLeaveNothingBehind) {
+  constexpr int kBefore = 12, kChanges = 48;  // the same plan at the end as when it is counted first
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 1'000'000;
+  job.redundancy = Redundancy::kPeer;
+  const Plan plans[] = {plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), plan_of(job, {{0, 5, {4, 4}}}),
+                        plan_of(job, {{0, 5, {8}, {2}}})};
+  WorkerThreads workers(2);
+  int number = 0;
+  const auto change = [&] {
+    ++number;
+    workers.assign(generation(job, number, plans[number % 3], workers.agents()));
+    for (const int worker : {0, 1}) {
+      workers.wait_until(worker, [&](const WorkerReport& report) {
+        return report.generation == number && report.phase == WorkerPhase::kTraining;
+      });
+    }
+  };
+  while (number < kBefore) change();
+  const Usage before;
+  while (number < kBefore + kChanges) change();
+  const Usage after;
+  for (const int worker : {0, 1}) workers.lose(worker);
+  EXPECT_LE(after.descriptors, before.descriptors);
+  EXPECT_LE(after.threads, before.threads);
+  EXPECT_LE(after.kilobytes, before.kilobytes + 20'000);
+  RecordProperty("kilobytes", std::to_string(after.kilobytes - before.kilobytes));
+}
+
+}  // namespace
+}  // namespace sailor::trainer::testing
