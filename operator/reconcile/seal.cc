@@ -47,6 +47,13 @@ void JobDecision::seal_if_all_are_ready() {
   seal(lineup, *taking_part);
 }
 
+// Then there is nothing to seal, and its pods may go.
+bool JobDecision::parks_nothing() const {
+  if (!record_->parks) return false;
+  const auto taking_part = participants(line_up(seen_, *record_).standings);
+  return taking_part && taking_part->empty();
+}
+
 void JobDecision::seal(const Lineup& lineup, const std::vector<std::size_t>& participants) {
   for (const std::size_t i : participants) {
     record_->members.push_back(member_from(*lineup.pods[i], seen_, !lineup.standings[i].has_slot));

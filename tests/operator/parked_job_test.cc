@@ -115,6 +115,19 @@ TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForAPodThatIsLeftOfADeadNode) 
   EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 2);
 }
 
+TEST_F(ParkedJob, LetsAllPodsGoThoughOneWasGoneAsSoonAsAllWasSaved) {
+  start({{"resources", {{"minGpus", 3}}}});
+  world.preempt("b");
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  ASSERT_TRUE(world.sent.back().parks);
+  world.live();  // all is saved, and the operator has not seen it yet
+  world.api_server.erase("/api/v1/namespaces/default/pods", world.pod_on("b"));
+  world.remove_node("b");
+  world.settle();
+  EXPECT_THAT(world.pods(), IsEmpty());
+  EXPECT_EQ(world.state(), "Waiting");
+}
+
 TEST_F(ParkedJob, WithElasticityRestartBlamesNoNodeForPodsThatUseUpTheirGrace) {
   start({{"elasticity", {{"mode", "Restart"}}}});
   world.api_server.dead_nodes = {"a"};  // as slow as one for now
