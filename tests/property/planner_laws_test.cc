@@ -194,15 +194,20 @@ TEST(PlannerLaws, NoPlanIsFasterThanTheBound) {
   }
 }
 
+// Whatever the world's objective was, the fastest.
+Result<PlannedJob> thoroughly_planned(SmallWorld& world) {
+  world.job.objective = MaximizeThroughput{};
+  PlanOptions options;
+  options.proof = Proof::kThorough;
+  return Planner(simulator()).plan(world.job, world.cluster, options, {});
+}
+
 TEST(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
   int proved = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SmallWorld world = a_small_world(seed, seed % 2 == 0 ? 6 : 40);
-    world.job.objective = MaximizeThroughput{};
-    PlanOptions options;
-    options.proof = Proof::kThorough;
-    const auto planned = Planner(simulator()).plan(world.job, world.cluster, options, {});
+    const auto planned = thoroughly_planned(world);
     if (!planned) continue;
     ++proved;
     EXPECT_LE(planned->bound_ratio(), 1 + 1e-9);
@@ -220,11 +225,8 @@ TEST(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
   for (std::uint64_t seed = 201; seed <= 280; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SmallWorld world = a_small_world(seed, 5);
-    world.job.objective = MaximizeThroughput{};
     world.job.training.global_batch_size = std::min(world.job.training.global_batch_size, 4);
-    PlanOptions options;
-    options.proof = Proof::kThorough;
-    const auto planned = Planner(simulator()).plan(world.job, world.cluster, options, {});
+    const auto planned = thoroughly_planned(world);
     const auto best = BruteForce(simulator(), world.job, world.cluster, PlanSpace::kFlow).best();
     if (!planned || !best) continue;
     ++proved;
@@ -238,10 +240,7 @@ TEST(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
   int proved = 0;
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {
     SmallWorld world = a_small_world(seed, 400);
-    world.job.objective = MaximizeThroughput{};
-    PlanOptions options;
-    options.proof = Proof::kThorough;
-    const auto planned = Planner(simulator()).plan(world.job, world.cluster, options, {});
+    const auto planned = thoroughly_planned(world);
     if (!planned) continue;
     ++proved;
     EXPECT_LE(planned->bound_ratio(), 1 + 1e-9) << "seed " << seed;
