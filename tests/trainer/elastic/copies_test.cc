@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/random_stages.h"
 #include "trainer/elastic/sites.h"
 
 namespace sailor::trainer {
@@ -22,17 +22,8 @@ class RandomAssignments {
   // Replicas of up to two shards, over nodes of two to four GPUs in up to three zones of two regions.
   Assignment next() {
     const Assignment job = testing::tiny_job("unused");
-    std::vector<testing::StageShares> shares;
-    for (int first = 0; first < 5;) {
-      testing::StageShares stage{first, number(first + 1, 5), {}, {}};
-      for (int replica = number(1, 3); replica > 0; --replica) {
-        stage.microbatches.push_back(1);
-        stage.degrees.push_back(number(1, 2));
-      }
-      first = stage.last_layer;
-      shares.push_back(std::move(stage));
-    }
-    Plan plan = testing::plan_of(job, shares);
+    Plan plan = testing::plan_of(
+        job, testing::random_stages(random_, {.most_replicas = 3, .most_degree = 2, .microbatches = 1}));
     plan.sharded_optimizer = number(0, 2) == 0;
     std::vector<AgentAddress> agents;
     for (int gpus = 0; gpus < gpu_count(plan); gpus += agents.back().gpus) {

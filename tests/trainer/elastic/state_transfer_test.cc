@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/random_stages.h"
 #include "trainer/elastic/copies.h"
 
 namespace sailor::trainer {
@@ -25,17 +25,8 @@ Assignment random_assignment(std::mt19937& random) {
   const auto number = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
   const Assignment job = testing::tiny_job("unused");
   while (true) {
-    std::vector<testing::StageShares> shares;
-    for (int first = 0; first < 5;) {
-      testing::StageShares stage{first, number(first + 1, 5), {}, {}};
-      for (int replica = number(1, 2); replica > 0; --replica) {
-        stage.microbatches.push_back(4);
-        stage.degrees.push_back(number(1, 3));
-      }
-      first = stage.last_layer;
-      shares.push_back(std::move(stage));
-    }
-    Plan plan = testing::plan_of(job, shares);
+    Plan plan = testing::plan_of(
+        job, testing::random_stages(random, {.most_replicas = 2, .most_degree = 3, .microbatches = 4}));
     plan.sharded_optimizer = number(0, 1) == 1;
     if (gpu_count(plan) > kWorkers) continue;
     std::vector<AgentAddress> agents;
