@@ -131,6 +131,18 @@ TEST(Rescale, AShareThatNobodyElseHoldsComesFromTheCheckpointWhenItsWorkerIsLost
   expect_same(workers.losses(), reference);
 }
 
+void expect_went_on_from_a_copy(const WorkerThreads& workers) {
+  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
+  EXPECT_LE(workers.progress().steps_lost, 1);
+}
+
+// At each loss of a worker a step may be rolled forward, and that one is reported by nobody.
+void expect_same_over_losses(Losses losses, const Losses& reference, std::size_t workers_lost) {
+  EXPECT_GE(losses.size() + workers_lost, reference.size());
+  losses.insert(reference.begin(), reference.end());
+  expect_same(losses, reference);
+}
+
 TEST(Rescale, AStageOfOneReplicaThatIsLostGoesOnFromItsCopy) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
@@ -142,16 +154,11 @@ TEST(Rescale, AStageOfOneReplicaThatIsLostGoesOnFromItsCopy) {
   change.to(plan_of(job, {{0, 2, {8}}, {2, 3, {8}}, {3, 5, {8}}}));
   change.lose_the_last_worker();
   change.to(plan_of(job, {{0, 3, {8}}, {3, 5, {8}}}));
-  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
-  EXPECT_LE(workers.progress().steps_lost, 1);
+  expect_went_on_from_a_copy(workers);
   change.lose_the_last_worker();  // which the copies have followed since
   change.to_the_end(plan_of(job, {{0, 5, {8}}}));
-  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
-  EXPECT_LE(workers.progress().steps_lost, 1);
-  Losses losses = workers.losses();
-  losses.insert(reference.begin(), reference.end());  // a step that is rolled forward is reported by nobody
-  EXPECT_GE(workers.losses().size() + 2, reference.size());
-  expect_same(losses, reference);
+  expect_went_on_from_a_copy(workers);
+  expect_same_over_losses(workers.losses(), reference, 2);
 }
 
 TEST(Rescale, AShareOfTheOptimizersStateThatIsLostGoesOnFromItsCopy) {
@@ -165,12 +172,8 @@ TEST(Rescale, AShareOfTheOptimizersStateThatIsLostGoesOnFromItsCopy) {
   change.to(sharded(plan_of(job, {{0, 5, {3, 3, 2}, {1, 2, 1}}})));
   change.lose_the_last_worker();
   change.to_the_end(sharded(plan_of(job, {{0, 5, {4, 4}, {2, 1}}})));
-  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
-  EXPECT_LE(workers.progress().steps_lost, 1);
-  Losses losses = workers.losses();
-  losses.insert(reference.begin(), reference.end());
-  EXPECT_GE(workers.losses().size() + 1, reference.size());
-  expect_same(losses, reference);
+  expect_went_on_from_a_copy(workers);
+  expect_same_over_losses(workers.losses(), reference, 1);
 }
 
 TEST(Rescale, AJobWithCopiesIsSavedWholeWhenItIsParked) {
