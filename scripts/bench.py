@@ -60,7 +60,7 @@ def system():
 
 
 def storm():
-    """Only make test's storm of random events, longer: that test says itself what went wrong."""
+    """Make test's storm of random events: that test says itself what went wrong."""
     events = os.environ.get("SAILOR_STORM_EVENTS", "100")
     print(f"[bench] a job under {events} random events", file=sys.stderr)
     command = [go_binary(), "test", "-v", "-count=1", "-timeout=60m", "-run=TestAJobUnderRandomEvents", "./e2e"]

@@ -1,6 +1,7 @@
 #include "trainer/elastic/copied_gradients.h"
 
 #include <ATen/ATen.h>
+
 namespace sailor::trainer {
 
 // All workers know of all copies, in one order: a copy's place in it is the tag of its messages.
