@@ -31,8 +31,10 @@ void JobDecision::carry_out() {
     create_missing_pods();
     seal_if_all_are_ready();
   }
-  if (record_->is_sealed()) send_assignments();
-  if (record_->is_sealed() || parks_nothing()) remove_unused_pods();
+  if (record_->is_sealed()) {
+    send_assignments();
+    remove_unused_pods();
+  }
   tell_callback();
 }
 

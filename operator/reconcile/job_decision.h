@@ -70,7 +70,6 @@ class JobDecision {
 
   // seal.cc: who takes part in the newest generation, and when it may be told to them.
   void seal_if_all_are_ready();
-  [[nodiscard]] bool parks_nothing() const;
   void seal(const Lineup& lineup, const std::vector<std::size_t>& participants);
   bool await_older(const Lineup& lineup, const std::vector<std::size_t>& participants);
 

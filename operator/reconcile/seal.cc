@@ -42,16 +42,10 @@ std::map<std::string, std::int64_t> told_after(const Observation& seen, const Ge
 void JobDecision::seal_if_all_are_ready() {
   const Lineup lineup = line_up(seen_, *record_);
   const auto taking_part = participants(lineup.standings);
-  if (!taking_part || taking_part->empty()) return;                   // empty: parked, and there is nothing to save
+  if (!taking_part) return;
+  if (taking_part->empty()) return remove_unused_pods();              // parked, and there is nothing to save
   if (!record_->parks && !await_older(lineup, *taking_part)) return;  // who parks does not train
   seal(lineup, *taking_part);
-}
-
-// Then there is nothing to seal, and its pods may go.
-bool JobDecision::parks_nothing() const {
-  if (!record_->parks) return false;
-  const auto taking_part = participants(line_up(seen_, *record_).standings);
-  return taking_part && taking_part->empty();
 }
 
 void JobDecision::seal(const Lineup& lineup, const std::vector<std::size_t>& participants) {
