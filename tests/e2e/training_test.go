@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,6 +57,34 @@ func TestAJobWhoseLayersAreSplitOverTheGpusOfANodeTrainsToItsEnd(t *testing.T) {
 	}
 	if !strings.Contains(plan, `"tensorParallel": 2`) {
 		t.Errorf("no group of two GPUs is in the plan:\n%s", plan)
+	}
+}
+
+func TestAJobWhoseCheckpointFolderIsGoneTrainsOnSaysSoAndRecovers(t *testing.T) {
+	volume := temporaryFolder(t)
+	folder := filepath.Join(volume, "lost")
+	w := start(t, trainingjob.Small{Name: "lost", Steps: trainingjob.Endless, Checkpoint: volume})
+	before := w.until("it has a checkpoint", func(job trainingjob.Job) bool { return job.Status.Progress.LastCheckpointStep > 0 })
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(folder, nil, 0o600); err != nil { // a folder that is only missing would be made again
+		t.Fatal(err)
+	}
+	troubled := w.until("it says so", func(job trainingjob.Job) bool {
+		return job.Condition("Degraded").Reason == "WorkerReportsTrouble" && strings.Contains(job.Condition("Degraded").Message, "/checkpoints/lost")
+	})
+	w.until("it trains on", func(job trainingjob.Job) bool {
+		return job.Is("Running") && job.Status.Progress.Step > troubled.Status.Progress.Step+10
+	})
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	after := w.until("it has a new checkpoint, and no more to complain of", func(job trainingjob.Job) bool {
+		return job.Status.Progress.LastCheckpointStep > troubled.Status.Progress.LastCheckpointStep && !job.Is("Degraded")
+	})
+	if after.Status.Plan.Generation != before.Status.Plan.Generation || after.Status.Progress.StepsLost != 0 {
+		t.Errorf("the loss of the folder led to plan %d, and %d steps lost", after.Status.Plan.Generation, after.Status.Progress.StepsLost)
 	}
 }
 

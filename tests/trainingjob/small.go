@@ -12,7 +12,7 @@ type Small struct {
 	Steps      int
 	Data       string // path; the licence texts of Debian
 	Resources  string // YAML of spec.resources
-	Checkpoint string // folder on the nodes; no checkpoints
+	Checkpoint string // folder on the nodes, of which it uses the one with its name; no checkpoints
 	Optimizer  string // YAML of spec.training.optimizer; learns fast, and so lets rounding errors grow
 	Extra      string // further YAML lines of spec
 }
@@ -35,7 +35,7 @@ spec:
   data: {format: Bytes, path: {{or .Data "/usr/share/common-licenses/*"}}}
   resources: {{or .Resources "{}"}}
 {{- if .Checkpoint}}
-  checkpoint: {path: /checkpoints, everySteps: 20}
+  checkpoint: {path: /checkpoints/{{.Name}}, everySteps: 20}
   podTemplate:
     spec:
       volumes: [{name: checkpoints, hostPath: {path: {{.Checkpoint}}, type: DirectoryOrCreate}}]
