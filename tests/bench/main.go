@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -29,10 +30,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	rows, err := measure(ctx)
-	if err == nil {
-		err = json.NewEncoder(os.Stdout).Encode(rows)
-	}
-	if err != nil {
+	if err := errors.Join(err, json.NewEncoder(os.Stdout).Encode(rows)); err != nil { // what was measured before a failure is worth its time
 		fmt.Fprintln(os.Stderr, "sailor-bench:", err)
 		os.Exit(1)
 	}
@@ -67,10 +65,10 @@ func measure(ctx context.Context) (rows []row, err error) {
 	b := &bench{cluster: cluster, jobs: jobs}
 	for _, one := range []func(context.Context) ([]row, error){b.firstStep, b.rescales, b.operatorMemory, b.restarts} {
 		more, err := one(ctx)
-		if err != nil {
-			return nil, err
-		}
 		rows = append(rows, more...)
+		if err != nil {
+			return rows, err
+		}
 	}
 	return rows, nil
 }

@@ -56,17 +56,29 @@ func (b *bench) rescales(ctx context.Context) ([]row, error) {
 		if !wanted(kind.name) {
 			continue
 		}
-		var seen []observation
-		for i := range eventCount() {
-			one, err := b.observe(ctx, recorder, kind)
-			if err != nil {
-				return nil, fmt.Errorf("%s %d: %w", kind.name, i, err)
-			}
-			seen = append(seen, one)
+		seen, err := b.observeAll(ctx, recorder, kind, eventCount())
+		if len(seen) > 0 {
+			rows = append(append(rows, summarize(kind, seen)...), parts(kind, seen)...)
 		}
-		rows = append(append(rows, summarize(kind, seen)...), parts(kind, seen)...)
+		if err != nil {
+			return rows, err
+		}
 	}
 	return rows, nil
+}
+
+// observeAll tells of each event as it has happened, for all of them take a quarter of an hour. With an error come those before it.
+func (b *bench) observeAll(ctx context.Context, recorder *trainingjob.Recorder, kind event, count int) (seen []observation, err error) {
+	for i := range count {
+		one, err := b.observe(ctx, recorder, kind)
+		if err != nil {
+			return seen, fmt.Errorf("%s, %d of %d: %w", kind.name, i+1, count, err)
+		}
+		fmt.Fprintf(os.Stderr, "%s, %d of %d: step after %.2f s, stopped for %.2f s, %.0f steps lost\n", kind.name, i+1, count,
+			one.untilStep, one.stopped, one.lost)
+		seen = append(seen, one)
+	}
+	return seen, nil
 }
 
 func (b *bench) events() []event {
@@ -260,30 +272,26 @@ func (b *bench) restarts(ctx context.Context) ([]row, error) {
 	}, func(context.Context) error { return nil }}
 	rows, err := b.compare(ctx, recorder, everyPod)
 	if err != nil {
-		return nil, err
+		return rows, err
 	}
 	if _, err := b.cluster.Kubectl(ctx, "patch", "tj", jobName, "--type=merge", "-p", `{"spec": {"elasticity": {"mode": "Restart"}}}`); err != nil {
-		return nil, err
+		return rows, err
 	}
 	for _, kind := range b.events()[:2] {
 		kind.name, kind.goal = "for comparison, mode Restart: "+kind.name, nil
 		more, err := b.compare(ctx, recorder, kind)
-		if err != nil {
-			return nil, err
-		}
 		rows = append(rows, more...)
+		if err != nil {
+			return rows, err
+		}
 	}
 	return rows, nil
 }
 
 func (b *bench) compare(ctx context.Context, recorder *trainingjob.Recorder, kind event) ([]row, error) {
-	var seen []observation
-	for range min(comparisons, eventCount()) {
-		one, err := b.observe(ctx, recorder, kind)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", kind.name, err)
-		}
-		seen = append(seen, one)
+	seen, err := b.observeAll(ctx, recorder, kind, min(comparisons, eventCount()))
+	if len(seen) == 0 {
+		return nil, err
 	}
-	return summarize(kind, seen), nil
+	return summarize(kind, seen), err
 }
