@@ -65,7 +65,7 @@ Json progress_status(const Observation& seen, const std::optional<GenerationReco
   status["time"] = to_rfc3339_micro(seen.now);
   status["dollarsSpent"] = fmt::format("{:.6f}", dollars_spent(seen, progress, record));
   if (seen.job.spec) status["totalSteps"] = seen.job.spec->training.steps;
-  if (!progress) return status;
+  if (!progress || is_before_first_step(seen, *progress)) return status;  // how far it had come is still to be compared
   status["step"] = progress->step;
   status["loss"] = fmt::format("{:.4f}", progress->loss);
   status["firstLoss"] = fmt::format("{:.4f}", progress->first_loss);
@@ -75,7 +75,7 @@ Json progress_status(const Observation& seen, const std::optional<GenerationReco
   status["tokens"] = progress->tokens;
   status["lastCheckpointStep"] = progress->last_checkpoint_step;
   const std::int64_t lost = kube::integer_at(status, {"stepsLost"});
-  status["stepsLost"] = lost + (completes_a_rescale(seen, *progress) ? progress->steps_lost : 0);
+  status["stepsLost"] = lost + (completes_a_rescale(seen, *progress) ? steps_lost(seen, *progress) : 0);
   return status;
 }
 

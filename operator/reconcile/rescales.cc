@@ -43,6 +43,12 @@ bool is_listed(const GenerationRecord& record) {
   return record.from_generation > 0 && (!record.parks || is_pause(record));
 }
 
+bool is_of_an_open_change(const Observation& seen, const JobProgress& progress) {
+  const Json& entries = kube::list_at(seen.job.status, {"rescales"});
+  if (entries.empty() || !is_open(entries.back())) return false;
+  return progress.generation >= kube::integer_at(entries.back(), {"toGeneration"});
+}
+
 bool someone_holds_state(const Observation& seen) {
   return std::ranges::any_of(seen.agents, [](const auto& agent) { return holds_state(agent.second); });
 }
@@ -66,7 +72,7 @@ void close_entry(const Observation& seen, const GenerationRecord& record, const 
   const double seconds = std::max(0.0, seconds_between(cause, seen.now));
   entry["seconds"] = seconds_text(seconds);
   entry["stoppedSeconds"] = seconds_text(progress.times.stopped_seconds);
-  entry["stepsLost"] = progress.steps_lost;
+  entry["stepsLost"] = steps_lost(seen, progress);
   entry["source"] = std::string(to_string(progress.source));
   if (is_newest) tell_parts(record, progress.times, seconds, entry);
 }
@@ -80,10 +86,16 @@ void close_park(const Observation& seen, const GenerationRecord& record, Json& e
 }  // namespace
 
 bool completes_a_rescale(const Observation& seen, const JobProgress& progress) {
-  const Json& entries = kube::list_at(seen.job.status, {"rescales"});
-  if (entries.empty() || !is_open(entries.back())) return false;
-  return progress.generation >= kube::integer_at(entries.back(), {"toGeneration"}) &&
-         progress.step > progress.resumed_step;
+  return is_of_an_open_change(seen, progress) && progress.step > progress.resumed_step;
+}
+
+bool is_before_first_step(const Observation& seen, const JobProgress& progress) {
+  return is_of_an_open_change(seen, progress) && progress.step <= progress.resumed_step;
+}
+
+std::int64_t steps_lost(const Observation& seen, const JobProgress& progress) {
+  const std::int64_t reached = kube::integer_at(seen.job.status, {"progress", "step"});
+  return std::max(progress.steps_lost, reached - progress.resumed_step);
 }
 
 Json rescales_status(const Observation& seen, const std::optional<GenerationRecord>& record) {

@@ -1,0 +1,67 @@
+// What status.rescales and status.progress say of the steps that a change has cost.
+#include "operator/reconcile/rescales.h"
+
+#include <gtest/gtest.h>
+
+#include "operator/reconcile/progress.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+
+class StepsLost : public ::testing::Test {
+ protected:
+  StepsLost() {
+    record.generation = 2;
+    record.from_generation = 1;
+    seen.job.status = {{"progress", {{"step", 35}, {"stepsLost", 3}}},
+                       {"rescales", {{{"fromGeneration", 1}, {"toGeneration", 2}}}}};
+  }
+
+  // The operator hears this from rank 0, and writes its status.
+  void hear(const JobProgress& progress) {
+    seen.agents["uid"].report = AgentReport{.agent = "pod", .workers = {}, .progress = progress};
+    const Json told = progress_status(seen, record);
+    seen.job.status["rescales"] = rescales_status(seen, record);
+    seen.job.status["progress"] = told;
+  }
+
+  [[nodiscard]] const Json& of_change() const { return seen.job.status["rescales"][0]; }
+  [[nodiscard]] const Json& progress() const { return seen.job.status["progress"]; }
+
+  Observation seen;
+  GenerationRecord record;
+};
+
+TEST_F(StepsLost, AreThoseThatTheStatusHadSeenWhereNobodyIsLeftWhoRemembers) {
+  hear({.generation = 2, .step = 20, .resumed_step = 20, .source = StateSource::kCheckpoint});
+  EXPECT_EQ(progress()["step"], 35) << "the generation has not done a step yet";
+  hear({.generation = 2, .step = 21, .resumed_step = 20, .source = StateSource::kCheckpoint});
+  EXPECT_EQ(of_change()["stepsLost"], 15);
+  EXPECT_EQ(progress()["stepsLost"], 18);
+  EXPECT_EQ(progress()["step"], 21);
+}
+
+TEST_F(StepsLost, AreThoseThatWorkersRememberWhereTheStatusIsBehind) {
+  hear({.generation = 2, .step = 41, .resumed_step = 40, .steps_lost = 1});
+  EXPECT_EQ(of_change()["stepsLost"], 1);
+  EXPECT_EQ(progress()["stepsLost"], 4);
+}
+
+TEST_F(StepsLost, AreCountedOnce) {
+  hear({.generation = 2, .step = 21, .resumed_step = 20});
+  hear({.generation = 2, .step = 25, .resumed_step = 20});
+  EXPECT_EQ(of_change()["stepsLost"], 15);
+  EXPECT_EQ(progress()["stepsLost"], 18);
+  EXPECT_EQ(progress()["step"], 25);
+}
+
+TEST_F(StepsLost, AreNotCountedWhileTheOlderGenerationTrainsOn) {
+  hear({.generation = 1, .step = 36, .resumed_step = 30});
+  EXPECT_EQ(progress()["step"], 36);
+  EXPECT_FALSE(of_change().contains("stepsLost"));
+}
+
+}  // namespace
+}  // namespace sailor
