@@ -10,8 +10,9 @@
 #include "trainer/elastic/generation.h"
 #include "trainer/elastic/park.h"
 #include "trainer/elastic/peer_names.h"
-#include "trainer/elastic/preparation.h"
+#include "trainer/elastic/preparations.h"
 #include "trainer/elastic/protocol/order.h"
+#include "trainer/elastic/worker_news.h"
 #include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
 
@@ -22,35 +23,12 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
-WorkerPhase phase_of(Place place) {
-  switch (place) {
-    case Place::kIdle:
-      return WorkerPhase::kIdle;
-    case Place::kMeeting:
-    case Place::kMoving:
-    case Place::kConfirming:
-      return WorkerPhase::kPreparing;
-    case Place::kComputing:
-    case Place::kVoting:
-    case Place::kPaused:
-    case Place::kFinishing:
-      return WorkerPhase::kTraining;
-    case Place::kBroken:
-      return WorkerPhase::kBroken;
-    case Place::kReleased:
-      return WorkerPhase::kReleased;
-    case Place::kDone:
-      return WorkerPhase::kFinished;
-  }
-  return WorkerPhase::kFailed;
-}
-
 // The shell around the state machine of protocol/worker_machine.h: it does what the state's place says, and tells the
 // machine what came of it.
 class Worker {
  public:
   Worker(const WorkerSettings& settings, Inbox& inbox, Reporter& reporter)
-      : settings_(settings), inbox_(inbox), reporter_(reporter) {}
+      : settings_(settings), inbox_(inbox), news_(settings.gpu, reporter), preparations_(settings, inbox) {}
 
   void run() {
     say(WorkerPhase::kIdle);
@@ -107,7 +85,7 @@ class Worker {
     const bool has_left = has_trained && std::holds_alternative<event::Voted>(event);  // by agreement, not broken
     const bool is_whole = has_left && state_.place == Place::kBroken;
     const WorkerPhase phase = is_whole ? WorkerPhase::kPreparing : phase_of(state_.place);
-    if (phase != said_ || state_.generation != before.generation) tell(phase);
+    if (!news_.is_told(phase, state_.generation)) tell(phase);
   }
 
   // --- between generations ---
@@ -129,18 +107,7 @@ class Worker {
     trouble_.clear();
     forming_.reset();
     obeyed_ = Clock::now();
-    if (slot_of(*assignment_, me())) prepare(assignment_);
-  }
-
-  // What was prepared for an older generation is of no use any more; its thread ends when it notices.
-  void prepare(const std::shared_ptr<const Assignment>& assignment) {
-    if (preparation_ && preparation_->generation() == assignment->generation) return;
-    if (preparation_) abandoned_.push_back(std::move(preparation_));
-    preparation_ = std::make_unique<Preparation>(assignment, settings_, inbox_);
-  }
-
-  void clear_abandoned() {
-    std::erase_if(abandoned_, [](const auto& preparation) { return preparation->is_over(); });
+    if (slot_of(*assignment_, me())) preparations_.begin(assignment_);
   }
 
   void lose(const std::string& why) {
@@ -158,15 +125,15 @@ class Worker {
 
   void release() {
     leave_generation();
-    if (preparation_) abandoned_.push_back(std::move(preparation_));
-    clear_abandoned();
+    preparations_.abandon();
+    preparations_.forget_ended();
     held_ = {};
   }
 
   // --- regrouping ---
 
   Event meet() {
-    forming_ = preparation_->take();
+    forming_ = preparations_.take();
     if (!forming_) return newer_assignment();
     Meeting& meeting = *forming_->membership.meeting;
     held_.join_arrived(assignment_->model);
@@ -266,19 +233,19 @@ class Worker {
   void listen() {
     is_closed_ = inbox_.is_closed();
     if (is_closed_) throw PeerLost("the agent is gone");
-    clear_abandoned();
+    preparations_.forget_ended();
     if (next_ && is_prepared(*next_)) handle(event::Prepared{next_->generation});
     auto newer = inbox_.newer_than(std::max(state_.generation, state_.next.generation));
     if (!newer) return;
     handle(assigned(*std::move(newer)));
-    if (next_ && slot_of(*next_, me())) prepare(next_);
+    if (next_ && slot_of(*next_, me())) preparations_.begin(next_);
   }
 
   // --- the rest ---
 
   // A failure too is found out by obeying it.
   [[nodiscard]] bool is_prepared(const Assignment& next) const {
-    return !slot_of(next, me()) || (preparation_->generation() == next.generation && preparation_->is_over());
+    return !slot_of(next, me()) || preparations_.is_over(next.generation);
   }
 
   [[nodiscard]] WorkerName me() const { return {settings_.agent, settings_.gpu}; }
@@ -302,28 +269,23 @@ class Worker {
   }
 
   void say(WorkerPhase phase, const std::string& message = "", const std::optional<JobProgress>& progress = {}) {
-    said_ = phase;
-    reporter_.report(
-        {.gpu = settings_.gpu, .phase = phase, .generation = state_.generation, .step = held_.step, .message = message},
-        progress);
+    news_.tell({phase, state_.generation, held_.step, message, progress});
   }
 
   const WorkerSettings& settings_;
   Inbox& inbox_;
-  Reporter& reporter_;
+  WorkerNews news_;
   WorkerState state_;
   std::shared_ptr<const Assignment> assignment_ = std::make_shared<const Assignment>();  // that is obeyed
   std::shared_ptr<const Assignment> next_;                                               // of state_.next
   HeldState held_;
-  std::unique_ptr<Preparation> preparation_;  // of the newest assignment
-  std::vector<std::unique_ptr<Preparation>> abandoned_;
+  Preparations preparations_;
   std::optional<Prepared> forming_;       // of the generation that meets
   std::unique_ptr<Batches> batches_;      // of the newest that has met
   std::optional<Membership> membership_;  // of the newest that has met
   CheckpointWriter writer_;
   std::optional<Generation> training_;
   std::string trouble_;
-  WorkerPhase said_ = WorkerPhase::kIdle;
   Clock::time_point obeyed_;
   std::optional<Clock::time_point> last_step_;
   double step_seconds_ = 0;     // of the last few steps; 0: none was done here

@@ -1,0 +1,25 @@
+#include "trainer/elastic/preparations.h"
+
+#include <utility>
+
+namespace sailor::trainer {
+
+void Preparations::begin(const std::shared_ptr<const Assignment>& assignment) {
+  if (newest_ && newest_->generation() == assignment->generation) return;
+  abandon();
+  newest_ = std::make_unique<Preparation>(assignment, settings_, inbox_);
+}
+
+void Preparations::abandon() {
+  if (newest_) abandoned_.push_back(std::move(newest_));
+}
+
+void Preparations::forget_ended() {
+  std::erase_if(abandoned_, [](const auto& preparation) { return preparation->is_over(); });
+}
+
+bool Preparations::is_over(std::int64_t generation) const {
+  return newest_ && newest_->generation() == generation && newest_->is_over();
+}
+
+}  // namespace sailor::trainer
