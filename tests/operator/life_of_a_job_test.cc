@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "operator/reconcile/record.h"
-#include "tests/operator/world.h"
+#include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {
 namespace {
@@ -16,17 +16,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// World refers to itself through its operator, so tests make it in place.
-class Job : public ::testing::Test {
- protected:
-  void start(Json spec_changes = Json::object()) {
-    world.add_node("a", 2);
-    world.add_node("b", 1);
-    world.add_job(std::move(spec_changes));
-    world.settle();
-  }
-  World world;
-};
+class Job : public JobOnTwoNodes {};
 
 TEST_F(Job, IsPlannedPlacedAndTrained) {
   start();
@@ -185,68 +175,6 @@ TEST_F(Job, ThatCanWriteNoCheckpointTrainsOnAndSaysWhy) {
   worker.message.clear();
   world.reconcile();
   EXPECT_THAT(world.condition("Degraded"), StartsWith("False"));
-}
-
-TEST_F(Job, SaysWhatItsTrainerSaidAndCountsOneRestartForAllPodsThatFail) {
-  start();
-  for (const std::string& pod : world.pods()) world.fail_pod(pod, "cannot read /data/*: no such file");
-  world.reconcile();
-  EXPECT_EQ(world.status()["restarts"], 1);
-  EXPECT_EQ(world.condition("Degraded"), "True TrainerFailed: Restart 1: cannot read /data/*: no such file");
-  world.pass(std::chrono::seconds(2));
-  world.settle();
-  EXPECT_EQ(world.state(), "Running");
-  EXPECT_EQ(world.status()["restarts"], 1);
-}
-
-TEST_F(Job, FailsForTheTrainersReasonAfterMaxRestarts) {
-  start({{"maxRestarts", 0}});
-  world.fail_pod(world.pods()[0], "cannot read /data/*");
-  world.settle();
-  EXPECT_EQ(world.state(), "Failed");
-  EXPECT_THAT(world.condition("Failed"), HasSubstr("cannot read /data/*"));
-  const int before = world.api_server.writes;
-  world.settle();
-  EXPECT_EQ(world.api_server.writes, before) << "a failed job is left alone";
-}
-
-TEST_F(Job, ThatFinishedWhileNoOperatorRanIsSeenComplete) {
-  start();
-  world.finish_pods();
-  world.restart_operator();
-  world.settle();
-  EXPECT_EQ(world.state(), "Complete") << world.status().dump(1);
-  EXPECT_THAT(world.pods(), SizeIs(2)) << "their logs are kept";
-}
-
-TEST_F(Job, ThatFinishesMakesNoOtherGenerationOfPodsThatEndOneByOne) {
-  start();
-  for (auto& [uid, agent] : world.agents) {
-    for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kFinished;
-  }
-  std::next(world.agents.begin())->second.failures = 5;  // its process has ended, the kubelet has not said so yet
-  world.pass(std::chrono::seconds(20));
-  world.settle();
-  EXPECT_EQ(world.generation(), 1);
-  EXPECT_EQ(world.state(), "Running");
-}
-
-TEST_F(Job, IsDeletedWhenItsTimeAfterTheEndIsOver) {
-  start({{"ttlSecondsAfterFinished", 60}});
-  world.finish_pods();
-  world.settle();
-  EXPECT_FALSE(world.api_server.all("trainingjobs").empty());
-  world.pass(std::chrono::seconds(61));
-  world.reconcile();
-  EXPECT_TRUE(world.api_server.all("trainingjobs").empty());
-}
-
-TEST_F(Job, FailsAtItsDeadline) {
-  start({{"activeDeadlineSeconds", 30}});
-  world.pass(std::chrono::seconds(31));
-  world.settle();
-  EXPECT_THAT(world.condition("Failed"), StartsWith("True DeadlineExceeded"));
-  EXPECT_THAT(world.pods(), IsEmpty());
 }
 
 TEST_F(Job, ThatAnotherControllerManagesIsLeftAlone) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/operator/world.h"
+#include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {
 namespace {
@@ -11,25 +11,17 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class Newcomer : public ::testing::Test {
+class Newcomer : public JobOnTwoNodes {
  protected:
-  void SetUp() override {
-    world.add_node("a", 2);
-    world.add_node("b", 1);
-    world.add_job();
-    world.settle();
-  }
+  void SetUp() override { start(); }
   void comes(const std::string& node) {
     world.add_node(node, 2);
     world.pass(std::chrono::seconds(11));
     world.settle();
   }
-  World world;
 };
 
 TEST_F(Newcomer, IsWaitedForWhileTheJobTrains) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/operator/world.h"
+#include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {
 namespace {
@@ -18,19 +18,15 @@ using ::testing::StartsWith;
 
 const Json kCheckpoint = {{"path", "/checkpoints"}};
 
-class ParkedJob : public ::testing::Test {
+class ParkedJob : public JobOnTwoNodes {
  protected:
   void start(Json spec_changes = Json::object()) {
     spec_changes["checkpoint"] = kCheckpoint;
-    world.add_node("a", 2);
-    world.add_node("b", 1);
-    world.add_job(std::move(spec_changes));
-    world.settle();
+    JobOnTwoNodes::start(std::move(spec_changes));
   }
   void suspend(bool is_suspended) {
     world.change_job([&](Json& job) { job["spec"]["suspend"] = is_suspended; });
   }
-  World world;
 };
 
 TEST_F(ParkedJob, SavesItsStateBeforeItsPodsGo) {

@@ -1,0 +1,80 @@
+// How a job ends: complete, failed, or deleted when its time is over.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operator/job_on_two_nodes.h"
+
+namespace sailor::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+class EndingJob : public JobOnTwoNodes {};
+
+TEST_F(EndingJob, SaysWhatItsTrainerSaidAndCountsOneRestartForAllPodsThatFail) {
+  start();
+  for (const std::string& pod : world.pods()) world.fail_pod(pod, "cannot read /data/*: no such file");
+  world.reconcile();
+  EXPECT_EQ(world.status()["restarts"], 1);
+  EXPECT_EQ(world.condition("Degraded"), "True TrainerFailed: Restart 1: cannot read /data/*: no such file");
+  world.pass(std::chrono::seconds(2));
+  world.settle();
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_EQ(world.status()["restarts"], 1);
+}
+
+TEST_F(EndingJob, FailsForTheTrainersReasonAfterMaxRestarts) {
+  start({{"maxRestarts", 0}});
+  world.fail_pod(world.pods()[0], "cannot read /data/*");
+  world.settle();
+  EXPECT_EQ(world.state(), "Failed");
+  EXPECT_THAT(world.condition("Failed"), HasSubstr("cannot read /data/*"));
+  const int before = world.api_server.writes;
+  world.settle();
+  EXPECT_EQ(world.api_server.writes, before) << "a failed job is left alone";
+}
+
+TEST_F(EndingJob, ThatFinishedWhileNoOperatorRanIsSeenComplete) {
+  start();
+  world.finish_pods();
+  world.restart_operator();
+  world.settle();
+  EXPECT_EQ(world.state(), "Complete") << world.status().dump(1);
+  EXPECT_THAT(world.pods(), SizeIs(2)) << "their logs are kept";
+}
+
+TEST_F(EndingJob, ThatFinishesMakesNoOtherGenerationOfPodsThatEndOneByOne) {
+  start();
+  for (auto& [uid, agent] : world.agents) {
+    for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kFinished;
+  }
+  std::next(world.agents.begin())->second.failures = 5;  // its process has ended, the kubelet has not said so yet
+  world.pass(std::chrono::seconds(20));
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+  EXPECT_EQ(world.state(), "Running");
+}
+
+TEST_F(EndingJob, IsDeletedWhenItsTimeAfterTheEndIsOver) {
+  start({{"ttlSecondsAfterFinished", 60}});
+  world.finish_pods();
+  world.settle();
+  EXPECT_FALSE(world.api_server.all("trainingjobs").empty());
+  world.pass(std::chrono::seconds(61));
+  world.reconcile();
+  EXPECT_TRUE(world.api_server.all("trainingjobs").empty());
+}
+
+TEST_F(EndingJob, FailsAtItsDeadline) {
+  start({{"activeDeadlineSeconds", 30}});
+  world.pass(std::chrono::seconds(31));
+  world.settle();
+  EXPECT_THAT(world.condition("Failed"), StartsWith("True DeadlineExceeded"));
+  EXPECT_THAT(world.pods(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace sailor::testing
