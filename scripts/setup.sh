@@ -14,7 +14,7 @@ packages=(
   libcli11-dev libspdlog-dev libfmt-dev libexpected-dev libgloo-dev
   libgtest-dev libgmock-dev libbenchmark-dev libexpat1-dev
 )
-[ "${1:-}" != tools ] || packages+=(clang-format clang-tidy)
+[ "${1:-}" != tools ] || packages+=(clang-format clang-tidy-19)  # 14 cannot parse libstdc++'s ranges
 minimum_go=1.24
 
 say() { printf '[setup] %s\n' "$*"; }

@@ -3,11 +3,12 @@
 #   scripts/tidy.sh [REVISION]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+modules=('planner/*.cc' 'simulator/*.cc' 'operator/*.cc' 'trainer/*.cc')
 if [ $# -gt 0 ]; then
-  mapfile -t sources < <(git diff --name-only --diff-filter=d "$1" -- 'planner/*.cc' 'simulator/*.cc' 'operator/*.cc')
+  mapfile -t sources < <(git diff --name-only --diff-filter=d "$1" -- "${modules[@]}")
 else
-  mapfile -t sources < <(git ls-files 'planner/*.cc' 'simulator/*.cc' 'operator/*.cc')
+  mapfile -t sources < <(git ls-files "${modules[@]}")
 fi
 [ "${#sources[@]}" -gt 0 ] || { echo "[tidy] no C++ source changed"; exit 0; }
 echo "[tidy] ${#sources[@]} files"
-printf '%s\n' "${sources[@]}" | xargs -P2 -n1 clang-tidy --quiet -p build/dev
+printf '%s\n' "${sources[@]}" | xargs -P2 -n1 clang-tidy-19 --quiet -p build/dev

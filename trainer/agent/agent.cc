@@ -157,7 +157,7 @@ class Agent {
   int wait_for_end() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return state_.exit_status().has_value(); });
-    return *state_.exit_status();
+    return *state_.exit_status();  // NOLINT(bugprone-unchecked-optional-access): what was waited for
   }
 
   // Kubernetes shows it in the pod's status, where the operator reads it even if it was away when we ended.

@@ -1,6 +1,7 @@
 #include "trainer/agent/http_server.h"
 
-#define _TURN_OFF_PLATFORM_STRING  // the library's macro U would break other headers
+// The library's macro U would break other headers.
+#define _TURN_OFF_PLATFORM_STRING  // NOLINT(bugprone-reserved-identifier)
 #include <cpprest/http_client.h>
 #include <cpprest/http_listener.h>
 #include <fmt/format.h>
@@ -43,7 +44,7 @@ HttpServer::~HttpServer() {
   if (!impl_->listener) return;
   try {
     impl_->listener->close().wait();
-  } catch (const std::exception&) {  // it is going away in any case
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it goes away
   }
 }
 
@@ -57,7 +58,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& host, 
       request.extract_string(true).then([request, handler](const pplx::task<std::string>& body) {
         try {
           answer(request, handler, body.get());
-        } catch (const std::exception&) {  // the client went away before its body was there
+        } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the client has gone away
         }
       });
     });

@@ -13,7 +13,7 @@ struct BootClock {
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<BootClock>;
-  static constexpr bool is_steady = true;
+  static constexpr bool is_steady = true;  // NOLINT(readability-identifier-naming): the standard's name
   static time_point now() {
     timespec time{};
     clock_gettime(CLOCK_BOOTTIME, &time);
