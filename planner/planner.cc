@@ -181,7 +181,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
     return tl::unexpected(std::move(checked.error()));
   }
   world.degrees = usable_degrees(world.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job.model)));
-  world.may_shard_optimizer = options.may_shard_optimizer;
+  world.may_shard_optimizer = options.may_shard_optimizer || job.redundancy == Redundancy::kPeer;
   world.savings = world.allowed_savings().front();
   auto costs = estimator_.prepare(job, world.cluster, world.degrees);
   if (!costs) return tl::unexpected(std::move(costs.error()));

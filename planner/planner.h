@@ -29,10 +29,6 @@ enum class SearchScope {
 // Of the objective (time or cost of an iteration): below that a running job is not moved.
 inline constexpr double kWorthwhileGain = 0.05;
 
-// Whether jobs get plans that share the optimizer's state among a stage's replicas. The trainer can; but a share has
-// one holder, so that one lost worker would send every job back to its last checkpoint.
-inline constexpr bool kTrainerShardsOptimizer = false;
-
 struct PlanOptions {
   PlanSpace space = PlanSpace::kFlow;
   // The running plan. Moving its state costs time, which counts against what another plan gains in `expected_lifetime`;
@@ -42,7 +38,9 @@ struct PlanOptions {
   SearchScope scope = SearchScope::kEverywhere;
   std::optional<std::chrono::nanoseconds> budget;  // after which the best plan so far is the answer
   int max_tensor_parallel = 8;                     // the largest degree that the trainer can run
-  bool may_shard_optimizer = kTrainerShardsOptimizer;
+  // Plans that share the optimizer's state among a stage's replicas, for any job. Without it only for jobs that keep copies
+  // in peers' memory: a share has one holder, so one lost worker would send any other back to its last checkpoint.
+  bool may_shard_optimizer = false;
   Proof proof = Proof::kQuick;
   std::optional<std::chrono::nanoseconds> proof_budget;  // of the thorough proof, after the search
 };

@@ -19,7 +19,7 @@ struct World {
   MemorySavings savings;                    // of the plans that are looked at now
   bool is_memory_ignored = false;           // to find the nearest miss where nothing fits
 
-  bool may_shard_optimizer = false;  // the trainer can
+  bool may_shard_optimizer = false;
   [[nodiscard]] bool allows_checkpointing(bool recomputes) const {
     const ActivationCheckpointing wish = job.training.activation_checkpointing;
     return wish == ActivationCheckpointing::kAuto || (wish == ActivationCheckpointing::kAlways) == recomputes;

@@ -178,7 +178,18 @@ TEST(Planner, AutoComputesNothingTwiceWhereMemorySuffices) {
   EXPECT_EQ(plan(job, cluster).value().plan, without);
 }
 
-TEST(Planner, ASharedOptimizerIsChosenOnlyIfTheTrainerCanAndItHelps) {
+TEST(Planner, ASharedOptimizerIsChosenWhereItHelpsIfCopiesOfItsSharesAreKept) {
+  JobSpec job = a_job().model("gpt2").sequence_length(512).batch(512);
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-t4", 2, 4);
+  EXPECT_FALSE(plan(job, cluster).value().plan.sharded_optimizer);
+  job.redundancy = Redundancy::kPeer;
+  const auto with_copies = plan(job, cluster).value();
+  EXPECT_TRUE(with_copies.plan.sharded_optimizer);
+  EXPECT_TRUE(with_copies.estimate.fits());
+  EXPECT_LE(with_copies.bound_ratio(), 1);
+}
+
+TEST(Planner, ASharedOptimizerIsChosenOnlyIfItMayBeAndHelps) {
   const JobSpec job = a_job().model("opt-350m").sequence_length(512).batch(256);
   const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 8);
   PlanOptions options;
