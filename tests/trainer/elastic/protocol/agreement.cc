@@ -1,8 +1,5 @@
 #include "tests/trainer/elastic/protocol/agreement.h"
 
-#include <map>
-#include <tuple>
-
 namespace sailor::trainer::exploration {
 namespace {
 
@@ -22,7 +19,20 @@ Holding holding_of(std::uint16_t packed) {
           .slices = list_of(packed & kAllSlices)};
 }
 
-Agreement work_out(const Meeting& meeting, int generation) {
+}  // namespace
+
+std::uint16_t packed(const Worker& worker) {
+  return static_cast<std::uint16_t>(worker.updated_by << 8U | worker.confirmed << 5U | worker.step << 3U |
+                                    worker.has_gradients << 2U | worker.slices);
+}
+
+const Agreement& Agreements::of(const Meeting& meeting) {
+  const Key key(meeting.members, meeting.roles, meeting.holdings);
+  const auto found = known_.find(key);
+  return found != known_.end() ? found->second : known_.emplace(key, work_out(meeting)).first->second;
+}
+
+Agreement Agreements::work_out(const Meeting& meeting) const {
   Agreement agreement;
   TransferQuestion question{.wanted = {}, .offered = {}, .sites = {}, .bytes = {2, 1}};
   for (int worker = 0; worker < kWorkers; ++worker) {
@@ -31,29 +41,11 @@ Agreement work_out(const Meeting& meeting, int generation) {
     question.wanted.push_back(list_of(meeting.roles[index]));
     question.sites.push_back({worker, Zone("us-central1-a")});
   }
-  const auto point = resume_point(list_of(kAllSlices), agreement.holdings);
-  agreement.is_from_memory = point.has_value();
-  agreement.point = point.value_or(ResumePoint{.step = kCheckpointStep, .updated_by = generation});
-  if (!point) return agreement;
-  question.offered = offers(agreement.holdings, *point);
-  agreement.transfers = plan_transfers(question);
+  agreement.point = rules_.resume_point(list_of(kAllSlices), agreement.holdings);
+  if (!agreement.point) return agreement;
+  question.offered = offers(agreement.holdings, *agreement.point);
+  agreement.transfers = rules_.plan_transfers(question);
   return agreement;
-}
-
-}  // namespace
-
-std::uint16_t packed(const Worker& worker) {
-  return static_cast<std::uint16_t>(worker.updated_by << 8U | worker.confirmed << 5U | worker.step << 3U |
-                                    worker.has_gradients << 2U | worker.slices);
-}
-
-// The same meetings come up in very many worlds.
-const Agreement& agreement_of(const Meeting& meeting, int generation) {
-  using Key = std::tuple<int, Mask, std::array<Mask, kWorkers>, std::array<std::uint16_t, kWorkers>>;
-  static std::map<Key, Agreement> known;
-  const Key key(generation, meeting.members, meeting.roles, meeting.holdings);
-  const auto found = known.find(key);
-  return found != known.end() ? found->second : known.emplace(key, work_out(meeting, generation)).first->second;
 }
 
 }  // namespace sailor::trainer::exploration

@@ -1,20 +1,25 @@
 // One event at one worker, and the list of the worlds that come of events.
 #include "tests/trainer/elastic/protocol/explorer.h"
 
+#include "tests/trainer/elastic/protocol/tidy.h"
+
 namespace sailor::trainer::exploration {
 
-std::vector<Successor> Explorer::run() {
+const Future& Explorer::future_of(const World& world) {
+  from_ = world;
+  future_.successors.clear();
+  future_.complaints.clear();
   for (int worker = 0; worker < kWorkers; ++worker) {
     if (has(from_.crashed, worker)) continue;
     hear(worker);
     regroup(worker);
     train(worker);
     keep_lease(worker);
-    if (may_lose_a_peer(worker)) step(worker, event::PeerLost{});
+    if (may_lose_a_peer(worker)) step(from_, {What::kLosesPeer, worker, at(worker).generation}, event::PeerLost{});
   }
   operate();
   if (from_.faults < limits_.faults) fail();
-  return std::move(list_);
+  return future_;
 }
 
 Order Explorer::order_of(int worker, int generation, bool is_prepared) const {
@@ -54,17 +59,19 @@ void Explorer::write(const WorkerState& state, Worker& worker) {
   worker.confirmed = static_cast<std::uint8_t>(state.account.confirmed);
 }
 
-void Explorer::step(int id, const Event& event, const std::function<void(World&)>& also) {
-  World world = from_;
-  also(world);
+void Explorer::step(World world, const Happening& happening, const Event& event) {
+  const int id = happening.who;
   const WorkerState before = state_of(id);
-  const WorkerState now = after(before, event);
-  if (now.generation < before.generation) complain_("a worker obeyed an older generation");
+  const WorkerState now = rules_.after(before, event);
+  check(world, id, before, now);
   Worker& worker = worker_of(world, id);
   write(now, worker);
+  const bool has_applied = is_training(before.place) && now.account.step > before.account.step;
+  if (has_applied) note_applied(world, at(id).step + 1, at(id).generation);
+  if (is_training(now.place) && now.account.confirmed > before.account.confirmed) note_confirmed(world.history, now);
   if (now.generation != before.generation) arrive(world, id);
   if (worker.place != before.place || worker.step != before.account.step) begin_work(world, id);
-  keep(std::move(world), false);
+  keep(world, happening);
 }
 
 void Explorer::arrive(World& world, int id) const {
@@ -79,7 +86,7 @@ void Explorer::arrive(World& world, int id) const {
   meeting.holdings[static_cast<std::size_t>(id)] = packed(worker);
 }
 
-void Explorer::begin_work(World& world, int id) const {
+void Explorer::begin_work(World& world, int id) {
   Worker& worker = worker_of(world, id);
   Meeting& meeting = world.meetings[worker.generation];
   const auto next_step = static_cast<std::uint8_t>(worker.step + 1);
@@ -89,40 +96,14 @@ void Explorer::begin_work(World& world, int id) const {
   if (worker.place == Place::kVoting) {
     meeting.voting[static_cast<std::size_t>(id)] = next_step;
     if (worker.next_is_prepared != 0) meeting.leaving = next_step;
-    if (!is_alone(worker.generation)) note_vote(world, worker.generation, next_step);
+    if (!is_alone(from_, worker.generation)) note_vote(world, worker.generation, next_step);
   }
   if (worker.place == Place::kReleased) worker.slices = 0;
 }
 
-// Forgets what can matter no more, so that worlds that differ only in it are one.
-void Explorer::tidy(World& world) const {
-  for (int generation = 1; generation < kGenerations; ++generation) {
-    Meeting& group = world.meetings[static_cast<std::size_t>(generation)];
-    bool is_over = generation < world.record;
-    bool is_met = true;
-    for (int id = 0; id < kWorkers; ++id) {
-      if (has(world.crashed, id) || !has(group.members, id)) continue;
-      const Worker& worker = world.workers[static_cast<std::size_t>(id)];
-      is_over = is_over && worker.generation > generation;
-      const bool regroups = worker.place == Place::kMeeting || worker.place == Place::kMoving;
-      is_met = is_met && (worker.generation > generation || (worker.generation == generation && !regroups));
-    }
-    if (is_over) group = {};
-    if (is_met) {
-      group.holdings = {};
-      group.published = group.met = 0;
-    }
-  }
-}
-
-void Explorer::keep(World world, bool is_fault) {
+void Explorer::keep(World& world, const Happening& happening) {
   tidy(world);
-  if (!(world == from_)) list_.push_back({world, is_fault});
-}
-
-std::vector<Successor> successors(const World& world, const Limits& limits,
-                                  const std::function<void(const std::string&)>& complain) {
-  return Explorer(world, limits, complain).run();
+  if (world != from_) future_.successors.push_back({world, happening});
 }
 
 }  // namespace sailor::trainer::exploration

@@ -2,24 +2,37 @@
 // worker's machine, the agent's, and the operator's rules; here is only what may happen to them, and what must be true.
 #pragma once
 
-#include <functional>
+#include <string>
+#include <variant>
 #include <vector>
 
-#include "operator/protocol/fencing.h"
 #include "tests/trainer/elastic/protocol/agreement.h"
+#include "tests/trainer/elastic/protocol/happening.h"
 
 namespace sailor::trainer::exploration {
 
+struct Successor {
+  World world;
+  Happening happening;
+};
+
+struct Future {
+  std::vector<Successor> successors;
+  std::vector<std::string> complaints;  // invariants that do not hold
+};
+
 class Explorer {
  public:
-  Explorer(const World& world, const Limits& limits, const std::function<void(const std::string&)>& complain)
-      : from_(world), limits_(limits), complain_(complain) {}
+  Explorer(const Limits& limits, const Rules& rules) : limits_(limits), rules_(rules), agreements_(rules_) {}
+  Explorer(const Explorer&) = delete;
+  Explorer& operator=(const Explorer&) = delete;
 
-  std::vector<Successor> run();
+  // Valid until it is asked again.
+  const Future& future_of(const World& world);
 
  private:
   // explorer.cc: the worker machine, and what its shell does at each change of place.
-  Worker& worker_of(World& world, int worker) const { return world.workers[static_cast<std::size_t>(worker)]; }
+  static Worker& worker_of(World& world, int worker) { return world.workers[static_cast<std::size_t>(worker)]; }
   [[nodiscard]] const Worker& at(int worker) const { return from_.workers[static_cast<std::size_t>(worker)]; }
   [[nodiscard]] const Meeting& meeting(int generation) const {
     return from_.meetings[static_cast<std::size_t>(generation)];
@@ -27,13 +40,12 @@ class Explorer {
   [[nodiscard]] Order order_of(int worker, int generation, bool is_prepared) const;
   [[nodiscard]] WorkerState state_of(int worker) const;
   static void write(const WorkerState& state, Worker& worker);
-  // One event at one worker. `also` is what the event does to the rest of the world.
-  void step(
-      int id, const Event& event, const std::function<void(World&)>& also = [](World&) {});
+  // One event at one worker, in a world that the event may have changed elsewhere already.
+  void step(World world, const Happening& happening, const Event& event);
   void arrive(World& world, int id) const;
-  void begin_work(World& world, int id) const;
-  void tidy(World& world) const;
-  void keep(World world, bool is_fault);
+  void begin_work(World& world, int id);
+  void keep(World& world, const Happening& happening);
+  void complain(std::string what) { future_.complaints.push_back(std::move(what)); }
 
   // worker_events.cc: what may happen to a worker.
   void hear(int id);
@@ -41,18 +53,23 @@ class Explorer {
   [[nodiscard]] bool is_hosted(const Meeting& group) const;
   void meet(int id, const Meeting& group);
   void move(int id, const Meeting& group);
+  void save(int id);
+  [[nodiscard]] bool may_end_saving(int id, const Meeting& group) const;
+  void take(int id, const Meeting& group, const Agreement& agreement);
   void confirm(int id, const Meeting& group);
   void train(int id);
   static bool have_all(const Meeting& group, const std::array<std::uint8_t, kWorkers>& reached, int step);
-  [[nodiscard]] bool is_alone(int generation) const;
   void keep_lease(int id);
   [[nodiscard]] bool may_lose_a_peer(int id) const;
   [[nodiscard]] bool is_lost(int peer, int generation) const;
 
   // operator_events.cc: what the operator may do, and what may go wrong.
   void operate();
+  void ask();
   [[nodiscard]] bool is_in_trouble() const;
-  void write_record(bool is_change);
+  [[nodiscard]] bool is_parked() const;
+  void write_record(What what);
+  void withdraw();
   void seal();
   [[nodiscard]] std::vector<PodStanding> standings(const Meeting& next, bool is_late) const;
   void give_roles(const std::vector<int>& usable, Meeting& next) const;
@@ -63,15 +80,18 @@ class Explorer {
   void crash(int id);
 
   // invariants.cc: what must be true.
-  void note_vote(World& world, int generation, int step) const;
-  void note_applied(History& history, std::uint8_t step, std::uint8_t generation) const;
-  void note_confirmed(History& history, int id) const;
-  void check_nothing_is_thrown_away(int generation, const Agreement& agreement) const;
+  void check(const World& world, int id, const WorkerState& before, const WorkerState& now);
+  void note_vote(World& world, int generation, int step);
+  void note_applied(World& world, int step, int generation);
+  static void note_confirmed(History& history, const WorkerState& state);
+  void check_nothing_is_thrown_away(int generation, const Agreement& agreement);
+  void check_is_safe(const World& world, int id, const WorkerState& before);
 
-  const World& from_;
-  const Limits& limits_;
-  const std::function<void(const std::string&)>& complain_;
-  std::vector<Successor> list_;
+  const Limits limits_;
+  const Rules rules_;
+  Agreements agreements_;
+  World from_;
+  Future future_;
 };
 
 }  // namespace sailor::trainer::exploration

@@ -7,54 +7,82 @@
 
 namespace sailor::trainer::exploration {
 
+void Explorer::check(const World& world, int id, const WorkerState& before, const WorkerState& now) {
+  if (now.generation < before.generation) complain("a worker obeyed an older generation");
+  if (now.place == Place::kReleased && before.account.updated_by > 0) check_is_safe(world, id, before);
+}
+
 // One step for which those had voted who have left since may still be finished, by somebody who was cut off or frozen
 // within it: to a state that nobody takes. A second one never.
-void Explorer::note_vote(World& world, int generation, int step) const {
+void Explorer::note_vote(World& world, int generation, int step) {
   Meeting& group = world.meetings[static_cast<std::size_t>(generation)];
   if (!have_all(group, group.voting, step) || world.history.newest_confirmed <= generation) return;
-  if (group.has_finished_late != 0) complain_("two generations train at the same time");
+  if (group.has_finished_late != 0) complain("two generations train at the same time");
   group.has_finished_late = 1;
 }
 
-void Explorer::note_applied(History& history, std::uint8_t step, std::uint8_t generation) const {
-  if (history.newest_confirmed > generation) {
-    if (is_alone(generation)) complain_("a generation trains on without its lease while another trains");
-    return;
+// An update is applied by whoever has all votes. Those who have trained with it, and are left, can follow.
+void Explorer::note_applied(World& world, int step, int generation) {
+  for (int id = 0; id < kWorkers; ++id) {
+    const Worker& worker = at(id);
+    const bool has_it = worker.step >= step || (worker.step == step - 1 && worker.has_gradients != 0);
+    if (worker.confirmed == generation && worker.updated_by > 0 && !has_it) {
+      complain("a step is applied that somebody who trained with it cannot follow to");
+    }
   }
-  std::uint8_t& by = history.applied[step];
-  if (by != 0 && by != generation) complain_(fmt::format("step {} was applied by two generations", step));
-  by = generation;
+  History& history = world.history;
+  const bool is_late = history.newest_confirmed > generation;
+  if (is_late && is_alone(from_, generation)) complain("a generation trains on without its lease while another trains");
+  if (is_late) return;
+  std::uint8_t& by = history.applied[static_cast<std::size_t>(step)];
+  if (by != 0 && by != generation) complain(fmt::format("step {} was applied by two generations", step));
+  by = static_cast<std::uint8_t>(generation);
 }
 
-void Explorer::note_confirmed(History& history, int id) const {
-  const Worker& worker = at(id);
-  if (worker.generation < history.newest_confirmed) return;  // too late: it will find its peers gone
-  history.newest_confirmed = worker.generation;
+void Explorer::note_confirmed(History& history, const WorkerState& state) {
+  if (state.generation < history.newest_confirmed) return;  // too late: it will find its peers gone
+  history.newest_confirmed = static_cast<std::uint8_t>(state.generation);
+  const auto at_step = static_cast<std::size_t>(state.account.step);
   // Whoever has more is not at this meeting, or the check of meetings complains.
-  if (worker.step != kCheckpointStep) history.applied[worker.step] = worker.updated_by;
-  for (std::size_t step = worker.step + 1U; step <= kLastStep; ++step) history.applied[step] = 0;
+  if (at_step > 0) history.applied[at_step] = static_cast<std::uint8_t>(state.account.updated_by);
+  for (std::size_t step = at_step + 1; step <= kLastStep; ++step) history.applied[step] = 0;
 }
 
 // Going back is allowed only where the newest step, applied by anybody ever, is not all in the memory of those who
 // meet.
-void Explorer::check_nothing_is_thrown_away(int generation, const Agreement& agreement) const {
+void Explorer::check_nothing_is_thrown_away(int generation, const Agreement& agreement) {
   const Meeting& group = meeting(generation);
   for (int id = 0; id < kWorkers; ++id) {
     if (has(group.members, id) && at(id).generation > generation) return;  // nothing comes of this meeting
   }
-  std::int64_t newest = kCheckpointStep;
-  for (std::size_t step = 0; step <= kLastStep; ++step) {
-    if (from_.history.applied[step] != 0) newest = std::max(newest, static_cast<std::int64_t>(step));
+  ResumePoint newest;
+  for (std::size_t step = 1; step <= kLastStep; ++step) {
+    if (from_.history.applied[step] == 0) continue;
+    newest = {.step = static_cast<std::int64_t>(step), .updated_by = from_.history.applied[step]};
   }
   Mask held = 0;
   for (int id = 0; id < kWorkers; ++id) {
-    if (!has(group.members, id) || newest == kCheckpointStep) continue;
-    const Holding& holding = agreement.holdings[static_cast<std::size_t>(id)];
-    const std::int64_t by = from_.history.applied[static_cast<std::size_t>(newest)];
-    if (!can_offer(holding, {.step = newest, .updated_by = by})) continue;
+    if (!has(group.members, id) || newest.step == 0) continue;
+    if (!can_offer(agreement.holdings[static_cast<std::size_t>(id)], newest)) continue;
     held = static_cast<Mask>(held | (group.holdings[static_cast<std::size_t>(id)] & kAllSlices));
   }
-  if (held == kAllSlices && agreement.point.step < newest) complain_("state that memory holds was thrown away");
+  if (held != kAllSlices) return;
+  const bool goes_on =
+      agreement.point && agreement.point->step == newest.step && agreement.point->updated_by == newest.updated_by;
+  const bool goes_further = agreement.point && agreement.point->step > newest.step;
+  if (!goes_on && !goes_further) complain("state that memory holds was thrown away");
+}
+
+// Who leaves lets go of a state that a checkpoint has, or the others of the generation.
+void Explorer::check_is_safe(const World& world, int id, const WorkerState& before) {
+  const Meeting& group = meeting(static_cast<int>(before.generation));
+  Mask held = 0;
+  for (int other = 0; other < kWorkers; ++other) {
+    if (other != id && has(group.moved, other))
+      held = static_cast<Mask>(held | group.roles[static_cast<std::size_t>(other)]);
+  }
+  const bool is_saved = before.account.step <= world.checkpoint && group.roles == Meeting{}.roles;
+  if (held != kAllSlices && !is_saved) complain("state was let go before others had it");
 }
 
 }  // namespace sailor::trainer::exploration

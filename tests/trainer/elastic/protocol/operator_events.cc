@@ -9,36 +9,68 @@ namespace sailor::trainer::exploration {
 
 void Explorer::operate() {
   if (from_.record == from_.sealed) {
-    const bool may_change = from_.change < limits_.changes && (from_.change > 0 || trains(from_, limits_));
-    if (may_change) write_record(true);
-    if (is_in_trouble()) write_record(false);
+    ask();
   } else {
     seal();
+    if (from_.is_voluntary != 0 && from_.withdrawals < limits_.withdrawals) withdraw();
   }
   for (int id = 0; id < kWorkers; ++id) {
     if (!has(from_.suspected, id)) continue;
-    World world = from_;  // it answers again
+    World world = from_;
     remove(world.suspected, id);
-    keep(std::move(world), false);
+    keep(world, {What::kAnswersAgain, id, at(id).generation});
   }
+}
+
+void Explorer::ask() {
+  const bool is_parking = from_.parks != 0;
+  if (is_parking && is_parked()) write_record(What::kGivesUp);
+  if (is_in_trouble()) write_record(is_parking ? What::kParks : What::kGivesUp);
+  if (is_parking || (from_.change == 0 && !trains(from_, limits_))) return;
+  if (from_.change < limits_.changes) write_record(What::kIsAsked);
+  if (from_.parkings < limits_.parkings) write_record(What::kParks);
 }
 
 bool Explorer::is_in_trouble() const {
   const Meeting& group = meeting(from_.sealed);
   for (int id = 0; id < kWorkers; ++id) {
     const bool is_gone = has(from_.crashed, id) || has(from_.suspected, id);
-    if (group.roles[static_cast<std::size_t>(id)] != 0 && is_gone) return true;
+    const bool is_needed = from_.parks != 0 ? has(group.members, id) : group.roles[static_cast<std::size_t>(id)] != 0;
+    if (is_needed && is_gone) return true;
     if (!is_gone && at(id).place == Place::kBroken && at(id).generation == from_.sealed) return true;
   }
   return false;
 }
 
-void Explorer::write_record(bool is_change) {
+// All who can have saved, or one could not: then the job starts again, where there was one with its state in memory.
+bool Explorer::is_parked() const {
+  bool all_are_released = true;
+  for (int id = 0; id < kWorkers; ++id) {
+    if (has(from_.crashed, id) || !has(meeting(from_.sealed).members, id)) continue;
+    if (at(id).place == Place::kBroken && at(id).generation == from_.sealed) return true;
+    all_are_released = all_are_released && at(id).place == Place::kReleased && at(id).generation == from_.sealed;
+  }
+  return all_are_released;
+}
+
+void Explorer::write_record(What what) {
   World world = from_;
-  ++world.record;
+  world.record = ++world.issued;
   SAILOR_CHECK(world.record < kGenerations, "generation {} is beyond the table", world.record);
-  if (is_change) ++world.change;
-  keep(std::move(world), false);
+  world.is_voluntary = what == What::kIsAsked && trains(from_, limits_) ? 1 : 0;
+  world.parks = what == What::kParks ? 1 : 0;
+  if (what == What::kIsAsked) ++world.change;
+  if (what == What::kParks && from_.parks == 0) ++world.parkings;
+  keep(world, {what, -1, world.record});
+}
+
+// Nobody has been told of it; its number is not given again.
+void Explorer::withdraw() {
+  World world = from_;
+  world.record = world.sealed;
+  world.is_voluntary = 0;
+  ++world.withdrawals;
+  keep(world, {What::kWithdraws, -1, from_.record});
 }
 
 void Explorer::seal() {
@@ -47,18 +79,20 @@ void Explorer::seal() {
   for (int id = 0; id < kWorkers; ++id) {
     if (!has(from_.crashed, id) && !has(from_.suspected, id)) usable.push_back(id);
   }
-  give_roles(usable, next);
-  if (next.members == 0) return;
+  if (from_.parks == 0) give_roles(usable, next);
+  if (from_.parks == 0 && next.members == 0) return;
   // Reports come late: whoever answers may have said that it holds nothing before it was told, or not since.
   for (const bool is_late : {false, true}) {
     const std::vector<PodStanding> pods = standings(next, is_late);
-    const auto taking_part = participants(pods);
-    if (!taking_part || !all_are_fenced(pods, *taking_part)) continue;
+    const auto taking_part = rules_.participants(pods);
+    if (!taking_part) continue;
+    if (from_.parks == 0 && !all_are_fenced(pods, *taking_part)) continue;  // who parks does not train
     World world = from_;
     world.sealed = world.record;
+    world.is_voluntary = 0;
     world.meetings[world.record] = next;
     for (const std::size_t id : *taking_part) put(world.meetings[world.record].members, static_cast<int>(id));
-    keep(std::move(world), false);
+    keep(world, {What::kSeals, -1, world.record});
   }
 }
 
@@ -95,13 +129,13 @@ void Explorer::give_roles(const std::vector<int>& usable, Meeting& next) const {
 
 bool Explorer::all_are_fenced(const std::vector<PodStanding>& pods, const std::vector<std::size_t>& taking_part) const {
   for (int generation = 1; generation <= from_.sealed; ++generation) {
-    OlderGeneration older{.generation = generation, .pods = {}, .lease_has_lapsed = true};
+    OlderGeneration older{.generation = generation, .pods = {}, .lease_has_lapsed = generation != trains_on(from_)};
     for (int id = 0; id < kWorkers; ++id) {
       if (meeting(generation).roles[static_cast<std::size_t>(id)] == 0) continue;
       older.pods.push_back(static_cast<std::size_t>(id));
       older.lease_has_lapsed = older.lease_has_lapsed && !has(from_.leased, id);
     }
-    if (!older.pods.empty() && !is_fenced(older, pods, taking_part)) return false;
+    if (!older.pods.empty() && !rules_.is_fenced(older, pods, taking_part)) return false;
   }
   return true;
 }
@@ -110,16 +144,19 @@ void Explorer::fail() {
   for (int id = 0; id < kWorkers; ++id) {
     if (has(from_.crashed, id)) continue;
     crash(id);
+    const int generation = at(id).generation;
     if (!has(from_.suspected, id)) {
       World world = faulty();
       put(world.suspected, id);
-      keep(std::move(world), true);
+      keep(world, {What::kIsCutOff, id, generation});
     }
-    if (at(id).generation > 0 && meeting(at(id).generation).is_cut == 0) {
+    if (generation > 0 && meeting(generation).is_cut == 0) {
       World world = faulty();
       world.meetings[at(id).generation].is_cut = 1;
-      keep(std::move(world), true);
+      keep(world, {What::kLosesConnection, id, generation});
     }
+    const bool is_saving = at(id).place == Place::kMoving && meeting(generation).roles == Meeting{}.roles;
+    if (is_saving) step(faulty(), {What::kCannotSave, id, generation}, event::PeerLost{});
   }
 }
 
@@ -135,7 +172,7 @@ void Explorer::crash(int id) {
   put(world.crashed, id);
   remove(world.suspected, id);
   remove(world.leased, id);
-  keep(std::move(world), true);
+  keep(world, {What::kCrashes, id, at(id).generation});
 }
 
 }  // namespace sailor::trainer::exploration

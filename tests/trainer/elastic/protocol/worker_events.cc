@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "tests/trainer/elastic/protocol/explorer.h"
-#include "trainer/elastic/protocol/agent_machine.h"
+#include "tests/trainer/elastic/protocol/progress.h"
 
 namespace sailor::trainer::exploration {
 
@@ -13,10 +13,12 @@ void Explorer::hear(int id) {
   const int taken = std::max(at(id).generation, at(id).next);
   for (int generation = 1; generation <= from_.sealed; ++generation) {
     const bool is_told = has(meeting(generation).members, id);
-    if (is_told && takes(taken, generation)) step(id, event::Assigned{order_of(id, generation, false)});
+    if (!is_told || !rules_.takes(taken, generation)) continue;
+    step(from_, {What::kHears, id, generation}, event::Assigned{order_of(id, generation, false)});
   }
-  const bool may_prepare = at(id).next > 0 && at(id).next_is_prepared == 0 && is_training(at(id).place);
-  if (may_prepare) step(id, event::Prepared{at(id).next});
+  const int next = at(id).next;
+  const bool may_prepare = next > 0 && at(id).next_is_prepared == 0 && is_training(at(id).place);
+  if (may_prepare) step(from_, {What::kIsPrepared, id, next}, event::Prepared{next});
 }
 
 void Explorer::regroup(int id) {
@@ -31,42 +33,68 @@ void Explorer::regroup(int id) {
 bool Explorer::is_hosted(const Meeting& group) const { return !has(from_.crashed, std::countr_zero(group.members)); }
 
 void Explorer::meet(int id, const Meeting& group) {
-  const Agreement& agreement = agreement_of(group, at(id).generation);
+  const Agreement& agreement = agreements_.of(group);
   check_nothing_is_thrown_away(at(id).generation, agreement);
   const Holding& mine = agreement.holdings[static_cast<std::size_t>(id)];
-  const bool offers_it = agreement.is_from_memory && can_offer(mine, agreement.point);
-  const event::Met met{.can_offer = offers_it, .step = agreement.point.step, .updated_by = agreement.point.updated_by};
-  step(id, met, [&](World& world) {
-    put(world.meetings[at(id).generation].met, id);
-    if (!offers_it) worker_of(world, id).slices = 0;
-  });
+  const ResumePoint point = agreement.point.value_or(ResumePoint{});
+  const bool offers_it = agreement.point && rules_.can_offer(mine, point);
+  World world = from_;
+  Meeting& here = world.meetings[at(id).generation];
+  put(here.met, id);
+  const bool picks = !agreement.point && id == std::countr_zero(group.members);
+  if (picks) here.picked = static_cast<std::uint8_t>(from_.checkpoint + 1);
+  if (!offers_it) worker_of(world, id).slices = 0;
+  step(world, {What::kMeets, id, at(id).generation},
+       event::Met{.can_offer = offers_it, .step = point.step, .updated_by = point.updated_by});
 }
 
 void Explorer::move(int id, const Meeting& group) {
-  const Agreement& agreement = agreement_of(group, at(id).generation);
-  Mask slices = at(id).slices;
+  const Agreement& agreement = agreements_.of(group);
+  const bool parks = group.roles == Meeting{}.roles;
+  if (parks && agreement.point && !has(group.saved, id)) {
+    save(id);
+  } else if (!parks || !agreement.point || may_end_saving(id, group)) {
+    take(id, group, agreement);
+  }
+}
+
+void Explorer::save(int id) {
+  World world = from_;
+  put(world.meetings[at(id).generation].saved, id);
+  keep(world, {What::kSaves, id, at(id).generation});
+}
+
+// All have saved their shares; the first completes the checkpoint, and the others wait for that.
+bool Explorer::may_end_saving(int id, const Meeting& group) const {
+  const int first = std::countr_zero(group.members);
+  return group.saved == group.members && is_hosted(group) && (id == first || has(group.moved, first));
+}
+
+void Explorer::take(int id, const Meeting& group, const Agreement& agreement) {
+  World world = from_;
+  Mask& slices = worker_of(world, id).slices;
   for (const SliceMove& arriving : agreement.transfers.moves) {
     if (arriving.to != id) continue;
     if (!has(group.met, arriving.from)) return;  // it has not sent yet
     put(slices, arriving.slice);
   }
   const Mask wanted = group.roles[static_cast<std::size_t>(id)];
-  if (!agreement.is_from_memory) slices = wanted;  // from the checkpoint
-  if ((slices & wanted) != wanted) complain_("a worker has not got all slices of its role");
-  const event::Moved moved{
-      .step = agreement.point.step, .updated_by = agreement.point.updated_by, .confirmed = agreement.point.confirmed};
-  step(id, moved, [&](World& world) {
-    put(world.meetings[at(id).generation].moved, id);
-    worker_of(world, id).slices = slices;
-  });
+  if (!agreement.point && group.picked == 0) return;
+  if (!agreement.point) slices = wanted;  // from the checkpoint
+  if ((slices & wanted) != wanted) complain("a worker has not got all slices of its role");
+  const auto point = agreement.point.value_or(ResumePoint{.step = group.picked - 1, .updated_by = at(id).generation});
+  put(world.meetings[at(id).generation].moved, id);
+  const bool completes = agreement.point && group.saved != 0 && group.moved == 0;
+  if (completes) world.checkpoint = static_cast<std::uint8_t>(std::max<std::int64_t>(world.checkpoint, point.step));
+  step(world, {What::kMoves, id, at(id).generation},
+       event::Moved{.step = point.step, .updated_by = point.updated_by, .confirmed = point.confirmed});
 }
 
 void Explorer::confirm(int id, const Meeting& group) {
-  step(id, event::Confirmed{.all_steps_are_done = false}, [&](World& world) {
-    const Mask role = group.roles[static_cast<std::size_t>(id)];
-    worker_of(world, id).slices = role;
-    if (role != 0) note_confirmed(world.history, id);
-  });
+  World world = from_;
+  const Mask role = group.roles[static_cast<std::size_t>(id)];
+  worker_of(world, id).slices = role;
+  step(world, {What::kConfirms, id, at(id).generation}, event::Confirmed{.all_steps_are_done = false});
 }
 
 void Explorer::train(int id) {
@@ -74,12 +102,12 @@ void Explorer::train(int id) {
   const Meeting& group = meeting(worker.generation);
   const auto next_step = static_cast<std::uint8_t>(worker.step + 1);
   if (worker.place == Place::kComputing && worker.step < limits_.steps && have_all(group, group.computing, next_step)) {
-    step(id, event::Computed{});
+    step(from_, {What::kComputes, id, worker.generation}, event::Computed{});
   }
-  const bool may_apply = !is_alone(worker.generation) || has(from_.leased, id);
+  const bool may_apply = !is_alone(from_, worker.generation) || has(from_.leased, id);
   if (worker.place == Place::kVoting && have_all(group, group.voting, next_step) && may_apply) {
-    step(id, event::Voted{.somebody_leaves = group.leaving == next_step, .is_last_step = false},
-         [&](World& world) { note_applied(world.history, next_step, worker.generation); });
+    step(from_, {What::kApplies, id, worker.generation},
+         event::Voted{.somebody_leaves = group.leaving == next_step, .is_last_step = false});
   }
 }
 
@@ -90,21 +118,19 @@ bool Explorer::have_all(const Meeting& group, const std::array<std::uint8_t, kWo
   return true;
 }
 
-bool Explorer::is_alone(int generation) const {
-  return std::ranges::count_if(meeting(generation).roles, [](Mask role) { return role != 0; }) == 1;
-}
-
 void Explorer::keep_lease(int id) {
   const Worker& worker = at(id);
-  if (!is_training(worker.place) || !is_alone(worker.generation)) return;
+  if (!is_training(worker.place) || !is_alone(from_, worker.generation)) return;
   const bool holds = has(from_.leased, id);
-  if (worker.place == Place::kVoting && !holds) step(id, event::LeaseLapsed{});
-  if (worker.place == Place::kPaused && holds) step(id, event::LeaseRenewed{});
-  const bool is_renewed = !has(from_.suspected, id) && renews_lease(worker.generation, from_.record, 0);
+  if (worker.place == Place::kVoting && !holds)
+    step(from_, {What::kPauses, id, worker.generation}, event::LeaseLapsed{});
+  if (worker.place == Place::kPaused && holds)
+    step(from_, {What::kGoesOn, id, worker.generation}, event::LeaseRenewed{});
+  const bool is_renewed = is_lease_renewed(from_, id, rules_);
   if (holds == is_renewed) return;
   World world = from_;
   is_renewed ? put(world.leased, id) : remove(world.leased, id);
-  keep(std::move(world), false);
+  keep(world, {What::kLeaseChanges, id, worker.generation});
 }
 
 bool Explorer::may_lose_a_peer(int id) const {

@@ -1,56 +1,64 @@
 #include "tests/trainer/elastic/protocol/world.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tests/trainer/elastic/protocol/agreement.h"
+#include "operator/protocol/fencing.h"
 
 namespace sailor::trainer::exploration {
 
 World first_world() {
   World world;
-  world.record = 1;
+  world.issued = world.record = 1;
   return world;
 }
 
-World training_world() {
+namespace {
+
+// At their first step, of generation 1: replicas of each other.
+World world_of_replicas(int count) {
   World world;
-  world.record = world.sealed = world.history.newest_confirmed = 1;
+  world.issued = world.record = world.sealed = world.history.newest_confirmed = 1;
   Meeting& running = world.meetings[1];
-  running.members = 3;
-  running.moved = 3;
-  for (std::size_t id = 0; id < 2; ++id) {
-    running.roles[id] = kAllSlices;
-    running.computing[id] = 1;
-    world.workers[id] = {.place = Place::kComputing,
-                         .generation = 1,
-                         .has_role = 1,
-                         .updated_by = 1,
-                         .confirmed = 1,
-                         .slices = kAllSlices};
+  for (int id = 0; id < count; ++id) {
+    const auto index = static_cast<std::size_t>(id);
+    put(running.members, id);
+    put(running.moved, id);
+    running.roles[index] = kAllSlices;
+    running.computing[index] = 1;
+    world.workers[index] = {.place = Place::kComputing,
+                            .generation = 1,
+                            .has_role = 1,
+                            .updated_by = 1,
+                            .confirmed = 1,
+                            .slices = kAllSlices};
   }
   return world;
 }
 
-std::string describe(const World& world) {
-  static constexpr std::array kPlaces = {"idle",   "meeting",   "moving", "confirming", "computing", "voting",
-                                         "paused", "finishing", "broken", "released",   "done"};
-  std::string text = fmt::format("record {} sealed {} change {} |", world.record, world.sealed, world.change);
-  for (int id = 0; id < kWorkers; ++id) {
-    const Worker& worker = world.workers[static_cast<std::size_t>(id)];
-    text += fmt::format(" {}:{}{} g{} step {}/{}{} slices {} next {}{} |", id,
-                        has(world.crashed, id) ? "crashed " : (has(world.suspected, id) ? "suspected " : ""),
-                        kPlaces.at(static_cast<std::size_t>(worker.place)), worker.generation, worker.step,
-                        worker.updated_by, worker.has_gradients != 0 ? "+gradients" : "", worker.slices, worker.next,
-                        worker.next_is_prepared != 0 ? "!" : "");
-  }
-  return text + fmt::format(" applied {}", fmt::join(world.history.applied, ","));
+}  // namespace
+
+World training_world() { return world_of_replicas(2); }
+
+World lone_world() {
+  World world = world_of_replicas(1);
+  put(world.leased, 0);
+  return world;
 }
+
+bool is_alone(const World& world, int generation) {
+  const Meeting& group = world.meetings[static_cast<std::size_t>(generation)];
+  return std::ranges::count_if(group.roles, [](Mask role) { return role != 0; }) == 1;
+}
+
+std::int64_t trains_on(const World& world) { return world.is_voluntary != 0 ? world.sealed : 0; }
 
 bool trains(const World& world, const Limits& limits) {
   if (world.sealed != world.record) return false;
   const Meeting& newest = world.meetings[world.sealed];
-  bool all_train = true;
+  bool all_train = newest.roles != Meeting{}.roles;
   for (std::size_t id = 0; id < kWorkers; ++id) {
     const Worker& worker = world.workers[id];
     if (worker.place == Place::kComputing && worker.step == limits.steps) return true;
@@ -59,6 +67,30 @@ bool trains(const World& world, const Limits& limits) {
     all_train = all_train && is_answering && worker.generation == world.sealed && is_training(worker.place);
   }
   return all_train;
+}
+
+std::string describe(const World& world) {
+  static constexpr std::array kPlaces = {"idle",   "meeting",   "moving", "confirming", "computing", "voting",
+                                         "paused", "finishing", "broken", "released",   "done"};
+  std::string text =
+      fmt::format("record {}{} sealed {} |", world.record, world.parks != 0 ? " parks" : "", world.sealed);
+  for (int id = 0; id < kWorkers; ++id) {
+    const Worker& worker = world.workers[static_cast<std::size_t>(id)];
+    if (has(world.crashed, id)) {
+      text += fmt::format(" {}: crashed |", id);
+      continue;
+    }
+    text += fmt::format(" {}:{} {} g{}", id, has(world.suspected, id) ? " suspected" : "",
+                        kPlaces.at(static_cast<std::size_t>(worker.place)), worker.generation);
+    if (worker.updated_by > 0) {
+      text += fmt::format(" step {} by g{}{} slices {}", worker.step, worker.updated_by,
+                          worker.has_gradients != 0 ? " +gradients" : "", worker.slices);
+    }
+    if (worker.next > 0)
+      text += fmt::format(" next g{}{}", worker.next, worker.next_is_prepared != 0 ? " prepared" : "");
+    text += " |";
+  }
+  return text + fmt::format(" applied by {}", fmt::join(world.history.applied, ","));
 }
 
 }  // namespace sailor::trainer::exploration

@@ -1,14 +1,10 @@
-// World: three workers, one a pod, an operator, and all messages between them, as one small value; and every step that
-// it can take from there. The protocol's own functions decide; this file decides only what may happen to them.
+// World: three workers, one a pod, an operator, and all messages between them, as one small value.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <vector>
 
-#include "trainer/elastic/protocol/holding.h"
 #include "trainer/elastic/protocol/worker_machine.h"
 
 namespace sailor::trainer::exploration {
@@ -20,6 +16,12 @@ inline constexpr int kLastStep = 2;     // that a history can have
 
 using Mask = std::uint8_t;  // of workers, or of slices
 
+inline constexpr Mask kAllSlices = (1U << kSlices) - 1;
+
+inline bool has(Mask mask, int bit) { return (mask >> bit & 1U) != 0; }
+inline void put(Mask& mask, int bit) { mask = static_cast<Mask>(mask | 1U << bit); }
+inline void remove(Mask& mask, int bit) { mask = static_cast<Mask>(mask & ~(1U << bit)); }
+
 // What a generation's members have told each other. Messages stay here after their sender is gone: that is delay.
 struct Meeting {
   std::array<std::uint16_t, kWorkers> holdings{};  // packed
@@ -27,9 +29,11 @@ struct Meeting {
   std::array<Mask, kWorkers> roles{};              // slices by worker; 0: it leaves
   Mask published = 0;                              // holdings in the store
   Mask met = 0;                                    // have sent what was asked of them
+  Mask saved = 0;                                  // their shares of a checkpoint, where the generation parks
   Mask moved = 0;                                  // have all that they need
   std::array<std::uint8_t, kWorkers> computing{};  // newest step each has given its gradients to
   std::array<std::uint8_t, kWorkers> voting{};     // newest step each has voted for
+  std::uint8_t picked = 0;                         // one more than the checkpoint's step that all load; 0: none yet
   std::uint8_t leaving = 0;                        // step at whose vote somebody asked to leave; 0: none
   std::uint8_t is_cut = 0;                         // a connection of it broke
   std::uint8_t has_finished_late = 0;              // a step, after a newer generation had begun to train
@@ -61,37 +65,38 @@ struct World {
   std::array<Worker, kWorkers> workers;
   std::array<Meeting, kGenerations> meetings;
   History history;
-  std::uint16_t faults = 0;  // so far
-  std::uint8_t record = 0;   // the operator's: newest generation written down
-  std::uint8_t sealed = 0;   // newest that agents may be told of
-  std::uint8_t change = 0;   // planned changes so far; says which plan is wanted
+  std::uint8_t faults = 0;        // so far
+  std::uint8_t issued = 0;        // the operator's: highest number that a generation was given
+  std::uint8_t record = 0;        // newest generation written down
+  std::uint8_t sealed = 0;        // newest that agents may be told of
+  std::uint8_t is_voluntary = 0;  // the newest is not sealed, and the one before it trains on meanwhile
+  std::uint8_t parks = 0;         // nobody has a role in the newest
+  std::uint8_t change = 0;        // planned changes so far; says which plan is wanted
+  std::uint8_t parkings = 0;      // so far
+  std::uint8_t withdrawals = 0;   // so far
+  std::uint8_t checkpoint = 0;    // step of the newest complete one
   Mask crashed = 0;
   Mask suspected = 0;  // by the operator: cut off from it, perhaps frozen
   Mask leased = 0;     // the worker's lease holds
   friend bool operator==(const World&, const World&) = default;
 };
 
+// How much may happen.
 struct Limits {
-  int changes = 2;
-  int faults = 2;
+  int changes = 0;  // of the plan
+  int faults = 0;
   int steps = kLastStep;  // where the exploration of a history ends
+  int parkings = 0;
+  int withdrawals = 0;
 };
 
 World first_world();     // no worker has heard of anything yet
 World training_world();  // two replicas are at their first step, the third worker is idle
+World lone_world();      // one worker is, with a lease; the others are idle
 
-struct Successor {
-  World world;
-  bool is_fault = false;
-};
-
-// Every world that one event leads to. `complain` is called where an event breaks an invariant.
-std::vector<Successor> successors(const World& world, const Limits& limits,
-                                  const std::function<void(const std::string&)>& complain);
-
-std::string describe(const World& world);  // one line
-
-// The newest generation trains, or has come to the last step that is explored.
-bool trains(const World& world, const Limits& limits);
+bool is_alone(const World& world, int generation);      // one worker has all roles
+std::int64_t trains_on(const World& world);             // while the newest waits for its pods; 0: none
+bool trains(const World& world, const Limits& limits);  // the newest does, or has come to the last step explored
+std::string describe(const World& world);               // one line
 
 }  // namespace sailor::trainer::exploration

@@ -1,0 +1,44 @@
+#include "tests/trainer/elastic/protocol/happening.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace sailor::trainer::exploration {
+namespace {
+
+constexpr std::array kWords = {
+    "hears of generation {}",
+    "is prepared for generation {}",
+    "has met the others of generation {}",
+    "saves its share, in generation {}",
+    "has what it needs in generation {}",
+    "hears that all of generation {} have what they need",
+    "has complete gradients in generation {}",
+    "hears that all have voted in generation {}, and applies the step",
+    "loses a peer of generation {}",
+    "has no lease, and pauses generation {}",
+    "has its lease again, and goes on with generation {}",
+    "gains or loses its lease of generation {}",
+    "is heard by the operator again, in generation {}",
+    "writes generation {} down, for a change of the plan",
+    "writes generation {} down, for a loss",
+    "writes generation {} down, to park the job",
+    "withdraws generation {}",
+    "seals generation {}",
+    "CRASHES in generation {}",
+    "is CUT OFF from the operator, or FREEZES, in generation {}",
+    "loses a CONNECTION of generation {}",
+    "CANNOT SAVE its share in generation {}",
+};
+static_assert(kWords.size() == static_cast<std::size_t>(What::kCannotSave) + 1);
+
+}  // namespace
+
+std::string describe(const Happening& happening) {
+  const std::string who = happening.who < 0 ? "the operator" : fmt::format("worker {}", happening.who);
+  return who + " " +
+         fmt::format(fmt::runtime(kWords.at(static_cast<std::size_t>(happening.what))), happening.generation);
+}
+
+}  // namespace sailor::trainer::exploration

@@ -1,0 +1,132 @@
+// Each rule of docs/elasticity.md is needed: where one is broken, the exploration finds a course of events that breaks
+// an invariant, and tells it.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/trainer/elastic/protocol/sweep.h"
+
+namespace sailor::trainer::exploration {
+namespace {
+
+using testing::ElementsAre;
+using testing::StartsWith;
+
+std::vector<std::string> failures(const Rules& rules, const Limits& limits, const World& first = training_world()) {
+  const Survey survey = explore(first, limits, rules);
+  for (const std::string& failure : survey.failures) std::printf("%s", failure.c_str());
+  std::printf("(%zu states)\n", survey.worlds);
+  return survey.failures;
+}
+
+TEST(BrokenRule, AnOlderGenerationIsObeyed) {
+  const Rules rules{.after =
+                        [](WorkerState state, const Event& event) {
+                          const auto* assigned = std::get_if<event::Assigned>(&event);
+                          if (assigned != nullptr && assigned->order.generation < state.generation) {
+                            state.generation = assigned->order.generation;
+                            state.place = Place::kMeeting;
+                            return state;
+                          }
+                          return after(state, event);
+                        },
+                    .takes = [](std::int64_t taken, std::int64_t offered) { return offered != taken; }};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("a worker obeyed an older generation")));
+}
+
+TEST(BrokenRule, AnUpdateIsAppliedWithoutTheVotes) {
+  const Rules rules{.after = [](WorkerState state, const Event& event) {
+    const bool computes = std::holds_alternative<event::Computed>(event);
+    return computes ? after(after(state, event), event::Voted{}) : after(state, event);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
+              ElementsAre(StartsWith("a step is applied that somebody who trained with it cannot follow to")));
+}
+
+TEST(BrokenRule, AGenerationIsToldBeforeTheOlderOnesAreFenced) {
+  const Rules rules{.is_fenced = [](const OlderGeneration&, const std::vector<PodStanding>&,
+                                    const std::vector<std::size_t>&) { return true; }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}),
+              ElementsAre(StartsWith("two generations train at the same time")));
+}
+
+TEST(BrokenRule, ALoneGenerationIsTakenForFencedBeforeItsLeaseHasLapsed) {
+  const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodStanding>& pods,
+                                    const std::vector<std::size_t>& taking_part) {
+    return older.pods.size() == 1 || is_fenced(older, pods, taking_part);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 2}, lone_world()),
+              ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
+}
+
+TEST(BrokenRule, ALeaseIsRenewedThoughANewerGenerationIsWritten) {
+  const Rules rules{.renews_lease = [](std::int64_t, std::int64_t, std::int64_t) { return true; }};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 2}, lone_world()),
+              ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
+}
+
+TEST(BrokenRule, ALeavingWorkerIsNotAskedToTakePart) {
+  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
+    auto taking_part = participants(pods);
+    if (taking_part) std::erase_if(*taking_part, [&](std::size_t pod) { return !pods[pod].has_slot; });
+    return taking_part;
+  }};
+  EXPECT_THAT(failures(rules, {.changes = 2, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("nothing leads to training")));
+}
+
+TEST(BrokenRule, NobodyRollsForward) {
+  const Rules rules{.resume_point = [](const std::vector<int>& slices, const std::vector<Holding>& holdings) {
+    std::vector<Holding> poorer = holdings;
+    for (Holding& holding : poorer) holding.account.has_gradients = false;
+    return resume_point(slices, poorer);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1}),
+              ElementsAre(StartsWith("a step is applied that somebody who trained with it cannot follow to")));
+}
+
+TEST(BrokenRule, OneRollsForwardThoughOthersLackTheGradients) {
+  const Rules rules{.resume_point = [](const std::vector<int>& slices, const std::vector<Holding>& holdings) {
+    std::vector<Holding> eager = holdings;
+    const bool any = std::ranges::any_of(eager, [](const Holding& holding) { return holding.account.has_gradients; });
+    if (any) std::erase_if(eager, [](const Holding& holding) { return !holding.account.has_gradients; });
+    const auto point = resume_point(slices, eager);
+    return point ? point : resume_point(slices, holdings);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
+              ElementsAre(StartsWith("state that memory holds was thrown away")));
+}
+
+TEST(BrokenRule, EqualStepsAreTakenForEqualStates) {
+  const Rules rules{.can_offer = [](const Holding& holding, const ResumePoint& point) {
+    return holding.account.updated_by > 0 && holding.account.step == point.step;
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
+              ElementsAre(StartsWith("a worker has not got all slices of its role")));
+}
+
+TEST(BrokenRule, ASliceIsNotSent) {
+  const Rules rules{.plan_transfers = [](const TransferQuestion& question) {
+    TransferPlan plan = plan_transfers(question);
+    if (!plan.moves.empty()) plan.moves.pop_back();
+    return plan;
+  }};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("a worker has not got all slices of its role")));
+}
+
+TEST(BrokenRule, ALeavingWorkerGoesBeforeAllHaveConfirmed) {
+  const Rules rules{.after = [](WorkerState state, const Event& event) {
+    const bool leaves = std::holds_alternative<event::Moved>(event) && !state.has_role;
+    return leaves ? after(after(state, event), event::Confirmed{}) : after(state, event);
+  }};
+  EXPECT_THAT(failures(rules, {.changes = 2, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("state was let go before others had it")));
+}
+
+}  // namespace
+}  // namespace sailor::trainer::exploration

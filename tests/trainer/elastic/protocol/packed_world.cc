@@ -1,0 +1,141 @@
+#include "tests/trainer/elastic/protocol/packed_world.h"
+
+#include "planner/model/check.h"
+
+namespace sailor::trainer::exploration {
+namespace {
+
+constexpr unsigned kWordBits = 64;
+
+// The fields of a world and their widths in bits, in one order for both directions. Most meetings are over, and empty.
+template <class Transfer, class Value>
+void transfer_worker(Transfer& transfer, Value& worker) {
+  transfer(worker.place, 4);
+  transfer(worker.generation, 3);
+  transfer(worker.has_role, 1);
+  transfer(worker.step, 2);
+  transfer(worker.has_gradients, 1);
+  transfer(worker.next, 3);
+  transfer(worker.next_is_prepared, 1);
+  transfer(worker.updated_by, 3);
+  transfer(worker.confirmed, 3);
+  transfer(worker.slices, kSlices);
+}
+
+template <class Transfer, class Value>
+void transfer_meeting(Transfer& transfer, Value& meeting) {
+  for (auto& holding : meeting.holdings) transfer(holding, 11);
+  for (auto& role : meeting.roles) transfer(role, kSlices);
+  for (auto& step : meeting.computing) transfer(step, 2);
+  for (auto& step : meeting.voting) transfer(step, 2);
+  transfer(meeting.members, kWorkers);
+  transfer(meeting.published, kWorkers);
+  transfer(meeting.met, kWorkers);
+  transfer(meeting.saved, kWorkers);
+  transfer(meeting.moved, kWorkers);
+  transfer(meeting.picked, 2);
+  transfer(meeting.leaving, 2);
+  transfer(meeting.is_cut, 1);
+  transfer(meeting.has_finished_late, 1);
+}
+
+template <class Transfer, class Value>
+void transfer_world(Transfer& transfer, Value& world) {
+  transfer(world.issued, 3);
+  transfer(world.record, 3);
+  transfer(world.sealed, 3);
+  transfer(world.faults, 3);
+  transfer(world.is_voluntary, 1);
+  transfer(world.parks, 1);
+  transfer(world.change, 2);
+  transfer(world.parkings, 2);
+  transfer(world.withdrawals, 2);
+  transfer(world.checkpoint, 2);
+  transfer(world.crashed, kWorkers);
+  transfer(world.suspected, kWorkers);
+  transfer(world.leased, kWorkers);
+  transfer(world.history.newest_confirmed, 3);
+  for (auto& generation : world.history.applied) transfer(generation, 3);
+  for (auto& worker : world.workers) transfer_worker(transfer, worker);
+}
+
+class Writer {
+ public:
+  template <class Value>
+  void operator()(const Value& field, unsigned bits) {
+    const auto value = static_cast<std::uint64_t>(field);
+    lost_ |= value >> bits;
+    word_ |= value << filled_;
+    filled_ += bits;
+    if (filled_ < kWordBits) return;
+    filled_ -= kWordBits;
+    packed_.at(at_++) = word_;
+    word_ = filled_ == 0 ? 0 : value >> (bits - filled_);
+  }
+
+  PackedWorld finish() {
+    SAILOR_CHECK(lost_ == 0, "a field of the world does not fit into its bits");
+    packed_.at(at_) = word_;
+    return packed_;
+  }
+
+ private:
+  PackedWorld packed_{};
+  std::size_t at_ = 0;
+  std::uint64_t word_ = 0;
+  unsigned filled_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+struct Reader {
+  const PackedWorld& words;
+  unsigned at = 0;
+
+  template <class Value>
+  void operator()(Value& field, unsigned bits) {
+    std::uint64_t value = words[at / kWordBits] >> at % kWordBits;
+    if (at % kWordBits + bits > kWordBits) value |= words[at / kWordBits + 1] << (kWordBits - at % kWordBits);
+    field = static_cast<Value>(value & ((std::uint64_t{1} << bits) - 1));
+    at += bits;
+  }
+};
+
+}  // namespace
+
+PackedWorld pack(const World& world) {
+  Writer writer;
+  transfer_world(writer, world);
+  for (int generation = 1; generation <= world.issued; ++generation) {
+    const Meeting& meeting = world.meetings[static_cast<std::size_t>(generation)];
+    const bool is_empty = meeting == Meeting{};
+    writer(is_empty, 1);
+    if (!is_empty) transfer_meeting(writer, meeting);
+  }
+  return writer.finish();
+}
+
+World unpack(const PackedWorld& packed) {
+  World world;
+  Reader reader{packed};
+  transfer_world(reader, world);
+  for (int generation = 1; generation <= world.issued; ++generation) {
+    bool is_empty = false;
+    reader(is_empty, 1);
+    if (!is_empty) transfer_meeting(reader, world.meetings[static_cast<std::size_t>(generation)]);
+  }
+  return world;
+}
+
+std::uint64_t hash_of(const PackedWorld& packed) {
+  std::uint64_t even = 1, odd = 2;  // two chains: neither waits for the other
+  for (std::size_t at = 0; at < packed.size(); at += 2) {
+    even = (even ^ packed[at]) * 0x9e3779b97f4a7c15U;
+    odd = (odd ^ packed[at + 1]) * 0xbf58476d1ce4e5b9U;
+    even ^= even >> 32U;
+    odd ^= odd >> 29U;
+  }
+  const std::uint64_t mixed = (even ^ odd << 1U) * 0x94d049bb133111ebU;
+  return mixed ^ mixed >> 31U;
+}
+
+}  // namespace sailor::trainer::exploration

@@ -1,0 +1,63 @@
+#include "tests/trainer/elastic/protocol/progress.h"
+
+namespace sailor::trainer::exploration {
+namespace {
+
+constexpr int kGeneration = 56;  // more than all that a worker can do in one
+constexpr int kOperator = 16;    // more than what a lease can be thrown back by
+constexpr int kSuspicion = 8;
+constexpr int kStep = 6;
+constexpr int kFirstStep = 4;
+
+// Where a lone worker is on the way to the lease, or the pause, that it will have if nothing else happens.
+int lease_progress(const World& world, int id, const Rules& rules) {
+  const Worker& worker = world.workers[static_cast<std::size_t>(id)];
+  if (!is_training(worker.place) || !is_alone(world, worker.generation)) return 0;
+  const bool holds = has(world.leased, id);
+  const bool is_paused = worker.place == Place::kPaused;
+  if (is_lease_renewed(world, id, rules)) return holds ? (is_paused ? 2 : 3) : (is_paused ? 1 : 0);
+  return holds ? (is_paused ? 0 : 1) : (is_paused ? 3 : 2);
+}
+
+int place_progress(const World& world, int id) {
+  const Worker& worker = world.workers[static_cast<std::size_t>(id)];
+  switch (worker.place) {
+    case Place::kIdle:
+    case Place::kMeeting:
+      return 0;
+    case Place::kMoving:
+      return has(world.meetings[worker.generation].saved, id) ? 2 : 1;
+    case Place::kConfirming:
+      return 3;
+    case Place::kComputing:
+      return kFirstStep + kStep * worker.step;
+    case Place::kVoting:
+    case Place::kPaused:
+      return kFirstStep + kStep * worker.step + 2;
+    default:
+      return kFirstStep + kStep * (kLastStep + 1);
+  }
+}
+
+int worker_progress(const World& world, int id, const Rules& rules) {
+  if (has(world.crashed, id)) return (world.issued + 1) * kGeneration;  // wherever it was
+  const Worker& worker = world.workers[static_cast<std::size_t>(id)];
+  const int known = worker.next == 0 ? 0 : 2 * (worker.next - worker.generation) + worker.next_is_prepared;
+  return worker.generation * kGeneration + known + place_progress(world, id) + lease_progress(world, id, rules) -
+         (has(world.suspected, id) ? kSuspicion : 0);
+}
+
+}  // namespace
+
+bool is_lease_renewed(const World& world, int id, const Rules& rules) {
+  const Worker& worker = world.workers[static_cast<std::size_t>(id)];
+  return !has(world.suspected, id) && rules.renews_lease(worker.generation, world.record, trains_on(world));
+}
+
+int progress(const World& world, const Rules& rules) {
+  int sum = world.faults * (kSuspicion + kOperator) + (world.issued + world.sealed + world.withdrawals) * kOperator;
+  for (int id = 0; id < kWorkers; ++id) sum += worker_progress(world, id, rules);
+  return sum;
+}
+
+}  // namespace sailor::trainer::exploration
