@@ -11,6 +11,7 @@
 #include "planner/model/estimate.h"
 #include "planner/model/plan.h"
 #include "planner/model/profile.h"
+#include "planner/model/schedule_times.h"
 
 namespace sailor {
 
@@ -127,6 +128,10 @@ class Estimator {
   // The same, with the step played operation by operation: what a plan is judged by in the end.
   [[nodiscard]] virtual Result<Estimate> simulate(const JobSpec& job, const ClusterState& cluster,
                                                   const Plan& plan) const = 0;
+
+  // What the schedule is made from that simulate() has played: whoever runs the plan runs that one.
+  [[nodiscard]] virtual Result<ScheduleTimes> schedule_times(const JobSpec& job, const ClusterState& cluster,
+                                                             const Plan& plan) const = 0;
 
   // Tables for all the job's microbatch sizes and these tensor-parallel degrees.
   [[nodiscard]] virtual Result<std::unique_ptr<JobEstimator>> prepare(const JobSpec& job, const ClusterState& cluster,

@@ -200,7 +200,10 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
 
   auto chosen = priced(estimator_, world, choice->plan.plan, cluster);
   if (!chosen) return tl::unexpected(std::move(chosen.error()));
-  PlannedJob planned{.plan = chosen->plan, .estimate = chosen->estimate, .pause = choice->pause};
+  auto times = estimator_.schedule_times(job, cluster, chosen->plan);
+  if (!times) return tl::unexpected(std::move(times.error()));
+  PlannedJob planned{
+      .plan = chosen->plan, .schedule_times = *std::move(times), .estimate = chosen->estimate, .pause = choice->pause};
   planned.bound_throughput = asked.is_answered()
                                  ? bound_throughput(world)
                                  : proved_throughput(world, planned.estimate.iteration.value(), options, limits);

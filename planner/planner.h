@@ -9,6 +9,7 @@
 #include "planner/estimator.h"
 #include "planner/model/estimate.h"
 #include "planner/model/plan.h"
+#include "planner/model/schedule_times.h"
 
 namespace sailor {
 
@@ -61,6 +62,7 @@ struct PricedPlan {
 
 struct PlannedJob {
   Plan plan;
+  ScheduleTimes schedule_times;  // of the step that the estimate was made by
   Estimate estimate;
   double bound_throughput = 0;  // no plan of the space can have more iterations per second
   Dollars bound_cost;           // no plan of the space costs less an iteration

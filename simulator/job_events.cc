@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "simulator/job_simulation.h"
 #include "simulator/memory.h"
@@ -18,6 +19,15 @@ int pool_index(const ClusterState& cluster, const PoolKey& key) {
   return static_cast<int>(std::ranges::find(cluster.pools, key, &Pool::key) - cluster.pools.begin());
 }
 
+// Indices of the pools that the plan uses, ascending.
+std::vector<int> pools_of(const GroupedPlan& plan) {
+  std::set<int> pools;
+  for (const GroupedStage& stage : plan.stages) {
+    for (const ReplicaGroup& group : stage.groups) pools.insert(group.pool);
+  }
+  return {pools.begin(), pools.end()};
+}
+
 }  // namespace
 
 // Microbatches in flight that a GPU's memory holds; one at least, so that a plan that does not fit can be played too.
@@ -28,11 +38,12 @@ int JobSimulation::memory_cap(const RangeCost& cost, int pool, const Holding& ho
   return static_cast<int>(std::clamp(room, 1.0, std::max(1.0, static_cast<double>(microbatches))));
 }
 
-// Every pool is a site; a node's card is one where it is known what it carries.
-ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan& groups, const PlanLinks& ways) const {
+// Every pool that the plan uses is a site; a node's card is one where it is known what it carries.
+ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& ways) const {
   const std::vector<std::vector<int>> nodes = nodes_of(plan, cluster_);
+  const std::vector<int> sites = pools_of(groups);
   ScheduleTimes times;
-  times.sites = static_cast<int>(cluster_.pools.size());
+  times.sites = static_cast<int>(sites.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const Stage& stage = plan.stages[i];
     const int shards = plan.sharded_optimizer ? static_cast<int>(stage.replicas.size()) : 1;
@@ -44,27 +55,34 @@ ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan&
           tables_.costs(pool, {plan.microbatch_size, replica.tensor_parallel}, plan.activation_checkpointing)
               .range(stage.first_layer, stage.last_layer);
       const bool shares_card = links_.card(pool).is_known() && !ways.is_inside_node(pool, pool);
-      replicas.push_back({nanoseconds(cost.forward), nanoseconds(cost.backward), pool,
+      const auto site = static_cast<int>(std::ranges::lower_bound(sites, pool) - sites.begin());
+      replicas.push_back({nanoseconds(cost.forward), nanoseconds(cost.backward), site,
                           memory_cap(cost, pool, {replica.tensor_parallel, shards}, replica.microbatches),
                           shares_card ? nodes[i][r] : ReplicaTimes::kNoCard});
     }
   }
-  add_links(groups, ways, times);
+  for (std::size_t i = 0; i + 1 < groups.stages.size(); ++i) {
+    times.links.push_back(links_between(sites, ways, message_after(groups, groups.stages[i])));
+  }
   return times;
 }
 
-void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& ways, ScheduleTimes& times) const {
-  for (const GroupedStage& stage : plan.stages) {
-    const Bytes message = message_after(plan, stage);
-    auto& links = times.links.emplace_back();
-    for (int a = 0; a < times.sites; ++a) {
-      for (int b = 0; b < times.sites; ++b) {
-        const Link& way = ways.between(a, b);
-        const Seconds card = std::max(links_.card(a).occupancy(message), links_.card(b).occupancy(message));
-        links.push_back({nanoseconds(way.latency), nanoseconds(way.occupancy(message)), nanoseconds(card)});
-      }
+std::vector<LinkTimes> JobSimulation::links_between(std::span<const int> pools, const PlanLinks& ways,
+                                                    Bytes message) const {
+  std::vector<LinkTimes> links;
+  links.reserve(pools.size() * pools.size());
+  for (const int a : pools) {
+    for (const int b : pools) {
+      const Link& way = ways.between(a, b);
+      const Seconds card = std::max(links_.card(a).occupancy(message), links_.card(b).occupancy(message));
+      links.push_back({nanoseconds(way.latency), nanoseconds(way.occupancy(message)), nanoseconds(card)});
     }
   }
+  return links;
+}
+
+ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan& groups) const {
+  return capped(plan, times_of(plan, groups, PlanLinks(groups, cluster_, links_)), policy_);
 }
 
 Execution JobSimulation::execution(std::span<const StageEnd> ends) {
@@ -80,8 +98,8 @@ Execution JobSimulation::execution(std::span<const StageEnd> ends) {
 
 StepTiming JobSimulation::play(const Plan& plan, const GroupedPlan& groups) const {
   const PlanLinks ways(groups, cluster_, links_);
-  const ScheduleTimes times = schedule_times(plan, groups, ways);
-  return time_step(make_schedule(plan, times, policy_), times, execution(stage_ends(groups, ways)));
+  const ScheduleTimes times = capped(plan, times_of(plan, groups, ways), policy_);
+  return time_step(make_schedule(plan, times), times, execution(stage_ends(groups, ways)));
 }
 
 // By when the stages must be done with their passes for the step to take no longer than `most`: what follows takes its
@@ -116,10 +134,10 @@ std::optional<Quote> JobSimulation::played_below(const Ceiling& ceiling, const G
   Seconds most = ceiling.iteration;
   if (price.value() > 0) most = std::min(most, Seconds((ceiling.cost - traffic).value() * 3600 / price.value()));
   const Plan plan = expanded(groups, job_, cluster_);
-  const ScheduleTimes times = schedule_times(plan, groups, ways);
+  const ScheduleTimes times = capped(plan, times_of(plan, groups, ways), policy_);
   std::vector<Nanoseconds> by;
   if (std::isfinite(most.value())) by = deadlines(most * (1 + kSooner), ends, stages);
-  const auto schedule = make_schedule_within(by, plan, times, policy_);
+  const auto schedule = make_schedule_within(by, plan, times);
   if (!schedule) return std::nullopt;
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(groups, stages)) excess = std::max(excess, stage.excess());
@@ -133,7 +151,7 @@ Outcome JobSimulation::outcome_of(const StepTiming& step, const Plan& plan, cons
   const PlanLinks ways(groups, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(groups, ways);
   std::vector<StageMemory> memory = set_caps(groups, stages);
-  ScheduleTimes free = schedule_times(plan, groups, ways);
+  ScheduleTimes free = times_of(plan, groups, ways);
   for (auto& boundary : free.links) std::ranges::fill(boundary, LinkTimes{});
   Passes done{.length = seconds(step.passes_end()), .compute = Seconds(longest_work(stages))};
   done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, policy_).duration));

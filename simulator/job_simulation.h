@@ -57,7 +57,9 @@ class JobSimulation final : public JobEstimator {
                                      Seconds longest_backward) const override;
   [[nodiscard]] LinkRange link_range(const StageShape& shape, bool in_one_node) const override;
   [[nodiscard]] MessageTime least_message(const StageShape& shape, int to_pool, bool in_one_node) const override;
-  // The same plan operation by operation; `groups` is `plan`, grouped.
+  // What the plan's schedule is made from, capped as the policy has it; `groups` is `plan`, grouped.
+  [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups) const;
+  // The same plan operation by operation.
   [[nodiscard]] StepTiming play(const Plan& plan, const GroupedPlan& groups) const;
   // What simulate() says, with the times of `step`, which play() returned.
   [[nodiscard]] Outcome outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
@@ -111,8 +113,9 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] int wanted_in_flight(const InFlightQuestion& question) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
   [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, const Holding& holding, int microbatches) const;
-  [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const;
-  void add_links(const GroupedPlan& plan, const PlanLinks& links, ScheduleTimes& times) const;
+  [[nodiscard]] ScheduleTimes times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const;
+  [[nodiscard]] std::vector<LinkTimes> links_between(std::span<const int> pools, const PlanLinks& links,
+                                                     Bytes message) const;
   [[nodiscard]] static Execution execution(std::span<const StageEnd> ends);
   [[nodiscard]] static std::vector<Nanoseconds> deadlines(Seconds most, std::span<const StageEnd> ends,
                                                           std::span<const StageTiming> stages);

@@ -119,6 +119,13 @@ Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& clu
   });
 }
 
+Result<ScheduleTimes> Simulator::schedule_times(const JobSpec& job, const ClusterState& cluster,
+                                                const Plan& plan) const {
+  return asked(job, cluster, plan).map([&](const Question& one) {
+    return one.simulation->schedule_times(plan, one.groups);
+  });
+}
+
 Result<StepTiming> Simulator::play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
   return asked(job, cluster, plan).map([&](const Question& one) { return one.simulation->play(plan, one.groups); });
 }

@@ -23,6 +23,8 @@ class Simulator final : public Estimator {
   // effects where it is far from the Sailor paper's formula.
   [[nodiscard]] Result<Estimate> simulate(const JobSpec& job, const ClusterState& cluster,
                                           const Plan& plan) const override;
+  [[nodiscard]] Result<ScheduleTimes> schedule_times(const JobSpec& job, const ClusterState& cluster,
+                                                     const Plan& plan) const override;
   // What every replica does when, operation by operation. Of a well-formed plan of pools that the cluster has.
   [[nodiscard]] Result<StepTiming> play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
   // What simulate() sums up, item by item, with what `play` says. Of the same plans.

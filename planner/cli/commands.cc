@@ -102,7 +102,11 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
     }
   }
   if (arguments.format != Format::kTable) {
-    print_json(simulated_json(*plan, *estimate), arguments.format, out);
+    const auto times = world->simulator->schedule_times(world->job, world->cluster, *plan);
+    if (!times) return tl::unexpected(Error(times.error()).within(arguments.plan));
+    nlohmann::json json = simulated_json(*plan, *estimate);
+    json["scheduleTimes"] = to_json(*times);
+    print_json(json, arguments.format, out);
   } else {
     out << describe_plan(*plan, *estimate) << "\n" << describe_estimate(*estimate);
   }

@@ -97,11 +97,19 @@ std::vector<std::vector<int>> in_flight_caps(const Plan& plan, const ScheduleTim
       const int wanted = policy == SchedulePolicy::kFlow
                              ? flow_in_flight(little, is_even, stage + 1 == plan.stages.size())
                              : static_cast<int>(plan.stages.size() - stage);
-      caps[stage].push_back(std::max(1, std::min({wanted, microbatches, replica.memory_cap})));
+      caps[stage].push_back(std::max(1, std::min({wanted, microbatches, replica.cap})));
     }
     if (stage > 0) downstream += means[stage].pass + 2 * means[stage - 1].link;
   }
   return caps;
+}
+
+ScheduleTimes capped(const Plan& plan, ScheduleTimes times, SchedulePolicy policy) {
+  const auto caps = in_flight_caps(plan, times, policy);
+  for (std::size_t stage = 0; stage < caps.size(); ++stage) {
+    for (std::size_t r = 0; r < caps[stage].size(); ++r) times.replicas[stage][r].cap = caps[stage][r];
+  }
+  return times;
 }
 
 }  // namespace sailor

@@ -51,24 +51,25 @@ ScheduleTimes times_from_shares(const Plan& plan) {
       replicas.push_back(times_of_share(has_even_shares(stage) ? even : replica.microbatches));
     }
   }
-  times.links.assign(plan.stages.size(), {LinkTimes{}});
+  times.links.assign(plan.stages.size() - 1, {LinkTimes{}});
   return times;
 }
 
+Schedule make_schedule(const Plan& plan, const ScheduleTimes& times) { return *make_schedule_within({}, plan, times); }
+
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy) {
-  return *make_schedule_within({}, plan, times, policy);
+  return make_schedule(plan, capped(plan, times, policy));
 }
 
 // Only the better one of two orders is written down.
 std::optional<Schedule> make_schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
-                                             const ScheduleTimes& times, SchedulePolicy policy) {
+                                             const ScheduleTimes& times) {
   SAILOR_CHECK(!plan.stages.empty(), "a schedule of no stages");
-  const auto caps = in_flight_caps(plan, times, policy);
   auto start = make_routes(plan, RouteRule::kStart);
   auto spread = make_routes(plan, RouteRule::kSpread);
-  const StepFlow from_start = flow_of(plan, times, caps, start);
+  const StepFlow from_start = flow_of(plan, times, start);
   if (start == spread) return simulate_step(from_start, plan, std::move(start), deadlines);
-  const StepFlow spread_out = flow_of(plan, times, caps, spread);
+  const StepFlow spread_out = flow_of(plan, times, spread);
   const std::int64_t one = step_length(from_start, deadlines);
   const std::int64_t other = step_length(spread_out, deadlines);
   if (std::min(one, other) == kTooLate) return std::nullopt;

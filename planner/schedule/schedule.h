@@ -1,55 +1,19 @@
 // Schedule: what every worker of a plan does in a step, in order. The trainer executes it, the simulator times it.
 #pragma once
 
-#include <chrono>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "planner/model/plan.h"
+#include "planner/model/schedule_times.h"
 
 namespace sailor {
 
 enum class SchedulePolicy {
   kOneForwardOneBackward,  // at most min(P - i, m) microbatches in flight: DeepSpeed's, as the measured runs had it
   kFlow,                   // as many as keep every replica busy, however unequal the replicas and slow the links
-};
-
-using Nanoseconds = std::chrono::nanoseconds;
-
-// One microbatch through one replica of a stage.
-struct ReplicaTimes {
-  Nanoseconds forward{};
-  Nanoseconds backward{};
-  int site = 0;                                      // replicas of one site have the same links
-  int memory_cap = std::numeric_limits<int>::max();  // microbatches in flight that its memory holds, at least 1
-  static constexpr int kNoCard = -1;
-  int card = kNoCard;  // of its node, from 0, where replicas share one that limits them
-  friend bool operator==(const ReplicaTimes&, const ReplicaTimes&) = default;
-};
-
-// One message between neighbouring stages: it takes its turn at its sender, at the network cards of both nodes where
-// replicas share them, and at its receiver, whom it reaches `latency` after that.
-struct LinkTimes {
-  Nanoseconds latency{};
-  Nanoseconds occupancy{};  // of sender and receiver, each in one direction
-  Nanoseconds card{};       // of a shared card, which is no slower than one message
-  friend bool operator==(const LinkTimes&, const LinkTimes&) = default;
-};
-
-// What the order of operations depends on. Part of a plan's context and equal for all its workers: with times that each
-// worker measured for itself, their lists would not match and they would wait for each other for ever.
-struct ScheduleTimes {
-  std::vector<std::vector<ReplicaTimes>> replicas;  // [stage][replica], as in the plan
-  int sites = 1;
-  std::vector<std::vector<LinkTimes>> links;  // [boundary after stage i][from site * sites + to site]
-  friend bool operator==(const ScheduleTimes&, const ScheduleTimes&) = default;
-
-  [[nodiscard]] const LinkTimes& link(int boundary, int from_site, int to_site) const {
-    return links[static_cast<std::size_t>(boundary)][static_cast<std::size_t>(from_site * sites + to_site)];
-  }
 };
 
 // Times for a plan of which nothing is known but its shares: a replica that gets twice the microbatches is twice as
@@ -96,15 +60,20 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-// Same plan, times and policy: same schedule, on every machine. The plan is well-formed.
-Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
+// The cap on microbatches in flight of each replica, [stage][replica].
+std::vector<std::vector<int>> in_flight_caps(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
+
+// The same times with those caps. They are reckoned with fractions, of which every machine may have its own last digit:
+// so they travel, and all that a worker does with them is whole numbers.
+ScheduleTimes capped(const Plan& plan, ScheduleTimes times, SchedulePolicy policy);
+
+// Same plan and times: same schedule, on every machine. The plan is well-formed; caps are obeyed as they are.
+Schedule make_schedule(const Plan& plan, const ScheduleTimes& times);
+Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);  // of the capped times
 
 // The same schedule; nothing if some stage is surely not done with its passes by its deadline, of which there is one
 // for each, or none at all.
 std::optional<Schedule> make_schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
-                                             const ScheduleTimes& times, SchedulePolicy policy);
-
-// The cap on microbatches in flight of each replica, [stage][replica].
-std::vector<std::vector<int>> in_flight_caps(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
+                                             const ScheduleTimes& times);
 
 }  // namespace sailor

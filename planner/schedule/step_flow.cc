@@ -4,19 +4,17 @@
 
 namespace sailor {
 
-StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
-                 const std::vector<std::vector<int>>& routes) {
+StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& routes) {
   StepFlow flow{.microbatches = plan.microbatches()};
-  for (std::size_t stage = 0; stage < caps.size(); ++stage) {
+  for (std::size_t stage = 0; stage < times.replicas.size(); ++stage) {
     flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
-    for (std::size_t r = 0; r < caps[stage].size(); ++r) {
-      const ReplicaTimes& replica = times.replicas[stage][r];
+    for (const ReplicaTimes& replica : times.replicas[stage]) {
       flow.workers.push_back(
-          {replica.forward.count(), replica.backward.count(), caps[stage][r], replica.site, replica.card});
+          {replica.forward.count(), replica.backward.count(), replica.cap, replica.site, replica.card});
       flow.cards = std::max(flow.cards, replica.card + 1);
     }
     flow.routes.insert(flow.routes.end(), routes[stage].begin(), routes[stage].end());
-    if (stage + 1 == caps.size()) continue;
+    if (stage + 1 == times.replicas.size()) continue;
     flow.boundaries.push_back({static_cast<int>(flow.links.size()), times.sites});
     for (const LinkTimes& link : times.links[stage]) {
       flow.links.push_back({link.latency.count(), link.occupancy.count(), link.card.count()});

@@ -45,8 +45,7 @@ struct StepFlow {
 };
 
 // `routes` as in Schedule.
-StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& caps,
-                 const std::vector<std::vector<int>>& routes);
+StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& routes);
 
 inline constexpr std::int64_t kTooLate = std::numeric_limits<std::int64_t>::max();
 

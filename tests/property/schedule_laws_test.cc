@@ -147,7 +147,7 @@ TEST(ScheduleLaws, NoReplicaHasMoreInFlightThanItsMemoryHolds) {
         for (const Operation& operation : one.schedule.replicas[stage][r].operations) {
           in_flight += operation.kind == OperationKind::kForward ? 1 : 0;
           in_flight -= operation.kind == OperationKind::kBackward ? 1 : 0;
-          EXPECT_LE(in_flight, one.times.replicas[stage][r].memory_cap);
+          EXPECT_LE(in_flight, one.times.replicas[stage][r].cap);
           EXPECT_LE(in_flight, one.schedule.replicas[stage][r].max_in_flight);
         }
       }

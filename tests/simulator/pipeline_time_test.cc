@@ -35,8 +35,8 @@ std::vector<StageTiming> timings(const Plan& plan, const ScheduleTimes& times) {
   const auto caps = in_flight_caps(plan, times, SchedulePolicy::kFlow);
   std::vector<StageTiming> stages(plan.stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    const LinkTimes& link = times.links[i].front();
     if (i + 1 < stages.size()) {
+      const LinkTimes& link = times.links[i].front();
       stages[i].links.assign(plan.stages[i].replicas.size() * plan.stages[i + 1].replicas.size(),
                              {static_cast<double>(link.latency.count()), static_cast<double>(link.occupancy.count())});
     }

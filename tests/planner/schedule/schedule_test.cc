@@ -82,7 +82,7 @@ TEST(Schedule, MemoryForOneMicrobatchMeansOneInFlight) {
   const JobSpec job = a_job().batch(6);
   const Plan plan = an_even_plan(job, kPool, 3, 1, 1);
   ScheduleTimes times = times_from_shares(plan);
-  times.replicas[0][0].memory_cap = 1;
+  times.replicas[0][0].cap = 1;
   const Schedule schedule = make_schedule(plan, times, SchedulePolicy::kFlow);
   EXPECT_EQ(schedule.replicas[0][0].max_in_flight, 1);
   EXPECT_EQ(passes(schedule.replicas[0][0]), "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5");
