@@ -46,6 +46,7 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   assignment.checkpoint = job.checkpoint;
   assignment.redundancy = job.redundancy;
   assignment.plan = record.plan;
+  assignment.schedule_times = record.schedule_times;
   for (const Member& member : record.members) assignment.agents.push_back(member.address);
   assignment.parks = record.parks;
   if (!record.parks) assignment.workers = training_workers(record);

@@ -110,23 +110,25 @@ OlderRecord older_from(const Json& json) {
 }
 
 Json generation_json(const Generation& generation) {
-  return {{"generation", generation.generation},
-          {"plan", to_json(generation.plan)},
-          {"summary", summary_json(generation.summary)},
-          {"slots", list_json(generation.placement.slots, slot_json)},
-          {"seats", list_json(generation.placement.seats, seat_json)},
-          {"members", list_json(generation.members, member_json)},
-          {"rendezvous", generation.rendezvous},
-          {"parks", generation.parks},
-          {"leased", generation.is_leased},
-          {"reason", generation.reason},
-          {"message", generation.message},
-          {"caused", time_text(generation.caused)},
-          {"asked", time_text(generation.asked)},
-          {"decided", time_text(generation.decided)},
-          {"sealed", time_text(generation.sealed)},
-          {"fromGeneration", generation.from_generation},
-          {"fromGpus", generation.from_gpus}};
+  Json json = {{"generation", generation.generation},
+               {"plan", to_json(generation.plan)},
+               {"summary", summary_json(generation.summary)},
+               {"slots", list_json(generation.placement.slots, slot_json)},
+               {"seats", list_json(generation.placement.seats, seat_json)},
+               {"members", list_json(generation.members, member_json)},
+               {"rendezvous", generation.rendezvous},
+               {"parks", generation.parks},
+               {"leased", generation.is_leased},
+               {"reason", generation.reason},
+               {"message", generation.message},
+               {"caused", time_text(generation.caused)},
+               {"asked", time_text(generation.asked)},
+               {"decided", time_text(generation.decided)},
+               {"sealed", time_text(generation.sealed)},
+               {"fromGeneration", generation.from_generation},
+               {"fromGpus", generation.from_gpus}};
+  if (generation.schedule_times) json["scheduleTimes"] = to_json(*generation.schedule_times);
+  return json;
 }
 
 Generation generation_from(const Json& json) {
@@ -135,6 +137,11 @@ Generation generation_from(const Json& json) {
   auto plan = plan_from_json(json.at("plan"));
   if (!plan) throw std::invalid_argument(plan.error().message);
   generation.plan = std::move(*plan);
+  if (json.contains("scheduleTimes")) {
+    auto times = schedule_times_from_json(json.at("scheduleTimes"), generation.plan, "scheduleTimes");
+    if (!times) throw std::invalid_argument(times.error().message);
+    generation.schedule_times = *std::move(times);
+  }
   generation.summary = summary_from(json.at("summary"));
   generation.placement.slots = list_from<Slot>(json.at("slots"), slot_from);
   generation.placement.seats = list_from<Seat>(json.at("seats"), seat_from);

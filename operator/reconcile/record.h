@@ -78,6 +78,9 @@ struct Suspect {
 struct Generation {
   std::int64_t generation = 0;
   Plan plan;  // of a generation that parks: the one before's, which says what the state consists of
+  // What every worker makes the plan's schedule from: fixed here, whatever profiles say later. Absent in records of
+  // older operators.
+  std::optional<ScheduleTimes> schedule_times;
   PlanSummary summary;
   Placement placement;
   std::vector<Member> members;  // empty: not sealed yet, or it parks and nobody holds any state

@@ -126,6 +126,7 @@ bool JobDecision::adopt(const PlanAnswer& answer, const CapacityQuestion& questi
   if (record_ && record_->parks && places.replaces_pods) next.fresh_from = next.generation;
   if (trains() && reason_is_voluntary(reason)) next.running = static_cast<const Generation&>(*record_);
   next.plan = planned.plan;
+  next.schedule_times = planned.schedule_times;
   next.summary = summary_of(planned.estimate, planned.bound_throughput > 0 ? planned.bound_ratio() : 0);
   next.placement = std::move(*placement);
   begin_generation(std::move(next));

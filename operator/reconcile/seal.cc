@@ -37,6 +37,11 @@ std::map<std::string, std::int64_t> told_after(const Observation& seen, const Ge
   return told;
 }
 
+// All workers must make the same lists, so none may get times if one of them would not read them.
+bool takes_schedule_times(const AgentView* agent) {
+  return agent == nullptr || !agent->report || agent->report->takes_schedule_times;
+}
+
 }  // namespace
 
 void JobDecision::seal_if_all_are_ready() {
@@ -50,6 +55,7 @@ void JobDecision::seal_if_all_are_ready() {
 
 void JobDecision::seal(const Lineup& lineup, const std::vector<std::size_t>& participants) {
   for (const std::size_t i : participants) {
+    if (!takes_schedule_times(find_agent(seen_, *lineup.pods[i]))) record_->schedule_times.reset();
     record_->members.push_back(member_from(*lineup.pods[i], seen_, !lineup.standings[i].has_slot));
   }
   const auto trains = [](const Member& member) { return !member.leaves; };

@@ -106,7 +106,8 @@ Json to_json(const AgentReport& report) {
   Json json = {{"agent", report.agent},
                {"isTerminating", report.is_terminating},
                {"workers", std::move(workers)},
-               {"callback", report.callback}};
+               {"callback", report.callback},
+               {"takesScheduleTimes", report.takes_schedule_times}};
   if (report.progress) json["progress"] = progress_json(*report.progress);
   return json;
 }
@@ -117,7 +118,8 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
                      .is_terminating = reader.value_or("isTerminating", false),
                      .workers = {},
                      .progress = {},
-                     .callback = reader.value_or<std::string>("callback", "")};
+                     .callback = reader.value_or<std::string>("callback", ""),
+                     .takes_schedule_times = reader.value_or("takesScheduleTimes", false)};
   const Json& workers = reader.child("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
     auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));

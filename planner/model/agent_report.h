@@ -78,6 +78,7 @@ struct AgentReport {
   std::vector<WorkerReport> workers;
   std::optional<JobProgress> progress;  // of the agent that has rank 0
   std::string callback = {};            // URL that it sends hints to; empty: it was told none
+  bool takes_schedule_times = true;     // of its assignments; false: its version is older than they are
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 

@@ -102,22 +102,24 @@ Json to_json(const Assignment& assignment) {
   for (const AgentAddress& agent : assignment.agents) agents.push_back(agent_json(agent));
   Json workers = Json::array();
   for (const WorkerSlot& worker : assignment.workers) workers.push_back(worker_json(worker));
-  return {{"namespace", assignment.job.space},
-          {"job", assignment.job.name},
-          {"jobUid", assignment.job_uid},
-          {"generation", assignment.generation},
-          {"model", to_json(assignment.model)},
-          {"training", to_json(assignment.training)},
-          {"data", to_json(assignment.data)},
-          {"checkpoint", to_json(assignment.checkpoint)},
-          {"redundancy", to_string(assignment.redundancy)},
-          {"plan", to_json(assignment.plan)},
-          {"agents", std::move(agents)},
-          {"workers", std::move(workers)},
-          {"rendezvous", assignment.rendezvous},
-          {"parks", assignment.parks},
-          {"leaseSeconds", assignment.lease_seconds},
-          {"callback", assignment.callback}};
+  Json json = {{"namespace", assignment.job.space},
+               {"job", assignment.job.name},
+               {"jobUid", assignment.job_uid},
+               {"generation", assignment.generation},
+               {"model", to_json(assignment.model)},
+               {"training", to_json(assignment.training)},
+               {"data", to_json(assignment.data)},
+               {"checkpoint", to_json(assignment.checkpoint)},
+               {"redundancy", to_string(assignment.redundancy)},
+               {"plan", to_json(assignment.plan)},
+               {"agents", std::move(agents)},
+               {"workers", std::move(workers)},
+               {"rendezvous", assignment.rendezvous},
+               {"parks", assignment.parks},
+               {"leaseSeconds", assignment.lease_seconds},
+               {"callback", assignment.callback}};
+  if (assignment.schedule_times) json["scheduleTimes"] = to_json(*assignment.schedule_times);
+  return json;
 }
 
 Result<Assignment> assignment_from_json(const Json& json) {
@@ -136,6 +138,11 @@ Result<Assignment> assignment_from_json(const Json& json) {
   take(reader, checkpoint_from_json(reader.child("checkpoint"), "assignment.checkpoint"), assignment.checkpoint);
   assignment.redundancy = read_redundancy(reader);
   take(reader, plan_from_json(reader.child("plan")), assignment.plan);
+  if (reader.has("scheduleTimes") && !reader.error()) {
+    assignment.schedule_times.emplace();
+    take(reader, schedule_times_from_json(reader.child("scheduleTimes"), assignment.plan, "assignment.scheduleTimes"),
+         *assignment.schedule_times);
+  }
   read_all(reader, "agents", assignment.agents, agent_from_json);
   read_all(reader, "workers", assignment.workers, worker_from_json);
   if (reader.error()) return tl::unexpected(*reader.error());

@@ -10,6 +10,7 @@
 
 #include "planner/model/job_spec.h"
 #include "planner/model/plan.h"
+#include "planner/model/schedule_times.h"
 
 namespace sailor {
 
@@ -50,6 +51,7 @@ struct Assignment {
   CheckpointSpec checkpoint;
   Redundancy redundancy = Redundancy::kNone;
   Plan plan;
+  std::optional<ScheduleTimes> schedule_times;  // of the plan; absent: whoever sends it knows none
   std::vector<AgentAddress> agents;
   std::vector<WorkerSlot> workers;  // those with a role first, ordered by stage, replica, shard; then the leaving ones
   // The job is parked: no worker has a role. They bring the newest step that they hold together to a checkpoint, then

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/reconcile/names.h"
 #include "operator/reconcile/record.h"
 #include "tests/operator/job_on_two_nodes.h"
 
@@ -26,6 +27,44 @@ TEST_F(Job, IsPlannedPlacedAndTrained) {
   EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 3);
   EXPECT_TRUE(check_complete(world.sent.at(0)).has_value());
   EXPECT_THAT(world.events(), Contains("Planned"));
+}
+
+TEST_F(Job, TellsAllWorkersOfAGenerationTheTimesThatItWasPlannedWith) {
+  world.agents_hang = true;  // so they are told again and again
+  start();
+  const auto times = world.sent.at(0).schedule_times;
+  ASSERT_TRUE(times.has_value());
+  EXPECT_EQ(times->replicas.at(0).at(2).forward, world.forward_pass);
+  world.forward_pass *= 2;  // profiles drift
+  world.sent.clear();
+  world.restart_operator();
+  world.settle();
+  ASSERT_THAT(world.sent, Not(IsEmpty()));
+  for (const Assignment& sent : world.sent) EXPECT_EQ(sent.schedule_times, times);
+  world.agents_hang = false;
+  world.settle();
+  world.pass(std::chrono::hours(1));  // a new plan might be adopted
+  world.restart_operator();
+  world.settle();
+  EXPECT_EQ(world.generation(), 1) << "other times alone are no other plan";
+  EXPECT_EQ(record_of(world.api_server.find("configmaps", record_name("job"))).value().schedule_times, times);
+  world.remove_node("b");
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 2);
+  EXPECT_EQ(world.sent.back().schedule_times->replicas.at(0).at(0).forward, world.forward_pass);
+}
+
+TEST_F(Job, TellsNobodyTimesWhileOneOfItsTrainersWouldNotReadThem) {
+  world.new_trainers_take_times = false;  // an operator was updated while its jobs ran
+  start();
+  EXPECT_FALSE(world.sent.back().schedule_times);
+  world.new_trainers_take_times = true;
+  world.add_node("c", 1);
+  world.pass(std::chrono::hours(1));
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 2);
+  EXPECT_EQ(world.sent.back().agents.size(), 3U);
+  EXPECT_FALSE(world.sent.back().schedule_times) << "their lists would not match";
 }
 
 TEST_F(Job, ThatTrainsCausesNoWritesWhileNothingChanges) {

@@ -14,6 +14,7 @@ namespace {
 
 using kube::Json;
 using ::testing::Contains;
+using ::testing::HasSubstr;
 
 const PoolKey kPool{Zone("us-central1-a"), Accelerator("nvidia-l4"), Provisioning::kSpot};
 
@@ -108,6 +109,7 @@ TEST(Record, ReadsBackAsWritten) {
   record.job_uid = "u";
   record.generation = 4;
   record.plan = plan_of({1, 2});
+  record.schedule_times = ScheduleTimes{{{{Nanoseconds(3), Nanoseconds(5), 0, 4}, {Nanoseconds(4), Nanoseconds(6)}}}};
   record.placement = {{slot()}, {{0, 0, 0, 0}, {0, 1, 0, 1}}};
   record.members = {{{"p", "10.0.0.1", 7070, 7071, kPool, 2}, "uid", "n", "nu", true}};
   record.decided = *parse_rfc3339("2026-01-01T00:00:00.125Z");
@@ -115,6 +117,59 @@ TEST(Record, ReadsBackAsWritten) {
   record.running = static_cast<const Generation&>(record);
   record.parks = true;
   EXPECT_EQ(record_of(config_map_of(record, {"default", "opt"}, "7")).value(), record);
+}
+
+TEST(Record, OfAnOlderOperatorHasNoTimes) {
+  GenerationRecord record;
+  record.plan = plan_of({1, 2});
+  const Json json = to_json(record);
+  EXPECT_FALSE(json.contains("scheduleTimes"));
+  EXPECT_FALSE(record_from_json(json).value().schedule_times);
+}
+
+TEST(Record, WithTimesOfAnotherPlanIsDamaged) {
+  GenerationRecord record;
+  record.plan = plan_of({1, 2});
+  record.schedule_times = ScheduleTimes{{{ReplicaTimes{}}}};
+  EXPECT_THAT(record_from_json(to_json(record)).error().message,
+              HasSubstr("record is damaged: scheduleTimes.replicas: 1 replicas in stage 0"));
+}
+
+// 256 nodes of 8 GPUs, every GPU a replica of its own with times of its own: more than any plan needs.
+TEST(Record, OfTwoThousandGpusHasFewBytesOfTimes) {
+  constexpr int kGpus = 2048;
+  constexpr int kStages = 32;
+  constexpr std::size_t kLimit = 1 << 20;
+  GenerationRecord record;
+  record.plan = {"opt-30b", kGpus, 1, {}};
+  ScheduleTimes& times = record.schedule_times.emplace();
+  times.sites = 4;
+  for (int gpu = 0; gpu < kGpus; ++gpu) {
+    const int stage = gpu / (kGpus / kStages);
+    if (gpu % (kGpus / kStages) == 0) {
+      record.plan.stages.push_back({2 * stage, 2 * stage + 2, {}});
+      times.replicas.emplace_back();
+    }
+    record.plan.stages.back().replicas.push_back({kPool, 1, kStages});
+    times.replicas.back().push_back(
+        {Nanoseconds(100'000'000 + gpu), Nanoseconds(200'000'000 + gpu), gpu % 4, 60, gpu / 8});
+    record.placement.seats.push_back({stage, gpu % (kGpus / kStages), gpu / 8, gpu % 8});
+  }
+  for (int stage = 0; stage + 1 < kStages; ++stage) {
+    times.links.emplace_back(16, LinkTimes{Nanoseconds(20'000'000), Nanoseconds(30'000'000 + stage), Nanoseconds(1)});
+  }
+  for (int node = 0; node < kGpus / 8; ++node) {
+    const std::string pod = slot_name("a-job-with-a-long-name", kPool, node);
+    record.placement.slots.push_back(
+        {pod, kPool, "gke-cluster-pool-0123456789", "01234567-0123-0123-0123-0123456789ab", 8});
+    record.members.push_back({{pod, "10.100.100.100", 7070, 7071, kPool, 8},
+                              record.placement.slots.back().node_uid,
+                              record.placement.slots.back().node,
+                              record.placement.slots.back().node_uid});
+  }
+  const std::size_t of_times = to_json(*record.schedule_times).dump().size();
+  RecordProperty("bytes_of_times", std::to_string(of_times));
+  EXPECT_LT(of_times, kLimit / 8);
 }
 
 TEST(Record, ThatIsDamagedSaysSo) {

@@ -16,7 +16,7 @@ constexpr const char* kNodes = "/api/v1/nodes";
 const JobKey kJob{"default", "job"};
 
 // One stage, a replica on every GPU: the more GPUs, the faster.
-Result<PlannedJob> search(const PlanQuestion& question) {
+Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass) {
   const int free = question.cluster.free_gpus();
   if (free < question.job.resources.min_gpus)
     return fail(ErrorCode::kInfeasible, fmt::format("{} GPUs are too few", free));
@@ -27,6 +27,7 @@ Result<PlannedJob> search(const PlanQuestion& question) {
     for (int i = 0; i < pool.free_gpus(); ++i) planned.plan.stages[0].replicas.push_back({pool.key, 1, 1});
   }
   planned.plan.stages[0].replicas[0].microbatches = question.job.training.global_batch_size - free + 1;
+  planned.schedule_times.replicas = {{static_cast<std::size_t>(free), ReplicaTimes{forward_pass, 2 * forward_pass}}};
   planned.estimate.iteration = Seconds(1.0 / free);
   planned.estimate.cost_per_hour = DollarsPerHour(free);
   planned.bound_throughput = free;
@@ -82,7 +83,7 @@ struct World::Operator {
               world.sent.push_back(*send.assignment);
             },
             [this](const PlanQuestion& question) {
-              answers.push_back({question, search(question), world.now});
+              answers.push_back({question, search(question, world.forward_pass), world.now});
             },
             [this](const JobKey&, const TellCallback& tell) {
               world.agents[tell.pod_uid].report->callback = world.settings.callback;
@@ -194,6 +195,7 @@ void World::live() {
     pod["metadata"]["creationTimestamp"] = to_rfc3339(now);
     api_server.put(kPods, pod);
     AgentReport report{kube::name_of(pod), false, {}, std::nullopt};
+    report.takes_schedule_times = new_trainers_take_times;
     const WorkerPhase phase = workers_are_mute ? WorkerPhase::kStarting : WorkerPhase::kIdle;
     for (int gpu = 0; gpu < gpus_of_pod(pod); ++gpu) report.workers.push_back({gpu, phase, 0, 0, ""});
     agents[kube::uid_of(pod)] = {report, 0, std::nullopt};

@@ -9,16 +9,10 @@
 #include "planner/model/check.h"
 #include "trainer/device.h"
 #include "trainer/step/cannot_train.h"
+#include "trainer/step/operations.h"
 
 namespace sailor::trainer {
 namespace {
-
-std::vector<Operation> operations_of(const Plan& plan, const Role& role) {
-  const Schedule schedule = make_schedule(plan, times_from_shares(plan), SchedulePolicy::kFlow);
-  return schedule.replicas.at(static_cast<std::size_t>(role.stage))
-      .at(static_cast<std::size_t>(role.replica))
-      .operations;
-}
 
 double tokens_of_batch(const Assignment& assignment) {
   return static_cast<double>(assignment.training.global_batch_size) * assignment.training.sequence_length;
@@ -63,7 +57,7 @@ TrainingStep::TrainingStep(const Assignment& assignment, int rank, const Roster&
       batches_(batches),
       sums_(roster, rank, groups, model),
       weights_(roster, rank, groups, model),
-      operations_(operations_of(assignment.plan, role_)) {}
+      operations_(operations_of(assignment, role_)) {}
 
 void TrainingStep::run(std::int64_t step) {
   model_.clear_gradients();

@@ -36,6 +36,22 @@ Assignment assignment() {
 
 TEST(Assignment, ReadsBackAsWritten) { EXPECT_EQ(assignment_from_json(to_json(assignment())).value(), assignment()); }
 
+TEST(Assignment, BringsTheTimesOfItsPlan) {
+  Assignment timed = assignment();
+  const ReplicaTimes replica{Nanoseconds(3), Nanoseconds(5), 0, 2};
+  const LinkTimes link{Nanoseconds(1), Nanoseconds(1)};
+  timed.schedule_times = ScheduleTimes{{{replica, replica}, {replica}}, 1, {{link}}};
+  EXPECT_EQ(assignment_from_json(to_json(timed)).value(), timed);
+  timed.schedule_times->replicas.pop_back();
+  EXPECT_EQ(assignment_from_json(to_json(timed)).error().message,
+            "assignment.scheduleTimes.replicas: 1 stages: that does not fit the plan");
+}
+
+TEST(Assignment, OfAnOlderOperatorBringsNoTimes) {
+  EXPECT_FALSE(to_json(assignment()).contains("scheduleTimes"));
+  EXPECT_FALSE(assignment_from_json(to_json(assignment())).value().schedule_times);
+}
+
 TEST(Assignment, CountsTheWorkersThatTrain) { EXPECT_EQ(assignment().training_workers(), 4); }
 
 TEST(Assignment, ARoleWithoutAWorkerIsRefused) {
