@@ -54,9 +54,17 @@ std::string first_line(const std::string& text) {
   return text.substr(begin, text.find('\n') - begin);
 }
 
-BackendGroup::BackendGroup(std::string name, std::vector<Member> members, c10::intrusive_ptr<c10d::Backend> backend,
-                           std::chrono::milliseconds timeout)
-    : name_(described(name, members)), members_(std::move(members)), backend_(std::move(backend)), timeout_(timeout) {}
+BackendGroup::BackendGroup(std::string name, std::vector<Member> members, Connection connection,
+                           std::chrono::milliseconds timeout, std::shared_ptr<Interrupt> interrupt)
+    : name_(described(name, members)),
+      members_(std::move(members)),
+      backend_(std::move(connection.backend)),
+      timeout_(timeout),
+      interrupt_(std::move(interrupt)) {
+  interrupt_->add(this, std::move(connection.break_off));
+}
+
+BackendGroup::~BackendGroup() { interrupt_->remove(this); }
 
 void BackendGroup::set_timeout(std::chrono::milliseconds timeout) {
   timeout_ = timeout;

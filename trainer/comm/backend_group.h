@@ -7,6 +7,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "trainer/comm/group.h"
+#include "trainer/comm/interrupt.h"
 #include "trainer/comm/peer_lost.h"
 
 namespace sailor::trainer {
@@ -29,10 +30,17 @@ struct Member {
   std::string name;
 };
 
+// A backend that has connected the members, and what ends from another thread all that anybody waits for in it.
+struct Connection {
+  c10::intrusive_ptr<c10d::Backend> backend;
+  std::function<void()> break_off;
+};
+
 class BackendGroup : public Group {
  public:
-  BackendGroup(std::string name, std::vector<Member> members, c10::intrusive_ptr<c10d::Backend> backend,
-               std::chrono::milliseconds timeout);
+  BackendGroup(std::string name, std::vector<Member> members, Connection connection, std::chrono::milliseconds timeout,
+               std::shared_ptr<Interrupt> interrupt);
+  ~BackendGroup() override;
 
   [[nodiscard]] int size() const override { return static_cast<int>(members_.size()); }
   std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override;
@@ -50,6 +58,7 @@ class BackendGroup : public Group {
   std::vector<Member> members_;
   c10::intrusive_ptr<c10d::Backend> backend_;
   std::chrono::milliseconds timeout_;  // of messages between two members
+  std::shared_ptr<Interrupt> interrupt_;
 };
 
 }  // namespace sailor::trainer

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <limits>
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -52,12 +53,33 @@ class SoleGroup : public Group {
   }
 };
 
-c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const BackendPlace& place, std::chrono::milliseconds timeout,
-                                                    const std::shared_ptr<void>& device) {
+// A receive that nobody ever sends for, so that it can be given up: then Gloo closes all connections of the group, and
+// all that waits for them ends. It has no call for that of its own. From any member, for a receive from one would end
+// with that one's connection and leave the others as they are.
+std::function<void()> gives_up(c10d::Backend& backend) {
+  constexpr int kTagOfNothing = std::numeric_limits<int>::max();
+  constexpr std::chrono::milliseconds kAtOnce{1};
+  std::vector<at::Tensor> nothing = {at::empty({1})};
+  return [receive = backend.recvAnysource(nothing, kTagOfNothing), kAtOnce] {
+    try {
+      receive->wait(kAtOnce);
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): that it ends is what is wanted
+    }
+  };
+}
+
+Connection connect_gloo(const BackendPlace& place, std::chrono::milliseconds timeout,
+                        const std::shared_ptr<void>& device) {
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices = {std::static_pointer_cast<gloo::transport::Device>(device)};
   options->threads = 1;
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(place.store, place.index, place.size, options);
+  auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(place.store, place.index, place.size, options);
+  return {backend, gives_up(*backend)};
+}
+
+Connection connect_nccl(const BackendPlace& place, std::chrono::milliseconds timeout) {
+  auto backend = make_nccl_backend(place, timeout);
+  return {backend, [backend] { backend->abort(); }};
 }
 
 }  // namespace
@@ -70,7 +92,12 @@ c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendPlace&, std::ch
 
 GroupFactory::GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout,
                            std::vector<std::string> names)
-    : rendezvous_(rendezvous), host_(std::move(host)), rank_(rank), timeout_(timeout), names_(std::move(names)) {}
+    : rendezvous_(rendezvous),
+      host_(std::move(host)),
+      rank_(rank),
+      timeout_(timeout),
+      names_(std::move(names)),
+      interrupt_(std::make_shared<Interrupt>()) {}
 
 std::unique_ptr<Group> GroupFactory::make(const std::string& name, const std::vector<int>& ranks) {
   return connected(name, ranks, compute_device().is_cpu() ? Carrier::kGloo : Carrier::kNccl);
@@ -86,13 +113,13 @@ std::unique_ptr<Group> GroupFactory::connected(const std::string& name, const st
   if (ranks.size() == 1) return std::make_unique<SoleGroup>();
   const auto found = std::ranges::find(ranks, rank_);
   SAILOR_CHECK(found != ranks.end(), "rank {} makes group {} without being in it", rank_, name);
-  auto backend = guarded(fmt::format("connecting group {}", name), [&] {
+  auto connection = guarded(fmt::format("connecting group {}", name), [&] {
     const BackendPlace place{.store = c10::make_intrusive<c10d::PrefixStore>(name, rendezvous_.impl_->store),
                              .index = static_cast<int>(found - ranks.begin()),
                              .size = static_cast<int>(ranks.size())};
-    if (carrier == Carrier::kNccl) return make_nccl_backend(place, timeout_);
+    if (carrier == Carrier::kNccl) return connect_nccl(place, timeout_);
     if (!device_) device_ = c10d::ProcessGroupGloo::createDeviceForHostname(host_);
-    return make_gloo_backend(place, timeout_, device_);
+    return connect_gloo(place, timeout_, device_);
   });
   std::vector<Member> members;
   members.reserve(ranks.size());
@@ -100,7 +127,7 @@ std::unique_ptr<Group> GroupFactory::connected(const std::string& name, const st
     members.push_back(
         {rank, names_.empty() ? fmt::format("rank {}", rank) : names_.at(static_cast<std::size_t>(rank))});
   }
-  return std::make_unique<BackendGroup>(name, std::move(members), std::move(backend), timeout_);
+  return std::make_unique<BackendGroup>(name, std::move(members), std::move(connection), timeout_, interrupt_);
 }
 
 }  // namespace sailor::trainer

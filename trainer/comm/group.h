@@ -49,6 +49,8 @@ class Group {
   void sum(const at::Tensor& tensor) { start_sum(tensor)->wait(); }
 };
 
+class Interrupt;
+
 // Makes the groups of one generation. Every member makes the same groups in the same order.
 class GroupFactory {
  public:
@@ -58,6 +60,9 @@ class GroupFactory {
   GroupFactory(const GroupFactory&) = delete;
   GroupFactory& operator=(const GroupFactory&) = delete;
   virtual ~GroupFactory() = default;
+
+  // Of all groups that come from here.
+  [[nodiscard]] const std::shared_ptr<Interrupt>& interrupt() const { return interrupt_; }
 
   // For messages between any two, and small sums: always Gloo's, over TCP. Takes tensors of any device.
   [[nodiscard]] std::unique_ptr<Group> make_messages(const std::string& name, const std::vector<int>& ranks);
@@ -76,6 +81,7 @@ class GroupFactory {
   std::chrono::milliseconds timeout_;
   std::vector<std::string> names_;
   std::shared_ptr<void> device_;  // Gloo's, with its thread: all groups of a worker share it
+  std::shared_ptr<Interrupt> interrupt_;
 };
 
 }  // namespace sailor::trainer

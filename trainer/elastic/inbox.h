@@ -1,13 +1,16 @@
 // Inbox: the newest assignment that a worker was given, and its lease, put by its reader thread, taken by the elastic
-// loop.
+// loop. One that gives up what the loop waits for ends that wait.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 
 #include "planner/model/assignment.h"
+#include "trainer/comm/interrupt.h"
 #include "trainer/elastic/protocol/lease.h"
 
 namespace sailor::trainer {
@@ -19,6 +22,23 @@ class Inbox {
     if (assignment.generation <= newest_locked()) return;
     newest_ = std::move(assignment);
     changed_.notify_all();
+    interrupt_locked();
+  }
+
+  // From now on an assignment that gives up the generation at hand raises its interrupt, at once where there is one
+  // already.
+  using GivesUp = std::function<bool(const Assignment& newer)>;
+  void guard(std::int64_t generation, GivesUp gives_up, std::shared_ptr<Interrupt> interrupt) {
+    const std::lock_guard lock(mutex_);
+    guarded_ = generation;
+    gives_up_ = std::move(gives_up);
+    interrupt_ = std::move(interrupt);
+    interrupt_locked();
+  }
+
+  void end_guard() {
+    const std::lock_guard lock(mutex_);
+    interrupt_.reset();
   }
 
   void renew(const Lease& lease) {
@@ -72,10 +92,17 @@ class Inbox {
  private:
   [[nodiscard]] std::int64_t newest_locked() const { return newest_ ? newest_->generation : 0; }
 
+  void interrupt_locked() {
+    if (interrupt_ && newest_locked() > guarded_ && gives_up_(*newest_)) interrupt_->raise();
+  }
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Assignment> newest_;
   Lease lease_;
+  std::int64_t guarded_ = 0;
+  GivesUp gives_up_;
+  std::shared_ptr<Interrupt> interrupt_;  // none: nothing is guarded
   bool is_closed_ = false;
 };
 

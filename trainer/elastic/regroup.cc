@@ -49,6 +49,7 @@ void settle(const Assignment& assignment, const Meeting& meeting, HeldState& hel
 void connect(const Assignment& assignment, const std::string& host, const Patience& patience, Membership& membership) {
   Meeting& meeting = *membership.meeting;
   GroupFactory factory(meeting.rendezvous(), host, meeting.rank(), patience.peer, names_of_workers(assignment));
+  membership.interrupt = factory.interrupt();
   membership.everyone = factory.make_messages("everyone", ranks_below(meeting.roster().workers()));
   const bool has_role = meeting.rank() < assignment.training_workers();
   if (!has_role) return;

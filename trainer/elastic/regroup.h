@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "planner/model/agent_report.h"
+#include "trainer/comm/interrupt.h"
 #include "trainer/elastic/held_state.h"
 #include "trainer/elastic/meeting.h"
 #include "trainer/elastic/worker_settings.h"
@@ -15,6 +16,7 @@ namespace sailor::trainer {
 // this generation is over for it.
 struct Membership {
   std::unique_ptr<Meeting> meeting;
+  std::shared_ptr<Interrupt> interrupt;  // of all groups here; none where there are none
   std::unique_ptr<Group> everyone;  // leaving workers included
   std::unique_ptr<Groups> groups;   // none for a worker that leaves
   std::unique_ptr<Group> copying;   // of those who train, where they keep copies for each other

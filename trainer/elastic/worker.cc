@@ -103,6 +103,7 @@ class Worker {
   }
 
   void begin_generation() {
+    inbox_.end_guard();
     assignment_ = std::exchange(next_, nullptr);
     trouble_.clear();
     forming_.reset();
@@ -112,12 +113,19 @@ class Worker {
 
   void lose(const std::string& why) {
     leave_generation();  // at once: closed connections are how the others learn of it
+    const std::int64_t left = state_.generation;
+    note_newer();  // which may be what broke off the wait
+    if (state_.generation != left) {
+      log_info("generation broken off", {{"generation", std::to_string(left)}});
+      return;
+    }
     log_warning("peer lost", {{"generation", std::to_string(state_.generation)}, {"why", why}});
     trouble_ = why;
     handle(event::PeerLost{});
   }
 
   void leave_generation() {
+    inbox_.end_guard();
     training_.reset();
     forming_.reset();
     membership_.reset();
@@ -162,6 +170,8 @@ class Worker {
     membership_ = std::move(forming_->membership);
     batches_ = std::move(forming_->batches);
     forming_.reset();
+    // A regroup that is overtaken is not worth finishing.
+    inbox_.guard(state_.generation, [](const Assignment&) { return true; }, membership_->interrupt);
     const auto& point = membership_->meeting->point();
     if (assignment_->parks) {
       held_.join_copies(assignment_->model);
@@ -191,6 +201,11 @@ class Worker {
   // --- training ---
 
   void begin_training() {
+    // A planned change waits for the end of the step; one that goes on without somebody cannot.
+    const auto goes_without_a_peer = [me = me(), running = assignment_](const Assignment& newer) {
+      return order_of(newer, me, *running).drops_a_peer;
+    };
+    inbox_.guard(state_.generation, goes_without_a_peer, membership_->interrupt);
     held_.keep_arrived();
     is_first_step_ = true;
     membership_->known_step_seconds = step_seconds_;
@@ -235,10 +250,13 @@ class Worker {
     if (is_closed_) throw PeerLost("the agent is gone");
     preparations_.forget_ended();
     if (next_ && is_prepared(*next_)) handle(event::Prepared{next_->generation});
-    auto newer = inbox_.newer_than(std::max(state_.generation, state_.next.generation));
-    if (!newer) return;
-    handle(assigned(*std::move(newer)));
+    note_newer();
     if (next_ && slot_of(*next_, me())) preparations_.begin(next_);
+  }
+
+  void note_newer() {
+    auto newer = inbox_.newer_than(std::max(state_.generation, state_.next.generation));
+    if (newer) handle(assigned(*std::move(newer)));
   }
 
   // --- the rest ---

@@ -24,7 +24,7 @@ std::set<std::vector<int>> holders_of_parcels(const Roster& roster, int rank) {
 
 // All workers make the groups that they have in common in one order, that of their members, so that none waits for
 // another in a circle.
-Groups::Groups(const Roster& roster, int rank, GroupFactory& factory) {
+Groups::Groups(const Roster& roster, int rank, GroupFactory& factory) : interrupt_(factory.interrupt()) {
   std::vector<int> everyone(static_cast<std::size_t>(roster.training_workers()));
   std::iota(everyone.begin(), everyone.end(), 0);
   control_ = factory.make_messages("control", everyone);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "trainer/comm/group.h"
+#include "trainer/comm/interrupt.h"
 #include "trainer/step/roster.h"
 
 namespace sailor::trainer {
@@ -15,6 +16,7 @@ class Groups {
   Groups(const Roster& roster, int rank, GroupFactory& factory);
 
   void set_timeout(std::chrono::milliseconds timeout);
+  void check() const { interrupt_->check(); }  // throws PeerLost once they have been interrupted
 
   [[nodiscard]] Group& control() { return *control_; }           // the votes
   [[nodiscard]] Group& pipeline() { return *pipeline_; }         // between stages
@@ -22,6 +24,7 @@ class Groups {
   [[nodiscard]] Group& of(const std::vector<int>& holders);      // of one of the worker's parcels, to sum its gradient
 
  private:
+  std::shared_ptr<Interrupt> interrupt_;
   std::unique_ptr<Group> control_;
   std::unique_ptr<Group> pipeline_;
   std::unique_ptr<Group> parallel_;

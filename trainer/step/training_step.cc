@@ -117,6 +117,7 @@ Vote TrainingStep::vote(Vote mine) {
 }
 
 void TrainingStep::execute(const Operation& operation, const Source& source, StageLinks& links) {
+  groups_.check();  // a replica may have many microbatches to compute before it asks another
   switch (operation.kind) {
     case OperationKind::kReceiveActivation:
       inputs_[operation.microbatch] = links.receive(operation);

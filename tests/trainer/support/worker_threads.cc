@@ -85,6 +85,12 @@ void WorkerThreads::assign(const Assignment& assignment) {
   halt_at(kNever);
 }
 
+void WorkerThreads::assign(int worker, const Assignment& assignment) {
+  inboxes_.at(static_cast<std::size_t>(worker))->put(assignment);
+}
+
+void WorkerThreads::go_on() { halt_at(kNever); }
+
 void WorkerThreads::run_until(const Assignment& assignment, std::int64_t step) {
   for (const auto& inbox : inboxes_) inbox->put(assignment);
   halt_at(step);

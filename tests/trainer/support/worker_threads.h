@@ -24,11 +24,13 @@ class WorkerThreads {
 
   [[nodiscard]] std::vector<AgentAddress> agents() const;  // one a worker
   void assign(const Assignment& assignment);               // to all of them
+  void assign(int worker, const Assignment& assignment);   // to this one; whoever stands still goes on doing so
   void join();                                             // until each has finished, failed or been released
 
   // Assigns, and returns when rank 0's worker has come to this step, where it stands still until the next assignment
   // or loss: however slow this thread is, training does not run away from it.
   void run_until(const Assignment& assignment, std::int64_t step);
+  void go_on();  // whoever stands still
 
   // This worker ends in the middle of a generation, as if its process were gone.
   void lose(int worker);

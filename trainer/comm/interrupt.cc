@@ -1,0 +1,31 @@
+#include "trainer/comm/interrupt.h"
+
+#include <utility>
+
+#include "trainer/comm/peer_lost.h"
+
+namespace sailor::trainer {
+
+void Interrupt::raise() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_raised_, true)) return;
+  for (const auto& [owner, break_off] : groups_) break_off();
+}
+
+void Interrupt::check() const {
+  const std::lock_guard lock(mutex_);
+  if (is_raised_) throw PeerLost("a newer generation has given this one up");
+}
+
+void Interrupt::add(const void* owner, std::function<void()> break_off) {
+  const std::lock_guard lock(mutex_);
+  if (is_raised_) break_off();
+  groups_.emplace(owner, std::move(break_off));
+}
+
+void Interrupt::remove(const void* owner) {
+  const std::lock_guard lock(mutex_);
+  groups_.erase(owner);
+}
+
+}  // namespace sailor::trainer
