@@ -1,8 +1,11 @@
 #include "trainer/comm/rendezvous.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <arpa/inet.h>
 #include <c10/util/Logging.h>
@@ -57,7 +60,22 @@ Result<int> bound_socket(const std::string& host, int port) {
   return tl::unexpected(cannot_listen(host, port, std::strerror(error)));
 }
 
+// Nothing: the key is of no generation of this job. "UID/12/here/0" is of the twelfth.
+std::optional<std::int64_t> generation_of(std::string_view key, const std::string& job_uid) {
+  key.remove_prefix(std::min(key.find_first_not_of('/'), key.size()));
+  if (!key.starts_with(job_uid + '/')) return std::nullopt;
+  key.remove_prefix(job_uid.size() + 1);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+  const bool is_number = error == std::errc() && end != key.data() + key.size() && *end == '/';
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
+
+std::string store_prefix(const std::string& job_uid, std::int64_t generation) {
+  return fmt::format("{}/{}", job_uid, generation);
+}
 
 Rendezvous::Rendezvous(const std::string& host, int port, std::string prefix, std::chrono::milliseconds timeout)
     : impl_(std::make_unique<Impl>()) {
@@ -120,6 +138,20 @@ Result<std::unique_ptr<RendezvousHost>> RendezvousHost::listen(const std::string
     return store;
   } catch (const std::exception& error) {
     return tl::unexpected(cannot_listen(host, port, error.what()));
+  }
+}
+
+Result<std::size_t> RendezvousHost::forget_before(const std::string& job_uid, std::int64_t generation) {
+  try {
+    std::size_t left = 0;
+    for (const std::string& key : impl_->server->listKeys()) {
+      const auto number = generation_of(key, job_uid);
+      const bool is_older = number && *number < generation;
+      if (!is_older || !impl_->server->deleteKey(key)) ++left;
+    }
+    return left;
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kUnavailable, fmt::format("deleting keys of the rendezvous store: {}", error.what()));
   }
 }
 

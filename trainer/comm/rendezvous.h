@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +15,9 @@ class Store;
 }
 
 namespace sailor::trainer {
+
+// The prefix of a generation's keys.
+std::string store_prefix(const std::string& job_uid, std::int64_t generation);
 
 // Keys of one generation, under a prefix of their own. Throws PeerLost when the store is gone.
 class Rendezvous {
@@ -38,6 +43,10 @@ class RendezvousHost {
  public:
   static Result<std::unique_ptr<RendezvousHost>> listen(const std::string& host, int port);
   ~RendezvousHost();
+
+  // Deletes the keys of the job's generations before this one, which nobody asks for any more once it has been
+  // confirmed. How many keys are left.
+  Result<std::size_t> forget_before(const std::string& job_uid, std::int64_t generation);
   RendezvousHost(const RendezvousHost&) = delete;
   RendezvousHost& operator=(const RendezvousHost&) = delete;
 

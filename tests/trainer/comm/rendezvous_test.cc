@@ -1,0 +1,41 @@
+// The rendezvous store: what is left of generations that are over.
+#include "trainer/comm/rendezvous.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+
+namespace sailor::trainer {
+namespace {
+
+constexpr int kPort = 7074;
+constexpr std::chrono::milliseconds kAtOnce{1};
+
+TEST(RendezvousHost, ForgetsOlderGenerationsOfTheJobAndNothingElse) {
+  const std::string host = testing::own_address();
+  const auto store = RendezvousHost::listen(host, kPort);
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  const auto meets = [&](const std::string& uid, std::int64_t generation) {
+    return Rendezvous(host, kPort, store_prefix(uid, generation), std::chrono::seconds(10));
+  };
+  const std::size_t at_first = (*store)->forget_before("job", 0).value();
+  for (const std::int64_t generation : {1, 9, 10, 11}) {
+    for (const char* key : {"here/0", "control/peer/1"}) meets("job", generation).set(key, "yes");
+  }
+  meets("other-job", 1).set("here/0", "yes");
+
+  EXPECT_EQ((*store)->forget_before("job", 10).value(), at_first + 5);
+  for (const std::int64_t generation : {1, 9}) {
+    EXPECT_FALSE(meets("job", generation).wait("here/0", kAtOnce)) << generation;
+    EXPECT_FALSE(meets("job", generation).wait("control/peer/1", kAtOnce)) << generation;
+  }
+  for (const std::int64_t generation : {10, 11}) {
+    EXPECT_EQ(meets("job", generation).wait("here/0", kAtOnce), "yes") << generation;
+    EXPECT_EQ(meets("job", generation).wait("control/peer/1", kAtOnce), "yes") << generation;
+  }
+  EXPECT_EQ(meets("other-job", 1).wait("here/0", kAtOnce), "yes");
+  EXPECT_EQ((*store)->forget_before("job", 12).value(), at_first + 1);
+}
+
+}  // namespace
+}  // namespace sailor::trainer
