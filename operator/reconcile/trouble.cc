@@ -9,7 +9,7 @@
 namespace sailor {
 namespace {
 
-constexpr int kUnanswered = 2;                           // polls, once a peer is broken
+constexpr int kUnanswered = 2;                           // polls, once a peer is broken or hears nothing either
 constexpr int kUnansweredUnready = 3;                    // polls, once the node is not ready
 constexpr auto kRegroupAfter = std::chrono::seconds(2);  // all answer, and somebody is broken all the same
 constexpr int kUnansweredWaiting = 5;                    // polls, while others wait for this pod to regroup
@@ -72,12 +72,31 @@ bool someone_waits(const Observation& seen, std::int64_t generation) {
   });
 }
 
+// Two have asked in vain: we, and a peer that answers us. One alone may have lost no more than its own way there.
+bool is_missed(const Observation& seen, const Generation& generation, const Member& member) {
+  const auto agent = seen.agents.find(member.pod_uid);
+  if (agent == seen.agents.end() || agent->second.failures < kUnanswered) return false;
+  return std::ranges::any_of(generation.members, [&](const Member& peer) {
+    const auto view = seen.agents.find(peer.pod_uid);
+    if (view == seen.agents.end() || !view->second.answers()) return false;
+    const auto& silent = view->second.report->silent_peers;
+    return std::ranges::find(silent, member.address.name) != silent.end();
+  });
+}
+
+// The generation has stopped, or is given up. Whoever else is silent then is left out of the next one too.
+bool is_over(const Observation& seen, const Generation& generation) {
+  return someone_is_broken(seen, generation.generation) ||
+         std::ranges::any_of(generation.members,
+                             [&](const Member& member) { return is_missed(seen, generation, member); });
+}
+
 std::optional<Finding> silence(const Observation& seen, const Generation& generation, const Member& member,
                                const AgentView* agent) {
   if (agent == nullptr || agent->answers()) return std::nullopt;
   const NodeView* node = seen.cluster.find_node(member.node);
   const bool is_unready = node != nullptr && !node->is_ready;
-  const bool is_silent = agent->failures >= kUnanswered && someone_is_broken(seen, generation.generation);
+  const bool is_silent = agent->failures >= kUnanswered && is_over(seen, generation);
   const bool is_waited_for =
       someone_waits(seen, generation.generation) || someone_trains_on(seen, generation.generation);
   const bool holds_others_up = agent->failures >= kUnansweredWaiting && is_waited_for;

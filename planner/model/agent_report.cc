@@ -107,7 +107,8 @@ Json to_json(const AgentReport& report) {
                {"isTerminating", report.is_terminating},
                {"workers", std::move(workers)},
                {"callback", report.callback},
-               {"takesScheduleTimes", report.takes_schedule_times}};
+               {"takesScheduleTimes", report.takes_schedule_times},
+               {"silentPeers", report.silent_peers}};
   if (report.progress) json["progress"] = progress_json(*report.progress);
   return json;
 }
@@ -119,7 +120,8 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
                      .workers = {},
                      .progress = {},
                      .callback = reader.value_or<std::string>("callback", ""),
-                     .takes_schedule_times = reader.value_or("takesScheduleTimes", false)};
+                     .takes_schedule_times = reader.value_or("takesScheduleTimes", false),
+                     .silent_peers = reader.value_or<std::vector<std::string>>("silentPeers", {})};
   const Json& workers = reader.child("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
     auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));

@@ -79,6 +79,8 @@ struct AgentReport {
   std::optional<JobProgress> progress;  // of the agent that has rank 0
   std::string callback = {};            // URL that it sends hints to; empty: it was told none
   bool takes_schedule_times = true;     // of its assignments; false: its version is older than they are
+  // Pods of its generation, by name, that it watches and that give it no answer.
+  std::vector<std::string> silent_peers = {};
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 

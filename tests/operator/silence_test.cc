@@ -1,0 +1,80 @@
+// Pods that give no answer while the others train: who is given up for it, and who is not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operator/world.h"
+
+namespace sailor::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Silence : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* node : {"a", "b", "c"}) world.add_node(node, 2);
+    world.add_job();
+    world.settle();
+  }
+  AgentView& agent_on(const std::string& node) {
+    return world.agents.at(kube::uid_of(world.api_server.find("pods", world.pod_on(node))));
+  }
+  void leaves_polls_unanswered(const std::string& node, int polls) {
+    agent_on(node).failures = polls;
+    agent_on(node).silent_since = world.now;
+  }
+  void says_of(const std::string& node, const std::string& other) {
+    agent_on(node).report->silent_peers.push_back(world.pod_on(other));
+  }
+  World world;
+};
+
+TEST_F(Silence, OfAPodThatNeitherAPeerNorTheOperatorHearsEndsTheGenerationThoughNobodyIsBroken) {
+  leaves_polls_unanswered("b", 2);
+  says_of("a", "b");
+  world.pass(std::chrono::seconds(2));
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
+  const Json change = world.status()["rescales"][0];
+  EXPECT_EQ(change["reason"], "NodeLost");
+  EXPECT_EQ(change["parts"]["detect"], "2.000");
+  EXPECT_THAT(change["message"].get<std::string>(), HasSubstr("on node b gives no answer"));
+}
+
+TEST_F(Silence, OfAPodThatItsPeersHearIsTheOperatorsOwnTrouble) {
+  leaves_polls_unanswered("b", 60);
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+}
+
+TEST_F(Silence, OfAPodThatAnswersTheOperatorIsOnlySlowness) {
+  says_of("a", "b");
+  says_of("c", "b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+  leaves_polls_unanswered("b", 1);
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+}
+
+TEST_F(Silence, OfThePodThatSaysSoProvesNothing) {
+  says_of("a", "b");
+  leaves_polls_unanswered("a", 9);
+  leaves_polls_unanswered("b", 9);
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+}
+
+TEST_F(Silence, OfTwoPodsLeavesBothOutThoughOneIsMissedByNobodyYet) {
+  leaves_polls_unanswered("b", 2);
+  leaves_polls_unanswered("c", 2);
+  says_of("a", "b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
+}
+
+}  // namespace
+}  // namespace sailor::testing
