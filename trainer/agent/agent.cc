@@ -1,5 +1,6 @@
 #include "trainer/agent/agent.h"
 
+#include <array>
 #include <condition_variable>
 #include <csignal>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "trainer/agent/hint_sender.h"
 #include "trainer/agent/http_server.h"
 #include "trainer/agent/lease_keeper.h"
+#include "trainer/agent/peer_watch.h"
 #include "trainer/agent/worker_process.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/log.h"
@@ -47,7 +49,7 @@ class Agent {
   Result<void> start_workers() {
     const std::lock_guard lock(mutex_);
     for (int gpu = 0; gpu < settings_.gpus; ++gpu) {
-      auto worker = WorkerProcess::start(settings_.program, worker_arguments(gpu), events_of(gpu));
+      auto worker = WorkerProcess::start(settings_.program, worker_arguments(gpu), settings_.peer_timeout, events_of(gpu));
       if (!worker) return tl::unexpected(worker.error());
       workers_.push_back(*std::move(worker));
     }
@@ -130,7 +132,19 @@ class Agent {
     log_info("assignment taken", {{"generation", std::to_string(assignment->generation)}});
     for (const auto& worker : workers_) worker->assign(*assignment);
     leases_.keep(*assignment);
+    watch_peers(*assignment);
     return {200, to_json(state_.report())};
+  }
+
+  void watch_peers(const Assignment& assignment) {
+    const std::vector<AgentAddress> peers = peers_to_watch(assignment, settings_.name, watches_.size());
+    for (std::size_t i = 0; i < watches_.size(); ++i) {
+      watches_[i].watch(assignment.generation, i < peers.size() ? std::optional(peers[i]) : std::nullopt);
+    }
+  }
+
+  void note(const PeerWatch::News& news) {
+    change([&] { state_.note_peer(news.generation, news.pod, news.is_silent); });
   }
 
   nlohmann::json report() {
@@ -179,6 +193,9 @@ class Agent {
     const std::lock_guard lock(mutex_);
     for (const auto& worker : workers_) worker->renew(lease);
   }};
+  // Two: a pod that goes with the one that watches it is watched still.
+  std::array<PeerWatch, 2> watches_{PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); }),
+                                    PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); })};
 };
 
 // Waits for SIGTERM or SIGINT on a thread of its own. Ends with SIGUSR1, sent by its destructor.

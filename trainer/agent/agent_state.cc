@@ -1,6 +1,7 @@
 #include "trainer/agent/agent_state.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,6 +47,7 @@ Result<void> AgentState::take(const Assignment& assignment) {
   }
   job_uid_ = assignment.job_uid;
   generation_ = assignment.generation;
+  report_.silent_peers.clear();
   return {};
 }
 
@@ -69,6 +71,14 @@ void AgentState::note_end_of_worker(int gpu, const std::string& how) {
   worker.message =
       fmt::format("the worker process of GPU {} of {} {} at step {}", gpu, report_.agent, how, worker.step);
   hint_once("WorkerFailed", worker.message);
+}
+
+void AgentState::note_peer(std::int64_t generation, const std::string& pod, bool is_silent) {
+  if (generation != generation_) return;  // it is of no interest any more
+  std::erase(report_.silent_peers, pod);
+  if (!is_silent) return;
+  report_.silent_peers.push_back(pod);
+  hints_.push_back({"PeerLost", fmt::format("pod {} gives no answer", pod)});
 }
 
 void AgentState::note_termination() {
@@ -104,6 +114,21 @@ bool AgentState::all_workers_are(std::initializer_list<WorkerPhase> phases) cons
   return std::ranges::all_of(report_.workers, [&](const WorkerReport& worker) {
     return std::ranges::find(phases, worker.phase) != phases.end();
   });
+}
+
+std::vector<AgentAddress> peers_to_watch(const Assignment& assignment, const std::string& pod, std::size_t count) {
+  std::set<int> training;
+  for (const WorkerSlot& worker : assignment.workers) {
+    if (worker.role) training.insert(worker.agent);
+  }
+  std::vector<AgentAddress> ring;
+  for (const int agent : training) ring.push_back(assignment.agents.at(static_cast<std::size_t>(agent)));
+  const auto own = std::ranges::find(ring, pod, &AgentAddress::name);
+  if (own == ring.end()) return {};
+  std::ranges::rotate(ring, own);
+  ring.erase(ring.begin());
+  ring.resize(std::min(ring.size(), count));
+  return ring;
 }
 
 }  // namespace sailor::trainer

@@ -26,6 +26,7 @@ class AgentState {
   Result<void> take(const Assignment& assignment);
   void note(const WorkerReport& worker, const std::optional<JobProgress>& progress);
   void note_end_of_worker(int gpu, const std::string& how);
+  void note_peer(std::int64_t generation, const std::string& pod, bool is_silent);
   void note_callback(const std::string& callback) { report_.callback = callback; }
   void note_termination();  // SIGTERM
   void note_dismissal();    // the operator's answer to a hint: nobody needs this agent; counts once it is told to stop
@@ -48,5 +49,8 @@ class AgentState {
   std::vector<Hint> hints_;
   std::vector<std::pair<std::string, std::int64_t>> hinted_;  // reason and generation
 };
+
+// Those that follow this pod in the ring of the pods that train, so that each is asked by as many others.
+std::vector<AgentAddress> peers_to_watch(const Assignment& assignment, const std::string& pod, std::size_t count);
 
 }  // namespace sailor::trainer

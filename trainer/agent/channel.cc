@@ -12,6 +12,14 @@ Channel::~Channel() { ::close(fd_); }
 
 bool Channel::send(const std::string& line) {
   const std::lock_guard lock(sending_);
+  return write(line);
+}
+
+void Channel::send_if_free(const std::string& line) {
+  if (const std::unique_lock lock(sending_, std::try_to_lock); lock) write(line);
+}
+
+bool Channel::write(const std::string& line) {
   const std::string text = line + '\n';
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t sent = ::send(fd_, text.data() + done, text.size() - done, MSG_NOSIGNAL);

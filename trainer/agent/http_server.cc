@@ -32,6 +32,19 @@ void answer(web::http::http_request request, const HttpServer::Handler& handler,
   request.reply(static_cast<web::http::status_code>(result.status), text, "application/json");
 }
 
+Result<int> status_of(const std::string& url, const web::http::http_request& request,
+                      std::chrono::milliseconds timeout) {
+  use_few_threads();
+  try {
+    web::http::client::http_client_config config;
+    config.set_timeout(timeout);
+    web::http::client::http_client client(web::uri(url), config);
+    return client.request(request).get().status_code();
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", url, error.what()));
+  }
+}
+
 }  // namespace
 
 struct HttpServer::Impl {
@@ -77,16 +90,13 @@ std::string url_at(const std::string& callback, const std::string& path) {
 }
 
 Result<int> post_json(const std::string& url, const nlohmann::json& body) {
-  use_few_threads();
-  try {
-    web::http::client::http_client_config config;
-    config.set_timeout(kPostTimeout);
-    web::http::client::http_client client(web::uri(url), config);
-    const auto response = client.request(web::http::methods::POST, "", body.dump(), "application/json").get();
-    return response.status_code();
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", url, error.what()));
-  }
+  web::http::http_request request(web::http::methods::POST);
+  request.set_body(body.dump(), "application/json");
+  return status_of(url, request, kPostTimeout);
+}
+
+Result<int> get_status(const std::string& url, std::chrono::milliseconds timeout) {
+  return status_of(url, web::http::http_request(web::http::methods::GET), timeout);
 }
 
 }  // namespace sailor::trainer

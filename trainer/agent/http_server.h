@@ -1,6 +1,7 @@
 // HttpServer: requests with a small body, answered with JSON. The HTTP library stays behind this file.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,5 +44,6 @@ std::string url_at(const std::string& callback, const std::string& path);
 
 // The status of the answer; an error where there is none.
 Result<int> post_json(const std::string& url, const nlohmann::json& body);
+Result<int> get_status(const std::string& url, std::chrono::milliseconds timeout);
 
 }  // namespace sailor::trainer

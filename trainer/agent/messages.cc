@@ -12,6 +12,10 @@ std::optional<Lease> lease_from(const nlohmann::json& line) {
                BootClock::time_point(BootClock::duration(line.value("until", std::int64_t{0})))};
 }
 
+std::string ping_line() { return R"({"ping":1})"; }
+
+bool is_ping(const nlohmann::json& line) { return line.is_object() && line.contains("ping"); }
+
 // An AgentReport of one worker: its JSON is written and checked already.
 std::string to_line(const WorkerMessage& message) {
   const AgentReport report{
@@ -19,8 +23,8 @@ std::string to_line(const WorkerMessage& message) {
   return to_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Result<WorkerMessage> worker_message_from_line(const std::string& line) {
-  const auto report = agent_report_from_json(nlohmann::json::parse(line, nullptr, false));
+Result<WorkerMessage> worker_message_from(const nlohmann::json& line) {
+  const auto report = agent_report_from_json(line);
   if (!report) return tl::unexpected(report.error());
   if (report->workers.size() != 1) return fail(ErrorCode::kInvalidArgument, "a worker reports of itself only");
   return WorkerMessage{report->workers.front(), report->progress};

@@ -17,7 +17,11 @@ struct WorkerMessage {
 std::string to_line(const Lease& lease);
 std::optional<Lease> lease_from(const nlohmann::json& line);  // nothing: it is something else
 
+// Asked of a worker's reader thread, which sends the line back.
+std::string ping_line();
+bool is_ping(const nlohmann::json& line);
+
 std::string to_line(const WorkerMessage& message);
-Result<WorkerMessage> worker_message_from_line(const std::string& line);
+Result<WorkerMessage> worker_message_from(const nlohmann::json& line);
 
 }  // namespace sailor::trainer

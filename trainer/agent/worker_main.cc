@@ -27,6 +27,10 @@ class ChannelReporter : public Reporter {
 void read_messages(Channel& channel, Inbox& inbox) {
   while (const auto line = channel.receive()) {
     const auto json = nlohmann::json::parse(*line, nullptr, false);
+    if (is_ping(json)) {
+      channel.send(ping_line());
+      continue;
+    }
     if (const auto lease = lease_from(json)) {
       inbox.renew(*lease);
       continue;

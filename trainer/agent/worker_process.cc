@@ -6,14 +6,19 @@
 namespace sailor::trainer {
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& program,
-                                                            std::vector<std::string> arguments, WorkerEvents events) {
+                                                            std::vector<std::string> arguments,
+                                                            std::chrono::milliseconds timeout, WorkerEvents events) {
   auto child = ChildProcess::start(program, std::move(arguments));
   if (!child) return tl::unexpected(child.error());
-  return std::unique_ptr<WorkerProcess>(new WorkerProcess(*std::move(child), std::move(events)));
+  return std::unique_ptr<WorkerProcess>(new WorkerProcess(*std::move(child), timeout, std::move(events)));
 }
 
-WorkerProcess::WorkerProcess(std::unique_ptr<ChildProcess> child, WorkerEvents events)
-    : child_(std::move(child)), events_(std::move(events)), reader_([this] { read_reports(); }) {}
+WorkerProcess::WorkerProcess(std::unique_ptr<ChildProcess> child, std::chrono::milliseconds timeout,
+                             WorkerEvents events)
+    : child_(std::move(child)),
+      events_(std::move(events)),
+      reader_([this] { read_reports(); }),
+      questions_(Silence::period_of(timeout), [this] { ask(); }) {}
 
 WorkerProcess::~WorkerProcess() {
   child_->kill();
@@ -24,16 +29,41 @@ void WorkerProcess::assign(const Assignment& assignment) { child_->channel().sen
 
 void WorkerProcess::renew(const Lease& lease) { child_->channel().send(to_line(lease)); }
 
-void WorkerProcess::read_reports() {
-  while (const auto line = child_->channel().receive()) {
-    const auto message = worker_message_from_line(*line);
-    if (message) {
-      events_.on_report(message->worker, message->progress);
-    } else {
-      log_error("worker's message refused", {{"why", message.error().message}});
-    }
+void WorkerProcess::ask() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_spoken_) return;  // it may take its time to begin
+    if (silence_.is_over_limit()) child_->kill();
+    silence_.note(false);  // until it answers
   }
-  events_.on_end(child_->wait_for_end());
+  child_->channel().send_if_free(ping_line());
+}
+
+bool WorkerProcess::is_silent() {
+  const std::lock_guard lock(mutex_);
+  return silence_.is_over_limit();
+}
+
+void WorkerProcess::read_reports() {
+  while (const auto line = child_->channel().receive()) take(*line);
+  const std::string how = child_->wait_for_end();
+  events_.on_end(is_silent() ? "gave no answer and was ended" : how);
+}
+
+void WorkerProcess::take(const std::string& line) {
+  {
+    const std::lock_guard lock(mutex_);
+    has_spoken_ = true;
+    silence_.note(true);
+  }
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  if (is_ping(json)) return;
+  const auto message = worker_message_from(json);
+  if (message) {
+    events_.on_report(message->worker, message->progress);
+  } else {
+    log_error("worker's message refused", {{"why", message.error().message}});
+  }
 }
 
 }  // namespace sailor::trainer

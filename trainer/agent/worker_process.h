@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,20 +11,24 @@
 #include "planner/model/agent_report.h"
 #include "planner/model/assignment.h"
 #include "trainer/agent/child_process.h"
+#include "trainer/agent/pulse.h"
+#include "trainer/agent/silence.h"
 #include "trainer/elastic/protocol/lease.h"
 
 namespace sailor::trainer {
 
 struct WorkerEvents {  // called on the process's own reader thread
   std::function<void(const WorkerReport&, const std::optional<JobProgress>&)> on_report;
-  std::function<void(const std::string& how)> on_end;  // "was killed by signal 9"; once, after the last report
+  // "was killed by signal 9", "gave no answer and was ended"; once, after the last report.
+  std::function<void(const std::string& how)> on_end;
 };
 
 class WorkerProcess {
  public:
-  // To be called on a thread that lives as long as the agent: the kernel kills the child when that thread ends.
+  // To be called on a thread that lives as long as the agent: the kernel kills the child when that thread ends. A
+  // process that has spoken once, and then gives no answer for the time-out, is ended.
   static Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, std::vector<std::string> arguments,
-                                                      WorkerEvents events);
+                                                      std::chrono::milliseconds timeout, WorkerEvents events);
   ~WorkerProcess();  // ends the process and waits for it
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -32,12 +37,19 @@ class WorkerProcess {
   void renew(const Lease& lease);
 
  private:
-  WorkerProcess(std::unique_ptr<ChildProcess> child, WorkerEvents events);
+  WorkerProcess(std::unique_ptr<ChildProcess> child, std::chrono::milliseconds timeout, WorkerEvents events);
+  void ask();
+  bool is_silent();
   void read_reports();
+  void take(const std::string& line);
 
   std::unique_ptr<ChildProcess> child_;
   WorkerEvents events_;
+  std::mutex mutex_;  // of these two
+  bool has_spoken_ = false;
+  Silence silence_;
   std::thread reader_;
+  Pulse questions_;  // the last to begin: it uses the others
 };
 
 }  // namespace sailor::trainer

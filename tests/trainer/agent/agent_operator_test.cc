@@ -1,0 +1,126 @@
+// What an agent and the operator tell each other, over real HTTP; the test plays the operator.
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/agents.h"
+#include "tests/trainer/support/http.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(Agents, ALostPeerIsHintedToTheOperator) {
+  Assignment job = this->job(100'000);
+  const std::string host = own_address();
+  const HttpListener operator_port(host, 8082);
+  job.callback = "http://" + host + ":8082";
+  start(2);
+  assign(job, 1, {{0, 5, {4, 4}}}, {0, 1});
+  wait_for_step(0, 1, 1);
+  agents_[1]->signal(SIGKILL);
+  const nlohmann::json hint = operator_port.receive();
+  ASSERT_TRUE(hint.is_object()) << agents_[0]->log();
+  EXPECT_EQ(hint.value("reason", ""), "PeerLost") << hint.dump() << "\n" << agents_[0]->log();
+  EXPECT_EQ(hint.value("agent", ""), agents_[0]->address().name);
+  EXPECT_EQ(hint.value("namespace", "") + "/" + hint.value("job", ""), "default/tiny");
+}
+
+TEST_F(Agents, HintsGoToTheOperatorThatSaidSoLast) {
+  Assignment job = this->job(100'000);
+  const std::string host = own_address();
+  const HttpListener operator_port(host, 8082);
+  const std::string callback = "http://" + host + ":8082";
+  job.callback = "http://" + host + ":8081";  // of an operator that is gone
+  start(1);
+  assign(job, 1, {{0, 5, {8}}}, {0});
+  wait_for_step(0, 1, 1);
+  const AgentAddress address = agents_[0]->address();
+  const auto put = [&](const nlohmann::json& body) {
+    return http("PUT", address.host, address.port, "/v1/callback", body.dump()).status;
+  };
+  EXPECT_EQ(put({{"url", callback}}), 400);
+  EXPECT_EQ(put({{"callback", callback}}), 200);
+  EXPECT_EQ(agents_[0]->report().callback, callback);
+  kill(agents_[0]->workers().front(), SIGKILL);
+  EXPECT_EQ(operator_port.receive().value("reason", ""), "WorkerFailed") << agents_[0]->log();
+}
+
+// A pod that holds a whole job alone and is cut off from the operator.
+TEST_F(Agents, APodThatTrainsAloneStopsWhenItsLeaseLapsesAndGoesOnWhenItIsRenewed) {
+  Assignment job = this->job(100'000);
+  const std::string host = own_address();
+  const HttpListener operator_port(host, 8082);
+  job.callback = "http://" + host + ":8082";
+  job.lease_seconds = 3;
+  start(1);
+  assign(job, 1, {{0, 5, {8}}}, {0});
+  const nlohmann::json question = operator_port.receive();
+  EXPECT_EQ(question.value("namespace", "") + "/" + question.value("job", ""), "default/tiny");
+  EXPECT_EQ(question.value("generation", 0), 1);
+  const auto answer_until_step = [&](std::int64_t step) {
+    while (agents_[0]->report().workers.front().step < step) static_cast<void>(operator_port.receive());
+  };
+  answer_until_step(2);
+  const auto has_stopped = [](const AgentReport& report) {
+    return report.workers.front().message.starts_with("waits for the operator");
+  };
+  const std::int64_t step = agents_[0]->wait_until(has_stopped).workers.front().step;
+  for (int look = 0; look < 20; ++look) EXPECT_EQ(agents_[0]->report().workers.front().step, step);
+  answer_until_step(step + 2);
+  job.lease_seconds = 0;
+  agents_[0]->wait_until(has_stopped);
+  assign(job, 2, {{0, 5, {8}}}, {0});
+  EXPECT_EQ(wait_for_step(0, 2, step + 4).steps_lost, 0) << "what waits obeys at once, and rolls forward";
+}
+
+TEST_F(Agents, OnlyANewerGenerationIsTaken) {
+  const Assignment job = this->job(100'000);
+  start(1);
+  assign(job, 5, {{0, 5, {8}}}, {0});
+  for (const std::int64_t number : {5, 4}) {
+    EXPECT_EQ(agents_[0]->put(generation(job, number, plan_of(job, {{0, 5, {8}}}), {agents_[0]->address()})), 409);
+  }
+  EXPECT_EQ(agents_[0]->put(generation(job, 6, plan_of(job, {{0, 5, {8}}}), {agents_[0]->address()})), 200);
+}
+
+TEST_F(Agents, WhatIsNoCompleteAssignmentIsRefusedWithASentence) {
+  start(1);
+  const AgentAddress address = agents_[0]->address();
+  const auto put = [&](const std::string& body) {
+    return http("PUT", address.host, address.port, "/v1/assignment", body);
+  };
+  EXPECT_EQ(put("{nonsense").status, 400);
+  EXPECT_EQ(put("[]").status, 400);
+  Assignment assignment = generation(job(5), 1, plan_of(job(5), {{0, 5, {8}}}), {address});
+  assignment.agents.front().name = "somebody-else";
+  EXPECT_THAT(put(to_json(assignment).dump()).body.dump(), HasSubstr("names no agent pod-"));
+  assignment.workers.clear();
+  EXPECT_THAT(put(to_json(assignment).dump()).body.dump(), HasSubstr("roles have no worker"));
+  EXPECT_EQ(http("GET", address.host, address.port, "/nothing").status, 404);
+  EXPECT_EQ(http("GET", address.host, address.port, "/healthz").status, 200);
+}
+
+// A race of a millisecond: an agent that listened before it had workers lost one of twenty.
+TEST_F(Agents, AnAssignmentThatComesAsSoonAsTheAgentListensReachesAllItsWorkers) {
+  agents_.push_back(std::make_unique<AgentProcess>(scratch_.folder(), std::vector<std::string>{}, 2));
+  const AgentProcess& agent = *agents_.front();
+  const Assignment job = this->job(100'000);
+  const Assignment first = generation(job, 1, plan_of(job, {{0, 5, {4, 4}}}), {agent.address()});
+  int status = 0;
+  while (status == 0) status = agent.put(first);  // nobody listens yet
+  EXPECT_EQ(status, 200);
+  wait_for_step(0, 1, 1);
+}
+
+TEST_F(Agents, APortInUseIsNamed) {
+  start(1);
+  AgentProcess second(scratch_.folder(), {}, 1, agents_[0]->address().host);
+  EXPECT_EQ(second.wait_for_exit(), 2);
+  EXPECT_THAT(second.log(), HasSubstr(agents_[0]->address().host + ":7071"));
+}
+
+}  // namespace
+}  // namespace sailor::trainer::testing
