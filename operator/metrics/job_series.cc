@@ -80,6 +80,9 @@ JobSeries::JobSeries(prometheus::Registry& registry)
           gauge(registry, "sailor_job_cost_dollars_per_hour", "US dollars an hour of the pods that run.")),
       dollars_per_million_tokens_(
           gauge(registry, "sailor_job_cost_dollars_per_million_tokens", "US dollars so far, for a million tokens.")),
+      goodput_(gauge(
+          registry, "sailor_job_goodput_ratio",
+          "Share of the job's time, but for that in which it is suspended, in which steps were computed that count.")),
       generation_(gauge(registry, "sailor_job_generation", "Number of the newest plan.")),
       bound_ratio_(
           gauge(registry, "sailor_plan_bound_ratio", "Throughput of the plan over a bound that no plan exceeds.")),
@@ -131,6 +134,8 @@ void JobSeries::note_progress(const JobKey& job, const Json& status) {
   raise(job, dollars_, dollars);
   if (tokens > 0) set(job, dollars_per_million_tokens_, dollars / tokens * 1e6);
   raise(job, lost_steps_, number(status, {"progress", "stepsLost"}));
+  const double elapsed = number(status, {"progress", "elapsedSeconds"});
+  if (elapsed > 0) set(job, goodput_, std::min(1.0, number(status, {"progress", "usefulSeconds"}) / elapsed));
 }
 
 void JobSeries::drop_gpu_series(const JobKey& job) {

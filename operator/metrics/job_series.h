@@ -53,6 +53,7 @@ class JobSeries {
   Counters& dollars_;
   Gauges& dollars_per_hour_;
   Gauges& dollars_per_million_tokens_;
+  Gauges& goodput_;
   Gauges& generation_;
   Gauges& bound_ratio_;
   Counters& rescales_;

@@ -1,5 +1,6 @@
 #include "operator/reconcile/progress.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -36,6 +37,31 @@ double dollars_spent(const Observation& seen, const std::optional<JobProgress>& 
   return before + dollars_per_hour(seen) * hours + traffic;
 }
 
+bool is_suspended(const Observation& seen) {
+  const Json& conditions = kube::list_at(seen.job.status, {"conditions"});
+  const bool was_suspended = std::ranges::any_of(conditions, [](const Json& condition) {
+    return text_at(condition, {"type"}) == "Suspended" && text_at(condition, {"status"}) == "True";
+  });
+  return was_suspended || (seen.job.spec && seen.job.spec->suspend);
+}
+
+// How long the job was to train, and how long steps took that count: a step that is done again counts once, and counts
+// for what a step takes now. Both go on from what the status says, so that a new operator continues them.
+void count_goodput(const Observation& seen, const std::optional<JobProgress>& progress, Json& status) {
+  const double elapsed = decimal_at(status, {"elapsedSeconds"});
+  const double useful = decimal_at(status, {"usefulSeconds"});
+  const auto counted = parse_rfc3339(text_at(seen.job.status, {"progress", "time"}));
+  const bool has_passed = counted && !is_suspended(seen);
+  const double passed = has_passed ? std::max(0.0, seconds_between(*counted, seen.now)) : 0;
+  status["elapsedSeconds"] = fmt::format("{:.3f}", elapsed + passed);
+  status["usefulSeconds"] = fmt::format("{:.3f}", useful);
+  if (!progress) return;
+  const std::int64_t furthest = kube::integer_at(status, {"furthestStep"});
+  const auto steps = static_cast<double>(std::max<std::int64_t>(0, progress->step - furthest));
+  status["usefulSeconds"] = fmt::format("{:.3f}", useful + steps * progress->step_seconds);
+  status["furthestStep"] = std::max(furthest, progress->step);
+}
+
 }  // namespace
 
 std::optional<JobProgress> newest_progress(const Observation& seen) {
@@ -64,6 +90,7 @@ Json progress_status(const Observation& seen, const std::optional<GenerationReco
   const auto progress = newest_progress(seen);
   status["time"] = to_rfc3339_micro(seen.now);
   status["dollarsSpent"] = fmt::format("{:.6f}", dollars_spent(seen, progress, record));
+  count_goodput(seen, progress, status);
   if (seen.job.spec) status["totalSteps"] = seen.job.spec->training.steps;
   if (!progress || is_before_first_step(seen, *progress)) return status;  // how far it had come is still to be compared
   status["step"] = progress->step;

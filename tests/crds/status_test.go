@@ -13,7 +13,7 @@ const status = `{"status": {
     "gpus": [{"pool": "us-central1-a/nvidia-l4/ondemand", "gpus": 2}, {"pool": "us-west1-b/nvidia-tesla-t4/spot", "gpus": 4}],
     "estimate": {"iterationSeconds": "0.08", "tokensPerSecond": 51200, "costPerIteration": "0.0001", "costPerHour": "4.5"}},
   "progress": {"step": 120, "totalSteps": 600, "firstLoss": "5.61", "loss": "2.34", "tokensPerSecond": 48123, "tokens": 491520,
-    "stepsLost": 1, "dollarsSpent": "0.012", "lastCheckpointStep": 100, "time": "2025-06-01T12:05:00Z"},
+    "stepsLost": 1, "furthestStep": 120, "usefulSeconds": "290.5", "elapsedSeconds": "300.0", "dollarsSpent": "0.012", "lastCheckpointStep": 100, "time": "2025-06-01T12:05:00Z"},
   "rescales": [{"time": "2025-06-01T12:01:00Z", "reason": "NodePreempted", "fromGeneration": 2, "toGeneration": 3, "fromGpus": 8,
     "toGpus": 6, "seconds": "1.5", "stepsLost": 1}]}}`
 
@@ -56,7 +56,7 @@ func TestTheWholeStatusIsKept(t *testing.T) {
 	}
 	text := kubectl(t, "get", "tj", "kept", "-o", "jsonpath={.status}")
 	for _, part := range []string{`"firstLoss":"5.61"`, `"lastCheckpointStep":100`, `"time":"2025-06-01T12:05:00Z"`, `"configMap":"shown-plan"`, `"costPerIteration":"0.0001"`,
-		`"pool":"us-west1-b/nvidia-tesla-t4/spot"`, `"toGeneration":3`, `"stepsLost":1`, `"observedGeneration":1`, `"restarts":1`} {
+		`"pool":"us-west1-b/nvidia-tesla-t4/spot"`, `"toGeneration":3`, `"furthestStep":120`, `"usefulSeconds":"290.5"`, `"elapsedSeconds":"300.0"`, `"stepsLost":1`, `"observedGeneration":1`, `"restarts":1`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the status lost %s: %s", part, text)
 		}

@@ -99,7 +99,7 @@ func TestPrometheusScrapesAJobsMetricsAndTheyGoWithTheJob(t *testing.T) {
 	exported := fmt.Sprintf(`{namespace=%q,exported_job=%q}`, w.namespace, w.job)
 	positive := func(value string, series int) bool { return series == 1 && trainingjob.Decimal(value) > 0 }
 	for _, name := range []string{"sailor_job_step", "sailor_job_loss", "sailor_job_tokens_total", "sailor_job_tokens_per_second",
-		"sailor_job_planned_tokens_per_second", "sailor_job_cost_dollars_total", "sailor_job_cost_dollars_per_hour", "sailor_job_generation"} {
+		"sailor_job_planned_tokens_per_second", "sailor_job_cost_dollars_total", "sailor_job_cost_dollars_per_hour", "sailor_job_goodput_ratio", "sailor_job_generation"} {
 		eventuallyQuery(t, name+exported, positive)
 	}
 	gpus := fmt.Sprint(job.Status.Plan.TotalGPUs)

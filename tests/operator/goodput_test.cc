@@ -1,0 +1,70 @@
+// How long a job was to train, and how much of it went into steps that count.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operator/world.h"
+
+namespace sailor::testing {
+namespace {
+
+class Goodput : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    world.add_node("a", 2);
+    world.add_job();
+    world.settle();
+  }
+  void comes_to(std::int64_t step, double step_seconds, std::chrono::seconds after) {
+    for (auto& [uid, agent] : world.agents) {
+      if (!agent.report->progress) continue;
+      agent.report->progress->step = step;
+      agent.report->progress->step_seconds = step_seconds;
+    }
+    world.pass(after);
+    world.reconcile();
+  }
+  [[nodiscard]] double seconds(const char* which) const {
+    return std::stod(world.status()["progress"].value(which, "0"));
+  }
+  World world;
+};
+
+TEST_F(Goodput, IsTheStepsThatCountOverAllTime) {
+  const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
+  comes_to(first + 10, 2.0, std::chrono::seconds(40));
+  EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 20);
+  EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 40);
+}
+
+TEST_F(Goodput, DoesNotCountAStepAgainThatIsDoneAgain) {
+  const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
+  comes_to(first + 10, 2.0, std::chrono::seconds(20));
+  comes_to(first + 4, 2.0, std::chrono::seconds(10));  // back at a checkpoint
+  EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 20);
+  comes_to(first + 12, 2.0, std::chrono::seconds(16));
+  EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 24);
+  EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 46);
+}
+
+TEST_F(Goodput, SurvivesTheOperator) {
+  const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
+  comes_to(first + 10, 2.0, std::chrono::seconds(20));
+  world.restart_operator();
+  comes_to(first + 30, 2.0, std::chrono::seconds(60));  // most of it while there was none
+  EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 60);
+  EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 80);
+}
+
+TEST_F(Goodput, IsNotHarmedByTheTimeInWhichTheJobIsSuspended) {
+  const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
+  comes_to(first + 10, 2.0, std::chrono::seconds(20));
+  world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+  world.settle();
+  world.pass(std::chrono::hours(8));
+  world.change_job([](Json& job) { job["spec"]["suspend"] = false; });
+  world.settle();
+  EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 20);
+}
+
+}  // namespace
+}  // namespace sailor::testing
