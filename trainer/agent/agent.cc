@@ -1,6 +1,7 @@
 #include "trainer/agent/agent.h"
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <fstream>
@@ -28,6 +29,7 @@ class Agent {
   Result<int> run() {
     auto store = RendezvousHost::listen(settings_.host, settings_.store_port);
     if (!store) return tl::unexpected(store.error());
+    store_ = *std::move(store);
     // Before the first request is answered: an assignment is taken only once, by the workers that there are.
     if (auto started = start_workers(); !started) return tl::unexpected(started.error());
     auto server = HttpServer::listen(settings_.host, settings_.port,
@@ -49,7 +51,8 @@ class Agent {
   Result<void> start_workers() {
     const std::lock_guard lock(mutex_);
     for (int gpu = 0; gpu < settings_.gpus; ++gpu) {
-      auto worker = WorkerProcess::start(settings_.program, worker_arguments(gpu), settings_.peer_timeout, events_of(gpu));
+      auto worker =
+          WorkerProcess::start(settings_.program, worker_arguments(gpu), settings_.peer_timeout, events_of(gpu));
       if (!worker) return tl::unexpected(worker.error());
       workers_.push_back(*std::move(worker));
     }
@@ -78,10 +81,12 @@ class Agent {
   }
 
   WorkerEvents events_of(int gpu) {
-    return {
-        .on_report = [this](const WorkerReport& worker,
-                            const std::optional<JobProgress>& progress) { change([&] { note(worker, progress); }); },
-        .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); }};
+    return {.on_report =
+                [this](const WorkerReport& worker, const std::optional<JobProgress>& progress) {
+                  change([&] { note(worker, progress); });
+                  if (worker.phase == WorkerPhase::kTraining) forget_before(worker.generation);
+                },
+            .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); }};
   }
 
   void note(const WorkerReport& worker, const std::optional<JobProgress>& progress) {
@@ -93,6 +98,21 @@ class Agent {
                         {"phase", std::string(to_string(worker.phase))},
                         {"generation", std::to_string(worker.generation)},
                         {"message", worker.message}});
+  }
+
+  // Where one of its workers trains, all have confirmed: nobody asks the store for what is older. Not under the lock
+  // that the operator's requests need.
+  void forget_before(std::int64_t generation) {
+    if (std::int64_t known = confirmed_; known >= generation || !confirmed_.compare_exchange_strong(known, generation))
+      return;
+    const auto left = store_->forget_before(job_uid(), generation);
+    const std::string outcome = left ? std::to_string(*left) : left.error().message;
+    log_info("older generations forgotten", {{"generation", std::to_string(generation)}, {"keys_left", outcome}});
+  }
+
+  std::string job_uid() {
+    const std::lock_guard lock(mutex_);
+    return state_.job_uid();
   }
 
   HttpAnswer serve(const HttpRequest& request) {
@@ -183,6 +203,8 @@ class Agent {
   }
 
   const AgentSettings& settings_;
+  std::unique_ptr<RendezvousHost> store_;
+  std::atomic<std::int64_t> confirmed_ = 0;  // the newest generation that a worker here has trained in
   std::mutex mutex_;
   std::condition_variable changed_;
   AgentState state_;

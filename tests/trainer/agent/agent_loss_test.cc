@@ -1,6 +1,7 @@
 // Changes of shape of real agents and workers, as processes; the test plays the operator. Losses are real: kill -9.
 #include <csignal>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,6 +116,31 @@ TEST_F(Agents, ANewerGenerationOvertakesOneThatNeverComesTogether) {
   wait_for_phase(0, WorkerPhase::kPreparing);
   assign(job, 2, {{0, 5, {8}}}, {0});
   EXPECT_EQ(last_progress(0).step, 30);
+}
+
+// What the agent wrote down of its store when it came to this generation.
+long keys_left_at(const AgentProcess& agent, std::int64_t generation) {
+  const std::string log = agent.log();
+  const std::string line = fmt::format("older generations forgotten generation={} keys_left=", generation);
+  const auto found = log.find(line);
+  return found == std::string::npos ? -1 : std::stol(log.substr(found + line.size()));
+}
+
+TEST_F(Agents, TheStoreKeepsNoKeysOfGenerationsThatAreOver) {
+  const Assignment job = this->job(1'000'000);
+  start(2);
+  const std::int64_t last = 12;
+  for (std::int64_t number = 1; number <= last; ++number) {
+    const bool is_even = number % 2 == 0;
+    assign(job, number,
+           is_even ? std::vector<StageShares>{{0, 5, {4, 4}}} : std::vector<StageShares>{{0, 2, {8}}, {2, 5, {8}}},
+           {0, 1});
+    wait_for_step(0, number, 1);
+  }
+  const auto is_written = [&](const AgentReport&) { return keys_left_at(*agents_[0], last) > 0; };
+  agents_[0]->wait_until(is_written);
+  EXPECT_GT(keys_left_at(*agents_[0], 2), 0);
+  EXPECT_LE(keys_left_at(*agents_[0], last), keys_left_at(*agents_[0], 2));
 }
 
 }  // namespace
