@@ -16,8 +16,8 @@ class Channel {
 
   bool send(const std::string& line);          // false: the other side is gone. Any thread may call it
   void send_if_free(const std::string& line);  // not where another thread's line is on its way
-  std::optional<std::string> receive();  // waits; nothing: the other side is gone. One thread at a time
-  void close_sending();                  // the other side sees the end, what it still sends is received
+  std::optional<std::string> receive();        // waits; nothing: the other side is gone. One thread at a time
+  void close_sending();                        // the other side sees the end, what it still sends is received
 
  private:
   bool write(const std::string& line);

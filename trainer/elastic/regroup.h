@@ -17,9 +17,9 @@ namespace sailor::trainer {
 struct Membership {
   std::unique_ptr<Meeting> meeting;
   std::shared_ptr<Interrupt> interrupt;  // of all groups here; none where there are none
-  std::unique_ptr<Group> everyone;  // leaving workers included
-  std::unique_ptr<Groups> groups;   // none for a worker that leaves
-  std::unique_ptr<Group> copying;   // of those who train, where they keep copies for each other
+  std::unique_ptr<Group> everyone;       // leaving workers included
+  std::unique_ptr<Groups> groups;        // none for a worker that leaves
+  std::unique_ptr<Group> copying;        // of those who train, where they keep copies for each other
   Patience patience;
   double known_step_seconds = 0;  // of the steps before this generation; 0: not known
   std::int64_t steps_lost = 0;

@@ -171,7 +171,8 @@ class Worker {
     batches_ = std::move(forming_->batches);
     forming_.reset();
     // A regroup that is overtaken is not worth finishing.
-    inbox_.guard(state_.generation, [](const Assignment&) { return true; }, membership_->interrupt);
+    inbox_.guard(
+        state_.generation, [](const Assignment&) { return true; }, membership_->interrupt);
     const auto& point = membership_->meeting->point();
     if (assignment_->parks) {
       held_.join_copies(assignment_->model);

@@ -79,7 +79,8 @@ class ASilentPeer : public ::testing::TestWithParam<void (*)(Group&)> {
         throw;
       }
     };
-    return failure(act, [&](Group&) { is_over.wait(); }, conditions);
+    return failure(
+        act, [&](Group&) { is_over.wait(); }, conditions);
   }
 };
 

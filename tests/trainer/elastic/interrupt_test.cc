@@ -16,14 +16,12 @@ class Interrupted : public ::testing::Test {
   // Rank 0 stands still before the step after this one, as if it were frozen; the other trains it, and waits.
   void freeze_the_first_after(std::int64_t step, const Plan& plan) {
     workers_.run_until(generation(job_, 1, plan, workers_.agents()), step);
-    workers_.wait_until(1, [=](const WorkerReport& report) {
-      return report.phase == WorkerPhase::kTraining && report.step >= step;
-    });
+    workers_.wait_until(
+        1, [=](const WorkerReport& report) { return report.phase == WorkerPhase::kTraining && report.step >= step; });
   }
   void wait_for_step(int worker, std::int64_t number, std::int64_t step) {
-    workers_.wait_until(worker, [=](const WorkerReport& report) {
-      return report.generation == number && report.step >= step;
-    });
+    workers_.wait_until(worker,
+                        [=](const WorkerReport& report) { return report.generation == number && report.step >= step; });
   }
   Assignment alone(int worker, std::int64_t number) {
     return generation(job_, number, plan_of(job_, {{0, 5, {8}}}),
