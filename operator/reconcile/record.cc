@@ -47,11 +47,12 @@ Slot slot_from(const Json& json) {
   return {json.at("pod"), pool_from(json.at("pool")), json.at("node"), json.at("nodeUid"), json.at("gpus")};
 }
 
-Json seat_json(const Seat& seat) {
-  return {{"stage", seat.stage}, {"replica", seat.replica}, {"slot", seat.slot}, {"firstGpu", seat.first_gpu}};
-}
+// There are as many as replicas, so their fields are told by their places.
+Json seat_json(const Seat& seat) { return Json::array({seat.stage, seat.replica, seat.slot, seat.first_gpu}); }
 
 Seat seat_from(const Json& json) {
+  if (json.is_array()) return {json.at(0), json.at(1), json.at(2), json.at(3)};
+  // As older operators wrote them.
   return {json.at("stage"), json.at("replica"), json.at("slot"), json.at("firstGpu")};
 }
 
@@ -111,7 +112,7 @@ OlderRecord older_from(const Json& json) {
 
 Json generation_json(const Generation& generation) {
   Json json = {{"generation", generation.generation},
-               {"plan", to_json(generation.plan)},
+               {"plan", to_short_json(generation.plan)},
                {"summary", summary_json(generation.summary)},
                {"slots", list_json(generation.placement.slots, slot_json)},
                {"seats", list_json(generation.placement.seats, seat_json)},
@@ -224,7 +225,7 @@ Json config_map_of(const GenerationRecord& record, const JobKey& job, const std:
                                                   {"uid", record.job_uid},
                                                   {"controller", true},
                                                   {"blockOwnerDeletion", true}}})}}},
-              {"data", {{kRecordKey, to_json(record).dump()}, {kPlanKey, to_json(record.plan).dump(2)}}}};
+              {"data", {{kRecordKey, to_json(record).dump()}, {kPlanKey, to_short_json(record.plan).dump(2)}}}};
   if (!version.empty()) map["metadata"]["resourceVersion"] = version;
   return map;
 }

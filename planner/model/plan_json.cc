@@ -8,6 +8,7 @@ namespace sailor {
 namespace {
 
 constexpr int kMostGpusOfReplica = 1024;  // as GpuPool's gpusPerNode
+constexpr int kMostReplicas = 1 << 16;    // of a stage
 
 Json replica_json(const Replica& replica) {
   return {{"pool", to_string(replica.pool)},
@@ -15,14 +16,46 @@ Json replica_json(const Replica& replica) {
           {"microbatches", replica.microbatches}};
 }
 
-Json stage_json(const Stage& stage) {
-  Json replicas = Json::array();
-  for (const Replica& replica : stage.replicas) replicas.push_back(replica_json(replica));
-  return {{"layers", {stage.first_layer, stage.last_layer}}, {"replicas", std::move(replicas)}};
+Json list_of(const std::vector<Replica>& replicas) {
+  Json list = Json::array();
+  for (const Replica& replica : replicas) list.push_back(replica_json(replica));
+  return list;
 }
 
-Result<Replica> replica_from_json(const Json& json, const std::string& path) {
+Json runs_of(const std::vector<Replica>& replicas) {
+  Json runs = Json::array();
+  int alike = 0;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    alike = i > 0 && replicas[i] == replicas[i - 1] ? alike + 1 : 1;
+    if (alike == 1) runs.push_back(replica_json(replicas[i]));
+    if (alike > 1) runs.back()["count"] = alike;
+  }
+  return runs;
+}
+
+template <class Write>
+Json plan_json(const Plan& plan, Write write_replicas) {
+  Json stages = Json::array();
+  for (const Stage& stage : plan.stages) {
+    stages.push_back({{"layers", {stage.first_layer, stage.last_layer}}, {"replicas", write_replicas(stage.replicas)}});
+  }
+  Json json = {{"model", plan.model},
+               {"globalBatchSize", plan.global_batch_size},
+               {"microbatchSize", plan.microbatch_size},
+               {"stages", std::move(stages)}};
+  // Options are written where they are taken, so that plans without them keep the hash that they had before.
+  if (plan.activation_checkpointing) json["activationCheckpointing"] = true;
+  if (plan.sharded_optimizer) json["shardedOptimizer"] = true;
+  return json;
+}
+
+// So many of it.
+Result<std::vector<Replica>> replicas_from_json(const Json& json, const std::string& path) {
   JsonReader reader(json, path);
+  const int count = reader.value_or("count", 1);
+  if (count < 1 || count > kMostReplicas) {
+    reader.record("count", fmt::format("{} is not in 1 to {}", count, kMostReplicas));
+  }
   const auto pool = reader.required<std::string>("pool");
   const int tensor_parallel = reader.value_or("tensorParallel", 1);
   const int microbatches = reader.required<int>("microbatches");
@@ -33,7 +66,7 @@ Result<Replica> replica_from_json(const Json& json, const std::string& path) {
   if (reader.error()) return tl::unexpected(*reader.error());
   auto key = parse_pool_key(pool);
   if (!key) return tl::unexpected(std::move(key.error()).within(path + ".pool"));
-  return Replica{*std::move(key), tensor_parallel, microbatches};
+  return std::vector<Replica>(static_cast<std::size_t>(count), {*std::move(key), tensor_parallel, microbatches});
 }
 
 Result<Stage> stage_from_json(const Json& json, const std::string& path) {
@@ -45,9 +78,13 @@ Result<Stage> stage_from_json(const Json& json, const std::string& path) {
   if (reader.error()) return tl::unexpected(*reader.error());
   Stage stage{layers[0], layers[1], {}};
   for (std::size_t i = 0; i < replicas.size(); ++i) {
-    auto replica = replica_from_json(replicas[i], fmt::format("{}.replicas[{}]", path, i));
-    if (!replica) return tl::unexpected(replica.error());
-    stage.replicas.push_back(*std::move(replica));
+    const auto alike = replicas_from_json(replicas[i], fmt::format("{}.replicas[{}]", path, i));
+    if (!alike) return tl::unexpected(alike.error());
+    stage.replicas.insert(stage.replicas.end(), alike->begin(), alike->end());
+    if (std::ssize(stage.replicas) > kMostReplicas) {
+      reader.record("replicas", fmt::format("there are more than {}, all told", kMostReplicas));
+      return tl::unexpected(*reader.error());
+    }
   }
   return stage;
 }
@@ -60,18 +97,8 @@ Json memory_json(const MemoryBreakdown& memory) {
 
 }  // namespace
 
-Json to_json(const Plan& plan) {
-  Json stages = Json::array();
-  for (const Stage& stage : plan.stages) stages.push_back(stage_json(stage));
-  Json json = {{"model", plan.model},
-               {"globalBatchSize", plan.global_batch_size},
-               {"microbatchSize", plan.microbatch_size},
-               {"stages", std::move(stages)}};
-  // Options are written where they are taken, so that plans without them keep the hash that they had before.
-  if (plan.activation_checkpointing) json["activationCheckpointing"] = true;
-  if (plan.sharded_optimizer) json["shardedOptimizer"] = true;
-  return json;
-}
+Json to_json(const Plan& plan) { return plan_json(plan, list_of); }
+Json to_short_json(const Plan& plan) { return plan_json(plan, runs_of); }
 
 Result<Plan> plan_from_json(const Json& json) {
   JsonReader reader(json, "plan");

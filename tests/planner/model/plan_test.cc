@@ -1,5 +1,6 @@
 #include "planner/model/plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "planner/model/plan_json.h"
@@ -33,6 +34,28 @@ ClusterState cluster() {
 }
 
 TEST(Plan, ReadsBackAsWritten) { EXPECT_EQ(plan_from_json(to_json(plan())).value(), plan()); }
+
+TEST(Plan, InShortHasEqualNeighboursOnceAndReadsBackAsWritten) {
+  Plan wide = plan();
+  auto& replicas = wide.stages[0].replicas;
+  replicas = {replicas[0], replicas[0], replicas[0], replicas[1], replicas[0]};
+  const Json json = to_short_json(wide);
+  EXPECT_EQ(json["stages"][0]["replicas"].size(), 3U);
+  EXPECT_EQ(json["stages"][0]["replicas"][0]["count"], 3);
+  EXPECT_EQ(plan_from_json(json).value(), wide);
+}
+
+TEST(Plan, OfMoreReplicasThanAMachineCanHoldIsRefused) {
+  for (const int count : {0, -1, 65537}) {
+    Json json = to_json(plan());
+    json["stages"][0]["replicas"][0]["count"] = count;
+    EXPECT_EQ(plan_from_json(json).error().message,
+              fmt::format("plan.stages[0].replicas[0].count: {} is not in 1 to 65536", count));
+  }
+  Json json = to_json(plan());
+  json["stages"][0]["replicas"][0]["count"] = 65536;
+  EXPECT_EQ(plan_from_json(json).error().message, "plan.stages[0].replicas: there are more than 65536, all told");
+}
 
 TEST(Plan, EqualPlansHaveEqualHashesAndAnyChangeAnotherOne) {
   EXPECT_EQ(plan_hash(plan()), plan_hash(plan()));
