@@ -15,7 +15,7 @@ void widen(const std::byte* from, std::span<std::int64_t> into) {
   for (std::int64_t& value : into) {
     Token token;  // copied: a file of another program need not be aligned
     std::memcpy(&token, from, sizeof(Token));
-    value = static_cast<std::int64_t>(token);
+    value = static_cast<std::int64_t>(token);  // NOLINT(bugprone-signed-char-misuse): of 8 bits too it is a number
     from += sizeof(Token);
   }
 }
