@@ -114,6 +114,7 @@ class Reading {
 
 Json to_json(const ScheduleTimes& times) {
   std::vector<std::vector<Row>> stages;
+  stages.reserve(times.replicas.size());
   for (const auto& replicas : times.replicas) stages.push_back(rows_of(replicas));
   return {{"sites", times.sites}, {"replicas", std::move(stages)}, {"links", rows_of(times.links)}};
 }
