@@ -82,6 +82,7 @@ Lineup line_up(const Observation& seen, const GenerationRecord& record) {
       continue;
     lineup.pods.push_back(&pod);
     lineup.standings.push_back(standing_of(seen, record, pod));
+    lineup.standings.back().is_stale = pod.created_for < record.fresh_from;
   }
   for (const OlderRecord& older : record.older) {
     OlderGeneration& generation = lineup.older.emplace_back();

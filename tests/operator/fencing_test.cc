@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/reconcile/lineup.h"
 #include "tests/operator/world.h"
 
 namespace sailor {
@@ -27,6 +28,22 @@ TEST(Fencing, NobodyIsToldBeforeAllWhoMayHoldStateWereHeard) {
   const PodStanding unheard{.hearing = Hearing::kUnheard};
   EXPECT_EQ(participants({kSurvivor, unheard}), std::nullopt);
   EXPECT_THAT(participants({kSurvivor, kCutOff}), Optional(ElementsAre(0)));
+}
+
+TEST(Fencing, AStalePodIsNotAskedAndIsStillWaitedFor) {
+  const PodStanding stale{
+      .hearing = Hearing::kAnswers, .is_stale = true, .holds_state = true, .told = 1, .reported = 1};
+  EXPECT_THAT(participants({kSurvivor, stale}), Optional(ElementsAre(0)));
+  EXPECT_FALSE(is_fenced({.generation = 1, .pods = {1}, .lease_has_lapsed = false}, {kSurvivor, stale}, {0}));
+}
+
+TEST(Fencing, APodIsStaleOnceTheJobStartsAgainWithoutIt) {
+  Observation seen;
+  seen.pods = {{.name = "old", .is_ours = true, .created_for = 1}, {.name = "new", .is_ours = true, .created_for = 3}};
+  const Lineup lineup = line_up(seen, {.fresh_from = 3});
+  ASSERT_EQ(lineup.standings.size(), 2U);
+  EXPECT_TRUE(lineup.standings[0].is_stale);
+  EXPECT_FALSE(lineup.standings[1].is_stale);
 }
 
 TEST(Fencing, OneWhoTakesPartOrHasLeftIsEnough) {
