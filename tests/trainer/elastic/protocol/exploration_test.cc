@@ -65,7 +65,8 @@ TEST(Protocol, EveryStateOfALoneWorkerWithTwoFaultsKeepsTheInvariantsAndLeadsToT
   explore_all(lone_world(), {.faults = 2, .steps = 2});
 }
 
-// More than can be visited: courses of events drawn at random, each until nothing more can happen.
+// Two changes with two faults are about 10^8 states, more than is visited here: courses of events drawn at random, each
+// until nothing more can happen.
 void draw_courses(const Limits& limits) {
   constexpr unsigned kSeed = 7;
   constexpr int kCourses = 10000;

@@ -102,8 +102,10 @@ void Explorer::begin_work(World& world, int id) {
 }
 
 void Explorer::keep(World& world, const Happening& happening) {
-  tidy(world);
-  if (world != from_) future_.successors.push_back({world, happening});
+  if (reduction_ == Reduction::kTidy) tidy(world);
+  World same = from_;
+  same.faults = world.faults;  // a fault that changes nothing: what may follow it may follow without it
+  if (world != same) future_.successors.push_back({world, happening});
 }
 
 }  // namespace sailor::trainer::exploration

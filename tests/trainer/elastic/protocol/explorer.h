@@ -21,9 +21,15 @@ struct Future {
   std::vector<std::string> complaints;  // invariants that do not hold
 };
 
+enum class Reduction : std::uint8_t {
+  kNone,
+  kTidy,  // worlds that differ only in what can matter no more are one (tidy.h)
+};
+
 class Explorer {
  public:
-  Explorer(const Limits& limits, const Rules& rules) : limits_(limits), rules_(rules), agreements_(rules_) {}
+  Explorer(const Limits& limits, const Rules& rules, Reduction reduction = Reduction::kTidy)
+      : limits_(limits), rules_(rules), reduction_(reduction), agreements_(rules_) {}
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;
 
@@ -68,6 +74,8 @@ class Explorer {
   void ask();
   [[nodiscard]] bool is_in_trouble() const;
   [[nodiscard]] bool is_parked() const;
+  [[nodiscard]] bool is_unsaved() const;
+  [[nodiscard]] Mask holders() const;
   void write_record(What what);
   void withdraw();
   void seal();
@@ -77,7 +85,7 @@ class Explorer {
                                     const std::vector<std::size_t>& taking_part) const;
   void fail();
   [[nodiscard]] World faulty() const;
-  void crash(int id);
+  void end(World& world, const Happening& happening);
 
   // invariants.cc: what must be true.
   void check(const World& world, int id, const WorkerState& before, const WorkerState& now);
@@ -85,10 +93,12 @@ class Explorer {
   void note_applied(World& world, int step, int generation);
   static void note_confirmed(History& history, const WorkerState& state);
   void check_nothing_is_thrown_away(int generation, const Agreement& agreement);
+  void check_holders_are_asked(const std::vector<std::size_t>& taking_part);
   void check_is_safe(const World& world, int id, const WorkerState& before);
 
   const Limits limits_;
   const Rules rules_;
+  const Reduction reduction_;
   Agreements agreements_;
   World from_;
   Future future_;

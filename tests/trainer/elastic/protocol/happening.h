@@ -20,9 +20,11 @@ enum class What : std::uint8_t {
   kGoesOn,
   kLeaseChanges,
   kAnswersAgain,
+  kIsDeleted,
   kIsAsked,
   kGivesUp,
   kParks,
+  kResumes,
   kWithdraws,
   kSeals,
   kCrashes,  // from here on: faults

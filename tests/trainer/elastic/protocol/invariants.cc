@@ -1,11 +1,32 @@
 // What must be true in the explored world, whatever has happened.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "tests/trainer/elastic/protocol/explorer.h"
 
 namespace sailor::trainer::exploration {
+namespace {
+
+bool is_at(const ResumePoint& point, const ResumePoint& newest) {
+  return point.step == newest.step && point.updated_by == newest.updated_by;
+}
+
+// Of a state that this generation has trained from, those who meet have all slices.
+bool holds_all_of(const Meeting& group, const Agreement& agreement, int generation) {
+  std::map<std::pair<std::int64_t, std::int64_t>, Mask> held;  // by step and last update
+  for (std::size_t id = 0; id < kWorkers; ++id) {
+    const Account& account = agreement.holdings[id].account;
+    if (!has(group.members, static_cast<int>(id)) || account.confirmed != generation) continue;
+    Mask& slices = held[{account.step, account.updated_by}];
+    slices = static_cast<Mask>(slices | (group.holdings[id] & kAllSlices));
+  }
+  return std::ranges::any_of(held, [](const auto& state) { return state.second == kAllSlices; });
+}
+
+}  // namespace
 
 void Explorer::check(const World& world, int id, const WorkerState& before, const WorkerState& now) {
   if (now.generation < before.generation) complain("a worker obeyed an older generation");
@@ -21,12 +42,13 @@ void Explorer::note_vote(World& world, int generation, int step) {
   group.has_finished_late = 1;
 }
 
-// An update is applied by whoever has all votes. Those who have trained with it, and are left, can follow.
+// An update is applied by whoever has all votes. All who are still of its generation can follow; who has left it may
+// have agreed with others since on where to go on.
 void Explorer::note_applied(World& world, int step, int generation) {
   for (int id = 0; id < kWorkers; ++id) {
     const Worker& worker = at(id);
     const bool has_it = worker.step >= step || (worker.step == step - 1 && worker.has_gradients != 0);
-    if (worker.confirmed == generation && worker.updated_by > 0 && !has_it) {
+    if (worker.generation == generation && worker.confirmed == generation && !has_it) {
       complain("a step is applied that somebody who trained with it cannot follow to");
     }
   }
@@ -55,6 +77,11 @@ void Explorer::check_nothing_is_thrown_away(int generation, const Agreement& agr
   for (int id = 0; id < kWorkers; ++id) {
     if (has(group.members, id) && at(id).generation > generation) return;  // nothing comes of this meeting
   }
+  if (agreement.point && agreement.point->step < from_.checkpoint) complain("a checkpoint's steps were thrown away");
+  const int confirmed = from_.history.newest_confirmed;
+  if (holds_all_of(group, agreement, confirmed) && (!agreement.point || agreement.point->confirmed < confirmed)) {
+    complain("a state that had been given up was taken up again");
+  }
   ResumePoint newest;
   for (std::size_t step = 1; step <= kLastStep; ++step) {
     if (from_.history.applied[step] == 0) continue;
@@ -67,10 +94,17 @@ void Explorer::check_nothing_is_thrown_away(int generation, const Agreement& agr
     held = static_cast<Mask>(held | (group.holdings[static_cast<std::size_t>(id)] & kAllSlices));
   }
   if (held != kAllSlices) return;
-  const bool goes_on =
-      agreement.point && agreement.point->step == newest.step && agreement.point->updated_by == newest.updated_by;
-  const bool goes_further = agreement.point && agreement.point->step > newest.step;
-  if (!goes_on && !goes_further) complain("state that memory holds was thrown away");
+  const bool goes_on = agreement.point && (agreement.point->step > newest.step || is_at(*agreement.point, newest));
+  if (!goes_on) complain("state that memory holds was thrown away");
+}
+
+// The operator's knowledge may be late, but whoever holds state and can be heard is asked for it.
+void Explorer::check_holders_are_asked(const std::vector<std::size_t>& taking_part) {
+  for (int id = 0; id < kWorkers; ++id) {
+    const bool is_asked = std::ranges::find(taking_part, static_cast<std::size_t>(id)) != taking_part.end();
+    const bool can_be_asked = has(holders(), id) && !has(from_.suspected, id) && !has(from_.stale, id);
+    if (can_be_asked && !is_asked) complain("a worker that holds state takes no part");
+  }
 }
 
 // Who leaves lets go of a state that a checkpoint has, or the others of the generation.

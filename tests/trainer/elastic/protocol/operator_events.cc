@@ -15,16 +15,19 @@ void Explorer::operate() {
     if (from_.is_voluntary != 0 && from_.withdrawals < limits_.withdrawals) withdraw();
   }
   for (int id = 0; id < kWorkers; ++id) {
-    if (!has(from_.suspected, id)) continue;
     World world = from_;
-    remove(world.suspected, id);
-    keep(world, {What::kAnswersAgain, id, at(id).generation});
+    if (has(from_.suspected, id)) {
+      remove(world.suspected, id);
+      keep(world, {What::kAnswersAgain, id, at(id).generation});
+    } else if (has(from_.stale, id)) {
+      end(world, {What::kIsDeleted, id, at(id).generation});
+    }
   }
 }
 
 void Explorer::ask() {
   const bool is_parking = from_.parks != 0;
-  if (is_parking && is_parked()) write_record(What::kGivesUp);
+  if (is_parking && is_parked()) write_record(What::kResumes);
   if (is_in_trouble()) write_record(is_parking ? What::kParks : What::kGivesUp);
   if (is_parking || (from_.change == 0 && !trains(from_, limits_))) return;
   if (from_.change < limits_.changes) write_record(What::kIsAsked);
@@ -42,15 +45,31 @@ bool Explorer::is_in_trouble() const {
   return false;
 }
 
-// All who can have saved, or one could not: then the job starts again, where there was one with its state in memory.
+// All who could have saved, or one could not: then the job starts again.
 bool Explorer::is_parked() const {
+  const Mask alive = static_cast<Mask>(meeting(from_.sealed).members & ~from_.crashed);
   bool all_are_released = true;
   for (int id = 0; id < kWorkers; ++id) {
-    if (has(from_.crashed, id) || !has(meeting(from_.sealed).members, id)) continue;
-    if (at(id).place == Place::kBroken && at(id).generation == from_.sealed) return true;
-    all_are_released = all_are_released && at(id).place == Place::kReleased && at(id).generation == from_.sealed;
+    const bool is_released = at(id).place == Place::kReleased && at(id).generation == from_.sealed;
+    all_are_released = all_are_released && (is_released || !has(alive, id));
   }
-  return all_are_released;
+  return all_are_released || is_unsaved();
+}
+
+// Whoever could not save goes on from its memory.
+bool Explorer::is_unsaved() const {
+  return std::ranges::any_of(from_.workers, [&](const Worker& worker) {
+    return worker.place == Place::kBroken && worker.generation == from_.sealed;
+  });
+}
+
+Mask Explorer::holders() const {
+  Mask found = 0;
+  for (int id = 0; id < kWorkers; ++id) {
+    const bool holds_any = at(id).place != Place::kIdle && at(id).place != Place::kReleased;
+    if (holds_any && !has(from_.crashed, id)) put(found, id);
+  }
+  return found;
 }
 
 void Explorer::write_record(What what) {
@@ -60,6 +79,7 @@ void Explorer::write_record(What what) {
   world.is_voluntary = what == What::kIsAsked && trains(from_, limits_) ? 1 : 0;
   world.parks = what == What::kParks ? 1 : 0;
   if (what == What::kIsAsked) ++world.change;
+  if (what == What::kResumes && !is_unsaved()) world.stale = holders();
   if (what == What::kParks && from_.parks == 0) ++world.parkings;
   keep(world, {what, -1, world.record});
 }
@@ -77,16 +97,17 @@ void Explorer::seal() {
   Meeting next;
   std::vector<int> usable;
   for (int id = 0; id < kWorkers; ++id) {
-    if (!has(from_.crashed, id) && !has(from_.suspected, id)) usable.push_back(id);
+    if (!has(from_.crashed | from_.suspected | from_.stale, id)) usable.push_back(id);
   }
   if (from_.parks == 0) give_roles(usable, next);
   if (from_.parks == 0 && next.members == 0) return;
-  // Reports come late: whoever answers may have said that it holds nothing before it was told, or not since.
+  // Reports may be as late as can be: from before anybody was told of anything.
   for (const bool is_late : {false, true}) {
     const std::vector<PodStanding> pods = standings(next, is_late);
     const auto taking_part = rules_.participants(pods);
     if (!taking_part) continue;
     if (from_.parks == 0 && !all_are_fenced(pods, *taking_part)) continue;  // who parks does not train
+    check_holders_are_asked(*taking_part);
     World world = from_;
     world.sealed = world.record;
     world.is_voluntary = 0;
@@ -105,8 +126,9 @@ std::vector<PodStanding> Explorer::standings(const Meeting& next, bool is_late) 
     pod.is_dead = has(from_.crashed, id);
     pod.hearing = pod.is_dead || has(from_.suspected, id) ? Hearing::kSilent : Hearing::kAnswers;
     pod.is_ready = true;
-    pod.holds_state = is_late || (worker.generation > 0 && worker.place != Place::kReleased);
-    pod.reported = worker.generation;
+    pod.is_stale = has(from_.stale, id);
+    pod.holds_state = !is_late && worker.generation > 0 && worker.place != Place::kReleased;
+    pod.reported = is_late ? 0 : worker.generation;
     for (int generation = 1; generation <= from_.sealed; ++generation) {
       if (has(meeting(generation).members, id)) pod.told = generation;
     }
@@ -143,8 +165,9 @@ bool Explorer::all_are_fenced(const std::vector<PodStanding>& pods, const std::v
 void Explorer::fail() {
   for (int id = 0; id < kWorkers; ++id) {
     if (has(from_.crashed, id)) continue;
-    crash(id);
     const int generation = at(id).generation;
+    World without = faulty();
+    end(without, {What::kCrashes, id, generation});
     if (!has(from_.suspected, id)) {
       World world = faulty();
       put(world.suspected, id);
@@ -166,13 +189,14 @@ World Explorer::faulty() const {
   return world;
 }
 
-void Explorer::crash(int id) {
-  World world = faulty();
-  worker_of(world, id) = {};
-  put(world.crashed, id);
-  remove(world.suspected, id);
-  remove(world.leased, id);
-  keep(world, {What::kCrashes, id, at(id).generation});
+// The pod ends, and its memory with it.
+void Explorer::end(World& world, const Happening& happening) {
+  worker_of(world, happening.who) = {};
+  put(world.crashed, happening.who);
+  remove(world.suspected, happening.who);
+  remove(world.leased, happening.who);
+  remove(world.stale, happening.who);
+  keep(world, happening);
 }
 
 }  // namespace sailor::trainer::exploration

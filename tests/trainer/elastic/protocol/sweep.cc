@@ -5,7 +5,6 @@
 #include <map>
 
 #include "planner/model/check.h"
-#include "tests/trainer/elastic/protocol/explorer.h"
 #include "tests/trainer/elastic/protocol/level.h"
 #include "tests/trainer/elastic/protocol/progress.h"
 
@@ -37,8 +36,8 @@ class Origins {
 
 class Sweep {
  public:
-  Sweep(const World& first, const Limits& limits, const Rules& rules)
-      : first_(first), limits_(limits), rules_(rules), explorer_(limits, rules) {}
+  Sweep(const World& first, const Limits& limits, const Rules& rules, Reduction reduction)
+      : first_(first), limits_(limits), rules_(rules), reduction_(reduction), explorer_(limits, rules, reduction) {}
 
   Survey run() {
     open_[progress(first_, rules_)].add(pack(first_), [&] { return origins_.add(0, 0); });
@@ -84,7 +83,7 @@ class Sweep {
   }
 
   std::string story_of(std::uint32_t number) {
-    Explorer again(limits_, rules_);
+    Explorer again(limits_, rules_, reduction_);
     World world = first_;
     std::string story = "    " + describe(world) + "\n";
     for (const std::size_t index : origins_.way_to(number)) {
@@ -98,6 +97,7 @@ class Sweep {
   const World first_;
   const Limits limits_;
   const Rules rules_;
+  const Reduction reduction_;
   Explorer explorer_;
   std::map<int, Level> open_;  // by progress
   Origins origins_;
@@ -107,8 +107,8 @@ class Sweep {
 
 }  // namespace
 
-Survey explore(const World& first, const Limits& limits, const Rules& rules) {
-  return Sweep(first, limits, rules).run();
+Survey explore(const World& first, const Limits& limits, const Rules& rules, Reduction reduction) {
+  return Sweep(first, limits, rules, reduction).run();
 }
 
 }  // namespace sailor::trainer::exploration

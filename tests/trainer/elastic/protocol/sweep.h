@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/trainer/elastic/protocol/rules.h"
-#include "tests/trainer/elastic/protocol/world.h"
+#include "tests/trainer/elastic/protocol/explorer.h"
 
 namespace sailor::trainer::exploration {
 
@@ -20,6 +19,7 @@ struct Survey {
 
 // Ends at the first world in which an invariant fails. A world in which nothing more can happen without a fault, and
 // the job does not train, is such a one: as every course of events ends, then every course ends in training.
-Survey explore(const World& first, const Limits& limits, const Rules& rules = {});
+Survey explore(const World& first, const Limits& limits, const Rules& rules = {},
+               Reduction reduction = Reduction::kTidy);
 
 }  // namespace sailor::trainer::exploration

@@ -78,6 +78,7 @@ struct World {
   Mask crashed = 0;
   Mask suspected = 0;  // by the operator: cut off from it, perhaps frozen
   Mask leased = 0;     // the worker's lease holds
+  Mask stale = 0;      // was not there when the job was parked, and is not wanted any more
   friend bool operator==(const World&, const World&) = default;
 };
 
