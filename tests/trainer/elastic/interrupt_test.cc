@@ -9,7 +9,7 @@
 namespace sailor::trainer::testing {
 namespace {
 
-constexpr std::chrono::seconds kLong{30};  // half of what a message of a job's first step may take
+constexpr std::chrono::seconds kLong{60};  // less than what a message of a job's first step may take
 
 class Interrupted : public ::testing::Test {
  protected:
