@@ -34,7 +34,7 @@ class AgentState {
   [[nodiscard]] const AgentReport& report() const { return report_; }
   [[nodiscard]] std::int64_t generation() const { return generation_; }
   [[nodiscard]] const std::string& job_uid() const { return job_uid_; }  // empty: of none yet
-  std::vector<Hint> take_hints();  // those that are new since the last call
+  std::vector<Hint> take_hints();                                        // those that are new since the last call
 
   // Once there is nothing more to do: 0 if done, released or told to stop; 1 if a worker failed.
   [[nodiscard]] std::optional<int> exit_status() const;

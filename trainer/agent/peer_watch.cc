@@ -1,5 +1,6 @@
 #include "trainer/agent/peer_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,11 @@
 #include "trainer/agent/http_server.h"
 
 namespace sailor::trainer {
+namespace {
+
+constexpr std::chrono::milliseconds kLongestAnswer{2'000};  // an agent that ends waits for the question under way
+
+}  // namespace
 
 PeerWatch::PeerWatch(std::chrono::milliseconds timeout, std::function<void(const News&)> tell)
     : period_(Silence::period_of(timeout)), tell_(std::move(tell)), pulse_(period_, [this] { ask(); }) {}
@@ -24,7 +30,8 @@ void PeerWatch::ask() {
   const std::int64_t generation = generation_;
   const AgentAddress peer = *peer_;
   lock.unlock();
-  const Result<int> status = get_status(fmt::format("http://{}:{}/healthz", peer.host, peer.port), period_);
+  const std::string url = fmt::format("http://{}:{}/healthz", peer.host, peer.port);
+  const Result<int> status = get_status(url, std::min(period_, kLongestAnswer));
   lock.lock();
   if (generation != generation_) return;  // another is watched by now
   const bool was_silent = silence_.is_over_limit();

@@ -50,7 +50,8 @@ class Silence : public Agents {
 };
 
 // Whether they compute or wait for the frozen one, the others neither end the step first nor wait until its messages
-// are overdue, which is a minute and more in a job's first step. The goal is ten seconds, which a busy machine may miss.
+// are overdue, which is a minute and more in a job's first step. The goal is ten seconds, which a busy machine may
+// miss.
 TEST_F(Silence, OfAFrozenPodIsNoticedAndObeyedInTheMiddleOfALongStep) {
   const Assignment job = job_of_long_steps();
   start(3);
