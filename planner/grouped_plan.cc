@@ -61,9 +61,13 @@ Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster) {
 }
 
 Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster) {
-  Plan result{
-      job.model.name,        job.training.global_batch_size, plan.microbatch_size, {}, plan.activation_checkpointing,
-      plan.sharded_optimizer};
+  Plan result{.model = job.model.name,
+              .global_batch_size = job.training.global_batch_size,
+              .microbatch_size = plan.microbatch_size,
+              .stages = {},
+              .activation_checkpointing = plan.activation_checkpointing,
+              .sharded_optimizer = plan.sharded_optimizer,
+              .sequence_parallelism = job.training.deals_tokens()};
   for (const GroupedStage& stage : plan.stages) {
     Stage& into = result.stages.emplace_back(Stage{stage.first_layer, stage.last_layer, {}});
     for (const ReplicaGroup& group : stage.groups) {

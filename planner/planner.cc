@@ -180,7 +180,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   if (auto checked = check_capacity(job, cluster, world.cluster); !checked) {
     return tl::unexpected(std::move(checked.error()));
   }
-  world.degrees = usable_degrees(world.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job.model)));
+  world.degrees = usable_degrees(world.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job)));
   world.may_shard_optimizer = options.may_shard_optimizer || job.redundancy == Redundancy::kPeer;
   world.savings = world.allowed_savings().front();
   auto costs = estimator_.prepare(job, world.cluster, world.degrees);

@@ -30,6 +30,7 @@ struct Shape {
   double kv_width = 0;
   double ffn = 0;
   double shards = 1;
+  double token_shards = 1;  // outside of the linears of a group: with sequence parallelism as many
   double element = 4;
 };
 
@@ -40,6 +41,7 @@ Shape shape_of(const ModelSpec& model, const TrainingSpec& training, ProfilePoin
           .kv_width = static_cast<double>(model.kv_heads) * model.head_size(),
           .ffn = static_cast<double>(model.ffn_size),
           .shards = static_cast<double>(point.tensor_parallel),
+          .token_shards = training.deals_tokens() ? static_cast<double>(point.tensor_parallel) : 1,
           .element = element_size(training.precision)};
 }
 
@@ -49,7 +51,8 @@ LayerWork block_work(const ModelSpec& model, const Shape& s) {
   const double scores = s.tokens * s.length * model.heads;
   LayerWork work;
   work.matmul = Flops(s.tokens * (2 * weights + 4 * s.length * s.hidden) / s.shards);
-  const double elementwise = s.tokens * (10 * s.hidden + 2 * (2 * s.hidden + ffn_matrices * s.ffn) / s.shards);
+  const double elementwise =
+      s.tokens * (10 * s.hidden / s.token_shards + 2 * (2 * s.hidden + ffn_matrices * s.ffn) / s.shards);
   work.moved = Bytes(s.element * (elementwise + kScorePasses * scores / s.shards));
   work.reduced = Bytes(s.element * s.tokens * s.hidden);
   work.reductions = 2;  // after attention and after the feed-forward layer
@@ -70,7 +73,7 @@ LayerWork head_work(const ModelSpec& model, const Shape& s) {
   const double vocabulary = model.vocab_size;
   LayerWork work;
   work.matmul = Flops(s.tokens * 2 * s.hidden * vocabulary / s.shards);
-  work.moved = Bytes(s.element * s.tokens * (4 * s.hidden + 4 * vocabulary / s.shards));
+  work.moved = Bytes(s.element * s.tokens * (4 * s.hidden / s.token_shards + 4 * vocabulary / s.shards));
   work.reduced = Bytes(4 * s.tokens * 2);  // the maximum and the sum of every token's softmax
   work.reductions = 1;
   work.kernels = 8;
@@ -113,7 +116,7 @@ LayerWork backward_of(LayerWork work) {
 }
 
 double block_activations(const ModelSpec& model, const Shape& s) {
-  const double attention = 4 * s.hidden + (2 * s.hidden + 2 * s.kv_width) / s.shards;
+  const double attention = 4 * s.hidden / s.token_shards + (2 * s.hidden + 2 * s.kv_width) / s.shards;
   const double feed_forward = (model.is_gated() ? 4 : 2) * s.ffn / s.shards;
   return s.length * (attention + feed_forward);
 }
@@ -121,11 +124,11 @@ double block_activations(const ModelSpec& model, const Shape& s) {
 double layer_activations(const ModelSpec& model, const Shape& s, int layer) {
   switch (layer_kind(model, layer)) {
     case LayerKind::kEmbedding:
-      return s.length * s.hidden;
+      return s.length * s.hidden / s.token_shards;
     case LayerKind::kBlock:
       return block_activations(model, s);
     case LayerKind::kHead:
-      return s.length * (2 * s.hidden + 2 * static_cast<double>(model.vocab_size) / s.shards);
+      return s.length * (2 * s.hidden / s.token_shards + 2 * static_cast<double>(model.vocab_size) / s.shards);
   }
   return 0;
 }

@@ -9,6 +9,22 @@
 #include "simulator/measured_times.h"
 
 namespace sailor {
+namespace {
+
+// Profiles are measured without sequence parallelism. What it saves follows from the shape; nothing is divided by more
+// than the degree, whatever else was measured with it.
+LayerMemory as_dealt(LayerMemory measured, const JobSpec& job, int degree, int layer) {
+  if (!job.training.deals_tokens()) return measured;
+  TrainingSpec undealt = job.training;
+  undealt.sequence_parallelism = SequenceParallelism::kNever;
+  const Bytes saved = analytic_layer_memory(job.model, undealt, degree, layer).activations_per_sample -
+                      analytic_layer_memory(job.model, job.training, degree, layer).activations_per_sample;
+  Bytes& activations = measured.activations_per_sample;
+  activations = std::max(activations - saved, activations / degree);
+  return measured;
+}
+
+}  // namespace
 
 LayerCosts::LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                        ProfilePoint point, bool recompute)
@@ -46,17 +62,18 @@ void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
                                  provenance_.empty() ? "" : "; ", job.model.name, point_.tensor_parallel);
     }
   }
+  const int token_shards = job.training.deals_tokens() ? point_.tensor_parallel : 1;
   for (int layer = 0; layer < layers_; ++layer) {
     const auto index = static_cast<std::size_t>(layer);
     const LayerMemory memory = measured != nullptr
-                                   ? (*measured)[index]
+                                   ? as_dealt((*measured)[index], job, point_.tensor_parallel, layer)
                                    : analytic_layer_memory(job.model, job.training, point_.tensor_parallel, layer);
     activations_.push_back(memory.activations_per_sample * point_.microbatch_size);
     outputs_.push_back(memory.output_per_sample * point_.microbatch_size);
     const bool is_recomputed = recompute_ && layer_kind(job.model, layer) == LayerKind::kBlock;
     prefix_[index + 1].parameters = prefix_[index].parameters + memory.parameters;
     prefix_[index + 1].activations =
-        prefix_[index].activations + (is_recomputed ? outputs_.back() : activations_.back());
+        prefix_[index].activations + (is_recomputed ? outputs_.back() / token_shards : activations_.back());
   }
   // Some profiles leave the head's copy out: what is not counted twice is not to be taken off.
   const double head = prefix_.back().parameters - prefix_[prefix_.size() - 2].parameters;

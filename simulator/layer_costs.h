@@ -28,7 +28,9 @@ class LayerCosts {
              bool recompute);
 
   [[nodiscard]] RangeCost range(int first, int last) const;
-  [[nodiscard]] Bytes output(int layer) const { return outputs_[static_cast<std::size_t>(layer)]; }  // of a microbatch
+  [[nodiscard]] Bytes output(int layer) const {
+    return outputs_[static_cast<std::size_t>(layer)];
+  }                                                                            // of a microbatch, whole
   [[nodiscard]] const std::string& provenance() const { return provenance_; }  // a note; empty: measured as it is
 
  private:

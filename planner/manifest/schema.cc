@@ -39,6 +39,7 @@ constexpr Field kTrainingJob[] = {
     {"spec.training.microbatchSizes[]", kInteger, kOptional, positive},
     {"spec.training.precision", kText},
     {"spec.training.activationCheckpointing", kText},
+    {"spec.training.sequenceParallelism", kText},
     {"spec.training.optimizer", kObject},
     {"spec.training.optimizer.name", kText},
     {"spec.training.optimizer.learningRate", kDecimal, kOptional, above_zero},

@@ -15,6 +15,8 @@ constexpr EnumName<Precision> kPrecisions[] = {{Precision::kFp32, "FP32"}, {Prec
 constexpr EnumName<ActivationCheckpointing> kActivationCheckpointing[] = {{ActivationCheckpointing::kNever, "Never"},
                                                                           {ActivationCheckpointing::kAlways, "Always"},
                                                                           {ActivationCheckpointing::kAuto, "Auto"}};
+constexpr EnumName<SequenceParallelism> kSequenceParallelism[] = {{SequenceParallelism::kNever, "Never"},
+                                                                  {SequenceParallelism::kAlways, "Always"}};
 constexpr EnumName<LearningRateSchedule> kSchedules[] = {{LearningRateSchedule::kConstant, "Constant"},
                                                          {LearningRateSchedule::kCosine, "Cosine"},
                                                          {LearningRateSchedule::kLinear, "Linear"}};
@@ -59,6 +61,19 @@ std::vector<int> microbatch_sizes_from(JsonReader& reader, int global_batch_size
                   fmt::format("none of them divides globalBatchSize {}; add a divisor", global_batch_size));
   }
   return *sizes;
+}
+
+// Degrees of tensor parallelism are powers of two: no group could deal the tokens of an odd length.
+SequenceParallelism sequence_parallelism_from(JsonReader& reader, int sequence_length) {
+  const auto wish = read_enum(reader, "sequenceParallelism", kSequenceParallelism, SequenceParallelism::kNever);
+  if (!reader.error() && wish == SequenceParallelism::kAlways && sequence_length % 2 != 0) {
+    reader.record(
+        "sequenceParallelism",
+        fmt::format("no group of GPUs can deal {} tokens evenly; make sequenceLength even, best a multiple of "
+                    "the GPUs of a node",
+                    sequence_length));
+  }
+  return wish;
 }
 
 Json to_json(const OptimizerSpec& optimizer) {
@@ -156,6 +171,7 @@ Json to_json(const TrainingSpec& training) {
                {"microbatchSizes", training.microbatch_sizes},
                {"precision", to_string(training.precision)},
                {"activationCheckpointing", name_of(kActivationCheckpointing, training.activation_checkpointing)},
+               {"sequenceParallelism", name_of(kSequenceParallelism, training.sequence_parallelism)},
                {"optimizer", to_json(training.optimizer)},
                {"steps", training.steps},
                {"seed", training.seed},
@@ -180,6 +196,7 @@ Result<TrainingSpec> training_from_json(const Json& json, const std::string& pat
   spec.precision = read_enum(reader, "precision", kPrecisions, spec.precision);
   spec.activation_checkpointing =
       read_enum(reader, "activationCheckpointing", kActivationCheckpointing, spec.activation_checkpointing);
+  spec.sequence_parallelism = sequence_parallelism_from(reader, spec.sequence_length);
   if (!reader.error()) spec.microbatch_sizes = microbatch_sizes_from(reader, spec.global_batch_size);
   const auto optimizer = optimizer_from_json(reader.child("optimizer"), reader.path_of("optimizer"));
   if (optimizer) spec.optimizer = *optimizer;

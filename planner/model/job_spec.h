@@ -15,6 +15,7 @@ namespace sailor {
 
 enum class Precision { kFp32, kBf16 };
 enum class ActivationCheckpointing { kNever, kAlways, kAuto };
+enum class SequenceParallelism { kNever, kAlways };
 enum class LearningRateSchedule { kConstant, kCosine, kLinear };
 enum class OnNonFinite { kStop, kSkip };  // a loss or gradient that is no number
 enum class DataFormat { kBytes, kTokens, kMegatron };
@@ -49,6 +50,7 @@ struct TrainingSpec {
   std::vector<int> microbatch_sizes;  // what the planner may choose from, ascending, never empty
   Precision precision = Precision::kFp32;
   ActivationCheckpointing activation_checkpointing = ActivationCheckpointing::kNever;
+  SequenceParallelism sequence_parallelism = SequenceParallelism::kNever;
   OptimizerSpec optimizer;
   std::int64_t steps = 0;
   std::uint64_t seed = 1;
@@ -56,6 +58,8 @@ struct TrainingSpec {
   OnNonFinite on_non_finite = OnNonFinite::kStop;
   std::optional<EvaluationSpec> evaluation;  // absent: no evaluation
   friend bool operator==(const TrainingSpec&, const TrainingSpec&) = default;
+
+  [[nodiscard]] bool deals_tokens() const { return sequence_parallelism == SequenceParallelism::kAlways; }
 };
 
 struct ValidationSpec {  // data that is never trained on: either files of their own, or the end of the data

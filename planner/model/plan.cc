@@ -137,9 +137,28 @@ Result<void> check_well_formed(const Plan& plan, const JobSpec& job) {
     return malformed("activationCheckpointing", "it is {}, against the job's training.activationCheckpointing: {}",
                      plan.activation_checkpointing, plan.activation_checkpointing ? "Never" : "Always");
   }
+  if (plan.sequence_parallelism != job.training.deals_tokens()) {
+    return malformed("sequenceParallelism", "it is {}, against the job's training.sequenceParallelism: {}",
+                     plan.sequence_parallelism, plan.sequence_parallelism ? "Never" : "Always");
+  }
   if (auto checked = check_layers(plan, job); !checked) return checked;
   for (std::size_t index = 0; index < plan.stages.size(); ++index) {
     if (auto checked = check_replicas(plan, index); !checked) return checked;
+  }
+  return check_dealing(plan, job.training.sequence_length);
+}
+
+Result<void> check_dealing(const Plan& plan, int sequence_length) {
+  if (!plan.sequence_parallelism) return {};
+  for (std::size_t index = 0; index < plan.stages.size(); ++index) {
+    const auto& replicas = plan.stages[index].replicas;
+    for (std::size_t r = 0; r < replicas.size(); ++r) {
+      if (sequence_length % replicas[r].tensor_parallel == 0) continue;
+      return malformed(fmt::format("stages[{}].replicas[{}].tensorParallel", index, r),
+                       "sequence parallelism deals the tokens of a sequence evenly, and {} GPUs cannot share {}; take "
+                       "a degree that divides sequenceLength",
+                       replicas[r].tensor_parallel, sequence_length);
+    }
   }
   return {};
 }

@@ -34,6 +34,7 @@ struct Plan {
   std::vector<Stage> stages;
   bool activation_checkpointing = false;  // every stage keeps only its blocks' inputs and computes the rest again
   bool sharded_optimizer = false;         // each replica of a stage keeps and updates its part of the optimizer's state
+  bool sequence_parallelism = false;      // outside of its linears a group deals the tokens over its GPUs
   friend bool operator==(const Plan&, const Plan&) = default;
 
   [[nodiscard]] int microbatches() const { return global_batch_size / microbatch_size; }
@@ -46,9 +47,12 @@ std::map<PoolKey, int> gpus_by_pool(const Plan& plan);
 std::string plan_hash(const Plan& plan);
 
 // A plan is well-formed for a job if its stages partition the layers in order, the replicas of every stage partition
-// the microbatches, the microbatch size divides the global batch, and activations are recomputed as the job wishes.
-// Names the first field where that fails, and what to do.
+// the microbatches, the microbatch size divides the global batch, activations are recomputed and tokens dealt as the
+// job wishes, and every group can deal them evenly. Names the first field where that fails, and what to do.
 Result<void> check_well_formed(const Plan& plan, const JobSpec& job);
+
+// Whether every group of a plan with sequence parallelism can deal the tokens of a sequence evenly.
+Result<void> check_dealing(const Plan& plan, int sequence_length);
 
 // Every way in which the plan does not fit the cluster or the job's resources: pools over-committed, groups that no
 // node can hold, stages over several regions, GPUs outside minGpus..maxGpus, pools the job may not use. Empty: it fits.

@@ -46,6 +46,7 @@ Json plan_json(const Plan& plan, Write write_replicas) {
   // Options are written where they are taken, so that plans without them keep the hash that they had before.
   if (plan.activation_checkpointing) json["activationCheckpointing"] = true;
   if (plan.sharded_optimizer) json["shardedOptimizer"] = true;
+  if (plan.sequence_parallelism) json["sequenceParallelism"] = true;
   return json;
 }
 
@@ -107,7 +108,8 @@ Result<Plan> plan_from_json(const Json& json) {
             .microbatch_size = reader.required<int>("microbatchSize"),
             .stages = {},
             .activation_checkpointing = reader.value_or("activationCheckpointing", false),
-            .sharded_optimizer = reader.value_or("shardedOptimizer", false)};
+            .sharded_optimizer = reader.value_or("shardedOptimizer", false),
+            .sequence_parallelism = reader.value_or("sequenceParallelism", false)};
   const Json& stages = reader.child("stages");
   if (!stages.is_array() || stages.empty()) reader.record("stages", "at least one stage was expected");
   if (plan.microbatch_size < 1) reader.record("microbatchSize", "it must be at least 1");

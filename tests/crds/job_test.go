@@ -44,7 +44,7 @@ func TestAMinimalJobGetsTheDocumentedDefaultsAndNoLimit(t *testing.T) {
 		`"objective":{"type":"MaxThroughput"},"resources":{"minGpus":1,"provisioning":"Any"},"suspend":false,` +
 		`"training":{"activationCheckpointing":"Never","globalBatchSize":64,"onNonFinite":"Stop","optimizer":{"beta1":"0.9","beta2":"0.95","epsilon":"1e-8",` +
 		`"learningRate":"3e-4","name":"adamw","schedule":"Constant","warmupSteps":0,"weightDecay":"0.1"},"precision":"FP32","seed":1,` +
-		`"sequenceLength":1024,"steps":100}}`
+		`"sequenceLength":1024,"sequenceParallelism":"Never","steps":100}}`
 	got, err := json.Marshal(spec(t, "defaults"))
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestWhereAndHowItRunsMayChange(t *testing.T) {
 		`{"suspend": true}`,
 		`{"objective": {"type": "MinCost", "minThroughput": "0.1"}}`,
 		`{"resources": {"minGpus": 2, "maxGpus": 8, "zones": ["us-central1-a"], "accelerators": ["nvidia-l4"], "provisioning": "Spot"}}`,
-		`{"training": {"microbatchSizes": [1, 2], "activationCheckpointing": "Auto"}}`,
+		`{"training": {"microbatchSizes": [1, 2], "activationCheckpointing": "Auto", "sequenceParallelism": "Always"}}`,
 		`{"elasticity": {"mode": "Restart"}}`,
 		`{"checkpoint": {"path": "/checkpoints"}}`,
 		`{"checkpoint": {"everySteps": 10, "keep": 1}}`,

@@ -178,6 +178,39 @@ TEST(Planner, AutoComputesNothingTwiceWhereMemorySuffices) {
   EXPECT_EQ(plan(job, cluster).value().plan, without);
 }
 
+// One wide block and a small vocabulary: its activations, ten times the width on one GPU, are what has to fit.
+JobSpec a_wide_job(int sequence_length, int microbatch_size) {
+  JobSpec job =
+      a_job().blocks(1).sequence_length(sequence_length).batch(microbatch_size).microbatch_sizes({microbatch_size});
+  job.model.hidden_size = job.model.ffn_size = 4096;
+  job.model.heads = job.model.kv_heads = 32;
+  return job;
+}
+
+TEST(Planner, SequenceParallelismMakesRoomWhereNothingFitsOtherwise) {
+  JobSpec job = a_wide_job(2048, 48);
+  const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 2);
+  EXPECT_FALSE(plan(job, small));
+  job.training.sequence_parallelism = SequenceParallelism::kAlways;
+  const auto planned = plan(job, small);
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_TRUE(planned->plan.sequence_parallelism);
+  EXPECT_TRUE(planned->estimate.fits());
+  EXPECT_LE(planned->bound_ratio(), 1);
+}
+
+TEST(Planner, DegreesThatDoNotDivideASequenceWhoseTokensAreDealtAreNotChosen) {
+  const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 4);
+  const auto plan_of = [&](int sequence_length) {
+    JobSpec job = a_wide_job(sequence_length, 96);
+    job.training.sequence_parallelism = SequenceParallelism::kAlways;
+    return plan(job, small);
+  };
+  ASSERT_TRUE(plan_of(2048));
+  EXPECT_EQ(plan_of(2048)->plan.stages.front().replicas.front().tensor_parallel, 4) << "no smaller degree fits";
+  EXPECT_FALSE(plan_of(2046));
+}
+
 TEST(Planner, ASharedOptimizerIsChosenWhereItHelpsIfCopiesOfItsSharesAreKept) {
   JobSpec job = a_job().model("gpt2").sequence_length(512).batch(512);
   const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-t4", 2, 4);

@@ -174,6 +174,40 @@ TEST(Simulator, RecomputingActivationsCostsAForwardPassOfEveryBlock) {
   EXPECT_NEAR((estimate(simulator, job, plan).time.compute - kept).value(), 8 * 4 * 1e-3, 1e-12) << "four blocks";
 }
 
+TEST(Simulator, SequenceParallelismDividesWhatEveryGpuOfAGroupHadAllOf) {
+  const auto activations = [](JobSpec job, int degree, const Simulator& simulator) {
+    job.training.sequence_parallelism = SequenceParallelism::kNever;
+    Plan plan = an_even_plan(job, kPool, 1, 1, 1);
+    plan.stages[0].replicas[0].tensor_parallel = degree;
+    const Bytes without = estimate(simulator, job, plan).memory[0].activations;
+    job.training.sequence_parallelism = SequenceParallelism::kAlways;
+    plan.sequence_parallelism = true;
+    return without - estimate(simulator, job, plan).memory[0].activations;
+  };
+  const JobSpec job = a_job().batch(8);
+  const double hidden = 4.0 * job.training.sequence_length * static_cast<double>(job.model.hidden_size);
+  // Of the embedding its output, of each of four blocks four inputs, of the head two.
+  EXPECT_NEAR(activations(job, 2, Simulator()).value(), (1 + 4 * 4 + 2) * hidden / 2, 1);
+  EXPECT_NEAR(activations(job, 4, Simulator()).value(), (1 + 4 * 4 + 2) * hidden * 3 / 4, 1);
+  EXPECT_EQ(activations(job, 1, Simulator()), Bytes(0));
+  const JobSpec recomputing = a_job().batch(8).checkpointing(ActivationCheckpointing::kAlways);
+  EXPECT_NEAR(activations(recomputing, 2, Simulator()).value(), (1 + 4 + 2) * hidden / 2, 1) << "inputs of blocks";
+}
+
+TEST(Simulator, SequenceParallelismSavesTheSameOfMeasuredActivationsButNeverMoreThanTheDegree) {
+  JobSpec job = a_job().batch(8).sequence_parallelism();
+  Plan plan = an_even_plan(job, kPool, 1, 1, 1);
+  plan.stages[0].replicas[0].tensor_parallel = 2;
+  const double hidden = 4.0 * job.training.sequence_length * static_cast<double>(job.model.hidden_size);
+  const auto activations = [&](double measured_of_layer) {
+    ModelProfile profile = a_profile(job, {{1, 2}});
+    profile.memory[2].assign(6, {.parameters = 1000, .activations_per_sample = Bytes(measured_of_layer)});
+    return estimate(Simulator(book(profile), free_network()), job, plan).memory[0].activations.value();
+  };
+  EXPECT_NEAR(activations(100 * hidden), (6 * 100 - (1 + 4 * 4 + 2) / 2.0) * hidden, 1);
+  EXPECT_NEAR(activations(hidden), 6 * hidden / 2, 1);
+}
+
 TEST(Simulator, AShardedOptimizerDividesItsStateAndUpdateOverTheReplicas) {
   const JobSpec job = a_job().batch(8);
   const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());

@@ -33,6 +33,9 @@ class JobBuilder {
   JobBuilder& checkpointing(ActivationCheckpointing mode) {
     return job_.training.activation_checkpointing = mode, *this;
   }
+  JobBuilder& sequence_parallelism() {
+    return job_.training.sequence_parallelism = SequenceParallelism::kAlways, *this;
+  }
   JobBuilder& objective(Objective objective) { return job_.objective = objective, *this; }
   JobBuilder& min_gpus(int gpus) { return job_.resources.min_gpus = gpus, *this; }
   JobBuilder& max_gpus(int gpus) { return job_.resources.max_gpus = gpus, *this; }
@@ -96,6 +99,7 @@ inline ClusterBuilder a_cluster() { return {}; }
 inline Plan an_even_plan(const JobSpec& job, const PoolKey& pool, int stages, int replicas, int microbatch_size) {
   Plan plan{job.model.name, job.training.global_batch_size, microbatch_size, {}};
   plan.activation_checkpointing = job.training.activation_checkpointing == ActivationCheckpointing::kAlways;
+  plan.sequence_parallelism = job.training.deals_tokens();
   const int layers = job.model.layer_count();
   int first = 0;
   for (int i = 0; i < stages; ++i) {

@@ -39,7 +39,8 @@ Result<void> check_supported(const Assignment& assignment) {
   if (training.evaluation && !assignment.data.validation) {
     return refuse("training.evaluation: there is no data.validation to evaluate on; name its path or a fraction");
   }
-  return check_tensor_parallel(model, assignment.plan);
+  if (auto checked = check_tensor_parallel(model, assignment.plan); !checked) return checked;
+  return check_dealing(assignment.plan, training.sequence_length);
 }
 
 }  // namespace sailor::trainer

@@ -5,21 +5,26 @@
 
 #include <ATen/ATen.h>
 
-// Legend: B sequences, T tokens, H hidden_size, D head_size.
+// Legend: B sequences, T tokens, H hidden_size, D head_size. Outside of the linears of a group with sequence
+// parallelism T is the number of tokens that the worker has a share of.
 
 namespace sailor::trainer {
 namespace {
 
+Linear linear_of(const Parameters& piece, const std::string& name) {
+  return {piece.at(name + ".weight"), piece.find(name + ".bias")};
+}
+
 at::Tensor linear(const Parameters& piece, const std::string& name, const at::Tensor& x) {
-  return at::linear(x, piece.at(name + ".weight"), piece.find(name + ".bias"));
+  const auto [weight, bias] = linear_of(piece, name);
+  return at::linear(x, weight, bias);
 }
 
 // Each worker has some of the inputs: their parts of the product are added up, then the bias, once.
 at::Tensor row_linear(const TensorParallel& group, const Parameters& piece, const std::string& name,
                       const at::Tensor& x) {
   if (group.is_one()) return linear(piece, name, x);
-  const at::Tensor y = at::linear(x, piece.at(name + ".weight"));
-  group.sum(y);
+  const at::Tensor y = group.leave(at::linear(x, piece.at(name + ".weight")));
   const at::Tensor bias = piece.find(name + ".bias");
   return bias.defined() ? y + bias : y;
 }
@@ -66,10 +71,12 @@ at::Tensor attend(const ModelSpec& spec, int layer, const at::Tensor& query, con
 // Each worker of the group has some of the key-value heads, and the heads that share them.
 at::Tensor attention(const LayerContext& context, int layer, const Parameters& block, const at::Tensor& input) {
   const ModelSpec& spec = context.spec;
-  const at::Tensor x = context.group.enter(input);
-  at::Tensor query = split_heads(linear(block, "attention.query", x), spec.head_size());
-  at::Tensor key = split_heads(linear(block, "attention.key", x), spec.head_size());
-  at::Tensor value = split_heads(linear(block, "attention.value", x), spec.head_size());
+  const auto projected = context.group.column_linears(
+      input,
+      {linear_of(block, "attention.query"), linear_of(block, "attention.key"), linear_of(block, "attention.value")});
+  at::Tensor query = split_heads(projected[0], spec.head_size());
+  at::Tensor key = split_heads(projected[1], spec.head_size());
+  at::Tensor value = split_heads(projected[2], spec.head_size());
   if (spec.family == ModelFamily::kLlama) {
     query = rotated(spec, query);
     key = rotated(spec, key);
@@ -96,14 +103,17 @@ at::Tensor activated(const ModelSpec& spec, const at::Tensor& x) {
   return x;
 }
 
-at::Tensor widened(const ModelSpec& spec, const Parameters& block, const at::Tensor& x) {
-  const at::Tensor up = linear(block, "ffn.up", x);
-  if (spec.is_gated()) return activated(spec, linear(block, "ffn.gate", x)) * up;
-  return activated(spec, up);
+at::Tensor widened(const LayerContext& context, const Parameters& block, const at::Tensor& x) {
+  const ModelSpec& spec = context.spec;
+  std::vector<Linear> linears = {linear_of(block, "ffn.up")};
+  if (spec.is_gated()) linears.push_back(linear_of(block, "ffn.gate"));
+  const auto outputs = context.group.column_linears(x, linears);
+  if (spec.is_gated()) return activated(spec, outputs[1]) * outputs[0];
+  return activated(spec, outputs[0]);
 }
 
 at::Tensor feed_forward(const LayerContext& context, const Parameters& block, const at::Tensor& x) {
-  return row_linear(context.group, block, "ffn.down", widened(context.spec, block, context.group.enter(x)));
+  return row_linear(context.group, block, "ffn.down", widened(context, block, x));
 }
 
 // Tokens or targets as rows of this worker's range of the vocabulary, and which are not in it (their row is 0).
@@ -118,9 +128,18 @@ at::Tensor look_up(const TensorParallel& group, const Parameters& tokens, const 
   const at::Tensor& table = tokens.at("tokens.weight");
   if (group.is_one()) return at::embedding(table, words);
   const auto [rows, is_elsewhere] = rows_of(words, tokens.slice("tokens.weight").begin, table.size(0));
-  const at::Tensor x = at::embedding(table, rows).masked_fill(is_elsewhere.unsqueeze(-1), 0);
-  group.sum(x);
-  return x;
+  return group.leave(at::embedding(table, rows).masked_fill(is_elsewhere.unsqueeze(-1), 0));
+}
+
+// The rows of the table at the tokens' places in their sequences: of all, or of the share that this worker has.
+at::Tensor at_places(const LayerContext& context, const at::Tensor& table, const at::Tensor& tokens) {
+  const std::int64_t T = tokens.size(1);
+  const std::int64_t first = context.spec.first_position();
+  if (!context.group.deals_tokens()) return table.narrow(0, first, T);
+  const auto [index, degree] = context.group.shard();
+  const std::int64_t count = tokens.numel() / degree;
+  const at::Tensor places = at::arange(index * count, (index + 1) * count, tokens.options()).remainder_(T).add_(first);
+  return at::embedding(table, places.view({tokens.size(0), T / degree}));
 }
 
 // Cross entropy without the logits of all words in one place: the workers agree on the largest logit of each token, and
@@ -148,7 +167,7 @@ at::Tensor embedding_forward(const LayerContext& context, const Parameters& toke
   if (positions == nullptr) return x;
   if (positions->find("projection.weight").defined()) x = linear(*positions, "projection", x);
   if (spec.max_positions == 0) return x;
-  return x + positions->at("positions.weight").narrow(0, spec.first_position(), input.size(1));
+  return x + at_places(context, positions->at("positions.weight"), input);
 }
 
 at::Tensor block_forward(const LayerContext& context, int layer, const Parameters& block, const at::Tensor& input) {
@@ -167,7 +186,7 @@ at::Tensor head_loss(const LayerContext& context, const Parameters& head, const 
   if (head.find("projection.weight").defined()) x = linear(head, "projection", x);
   const Parameters& words = tokens != nullptr ? *tokens : head;
   const std::string name = tokens != nullptr ? "tokens.weight" : "output.weight";
-  const at::Tensor logits = at::linear(context.group.enter(x), words.at(name)).to(at::kFloat);
+  const at::Tensor logits = context.group.column_linears(x, {{words.at(name), {}}}).front().to(at::kFloat);
   return sum_of_losses(context.group, logits.flatten(0, 1), targets.flatten(), words.slice(name).begin);
 }
 

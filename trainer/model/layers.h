@@ -1,5 +1,6 @@
 // The layers' forward passes: functions of parameters and input, differentiable by LibTorch. In a tensor-parallel group
-// each worker calls them with its shards of the parameters and the same input, and gets the same output.
+// each worker calls them with its shards of the parameters and the same input, and gets the same output; with sequence
+// parallelism input and output are its share of the tokens, but for the first layer's input and the last one's loss.
 #pragma once
 
 #include "trainer/model/parameters.h"
@@ -13,7 +14,8 @@ struct LayerContext {
   TensorParallel group;
 };
 
-// Shapes: B sequences, T tokens, H hidden_size. Layer 0 takes tokens (B, T) of int64 and gives (B, T, H).
+// Shapes: B sequences, T tokens (of a share: T / degree), H hidden_size. Layer 0 takes tokens (B, T) of int64 and gives
+// (B, T, H).
 at::Tensor embedding_forward(const LayerContext& context, const Parameters& tokens, const Parameters* positions,
                              const at::Tensor& input);
 

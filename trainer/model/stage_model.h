@@ -28,8 +28,9 @@ class StageModel {
   // own, which whoever updates the states has to bring up to date (step/weight_sync.h).
   StageModel(StageShape shape, const PieceStates& states, TensorParallel group = {});
 
-  // The first stage's input are tokens, the others' the previous stage's output. The last stage's output is the sum of
-  // the losses of the microbatch's tokens; it needs their targets. What backward needs is kept under `microbatch`.
+  // The first stage's input are tokens, the others' the previous stage's output (with sequence parallelism a share).
+  // The last stage's output is the sum of the losses of the microbatch's tokens; it needs their targets. What backward
+  // needs is kept under `microbatch`.
   at::Tensor forward(int microbatch, const at::Tensor& input, const at::Tensor& targets);
 
   // The same without anything kept: no backward pass follows.
@@ -46,6 +47,7 @@ class StageModel {
   [[nodiscard]] const std::map<int, Parameters>& pieces() const { return pieces_; }
   [[nodiscard]] std::size_t kept() const { return kept_.size(); }
   [[nodiscard]] const StageShape& shape() const { return shape_; }
+  [[nodiscard]] const TensorParallel& group() const { return context_.group; }
 
   // The pieces whose gradients are complete once a backward pass has come through this layer, descending.
   [[nodiscard]] std::vector<int> pieces_complete_after(int layer) const;

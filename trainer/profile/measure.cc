@@ -209,7 +209,7 @@ Measured measured(const MeasureRequest& request, ProfilePoint point) {
   Measured result;
   const LocalGroup local{.host = request.host, .size = point.tensor_parallel, .threads = request.threads};
   in_local_group(local, [&](int rank, Group& group) {
-    const TensorParallel tensor_parallel(group, {rank, point.tensor_parallel});
+    const TensorParallel tensor_parallel(group, {rank, point.tensor_parallel}, /*deals_tokens=*/false);
     Measured mine = measured(request, point.microbatch_size, tensor_parallel, &group);
     if (rank == 0) result = std::move(mine);
   });

@@ -45,7 +45,7 @@ GradientSums::GradientSums(const Roster& roster, int rank, Groups& groups, Stage
     piece.kept = blocks_of(held, roster.kept_ranges(rank, id));
     piece.held_gradient =
         held == computed ? parameters.gradient() : at::zeros({held.size}, parameters.gradient().options());
-    if (degree_ > 1) piece.copies = blocks_of(computed, copied_ranges(computed));
+    if (degree_ > 1 && !model.group().deals_tokens()) piece.copies = blocks_of(computed, copied_ranges(computed));
     for (const Parcel& parcel : roster.parcels_of(id)) {
       const auto found = std::ranges::find(parcel.holders, rank);
       if (found == parcel.holders.end()) continue;
@@ -66,7 +66,8 @@ GradientSums::GradientSums(const Roster& roster, int rank, Groups& groups, Stage
 void GradientSums::start(int piece) {
   const PieceSums& sums = pieces_.at(piece);
   const at::Tensor& gradient = model_.pieces().at(piece).gradient();
-  // Every worker of a tensor-parallel group has the whole gradient of what it has a copy of: together, once.
+  // Every worker of a tensor-parallel group has the whole gradient of what it has a copy of: together, once. Where the
+  // group deals the tokens, it has its tokens' part of it.
   for (const Block& block : sums.copies) view_of(gradient, block).div_(degree_);
   for (const Sum& sum : sums.sums) {
     if (sum.shares.empty()) {

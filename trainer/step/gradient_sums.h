@@ -34,7 +34,7 @@ class GradientSums {
     std::vector<Block> own_share;            // in the held part
   };
   struct PieceSums {
-    std::vector<Block> copies;  // tensors that all workers of the tensor-parallel group have
+    std::vector<Block> copies;  // tensors of which all workers of the tensor-parallel group have the same gradient
     std::vector<Sum> sums;
     std::vector<Block> kept;  // in the held part
     at::Tensor held_gradient;

@@ -8,6 +8,7 @@
 
 #include "planner/model/check.h"
 #include "trainer/device.h"
+#include "trainer/step/crossings.h"
 
 namespace sailor::trainer {
 namespace {
@@ -24,20 +25,6 @@ bool carries_gradient(const Operation& operation) {
 
 int tag_of(const Operation& operation) { return 2 * operation.microbatch + (carries_gradient(operation) ? 1 : 0); }
 
-// Elements of each of the parts that a tensor is received in; the last one is filled up.
-std::int64_t part_length(std::int64_t elements, int receivers) { return (elements + receivers - 1) / receivers; }
-
-// The sender of the part for this receiver: senders take turns.
-int sender_of(int receiver, int senders) { return receiver % senders; }
-
-// One part of the flat tensor, filled up to the common length.
-at::Tensor part_of(const at::Tensor& flat, int receiver, std::int64_t length) {
-  const std::int64_t begin = std::min(receiver * length, flat.numel());
-  const std::int64_t end = std::min(begin + length, flat.numel());
-  const at::Tensor part = flat.narrow(0, begin, end - begin);
-  return end - begin == length ? part : at::constant_pad_nd(part, {0, length - (end - begin)});
-}
-
 }  // namespace
 
 StageLinks::StageLinks(Groups& groups, const Roster& roster, Role role, MessageShape shape,
@@ -52,26 +39,24 @@ StageLinks::StageLinks(Groups& groups, const Roster& roster, Role role, MessageS
 }
 
 void StageLinks::send(const Operation& operation, const at::Tensor& tensor) {
-  const int receivers = degree_of_peer(operation);
-  const std::int64_t length = part_length(elements(), receivers);
   const at::Tensor flat = tensor.contiguous().view({-1});
-  for (int receiver = 0; receiver < receivers; ++receiver) {
-    if (sender_of(receiver, degree_) != role_.shard) continue;
-    sent_.push_back(groups_.pipeline().send(part_of(flat, receiver, length),
-                                            roster_.rank_of(peer_of(operation, receiver)), tag_of(operation)));
+  const std::int64_t begin = shape_.is_dealt ? stretch_of(elements(), role_.shard, degree_).begin : 0;
+  for (const Crossing& crossing : crossings(elements(), degree_, degree_of_peer(operation), shape_.is_dealt)) {
+    if (crossing.sender != role_.shard) continue;
+    const Stretch& stretch = crossing.stretch;
+    sent_.push_back(groups_.pipeline().send(flat.narrow(0, stretch.begin - begin, stretch.size()),
+                                            roster_.rank_of(peer_of(operation, crossing.receiver)), tag_of(operation)));
   }
 }
 
 at::Tensor StageLinks::receive(const Operation& operation) {
   SAILOR_CHECK(!posted_.empty() && posted_.front().operation == operation, "receives out of order");
-  Posted posted = std::move(posted_.front());
+  const Posted posted = std::move(posted_.front());
   posted_.pop_front();
-  posted.transfer->wait();
+  for (const auto& transfer : posted.transfers) transfer->wait();
   post_receives();
-  if (degree_ == 1) return posted.part.view(shape_.sizes);
-  const at::Tensor whole = posted.part.new_empty({posted.part.numel() * degree_});
-  groups_.tensor_parallel().start_gather(posted.part, whole)->wait();
-  return whole.narrow(0, 0, elements()).view(shape_.sizes);
+  if (!shape_.is_dealt) return gathered(posted.part).view(shape_.sizes);
+  return posted.part.view({shape_.sizes[0], shape_.sizes[1] / degree_, shape_.sizes[2]});
 }
 
 void StageLinks::finish() {
@@ -80,14 +65,20 @@ void StageLinks::finish() {
 }
 
 void StageLinks::post_receives() {
+  const Stretch own = stretch_of(elements(), role_.shard, degree_);
   while (posted_.size() < kReceivesAhead && !to_receive_.empty()) {
     const Operation& operation = to_receive_.front();
-    const int sender = sender_of(role_.shard, degree_of_peer(operation));
-    Posted next{.operation = operation,
-                .part = at::empty({part_length(elements(), degree_)}, at::device(compute_device()).dtype(shape_.type)),
-                .transfer = nullptr};
-    next.transfer =
-        groups_.pipeline().receive(next.part, roster_.rank_of(peer_of(operation, sender)), tag_of(operation));
+    Posted next{
+        .operation = operation,
+        .part = at::empty({stretch_of(elements(), 0, degree_).size()}, at::device(compute_device()).dtype(shape_.type)),
+        .transfers = {}};
+    for (const Crossing& crossing : crossings(elements(), degree_of_peer(operation), degree_, shape_.is_dealt)) {
+      if (crossing.receiver != role_.shard) continue;
+      const Stretch& stretch = crossing.stretch;
+      next.transfers.push_back(
+          groups_.pipeline().receive(next.part.narrow(0, stretch.begin - own.begin, stretch.size()),
+                                     roster_.rank_of(peer_of(operation, crossing.sender)), tag_of(operation)));
+    }
     posted_.push_back(std::move(next));
     to_receive_.pop_front();
   }
@@ -101,6 +92,14 @@ Role StageLinks::peer_of(const Operation& operation, int shard) const {
 
 int StageLinks::degree_of_peer(const Operation& operation) const {
   return roster_.shard_of(roster_.rank_of(peer_of(operation, 0))).degree;
+}
+
+// The whole tensor from the stretches that the group's workers received.
+at::Tensor StageLinks::gathered(const at::Tensor& part) const {
+  if (degree_ == 1) return part;
+  const at::Tensor whole = part.new_empty({part.numel() * degree_});
+  groups_.tensor_parallel().start_gather(part, whole)->wait();
+  return whole.narrow(0, 0, elements());
 }
 
 std::int64_t StageLinks::elements() const {

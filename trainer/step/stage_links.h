@@ -14,13 +14,14 @@
 namespace sailor::trainer {
 
 struct MessageShape {
-  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> sizes;  // of the whole tensor: sequences, tokens, hidden size
   at::ScalarType type = at::kFloat;
+  bool is_dealt = false;  // each worker of a tensor-parallel group has its share of the tokens
 };
 
 // Sends return at once; receives are posted a few ahead of their place, in the order of the operations. Between
-// tensor-parallel groups a tensor crosses once, whatever their degrees: each receiver gets one part of it, from the
-// sender whose turn it is, and the receivers put their parts together.
+// tensor-parallel groups a tensor crosses once, whatever their degrees (crossings.h): each receiver gets one stretch of
+// it. That is its share of the tokens, where they are dealt; else the receivers put their stretches together.
 class StageLinks {
  public:
   // All of them outlive the links.
@@ -34,13 +35,14 @@ class StageLinks {
  private:
   struct Posted {
     Operation operation;
-    at::Tensor part;
-    std::unique_ptr<Transfer> transfer;
+    at::Tensor part;  // as long as the longest of the group
+    std::vector<std::unique_ptr<Transfer>> transfers;
   };
   void post_receives();
   [[nodiscard]] Role peer_of(const Operation& operation, int shard) const;
   [[nodiscard]] int degree_of_peer(const Operation& operation) const;
   [[nodiscard]] std::int64_t elements() const;
+  [[nodiscard]] at::Tensor gathered(const at::Tensor& part) const;
 
   Groups& groups_;
   const Roster& roster_;

@@ -26,7 +26,8 @@ at::Tensor taken(std::map<int, at::Tensor>& tensors, int microbatch) {
 
 MessageShape message_shape(const Assignment& assignment) {
   return {.sizes = {assignment.plan.microbatch_size, assignment.training.sequence_length, assignment.model.hidden_size},
-          .type = scalar_type_of(assignment.training.precision)};
+          .type = scalar_type_of(assignment.training.precision),
+          .is_dealt = assignment.plan.sequence_parallelism};
 }
 
 at::Tensor token_tensor(std::vector<std::int64_t>& tokens, const Assignment& assignment) {

@@ -75,6 +75,8 @@ class BadInput(ProgramTest):
             (("microbatchSize",), 7, "plan.microbatchSize", "choose a divisor"),
             (("microbatchSize",), "four", "plan.microbatchSize", "wrong type"),
             (("activationCheckpointing",), "yes", "plan.activationCheckpointing", "wrong type"),
+            (("sequenceParallelism",), 1, "plan.sequenceParallelism", "wrong type"),
+            (("sequenceParallelism",), True, "plan.sequenceParallelism", "Never"),
         ]
         for path, value, *fragments in cases:
             with self.subTest(path=path, value=value):

@@ -70,6 +70,20 @@ TEST(JobJson, AMicrobatchSizeThatDoesNotDivideTheBatchIsLeftOutAndNoneLeftIsAnEr
   EXPECT_EQ(error_of(json), "spec.training.microbatchSizes: none of them divides globalBatchSize 12; add a divisor");
 }
 
+TEST(JobJson, SequenceParallelismIsRefusedWhereNoGroupCouldDealTheTokens) {
+  Json json = training();
+  json["sequenceParallelism"] = "Always";
+  json["sequenceLength"] = 1024;
+  EXPECT_TRUE(training_from_json(json, "t").value().deals_tokens());
+  json["sequenceLength"] = 1023;
+  EXPECT_EQ(
+      error_of(json),
+      "spec.training.sequenceParallelism: no group of GPUs can deal 1023 tokens evenly; make sequenceLength even, "
+      "best a multiple of the GPUs of a node");
+  json["sequenceParallelism"] = "Never";
+  EXPECT_TRUE(training_from_json(json, "t").has_value());
+}
+
 TEST(JobJson, AMissingFieldIsNamedByItsPath) {
   Json json = training();
   json.erase("steps");

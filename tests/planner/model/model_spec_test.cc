@@ -71,5 +71,14 @@ TEST(MaxTensorParallel, LeavesEveryGpuAKeyValueHead) {
   EXPECT_EQ(max_tensor_parallel(*find_model("gpt2")), 12);
 }
 
+TEST(MaxTensorParallel, DividesASequenceWhoseTokensAreDealt) {
+  JobSpec job;
+  job.model = *find_model("gpt2");
+  job.training.sequence_length = 6 * 1024 + 4;
+  EXPECT_EQ(max_tensor_parallel(job), 12);
+  job.training.sequence_parallelism = SequenceParallelism::kAlways;
+  EXPECT_EQ(max_tensor_parallel(job), 4);
+}
+
 }  // namespace
 }  // namespace sailor

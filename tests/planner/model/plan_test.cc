@@ -67,8 +67,9 @@ TEST(Plan, EqualPlansHaveEqualHashesAndAnyChangeAnotherOne) {
 TEST(Plan, OptionsAreWrittenOnlyWhereTheyAreTaken) {
   EXPECT_FALSE(to_json(plan()).contains("activationCheckpointing"));
   EXPECT_FALSE(to_json(plan()).contains("shardedOptimizer"));
+  EXPECT_FALSE(to_json(plan()).contains("sequenceParallelism"));
   Plan other = plan();
-  other.activation_checkpointing = other.sharded_optimizer = true;
+  other.activation_checkpointing = other.sharded_optimizer = other.sequence_parallelism = true;
   EXPECT_EQ(plan_from_json(to_json(other)).value(), other);
   EXPECT_NE(plan_hash(other), plan_hash(plan()));
 }
@@ -86,6 +87,33 @@ TEST(Plan, RecomputesActivationsOnlyAsTheJobWishes) {
   EXPECT_TRUE(is_accepted(ActivationCheckpointing::kAlways, true));
   EXPECT_FALSE(is_accepted(ActivationCheckpointing::kAlways, false));
   EXPECT_FALSE(is_accepted(ActivationCheckpointing::kNever, true));
+}
+
+TEST(Plan, DealsTokensOnlyAsTheJobWishes) {
+  JobSpec wishing = job();
+  Plan one = plan();
+  one.sequence_parallelism = true;
+  EXPECT_FALSE(check_well_formed(one, wishing).has_value());
+  wishing.training.sequence_parallelism = SequenceParallelism::kAlways;
+  EXPECT_TRUE(check_well_formed(one, wishing).has_value());
+  one.sequence_parallelism = false;
+  EXPECT_FALSE(check_well_formed(one, wishing).has_value());
+}
+
+TEST(Plan, AGroupThatCannotDealTheTokensEvenlyIsNamed) {
+  JobSpec wishing = job();
+  wishing.training.sequence_parallelism = SequenceParallelism::kAlways;
+  wishing.training.sequence_length = 1022;
+  Plan one = plan();
+  one.sequence_parallelism = true;
+  const auto checked = check_well_formed(one, wishing);
+  ASSERT_FALSE(checked.has_value());
+  EXPECT_EQ(
+      checked.error().message,
+      "plan.stages[1].replicas[0].tensorParallel: sequence parallelism deals the tokens of a sequence evenly, and "
+      "4 GPUs cannot share 1022; take a degree that divides sequenceLength");
+  one.stages[1].replicas[0].tensor_parallel = 2;
+  EXPECT_TRUE(check_well_formed(one, wishing).has_value());
 }
 
 TEST(Plan, CountsItsGpusByPool) {

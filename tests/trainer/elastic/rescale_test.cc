@@ -86,6 +86,26 @@ TEST(Rescale, BetweenDegreesShardingAndPipelinesAndOverALossLearnsTheSame) {
   EXPECT_LE(workers.progress().steps_lost, 1);
 }
 
+TEST(Rescale, OfAJobThatDealsItsTokensLearnsTheSame) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.training.sequence_parallelism = SequenceParallelism::kAlways;
+
+  WorkerThreads workers(4);
+  Changes change(job, workers);
+  change.to(plan_of(job, {{0, 5, {8}, {2}}}));
+  change.to(plan_of(job, {{0, 5, {5, 3}, {2, 1}}}));
+  change.to(sharded(plan_of(job, {{0, 3, {8}, {2}}, {3, 5, {8}, {2}}})));
+  Plan plain = plan_of(job, {{0, 5, {8}, {4}}});
+  plain.sequence_parallelism = false;  // the job's wish has changed
+  change.to(plain);
+  change.to_the_end(plan_of(job, {{0, 3, {8}}, {3, 5, {5, 3}, {2, 1}}}));
+  EXPECT_EQ(workers.progress().source, StateSource::kMemory);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  expect_same(workers.losses(), reference);
+}
+
 TEST(Rescale, OfABf16JobMovesItsFp32Masters) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
@@ -199,9 +219,8 @@ TEST(Rescale, AJobWithCopiesIsSavedWholeWhenItIsParked) {
   expect_same(workers.losses(), reference);
 }
 
-TEST(Rescale, AParkedJobOfUnequalShardsGoesOnUnderAnotherPlan) {
-  const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
+// Five steps of one plan, and the rest of another one from what was saved when the job was parked.
+void expect_the_same_over_a_park(Assignment job, const Scratch& scratch) {
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
 
@@ -222,6 +241,18 @@ TEST(Rescale, AParkedJobOfUnequalShardsGoesOnUnderAnotherPlan) {
   EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
   EXPECT_EQ(workers.progress().steps_lost, 0);
   expect_same(workers.losses(), reference);
+}
+
+TEST(Rescale, AParkedJobOfUnequalShardsGoesOnUnderAnotherPlan) {
+  const Scratch scratch;
+  expect_the_same_over_a_park(job_of_30_steps(scratch), scratch);
+}
+
+TEST(Rescale, AParkedJobThatDealsItsTokensGoesOnUnderAnotherPlan) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  job.training.sequence_parallelism = SequenceParallelism::kAlways;
+  expect_the_same_over_a_park(job, scratch);
 }
 
 }  // namespace

@@ -14,9 +14,6 @@
 namespace sailor::trainer::testing {
 namespace {
 
-constexpr double kLossTolerance = 1e-5;    // relative, FP32
-constexpr double kWeightTolerance = 1e-4;  // of the tensor's largest value
-
 using Shares = std::vector<StageShares>;
 
 const Shares kOneWorker = {{0, 5, {8}}};
@@ -27,16 +24,7 @@ Assignment job_of_30_steps(const Scratch& scratch) {
   return job;
 }
 
-// Trains the job with both plans; compares the losses of all steps and the weights at the end.
-void expect_same_learning(const Assignment& job, const Plan& plan) {
-  const Trained reference = train(job, plan_of(job, kOneWorker));
-  const Difference apart = difference(job, train(job, plan), reference);
-  ASSERT_EQ(std::ssize(reference.losses), job.training.steps);
-  EXPECT_LT(reference.losses.back(), 0.8 * reference.losses.front()) << "nothing was learned";
-  EXPECT_LE(apart.loss, kLossTolerance);
-  EXPECT_LE(apart.weights, kWeightTolerance) << apart.tensor;
-}
-
+using ::sailor::trainer::testing::expect_same_learning;
 void expect_same_learning(const Assignment& job, const Shares& shares) {
   expect_same_learning(job, plan_of(job, shares));
 }

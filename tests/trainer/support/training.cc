@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
 #include "trainer/optim/adamw.h"
@@ -51,8 +52,9 @@ class TrainingWorker {
   std::vector<double> run() {
     const auto batches = Batches::open(assignment_.data, assignment_.training, assignment_.model.vocab_size);
     if (!batches) throw std::runtime_error(batches.error().message);
-    StageModel model(stage_shape(assignment_, rank_), held_,
-                     TensorParallel(groups_.tensor_parallel(), roster_.shard_of(rank_)));
+    StageModel model(
+        stage_shape(assignment_, rank_), held_,
+        TensorParallel(groups_.tensor_parallel(), roster_.shard_of(rank_), assignment_.plan.sequence_parallelism));
     TrainingStep step(assignment_, rank_, roster_, groups_, model, **batches);
     step.take_weights(held_);
     std::vector<double> losses;
@@ -150,6 +152,15 @@ Difference difference(const Assignment& job, const Trained& a, const Trained& b)
     }
   }
   return worst;
+}
+
+void expect_same_learning(const Assignment& job, const Plan& plan) {
+  const Trained reference = train(job, plan_of(job, {{0, job.model.layer_count(), {plan.microbatches()}}}));
+  const Difference apart = difference(job, train(job, plan), reference);
+  ASSERT_EQ(std::ssize(reference.losses), job.training.steps);
+  EXPECT_LT(reference.losses.back(), 0.8 * reference.losses.front()) << "nothing was learned";
+  EXPECT_LE(apart.loss, kLossTolerance);
+  EXPECT_LE(apart.weights, kWeightTolerance) << apart.tensor;
 }
 
 }  // namespace sailor::trainer::testing
