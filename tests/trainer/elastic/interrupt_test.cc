@@ -53,14 +53,14 @@ TEST_F(Interrupted, ObeysAtOnceAGenerationWithoutTheSilentPeer) {
   end();
 }
 
-TEST_F(Interrupted, RollsForwardWhatItHadVotedFor) {
+TEST_F(Interrupted, LosesAtMostTheStepInFlight) {
   job_.training.steps = 1'000'000;
   freeze_the_first_after(3, plan_of(job_, {{0, 5, {4, 4}}}));
   workers_.assign(1, alone(1, 2));
   wait_until_it_trains(1, 2);
   workers_.go_on();
   wait_for_step(1, 2, 5);
-  EXPECT_EQ(workers_.progress().steps_lost, 0);
+  EXPECT_LE(workers_.progress().steps_lost, 1);
   EXPECT_GE(workers_.progress().resumed_step, 3);
   end();
 }
