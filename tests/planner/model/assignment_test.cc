@@ -106,8 +106,8 @@ TEST(AgentReport, ReadsBackAsWritten) {
                               .tokens = 1000,
                               .source = StateSource::kCopy,
                               .times = {0.1, 0.2, 0.3, 0.6}},
-      .callback = "http://10.0.0.1:8082"};
-  report.silent_peers = {"job-1", "job-2"};
+      .callback = "http://10.0.0.1:8082",
+      .silent_peers = {"job-1", "job-2"}};
   EXPECT_EQ(agent_report_from_json(to_json(report)).value(), report);
 }
 
