@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/model/plan_json.h"
+#include "tests/support/random_plans.h"
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/training.h"
 
@@ -95,6 +96,21 @@ TEST(Plans, AShardedOptimizerLearnsTheSame) {
   Plan plan = plan_of(job, {{0, 3, {3, 3, 2}}, {3, 5, {5, 3}, {2, 1}}});
   plan.sharded_optimizer = true;
   expect_same_learning(job, plan);
+}
+
+// Replicas up to four times apart over slow links, with room for few microbatches: lists unlike those by the shares.
+TEST(Plans, InTheOrderOfASimulationLearnTheSame) {
+  const Scratch scratch;
+  const Assignment job = job_of_30_steps(scratch);
+  const Plan plan = plan_of(job, {{0, 2, {3, 3, 2}}, {2, 4, {5, 3}}, {4, 5, {8}}});
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  sailor::testing::Random random(seed);
+  Assignment timed = job;
+  timed.schedule_times = capped(plan, sailor::testing::random_times(random, plan), SchedulePolicy::kFlow);
+  const Difference apart = difference(job, train(timed, plan), train(job, plan_of(job, kOneWorker)));
+  EXPECT_LE(apart.loss, kLossTolerance);
+  EXPECT_LE(apart.weights, kWeightTolerance) << apart.tensor;
 }
 
 // Rounding to eight bits decides what a step changes: the losses stay together, the weights need not.
