@@ -105,7 +105,7 @@ class Agent:
         self.log.close()
 
 
-def assignment(agent, stages, data, steps, model=None, job=None):
+def assignment(agent, stages, data, steps, model=None, job=None, schedule_times=None):
     """Stages: [[first, last, [microbatches of each replica]], ...], one worker a replica."""
     job = JOB if job is None else job
     pool = f"local-a/{STAND_IN}/ondemand"
@@ -123,17 +123,17 @@ def assignment(agent, stages, data, steps, model=None, job=None):
     return {"namespace": "bench", "job": "bench", "jobUid": "bench", "generation": 1, "model": {"config": model}, "training": training,
             "data": {"format": "Tokens", "path": str(data)}, "checkpoint": {"path": ""}, "plan": plan,
             "agents": [{"name": agent.name, "host": agent.host, "port": 7070, "storePort": 7071, "pool": pool, "gpus": agent.gpus}],
-            "workers": workers, "rendezvous": 0, "callback": ""}
+            "workers": workers, "rendezvous": 0, "callback": "", **({"scheduleTimes": schedule_times} if schedule_times else {})}
 
 
-def our_steps(folder, stages, threads, data, warm_up=WARM_UP):
+def our_steps(folder, stages, threads, data, warm_up=WARM_UP, schedule_times=None):
     """Seconds of each step after the first ones, and each worker's times. From the workers' log, which costs them nothing:
     whoever asks an agent often takes time from it that PyTorch's side is not asked for."""
     workers = sum(len(shares) for _, _, shares in stages)
     agent = Agent(folder, workers, threads)
     try:
         agent.until(lambda state: True)
-        agent.request("PUT", "/v1/assignment", assignment(agent, stages, data, 10 ** 6))
+        agent.request("PUT", "/v1/assignment", assignment(agent, stages, data, 10 ** 6, schedule_times=schedule_times))
         deadline = time.monotonic() + PATIENCE
         while len(ends := agent.ends_of_steps()) < warm_up + STEPS + 1:
             if agent.process.poll() is not None or time.monotonic() > deadline:
@@ -203,12 +203,14 @@ def measured_world(folder):
     (folder / "cluster.yaml").write_text(f"{json.dumps(pool)}\n---\n{links}")
 
 
-def estimate(folder, stages):
+def simulated(folder, stages):
+    """The estimate of the step, and the times that workers make the schedule from that was simulated."""
     agent = types.SimpleNamespace(name="bench", host="", gpus=2)
     (folder / "plan.json").write_text(json.dumps(assignment(agent, stages, "", 1)["plan"]))
     command = [SAILOR, "simulate", "-f", folder / "job.yaml", "--cluster", folder / "cluster.yaml", "--profiles", folder / "profiles",
                "--plan", folder / "plan.json", "-o", "json"]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)["estimate"]
+    answer = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return answer["estimate"], answer["scheduleTimes"]
 
 
 def profiled_times(folder):
@@ -236,22 +238,25 @@ def tell_terms(folder, stages, measured, estimated, times):
 
 
 def against_simulator(folder, data, rounds):
-    """The profile is made just after the steps that it is to foretell: what else the machine does falls on both."""
+    """The profile is made just before the steps that it foretells: what else the machine does falls on both."""
     layers = MODEL["layers"] + 2
-    microbatches = JOB["globalBatchSize"] // JOB["microbatchSize"]
-    stages = [[0, layers // 2, [microbatches]], [layers // 2, layers, [microbatches]]]
-    ratios, steps = [], []
-    for _ in range(rounds):
-        seconds, times = our_steps(folder, stages, 1, data, warm_up=STEPS)
-        measured_world(folder)
-        estimated = estimate(folder, stages)
-        steps.append(statistics.median(seconds))
-        ratios.append(estimated["iterationSeconds"] / steps[-1])
-        tell_terms(folder, stages, steps[-1], estimated, times)
-    ratio = statistics.median(ratios)
-    return [{"name": "trainer: step of two stages", "value": statistics.median(steps), "unit": "s", "goal": None},
-            {"name": "trainer: two stages, the simulator's step from our own profile as a multiple", "value": ratio, "unit": "x", "goal": None},
-            {"name": "trainer: two stages, how far the simulator is off, from our own profile", "value": abs(ratio - 1), "unit": "x", "goal": 0.1}]
+    rows = []
+    for name, cut in (("equal stages", layers // 2), ("four layers before two", 4)):
+        microbatches = JOB["globalBatchSize"] // JOB["microbatchSize"]
+        stages = [[0, cut, [microbatches]], [cut, layers, [microbatches]]]
+        ratios, steps = [], []
+        for _ in range(rounds):
+            measured_world(folder)
+            estimated, schedule_times = simulated(folder, stages)
+            seconds, times = our_steps(folder, stages, 1, data, STEPS, schedule_times)
+            steps.append(statistics.median(seconds))
+            ratios.append(estimated["iterationSeconds"] / steps[-1])
+            tell_terms(folder, stages, steps[-1], estimated, times)
+        ratio = statistics.median(ratios)
+        rows += [{"name": f"trainer: step of two stages, {name}", "value": statistics.median(steps), "unit": "s", "goal": None},
+                 {"name": f"trainer: {name}, the simulator's step from our own profile as a multiple", "value": ratio, "unit": "x", "goal": None},
+                 {"name": f"trainer: {name}, how far the simulator is off", "value": abs(ratio - 1), "unit": "x", "goal": 0.1}]
+    return rows
 
 
 def main():
