@@ -47,18 +47,21 @@ endfunction()
 
 # sailor_test(planner_test SOURCES a_test.cc LINK sailor::planner LABELS unit): one executable, each TEST its own ctest case.
 # Tests run in the root of the sources, which SAILOR_SOURCE_DIR names; no path of a machine gets into a compilation.
-# Labels: unit (fast, no cluster), slow, gpu. Tests that start processes or threads at fixed addresses: RUN_SERIAL.
+# Labels: unit (fast, no cluster), slow, gpu. Tests that start processes or threads at fixed addresses: RUN_SERIAL. TIMEOUT of each, in seconds: 600.
 function(sailor_test name)
-  cmake_parse_arguments(ARG "RUN_SERIAL" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "RUN_SERIAL" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_link_libraries(${name} PRIVATE sailor_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE "SAILOR_SOURCE_DIR=\".\"")
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}" PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}" PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
                        RUN_SERIAL ${ARG_RUN_SERIAL})
 endfunction()
 
