@@ -1,4 +1,6 @@
 // What the simulator says from a profile measured here, against what a worker does here.
+#include <array>
+
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,6 +8,7 @@
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
 #include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/thread_group.h"
 #include "tests/trainer/support/worker_threads.h"
 #include "trainer/model/stage_model.h"
 #include "trainer/optim/adamw.h"
@@ -44,8 +47,8 @@ JobSpec job_spec(const Assignment& assignment) {
   return job;
 }
 
-Plan a_plan(const Assignment& job, const PoolKey& pool) {
-  Plan plan = testing::plan_of(job, {{0, job.model.layer_count(), {4}}});
+Plan a_plan(const Assignment& job, const PoolKey& pool, int degree = 1) {
+  Plan plan = testing::plan_of(job, {{0, job.model.layer_count(), {4}, {degree}}});
   for (Stage& stage : plan.stages) {
     for (Replica& replica : stage.replicas) replica.pool = pool;
   }
@@ -62,14 +65,16 @@ class EstimateFromProfile : public ::testing::Test {
                           .sequence_length = job_.training.sequence_length,
                           .accelerator = pool_.accelerator,
                           .microbatch_sizes = {kMicrobatch},
+                          .degrees = {degree_},
                           .time = std::chrono::milliseconds(300)})
                      .profile);
-    const auto cluster = sailor::testing::a_cluster().pool("us-central1-a", "nvidia-l4", 1, 1).price(1);
-    return Simulator(profiles).estimate(job_spec(job_), cluster, a_plan(job_, pool_)).value();
+    const auto cluster = sailor::testing::a_cluster().pool("us-central1-a", "nvidia-l4", 1, degree_).price(1);
+    return Simulator(profiles).estimate(job_spec(job_), cluster, a_plan(job_, pool_, degree_)).value();
   }
 
   testing::Scratch scratch_;
   Assignment job_ = an_assignment(scratch_);
+  int degree_ = 1;  // of tensor parallelism
   PoolKey pool_ = sailor::testing::a_key("us-central1-a", "nvidia-l4");
 };
 
@@ -87,25 +92,54 @@ TEST_F(EstimateFromProfile, IsOfTheOrderOfTheMeasuredStep) {
   EXPECT_LT(estimated / measured, 3);
 }
 
-// The tensors of one worker during a step: all that its model of memory knows but what one worker on a CPU does not
-// have, the context of a device and the buckets of an all-reduce.
-TEST_F(EstimateFromProfile, KnowsThePeakOfTheTensorsWithinATenth) {
-  const MemoryBreakdown memory = estimate().memory.at(0);
-  const TensorMemory tensors;
+// Two steps of one worker.
+void train_twice(const Assignment& job, const TensorParallel& group) {
   PieceStates states;
-  for (const int id : all_pieces(job_.model)) states[id] = initial_state(job_.model, piece_of(job_.model, id), 1);
-  StageModel model({.spec = job_.model, .first_layer = 0, .last_layer = job_.model.layer_count()}, states);
-  const at::Tensor tokens = at::randint(job_.model.vocab_size, {kMicrobatch, 128}, at::kLong);
+  for (const int id : all_pieces(job.model)) {
+    const Piece whole = piece_of(job.model, id);
+    states[id] = initial_state(job.model, part_of(whole, shard_ranges(whole, group.shard())), 1);
+  }
+  StageModel model({.spec = job.model, .first_layer = 0, .last_layer = job.model.layer_count()}, states, group);
+  const at::Tensor tokens = at::arange(kMicrobatch * 128, at::kLong).remainder(job.model.vocab_size).view({-1, 128});
   for (int microbatch = 0; microbatch < 2; ++microbatch) {
     (void)model.forward(microbatch, tokens, tokens);
     (void)model.backward(microbatch, at::ones({}));
   }
-  for (auto& [id, piece] : model.pieces()) apply_adamw(states.at(id), piece.gradient(), job_.training, 1, 1);
+  for (auto& [id, piece] : model.pieces()) apply_adamw(states.at(id), piece.gradient(), job.training, 1, 1);
+}
+
+// All that the model of memory knows but what a worker on a CPU does not have, the context of a device and the buckets
+// of an all-reduce.
+void expect_within_a_tenth(std::int64_t peak, const MemoryBreakdown& memory) {
   const double expected = (memory.weights + memory.gradients + memory.optimizer + memory.activations).value();
-  const double ratio = static_cast<double>(tensors.peak()) / expected;
-  fmt::print("[ MEMORY   ] peak of {} bytes, expected {:.0f}, ratio {:.3f}\n", tensors.peak(), expected, ratio);
+  const double ratio = static_cast<double>(peak) / expected;
+  fmt::print("[ MEMORY   ] peak of {} bytes, expected {:.0f}, ratio {:.3f}\n", peak, expected, ratio);
   EXPECT_GT(ratio, 0.9);
   EXPECT_LT(ratio, 1.1);
+}
+
+TEST_F(EstimateFromProfile, KnowsThePeakOfTheTensorsWithinATenth) {
+  const MemoryBreakdown memory = estimate().memory.at(0);
+  const TensorMemory tensors;
+  train_twice(job_, {});
+  expect_within_a_tenth(tensors.peak(), memory);
+}
+
+// Profiles are measured without sequence parallelism: what it saves is the simulator's own formula.
+TEST_F(EstimateFromProfile, KnowsThePeakOfAGroupThatDealsTheTokensWithinATenth) {
+  for (const bool deals_tokens : {false, true}) {
+    if (deals_tokens) job_.training.sequence_parallelism = SequenceParallelism::kAlways;
+    degree_ = 2;
+    const MemoryBreakdown memory = estimate().memory.at(0);
+    std::array<std::int64_t, 2> peaks{};
+    testing::in_thread_group(2, [&](int rank, Group& group) {
+      use_threads(1);
+      const TensorMemory tensors;
+      train_twice(job_, TensorParallel(group, {rank, 2}, deals_tokens));
+      peaks.at(static_cast<std::size_t>(rank)) = tensors.peak();
+    });
+    for (const std::int64_t peak : peaks) expect_within_a_tenth(peak, memory);
+  }
 }
 
 }  // namespace
