@@ -50,13 +50,14 @@ unpack_prometheus() {
 }
 
 # unpack_wheels REQUIREMENTS FOLDER: downloads the pinned wheels and unpacks them; the folder appears only when complete.
+# A download that was interrupted goes on after the last whole wheel: pip takes what is there and has the right hash.
 unpack_wheels() {
-  local requirements=$1 folder=$2 downloads=.deps/downloads wheel
-  local stamp
+  local requirements=$1 folder=$2 stamp downloads wheel
   stamp=$(sha256sum <"$requirements" | cut -c1-16)
+  downloads=.deps/downloads-$stamp
   [ "$(cat "$folder/.stamp" 2>/dev/null)" != "$stamp" ] || return 0
   say "downloading $(grep -v '^#' "$requirements" | cut -d' ' -f1 | tr '\n' ' ')"
-  rm -rf "$folder.part" "$downloads"
+  rm -rf "$folder.part"
   mkdir -p "$folder.part" "$downloads"
   python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: \
     --python-version 311 --implementation cp --abi cp311 --abi abi3 --abi none \
