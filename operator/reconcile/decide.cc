@@ -9,12 +9,6 @@
 namespace sailor {
 namespace {
 
-bool is_true(const kube::Json& status, std::string_view type) {
-  return std::ranges::any_of(kube::list_at(status, {"conditions"}), [&](const kube::Json& condition) {
-    return kube::text_at(condition, {"type"}) == type && kube::text_at(condition, {"status"}) == "True";
-  });
-}
-
 // A job that is to be suspended needs its agents until its state is saved.
 bool is_saving(const kube::Json& status) {
   for (const kube::Json& condition : kube::list_at(status, {"conditions"})) {
@@ -45,8 +39,8 @@ std::chrono::milliseconds until(Time now, Time then) { return std::max(then - no
 
 bool needs_agents(const kube::Json& job) {
   const kube::Json status = job.value("status", kube::Json::object());
-  const bool has_ended = is_true(status, "Complete") || is_true(status, "Failed");
-  return !has_ended && !kube::is_deleting(job) && (!kube::bool_at(job, {"spec", "suspend"}) || is_saving(status));
+  return !has_ended(status) && !kube::is_deleting(job) &&
+         (!kube::bool_at(job, {"spec", "suspend"}) || is_saving(status));
 }
 
 Decision decide(const Observation& seen) { return JobDecision(seen).run(); }
@@ -55,7 +49,7 @@ Decision JobDecision::run() {
   const bool is_managed_elsewhere = seen_.job.spec && !seen_.job.spec->managed_by.empty();
   if (seen_.job.is_deleting || is_managed_elsewhere)
     return {};  // its children go with it, through their owner references
-  if (is_true(seen_.job.status, "Complete") || is_true(seen_.job.status, "Failed")) return finished();
+  if (has_ended(seen_.job.status)) return finished();
 
   if (!seen_.job.spec) {
     hold_unreadable(seen_.job.spec.error().message);

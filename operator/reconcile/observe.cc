@@ -4,6 +4,7 @@
 
 #include "operator/reconcile/names.h"
 #include "operator/reconcile/pod_view.h"
+#include "operator/reconcile/status.h"
 
 namespace sailor {
 namespace {
@@ -23,16 +24,11 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
   return view;
 }
 
-bool has_ended(const Json& job) {
-  return std::ranges::any_of(kube::list_at(job, {"status", "conditions"}), [](const Json& condition) {
-    const std::string type = kube::text_at(condition, {"type"});
-    return (type == "Complete" || type == "Failed") && kube::text_at(condition, {"status"}) == "True";
-  });
-}
-
 // A job that has ended, or holds still, claims nothing.
 bool may_claim(const kube::Object& job) {
-  return job != nullptr && !kube::is_deleting(*job) && !has_ended(*job) && !kube::bool_at(*job, {"spec", "suspend"});
+  if (job == nullptr || kube::is_deleting(*job) || kube::bool_at(*job, {"spec", "suspend"})) return false;
+  const Json* status = kube::find_at(*job, {"status"});
+  return status == nullptr || !has_ended(*status);
 }
 
 // GPUs that records claim: those of a placement whose pods may not have been seen yet.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "operator/reconcile/rescales.h"
+#include "operator/reconcile/status.h"
 
 namespace sailor {
 namespace {
@@ -14,55 +15,55 @@ namespace {
 using kube::Json;
 using kube::text_at;
 
-double decimal_at(const Json& object, kube::Path path) {
-  const std::string text = text_at(object, path);
-  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
-}
-
 void offer(std::optional<JobProgress>& best, const std::optional<AgentReport>& report) {
   if (!report || !report->progress) return;
   const auto rank = [](const JobProgress& progress) { return std::pair(progress.generation, progress.step); };
   if (!best || rank(*report->progress) > rank(*best)) best = report->progress;
 }
 
+// Since the status was written; nothing: it never was.
+std::optional<double> seconds_since_counted(const Observation& seen) {
+  const auto counted = parse_rfc3339(text_at(seen.job.status, {"progress", "time"}));
+  if (!counted) return std::nullopt;
+  return std::max(0.0, seconds_between(*counted, seen.now));
+}
+
 double dollars_spent(const Observation& seen, const std::optional<JobProgress>& progress,
                      const std::optional<GenerationRecord>& record) {
   const double before = decimal_at(seen.job.status, {"progress", "dollarsSpent"});
-  const auto counted = parse_rfc3339(text_at(seen.job.status, {"progress", "time"}));
-  if (!counted) return before;
-  const double hours = std::max(0.0, seconds_between(*counted, seen.now)) / 3600;
+  const auto passed = seconds_since_counted(seen);
+  if (!passed) return before;
   const auto steps = progress ? progress->step - kube::integer_at(seen.job.status, {"progress", "step"}) : 0;
   const double traffic =
       record ? record->summary.traffic_cost_per_iteration * static_cast<double>(std::max<std::int64_t>(0, steps)) : 0;
-  return before + dollars_per_hour(seen) * hours + traffic;
+  return before + dollars_per_hour(seen) * *passed / 3600 + traffic;
 }
 
 bool is_suspended(const Observation& seen) {
-  const Json& conditions = kube::list_at(seen.job.status, {"conditions"});
-  const bool was_suspended = std::ranges::any_of(conditions, [](const Json& condition) {
-    return text_at(condition, {"type"}) == "Suspended" && text_at(condition, {"status"}) == "True";
-  });
-  return was_suspended || (seen.job.spec && seen.job.spec->suspend);
+  return is_true(seen.job.status, "Suspended") || (seen.job.spec && seen.job.spec->suspend);
 }
 
 // How long the job was to train, and how long steps took that count: a step that is done again counts once, and counts
 // for what a step takes now. Both go on from what the status says, so that a new operator continues them.
 void count_goodput(const Observation& seen, const std::optional<JobProgress>& progress, Json& status) {
-  const double elapsed = decimal_at(status, {"elapsedSeconds"});
-  const double useful = decimal_at(status, {"usefulSeconds"});
-  const auto counted = parse_rfc3339(text_at(seen.job.status, {"progress", "time"}));
-  const bool has_passed = counted && !is_suspended(seen);
-  const double passed = has_passed ? std::max(0.0, seconds_between(*counted, seen.now)) : 0;
-  status["elapsedSeconds"] = fmt::format("{:.3f}", elapsed + passed);
+  const double passed = is_suspended(seen) ? 0 : seconds_since_counted(seen).value_or(0);
+  double useful = decimal_at(status, {"usefulSeconds"});
+  if (progress) {
+    const std::int64_t furthest = kube::integer_at(status, {"furthestStep"});
+    const auto steps = static_cast<double>(std::max<std::int64_t>(0, progress->step - furthest));
+    useful += steps * progress->step_seconds;
+    status["furthestStep"] = std::max(furthest, progress->step);
+  }
+  status["elapsedSeconds"] = fmt::format("{:.3f}", decimal_at(status, {"elapsedSeconds"}) + passed);
   status["usefulSeconds"] = fmt::format("{:.3f}", useful);
-  if (!progress) return;
-  const std::int64_t furthest = kube::integer_at(status, {"furthestStep"});
-  const auto steps = static_cast<double>(std::max<std::int64_t>(0, progress->step - furthest));
-  status["usefulSeconds"] = fmt::format("{:.3f}", useful + steps * progress->step_seconds);
-  status["furthestStep"] = std::max(furthest, progress->step);
 }
 
 }  // namespace
+
+double decimal_at(const Json& object, kube::Path path) {
+  const std::string text = text_at(object, path);
+  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
+}
 
 std::optional<JobProgress> newest_progress(const Observation& seen) {
   std::optional<JobProgress> best;

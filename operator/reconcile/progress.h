@@ -12,6 +12,7 @@ kube::Json progress_status(const Observation& seen, const std::optional<Generati
 
 // The furthest progress that the agents, or pods that have ended, report.
 std::optional<JobProgress> newest_progress(const Observation& seen);
-double dollars_per_hour(const Observation& seen);  // of the pods that run
+double decimal_at(const kube::Json& object, kube::Path path);  // decimals in a status are texts; 0: none is there
+double dollars_per_hour(const Observation& seen);              // of the pods that run
 
 }  // namespace sailor

@@ -18,11 +18,6 @@ constexpr std::size_t kLongestMessage = 300;  // there are ten of them in the st
 
 std::string seconds_text(double seconds) { return fmt::format("{:.3f}", std::max(0.0, seconds)); }
 
-double number_at(const Json& entry, kube::Path path) {
-  const std::string text = text_at(entry, path);
-  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
-}
-
 bool is_open(const Json& entry) { return !entry.contains("seconds") && !entry.contains("withdrawn"); }
 
 Json new_entry(const GenerationRecord& record) {
@@ -57,7 +52,7 @@ bool someone_holds_state(const Observation& seen) {
 void tell_parts(const GenerationRecord& record, const RegroupTimes& times, double seconds, Json& entry) {
   Json& parts = entry["parts"];
   const double pods = record.is_sealed() ? seconds_between(record.decided, record.sealed) : 0;
-  double rest = seconds - number_at(parts, {"detect"}) - number_at(parts, {"plan"}) - pods;
+  double rest = seconds - decimal_at(parts, {"detect"}) - decimal_at(parts, {"plan"}) - pods;
   rest -= times.regroup_seconds + times.transfer_seconds + times.first_step_seconds;
   parts["pods"] = seconds_text(pods);
   parts["push"] = seconds_text(rest);

@@ -204,4 +204,11 @@ void finish_status(const Observation& seen, const std::optional<GenerationRecord
   std::ranges::move(events, std::back_inserter(decision.events));
 }
 
+bool is_true(const Json& status, std::string_view condition) {
+  const Json* found = condition_before(status, condition);
+  return found != nullptr && text_at(*found, {"status"}) == "True";
+}
+
+bool has_ended(const Json& status) { return is_true(status, "Complete") || is_true(status, "Failed"); }
+
 }  // namespace sailor

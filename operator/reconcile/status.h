@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "operator/reconcile/conditions.h"
 #include "operator/reconcile/decision.h"
@@ -15,5 +17,9 @@ void finish_status(const Observation& seen, const std::optional<GenerationRecord
 
 // One word from the conditions, for people.
 std::string state_word(const Conditions& conditions);
+
+// What a status that was written says: whether a condition is true, and whether the job is complete or has failed.
+bool is_true(const kube::Json& status, std::string_view condition);
+bool has_ended(const kube::Json& status);
 
 }  // namespace sailor
