@@ -10,6 +10,7 @@
 #include "planner/model/plan_json.h"
 #include "tests/support/random_plans.h"
 #include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/delegating_group.h"
 #include "tests/trainer/support/training.h"
 
 namespace sailor::trainer::testing {
@@ -129,32 +130,17 @@ TEST(Plans, InBf16StayNearFp32OnWhateverPlan) {
 }
 
 // Forgets this worker's part of one tensor of one block, as a bug in a reduction would.
-class Forgetful : public Group {
+class Forgetful : public DelegatingGroup {
  public:
-  explicit Forgetful(std::unique_ptr<Group> group) : group_(std::move(group)) {}
-  [[nodiscard]] int size() const override { return group_->size(); }
+  using DelegatingGroup::DelegatingGroup;
   std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override {
     constexpr int kMessagesOfStep = 4;               // three blocks and the token embedding
     constexpr std::int64_t kQueryWeights = 16 * 32;  // of half of the heads
     if (messages_++ % kMessagesOfStep == 0) tensor.narrow(0, 0, kQueryWeights).zero_();
-    return group_->start_sum(tensor);
-  }
-  std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override {
-    return group_->start_sum_of_parts(parts, mine);
-  }
-  std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override {
-    return group_->start_gather(mine, parts);
-  }
-  void max(const at::Tensor& tensor) override { group_->max(tensor); }
-  std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) override {
-    return group_->send(tensor, to, tag);
-  }
-  std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) override {
-    return group_->receive(into, from, tag);
+    return DelegatingGroup::start_sum(tensor);
   }
 
  private:
-  std::unique_ptr<Group> group_;
   int messages_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/delegating_group.h"
 #include "tests/trainer/support/training.h"
 
 namespace sailor::trainer::testing {
@@ -87,27 +88,12 @@ TEST(SequenceParallel, InBf16StaysNearFp32) {
 }
 
 // Leaves each worker with its own tokens' part of the gradients, as if they were whole.
-class Unsummed : public Group {
+class Unsummed : public DelegatingGroup {
  public:
-  explicit Unsummed(std::unique_ptr<Group> group) : group_(std::move(group)) {}
-  [[nodiscard]] int size() const override { return group_->size(); }
-  std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override { return group_->start_sum(tensor.clone()); }
-  std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override {
-    return group_->start_sum_of_parts(parts, mine);
+  using DelegatingGroup::DelegatingGroup;
+  std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override {
+    return DelegatingGroup::start_sum(tensor.clone());
   }
-  std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override {
-    return group_->start_gather(mine, parts);
-  }
-  void max(const at::Tensor& tensor) override { group_->max(tensor); }
-  std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) override {
-    return group_->send(tensor, to, tag);
-  }
-  std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) override {
-    return group_->receive(into, from, tag);
-  }
-
- private:
-  std::unique_ptr<Group> group_;
 };
 
 // Norms, biases after row-parallel linears and learned positions: each worker has all of them, and sees its tokens
