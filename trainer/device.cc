@@ -1,9 +1,7 @@
 #include "trainer/device.h"
 
 #include <ATen/Context.h>
-#ifdef SAILOR_WITH_CUDA
-#include <c10/cuda/CUDAFunctions.h>
-#endif
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 namespace sailor::trainer {
 namespace {
@@ -17,16 +15,16 @@ at::Device& device() {
 
 at::Device compute_device() { return device(); }
 
-#ifdef SAILOR_WITH_CUDA
+bool knows_gpus() { return c10::impl::hasDeviceGuardImpl(at::kCUDA); }
+
 bool use_gpu(int index) {
-  if (index >= c10::cuda::device_count()) return false;
-  c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
+  if (!knows_gpus()) return false;
+  const c10::impl::VirtualGuardImpl gpus(at::kCUDA);
+  if (index >= gpus.deviceCount()) return false;
   device() = at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
+  gpus.setDevice(device());
   return true;
 }
-#else
-bool use_gpu(int) { return false; }
-#endif
 
 void use_tf32() { at::globalContext().setAllowTF32CuBLAS(true); }
 

@@ -8,7 +8,10 @@ namespace sailor::trainer {
 // The CPU, unless use_gpu() has found a GPU.
 at::Device compute_device();
 
-// From now on on this GPU of those that the pod has. False: this build has no CUDA, or the machine no such GPU.
+// This program is linked with LibTorch's half for GPUs (cuda.cmake).
+bool knows_gpus();
+
+// From now on on this GPU of those that the pod has. False: the program knows none, or the machine has no such GPU.
 bool use_gpu(int index);
 
 // Matrix products of FP32 in TF32, on GPUs that have it (decision 10).

@@ -1,4 +1,4 @@
-// Makes groups: of Gloo, of NCCL (nccl.cc), and groups of one.
+// Makes groups: of Gloo, of NCCL (nccl.h), and groups of one.
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -83,12 +83,6 @@ Connection connect_nccl(const BackendPlace& place, std::chrono::milliseconds tim
 }
 
 }  // namespace
-
-#ifndef SAILOR_WITH_CUDA
-c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendPlace&, std::chrono::milliseconds) {
-  SAILOR_CHECK(false, "a build without CUDA computes on a GPU");
-}
-#endif
 
 GroupFactory::GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout,
                            std::vector<std::string> names)

@@ -1,4 +1,4 @@
-// Collectives between GPUs, in builds with SAILOR_WITH_CUDA.
+// Collectives between GPUs, in programs that are linked for them (cuda.cmake).
 #pragma once
 
 #include <chrono>

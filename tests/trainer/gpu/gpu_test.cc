@@ -1,24 +1,48 @@
 // The trainer on a GPU against itself on the CPU. A process computes on one device only, so a test takes its reference
 // before it changes over.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/training.h"
 #include "trainer/checkpoint/images.h"
+#include "trainer/comm/nccl.h"
 #include "trainer/device.h"
 
 namespace sailor::trainer::testing {
 namespace {
 
 constexpr double kTolerance = 1e-4;  // relative: other kernels, other orders of summation
-constexpr const char* kNoGpu = "skipped: this build has no CUDA, or this machine has no GPU";
+
+const char* why_not() { return knows_gpus() ? "this machine has no GPU" : "built without CUDA, which `make gpu` adds"; }
+
+std::string refusal_of_nccl() {
+  try {
+    (void)make_nccl_backend({.store = c10::make_intrusive<c10d::HashStore>(), .index = 0, .size = 1},
+                            std::chrono::seconds(1));
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+// Also on a machine without a GPU: the libraries are found and loaded, and who refuses is NCCL's half.
+TEST(Gpu, CollectivesAreThoseOfNccl) {
+  if (!knows_gpus()) GTEST_SKIP() << why_not();
+  if (use_gpu(0)) {
+    EXPECT_EQ(refusal_of_nccl(), "");
+  } else {
+    EXPECT_THAT(refusal_of_nccl(), ::testing::HasSubstr("no GPUs found"));
+  }
+}
 
 TEST(Gpu, LearnsTheSameAsTheCpu) {
   const Scratch scratch;
   const Assignment job = tiny_job(scratch.text());
   const Plan plan = plan_of(job, {{0, 5, {8}}});
   const Trained reference = train(job, plan);
-  if (!use_gpu(0)) GTEST_SKIP() << kNoGpu;
+  if (!use_gpu(0)) GTEST_SKIP() << why_not();
   EXPECT_LE(difference(job, train(job, plan), reference).loss, kTolerance);
 }
 
@@ -28,12 +52,12 @@ TEST(Gpu, InBf16StaysNearTheCpu) {
   job.training.precision = Precision::kBf16;
   const Plan plan = plan_of(job, {{0, 5, {8}}});
   const Trained reference = train(job, plan);
-  if (!use_gpu(0)) GTEST_SKIP() << kNoGpu;
+  if (!use_gpu(0)) GTEST_SKIP() << why_not();
   EXPECT_LE(difference(job, train(job, plan), reference).loss, 0.02);
 }
 
 TEST(Gpu, StateReturnsFromACheckpointToItsDevice) {
-  if (!use_gpu(0)) GTEST_SKIP() << kNoGpu;
+  if (!use_gpu(0)) GTEST_SKIP() << why_not();
   const ModelSpec model = tiny_model();
   const Piece piece = piece_of(model, kTokenEmbedding);
   const PieceState state = initial_state(model, piece, 7);
