@@ -11,10 +11,10 @@ setup:
 build: setup ## build the programs and the local cluster into build/bin
 	@scripts/build.sh programs
 
-gpu: ## build the trainer with CUDA and NCCL into build/gpu, and run what tests a GPU; 2 GB to download
+gpu: ## build build/bin/sailor-trainer-gpu, with CUDA and NCCL, and run what tests a GPU; 2 GB to download
 	@scripts/setup.sh cuda
 	@cmake --preset gpu && cmake --build --preset gpu
-	@ctest --test-dir build/gpu -L gpu --output-on-failure
+	@python3 scripts/run_tests.py gpu
 
 all: setup ## and all tests and benchmarks
 	@scripts/build.sh

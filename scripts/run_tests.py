@@ -2,7 +2,7 @@
 """Runs the test suites, shows each test as it ends, and closes with one line: N passed, N failed[, N skipped].
 
 Suites: the C++ tests through ctest and the Go tests, those on the local cluster among them, through go test.
-  run_tests.py [unit] [slow] [cluster]     all of them where none is named
+  run_tests.py [unit] [slow] [gpu] [cluster]     all of them where none is named
 """
 
 import json
@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CTEST_LINE = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.*?) \.+\s*(.*?)\s+([\d.]+) sec")
@@ -20,6 +21,7 @@ CTEST_LINE = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.*?) \.+\s*(.*?)\s+([\d.]+
 class Tally:
     def __init__(self):
         self.passed, self.failed, self.skipped = 0, [], []
+        self.reasons = {}  # of skipped tests, by name
 
     def add(self, name, outcome, seconds):
         if outcome == "passed":
@@ -44,8 +46,9 @@ def show(line, transient=False):
 
 def ctest(labels, tally):
     """ctest prints one line a test; details of failures follow at the end and are passed through."""
+    report = ROOT / "build/dev/ctest.xml"
     command = ["ctest", "--test-dir", str(ROOT / "build/dev"), "--output-on-failure", "--no-label-summary", "-j2",
-               "-L", "|".join(f"^{label}$" for label in labels)]
+               "--output-junit", str(report), "-L", "|".join(f"^{label}$" for label in labels)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     seen, output = 0, []
     for line in process.stdout:
@@ -62,8 +65,21 @@ def ctest(labels, tally):
     process.wait()
     if tally.failed or process.returncode != 0:
         show("\n".join(output))
+    if tally.skipped:
+        tally.reasons.update(reasons_of_skipped(report))
     if seen == 0 or (process.returncode != 0 and not tally.failed):
         tally.failed.append(f"ctest ended with status {process.returncode} after {seen} tests")
+
+
+def reasons_of_skipped(report):
+    """In the output of a test that googletest skips, the reason follows the line with the place."""
+    found = {}
+    for case in xml.etree.ElementTree.parse(report).iter("testcase"):
+        lines = (case.findtext("system-out") or "").splitlines()
+        for line, following in zip(lines, lines[1:]):
+            if line.endswith(": Skipped"):
+                found[case.get("name")] = following
+    return found
 
 
 def go_binary():
@@ -111,15 +127,15 @@ def finish_go(tally, name, action, seconds, output):
 
 
 def main(arguments):
-    suites = arguments or ["unit", "slow", "cluster"]
+    suites = arguments or ["unit", "slow", "gpu", "cluster"]
     began, tally = time.monotonic(), Tally()
-    labels = [suite for suite in suites if suite in ("unit", "slow")]
+    labels = [suite for suite in suites if suite in ("unit", "slow", "gpu")]
     if labels:
         ctest(labels, tally)
     if "cluster" in suites:
         go_test(tally)
     for name in tally.skipped:
-        show(f"skipped: {name}")
+        show(f"skipped: {name}: {tally.reasons.get(name, 'see above')}")
     for name in tally.failed:
         show(f"FAILED: {name}")
     show(f"{time.monotonic() - began:.0f} s")
