@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -29,6 +30,11 @@ PieceStates wanted_states(const ModelSpec& model, const HeldRanges& wanted, cons
   return states;
 }
 
+// What a worker is to hold, as it fills up.
+struct Wanted {
+  PieceStates own, copies;
+};
+
 // Where a worker has a unit; nothing if it has not.
 const PieceState* place_of(const StateUnit& unit, const PieceStates& own, const PieceStates& copies) {
   for (const PieceStates* states : {&own, &copies}) {
@@ -46,13 +52,13 @@ const PieceState& known_place_of(const StateUnit& unit, const PieceStates& own, 
 
 // Units that stay on this worker, though elsewhere in its flat tensors. What it said it holds may be of another state
 // than the one that was agreed on: then it has forgotten it, and all that it wants is sent.
-void copy_own(const StateUnits& units, int rank, const HeldState& held) {
+void copy_own(const StateUnits& units, int rank, const HeldState& held, const Wanted& into) {
   for (const int id : units.wanted_by(rank)) {
     if (!std::ranges::binary_search(units.held_by(rank), id)) continue;
     const StateUnit& unit = units.units()[static_cast<std::size_t>(id)];
     const PieceState* source = place_of(unit, held.pieces, held.copies);
     if (source == nullptr) continue;
-    const PieceState& target = known_place_of(unit, held.arrived, held.arrived_copies);
+    const PieceState& target = known_place_of(unit, into.own, into.copies);
     if (!source->weights.is_same(target.weights)) copy_ranges(unit.ranges, *source, target);
   }
 }
@@ -61,9 +67,9 @@ void copy_own(const StateUnits& units, int rank, const HeldState& held) {
 
 void transfer_state(const StateUnits& units, const std::vector<SliceMove>& moves, const Taker& taker, Group& everyone,
                     HeldState& held) {
-  held.arrived = wanted_states(units.model(), taker.wanted.own, held.pieces);
-  held.arrived_copies = wanted_states(units.model(), taker.wanted.copies, held.copies);
-  copy_own(units, taker.rank, held);
+  Wanted wanted{.own = wanted_states(units.model(), taker.wanted.own, held.pieces),
+                .copies = wanted_states(units.model(), taker.wanted.copies, held.copies)};
+  copy_own(units, taker.rank, held, wanted);
   std::vector<std::unique_ptr<Transfer>> transfers;
   std::vector<Arrival> arrivals;
   for (int tag = 0; const SliceMove& move : moves) {
@@ -75,7 +81,7 @@ void transfer_state(const StateUnits& units, const std::vector<SliceMove>& moves
         transfers.push_back(everyone.send(message, move.to, tag));
       }
       if (move.to == taker.rank) {
-        const PieceState& state = known_place_of(unit, held.arrived, held.arrived_copies);
+        const PieceState& state = known_place_of(unit, wanted.own, wanted.copies);
         arrivals.emplace_back(tensors_of(state)[i], blocks_of(state.part, unit.ranges), unit.elements);
         transfers.push_back(everyone.receive(arrivals.back().message(), move.from, tag));
       }
@@ -83,6 +89,8 @@ void transfer_state(const StateUnits& units, const std::vector<SliceMove>& moves
   }
   for (const auto& transfer : transfers) transfer->wait();
   for (const Arrival& arrival : arrivals) arrival.unpack();
+  held.arrived = std::move(wanted.own);  // only now: whoever loses a peer before brings nothing of it to a meeting
+  held.arrived_copies = std::move(wanted.copies);
 }
 
 }  // namespace sailor::trainer

@@ -18,7 +18,8 @@ struct Taker {
 
 // Makes what the taker is to hold arrive in `held`: units that it has are taken from there, the others as `moves` say,
 // whose slices are units: the same list on all ranks, which brings each unit that a rank wants and does not hold. What
-// it held stays as it is: a state whose part does not change shares its tensors with what arrived.
+// it held stays as it is: a state whose part does not change shares its tensors with what arrived. Where it throws
+// PeerLost nothing has arrived.
 void transfer_state(const StateUnits& units, const std::vector<SliceMove>& moves, const Taker& taker, Group& everyone,
                     HeldState& held);
 

@@ -11,7 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/trainer/support/delegating_group.h"
 #include "tests/trainer/support/random_stages.h"
+#include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/copies.h"
 
 namespace sailor::trainer {
@@ -132,6 +134,33 @@ TEST(StateTransfer, SendsNothingWhereNothingChangesAndKeepsTheTensors) {
   const Assignment assignment = random_assignment(random);
   const StateUnits units = units_between(assignment, assignment);
   EXPECT_THAT(moves_of(units), SizeIs(0));
+}
+
+// Whose members are all gone.
+class LostGroup : public testing::DelegatingGroup {
+ public:
+  LostGroup() : DelegatingGroup(nullptr) {}
+  std::unique_ptr<Transfer> send(const at::Tensor&, int, int) override { return std::make_unique<Lost>(); }
+  std::unique_ptr<Transfer> receive(const at::Tensor&, int, int) override { return std::make_unique<Lost>(); }
+
+ private:
+  class Lost : public Transfer {
+   public:
+    void wait() override { throw PeerLost("all are gone"); }
+  };
+};
+
+TEST(StateTransfer, ThatLosesAPeerLeavesTheWorkerWithWhatItHeldAndNothingElse) {
+  const Assignment job = testing::tiny_job("unused");
+  std::vector<AgentAddress> agents(kWorkers, {"pod", "", 1, 1, {}, 1});
+  const auto before = testing::generation(job, 1, testing::plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), agents);
+  const auto after = testing::generation(job, 2, testing::plan_of(job, {{0, 4, {8}}, {4, 5, {8}}}), agents);
+  const StateUnits units = units_between(before, after);
+  HeldState held{.pieces = marked_states(before, slices_of_all(before).front().own)};
+  LostGroup group;
+  EXPECT_THROW(transfer_state(units, moves_of(units), {0, slices_of_all(after).front()}, group, held), PeerLost);
+  held.join_arrived(after.model);  // at the next meeting
+  expect_equal(held.pieces, marked_states(before, slices_of_all(before).front().own));
 }
 
 TEST(StateUnits, OfPlansOfDegreeOneArePieces) {
