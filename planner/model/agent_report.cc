@@ -58,6 +58,8 @@ Json progress_json(const JobProgress& progress) {
                {"stepsLost", progress.steps_lost},
                {"stepsSkipped", progress.steps_skipped},
                {"source", name_of(kSources, progress.source)},
+               {"followedBytes", progress.followed_bytes},
+               {"movedBytes", progress.moved_bytes},
                {"times", times_json(progress.times)}};
   if (progress.validation_loss) json["validationLoss"] = *progress.validation_loss;
   return json;
@@ -89,6 +91,8 @@ Result<JobProgress> progress_from_json(const Json& json) {
                        .steps_skipped = reader.value_or<std::int64_t>("stepsSkipped", 0),
                        .validation_loss = reader.optional<double>("validationLoss"),
                        .source = read_enum(reader, "source", kSources, StateSource::kStart),
+                       .followed_bytes = reader.value_or<std::int64_t>("followedBytes", 0),
+                       .moved_bytes = reader.value_or<std::int64_t>("movedBytes", 0),
                        .times = {}};
   if (reader.has("times")) progress.times = times_from_json(reader);
   if (reader.error()) return tl::unexpected(*reader.error());

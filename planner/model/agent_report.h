@@ -68,6 +68,8 @@ struct JobProgress {
   std::int64_t steps_skipped = 0;         // of this generation, left out because their loss or gradient was no number
   std::optional<double> validation_loss;  // of the newest evaluation, the mean of its tokens
   StateSource source = StateSource::kStart;
+  std::int64_t followed_bytes = 0;  // of the state, that newcomers had before training stopped for this generation
+  std::int64_t moved_bytes = 0;     // that went from worker to worker while it stood still
   RegroupTimes times = {};
   friend bool operator==(const JobProgress&, const JobProgress&) = default;
 };

@@ -72,16 +72,28 @@ void Generation::compute() {
   held_.next_loss = is_usable ? totals.loss : held_.loss;
 }
 
-bool Generation::vote(bool wants_to_leave) {
-  const Vote vote = step_.vote({.leaving = wants_to_leave ? 1.0 : 0.0,
-                                .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_))});
-  {
-    const Timed timed(step_.times().update);
-    held_.apply_gradients(assignment_.training);
-  }
+bool Generation::vote(const Wish& wish) {
+  const Vote vote = step_.vote({.leaving = wish.leaves ? 1.0 : 0.0,
+                                .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_)),
+                                .waiting = wish.waits ? 1.0 : 0.0});
+  const bool all_leave = vote.leaving > 0 && vote.waiting == 0;
+  update(wish.feeding, all_leave);
   note_step();
   advance_checkpoint(vote);
-  return vote.leaving > 0;
+  return all_leave;
+}
+
+// Followers hear of the step only now that all have voted for it.
+void Generation::update(Feeding* feeding, bool is_last) {
+  const Timed timed(step_.times().update);
+  if (feeding != nullptr) feeding->note_gradients(held_);
+  held_.apply_gradients(assignment_.training);
+  if (feeding == nullptr) return;
+  if (is_last) {
+    feeding->note_last_update(held_);
+  } else {
+    feeding->note_update(held_, std::chrono::duration<double>(mean_step_seconds()));
+  }
 }
 
 void Generation::finish() {
@@ -237,6 +249,8 @@ JobProgress Generation::progress() const {
           .steps_skipped = steps_skipped_,
           .validation_loss = validation_loss_,
           .source = membership_.source,
+          .followed_bytes = membership_.followed_bytes,
+          .moved_bytes = membership_.moved_bytes,
           .times = membership_.times};
 }
 

@@ -8,6 +8,7 @@
 #include "planner/model/agent_report.h"
 #include "trainer/checkpoint/writer.h"
 #include "trainer/elastic/copied_gradients.h"
+#include "trainer/elastic/feeding.h"
 #include "trainer/elastic/held_state.h"
 #include "trainer/elastic/regroup.h"
 #include "trainer/step/training_step.h"
@@ -23,7 +24,12 @@ class Generation {
   // One step in two halves; each throws PeerLost, the first CannotTrain too. Between them this worker holds complete
   // gradients, after the second all do, and the update is applied.
   void compute();
-  bool vote(bool wants_to_leave);  // whether somebody leaves at this step's end
+  struct Wish {
+    bool leaves = false;         // at this step's end
+    bool waits = false;          // but nobody before the newcomers have caught up
+    Feeding* feeding = nullptr;  // of those who follow this worker's steps; null: nobody does
+  };
+  bool vote(const Wish& wish);  // whether all leave at this step's end
 
   // After the last step: returns when the last checkpoint is complete, or there is a reason why there is none.
   void finish();
@@ -38,6 +44,7 @@ class Generation {
   void evaluate();
   bool check_finite(const Totals& totals);
   [[nodiscard]] std::string culprit(const Totals& totals) const;
+  void update(Feeding* feeding, bool is_last);
   void advance_checkpoint(const Vote& vote);
   void begin_checkpoint();
   void complete_checkpoint(std::int64_t step);

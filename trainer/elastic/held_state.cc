@@ -9,20 +9,6 @@
 namespace sailor::trainer {
 namespace {
 
-std::vector<Range> neighbours_joined(std::vector<Range> ranges) {
-  std::ranges::sort(ranges);
-  std::vector<Range> joined;
-  for (const Range& range : ranges) {
-    const bool goes_on = !joined.empty() && joined.back().slice == range.slice && joined.back().end == range.begin;
-    if (goes_on) {
-      joined.back().end = range.end;
-    } else {
-      joined.push_back(range);
-    }
-  }
-  return joined;
-}
-
 // Whatever one of two states of a piece has.
 PieceState joined(const ModelSpec& model, const PieceState& one, const PieceState& other) {
   if (one.part == other.part) return one;
@@ -36,7 +22,7 @@ PieceState joined(const ModelSpec& model, const PieceState& one, const PieceStat
   return both;
 }
 
-void join(const ModelSpec& model, PieceStates from, PieceStates& into) {
+void join_states(const ModelSpec& model, const PieceStates& from, PieceStates& into) {
   for (const auto& [id, state] : from) {
     const auto [found, is_new] = into.try_emplace(id, state);
     if (!is_new) found->second = joined(model, found->second, state);
@@ -69,11 +55,16 @@ void HeldState::keep_arrived() {
 }
 
 void HeldState::join_arrived(const ModelSpec& model) {
-  join(model, std::exchange(arrived, {}), pieces);
-  join(model, std::exchange(arrived_copies, {}), copies);
+  join_states(model, std::exchange(arrived, {}), pieces);
+  join_states(model, std::exchange(arrived_copies, {}), copies);
 }
 
-void HeldState::join_copies(const ModelSpec& model) { join(model, std::exchange(copies, {}), pieces); }
+void HeldState::join_copies(const ModelSpec& model) { join_states(model, std::exchange(copies, {}), pieces); }
+
+void HeldState::join(const ModelSpec& model, HeldState other) {
+  join_states(model, other.pieces, pieces);
+  join_states(model, other.copies, copies);
+}
 
 void HeldState::apply_gradients(const TrainingSpec& training) {
   if (squared_norm == kStepLeftOut) {

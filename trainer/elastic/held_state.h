@@ -36,7 +36,8 @@ struct HeldState {
 
   // It never did: what arrived may be all that is left of it, and is held beside what was here before.
   void join_arrived(const ModelSpec& model);
-  void join_copies(const ModelSpec& model);  // no more told from the rest; without gradients only
+  void join_copies(const ModelSpec& model);            // no more told from the rest; without gradients only
+  void join(const ModelSpec& model, HeldState other);  // of the same step; likewise
 
   void apply_gradients(const TrainingSpec& training);
   void forget_gradients();

@@ -50,10 +50,17 @@ Meeting::Meeting(std::shared_ptr<const Assignment> assignment, int rank, const P
       rendezvous_(host_of(*assignment_).host, host_of(*assignment_).store_port,
                   store_prefix(assignment_->job_uid, assignment_->generation), patience.peer) {}
 
-bool Meeting::gather(const std::atomic<TimePoint>& deadline) {
-  rendezvous_.set(fmt::format("here/{}", rank_), "yes");
-  std::vector<std::string> ignored;
-  return wait_for_all("here", ignored, deadline);
+bool Meeting::gather(const Standing& mine, const std::atomic<TimePoint>& deadline) {
+  rendezvous_.set(fmt::format("here/{}", rank_), to_line(mine));
+  std::vector<std::string> standings;
+  if (!wait_for_all("here", standings, deadline)) return false;
+  standings_ =
+      understood(standings, [&](const std::string& line) { return standing_from_line(assignment_->model, line); });
+  return true;
+}
+
+FollowPlan Meeting::following() const {
+  return plan_following(assignment_->model, {standings_, wanted(), sites_of(*assignment_)});
 }
 
 bool Meeting::exchange(const Holding& mine, const HeldSlices& slices) {
@@ -108,8 +115,28 @@ TransferPlan Meeting::transfers() const {
   TransferQuestion question{
       .wanted = {}, .offered = offers(holdings_, *point_), .sites = sites_of(*assignment_), .bytes = {}};
   for (int rank = 0; rank < roster_.workers(); ++rank) question.wanted.push_back(units_->wanted_by(rank));
-  for (const StateUnit& unit : units_->units()) question.bytes.push_back(unit.elements * kBytesOfElement);
+  for (const int unit : units_->ids()) question.bytes.push_back(bytes_of(unit));
   return plan_transfers(question);
+}
+
+std::int64_t Meeting::bytes_of(const std::vector<SliceMove>& moves) const {
+  std::int64_t bytes = 0;
+  for (const SliceMove& move : moves) bytes += bytes_of(move.slice);
+  return bytes;
+}
+
+std::int64_t Meeting::bytes_followed() const {
+  const auto offered = offers(holdings_, *point_);
+  std::int64_t bytes = 0;
+  for (std::size_t rank = 0; rank < offered.size(); ++rank) {
+    if (!standings_[rank].is_empty) continue;
+    for (const int unit : offered[rank]) bytes += bytes_of(unit);
+  }
+  return bytes;
+}
+
+std::int64_t Meeting::bytes_of(int unit) const {
+  return units_->units()[static_cast<std::size_t>(unit)].elements * kBytesOfElement;
 }
 
 // Holders take turns, so that the work is spread over them.

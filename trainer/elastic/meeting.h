@@ -12,6 +12,7 @@
 #include "planner/model/assignment.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/elastic/copies.h"
+#include "trainer/elastic/follow_plan.h"
 #include "trainer/elastic/inbox.h"
 #include "trainer/elastic/protocol/holding.h"
 #include "trainer/elastic/protocol/transfers.h"
@@ -29,17 +30,22 @@ class Meeting {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   // Each returns false as soon as a newer generation is known; throws PeerLost if somebody does not come in time.
-  bool gather(const std::atomic<TimePoint>& deadline);  // until all workers are here, whatever else they do still
+  // Until all workers are here, whatever else they do still, and it is known what that is.
+  bool gather(const Standing& mine, const std::atomic<TimePoint>& deadline);
   bool exchange(const Holding& mine, const HeldSlices& slices);  // until it is known what everybody holds
   bool confirm(const std::string& what = "");  // until everybody has confirmed this; the first to come need not stay
 
-  // What follows from it, the same for all, by units of the state; `point` is nothing where memory lacks one.
+  [[nodiscard]] FollowPlan following() const;  // once all are here, the same for all
+
+  // What follows from the holdings, the same for all, by units of the state; `point` is nothing where memory lacks one.
   [[nodiscard]] const std::vector<Holding>& holdings() const { return holdings_; }
   [[nodiscard]] const std::optional<ResumePoint>& point() const { return point_; }
   [[nodiscard]] const StateUnits& units() const { return *units_; }
   [[nodiscard]] bool offers_state() const;  // what this worker holds is of the point
   [[nodiscard]] bool needs_copies() const;  // some slice of the point is left in a peer's copy only
   [[nodiscard]] TransferPlan transfers() const;
+  [[nodiscard]] std::int64_t bytes_of(const std::vector<SliceMove>& moves) const;
+  [[nodiscard]] std::int64_t bytes_followed() const;      // that newcomers bring
   [[nodiscard]] std::vector<HeldRanges> writers() const;  // by rank: what it brings to a checkpoint
 
   [[nodiscard]] const Roster& roster() const { return roster_; }
@@ -52,6 +58,7 @@ class Meeting {
   bool wait_for_all(const std::string& key, std::vector<std::string>& values, const std::atomic<TimePoint>& deadline);
   [[nodiscard]] TimePoint patient_deadline() const;
   [[nodiscard]] std::vector<HeldSlices> wanted() const;  // by rank
+  [[nodiscard]] std::int64_t bytes_of(int unit) const;
 
   const std::shared_ptr<const Assignment> assignment_;
   int rank_;
@@ -60,6 +67,7 @@ class Meeting {
   Roster roster_;
   std::vector<StateCopy> copies_;
   Rendezvous rendezvous_;
+  std::vector<Standing> standings_;
   std::vector<Holding> holdings_;
   std::optional<StateUnits> units_;
   std::optional<ResumePoint> point_;

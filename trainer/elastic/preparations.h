@@ -14,12 +14,16 @@ class Preparations {
   Preparations(const WorkerSettings& settings, const Inbox& inbox) : settings_(settings), inbox_(inbox) {}
 
   // Unless it has begun already. What was prepared for an older generation is of no use any more.
-  void begin(const std::shared_ptr<const Assignment>& assignment);
+  void begin(const std::shared_ptr<const Assignment>& assignment, const Standing& standing);
   void abandon();  // the newest too; its thread ends when it notices
   void forget_ended();
 
   [[nodiscard]] bool is_over(std::int64_t generation) const;  // done or failed
-  std::optional<Prepared> take() { return newest_->take(); }  // of the one that has begun last
+
+  // Of the one that has begun last.
+  std::optional<Prepared> take() { return newest_->take(); }
+  [[nodiscard]] Feeding* feeding() const { return newest_->feeding(); }
+  [[nodiscard]] Following* following() const { return newest_->following(); }
 
  private:
   const WorkerSettings& settings_;

@@ -1,7 +1,6 @@
 #include "trainer/elastic/state_transfer.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -11,12 +10,6 @@
 
 namespace sailor::trainer {
 namespace {
-
-constexpr int kTensors = 3;
-
-std::array<at::Tensor, kTensors> tensors_of(const PieceState& state) {
-  return {state.weights, state.momentum, state.variance};
-}
 
 // Of these parts: a state that is held already, else one to be filled.
 PieceStates wanted_states(const ModelSpec& model, const HeldRanges& wanted, const PieceStates& held) {
@@ -65,6 +58,10 @@ void copy_own(const StateUnits& units, int rank, const HeldState& held, const Wa
 
 }  // namespace
 
+std::array<at::Tensor, kStateTensors> tensors_of(const PieceState& state) {
+  return {state.weights, state.momentum, state.variance};
+}
+
 void transfer_state(const StateUnits& units, const std::vector<SliceMove>& moves, const Taker& taker, Group& everyone,
                     HeldState& held) {
   Wanted wanted{.own = wanted_states(units.model(), taker.wanted.own, held.pieces),
@@ -74,7 +71,7 @@ void transfer_state(const StateUnits& units, const std::vector<SliceMove>& moves
   std::vector<Arrival> arrivals;
   for (int tag = 0; const SliceMove& move : moves) {
     const StateUnit& unit = units.units()[static_cast<std::size_t>(move.slice)];
-    for (int i = 0; i < kTensors; ++i, ++tag) {  // every tensor of a move has a tag of its own
+    for (int i = 0; i < kStateTensors; ++i, ++tag) {  // every tensor of a move has a tag of its own
       if (move.from == taker.rank) {
         const PieceState& state = known_place_of(unit, held.pieces, held.copies);
         const at::Tensor message = packed(tensors_of(state)[i], blocks_of(state.part, unit.ranges));

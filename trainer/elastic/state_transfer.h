@@ -1,6 +1,7 @@
 // StateTransfer: carries units of the state from worker to worker, memory to memory.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "trainer/comm/group.h"
@@ -9,6 +10,9 @@
 #include "trainer/elastic/state_units.h"
 
 namespace sailor::trainer {
+
+inline constexpr int kStateTensors = 3;
+std::array<at::Tensor, kStateTensors> tensors_of(const PieceState& state);
 
 // Of one worker: its rank and what it is to hold in the new plan.
 struct Taker {

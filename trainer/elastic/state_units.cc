@@ -27,6 +27,20 @@ bool is_list_of_integers(const nlohmann::json& json, std::size_t length) {
 
 }  // namespace
 
+std::vector<Range> neighbours_joined(std::vector<Range> ranges) {
+  std::ranges::sort(ranges);
+  std::vector<Range> joined;
+  for (const Range& range : ranges) {
+    const bool goes_on = !joined.empty() && joined.back().slice == range.slice && joined.back().end == range.begin;
+    if (goes_on) {
+      joined.back().end = range.end;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
 std::string to_line(const HeldRanges& held) {
   auto json = nlohmann::json::array();
   for (const auto& [piece, ranges] : held) {

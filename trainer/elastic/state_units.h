@@ -14,6 +14,8 @@ namespace sailor::trainer {
 // What a worker holds: of each piece these ranges.
 using HeldRanges = std::map<int, std::vector<Range>>;
 
+std::vector<Range> neighbours_joined(std::vector<Range> ranges);  // in ascending order
+
 std::string to_line(const HeldRanges& held);
 Result<HeldRanges> held_ranges_from_line(const ModelSpec& model, const std::string& line);  // refuses what is no range
 

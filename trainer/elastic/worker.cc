@@ -21,6 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::milliseconds kLook{20};  // how soon a wait notices that a newer generation is known
+
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
 // The shell around the state machine of protocol/worker_machine.h: it does what the state's place says, and tells the
@@ -99,6 +101,7 @@ class Worker {
   Event assigned(Assignment assignment) {
     const Order order = order_of(assignment, me(), *assignment_);
     next_ = std::make_shared<const Assignment>(std::move(assignment));
+    next_has_followers_ = has_followers(*next_, *assignment_);
     return event::Assigned{order};
   }
 
@@ -108,7 +111,7 @@ class Worker {
     trouble_.clear();
     forming_.reset();
     obeyed_ = Clock::now();
-    if (slot_of(*assignment_, me())) preparations_.begin(assignment_);
+    if (slot_of(*assignment_, me())) preparations_.begin(assignment_, standing());
   }
 
   void lose(const std::string& why) {
@@ -142,7 +145,7 @@ class Worker {
 
   Event meet() {
     forming_ = preparations_.take();
-    if (!forming_) return newer_assignment();
+    if (!forming_ || !await_followed()) return newer_assignment();
     Meeting& meeting = *forming_->membership.meeting;
     held_.join_arrived(assignment_->model);
     Holding mine = held_.holding(state_.account);
@@ -154,6 +157,21 @@ class Worker {
     settle(*assignment_, meeting, held_);
     return event::Met{
         .can_offer = can_offer, .step = point ? point->step : 0, .updated_by = point ? point->updated_by : 0};
+  }
+
+  // False: a newer generation is known.
+  bool await_followed() {
+    if (Feeding* feeding = preparations_.feeding()) feeding->stop();  // but for a last step that is on its way
+    Following* following = preparations_.following();
+    if (following == nullptr) return true;
+    while (!following->is_over_within(kLook)) {
+      if (inbox_.has_newer_than(state_.generation)) return false;
+    }
+    if (auto followed = following->take(assignment_->model)) {
+      held_ = std::move(followed->held);
+      handle(event::Followed{.step = held_.step, .generation = followed->generation});
+    }
+    return true;
   }
 
   // From those who trained before: for how long training stands still is told by rank 0, which may be new here.
@@ -235,7 +253,8 @@ class Worker {
   }
 
   Event vote() {
-    const bool somebody_leaves = training_->vote(wants_to_leave(state_));
+    const bool somebody_leaves =
+        training_->vote({.leaves = wants_to_leave(state_), .waits = waits_for_followers(), .feeding = next_feeding()});
     step_seconds_ = training_->mean_step_seconds();
     if (is_first_step_ && last_step_) membership_->times.stopped_seconds = seconds_since(*last_step_);
     is_first_step_ = false;
@@ -252,7 +271,7 @@ class Worker {
     preparations_.forget_ended();
     if (next_ && is_prepared(*next_)) handle(event::Prepared{next_->generation});
     note_newer();
-    if (next_ && slot_of(*next_, me())) preparations_.begin(next_);
+    if (next_ && slot_of(*next_, me())) preparations_.begin(next_, standing());
   }
 
   void note_newer() {
@@ -261,6 +280,22 @@ class Worker {
   }
 
   // --- the rest ---
+
+  // Of a generation that this worker does not obey yet, or that it has just begun to.
+  [[nodiscard]] Standing standing() const {
+    if (!is_training(state_.place)) return {.trains = 0, .is_empty = state_.account.updated_by == 0};
+    return {.trains = state_.generation, .is_empty = false, .own = held_.slices().own};
+  }
+
+  [[nodiscard]] bool waits_for_followers() const {
+    if (!next_ || !next_has_followers_) return false;
+    const Feeding* feeding = next_feeding();
+    return !is_prepared(*next_) || (feeding != nullptr && !feeding->is_settled());
+  }
+
+  [[nodiscard]] Feeding* next_feeding() const {
+    return next_ && slot_of(*next_, me()) ? preparations_.feeding() : nullptr;
+  }
 
   // A failure too is found out by obeying it.
   [[nodiscard]] bool is_prepared(const Assignment& next) const {
@@ -297,6 +332,7 @@ class Worker {
   WorkerState state_;
   std::shared_ptr<const Assignment> assignment_ = std::make_shared<const Assignment>();  // that is obeyed
   std::shared_ptr<const Assignment> next_;                                               // of state_.next
+  bool next_has_followers_ = false;
   HeldState held_;
   Preparations preparations_;
   std::optional<Prepared> forming_;       // of the generation that meets

@@ -111,10 +111,10 @@ double TrainingStep::evaluate(int batches) {
 
 Vote TrainingStep::vote(Vote mine) {
   const Timed timed(times_.sums);
-  const at::Tensor all = at::tensor({mine.leaving, mine.saved_pieces}, at::kDouble);
+  const at::Tensor all = at::tensor({mine.leaving, mine.saved_pieces, mine.waiting}, at::kDouble);
   groups_.control().sum(all);
   const auto* sum = all.const_data_ptr<double>();
-  return {.leaving = sum[0], .saved_pieces = sum[1]};
+  return {.leaving = sum[0], .saved_pieces = sum[1], .waiting = sum[2]};
 }
 
 void TrainingStep::execute(const Operation& operation, const Source& source, StageLinks& links) {

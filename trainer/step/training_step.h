@@ -26,6 +26,7 @@ struct Totals {
 struct Vote {
   double leaving = 0;       // workers that want to stop here for a newer generation
   double saved_pieces = 0;  // of the checkpoint that is being written
+  double waiting = 0;       // workers that wait for newcomers to catch up with the steps
 };
 
 // What this rank computes of the model.

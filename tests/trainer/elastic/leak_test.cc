@@ -36,15 +36,16 @@ TEST(Leaks, ManyChangesOfShapeLeaveNothingBehind) {
   job.training.steps = 1'000'000;
   job.redundancy = Redundancy::kPeer;
   const Plan plans[] = {plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), plan_of(job, {{0, 5, {4, 4}}}),
-                        plan_of(job, {{0, 5, {8}, {2}}})};
+                        plan_of(job, {{0, 5, {8}, {2}}}), plan_of(job, {{0, 5, {8}}})};  // after which one follows
   WorkerThreads workers(2);
   int number = 0;
   const auto change = [&] {
     ++number;
-    workers.assign(generation(job, number, plans[number % 3], workers.agents()));
+    workers.assign(generation(job, number, plans[number % 4], workers.agents()));
     for (const int worker : {0, 1}) {
       workers.wait_until(worker, [&](const WorkerReport& report) {
-        return report.generation == number && report.phase == WorkerPhase::kTraining;
+        return report.generation == number &&
+               (report.phase == WorkerPhase::kTraining || report.phase == WorkerPhase::kReleased);
       });
     }
   };

@@ -56,6 +56,12 @@ WorkerState on(WorkerState state, const event::Prepared& event) {
   return state;
 }
 
+WorkerState on(WorkerState state, const event::Followed& event) {
+  const bool may = state.place == Place::kMeeting && state.account.updated_by == 0;
+  if (may) state.account = {.updated_by = event.generation, .step = event.step, .confirmed = event.generation};
+  return state;
+}
+
 WorkerState on(WorkerState state, const event::Met& event) {
   if (state.place != Place::kMeeting) return state;
   state.place = Place::kMoving;

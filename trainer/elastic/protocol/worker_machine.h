@@ -61,6 +61,11 @@ struct Assigned {  // at any place
 struct Prepared {  // at any place
   std::int64_t generation = 0;
 };
+struct Followed {  // at the meeting a worker that held nothing has all that it followed, or a part, of a generation
+                   // that has ended by agreement with this step
+  std::int64_t step = 0;
+  std::int64_t generation = 0;
+};
 struct Met {               // everybody's holdings are known, and with them where to go on
   bool can_offer = false;  // what this worker holds is of that point, perhaps once it has applied its gradients
   std::int64_t step = 0;   // the point's
@@ -85,9 +90,9 @@ struct Finished {};
 struct PeerLost {};
 }  // namespace event
 
-using Event =
-    std::variant<event::Assigned, event::Prepared, event::Met, event::Moved, event::Confirmed, event::Computed,
-                 event::Voted, event::LeaseLapsed, event::LeaseRenewed, event::Finished, event::PeerLost>;
+using Event = std::variant<event::Assigned, event::Prepared, event::Followed, event::Met, event::Moved,
+                           event::Confirmed, event::Computed, event::Voted, event::LeaseLapsed, event::LeaseRenewed,
+                           event::Finished, event::PeerLost>;
 
 // An event that does not belong to the place changes nothing: it is of a generation that this worker has left.
 WorkerState after(WorkerState state, const Event& event);
