@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "operator/reconcile/names.h"
+#include "planner/model/follow_limit.h"
 
 namespace sailor {
 namespace {
@@ -105,16 +106,16 @@ std::optional<Finding> silence(const Observation& seen, const Generation& genera
                  fmt::format("pod {} on node {} gives no answer", member.address.name, member.node), true};
 }
 
-// A pod that was told of the generation, and still has not come to it, while others wait for it and train on.
+// A pod that was told of the generation, and still has not come to it, while others wait for it and train on. It may
+// have been following their steps for as long as they let it.
 std::optional<Finding> lateness(const Observation& seen, const Generation& generation, const Member& member,
                                 const AgentView* agent) {
-  const bool is_late = seen.now - generation.sealed > seen.settings.start_limit;
+  const std::chrono::seconds limit = seen.settings.start_limit + kFollowLimit;
+  const bool is_late = seen.now - generation.sealed > limit;
   const bool is_waited_for = someone_trains_on(seen, generation.generation);
   if (!is_late || !is_waited_for || agent == nullptr || trains_on(*agent, generation.generation)) return std::nullopt;
-  return Finding{
-      Trouble::Kind::kLost, "PodNotStarted",
-      fmt::format("pod {} did not take part within {} s", member.address.name, seen.settings.start_limit.count()), true,
-      true};
+  return Finding{Trouble::Kind::kLost, "PodNotStarted",
+                 fmt::format("pod {} did not take part within {} s", member.address.name, limit.count()), true, true};
 }
 
 // Of a pod that takes part in the running generation.

@@ -25,9 +25,12 @@ func TestAPreemptedNodeCostsNoStepAndItsReplacementIsUsed(t *testing.T) {
 		t.Errorf("it went from step %d back to %d", before.Status.Progress.Step, after.Status.Progress.Step)
 	}
 	w.giveBack("l4-spot")
-	w.until("it uses the new node", func(job trainingjob.Job) bool {
+	used := w.until("it uses the new node", func(job trainingjob.Job) bool {
 		return trains(job, after.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs
 	})
+	if change := used.Status.Rescales[len(used.Status.Rescales)-1]; change.FollowedBytes == 0 || change.MovedBytes != 0 {
+		t.Errorf("of the newcomers' state %d bytes were there before training stopped for them, and %d had to move then", change.FollowedBytes, change.MovedBytes)
+	}
 }
 
 func TestANodeKilledWithoutNoticeIsAnsweredByANewPlan(t *testing.T) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/model/follow_limit.h"
 #include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {
@@ -119,6 +120,17 @@ TEST_F(Newcomer, ThatNeverAnswersWhileOthersTrainOnIsGivenUp) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
 }
 
+TEST_F(Newcomer, ThatAnswersMayFollowTheStepsOfOthersForAWhileBeforeItTakesPart) {
+  world.agents_hang = true;
+  comes("c");
+  world.pass(world.settings.start_limit + kFollowLimit - std::chrono::seconds(30));
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  EXPECT_EQ(world.generation(), 2);
+  world.pass(std::chrono::seconds(60));
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  EXPECT_EQ(world.generation(), 3) << world.status().dump(1);
+}
+
 TEST_F(Newcomer, OrAnybodyElseWhoFreezesWhileOthersWaitForItIsGivenUp) {
   world.add_node("c", 1);
   world.pass(std::chrono::seconds(11));
@@ -214,6 +226,8 @@ TEST_F(Newcomer, AChangeSaysWhatItsSecondsWereSpentOn) {
   const Json change = world.status()["rescales"][0];
   EXPECT_EQ(change["reason"], "NodeLost");
   EXPECT_EQ(change["source"], "Memory");
+  EXPECT_EQ(change["followedBytes"], 2400);
+  EXPECT_EQ(change["movedBytes"], 1200);
   EXPECT_EQ(change["stoppedSeconds"], "0.400");
   EXPECT_EQ(change["parts"]["detect"], "2.000") << change.dump(1);
   EXPECT_EQ(change["parts"]["transfer"], "0.100");

@@ -86,6 +86,8 @@ type Rescale struct {
 	StoppedSeconds string      `json:"stoppedSeconds"`
 	StepsLost      int64       `json:"stepsLost"`
 	Source         string      `json:"source"`
+	FollowedBytes  int64       `json:"followedBytes"`
+	MovedBytes     int64       `json:"movedBytes"`
 	Withdrawn      bool        `json:"withdrawn"`
 	Parts          Parts       `json:"parts"`
 }
