@@ -23,8 +23,9 @@ void Feeding::note_last_update(const HeldState& held) {
 }
 
 bool Feeding::is_settled() const {
-  return std::chrono::steady_clock::now() > deadline_ ||
-         std::ranges::all_of(outlets_, [](const auto& outlet) { return outlet->is_settled(); });
+  const auto now = Outlet::Clock::now();
+  return now > deadline_ ||
+         std::ranges::all_of(outlets_, [&](const auto& outlet) { return outlet->is_settled(now - lost_limit_); });
 }
 
 void Feeding::stop() {

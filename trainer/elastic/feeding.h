@@ -12,9 +12,13 @@ namespace sailor::trainer {
 
 class Feeding {
  public:
-  // The change is put off for the followers no longer than the patience.
-  Feeding(std::vector<std::unique_ptr<Outlet>> outlets, std::chrono::milliseconds patience)
-      : outlets_(std::move(outlets)), deadline_(std::chrono::steady_clock::now() + patience) {}
+  // For how long the change is put off: for one that is lost, for it may soon be replaced, and for all of them.
+  struct Limits {
+    std::chrono::milliseconds lost;
+    std::chrono::milliseconds all;
+  };
+  Feeding(std::vector<std::unique_ptr<Outlet>> outlets, const Limits& limits)
+      : outlets_(std::move(outlets)), lost_limit_(limits.lost), deadline_(Outlet::Clock::now() + limits.all) {}
 
   // In each step, once all have voted for it: before its update and after it, or instead after the last one of the
   // generation.
@@ -22,7 +26,7 @@ class Feeding {
   void note_update(const HeldState& held, std::chrono::duration<double> step);
   void note_last_update(const HeldState& held);
 
-  // Nobody has to wait for followers any more: each has caught up or is given up, or the limit has passed.
+  // Nobody has to wait for followers any more: each has caught up or is given up, or a limit has passed.
   [[nodiscard]] bool is_settled() const;
 
   void stop();  // unless the last step is on its way
@@ -30,7 +34,8 @@ class Feeding {
 
  private:
   std::vector<std::unique_ptr<Outlet>> outlets_;
-  std::chrono::steady_clock::time_point deadline_;
+  std::chrono::milliseconds lost_limit_;
+  Outlet::Clock::time_point deadline_;
 };
 
 }  // namespace sailor::trainer

@@ -7,6 +7,9 @@ namespace {
 
 constexpr int kTag = 0;  // messages of one tag arrive in the order of sending
 constexpr std::int64_t kNumbers = 7;
+constexpr std::int64_t kBlock = 2 << 20;                   // elements, 8 MB: less than two blocks are on their way
+constexpr std::chrono::milliseconds kTimeOfBlocks{2'000};  // at the slowest, 8 MB/s
+constexpr std::int64_t kSlowestUpdate = 20'000;            // elements in a millisecond
 
 at::Tensor tensor_of(const StepNews& news) {
   return at::tensor(
@@ -28,34 +31,48 @@ StepNews news_of(const at::Tensor& tensor) {
 
 }  // namespace
 
-void FollowLink::tell(const StepNews& news) { send(tensor_of(news)); }
+FollowLink::FollowLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience)
+    : group_(std::move(group)), peer_(peer), patience_(patience + kTimeOfBlocks) {
+  group_->set_timeout(patience_);
+}
+
+void FollowLink::tell(const StepNews& news) { group_->send(tensor_of(news), peer_, kTag)->wait(); }
 
 StepNews FollowLink::hear() {
   const at::Tensor tensor = at::empty({kNumbers}, at::kDouble);
-  receive(tensor);
+  group_->receive(tensor, peer_, kTag)->wait();
   return news_of(tensor);
 }
 
 void FollowLink::send(const at::Tensor& tensor) {
-  allow_for(tensor.numel());
-  group_->send(tensor, peer_, kTag)->wait();
+  for (const at::Tensor& block : tensor.split(kBlock)) {
+    group_->send(block, peer_, kTag)->wait();
+    if (fills_a_block(block.numel())) await_acknowledgement(0);
+  }
 }
 
 void FollowLink::receive(const at::Tensor& into) {
-  allow_for(into.numel());
-  group_->receive(into, peer_, kTag)->wait();
+  for (const at::Tensor& block : into.split(kBlock)) {
+    group_->receive(block, peer_, kTag)->wait();
+    if (fills_a_block(block.numel())) acknowledge();
+  }
 }
 
-void FollowLink::acknowledge() { send(at::zeros({1})); }
+void FollowLink::acknowledge() {
+  unacknowledged_ = 0;
+  group_->send(at::zeros({1}), peer_, kTag)->wait();
+}
 
 void FollowLink::await_acknowledgement(std::int64_t elements) {
-  allow_for(elements);
+  unacknowledged_ = 0;
+  group_->set_timeout(patience_ + std::chrono::milliseconds(elements / kSlowestUpdate));
   group_->receive(at::empty({1}), peer_, kTag)->wait();
+  group_->set_timeout(patience_);
 }
 
-void FollowLink::allow_for(std::int64_t elements) {
-  constexpr std::int64_t kSlowest = 2000;  // of FP32 in a millisecond: 8 MB/s
-  group_->set_timeout(patience_ + std::chrono::milliseconds(elements / kSlowest));
+bool FollowLink::fills_a_block(std::int64_t elements) {
+  unacknowledged_ += elements;
+  return unacknowledged_ >= kBlock;
 }
 
 }  // namespace sailor::trainer

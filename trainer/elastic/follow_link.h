@@ -22,25 +22,27 @@ struct StepNews {
   bool is_last = false;   // by agreement the generation ends with it
 };
 
-// Everything throws PeerLost.
+// Everything throws PeerLost: when the connection breaks, and when the peer gets no further for longer than the
+// patience. So that this shows, whatever the size of a tensor, the follower acknowledges what it has received block by
+// block.
 class FollowLink {
  public:
-  FollowLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience)
-      : group_(std::move(group)), peer_(peer), patience_(patience) {}
+  FollowLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience);
 
   void tell(const StepNews& news);
   [[nodiscard]] StepNews hear();
-  void send(const at::Tensor& tensor);
+  void send(const at::Tensor& tensor);  // flat
   void receive(const at::Tensor& into);
-  void acknowledge();  // by the follower: it has done what the last news ask for
-  void await_acknowledgement(std::int64_t elements);
+  void acknowledge();                                 // by the follower: it has done what the last news ask for
+  void await_acknowledgement(std::int64_t elements);  // that it may have had to update
 
  private:
-  void allow_for(std::int64_t elements);
+  [[nodiscard]] bool fills_a_block(std::int64_t elements);  // the same on both sides
 
   std::unique_ptr<Group> group_;
   int peer_;
   std::chrono::milliseconds patience_;
+  std::int64_t unacknowledged_ = 0;  // elements
 };
 
 }  // namespace sailor::trainer

@@ -70,10 +70,6 @@ std::vector<FollowStream> streams_of(const StateUnits& units, const std::vector<
   return streams;
 }
 
-WorkerName name_of(const Assignment& assignment, const WorkerSlot& slot) {
-  return {assignment.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.gpu};
-}
-
 bool has_role(const Assignment& assignment, const WorkerName& worker) {
   const auto rank = slot_of(assignment, worker);
   return rank && assignment.workers[static_cast<std::size_t>(*rank)].role;

@@ -50,7 +50,7 @@ std::optional<HeldState> FollowedStream::run(FollowLink& link) {
       if (news.is_last) return std::exchange(held_, {});
     }
   } catch (const PeerLost& error) {
-    log_info("follows no longer", {{"step", std::to_string(held_.step)}, {"why", error.what()}});
+    if (!is_stopped_) log_info("follows no longer", {{"step", std::to_string(held_.step)}, {"why", error.what()}});
   }
   return std::nullopt;
 }
@@ -100,7 +100,7 @@ bool Following::is_over_within(std::chrono::milliseconds patience) const {
   return std::ranges::all_of(streams_, [=](const auto& stream) { return stream->is_over_within(patience); });
 }
 
-std::optional<Following::Followed> Following::take(const ModelSpec& model) {
+std::optional<Followed> Following::take(const ModelSpec& model) {
   std::optional<Followed> followed;
   for (const auto& stream : std::exchange(streams_, {})) {
     std::optional<HeldState> held = stream->take();

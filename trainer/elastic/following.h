@@ -21,7 +21,7 @@ namespace sailor::trainer {
 class FollowedStream {
  public:
   FollowedStream(std::shared_ptr<const Assignment> assignment, std::vector<Portion> portions, FollowLink link);
-  ~FollowedStream() { stop(); }  // waits for the message at hand
+  ~FollowedStream() { stop(); }  // waits for the message at hand: to be broken off first by the link's interrupt
   FollowedStream(const FollowedStream&) = delete;
   FollowedStream& operator=(const FollowedStream&) = delete;
 
@@ -45,6 +45,12 @@ class FollowedStream {
   std::future<std::optional<HeldState>> result_;  // its thread is the last to begin: it uses the others
 };
 
+// All that was followed to the end, and the generation that it is of.
+struct Followed {
+  std::int64_t generation = 0;
+  HeldState held;
+};
+
 class Following {
  public:
   Following(std::int64_t generation, std::vector<std::unique_ptr<FollowedStream>> streams)
@@ -53,12 +59,7 @@ class Following {
   void stop();
   [[nodiscard]] bool is_over_within(std::chrono::milliseconds patience) const;
 
-  // Once it is over: all that was followed to the end, and the generation that it is of.
-  struct Followed {
-    std::int64_t generation = 0;
-    HeldState held;
-  };
-  std::optional<Followed> take(const ModelSpec& model);
+  std::optional<Followed> take(const ModelSpec& model);  // once it is over; nothing if no stream came to its end
 
  private:
   std::int64_t generation_;

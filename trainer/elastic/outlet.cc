@@ -11,8 +11,6 @@
 namespace sailor::trainer {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::chrono::seconds kSign{1};  // a follower hears at least this often that its feeder is still there
 constexpr int kMostStates = 2;            // the queue may grow to so many times the state that is followed
 
@@ -31,15 +29,7 @@ void Outlet::Frame::add(const at::Tensor& flat, const std::vector<Block>& blocks
 
 Outlet::Outlet(std::vector<Portion> portions, FollowLink link) : portions_(std::move(portions)) {
   for (const Portion& portion : portions_) elements_ += portion.elements;
-  thread_ = std::thread([this, link = std::move(link)]() mutable {
-    {
-      FollowLink own = std::move(link);  // closed as soon as it is over
-      run(own);
-    }
-    is_over_ = true;
-    const std::lock_guard lock(mutex_);
-    queue_.clear();
-  });
+  thread_ = std::thread([this, link = std::move(link)]() mutable { run(std::move(link)); });
 }
 
 Outlet::~Outlet() {
@@ -105,9 +95,10 @@ bool Outlet::is_behind() const {
   return queue_.size() > 1;
 }
 
-bool Outlet::is_settled() const {
+bool Outlet::is_settled(Clock::time_point lost_before) const {
   const std::lock_guard lock(mutex_);
-  return is_stopped_ || (!is_over_ && arrived_ == std::ssize(portions_) && queue_.size() <= 1);
+  if (is_stopped_ || lost_) return is_stopped_ || *lost_ < lost_before;
+  return arrived_ == std::ssize(portions_) && queue_.size() <= 1;
 }
 
 void Outlet::stop() {
@@ -116,22 +107,36 @@ void Outlet::stop() {
   changed_.notify_all();
 }
 
-void Outlet::run(FollowLink& link) {
+void Outlet::run(FollowLink link) {
   try {
-    bool was_last = false;
-    while (!was_last) {
-      const std::optional<Frame> frame = next();
-      if (!frame) return;
-      link.tell(frame->news);
-      if (frame->news.step == 0) continue;
-      for (const at::Tensor& tensor : frame->tensors) link.send(tensor);
-      link.await_acknowledgement(frame->elements);
-      note_sent(*frame);
-      was_last = frame->news.is_last;
-    }
+    send_frames(link);
   } catch (const PeerLost& error) {
-    log_info("a follower is given up", {{"why", error.what()}});
+    note_lost(error.what());
   }
+  const std::lock_guard lock(mutex_);
+  is_over_ = true;
+  queue_.clear();
+}
+
+void Outlet::send_frames(FollowLink& link) {
+  bool was_last = false;
+  while (!was_last) {
+    const std::optional<Frame> frame = next();
+    if (!frame) return;
+    link.tell(frame->news);
+    if (frame->news.step == 0) continue;
+    for (const at::Tensor& tensor : frame->tensors) link.send(tensor);
+    link.await_acknowledgement(frame->elements);
+    note_sent(*frame);
+    was_last = frame->news.is_last;
+  }
+}
+
+void Outlet::note_lost(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (is_stopped_) return;
+  lost_ = Clock::now();
+  log_info("a follower is lost", {{"why", why}});
 }
 
 // Of steps, or after a while a sign that there is none; nothing once it is stopped.

@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,8 +20,10 @@ namespace sailor::trainer {
 
 class Outlet {
  public:
+  using Clock = std::chrono::steady_clock;
+
   Outlet(std::vector<Portion> portions, FollowLink link);
-  ~Outlet();  // waits for the message at hand
+  ~Outlet();  // waits for the message at hand: to be broken off first by the interrupt of the link's group
   Outlet(const Outlet&) = delete;
   Outlet& operator=(const Outlet&) = delete;
 
@@ -30,9 +33,8 @@ class Outlet {
   void note_update(const HeldState& held, std::chrono::duration<double> allowed);
   void note_last_update(const HeldState& held);
 
-  // The follower has everything, or all but the newest step; or it was too slow and is given up. Of one that is lost
-  // neither is true: whoever sees to that it is replaced will say so.
-  [[nodiscard]] bool is_settled() const;
+  // The follower has everything, or all but the newest step; or it is given up: it was too slow, or lost before this.
+  [[nodiscard]] bool is_settled(Clock::time_point lost_before) const;
   [[nodiscard]] bool is_over() const { return is_over_; }
   void stop();  // unless the last step is on its way
 
@@ -43,7 +45,9 @@ class Outlet {
     std::int64_t elements = 0;
     void add(const at::Tensor& flat, const std::vector<Block>& blocks);
   };
-  void run(FollowLink& link);
+  void run(FollowLink link);
+  void send_frames(FollowLink& link);
+  void note_lost(const std::string& why);
   std::optional<Frame> next();
   void note_sent(const Frame& frame);
   void hand_out(const HeldState& held, std::chrono::duration<double> allowed);
@@ -61,6 +65,7 @@ class Outlet {
   int arrived_ = 0;        // portions that the follower has
   bool has_last_ = false;  // changed by the training thread only
   bool is_stopped_ = false;
+  std::optional<Clock::time_point> lost_;  // when the follower was lost, if it was
   std::atomic<bool> is_over_ = false;
   std::thread thread_;  // the last to begin: it uses the others
 };

@@ -3,22 +3,17 @@
 #include <utility>
 
 #include <c10/core/DeviceGuard.h>
-#include <fmt/format.h>
 
 #include "planner/model/check.h"
-#include "trainer/comm/peer_lost.h"
 #include "trainer/device.h"
-#include "trainer/elastic/peer_names.h"
 #include "trainer/elastic/protocol/order.h"
 #include "trainer/elastic/supported.h"
-#include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{20};  // how soon a wait notices that a newer generation is known
-constexpr int kMostWaits = 4;  // for workers to join, that followers may put off a change: the operator waits longer
 
 }  // namespace
 
@@ -40,58 +35,76 @@ bool Preparation::is_over() const {
   return is_over_;
 }
 
-Feeding* Preparation::feeding() const {
+bool Preparation::puts_off_the_switch() const {
   const std::lock_guard lock(mutex_);
-  return is_over_ ? feeding_.get() : nullptr;
+  if (!is_over_) return true;
+  if (error_) return Clock::now() < failed_ + settings_.patience.replacement();
+  return ends_ && !ends_->is_settled();
 }
 
-Following* Preparation::following() const {
+Feeding* Preparation::feeding() const {
   const std::lock_guard lock(mutex_);
-  return is_over_ ? following_.get() : nullptr;
+  return ends_ ? ends_->feeding() : nullptr;
 }
 
 void Preparation::abandon() {
   deadline_ = Clock::time_point::min();
   const std::lock_guard lock(mutex_);
   is_abandoned_ = true;
-  stop_followers();
+  if (ends_) ends_->break_off();
 }
 
 bool Preparation::has_ended() const {
   const std::lock_guard lock(mutex_);
-  return is_over_ && (!feeding_ || feeding_->is_over()) &&
-         (!following_ || following_->is_over_within(std::chrono::milliseconds(0)));
+  return is_over_ && (!ends_ || ends_->is_over());
 }
 
 std::optional<Prepared> Preparation::take() {
   deadline_ = Clock::now() + settings_.patience.join;
+  if (!await_end()) return std::nullopt;
+  if (error_) std::rethrow_exception(error_);
+  if (ends_ && !await_followed()) return std::nullopt;
+  return std::exchange(prepared_, std::nullopt);
+}
+
+// False, here and below: a newer generation is known.
+bool Preparation::await_end() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kLook, [&] { return is_over_; })) {
-    if (inbox_.has_newer_than(generation())) return std::nullopt;
+    if (inbox_.has_newer_than(generation())) return false;
   }
-  if (error_) std::rethrow_exception(error_);
-  return std::exchange(prepared_, std::nullopt);
+  return true;
+}
+
+bool Preparation::await_followed() {
+  ends_->end_feeding();
+  while (!ends_->has_followed_within(kLook)) {
+    if (inbox_.has_newer_than(generation())) return false;
+  }
+  prepared_->followed = ends_->take_followed(assignment_->model);
+  return true;
 }
 
 void Preparation::run() {
   std::optional<Prepared> prepared;
+  std::unique_ptr<FollowEnds> ends;
   std::exception_ptr error;
   try {
     prepared = prepare();
+    if (prepared && prepared->membership.everyone) {
+      ends = std::make_unique<FollowEnds>(assignment_, *prepared->membership.meeting, settings_);
+    }
   } catch (...) {  // for take() to throw
     error = std::current_exception();
   }
   const std::lock_guard lock(mutex_);
   prepared_ = std::move(prepared);
+  ends_ = std::move(ends);
   error_ = error;
+  failed_ = Clock::now();
   is_over_ = true;
-  if (is_abandoned_) stop_followers();
+  if (is_abandoned_ && ends_) ends_->break_off();
   changed_.notify_all();
-}
-
-void Preparation::stop_followers() {
-  if (feeding_) feeding_->stop();
-  if (following_) following_->stop();
 }
 
 std::optional<Prepared> Preparation::prepare() {
@@ -110,36 +123,7 @@ std::optional<Prepared> Preparation::prepare() {
   if (!prepared.membership.meeting->gather(standing_, deadline_)) return std::nullopt;
   if (assignment_->parks) return prepared;
   connect(*assignment_, settings_.host, settings_.patience, prepared.membership);
-  connect_followers(*prepared.membership.meeting);
   return prepared;
-}
-
-// In one order on all workers, so that none waits for another in a circle. Nothing depends on it: without it the state
-// moves at the meeting.
-void Preparation::connect_followers(Meeting& meeting) {
-  FollowPlan plan = meeting.following();
-  GroupFactory factory(meeting.rendezvous(), settings_.host, meeting.rank(), settings_.patience.peer,
-                       names_of_workers(*assignment_));
-  std::vector<std::unique_ptr<Outlet>> outlets;
-  std::vector<std::unique_ptr<FollowedStream>> followed;
-  try {
-    for (auto& [feeder, follower, portions] : plan.streams) {
-      if (meeting.rank() != feeder && meeting.rank() != follower) continue;
-      auto group = factory.make_messages(fmt::format("follow-{}-{}", feeder, follower), {feeder, follower});
-      FollowLink link(std::move(group), meeting.rank() == feeder ? follower : feeder, settings_.patience.peer);
-      if (meeting.rank() == feeder) {
-        outlets.push_back(std::make_unique<Outlet>(std::move(portions), std::move(link)));
-      } else {
-        followed.push_back(std::make_unique<FollowedStream>(assignment_, std::move(portions), std::move(link)));
-      }
-    }
-  } catch (const PeerLost& error) {
-    log_info("nobody follows", {{"why", error.what()}});
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  if (!outlets.empty()) feeding_ = std::make_unique<Feeding>(std::move(outlets), kMostWaits * settings_.patience.join);
-  if (!followed.empty()) following_ = std::make_unique<Following>(plan.generation, std::move(followed));
 }
 
 }  // namespace sailor::trainer

@@ -12,8 +12,7 @@
 #include <thread>
 
 #include "trainer/data/batches.h"
-#include "trainer/elastic/feeding.h"
-#include "trainer/elastic/following.h"
+#include "trainer/elastic/follow_ends.h"
 #include "trainer/elastic/regroup.h"
 
 namespace sailor::trainer {
@@ -21,6 +20,7 @@ namespace sailor::trainer {
 struct Prepared {
   std::unique_ptr<Batches> batches;  // none for a worker that leaves
   Membership membership;             // connected, unless the generation parks
+  std::optional<Followed> followed;  // of a newcomer
 };
 
 class Preparation {
@@ -28,21 +28,22 @@ class Preparation {
   // The settings and the inbox outlive it. `standing`: this worker's, at the beginning.
   Preparation(std::shared_ptr<const Assignment> assignment, Standing standing, const WorkerSettings& settings,
               const Inbox& inbox);
-  ~Preparation();  // waits for what is under way: no longer than a connection's time-out
+  ~Preparation();  // waits for what is under way: no longer than connecting may take
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;
 
   [[nodiscard]] bool is_over() const;  // done, failed, or a newer generation is known
 
-  // Once it is over: how newcomers follow this worker, or this one others. Null where nobody does.
-  [[nodiscard]] Feeding* feeding() const;
-  [[nodiscard]] Following* following() const;
+  // Training had better go on until it is taken: it is not over, newcomers catch up with the steps, or what failed may
+  // soon be replaced.
+  [[nodiscard]] bool puts_off_the_switch() const;
+  [[nodiscard]] Feeding* feeding() const;  // of those who follow this worker; null: nobody does, or not yet
 
   void abandon();                        // it is of no use any more
   [[nodiscard]] bool has_ended() const;  // over, and nobody follows
 
-  // Waits, from now on with limited patience. Nothing: a newer generation is known. Throws what went wrong: PeerLost,
-  // CannotTrain.
+  // Waits, from now on with limited patience, and ends the following. Nothing: a newer generation is known. Throws what
+  // went wrong: PeerLost, CannotTrain.
   std::optional<Prepared> take();
 
   [[nodiscard]] std::int64_t generation() const { return assignment_->generation; }
@@ -51,8 +52,8 @@ class Preparation {
   using Clock = std::chrono::steady_clock;
   void run();
   std::optional<Prepared> prepare();
-  void connect_followers(Meeting& meeting);
-  void stop_followers();  // under the lock
+  bool await_end();
+  bool await_followed();
 
   const std::shared_ptr<const Assignment> assignment_;
   const Standing standing_;
@@ -62,12 +63,12 @@ class Preparation {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool is_over_ = false;
-  std::exception_ptr error_;
-  std::optional<Prepared> prepared_;
-  std::unique_ptr<Feeding> feeding_;
-  std::unique_ptr<Following> following_;
   bool is_abandoned_ = false;
-  std::thread thread_;  // the last to begin: it uses the others
+  std::exception_ptr error_;
+  Clock::time_point failed_;
+  std::optional<Prepared> prepared_;
+  std::unique_ptr<FollowEnds> ends_;  // none unless all has been prepared
+  std::thread thread_;                // the last to begin: it uses the others
 };
 
 }  // namespace sailor::trainer

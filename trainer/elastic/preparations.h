@@ -22,8 +22,8 @@ class Preparations {
 
   // Of the one that has begun last.
   std::optional<Prepared> take() { return newest_->take(); }
+  [[nodiscard]] bool newest_puts_off_the_switch() const { return newest_->puts_off_the_switch(); }
   [[nodiscard]] Feeding* feeding() const { return newest_->feeding(); }
-  [[nodiscard]] Following* following() const { return newest_->following(); }
 
  private:
   const WorkerSettings& settings_;

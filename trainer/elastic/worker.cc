@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "planner/model/check.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/generation.h"
@@ -12,6 +10,8 @@
 #include "trainer/elastic/peer_names.h"
 #include "trainer/elastic/preparations.h"
 #include "trainer/elastic/protocol/order.h"
+#include "trainer/elastic/standstill.h"
+#include "trainer/elastic/successor.h"
 #include "trainer/elastic/worker_news.h"
 #include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
@@ -19,18 +19,16 @@
 namespace sailor::trainer {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::milliseconds kLook{20};  // how soon a wait notices that a newer generation is known
-
-double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
-
 // The shell around the state machine of protocol/worker_machine.h: it does what the state's place says, and tells the
 // machine what came of it.
 class Worker {
  public:
   Worker(const WorkerSettings& settings, Inbox& inbox, Reporter& reporter)
-      : settings_(settings), inbox_(inbox), news_(settings.gpu, reporter), preparations_(settings, inbox) {}
+      : settings_(settings),
+        inbox_(inbox),
+        news_(settings.gpu, reporter),
+        preparations_(settings, inbox),
+        successor_(me(), preparations_) {}
 
   void run() {
     say(WorkerPhase::kIdle);
@@ -100,17 +98,16 @@ class Worker {
 
   Event assigned(Assignment assignment) {
     const Order order = order_of(assignment, me(), *assignment_);
-    next_ = std::make_shared<const Assignment>(std::move(assignment));
-    next_has_followers_ = has_followers(*next_, *assignment_);
+    successor_.learn(std::move(assignment), *assignment_);
     return event::Assigned{order};
   }
 
   void begin_generation() {
     inbox_.end_guard();
-    assignment_ = std::exchange(next_, nullptr);
+    assignment_ = successor_.take();
     trouble_.clear();
     forming_.reset();
-    obeyed_ = Clock::now();
+    standstill_.note_generation();
     if (slot_of(*assignment_, me())) preparations_.begin(assignment_, standing());
   }
 
@@ -145,13 +142,14 @@ class Worker {
 
   Event meet() {
     forming_ = preparations_.take();
-    if (!forming_ || !await_followed()) return newer_assignment();
+    if (!forming_) return newer_assignment();
+    if (forming_->followed) take_over(*std::exchange(forming_->followed, std::nullopt));
     Meeting& meeting = *forming_->membership.meeting;
     held_.join_arrived(assignment_->model);
     Holding mine = held_.holding(state_.account);
-    mine.stopped_seconds = last_step_ ? seconds_since(*last_step_) : 0;
+    mine.stopped_seconds = standstill_.seconds();
     if (!meeting.exchange(mine, held_.slices())) return newer_assignment();
-    if (!last_step_) learn_last_step();
+    standstill_.learn(meeting.holdings());
     const auto& point = meeting.point();
     const bool can_offer = meeting.offers_state();
     settle(*assignment_, meeting, held_);
@@ -159,28 +157,9 @@ class Worker {
         .can_offer = can_offer, .step = point ? point->step : 0, .updated_by = point ? point->updated_by : 0};
   }
 
-  // False: a newer generation is known.
-  bool await_followed() {
-    if (Feeding* feeding = preparations_.feeding()) feeding->stop();  // but for a last step that is on its way
-    Following* following = preparations_.following();
-    if (following == nullptr) return true;
-    while (!following->is_over_within(kLook)) {
-      if (inbox_.has_newer_than(state_.generation)) return false;
-    }
-    if (auto followed = following->take(assignment_->model)) {
-      held_ = std::move(followed->held);
-      handle(event::Followed{.step = held_.step, .generation = followed->generation});
-    }
-    return true;
-  }
-
-  // From those who trained before: for how long training stands still is told by rank 0, which may be new here.
-  void learn_last_step() {
-    double seconds = 0;
-    for (const Holding& holding : forming_->membership.meeting->holdings())
-      seconds = std::max(seconds, holding.stopped_seconds);
-    const auto ago = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    if (seconds > 0) last_step_ = Clock::now() - ago;
+  void take_over(Followed followed) {
+    held_ = std::move(followed.held);
+    handle(event::Followed{.step = held_.step, .generation = followed.generation});
   }
 
   Event move() {
@@ -196,10 +175,10 @@ class Worker {
       held_.join_copies(assignment_->model);
       if (!park(*assignment_, *membership_->meeting, held_)) return newer_assignment();
     } else {
-      const auto met = Clock::now();
-      membership_->times.regroup_seconds = seconds_since(last_step_.value_or(obeyed_));
+      const double before = standstill_.seconds_so_far();
       move_state(*assignment_, *membership_, held_);
-      membership_->times.transfer_seconds = seconds_since(met);
+      membership_->times.regroup_seconds = before;
+      membership_->times.transfer_seconds = standstill_.seconds_so_far() - before;
     }
     return event::Moved{.step = held_.step,
                         .updated_by = point ? point->updated_by : assignment_->generation,
@@ -229,11 +208,7 @@ class Worker {
     is_first_step_ = true;
     membership_->known_step_seconds = step_seconds_;
     training_.emplace(*assignment_, *membership_, *batches_, writer_, held_);
-    log_info("generation begins", {{"generation", std::to_string(state_.generation)},
-                                   {"rank", std::to_string(membership_->rank())},
-                                   {"step", std::to_string(held_.step)},
-                                   {"loss", fmt::format("{:.9g}", held_.loss)},
-                                   {"steps_lost", std::to_string(membership_->steps_lost)}});
+    log_beginning(training_->progress(), membership_->rank());
   }
 
   Event compute() {
@@ -254,11 +229,10 @@ class Worker {
 
   Event vote() {
     const bool somebody_leaves =
-        training_->vote({.leaves = wants_to_leave(state_), .waits = waits_for_followers(), .feeding = next_feeding()});
+        training_->vote({wants_to_leave(state_), successor_.is_waited_for(), successor_.feeding()});
     step_seconds_ = training_->mean_step_seconds();
-    if (is_first_step_ && last_step_) membership_->times.stopped_seconds = seconds_since(*last_step_);
-    is_first_step_ = false;
-    last_step_ = Clock::now();
+    if (std::exchange(is_first_step_, false)) membership_->times.stopped_seconds = standstill_.seconds();
+    standstill_.note_step();
     if (membership_->rank() == 0) log_step(training_->progress());
     tell(WorkerPhase::kTraining);
     return event::Voted{.somebody_leaves = somebody_leaves, .is_last_step = training_->is_done()};
@@ -269,9 +243,9 @@ class Worker {
     is_closed_ = inbox_.is_closed();
     if (is_closed_) throw PeerLost("the agent is gone");
     preparations_.forget_ended();
-    if (next_ && is_prepared(*next_)) handle(event::Prepared{next_->generation});
+    if (successor_.is_prepared()) handle(event::Prepared{successor_.generation()});
     note_newer();
-    if (next_ && slot_of(*next_, me())) preparations_.begin(next_, standing());
+    successor_.prepare(standing());
   }
 
   void note_newer() {
@@ -287,29 +261,7 @@ class Worker {
     return {.trains = state_.generation, .is_empty = false, .own = held_.slices().own};
   }
 
-  [[nodiscard]] bool waits_for_followers() const {
-    if (!next_ || !next_has_followers_) return false;
-    const Feeding* feeding = next_feeding();
-    return !is_prepared(*next_) || (feeding != nullptr && !feeding->is_settled());
-  }
-
-  [[nodiscard]] Feeding* next_feeding() const {
-    return next_ && slot_of(*next_, me()) ? preparations_.feeding() : nullptr;
-  }
-
-  // A failure too is found out by obeying it.
-  [[nodiscard]] bool is_prepared(const Assignment& next) const {
-    return !slot_of(next, me()) || preparations_.is_over(next.generation);
-  }
-
   [[nodiscard]] WorkerName me() const { return {settings_.agent, settings_.gpu}; }
-
-  static void log_step(const JobProgress& progress) {
-    log_info("step", {{"generation", std::to_string(progress.generation)},
-                      {"step", std::to_string(progress.step)},
-                      {"loss", fmt::format("{:.9g}", progress.loss)},
-                      {"tokens_per_second", fmt::format("{:.1f}", progress.tokens_per_second)}});
-  }
 
   // With the job's progress, if this worker knows it.
   void tell(WorkerPhase phase) {
@@ -331,18 +283,16 @@ class Worker {
   WorkerNews news_;
   WorkerState state_;
   std::shared_ptr<const Assignment> assignment_ = std::make_shared<const Assignment>();  // that is obeyed
-  std::shared_ptr<const Assignment> next_;                                               // of state_.next
-  bool next_has_followers_ = false;
   HeldState held_;
   Preparations preparations_;
+  Successor successor_;                   // of state_.next
   std::optional<Prepared> forming_;       // of the generation that meets
   std::unique_ptr<Batches> batches_;      // of the newest that has met
   std::optional<Membership> membership_;  // of the newest that has met
   CheckpointWriter writer_;
   std::optional<Generation> training_;
   std::string trouble_;
-  Clock::time_point obeyed_;
-  std::optional<Clock::time_point> last_step_;
+  Standstill standstill_;
   double step_seconds_ = 0;     // of the last few steps; 0: none was done here
   bool is_first_step_ = false;  // of the generation
   bool is_closed_ = false;

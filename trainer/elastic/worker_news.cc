@@ -1,5 +1,9 @@
 #include "trainer/elastic/worker_news.h"
 
+#include <fmt/format.h>
+
+#include "trainer/log.h"
+
 namespace sailor::trainer {
 
 WorkerPhase phase_of(Place place) {
@@ -31,6 +35,21 @@ void WorkerNews::tell(const News& news) {
   reporter_.report(
       {.gpu = gpu_, .phase = news.phase, .generation = news.generation, .step = news.step, .message = news.message},
       news.progress);
+}
+
+void log_beginning(const JobProgress& progress, int rank) {
+  log_info("generation begins", {{"generation", std::to_string(progress.generation)},
+                                 {"rank", std::to_string(rank)},
+                                 {"step", std::to_string(progress.step)},
+                                 {"loss", fmt::format("{:.9g}", progress.loss)},
+                                 {"steps_lost", std::to_string(progress.steps_lost)}});
+}
+
+void log_step(const JobProgress& progress) {
+  log_info("step", {{"generation", std::to_string(progress.generation)},
+                    {"step", std::to_string(progress.step)},
+                    {"loss", fmt::format("{:.9g}", progress.loss)},
+                    {"tokens_per_second", fmt::format("{:.1f}", progress.tokens_per_second)}});
 }
 
 }  // namespace sailor::trainer

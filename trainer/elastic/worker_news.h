@@ -34,4 +34,8 @@ class WorkerNews {
   std::int64_t generation_ = 0;
 };
 
+// For the log.
+void log_beginning(const JobProgress& progress, int rank);  // of a generation
+void log_step(const JobProgress& progress);
+
 }  // namespace sailor::trainer

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "trainer/comm/interrupt.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/feeding.h"
 #include "trainer/elastic/following.h"
@@ -16,6 +17,8 @@ constexpr int kFeeder = 0, kFollower = 1;
 constexpr int kStorePort = 7074;
 constexpr std::chrono::seconds kPatience{30};
 constexpr std::chrono::seconds kWholeStep{1};  // so long that everything is handed out at once
+constexpr std::chrono::seconds kMuchLess{10};  // than the patience, and more than anything takes on a busy machine
+constexpr std::chrono::seconds kNone{0};
 
 class FollowStreams : public ::testing::Test {
  protected:
@@ -48,21 +51,31 @@ class FollowStreams : public ::testing::Test {
         Rendezvous rendezvous(host_, kStorePort, "follow", kPatience);
         GroupFactory factory(rendezvous, host_, rank, kPatience);
         groups[rank] = factory.make_messages("pair", {kFeeder, kFollower});
+        interrupts_[rank] = factory.interrupt();
       });
     }
     for (auto& thread : threads) thread.join();
-    feeders_end_.emplace(std::move(groups[kFeeder]), kFollower, kPatience);
-    followers_end_.emplace(std::move(groups[kFollower]), kFeeder, kPatience);
+    groups_[kFeeder] = std::move(groups[kFeeder]);
+    groups_[kFollower] = std::move(groups[kFollower]);
   }
 
-  void begin() {
-    std::vector<std::unique_ptr<Outlet>> outlets;
-    outlets.push_back(std::make_unique<Outlet>(portions_, *std::move(feeders_end_)));
-    feeding_ = std::make_unique<Feeding>(std::move(outlets), kPatience);
+  FollowLink feeders_end(std::chrono::milliseconds patience = kPatience) {
+    return {std::move(groups_[kFeeder]), kFollower, patience};
+  }
+  FollowLink followers_end() { return {std::move(groups_[kFollower]), kFeeder, kPatience}; }
+
+  void begin(const Feeding::Limits& limits = {.lost = kPatience, .all = kPatience}) {
+    begin_to_feed(kPatience, limits);
     begin_to_follow();
   }
 
-  void begin_to_follow() { stream_ = std::make_unique<FollowedStream>(job_, portions_, *std::move(followers_end_)); }
+  void begin_to_feed(std::chrono::milliseconds patience, const Feeding::Limits& limits) {
+    std::vector<std::unique_ptr<Outlet>> outlets;
+    outlets.push_back(std::make_unique<Outlet>(portions_, feeders_end(patience)));
+    feeding_ = std::make_unique<Feeding>(std::move(outlets), limits);
+  }
+
+  void begin_to_follow() { stream_ = std::make_unique<FollowedStream>(job_, portions_, followers_end()); }
 
   // A step of the feeder, as its generation does one.
   void train(bool is_last = false, bool is_left_out = false) {
@@ -77,6 +90,9 @@ class FollowStreams : public ::testing::Test {
 
   void wait_until_settled() const {
     while (!feeding_->is_settled()) std::this_thread::yield();
+  }
+  void wait_until_over() const {
+    while (!feeding_->is_over()) std::this_thread::yield();
   }
 
   // Bit for bit where it is cut as the feeder's: LibTorch rounds the last few elements of a tensor's update otherwise,
@@ -99,7 +115,8 @@ class FollowStreams : public ::testing::Test {
   std::vector<Portion> portions_;
   std::string host_ = testing::own_address();
   std::unique_ptr<RendezvousHost> store_;
-  std::optional<FollowLink> feeders_end_, followers_end_;
+  std::unique_ptr<Group> groups_[2];  // by rank: the ends of the connection that nobody has yet
+  std::shared_ptr<Interrupt> interrupts_[2];
   std::unique_ptr<Feeding> feeding_;
   std::unique_ptr<FollowedStream> stream_;
 };
@@ -143,33 +160,94 @@ TEST_F(FollowStreams, AfterTheLastStepNothingIsStoppedNorSent) {
 }
 
 TEST_F(FollowStreams, AFollowerThatIsTooSlowIsGivenUpAndWaitedForByNobody) {
-  std::vector<std::unique_ptr<Outlet>> outlets;
-  outlets.push_back(std::make_unique<Outlet>(portions_, *std::move(feeders_end_)));
-  feeding_ = std::make_unique<Feeding>(std::move(outlets), kPatience);
+  begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
   int steps = 0;
   while (!feeding_->is_settled()) {  // the follower does not receive
     ASSERT_LT(++steps, 10);
     train();
   }
-  followers_end_.reset();  // so that the feeder's last message is not waited for either
+  groups_[kFollower].reset();  // so that the feeder's last message is not waited for either
 }
 
-TEST_F(FollowStreams, OneThatIsLostIsNotWhatTrainingEndsFor) {
+TEST_F(FollowStreams, OneThatIsLostMaySoonBeReplacedAndIsGivenUpLater) {
   begin();
   train();
   wait_until_settled();
   stream_.reset();  // its process is gone
-  while (!feeding_->is_over()) std::this_thread::yield();
+  wait_until_over();
   EXPECT_FALSE(feeding_->is_settled());
+}
+
+TEST_F(FollowStreams, OneThatIsLostForLongerThanTheLimitIsWaitedForByNobody) {
+  begin({.lost = kNone, .all = kPatience});
+  train();
+  wait_until_settled();
+  stream_.reset();
+  wait_until_over();
+  wait_until_settled();
+}
+
+// Its connection is open, and nothing is read.
+TEST_F(FollowStreams, OneThatIsFrozenIsLostThoughItsConnectionIsNot) {
+  const auto began = std::chrono::steady_clock::now();
+  begin_to_feed(kNone, {.lost = kPatience, .all = kPatience});
+  train();
+  wait_until_over();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
+  EXPECT_FALSE(feeding_->is_settled());
+}
+
+TEST_F(FollowStreams, WhoGetsOnButNeverCatchesUpIsWaitedForUpToTheLimit) {
+  begin_to_feed(kPatience, {.lost = kPatience, .all = kNone});
+  train();
+  wait_until_settled();
+  groups_[kFollower].reset();
+}
+
+TEST_F(FollowStreams, AFeederThatWaitsForItsFollowerIsBrokenOffAtOnce) {
+  begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
+  train();
+  const auto began = std::chrono::steady_clock::now();
+  interrupts_[kFeeder]->raise();
+  wait_until_over();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
+}
+
+TEST_F(FollowStreams, AFollowerThatWaitsForItsFeederIsBrokenOffAtOnce) {
+  begin_to_follow();
+  const auto began = std::chrono::steady_clock::now();
+  interrupts_[kFollower]->raise();
+  EXPECT_FALSE(stream_->take());
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
 }
 
 TEST_F(FollowStreams, AGapBetweenStepsEndsIt) {
   begin_to_follow();
-  feeders_end_->tell({.step = 5, .loss = 1, .first_loss = 1});
-  feeders_end_->await_acknowledgement(0);
-  feeders_end_->tell({.step = 7, .loss = 1, .first_loss = 1});
+  FollowLink link = feeders_end();
+  link.tell({.step = 5, .loss = 1, .first_loss = 1});
+  link.await_acknowledgement(0);
+  link.tell({.step = 7, .loss = 1, .first_loss = 1});
   EXPECT_FALSE(stream_->take());
-  EXPECT_THROW(feeders_end_->await_acknowledgement(0), PeerLost);
+  EXPECT_THROW(link.await_acknowledgement(0), PeerLost);
+}
+
+// Tensors of more than one block, and ones that only together fill one.
+TEST_F(FollowStreams, WhatIsLargeArrivesBlockByBlock) {
+  FollowLink from = feeders_end();
+  std::vector<at::Tensor> sent, received;
+  for (const std::int64_t elements : {5'000'000, 7, 1'500'000, 1'500'000, 1'500'000}) {
+    sent.push_back(at::randn({elements}));
+    received.push_back(at::empty({elements}));
+  }
+  std::thread follower([&] {
+    FollowLink to = followers_end();
+    for (const at::Tensor& tensor : received) to.receive(tensor);
+    to.acknowledge();
+  });
+  for (const at::Tensor& tensor : sent) from.send(tensor);
+  from.await_acknowledgement(0);
+  follower.join();
+  for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_TRUE(at::equal(sent[i], received[i])) << "tensor " << i;
 }
 
 }  // namespace

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 namespace sailor::trainer {
-namespace {
 
 WorkerName name_of(const Assignment& assignment, const WorkerSlot& slot) {
   return {assignment.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.gpu};
 }
-
-}  // namespace
 
 std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worker) {
   for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) {

@@ -14,6 +14,7 @@ struct WorkerName {
   int gpu = 0;
 };
 
+WorkerName name_of(const Assignment& assignment, const WorkerSlot& slot);
 std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worker);  // its rank
 
 // `running` is the assignment that the worker obeys now; of generation 0 if none.
