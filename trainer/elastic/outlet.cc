@@ -1,5 +1,6 @@
 #include "trainer/elastic/outlet.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -12,7 +13,8 @@ namespace sailor::trainer {
 namespace {
 
 constexpr std::chrono::seconds kSign{1};  // a follower hears at least this often that its feeder is still there
-constexpr int kMostStates = 2;            // the queue may grow to so many times the state that is followed
+constexpr int kMostStates = 2;  // the queue may grow to so many times the state that is followed, or to so much
+constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: of a small state steps are over in no time
 
 // In the host's memory, for a GPU's is the plan's; and not the tensor itself, which the next step changes.
 at::Tensor copied_to_host(const at::Tensor& flat, const std::vector<Block>& blocks) {
@@ -85,7 +87,7 @@ void Outlet::push(const HeldState& held) {
   if (is_over_) return;
   queued_elements_ += frame_.elements;
   has_last_ = frame_.news.is_last;
-  is_stopped_ = is_stopped_ || queued_elements_ > kMostStates * kStateTensors * elements_;
+  is_stopped_ = is_stopped_ || queued_elements_ > std::max(kMostStates * kStateTensors * elements_, kLeastLimit);
   queue_.push_back(std::exchange(frame_, {}));
   changed_.notify_all();
 }

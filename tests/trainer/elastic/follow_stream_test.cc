@@ -9,6 +9,7 @@
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/feeding.h"
 #include "trainer/elastic/following.h"
+#include "trainer/threads.h"
 
 namespace sailor::trainer {
 namespace {
@@ -16,15 +17,23 @@ namespace {
 constexpr int kFeeder = 0, kFollower = 1;
 constexpr int kStorePort = 7074;
 constexpr std::chrono::seconds kPatience{30};
-constexpr std::chrono::seconds kWholeStep{1};  // so long that everything is handed out at once
+constexpr std::chrono::hours kWholeStep{1};  // so long that everything is handed out at once
 constexpr std::chrono::seconds kMuchLess{10};  // than the patience, and more than anything takes on a busy machine
 constexpr std::chrono::seconds kNone{0};
 
 class FollowStreams : public ::testing::Test {
  protected:
   FollowStreams() {
+    use_threads(1);
     job_->training.optimizer.clip_norm = 0.5;
     job_->training.optimizer.weight_decay = 0.1;
+    hold_all_of_the_model();
+    connect();
+  }
+
+  void hold_all_of_the_model() {
+    held_ = {};
+    portions_.clear();
     for (const int piece : all_pieces(job_->model)) {
       const Piece whole = piece_of(job_->model, piece);
       held_.pieces[piece] = initial_state(job_->model, whole, 7);
@@ -35,7 +44,6 @@ class FollowStreams : public ::testing::Test {
       }
     }
     portions_.back().is_copy = true;
-    connect();
   }
 
   static Portion portion_of(const Piece& whole, const std::vector<Range>& ranges) {
@@ -160,6 +168,10 @@ TEST_F(FollowStreams, AfterTheLastStepNothingIsStoppedNorSent) {
 }
 
 TEST_F(FollowStreams, AFollowerThatIsTooSlowIsGivenUpAndWaitedForByNobody) {
+  job_->model.blocks = 1;
+  job_->model.hidden_size = 1024;  // of a smaller one the limit is not what two states are
+  job_->model.ffn_size = 4096;
+  hold_all_of_the_model();
   begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
   int steps = 0;
   while (!feeding_->is_settled()) {  // the follower does not receive
@@ -167,6 +179,18 @@ TEST_F(FollowStreams, AFollowerThatIsTooSlowIsGivenUpAndWaitedForByNobody) {
     train();
   }
   groups_[kFollower].reset();  // so that the feeder's last message is not waited for either
+}
+
+TEST_F(FollowStreams, OneThatOnlyHesitatesWhileSmallStepsGoByIsNot) {
+  begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
+  for (int step = 0; step < 20; ++step) train();
+  EXPECT_FALSE(feeding_->is_settled());
+  begin_to_follow();
+  wait_until_settled();
+  train(true);
+  const auto followed = stream_->take();
+  ASSERT_TRUE(followed);
+  EXPECT_EQ(followed->step, held_.step);
 }
 
 TEST_F(FollowStreams, OneThatIsLostMaySoonBeReplacedAndIsGivenUpLater) {
