@@ -26,11 +26,18 @@ func TestAPreemptedNodeCostsNoStepAndItsReplacementIsUsed(t *testing.T) {
 	}
 	w.giveBack("l4-spot")
 	used := w.until("it uses the new node", func(job trainingjob.Job) bool {
-		return trains(job, after.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs
+		return trains(job, after.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs && newestRescale(job).Seconds != ""
 	})
-	if change := used.Status.Rescales[len(used.Status.Rescales)-1]; change.FollowedBytes == 0 || change.MovedBytes != 0 {
-		t.Errorf("of the newcomers' state %d bytes were there before training stopped for them, and %d had to move then", change.FollowedBytes, change.MovedBytes)
+	if newestRescale(used).FollowedBytes == 0 { // what survivors come to lack moves: it depends on the plans
+		t.Error("the newcomers had nothing of their state before training stopped for them")
 	}
+}
+
+func newestRescale(job trainingjob.Job) trainingjob.Rescale {
+	if count := len(job.Status.Rescales); count > 0 {
+		return job.Status.Rescales[count-1]
+	}
+	return trainingjob.Rescale{}
 }
 
 func TestANodeKilledWithoutNoticeIsAnsweredByANewPlan(t *testing.T) {

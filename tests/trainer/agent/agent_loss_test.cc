@@ -90,6 +90,8 @@ TEST_F(Agents, APlannedChangeWaitsForItsNewcomerWhileTheOthersTrain) {
   const JobProgress progress = wait_for_step(0, 2, wait_for_step(0, 2, 1).resumed_step + 1);
   EXPECT_EQ(progress.steps_lost, 0);
   EXPECT_GT(progress.times.stopped_seconds, 0);
+  EXPECT_GT(progress.followed_bytes, 0);
+  EXPECT_EQ(progress.moved_bytes, 0);
 }
 
 TEST_F(Agents, TheRendezvousHostMayLeaveInAPlannedChange) {
