@@ -95,26 +95,6 @@ TEST_F(Silence, OfAWorkerMakesItsAgentEndIt) {
   EXPECT_EQ(last_progress(0).step, 60);
 }
 
-// Those who train wait until it may have been replaced, and train meanwhile.
-TEST_F(Silence, OfANewcomerPutsItsChangeOffForSecondsInWhichTheOthersTrainOn) {
-  constexpr int kOfAStep = 500;  // microbatches, a second or two: it is frozen before it has caught up
-  Assignment job = this->job(100'000);
-  job.training.global_batch_size = 2 * kOfAStep;
-  start(2);
-  assign(job, 1, {{0, 5, {kOfAStep}}}, {0});
-  const std::int64_t before = wait_for_step(0, 1, 2).step;
-  assign(job, 2, {{0, 5, {kOfAStep / 2, kOfAStep / 2}}}, {0, 1});
-  wait_for_generation(1, 2);
-  const auto began = std::chrono::steady_clock::now();
-  const Frozen frozen(*agents_[1]);
-  const std::int64_t trained = wait_for_step(0, 1, before + 4).step;
-  wait_for_generation(0, 2);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(90));
-  assign(job, 3, {{0, 5, {kOfAStep}}}, {0});
-  const JobProgress progress = wait_for_step(0, 3, trained + 1);
-  EXPECT_EQ(progress.steps_lost, 0);
-}
-
 TEST_F(Silence, OfAPodIsOverWhenItObeysAgain) {
   const Assignment job = this->job(100'000);
   start(2);
