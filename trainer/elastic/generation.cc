@@ -9,6 +9,7 @@
 
 #include "trainer/checkpoint/images.h"
 #include "trainer/comm/peer_lost.h"
+#include "trainer/elastic/protocol/vote.h"
 #include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
 
@@ -76,7 +77,7 @@ bool Generation::vote(const Wish& wish) {
   const Vote vote = step_.vote({.leaving = wish.leaves ? 1.0 : 0.0,
                                 .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_)),
                                 .waiting = wish.waits ? 1.0 : 0.0});
-  const bool all_leave = vote.leaving > 0 && vote.waiting == 0;
+  const bool all_leave = ends_generation(vote.leaving, vote.waiting);
   update(wish.feeding, all_leave);
   note_step();
   advance_checkpoint(vote);

@@ -32,6 +32,20 @@ const Agreement& Agreements::of(const Meeting& meeting) {
   return found != known_.end() ? found->second : known_.emplace(key, work_out(meeting)).first->second;
 }
 
+const std::vector<SliceMove>& Agreements::feeding(const Meeting& next, const Meeting& running) {
+  const std::pair key(next.roles, running.roles);
+  const auto found = known_feeding_.find(key);
+  if (found != known_feeding_.end()) return found->second;
+  TransferQuestion question{.wanted = {}, .offered = {}, .sites = {}, .bytes = {2, 1}};
+  for (std::size_t worker = 0; worker < kWorkers; ++worker) {
+    const bool is_new = running.roles[worker] == 0;
+    question.offered.push_back(list_of(running.roles[worker]));
+    question.wanted.push_back(is_new ? list_of(next.roles[worker]) : std::vector<int>{});
+    question.sites.push_back({static_cast<int>(worker), Zone("us-central1-a")});
+  }
+  return known_feeding_.emplace(key, rules_.plan_transfers(question).moves).first->second;
+}
+
 Agreement Agreements::work_out(const Meeting& meeting) const {
   Agreement agreement;
   TransferQuestion question{.wanted = {}, .offered = {}, .sites = {}, .bytes = {2, 1}};

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/trainer/elastic/protocol/rules.h"
@@ -26,12 +27,17 @@ class Agreements {
   explicit Agreements(const Rules& rules) : rules_(rules) {}
   const Agreement& of(const Meeting& meeting);
 
+  // Who sends what to newcomers of the next generation that follow the running one.
+  const std::vector<SliceMove>& feeding(const Meeting& next, const Meeting& running);
+
  private:
   [[nodiscard]] Agreement work_out(const Meeting& meeting) const;
 
   const Rules& rules_;
   using Key = std::tuple<Mask, std::array<Mask, kWorkers>, std::array<std::uint16_t, kWorkers>>;
   std::map<Key, Agreement> known_;
+  using Roles = std::array<Mask, kWorkers>;
+  std::map<std::pair<Roles, Roles>, std::vector<SliceMove>> known_feeding_;
 };
 
 }  // namespace sailor::trainer::exploration

@@ -12,12 +12,14 @@ const Future& Explorer::future_of(const World& world) {
   for (int worker = 0; worker < kWorkers; ++worker) {
     if (has(from_.crashed, worker)) continue;
     hear(worker);
+    if (at(worker).follows != 0) end_following(worker);
     regroup(worker);
     train(worker);
     keep_lease(worker);
     if (may_lose_a_peer(worker)) step(from_, {What::kLosesPeer, worker, at(worker).generation}, event::PeerLost{});
   }
   operate();
+  if (future_.successors.empty()) check_no_change_is_put_off();
   if (from_.faults < limits_.faults) fail();
   return future_;
 }
@@ -67,9 +69,19 @@ void Explorer::step(World world, const Happening& happening, const Event& event)
   Worker& worker = worker_of(world, id);
   write(now, worker);
   const bool has_applied = is_training(before.place) && now.account.step > before.account.step;
-  if (has_applied) note_applied(world, at(id).step + 1, at(id).generation);
+  if (has_applied) {
+    const auto* voted = std::get_if<event::Voted>(&event);
+    note_applied(world, at(id).step + 1, at(id).generation);
+    feed(world, id, at(id).step + 1, voted != nullptr && voted->somebody_leaves);
+  }
   if (is_training(now.place) && now.account.confirmed > before.account.confirmed) note_confirmed(world.history, now);
-  if (now.generation != before.generation) arrive(world, id);
+  const bool ends_following = std::holds_alternative<event::Followed>(event);
+  if (ends_following || now.place != Place::kMeeting) worker.follows = 0;
+  if (ends_following) say_holding(world, id);
+  if (now.generation != before.generation) {
+    if (limits_.newcomers_follow && may_follow(world, id)) follow(world, id);
+    arrive(world, id);
+  }
   if (worker.place != before.place || worker.step != before.account.step) begin_work(world, id);
   keep(world, happening);
 }
@@ -81,9 +93,13 @@ void Explorer::arrive(World& world, int id) const {
     worker.slices = 0;
     return;
   }
-  Meeting& meeting = world.meetings[worker.generation];
+  say_holding(world, id);
+}
+
+void Explorer::say_holding(World& world, int id) {
+  Meeting& meeting = world.meetings[world.workers[static_cast<std::size_t>(id)].generation];
   put(meeting.published, id);
-  meeting.holdings[static_cast<std::size_t>(id)] = packed(worker);
+  meeting.holdings[static_cast<std::size_t>(id)] = packed(world.workers[static_cast<std::size_t>(id)]);
 }
 
 void Explorer::begin_work(World& world, int id) {
@@ -96,12 +112,14 @@ void Explorer::begin_work(World& world, int id) {
   if (worker.place == Place::kVoting) {
     meeting.voting[static_cast<std::size_t>(id)] = next_step;
     if (worker.next_is_prepared != 0) meeting.leaving = next_step;
+    if (rules_.following.is_fed_before_the_vote) feed(world, id, next_step, true);
     if (!is_alone(from_, worker.generation)) note_vote(world, worker.generation, next_step);
   }
   if (worker.place == Place::kReleased) worker.slices = 0;
 }
 
 void Explorer::keep(World& world, const Happening& happening) {
+  end_vain_following(world);
   if (reduction_ == Reduction::kTidy) tidy(world);
   World same = from_;
   same.faults = world.faults;  // a fault that changes nothing: what may follow it may follow without it

@@ -49,6 +49,7 @@ class Explorer {
   // One event at one worker, in a world that the event may have changed elsewhere already.
   void step(World world, const Happening& happening, const Event& event);
   void arrive(World& world, int id) const;
+  static void say_holding(World& world, int id);
   void begin_work(World& world, int id);
   void keep(World& world, const Happening& happening);
   void complain(std::string what) { future_.complaints.push_back(std::move(what)); }
@@ -68,6 +69,17 @@ class Explorer {
   void keep_lease(int id);
   [[nodiscard]] bool may_lose_a_peer(int id) const;
   [[nodiscard]] bool is_lost(int peer, int generation) const;
+
+  // follower_events.cc: what newcomers of a planned change are sent, and who waits for them.
+  static bool may_follow(const World& world, int id);
+  void follow(World world, int id);
+  static void end_vain_following(World& world);
+  void end_following(int id);
+  void feed(World& world, int id, int step, bool is_last);
+  void compute(int id);
+  [[nodiscard]] bool may_wait(int id) const;
+  [[nodiscard]] bool may_stop_waiting(int id) const;
+  void check_no_change_is_put_off();
 
   // operator_events.cc: what the operator may do, and what may go wrong.
   void operate();
@@ -91,6 +103,7 @@ class Explorer {
   void check(const World& world, int id, const WorkerState& before, const WorkerState& now);
   void note_vote(World& world, int generation, int step);
   void note_applied(World& world, int step, int generation);
+  void check_all_can_follow_to(int step, int generation);
   static void note_confirmed(History& history, const WorkerState& state);
   void check_nothing_is_thrown_away(int generation, const Agreement& agreement);
   void check_holders_are_asked(const std::vector<std::size_t>& taking_part);

@@ -42,9 +42,9 @@ void Explorer::note_vote(World& world, int generation, int step) {
   group.has_finished_late = 1;
 }
 
-// An update is applied by whoever has all votes. All who are still of its generation can follow; who has left it may
-// have agreed with others since on where to go on.
-void Explorer::note_applied(World& world, int step, int generation) {
+// An update is applied by whoever has all votes, and then by newcomers that follow. All who are still of its generation
+// can follow to it; who has left it may have agreed with others since on where to go on.
+void Explorer::check_all_can_follow_to(int step, int generation) {
   for (int id = 0; id < kWorkers; ++id) {
     const Worker& worker = at(id);
     const bool has_it = worker.step >= step || (worker.step == step - 1 && worker.has_gradients != 0);
@@ -52,6 +52,10 @@ void Explorer::note_applied(World& world, int step, int generation) {
       complain("a step is applied that somebody who trained with it cannot follow to");
     }
   }
+}
+
+void Explorer::note_applied(World& world, int step, int generation) {
+  check_all_can_follow_to(step, generation);
   History& history = world.history;
   const bool is_late = history.newest_confirmed > generation;
   if (is_late && is_alone(from_, generation)) complain("a generation trains on without its lease while another trains");

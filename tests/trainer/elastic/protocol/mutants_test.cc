@@ -163,5 +163,29 @@ TEST(BrokenRule, AStalePodIsAskedForItsState) {
               ElementsAre(StartsWith("a checkpoint's steps were thrown away")));
 }
 
+TEST(BrokenRule, AFollowerIsSentALastStepBeforeAllHaveVoted) {
+  const Rules rules{.following = {.is_fed_before_the_vote = true}};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 1}),
+              ElementsAre(StartsWith("a step is applied that somebody who trained with it cannot follow to")));
+}
+
+TEST(BrokenRule, AFollowerKeepsWhatItHasOfAGenerationThatBroke) {
+  const Rules rules{.following = {.keeps_any_step = true}};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 2}),
+              ElementsAre(StartsWith("state that memory holds was thrown away")));
+}
+
+TEST(BrokenRule, APartThatWasFollowedCountsAsTheWhole) {
+  const Rules rules{.following = {.is_whole_with_a_part = true}};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("a follower holds what it was not sent")));
+}
+
+TEST(BrokenRule, AFollowerIsWaitedForHoweverLongItTakes) {
+  const Rules rules{.following = {.is_waited_for_without_end = true}};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("a change is put off for ever")));
+}
+
 }  // namespace
 }  // namespace sailor::trainer::exploration

@@ -17,6 +17,7 @@ void transfer_worker(Transfer& transfer, Value& worker) {
   transfer(worker.has_gradients, 1);
   transfer(worker.next, 3);
   transfer(worker.next_is_prepared, 1);
+  transfer(worker.follows, 1);
   transfer(worker.updated_by, 3);
   transfer(worker.confirmed, 3);
   transfer(worker.slices, kSlices);
@@ -35,8 +36,17 @@ void transfer_meeting(Transfer& transfer, Value& meeting) {
   transfer(meeting.moved, kWorkers);
   transfer(meeting.picked, 2);
   transfer(meeting.leaving, 2);
+  transfer(meeting.waiting, 2);
   transfer(meeting.is_cut, 1);
   transfer(meeting.has_finished_late, 1);
+}
+
+// Of very few.
+template <class Transfer, class Value>
+void transfer_feeding(Transfer& transfer, Value& meeting) {
+  for (auto& slices : meeting.fed) transfer(slices, kSlices);
+  transfer(meeting.fed_step, 2);
+  transfer(meeting.fed_by, 3);
 }
 
 template <class Transfer, class Value>
@@ -110,7 +120,11 @@ PackedWorld pack(const World& world) {
     const Meeting& meeting = world.meetings[static_cast<std::size_t>(generation)];
     const bool is_empty = meeting == Meeting{};
     writer(is_empty, 1);
-    if (!is_empty) transfer_meeting(writer, meeting);
+    if (is_empty) continue;
+    transfer_meeting(writer, meeting);
+    const bool is_feeding = meeting.fed_by > 0;
+    writer(is_feeding, 1);
+    if (is_feeding) transfer_feeding(writer, meeting);
   }
   return writer.finish();
 }
@@ -120,9 +134,13 @@ World unpack(const PackedWorld& packed) {
   Reader reader{packed};
   transfer_world(reader, world);
   for (int generation = 1; generation <= world.issued; ++generation) {
-    bool is_empty = false;
+    bool is_empty = false, is_feeding = false;
     reader(is_empty, 1);
-    if (!is_empty) transfer_meeting(reader, world.meetings[static_cast<std::size_t>(generation)]);
+    if (is_empty) continue;
+    Meeting& meeting = world.meetings[static_cast<std::size_t>(generation)];
+    transfer_meeting(reader, meeting);
+    reader(is_feeding, 1);
+    if (is_feeding) transfer_feeding(reader, meeting);
   }
   return world;
 }

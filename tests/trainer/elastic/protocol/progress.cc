@@ -7,7 +7,7 @@ constexpr int kGeneration = 56;  // more than all that a worker can do in one
 constexpr int kOperator = 16;    // more than what a lease can be thrown back by
 constexpr int kSuspicion = 8;
 constexpr int kStep = 6;
-constexpr int kFirstStep = 4;
+constexpr int kFirstStep = 5;
 
 // Where a lone worker is on the way to the lease, or the pause, that it will have if nothing else happens.
 int lease_progress(const World& world, int id, const Rules& rules) {
@@ -23,12 +23,13 @@ int place_progress(const World& world, int id) {
   const Worker& worker = world.workers[static_cast<std::size_t>(id)];
   switch (worker.place) {
     case Place::kIdle:
-    case Place::kMeeting:
       return 0;
+    case Place::kMeeting:
+      return worker.follows != 0 ? 0 : 1;
     case Place::kMoving:
-      return has(world.meetings[worker.generation].saved, id) ? 2 : 1;
+      return has(world.meetings[worker.generation].saved, id) ? 3 : 2;
     case Place::kConfirming:
-      return 3;
+      return 4;
     case Place::kComputing:
       return kFirstStep + kStep * worker.step;
     case Place::kVoting:

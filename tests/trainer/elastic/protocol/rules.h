@@ -6,9 +6,19 @@
 #include "trainer/elastic/protocol/agent_machine.h"
 #include "trainer/elastic/protocol/holding.h"
 #include "trainer/elastic/protocol/transfers.h"
+#include "trainer/elastic/protocol/vote.h"
 #include "trainer/elastic/protocol/worker_machine.h"
 
 namespace sailor::trainer::exploration {
+
+// How state gets to followers, and for how long they are waited for, is the shell's work (outlet.h, following.h,
+// preparation.h), and mirrored here.
+struct Following {
+  bool is_fed_before_the_vote = false;     // else once all have voted
+  bool keeps_any_step = false;             // else only what is said to be of the generation's last
+  bool is_whole_with_a_part = false;       // else a follower holds what has come
+  bool is_waited_for_without_end = false;  // else until all have caught up, or a limit has passed
+};
 
 struct Rules {
   decltype(&trainer::after) after = trainer::after;
@@ -16,6 +26,8 @@ struct Rules {
   decltype(&trainer::resume_point) resume_point = trainer::resume_point;
   decltype(&trainer::can_offer) can_offer = trainer::can_offer;
   decltype(&trainer::plan_transfers) plan_transfers = trainer::plan_transfers;
+  decltype(&trainer::ends_generation) ends_generation = trainer::ends_generation;
+  Following following;
   decltype(&sailor::participants) participants = sailor::participants;
   decltype(&sailor::is_fenced) is_fenced = sailor::is_fenced;
   decltype(&sailor::renews_lease) renews_lease = sailor::renews_lease;

@@ -32,6 +32,7 @@ class Tidying {
     forget_meeting();
     forget_confirmations();
     forget_steps();
+    forget_feeding();
     if (cut_changes_nothing()) group_.is_cut = 0;
   }
 
@@ -94,6 +95,8 @@ class Tidying {
     forget_before(computed, group_.computing);
     const bool may_vote = forget_before(voted, group_.voting);
     if (!may_vote || group_.leaving < voted) group_.leaving = 0;
+    if (!may_vote || group_.waiting < voted) group_.waiting = 0;
+    if (group_.leaving <= group_.waiting) group_.leaving = 0;  // nobody leaves at a step for which somebody waits
     if (!may_vote) group_.has_finished_late = 0;
   }
 
@@ -107,6 +110,17 @@ class Tidying {
       if (!is_possible || at < step) at = 0;
     }
     return is_possible;
+  }
+
+  // What was sent is read by those who follow still.
+  void forget_feeding() {
+    bool somebody_follows = false;
+    for (int id = 0; id < kWorkers; ++id) {
+      const bool follows = at(id).generation == generation_ && at(id).follows != 0;
+      if (!follows) group_.fed[static_cast<std::size_t>(id)] = 0;
+      somebody_follows = somebody_follows || group_.fed[static_cast<std::size_t>(id)] != 0;
+    }
+    if (!somebody_follows) group_.fed_step = group_.fed_by = 0;
   }
 
   // A broken connection is nothing new to who has lost a peer for good.

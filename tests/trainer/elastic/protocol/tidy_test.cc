@@ -63,5 +63,9 @@ TEST(Tidy, ChangesNothingThatFollowsAParkingAndAFault) {
 
 TEST(Tidy, ChangesNothingThatFollowsALoneWorkersTwoFaults) { compare_all(lone_world(), {.faults = 2, .steps = 1}); }
 
+TEST(Tidy, ChangesNothingThatFollowsALoneWorkersChangeAndAFault) {
+  compare_all(lone_world(), {.changes = 1, .faults = 1, .steps = 1});
+}
+
 }  // namespace
 }  // namespace sailor::trainer::exploration

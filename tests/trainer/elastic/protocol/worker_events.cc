@@ -102,12 +102,13 @@ void Explorer::train(int id) {
   const Meeting& group = meeting(worker.generation);
   const auto next_step = static_cast<std::uint8_t>(worker.step + 1);
   if (worker.place == Place::kComputing && worker.step < limits_.steps && have_all(group, group.computing, next_step)) {
-    step(from_, {What::kComputes, id, worker.generation}, event::Computed{});
+    compute(id);
   }
   const bool may_apply = !is_alone(from_, worker.generation) || has(from_.leased, id);
   if (worker.place == Place::kVoting && have_all(group, group.voting, next_step) && may_apply) {
+    const double leaving = group.leaving == next_step ? 1 : 0, waiting = group.waiting == next_step ? 1 : 0;
     step(from_, {What::kApplies, id, worker.generation},
-         event::Voted{.somebody_leaves = group.leaving == next_step, .is_last_step = false});
+         event::Voted{.somebody_leaves = rules_.ends_generation(leaving, waiting), .is_last_step = false});
   }
 }
 

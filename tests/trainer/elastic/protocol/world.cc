@@ -1,6 +1,7 @@
 #include "tests/trainer/elastic/protocol/world.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,35 +18,45 @@ World first_world() {
 
 namespace {
 
-// At their first step, of generation 1: replicas of each other.
-World world_of_replicas(int count) {
+// With these slices, at their first step, of generation 1.
+World world_that_trains(const std::vector<Mask>& roles) {
   World world;
   world.issued = world.record = world.sealed = world.history.newest_confirmed = 1;
   Meeting& running = world.meetings[1];
-  for (int id = 0; id < count; ++id) {
-    const auto index = static_cast<std::size_t>(id);
-    put(running.members, id);
-    put(running.moved, id);
-    running.roles[index] = kAllSlices;
-    running.computing[index] = 1;
-    world.workers[index] = {.place = Place::kComputing,
-                            .generation = 1,
-                            .has_role = 1,
-                            .updated_by = 1,
-                            .confirmed = 1,
-                            .slices = kAllSlices};
+  for (std::size_t id = 0; id < roles.size(); ++id) {
+    put(running.members, static_cast<int>(id));
+    put(running.moved, static_cast<int>(id));
+    running.roles[id] = roles[id];
+    running.computing[id] = 1;
+    world.workers[id] = {.place = Place::kComputing,
+                         .generation = 1,
+                         .has_role = 1,
+                         .updated_by = 1,
+                         .confirmed = 1,
+                         .slices = roles[id]};
   }
   return world;
 }
 
 }  // namespace
 
-World training_world() { return world_of_replicas(2); }
+World training_world() { return world_that_trains({kAllSlices, kAllSlices}); }
+
+World pipeline_world() { return world_that_trains({1, 2}); }
 
 World lone_world() {
-  World world = world_of_replicas(1);
+  World world = world_that_trains({kAllSlices});
   put(world.leased, 0);
   return world;
+}
+
+bool has_followers(const Meeting& next, const Meeting& running) {
+  bool all_stay = true, somebody_comes = false;
+  for (std::size_t id = 0; id < kWorkers; ++id) {
+    all_stay = all_stay && (running.roles[id] == 0 || next.roles[id] != 0);
+    somebody_comes = somebody_comes || (running.roles[id] == 0 && next.roles[id] != 0);
+  }
+  return all_stay && somebody_comes;
 }
 
 bool is_alone(const World& world, int generation) {
@@ -86,6 +97,7 @@ std::string describe(const World& world) {
       text += fmt::format(" step {} by g{}{} slices {}", worker.step, worker.updated_by,
                           worker.has_gradients != 0 ? " +gradients" : "", worker.slices);
     }
+    if (worker.follows != 0) text += " follows";
     if (worker.next > 0)
       text += fmt::format(" next g{}{}", worker.next, worker.next_is_prepared != 0 ? " prepared" : "");
     text += " |";

@@ -35,6 +35,10 @@ struct Meeting {
   std::array<std::uint8_t, kWorkers> voting{};     // newest step each has voted for
   std::uint8_t picked = 0;                         // one more than the checkpoint's step that all load; 0: none yet
   std::uint8_t leaving = 0;                        // step at whose vote somebody asked to leave; 0: none
+  std::uint8_t waiting = 0;                        // newest step at whose vote somebody waited for followers; 0: none
+  std::array<Mask, kWorkers> fed{};                // slices that each follower was sent, with a step that counts
+  std::uint8_t fed_step = 0;                       // that step
+  std::uint8_t fed_by = 0;                         // and the generation whose it is
   std::uint8_t is_cut = 0;                         // a connection of it broke
   std::uint8_t has_finished_late = 0;              // a step, after a newer generation had begun to train
   friend bool operator==(const Meeting&, const Meeting&) = default;
@@ -48,6 +52,7 @@ struct Worker {
   std::uint8_t has_gradients = 0;
   std::uint8_t next = 0;
   std::uint8_t next_is_prepared = 0;
+  std::uint8_t follows = 0;  // is at the meeting, and has not said yet what it holds
   std::uint8_t updated_by = 0;
   std::uint8_t confirmed = 0;
   Mask slices = 0;
@@ -89,12 +94,16 @@ struct Limits {
   int steps = kLastStep;  // where the exploration of a history ends
   int parkings = 0;
   int withdrawals = 0;
+  bool newcomers_follow = true;  // the training that goes on
 };
 
 World first_world();     // no worker has heard of anything yet
 World training_world();  // two replicas are at their first step, the third worker is idle
+World pipeline_world();  // two stages are, the third worker is idle
 World lone_world();      // one worker is, with a lease; the others are idle
 
+// Those who train in the one all train in the next, and newcomers with them.
+bool has_followers(const Meeting& next, const Meeting& running);
 bool is_alone(const World& world, int generation);      // one worker has all roles
 std::int64_t trains_on(const World& world);             // while the newest waits for its pods; 0: none
 bool trains(const World& world, const Limits& limits);  // the newest does, or has come to the last step explored
