@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
-# clang-tidy on the C++ sources that changed against a revision, or on all of them.
+# clang-tidy on the C++ sources that changed against a revision, or on all of them, as far as build/dev compiles them:
+# trainer/comm/nccl.cc only after `make gpu`.
 #   scripts/tidy.sh [REVISION]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 modules=('planner/*.cc' 'simulator/*.cc' 'operator/*.cc' 'trainer/*.cc')
+compiled() {
+  while read -r file; do
+    ! grep -qF "\"file\": \"$PWD/$file\"" build/dev/compile_commands.json || echo "$file"
+  done
+}
 if [ $# -gt 0 ]; then
-  mapfile -t sources < <(git diff --name-only --diff-filter=d "$1" -- "${modules[@]}")
+  mapfile -t sources < <(git diff --name-only --diff-filter=d "$1" -- "${modules[@]}" | compiled)
 else
-  mapfile -t sources < <(git ls-files "${modules[@]}")
+  mapfile -t sources < <(git ls-files "${modules[@]}" | compiled)
 fi
 [ "${#sources[@]}" -gt 0 ] || { echo "[tidy] no C++ source changed"; exit 0; }
 echo "[tidy] ${#sources[@]} files"
-printf '%s\n' "${sources[@]}" | xargs -P2 -n1 clang-tidy-19 --quiet -p build/dev
+# libstdc++ 12 deprecates a function that its own stable_sort calls; for ours g++ looks, with -Werror.
+printf '%s\n' "${sources[@]}" | xargs -P2 -n1 clang-tidy-19 --quiet -p build/dev --extra-arg=-Wno-deprecated-declarations

@@ -83,7 +83,7 @@ Result<JobKey> job_of_hint(const std::string& body) {
   if (!json.is_object()) return fail(ErrorCode::kInvalidArgument, "a hint is a JSON object; see docs/protocol.md");
   JsonReader reader(json, "hint");
   JobKey job{reader.required<std::string>("namespace"), reader.required<std::string>("job")};
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return job;
 }
 
@@ -94,7 +94,7 @@ Result<LeaseQuestion> lease_question_from(const std::string& body) {
   LeaseQuestion question{{reader.required<std::string>("namespace"), reader.required<std::string>("job")},
                          reader.required<std::string>("jobUid"),
                          reader.required<std::int64_t>("generation")};
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return question;
 }
 

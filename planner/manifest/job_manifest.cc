@@ -105,7 +105,7 @@ Result<JobSpec> job_from_manifest(const Json& training_job) {
   JobSpec job;
   job.key = {metadata.value_or<std::string>("namespace", "default"), metadata.required<std::string>("name")};
   JsonReader reader(root.child("spec"), "spec");
-  if (metadata.error()) reader.absorb(*metadata.error());
+  if (const auto& error = metadata.error()) reader.absorb(*error);
   take(reader, model_from_json(reader.child("model"), "spec.model"), job.model);
   if (job.model.name.empty()) job.model.name = job.key.name;  // a configuration without a name of its own
   take(reader, training_from_json(reader.child("training"), "spec.training"), job.training);
@@ -132,7 +132,7 @@ Result<JobSpec> job_from_manifest(const Json& training_job) {
   if (!reader.error()) check_sequence_length(reader, job);
   if (!reader.error() && reader.has("data")) check_vocabulary(reader, job);
   if (!reader.error()) check_evaluation(reader, job);
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return job;
 }
 

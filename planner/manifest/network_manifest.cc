@@ -45,9 +45,9 @@ void read_tiers(JsonReader& spec, NetworkModel& network) {
     if (!tiers.has(kTierNames[tier])) continue;
     JsonReader reader(tiers.child(kTierNames[tier]), tiers.path_of(kTierNames[tier]));
     network.tiers[tier] = link_from(reader, network.tiers[tier]);
-    if (reader.error()) tiers.absorb(*reader.error());
+    if (const auto& error = reader.error()) tiers.absorb(*error);
   }
-  if (tiers.error()) spec.absorb(*tiers.error());
+  if (const auto& error = tiers.error()) spec.absorb(*error);
 }
 
 void read_pairs(JsonReader& spec, NetworkModel& network) {
@@ -57,7 +57,7 @@ void read_pairs(JsonReader& spec, NetworkModel& network) {
     const Zone from(reader.required<std::string>("from"));
     const Zone to(reader.required<std::string>("to"));
     const Link link = link_from(reader, network.tier(tier_between(from, to)));
-    if (reader.error()) spec.absorb(*reader.error());
+    if (const auto& error = reader.error()) spec.absorb(*error);
     network.pairs.push_back({from, to, link});
   }
 }
@@ -70,8 +70,8 @@ Result<NetworkModel> network_from_manifest(const Json& network_model) {
   NetworkModel network = google_cloud_network();
   read_tiers(spec, network);
   read_pairs(spec, network);
-  if (root.error()) return tl::unexpected(*root.error());
-  if (spec.error()) return tl::unexpected(*spec.error());
+  if (const auto& error = root.error()) return tl::unexpected(*error);
+  if (const auto& error = spec.error()) return tl::unexpected(*error);
   return network;
 }
 

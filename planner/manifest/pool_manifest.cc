@@ -39,7 +39,7 @@ std::optional<BytesPerSecond> inter_node_bandwidth(JsonReader& reader) {
   JsonReader network(reader.child("network"), reader.path_of("network"));
   const auto gigabits = optional_decimal(network, "interNodeGbps");
   if (gigabits && *gigabits <= 0) network.record("interNodeGbps", "it must be above 0");
-  if (network.error()) reader.absorb(*network.error());
+  if (const auto& error = network.error()) reader.absorb(*error);
   return gigabits ? std::optional(BytesPerSecond(*gigabits * kBytesPerGigabit)) : std::nullopt;
 }
 
@@ -77,8 +77,8 @@ Result<PoolDeclaration> pool_from_manifest(const Json& gpu_pool) {
   pool.whole_nodes = reader.value_or("wholeNodes", false);
   pool.node_selector = node_selector(reader);
   pool.inter_node_bandwidth = inter_node_bandwidth(reader);
-  if (metadata.error()) reader.absorb(*metadata.error());
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = metadata.error()) reader.absorb(*error);
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return pool;
 }
 

@@ -44,8 +44,8 @@ std::vector<T> layers_from(JsonReader& point, int layers, Read read) {
     if (!range.error() && (first < 0 || first >= last || last > layers)) {
       range.record("last", fmt::format("[{}, {}) is no range of the {} layers", first, last, layers));
     }
-    if (range.error()) {
-      point.absorb(*range.error());
+    if (const auto& error = range.error()) {
+      point.absorb(*error);
       break;
     }
     for (auto layer = static_cast<std::size_t>(first); layer < static_cast<std::size_t>(last); ++layer) {
@@ -53,7 +53,7 @@ std::vector<T> layers_from(JsonReader& point, int layers, Read read) {
       is_covered[layer] = 1;
       values[layer] = value;
     }
-    if (range.error()) point.absorb(*range.error());
+    if (const auto& error = range.error()) point.absorb(*error);
   }
   const auto missing = std::ranges::find(is_covered, 0);
   if (missing != is_covered.end()) {
@@ -78,7 +78,7 @@ void read_times(JsonReader& spec, int layers, ModelProfile& profile) {
       point.record("microbatchSize",
                    fmt::format("{} on {} GPUs is there twice", key.microbatch_size, key.tensor_parallel));
     }
-    if (point.error()) spec.absorb(*point.error());
+    if (const auto& error = point.error()) spec.absorb(*error);
   }
 }
 
@@ -88,7 +88,7 @@ void read_memory(JsonReader& spec, int layers, ModelProfile& profile) {
     JsonReader degree(degrees[i], fmt::format("spec.memory[{}]", i));
     const int tensor_parallel = positive(degree, "tensorParallel");
     profile.memory[tensor_parallel] = layers_from<LayerMemory>(degree, layers, memory_from);
-    if (degree.error()) spec.absorb(*degree.error());
+    if (const auto& error = degree.error()) spec.absorb(*error);
   }
 }
 
@@ -110,8 +110,8 @@ Result<ModelProfile> profile_from_manifest(const Json& model_profile) {
   if (!spec.error() && profile.times.empty()) spec.record("times", "is empty; measure at least one microbatch size");
   const auto device = spec.value_or<std::string>("device", "");
   profile.source = spec.value_or<std::string>("source", device);
-  if (root.error()) return tl::unexpected(*root.error());
-  if (spec.error()) return tl::unexpected(*spec.error());
+  if (const auto& error = root.error()) return tl::unexpected(*error);
+  if (const auto& error = spec.error()) return tl::unexpected(*error);
   return profile;
 }
 

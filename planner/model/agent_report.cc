@@ -33,7 +33,7 @@ RegroupTimes times_from_json(JsonReader& outer) {
                            .transfer_seconds = reader.value_or("transfer", 0.0),
                            .first_step_seconds = reader.value_or("firstStep", 0.0),
                            .stopped_seconds = reader.value_or("stopped", 0.0)};
-  if (reader.error()) outer.absorb(*reader.error());
+  if (const auto& error = reader.error()) outer.absorb(*error);
   return times;
 }
 
@@ -72,7 +72,7 @@ Result<WorkerReport> worker_from_json(const Json& json, const std::string& path)
                       .generation = reader.required<std::int64_t>("generation"),
                       .step = reader.required<std::int64_t>("step"),
                       .message = reader.value_or<std::string>("message", "")};
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return worker;
 }
 
@@ -95,7 +95,7 @@ Result<JobProgress> progress_from_json(const Json& json) {
                        .moved_bytes = reader.value_or<std::int64_t>("movedBytes", 0),
                        .times = {}};
   if (reader.has("times")) progress.times = times_from_json(reader);
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return progress;
 }
 
@@ -140,7 +140,7 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
     if (progress) report.progress = *progress;
     if (!progress) reader.absorb(progress.error());
   }
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return report;
 }
 

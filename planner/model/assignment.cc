@@ -40,7 +40,7 @@ Result<AgentAddress> agent_from_json(const Json& json, const std::string& path) 
                      .gpus = reader.required<int>("gpus")};
   const auto pool = parse_pool_key(reader.required<std::string>("pool"));
   if (!pool) reader.absorb(pool.error());
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   agent.pool = *pool;
   return agent;
 }
@@ -51,9 +51,9 @@ Result<WorkerSlot> worker_from_json(const Json& json, const std::string& path) {
   if (reader.has("role")) {
     JsonReader role(reader.child("role"), reader.path_of("role"));
     worker.role = Role{role.required<int>("stage"), role.required<int>("replica"), role.required<int>("shard")};
-    if (role.error()) reader.absorb(*role.error());
+    if (const auto& error = role.error()) reader.absorb(*error);
   }
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return worker;
 }
 
@@ -145,7 +145,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
   }
   read_all(reader, "agents", assignment.agents, agent_from_json);
   read_all(reader, "workers", assignment.workers, worker_from_json);
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   if (auto complete = check_complete(assignment); !complete) return tl::unexpected(complete.error());
   return assignment;
 }

@@ -27,7 +27,7 @@ constexpr EnumName<DataFormat> kDataFormats[] = {
 
 template <class T>
 Result<T> finished(T value, const JsonReader& reader) {
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return value;
 }
 
@@ -113,7 +113,7 @@ EvaluationSpec evaluation_from(JsonReader& parent) {
   require_positive(reader, "everySteps", spec.every_steps);
   spec.batches = reader.value_or("batches", spec.batches);
   require_positive(reader, "batches", spec.batches);
-  if (reader.error()) parent.absorb(*reader.error());
+  if (const auto& error = reader.error()) parent.absorb(*error);
   return spec;
 }
 
@@ -127,7 +127,7 @@ ValidationSpec validation_from(JsonReader& parent) {
   if (spec.fraction && !(*spec.fraction > 0 && *spec.fraction < 1)) {
     reader.record("fraction", fmt::format("{} is not between 0 and 1", *spec.fraction));
   }
-  if (reader.error()) parent.absorb(*reader.error());
+  if (const auto& error = reader.error()) parent.absorb(*error);
   return spec;
 }
 

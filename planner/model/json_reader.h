@@ -18,7 +18,7 @@ namespace sailor {
 //   JsonReader reader(json, "spec");
 //   const int batch = reader.required<int>("globalBatchSize");
 //   const auto limit = reader.optional<int>("maxGpus");
-//   if (reader.error()) return tl::unexpected(*reader.error());
+//   if (const auto& error = reader.error()) return tl::unexpected(*error);
 class JsonReader {
  public:
   JsonReader(const nlohmann::json& object, std::string path);

@@ -75,7 +75,7 @@ Result<ModelSpec> model_from_json(const Json& json, const std::string& path) {
   const auto name = reader.value_or<std::string>("name", "");
   if (!reader.has("config")) {
     if (name.empty()) reader.record("name", "is missing; name a model of the catalogue or describe one under config");
-    if (reader.error()) return tl::unexpected(*reader.error());
+    if (const auto& error = reader.error()) return tl::unexpected(*error);
     auto found = find_model(name);
     if (!found) return tl::unexpected(std::move(found.error()).within(reader.path_of("name")));
     return found;
@@ -84,8 +84,8 @@ Result<ModelSpec> model_from_json(const Json& json, const std::string& path) {
     reader.record("name", "set either name (a model of the catalogue) or config (its shape), not both");
   JsonReader config(reader.child("config"), reader.path_of("config"));
   ModelSpec spec = config_from(config);
-  if (config.error()) reader.absorb(*config.error());
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = config.error()) reader.absorb(*error);
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   auto checked = validated(std::move(spec));
   if (!checked) return tl::unexpected(std::move(checked.error()).within(reader.path_of("config")));
   return checked;

@@ -64,7 +64,7 @@ Result<std::vector<Replica>> replicas_from_json(const Json& json, const std::str
     reader.record("tensorParallel",
                   fmt::format("{} is above {}, more GPUs than a node can have", tensor_parallel, kMostGpusOfReplica));
   }
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   auto key = parse_pool_key(pool);
   if (!key) return tl::unexpected(std::move(key.error()).within(path + ".pool"));
   return std::vector<Replica>(static_cast<std::size_t>(count), {*std::move(key), tensor_parallel, microbatches});
@@ -76,15 +76,15 @@ Result<Stage> stage_from_json(const Json& json, const std::string& path) {
   if (!reader.error() && layers.size() != 2) reader.record("layers", "two numbers were expected: [first, last)");
   const Json& replicas = reader.child("replicas");
   if (!replicas.is_array() || replicas.empty()) reader.record("replicas", "at least one replica was expected");
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   Stage stage{layers[0], layers[1], {}};
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const auto alike = replicas_from_json(replicas[i], fmt::format("{}.replicas[{}]", path, i));
     if (!alike) return tl::unexpected(alike.error());
     stage.replicas.insert(stage.replicas.end(), alike->begin(), alike->end());
     if (std::ssize(stage.replicas) > kMostReplicas) {
-      reader.record("replicas", fmt::format("there are more than {}, all told", kMostReplicas));
-      return tl::unexpected(*reader.error());
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: there are more than {}, all told",
+                                                           reader.path_of("replicas"), kMostReplicas));
     }
   }
   return stage;
@@ -113,7 +113,7 @@ Result<Plan> plan_from_json(const Json& json) {
   const Json& stages = reader.child("stages");
   if (!stages.is_array() || stages.empty()) reader.record("stages", "at least one stage was expected");
   if (plan.microbatch_size < 1) reader.record("microbatchSize", "it must be at least 1");
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     auto stage = stage_from_json(stages[i], fmt::format("plan.stages[{}]", i));
     if (!stage) return tl::unexpected(stage.error());

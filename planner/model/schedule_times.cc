@@ -59,7 +59,7 @@ class Reading {
     for (const Row& row : boundaries) add_boundaries(row);
     if (times_.links.size() + 1 != plan_.stages.size())
       reader_.record("links", "the plan has another number of boundaries");
-    if (reader_.error()) return tl::unexpected(*reader_.error());
+    if (const auto& error = reader_.error()) return tl::unexpected(*error);
     return std::move(times_);
   }
 

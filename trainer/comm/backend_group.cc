@@ -54,7 +54,7 @@ std::string first_line(const std::string& text) {
   return text.substr(begin, text.find('\n') - begin);
 }
 
-BackendGroup::BackendGroup(std::string name, std::vector<Member> members, Connection connection,
+BackendGroup::BackendGroup(const std::string& name, std::vector<Member> members, Connection connection,
                            std::chrono::milliseconds timeout, std::shared_ptr<Interrupt> interrupt)
     : name_(described(name, members)),
       members_(std::move(members)),

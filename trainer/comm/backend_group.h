@@ -38,7 +38,7 @@ struct Connection {
 
 class BackendGroup : public Group {
  public:
-  BackendGroup(std::string name, std::vector<Member> members, Connection connection, std::chrono::milliseconds timeout,
+  BackendGroup(const std::string& name, std::vector<Member> members, Connection connection, std::chrono::milliseconds timeout,
                std::shared_ptr<Interrupt> interrupt);
   ~BackendGroup() override;
 

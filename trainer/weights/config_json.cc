@@ -158,13 +158,13 @@ Result<ModelSpec> spec_from_config(const Json& config, const std::string& name) 
   if (!reader.error() && !family) {
     reader.record("model_type", fmt::format("\"{}\" is unknown; use one of {}", type, choices(kTypes)));
   }
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   ModelSpec spec = family_defaults(*family);
   spec.name = name;
   spec.vocab_size = reader.required<int>("vocab_size");
   read_shape(reader, spec);
   spec.tied_embeddings = reader.value_or("tie_word_embeddings", spec.tied_embeddings);
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return validated(spec);
 }
 

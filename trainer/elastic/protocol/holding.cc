@@ -83,7 +83,7 @@ Result<Holding> holding_from_line(const std::string& line) {
                   .reached = reader.required<std::int64_t>("reached"),
                   .first_loss = reader.required<double>("firstLoss"),
                   .stopped_seconds = reader.required<double>("stoppedSeconds")};
-  if (reader.error()) return tl::unexpected(*reader.error());
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
   return holding;
 }
 
