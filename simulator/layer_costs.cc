@@ -11,17 +11,15 @@
 namespace sailor {
 namespace {
 
-// Profiles are measured without sequence parallelism. What it saves follows from the shape; nothing is divided by more
-// than the degree, whatever else was measured with it.
-LayerMemory as_dealt(LayerMemory measured, const JobSpec& job, int degree, int layer) {
-  if (!job.training.deals_tokens()) return measured;
+// Of a profile that was measured without sequence parallelism. What it saves follows from the shape; nothing is divided
+// by more than the degree, whatever else was measured with it.
+void deal(LayerMemory& measured, const JobSpec& job, int degree, int layer) {
   TrainingSpec undealt = job.training;
   undealt.sequence_parallelism = SequenceParallelism::kNever;
   const Bytes saved = analytic_layer_memory(job.model, undealt, degree, layer).activations_per_sample -
                       analytic_layer_memory(job.model, job.training, degree, layer).activations_per_sample;
   Bytes& activations = measured.activations_per_sample;
   activations = std::max(activations - saved, activations / degree);
-  return measured;
 }
 
 }  // namespace
@@ -51,23 +49,41 @@ void LayerCosts::add_times(const JobSpec& job, const AcceleratorSpec& accelerato
   }
 }
 
-void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
-  const std::vector<LayerMemory>* measured = nullptr;
-  if (profile != nullptr) {
-    const auto found = profile->memory.find(point_.tensor_parallel);
-    if (found != profile->memory.end()) {
-      measured = &found->second;
-    } else if (!profile->memory.empty()) {
-      provenance_ += fmt::format("{}memory of {} in groups of {}: computed from its shape, none was measured",
-                                 provenance_.empty() ? "" : "; ", job.model.name, point_.tensor_parallel);
-    }
+void LayerCosts::note(const std::string& text) {
+  if (!provenance_.empty()) provenance_ += "; ";
+  provenance_ += text;
+}
+
+// Measured where the profile knows the degree, else from the model's shape.
+std::vector<LayerMemory> LayerCosts::memory_of_layers(const JobSpec& job, const ModelProfile* profile) {
+  const int degree = point_.tensor_parallel;
+  if (profile != nullptr && profile->memory.contains(degree)) {
+    std::vector<LayerMemory> measured = profile->memory.at(degree);
+    if (degree == 1 || profile->sequence_parallelism == job.training.sequence_parallelism) return measured;
+    note(fmt::format(
+        "{} was measured without sequence parallelism: its times are taken as they are, what memory that saves is "
+        "computed from its shape",
+        job.model.name));
+    for (int layer = 0; layer < layers_; ++layer) deal(measured[static_cast<std::size_t>(layer)], job, degree, layer);
+    return measured;
   }
+  if (profile != nullptr && !profile->memory.empty()) {
+    note(fmt::format("memory of {} in groups of {}: computed from its shape, none was measured", job.model.name,
+                     degree));
+  }
+  std::vector<LayerMemory> analytic;
+  for (int layer = 0; layer < layers_; ++layer) {
+    analytic.push_back(analytic_layer_memory(job.model, job.training, degree, layer));
+  }
+  return analytic;
+}
+
+void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
+  const std::vector<LayerMemory> layers = memory_of_layers(job, profile);
   const int token_shards = job.training.deals_tokens() ? point_.tensor_parallel : 1;
   for (int layer = 0; layer < layers_; ++layer) {
     const auto index = static_cast<std::size_t>(layer);
-    const LayerMemory memory = measured != nullptr
-                                   ? as_dealt((*measured)[index], job, point_.tensor_parallel, layer)
-                                   : analytic_layer_memory(job.model, job.training, point_.tensor_parallel, layer);
+    const LayerMemory& memory = layers[index];
     activations_.push_back(memory.activations_per_sample * point_.microbatch_size);
     outputs_.push_back(memory.output_per_sample * point_.microbatch_size);
     const bool is_recomputed = recompute_ && layer_kind(job.model, layer) == LayerKind::kBlock;

@@ -36,6 +36,8 @@ class LayerCosts {
  private:
   void add_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile);
   void add_memory(const JobSpec& job, const ModelProfile* profile);
+  [[nodiscard]] std::vector<LayerMemory> memory_of_layers(const JobSpec& job, const ModelProfile* profile);
+  void note(const std::string& text);
 
   ProfilePoint point_;
   int layers_ = 0;

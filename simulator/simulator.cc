@@ -74,9 +74,7 @@ Estimate estimate_of(const Outcome& outcome, const JobSimulation& simulation, co
     estimate.notes.emplace_back("the replicas of a stage share its optimizer's state");
   }
   if (plan.sequence_parallelism) {
-    estimate.notes.emplace_back(
-        "groups deal the tokens over their GPUs outside of their linears; what that saves is computed from the model's "
-        "shape, profiles are measured without it");
+    estimate.notes.emplace_back("groups deal the tokens over their GPUs outside of their linears");
   }
   if (auto note = simulation.note_of_copies(groups)) estimate.notes.push_back(*std::move(note));
   return estimate;

@@ -54,8 +54,7 @@ int worker_main(WorkerOptions& options) {
   use_threads(options.threads);
   const bool has_gpu = use_gpu(options.settings.gpu);
   if (has_gpu) use_tf32();
-  log_info(has_gpu ? "computes on its GPU" : "computes on the CPU",
-           {{"threads", std::to_string(options.threads)}});
+  log_info(has_gpu ? "computes on its GPU" : "computes on the CPU", {{"threads", std::to_string(options.threads)}});
   serve_agent(options.settings, options.channel);
   return 0;
 }
@@ -89,6 +88,7 @@ struct ProfileCommand {
   std::vector<int> microbatch_sizes;
   std::vector<int> degrees = {1};
   std::string precision = "FP32";
+  bool has_sequence_parallelism = false;
   double seconds = 2;
   ProfileOptions options;
 };
@@ -109,6 +109,7 @@ void add_profile_options(CLI::App& command, ProfileCommand& profile) {
       ->check(CLI::Range(1, 64));
   command.add_option("--precision", profile.precision, "with --model; a job has its own")
       ->check(CLI::IsMember({"FP32", "BF16"}));
+  command.add_flag("--sequence-parallelism", profile.has_sequence_parallelism, "with --model; a job has its own");
   command.add_option("--seconds", profile.seconds, "to spend on each microbatch size and degree")
       ->check(CLI::Range(0.0, 3600.0));
   command.add_option("--concurrency", profile.options.concurrency, "processes that compute at once; one is measured")
@@ -125,6 +126,8 @@ sailor::Result<MeasureRequest> measure_request(const ProfileCommand& command) {
                          .microbatch_sizes = command.microbatch_sizes,
                          .degrees = command.degrees,
                          .precision = sailor::parse_precision(command.precision).value(),
+                         .sequence_parallelism = command.has_sequence_parallelism ? sailor::SequenceParallelism::kAlways
+                                                                                  : sailor::SequenceParallelism::kNever,
                          .threads = command.options.threads,
                          .time = std::chrono::milliseconds(static_cast<std::int64_t>(command.seconds * 1000))};
   if (!command.job.empty()) {
@@ -132,6 +135,7 @@ sailor::Result<MeasureRequest> measure_request(const ProfileCommand& command) {
     if (!job) return tl::unexpected(job.error());
     request.model = job->model;
     request.precision = job->training.precision;
+    request.sequence_parallelism = job->training.sequence_parallelism;
     request.sequence_length = job->training.sequence_length;
     if (request.microbatch_sizes.empty()) request.microbatch_sizes = job->training.microbatch_sizes;
     return request;

@@ -104,6 +104,7 @@ Result<ModelProfile> profile_from_manifest(const Json& model_profile) {
   if (precision) profile.precision = *precision;
   if (!precision) spec.record("precision", precision.error().message);
   profile.sequence_length = positive(spec, "sequenceLength");
+  profile.sequence_parallelism = read_sequence_parallelism(spec);
   const int layers = positive(spec, "layers");
   if (!spec.error()) read_times(spec, layers, profile);
   if (!spec.error()) read_memory(spec, layers, profile);

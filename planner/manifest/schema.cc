@@ -129,6 +129,7 @@ constexpr Field kModelProfile[] = {
     {"spec.accelerator", kText, kRequired, plain_name},
     {"spec.precision", kText, kRequired},
     {"spec.sequenceLength", kInteger, kRequired, positive},
+    {"spec.sequenceParallelism", kText},
     {"spec.layers", kInteger, kRequired, positive},
     {"spec.times", kList, kRequired},
     {"spec.times[]", kObject},

@@ -65,7 +65,7 @@ std::vector<int> microbatch_sizes_from(JsonReader& reader, int global_batch_size
 
 // Degrees of tensor parallelism are powers of two: no group could deal the tokens of an odd length.
 SequenceParallelism sequence_parallelism_from(JsonReader& reader, int sequence_length) {
-  const auto wish = read_enum(reader, "sequenceParallelism", kSequenceParallelism, SequenceParallelism::kNever);
+  const auto wish = read_sequence_parallelism(reader);
   if (!reader.error() && wish == SequenceParallelism::kAlways && sequence_length % 2 != 0) {
     reader.record(
         "sequenceParallelism",
@@ -158,6 +158,12 @@ std::optional<double> optional_decimal(JsonReader& reader, std::string_view key)
   return value;
 }
 
+std::string_view to_string(SequenceParallelism wish) { return name_of(kSequenceParallelism, wish); }
+
+SequenceParallelism read_sequence_parallelism(JsonReader& reader) {
+  return read_enum(reader, "sequenceParallelism", kSequenceParallelism, SequenceParallelism::kNever);
+}
+
 std::string_view to_string(Precision precision) { return name_of(kPrecisions, precision); }
 
 Result<Precision> parse_precision(std::string_view text) {
@@ -171,7 +177,7 @@ Json to_json(const TrainingSpec& training) {
                {"microbatchSizes", training.microbatch_sizes},
                {"precision", to_string(training.precision)},
                {"activationCheckpointing", name_of(kActivationCheckpointing, training.activation_checkpointing)},
-               {"sequenceParallelism", name_of(kSequenceParallelism, training.sequence_parallelism)},
+               {"sequenceParallelism", to_string(training.sequence_parallelism)},
                {"optimizer", to_json(training.optimizer)},
                {"steps", training.steps},
                {"seed", training.seed},

@@ -31,6 +31,9 @@ Redundancy read_redundancy(JsonReader& reader);  // the field `redundancy`; None
 // "0.25" or 0.25; anything else is recorded as this field's error.
 std::optional<double> optional_decimal(JsonReader& reader, std::string_view key);
 
+std::string_view to_string(SequenceParallelism wish);
+SequenceParallelism read_sequence_parallelism(JsonReader& reader);  // the field; Never where it is absent
+
 std::string_view to_string(Precision precision);  // "FP32", "BF16": as in manifests
 Result<Precision> parse_precision(std::string_view text);
 

@@ -7,7 +7,8 @@ namespace sailor {
 namespace {
 
 auto identity(const ModelProfile& profile) {
-  return std::tie(profile.model, profile.accelerator, profile.precision, profile.sequence_length);
+  return std::tie(profile.model, profile.accelerator, profile.precision, profile.sequence_length,
+                  profile.sequence_parallelism);
 }
 
 }  // namespace
@@ -23,11 +24,15 @@ void ProfileBook::add(ModelProfile profile) {
 }
 
 const ModelProfile* ProfileBook::find(const JobSpec& job, const Accelerator& accelerator) const {
-  const auto found = std::ranges::find_if(profiles_, [&](const ModelProfile& profile) {
-    return profile.model == job.model.name && profile.accelerator == accelerator &&
-           profile.precision == job.training.precision && profile.sequence_length == job.training.sequence_length;
-  });
-  return found == profiles_.end() ? nullptr : &*found;
+  const auto measured = [&](SequenceParallelism how) -> const ModelProfile* {
+    const auto found = std::ranges::find_if(profiles_, [&](const ModelProfile& profile) {
+      return identity(profile) ==
+             std::tie(job.model.name, accelerator, job.training.precision, job.training.sequence_length, how);
+    });
+    return found == profiles_.end() ? nullptr : &*found;
+  };
+  const ModelProfile* same = measured(job.training.sequence_parallelism);
+  return same != nullptr ? same : measured(SequenceParallelism::kNever);
 }
 
 }  // namespace sailor

@@ -40,6 +40,7 @@ struct ModelProfile {
   Accelerator accelerator;
   Precision precision = Precision::kFp32;
   int sequence_length = 0;
+  SequenceParallelism sequence_parallelism = SequenceParallelism::kNever;
   std::map<ProfilePoint, std::vector<LayerTime>> times;  // one LayerTime a layer, embedding and head included
   std::map<int, std::vector<LayerMemory>> memory;        // by tensor_parallel; empty: take the model's shape
   std::string source;                                    // who measured, when, on what
@@ -49,7 +50,8 @@ struct ModelProfile {
 // All measured profiles that are known. A question it has no answer to is answered analytically, never by a guess here.
 class ProfileBook {
  public:
-  void add(ModelProfile profile);  // a later profile of the same model, accelerator, precision and length replaces one
+  void add(ModelProfile profile);  // a later profile of the same in all but figures and source replaces one
+  // For a job with sequence parallelism one that was measured with it, else one without. Never the other way round.
   [[nodiscard]] const ModelProfile* find(const JobSpec& job, const Accelerator& accelerator) const;
   [[nodiscard]] const std::vector<ModelProfile>& profiles() const { return profiles_; }
 

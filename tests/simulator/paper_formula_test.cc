@@ -25,8 +25,13 @@ const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
 
 // Every layer takes a millisecond forward, two backward and half a one to update.
 ProfileBook equal_layers(const JobSpec& job) {
-  ModelProfile profile{
-      job.model.name, kPool.accelerator, job.training.precision, job.training.sequence_length, {}, {}, ""};
+  ModelProfile profile{.model = job.model.name,
+                       .accelerator = kPool.accelerator,
+                       .precision = job.training.precision,
+                       .sequence_length = job.training.sequence_length,
+                       .times = {},
+                       .memory = {},
+                       .source = {}};
   const LayerTime time{Seconds(1e-3), Seconds(2e-3), Seconds(5e-4)};
   profile.times[{1, 1}].assign(static_cast<std::size_t>(job.model.layer_count()), time);
   ProfileBook profiles;

@@ -14,17 +14,24 @@ using testing::a_cluster;
 using testing::a_job;
 using testing::a_key;
 using testing::an_even_plan;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using testing::free_network;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kZone = "us-central1-a";
 const PoolKey kPool = a_key(kZone, "nvidia-l4");
 
 // Every layer takes 1 ms forward, 2 ms backward, 0.5 ms to update, for each measured point.
 ModelProfile a_profile(const JobSpec& job, std::vector<ProfilePoint> points) {
-  ModelProfile profile{
-      job.model.name, kPool.accelerator, job.training.precision, job.training.sequence_length, {}, {}, ""};
+  ModelProfile profile{.model = job.model.name,
+                       .accelerator = kPool.accelerator,
+                       .precision = job.training.precision,
+                       .sequence_length = job.training.sequence_length,
+                       .times = {},
+                       .memory = {},
+                       .source = {}};
   for (const ProfilePoint& point : points) {
     const LayerTime time{Seconds(1e-3 * point.microbatch_size), Seconds(2e-3 * point.microbatch_size), Seconds(5e-4)};
     profile.times[point].assign(static_cast<std::size_t>(job.model.layer_count()), time);
@@ -206,6 +213,20 @@ TEST(Simulator, SequenceParallelismSavesTheSameOfMeasuredActivationsButNeverMore
   };
   EXPECT_NEAR(activations(100 * hidden), (6 * 100 - (1 + 4 * 4 + 2) / 2.0) * hidden, 1);
   EXPECT_NEAR(activations(hidden), 6 * hidden / 2, 1);
+}
+
+TEST(Simulator, ActivationsMeasuredWithSequenceParallelismAreTakenAsTheyAre) {
+  const JobSpec job = a_job().batch(8).sequence_parallelism();
+  Plan plan = an_even_plan(job, kPool, 1, 1, 1);
+  plan.stages[0].replicas[0].tensor_parallel = 2;
+  ModelProfile profile = a_profile(job, {{1, 2}});
+  profile.memory[2].assign(6, {.parameters = 1000, .activations_per_sample = Bytes(5000), .output_per_sample = {}});
+  const auto notes = [&] { return estimate(Simulator(book(profile), free_network()), job, plan).notes; };
+  EXPECT_THAT(notes(), Contains(HasSubstr("measured without sequence parallelism")));
+  profile.sequence_parallelism = SequenceParallelism::kAlways;
+  EXPECT_THAT(notes(), Not(Contains(HasSubstr("measured without sequence parallelism"))));
+  const Estimate result = estimate(Simulator(book(profile), free_network()), job, plan);
+  EXPECT_EQ(result.memory[0].activations, Bytes(6 * 5000));
 }
 
 TEST(Simulator, AShardedOptimizerDividesItsStateAndUpdateOverTheReplicas) {

@@ -15,8 +15,9 @@ namespace {
 
 std::string default_name(const ModelProfile& profile) {
   const std::string_view precision = profile.precision == Precision::kFp32 ? "fp32" : "bf16";
-  std::string name =
-      fmt::format("{}-{}-{}-{}", profile.model, profile.accelerator.str(), precision, profile.sequence_length);
+  const bool is_dealt = profile.sequence_parallelism == SequenceParallelism::kAlways;
+  std::string name = fmt::format("{}-{}-{}-{}{}", profile.model, profile.accelerator.str(), precision,
+                                 profile.sequence_length, is_dealt ? "-sequence-parallel" : "");
   std::ranges::replace(name, '.', '-');
   return name;
 }
@@ -39,6 +40,7 @@ void warn_if_disturbed(double share_of_core, const ProfileOptions& options) {
 }  // namespace
 
 Result<std::string> profile(const MeasureRequest& request, const ProfileOptions& options) {
+  if (const auto checked = check_degrees(request); !checked) return tl::unexpected(checked.error());
   use_threads(options.threads);
   if (options.channel >= 0) compute_for_ever(request, options.channel);
   const auto load = Load::start(options.program, options.arguments, options.concurrency - 1);

@@ -51,10 +51,11 @@ std::string to_manifest(const ModelProfile& profile, const ManifestHeader& heade
   std::string text = fmt::format(
       "apiVersion: sailor.dev/v1alpha1\nkind: ModelProfile\nmetadata:\n  name: {}\nspec:\n  model: {}\n  accelerator: "
       "{}\n"
-      "  precision: {}\n  sequenceLength: {}\n  layers: {}\n  device: {}\n  measuredAt: {}\n  source: {}\n  times:\n",
+      "  precision: {}\n  sequenceLength: {}\n  sequenceParallelism: {}\n  layers: {}\n  device: {}\n  measuredAt: "
+      "{}\n  source: {}\n  times:\n",
       quoted(header.name), quoted(profile.model), quoted(profile.accelerator.str()), to_string(profile.precision),
-      profile.sequence_length, profile.times.begin()->second.size(), quoted(header.device), quoted(header.measured_at),
-      quoted(profile.source));
+      profile.sequence_length, to_string(profile.sequence_parallelism), profile.times.begin()->second.size(),
+      quoted(header.device), quoted(header.measured_at), quoted(profile.source));
   for (const auto& [point, times] : profile.times) {
     text += fmt::format("  - tensorParallel: {}\n    microbatchSize: {}\n    layers:\n{}", point.tensor_parallel,
                         point.microbatch_size, ranges(times));

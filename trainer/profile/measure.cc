@@ -6,11 +6,14 @@
 #include <utility>
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "planner/model/tensor_parallel.h"
 #include "trainer/model/stage_model.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/profile/local_group.h"
+#include "trainer/profile/mute_group.h"
 #include "trainer/profile/pass_times.h"
 #include "trainer/profile/tensor_memory.h"
 
@@ -79,10 +82,9 @@ class Pass {
     std::int64_t before = 0;
     forward([&](int layer, const at::Tensor& output) {
       const auto samples = static_cast<double>(tokens_.size(0));
-      const bool is_head = layer_kind(spec_, layer) == LayerKind::kHead;
       layers.push_back({.parameters = parameters_of(layer),
                         .activations_per_sample = Bytes(static_cast<double>(tensors.held() - before) / samples),
-                        .output_per_sample = Bytes(is_head ? 0 : static_cast<double>(output.nbytes()) / samples)});
+                        .output_per_sample = Bytes(static_cast<double>(bytes_of_output(layer, output)) / samples)});
       before = tensors.held();
     });
     inputs_.clear();
@@ -133,6 +135,13 @@ class Pass {
     for (auto& [id, piece] : model_.pieces()) piece.weights().copy_(states_.at(id).weights);
   }
 
+  // What a replica sends to the next stage, all shares together where tokens are dealt.
+  [[nodiscard]] std::size_t bytes_of_output(int layer, const at::Tensor& output) const {
+    if (layer_kind(spec_, layer) == LayerKind::kHead) return 0;
+    return output.nbytes() *
+           (model_.group().deals_tokens() ? static_cast<std::size_t>(model_.group().shard().degree) : 1);
+  }
+
   // Held by one worker; a tied head needs a copy of the token embedding where it is on another stage.
   [[nodiscard]] double parameters_of(int layer) const {
     std::int64_t sum = 0;
@@ -174,9 +183,8 @@ std::vector<LayerTime> spread(const std::vector<LayerTime>& measured, const Mode
   return times;
 }
 
-struct Measured {
+struct Timed {
   std::vector<LayerTime> times;
-  std::vector<LayerMemory> memory;
   double share_of_core = 0;  // of the measured thread
 };
 
@@ -188,7 +196,7 @@ int agreed(int passes, int rank, Group* group) {
   return static_cast<int>(sum.item<double>());
 }
 
-Measured measured(const MeasureRequest& request, int size, const TensorParallel& tensor_parallel, Group* group) {
+Timed timed(const MeasureRequest& request, int size, const TensorParallel& tensor_parallel, Group* group) {
   Pass pass(request, size, tensor_parallel);
   const auto begin = Clock::now();
   for (int i = 0; i < kWarmUpPasses; ++i) pass.run();
@@ -200,38 +208,69 @@ Measured measured(const MeasureRequest& request, int size, const TensorParallel&
   const double processor_before = processor_seconds();
   while (pass.times().passes() < passes) pass.run();
   const double share = (processor_seconds() - processor_before) / seconds_since(measuring);
-  return {spread(pass.times().quiet_means(), request.model), spread(pass.memory(), request.model), share};
+  return {spread(pass.times().quiet_means(), request.model), share};
+}
+
+bool deals_tokens(const MeasureRequest& request) {
+  return request.sequence_parallelism == SequenceParallelism::kAlways;
 }
 
 // Of the first worker; the others, which have as much to do, wait for it and it for them.
-Measured measured(const MeasureRequest& request, ProfilePoint point) {
-  if (point.tensor_parallel == 1) return measured(request, point.microbatch_size, TensorParallel(), nullptr);
-  Measured result;
+Timed timed(const MeasureRequest& request, ProfilePoint point) {
+  if (point.tensor_parallel == 1) return timed(request, point.microbatch_size, TensorParallel(), nullptr);
+  Timed result;
   const LocalGroup local{.host = request.host, .size = point.tensor_parallel, .threads = request.threads};
   in_local_group(local, [&](int rank, Group& group) {
-    const TensorParallel tensor_parallel(group, {rank, point.tensor_parallel}, /*deals_tokens=*/false);
-    Measured mine = measured(request, point.microbatch_size, tensor_parallel, &group);
+    const TensorParallel tensor_parallel(group, {rank, point.tensor_parallel}, deals_tokens(request));
+    Timed mine = timed(request, point.microbatch_size, tensor_parallel, &group);
     if (rank == 0) result = std::move(mine);
   });
   return result;
 }
 
+// Of one worker, which needs no others for it.
+std::vector<LayerMemory> memory_of(const MeasureRequest& request, ProfilePoint point) {
+  MuteGroup group(point.tensor_parallel);
+  const TensorParallel tensor_parallel(group, {0, point.tensor_parallel}, deals_tokens(request));
+  Pass pass(request, point.microbatch_size, tensor_parallel);
+  pass.run();  // what is made on first use is no activation
+  return spread(pass.memory(), request.model);
+}
+
 }  // namespace
+
+Result<void> check_degrees(const MeasureRequest& request) {
+  const int most = max_tensor_parallel(request.model);
+  for (const int degree : request.degrees) {
+    if (degree > most) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the layers of {} can be split over {} workers at most, not {}", request.model.name, most,
+                              degree));
+    }
+    if (deals_tokens(request) && request.sequence_length % degree != 0) {
+      return fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("a group of {} cannot deal the {} tokens of a sequence evenly", degree, request.sequence_length));
+    }
+  }
+  return {};
+}
 
 Measurement measure(const MeasureRequest& request) {
   Measurement result{.profile = {.model = request.model.name,
                                  .accelerator = request.accelerator,
                                  .precision = request.precision,
                                  .sequence_length = request.sequence_length,
+                                 .sequence_parallelism = request.sequence_parallelism,
                                  .times = {},
                                  .memory = {},
                                  .source = {}}};
   for (const int degree : request.degrees) {
     for (const int size : request.microbatch_sizes) {
       const ProfilePoint point{.microbatch_size = size, .tensor_parallel = degree};
-      Measured figures = measured(request, point);
+      Timed figures = timed(request, point);
       result.profile.times[point] = std::move(figures.times);
-      result.profile.memory[degree] = std::move(figures.memory);  // a sample's, of the last size
+      result.profile.memory[degree] = memory_of(request, point);  // a sample's, of the last size
       if (degree == 1) result.share_of_core = std::min(result.share_of_core, figures.share_of_core);
     }
   }

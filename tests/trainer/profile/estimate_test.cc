@@ -59,13 +59,14 @@ class EstimateFromProfile : public ::testing::Test {
  protected:
   void SetUp() override { use_threads(1); }
 
-  Estimate estimate() {
+  Estimate estimate(SequenceParallelism measured_with = SequenceParallelism::kNever) {
     ProfileBook profiles;
     profiles.add(measure({.model = job_.model,
                           .sequence_length = job_.training.sequence_length,
                           .accelerator = pool_.accelerator,
                           .microbatch_sizes = {kMicrobatch},
                           .degrees = {degree_},
+                          .sequence_parallelism = measured_with,
                           .time = std::chrono::milliseconds(300)})
                      .profile);
     const auto cluster = sailor::testing::a_cluster().pool("us-central1-a", "nvidia-l4", 1, degree_).price(1);
@@ -125,12 +126,14 @@ TEST_F(EstimateFromProfile, KnowsThePeakOfTheTensorsWithinATenth) {
   expect_within_a_tenth(tensors.peak(), memory);
 }
 
-// Profiles are measured without sequence parallelism: what it saves is the simulator's own formula.
+// Also from a profile that was measured without: what sequence parallelism saves is then the simulator's own formula.
 TEST_F(EstimateFromProfile, KnowsThePeakOfAGroupThatDealsTheTokensWithinATenth) {
-  for (const bool deals_tokens : {false, true}) {
-    if (deals_tokens) job_.training.sequence_parallelism = SequenceParallelism::kAlways;
+  using enum SequenceParallelism;
+  for (const auto& [wish, measured_with] : {std::pair(kNever, kNever), {kAlways, kNever}, {kAlways, kAlways}}) {
+    const bool deals_tokens = wish == kAlways;
+    job_.training.sequence_parallelism = wish;
     degree_ = 2;
-    const MemoryBreakdown memory = estimate().memory.at(0);
+    const MemoryBreakdown memory = estimate(measured_with).memory.at(0);
     std::array<std::int64_t, 2> peaks{};
     testing::in_thread_group(2, [&](int rank, Group& group) {
       use_threads(1);

@@ -18,6 +18,7 @@ TEST(ProfileManifest, IsReadByThePlannerAsItWasMeasured) {
                        .accelerator = Accelerator("nvidia-l4"),
                        .precision = Precision::kFp32,
                        .sequence_length = 128,
+                       .sequence_parallelism = SequenceParallelism::kAlways,
                        .times = {},
                        .memory = {},
                        .source = "a \"test\": of this"};

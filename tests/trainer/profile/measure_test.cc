@@ -11,6 +11,8 @@
 namespace sailor::trainer {
 namespace {
 
+using ::testing::HasSubstr;
+
 MeasureRequest request(Precision precision) {
   return {.model = testing::tiny_model(),
           .sequence_length = 16,
@@ -49,6 +51,44 @@ TEST(Measure, AWorkerOfAGroupHoldsItsShardAndActivationsOfIt) {
   EXPECT_LT(shared[1].activations_per_sample, alone[1].activations_per_sample);
   EXPECT_EQ(shared[1].output_per_sample, alone[1].output_per_sample);
   EXPECT_EQ(alone[1].output_per_sample, Bytes(16 * 32 * 4));
+}
+
+// Divided is what is kept outside of the linears: the embedding's output; of a block both norms' outputs and both sums
+// with what came in; of the head its norm's output. And of each norm two numbers a token. Whose tokens are a share
+// keeps their positions.
+TEST(Measure, AWorkerOfAGroupThatDealsTheTokensKeepsItsShareOfThem) {
+  MeasureRequest dealing = request(Precision::kFp32);
+  dealing.microbatch_sizes = {2};
+  const ModelProfile without = measure(dealing).profile;
+  dealing.sequence_parallelism = SequenceParallelism::kAlways;
+  const ModelProfile with = measure(dealing).profile;
+  EXPECT_EQ(with.times.size(), 2U);
+  EXPECT_EQ(with.sequence_parallelism, SequenceParallelism::kAlways);
+  EXPECT_EQ(with.memory.at(1), without.memory.at(1)) << "a worker alone has nobody to deal with";
+  const Bytes hidden(16 * 32 * 4);
+  const Bytes statistics(16 * 2 * 4);
+  const Bytes block = hidden * 4 + statistics * 2;
+  const Bytes positions(16 * 8);
+  const std::vector<Bytes> dealt = {hidden - positions, block, block, block, hidden + statistics};
+  for (std::size_t layer = 0; layer < dealt.size(); ++layer) {
+    const LayerMemory& share = with.memory.at(2)[layer];
+    const LayerMemory& whole = without.memory.at(2)[layer];
+    EXPECT_EQ(whole.activations_per_sample - share.activations_per_sample, dealt[layer] / 2) << layer;
+    EXPECT_EQ(share.output_per_sample, whole.output_per_sample) << layer;
+    EXPECT_EQ(share.parameters, whole.parameters) << layer;
+  }
+}
+
+TEST(Measure, RefusesDegreesThatNoGroupCanHave) {
+  MeasureRequest wrong = request(Precision::kFp32);
+  EXPECT_TRUE(check_degrees(wrong));
+  wrong.degrees = {1, 2 * wrong.model.kv_heads};
+  EXPECT_THAT(check_degrees(wrong).error().message, HasSubstr("at most"));
+  wrong.degrees = {1, 2};
+  wrong.sequence_length = 15;
+  EXPECT_TRUE(check_degrees(wrong));
+  wrong.sequence_parallelism = SequenceParallelism::kAlways;
+  EXPECT_THAT(check_degrees(wrong).error().message, HasSubstr("cannot deal the 15 tokens"));
 }
 
 TEST(Links, AreMeasuredAlikeFromBothEnds) {
