@@ -1,4 +1,4 @@
-// Many changes of shape leave nothing behind: no descriptor, no thread, no memory.
+// Many changes of shape leave nothing behind: no descriptor, no thread, no memory, no key in the rendezvous store.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -39,21 +39,27 @@ TEST(Leaks, ManyChangesOfShapeLeaveNothingBehind) {
                         plan_of(job, {{0, 5, {8}, {2}}}), plan_of(job, {{0, 5, {8}}})};  // after which one follows
   WorkerThreads workers(2);
   int number = 0;
+  std::size_t keys = 0;  // in the store
   const auto change = [&] {
     ++number;
-    workers.assign(generation(job, number, plans[number % 4], workers.agents()));
+    const Assignment next = generation(job, number, plans[number % 4], workers.agents());
+    workers.assign(next);
     for (const int worker : {0, 1}) {
       workers.wait_until(worker, [&](const WorkerReport& report) {
         return report.generation == number &&
                (report.phase == WorkerPhase::kTraining || report.phase == WorkerPhase::kReleased);
       });
     }
+    keys = workers.forget_before(next);
   };
   while (number < kBefore) change();
   const Usage before;
+  const std::size_t keys_before = keys;
   while (number < kBefore + kChanges) change();
   const Usage after;
   for (const int worker : {0, 1}) workers.lose(worker);
+  EXPECT_GT(keys, 0);
+  EXPECT_LT(keys, keys_before + kChanges) << "one or more of each change is left";
   EXPECT_LE(after.descriptors, before.descriptors);
   EXPECT_LE(after.threads, before.threads);
   EXPECT_LE(after.kilobytes, before.kilobytes + 20'000);

@@ -97,6 +97,12 @@ void WorkerThreads::run_until(const Assignment& assignment, std::int64_t step) {
   wait_until(0, [=](const WorkerReport& report) { return report.step >= step; });
 }
 
+std::size_t WorkerThreads::forget_before(const Assignment& assignment) {
+  const auto left = store_->forget_before(assignment.job_uid, assignment.generation);
+  if (!left) throw std::runtime_error(left.error().message);
+  return *left;
+}
+
 void WorkerThreads::lose(int worker) {
   inboxes_[static_cast<std::size_t>(worker)]->close();
   halt_at(kNever);

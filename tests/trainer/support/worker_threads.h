@@ -32,6 +32,9 @@ class WorkerThreads {
   void run_until(const Assignment& assignment, std::int64_t step);
   void go_on();  // whoever stands still
 
+  // What their agent does once they train in this generation; the keys that are left in its store.
+  [[nodiscard]] std::size_t forget_before(const Assignment& assignment);
+
   // This worker ends in the middle of a generation, as if its process were gone.
   void lose(int worker);
 
