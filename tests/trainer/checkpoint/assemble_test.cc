@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/family_name.h"
 
 namespace sailor::trainer {
 namespace {
@@ -105,10 +106,11 @@ TEST_P(Assemble, EveryLayoutReadsWhatEveryOtherWrote) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Assemble,
-                         ::testing::Values(ModelFamily::kGpt2, ModelFamily::kOpt, ModelFamily::kLlama));
+                         ::testing::Values(ModelFamily::kGpt2, ModelFamily::kOpt, ModelFamily::kLlama),
+                         testing::family_name);
 
 using AssembleOne = Assemble;
-INSTANTIATE_TEST_SUITE_P(OneFamily, AssembleOne, ::testing::Values(ModelFamily::kGpt2));
+INSTANTIATE_TEST_SUITE_P(OneFamily, AssembleOne, ::testing::Values(ModelFamily::kGpt2), testing::family_name);
 
 TEST_P(AssembleOne, SaysWhatACheckpointLacks) {
   const Piece whole = piece_of(model_, kTokenEmbedding);

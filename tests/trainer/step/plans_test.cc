@@ -11,6 +11,7 @@
 #include "tests/support/random_plans.h"
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/delegating_group.h"
+#include "tests/trainer/support/family_name.h"
 #include "tests/trainer/support/training.h"
 
 namespace sailor::trainer::testing {
@@ -75,7 +76,7 @@ TEST_P(EveryFamilyLearnsTheSame, OnUnevenStagesAndMixedDegrees) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, EveryFamilyLearnsTheSame,
-                         ::testing::Values(ModelFamily::kOpt, ModelFamily::kGptNeo, ModelFamily::kLlama));
+                         ::testing::Values(ModelFamily::kOpt, ModelFamily::kGptNeo, ModelFamily::kLlama), family_name);
 
 TEST(Plans, UntiedEmbeddingsLearnTheSame) {
   const Scratch scratch;

@@ -4,6 +4,7 @@
 
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/delegating_group.h"
+#include "tests/trainer/support/family_name.h"
 #include "tests/trainer/support/training.h"
 
 namespace sailor::trainer::testing {
@@ -51,7 +52,7 @@ TEST_P(EveryFamilyDealsTokens, AndLearnsTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, EveryFamilyDealsTokens,
-                         ::testing::Values(ModelFamily::kOpt, ModelFamily::kGptNeo, ModelFamily::kLlama));
+                         ::testing::Values(ModelFamily::kOpt, ModelFamily::kGptNeo, ModelFamily::kLlama), family_name);
 
 TEST(SequenceParallel, UntiedEmbeddingsLearnTheSame) {
   const Scratch scratch;
