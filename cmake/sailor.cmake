@@ -61,8 +61,9 @@ function(sailor_test name)
   target_link_libraries(${name} PRIVATE sailor_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE "SAILOR_SOURCE_DIR=\".\"")
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}" PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
-                       RUN_SERIAL ${ARG_RUN_SERIAL})
+  # A program that loads LibTorch and CUDA's libraries from a cold disk takes far longer than the usual 5 s to list its tests.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
+                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_RUN_SERIAL})
 endfunction()
 
 # sailor_benchmark(planner_bench SOURCES planner_bench.cc LINK sailor::planner): a Google Benchmark that `make bench` runs.
