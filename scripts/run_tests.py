@@ -58,6 +58,7 @@ def ctest(labels, tally):
             continue
         seen += 1
         _, name, status, seconds = match.groups()
+        name = without_parameter(name)
         outcome = "passed" if status == "Passed" else "skipped" if "Skipped" in status else "failed"
         tally.add(name, outcome, float(seconds))
         if outcome == "failed":
@@ -71,6 +72,11 @@ def ctest(labels, tally):
         tally.failed.append(f"ctest ended with status {process.returncode} after {seen} tests")
 
 
+def without_parameter(name):
+    """ctest puts the bytes of a parametrised test's parameter behind its name, which says all that people need."""
+    return name.partition("  # GetParam()")[0]
+
+
 def reasons_of_skipped(report):
     """In the output of a test that googletest skips, the reason follows the line with the place."""
     found = {}
@@ -78,7 +84,7 @@ def reasons_of_skipped(report):
         lines = (case.findtext("system-out") or "").splitlines()
         for line, following in zip(lines, lines[1:]):
             if line.endswith(": Skipped"):
-                found[case.get("name")] = following
+                found[without_parameter(case.get("name"))] = following
     return found
 
 
