@@ -8,6 +8,7 @@
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
 #include "tests/support/networks.h"
+#include "tests/support/profiles.h"
 
 namespace sailor {
 namespace {
@@ -23,19 +24,9 @@ using ::testing::IsEmpty;
 
 const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
 
-// Every layer takes a millisecond forward, two backward and half a one to update.
 ProfileBook equal_layers(const JobSpec& job) {
-  ModelProfile profile{.model = job.model.name,
-                       .accelerator = kPool.accelerator,
-                       .precision = job.training.precision,
-                       .sequence_length = job.training.sequence_length,
-                       .times = {},
-                       .memory = {},
-                       .source = {}};
-  const LayerTime time{Seconds(1e-3), Seconds(2e-3), Seconds(5e-4)};
-  profile.times[{1, 1}].assign(static_cast<std::size_t>(job.model.layer_count()), time);
   ProfileBook profiles;
-  profiles.add(std::move(profile));
+  profiles.add(testing::a_profile(job, kPool.accelerator, {{1, 1}}));
   return profiles;
 }
 

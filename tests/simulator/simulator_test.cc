@@ -6,6 +6,7 @@
 
 #include "tests/support/builders.h"
 #include "tests/support/networks.h"
+#include "tests/support/profiles.h"
 
 namespace sailor {
 namespace {
@@ -23,20 +24,8 @@ using ::testing::Not;
 const std::string kZone = "us-central1-a";
 const PoolKey kPool = a_key(kZone, "nvidia-l4");
 
-// Every layer takes 1 ms forward, 2 ms backward, 0.5 ms to update, for each measured point.
-ModelProfile a_profile(const JobSpec& job, std::vector<ProfilePoint> points) {
-  ModelProfile profile{.model = job.model.name,
-                       .accelerator = kPool.accelerator,
-                       .precision = job.training.precision,
-                       .sequence_length = job.training.sequence_length,
-                       .times = {},
-                       .memory = {},
-                       .source = {}};
-  for (const ProfilePoint& point : points) {
-    const LayerTime time{Seconds(1e-3 * point.microbatch_size), Seconds(2e-3 * point.microbatch_size), Seconds(5e-4)};
-    profile.times[point].assign(static_cast<std::size_t>(job.model.layer_count()), time);
-  }
-  return profile;
+ModelProfile a_profile(const JobSpec& job, const std::vector<ProfilePoint>& points) {
+  return testing::a_profile(job, kPool.accelerator, points);
 }
 
 ProfileBook book(ModelProfile profile) {
