@@ -270,9 +270,10 @@ Measurement measure(const MeasureRequest& request) {
       const ProfilePoint point{.microbatch_size = size, .tensor_parallel = degree};
       Timed figures = timed(request, point);
       result.profile.times[point] = std::move(figures.times);
-      result.profile.memory[degree] = memory_of(request, point);  // a sample's, of the last size
       if (degree == 1) result.share_of_core = std::min(result.share_of_core, figures.share_of_core);
     }
+    const ProfilePoint last{.microbatch_size = request.microbatch_sizes.back(), .tensor_parallel = degree};
+    result.profile.memory[degree] = memory_of(request, last);  // a sample's, of the last size
   }
   return result;
 }
