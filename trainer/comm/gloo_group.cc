@@ -10,6 +10,7 @@
 
 #include "planner/model/check.h"
 #include "trainer/comm/backend_group.h"
+#include "trainer/comm/collectives_only.h"
 #include "trainer/comm/nccl.h"
 #include "trainer/comm/rendezvous_impl.h"
 #include "trainer/comm/staged_group.h"
@@ -26,31 +27,20 @@ namespace {
 // holds in every program that talks to peers, its tests included.
 [[maybe_unused]] const auto kBrokenPipesAreErrors = std::signal(SIGPIPE, SIG_IGN);
 
-class Done : public Transfer {
- public:
-  void wait() override {}
-};
-
 // A group of one has nobody to talk to.
-class SoleGroup : public Group {
+class SoleGroup : public CollectivesOnly {
  public:
   [[nodiscard]] int size() const override { return 1; }
-  std::unique_ptr<Transfer> start_sum(const at::Tensor&) override { return std::make_unique<Done>(); }
+  std::unique_ptr<Transfer> start_sum(const at::Tensor&) override { return done(); }
   std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override {
     mine.copy_(parts);
-    return std::make_unique<Done>();
+    return done();
   }
   std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override {
     parts.copy_(mine);
-    return std::make_unique<Done>();
+    return done();
   }
   void max(const at::Tensor&) override {}
-  std::unique_ptr<Transfer> send(const at::Tensor&, int to, int) override {
-    SAILOR_CHECK(false, "a group of one sends to rank {}", to);
-  }
-  std::unique_ptr<Transfer> receive(const at::Tensor&, int from, int) override {
-    SAILOR_CHECK(false, "a group of one receives from rank {}", from);
-  }
 };
 
 // A receive that nobody ever sends for, so that it can be given up: then Gloo closes all connections of the group, and

@@ -4,37 +4,21 @@
 
 #include <memory>
 
-#include "planner/model/check.h"
-#include "trainer/comm/group.h"
+#include "trainer/comm/collectives_only.h"
 
 namespace sailor::trainer {
 
-class MuteGroup : public Group {
+class MuteGroup : public CollectivesOnly {
  public:
   explicit MuteGroup(int size) : size_(size) {}
 
   [[nodiscard]] int size() const override { return size_; }
-  std::unique_ptr<Transfer> start_sum(const at::Tensor&) override { return std::make_unique<Done>(); }
-  std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor&, const at::Tensor&) override {
-    return std::make_unique<Done>();
-  }
-  std::unique_ptr<Transfer> start_gather(const at::Tensor&, const at::Tensor&) override {
-    return std::make_unique<Done>();
-  }
+  std::unique_ptr<Transfer> start_sum(const at::Tensor&) override { return done(); }
+  std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor&, const at::Tensor&) override { return done(); }
+  std::unique_ptr<Transfer> start_gather(const at::Tensor&, const at::Tensor&) override { return done(); }
   void max(const at::Tensor&) override {}
-  std::unique_ptr<Transfer> send(const at::Tensor&, int to, int) override {
-    SAILOR_CHECK(false, "a mute group sends to rank {}", to);
-  }
-  std::unique_ptr<Transfer> receive(const at::Tensor&, int from, int) override {
-    SAILOR_CHECK(false, "a mute group receives from rank {}", from);
-  }
 
  private:
-  class Done : public Transfer {
-   public:
-    void wait() override {}
-  };
-
   int size_;
 };
 

@@ -11,12 +11,11 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "planner/model/check.h"
-#include "trainer/comm/group.h"
+#include "trainer/comm/collectives_only.h"
 
 namespace sailor::trainer::testing {
 
-class ThreadGroup : public Group {
+class ThreadGroup : public CollectivesOnly {
  public:
   // What the members share; it outlives them.
   struct Meeting {
@@ -42,21 +41,10 @@ class ThreadGroup : public Group {
     auto* into = parts.mutable_data_ptr<float>();
     for (const float* from : meeting_.tensors) into = std::copy_n(from, mine.numel(), into);
     meeting_.barrier.arrive_and_wait();
-    return std::make_unique<Done>();
-  }
-  std::unique_ptr<Transfer> send(const at::Tensor&, int to, int) override {
-    SAILOR_CHECK(false, "a group of threads sends to rank {}", to);
-  }
-  std::unique_ptr<Transfer> receive(const at::Tensor&, int from, int) override {
-    SAILOR_CHECK(false, "a group of threads receives from rank {}", from);
+    return done();
   }
 
  private:
-  class Done : public Transfer {
-   public:
-    void wait() override {}
-  };
-
   void meet(const at::Tensor& tensor) {
     meeting_.tensors[rank_] = tensor.const_data_ptr<float>();
     meeting_.barrier.arrive_and_wait();
@@ -73,7 +61,7 @@ class ThreadGroup : public Group {
     }
     meeting_.barrier.arrive_and_wait();  // all have read
     std::ranges::copy(result, into.mutable_data_ptr<float>());
-    return std::make_unique<Done>();
+    return done();
   }
 
   Meeting& meeting_;
