@@ -83,8 +83,8 @@ Result<Stage> stage_from_json(const Json& json, const std::string& path) {
     if (!alike) return tl::unexpected(alike.error());
     stage.replicas.insert(stage.replicas.end(), alike->begin(), alike->end());
     if (std::ssize(stage.replicas) > kMostReplicas) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: there are more than {}, all told",
-                                                           reader.path_of("replicas"), kMostReplicas));
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: there are more than {}, all told", reader.path_of("replicas"), kMostReplicas));
     }
   }
   return stage;

@@ -38,8 +38,8 @@ struct Connection {
 
 class BackendGroup : public Group {
  public:
-  BackendGroup(const std::string& name, std::vector<Member> members, Connection connection, std::chrono::milliseconds timeout,
-               std::shared_ptr<Interrupt> interrupt);
+  BackendGroup(const std::string& name, std::vector<Member> members, Connection connection,
+               std::chrono::milliseconds timeout, std::shared_ptr<Interrupt> interrupt);
   ~BackendGroup() override;
 
   [[nodiscard]] int size() const override { return static_cast<int>(members_.size()); }

@@ -17,7 +17,7 @@ namespace {
 constexpr int kFeeder = 0, kFollower = 1;
 constexpr int kStorePort = 7074;
 constexpr std::chrono::seconds kPatience{30};
-constexpr std::chrono::hours kWholeStep{1};  // so long that everything is handed out at once
+constexpr std::chrono::hours kWholeStep{1};    // so long that everything is handed out at once
 constexpr std::chrono::seconds kMuchLess{10};  // than the patience, and more than anything takes on a busy machine
 constexpr std::chrono::seconds kNone{0};
 
