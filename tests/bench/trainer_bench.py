@@ -194,7 +194,8 @@ def measured_world(folder):
     (folder / "job.yaml").write_text(json.dumps(job))  # JSON is YAML
     profiles = folder / "profiles"
     profiles.mkdir(exist_ok=True)
-    profile = [TRAINER, "profile", "--job", folder / "job.yaml", "--accelerator", STAND_IN, "--threads", "1", "--concurrency", "2"]
+    profile = [TRAINER, "profile", "--job", folder / "job.yaml", "--accelerator", STAND_IN, "--threads", "1", "--concurrency", "2",
+               "--seconds", "4"]
     (profiles / "profile.yaml").write_bytes(subprocess.run(profile, stdout=subprocess.PIPE, check=True).stdout)
     links = subprocess.run([TRAINER, "links"], stdout=subprocess.PIPE, check=True).stdout.decode()
     pool = {"apiVersion": "sailor.dev/v1alpha1", "kind": "GpuPool", "metadata": {"name": "cpu"},
@@ -261,7 +262,7 @@ def against_simulator(folder, data, rounds):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--rounds", type=int, default=3, help="of both sides by turns: what else the machine does falls on both")
+    options.add_argument("--rounds", type=int, default=5, help="of both sides by turns: what else the machine does falls on both")
     options.add_argument("--only", choices=["pytorch", "simulator", "start"], help="one part of it")
     asked = options.parse_args()
     rows = []

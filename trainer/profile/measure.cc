@@ -208,7 +208,7 @@ Timed timed(const MeasureRequest& request, int size, const TensorParallel& tenso
   const double processor_before = processor_seconds();
   while (pass.times().passes() < passes) pass.run();
   const double share = (processor_seconds() - processor_before) / seconds_since(measuring);
-  return {spread(pass.times().quiet_means(), request.model), share};
+  return {spread(pass.times().typical(), request.model), share};
 }
 
 bool deals_tokens(const MeasureRequest& request) {

@@ -14,16 +14,22 @@ Seconds length_of(const std::vector<LayerTime>& pass) {
   });
 }
 
+// Sorted by length, without the quarter (one of a few) at either end.
+std::vector<std::vector<LayerTime>> middle_of(std::vector<std::vector<LayerTime>> passes) {
+  std::ranges::sort(passes, {}, length_of);
+  const std::size_t count = passes.size();
+  const auto dropped = static_cast<std::ptrdiff_t>(count < 3 ? 0 : std::max<std::size_t>(1, count / 4));
+  return {passes.begin() + dropped, passes.end() - dropped};
+}
+
 }  // namespace
 
-std::vector<LayerTime> PassTimes::quiet_means() const {
+std::vector<LayerTime> PassTimes::typical() const {
   SAILOR_CHECK(!passes_.empty(), "no pass over {} layers was timed", layers_);
-  std::vector<std::vector<LayerTime>> quiet = passes_;
-  std::ranges::sort(quiet, {}, length_of);
-  quiet.resize((quiet.size() + 1) / 2);
-  const auto count = static_cast<double>(quiet.size());
+  const auto middle = middle_of(passes_);
+  const auto count = static_cast<double>(middle.size());
   std::vector<LayerTime> means(layers_);
-  for (const auto& pass : quiet) {
+  for (const auto& pass : middle) {
     for (std::size_t layer = 0; layer < layers_; ++layer) {
       means[layer].forward += pass[layer].forward / count;
       means[layer].backward += pass[layer].backward / count;

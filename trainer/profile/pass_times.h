@@ -16,9 +16,10 @@ class PassTimes {
   [[nodiscard]] LayerTime& of(int layer) { return passes_.back()[static_cast<std::size_t>(layer)]; }  // this pass's
   [[nodiscard]] int passes() const { return static_cast<int>(passes_.size()); }
 
-  // Each layer's mean over the quicker half of the passes: in the others something else had the processor. Whole passes
-  // and means, not each layer's median: with more workers than cores, layers wait for a core by turns.
-  [[nodiscard]] std::vector<LayerTime> quiet_means() const;
+  // Each layer's mean over the passes of middling length: where something else had the processor a pass says too much,
+  // and the quickest of a noisy machine say what no step is made of. Whole passes and means, not each layer's median:
+  // with more workers than cores, layers wait for a core by turns.
+  [[nodiscard]] std::vector<LayerTime> typical() const;
 
  private:
   std::size_t layers_;
