@@ -49,7 +49,7 @@ bool JobDecision::is_saving() const {
   constexpr int kGivenUp = 3;  // polls without an answer
   if (is_past_saving() || is_unsaved()) return false;
   return std::ranges::any_of(seen_.pods, [&](const PodView& pod) {
-    if (!pod.is_ours || pod.has_ended() || pod.ip.empty()) return false;
+    if (!pod.is_ours || pod.has_ended() || pod.ip.empty() || record_->out_of_reach.contains(pod.uid)) return false;
     const AgentView* agent = find_agent(seen_, pod);
     if (agent == nullptr) return true;
     return agent->failures < kGivenUp && (!agent->report || holds_state(*agent));
@@ -91,10 +91,13 @@ void JobDecision::tend_parked() {
 }
 
 // The same again with whoever is left: after a failure that may have passed, or where somebody is lost for whom the
-// others would wait at their meeting.
+// others would wait at their meeting, or cannot come to it.
 void JobDecision::save_again() {
-  if (is_past_saving() || !find_trouble(seen_, *record_)) return;
+  if (is_past_saving()) return;
+  const auto trouble = find_trouble(seen_, *record_);
+  if (!trouble) return;
   GenerationRecord next = *record_;
+  next.out_of_reach.insert(trouble->out_of_reach.begin(), trouble->out_of_reach.end());
   next.issued = std::max(next.issued, next.generation) + 1;
   next.generation = next.issued;
   next.members.clear();

@@ -174,6 +174,7 @@ GenerationRecord record_from(const Json& json) {
   record.last_failure = json.at("lastFailure");
   record.not_before = time_from(json.at("notBefore"));
   record.suspects = list_from<Suspect>(json.at("suspects"), suspect_from);
+  record.out_of_reach = json.value("outOfReach", record.out_of_reach);
   return record;
 }
 
@@ -199,7 +200,8 @@ Json to_json(const GenerationRecord& record) {
                {"restarts", record.restarts},
                {"lastFailure", record.last_failure},
                {"notBefore", time_text(record.not_before)},
-               {"suspects", list_json(record.suspects, suspect_json)}});
+               {"suspects", list_json(record.suspects, suspect_json)},
+               {"outOfReach", record.out_of_reach}});
   if (record.running) json["running"] = generation_json(*record.running);
   return json;
 }

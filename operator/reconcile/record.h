@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,7 @@ struct GenerationRecord : Generation {  // the newest
   std::string last_failure;  // what the trainer said of the last one
   Time not_before;           // of new pods, after a failure
   std::vector<Suspect> suspects;
+  std::set<std::string> out_of_reach;  // pods, by UID, that answer us and not all others: asked to no meeting
 
   friend bool operator==(const GenerationRecord&, const GenerationRecord&) = default;
 };

@@ -102,7 +102,13 @@ void JobDecision::forgive_suspects(GenerationRecord& record) const {
   });
 }
 
+// Who has a slot again is asked like any other, and so is its state once it leaves.
 void JobDecision::begin_generation(GenerationRecord next) {
+  std::erase_if(next.out_of_reach, [&](const std::string& uid) {
+    const auto pod = std::ranges::find(seen_.pods, uid, &PodView::uid);
+    const auto& slots = next.placement.slots;
+    return pod == seen_.pods.end() || std::ranges::find(slots, pod->name, &Slot::pod) != slots.end();
+  });
   decision_.actions.emplace_back(WriteRecord{next});
   record_ = std::move(next);
 }
@@ -155,6 +161,7 @@ void JobDecision::answer_trouble(const Trouble& trouble) {
   for (const Suspect& suspect : trouble.new_suspects) {
     if (!suspect.node_uid.empty()) record_->suspects.push_back(suspect);
   }
+  record_->out_of_reach.insert(trouble.out_of_reach.begin(), trouble.out_of_reach.end());
   if (trouble.kind == Trouble::Kind::kRegroup) {
     begin_generation(successor(trouble.reason, trouble.message));
     return;

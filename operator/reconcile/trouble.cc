@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "operator/reconcile/names.h"
+#include "operator/reconcile/paths.h"
 #include "planner/model/follow_limit.h"
 
 namespace sailor {
@@ -187,15 +188,15 @@ class Findings {
   std::optional<Trouble> trouble_;
 };
 
-std::optional<Trouble> regroup(const Observation& seen, std::int64_t generation) {
+// All answer, and somebody has been broken for a while all the same: where a path is cut, the same pods would not come
+// together again.
+std::optional<Trouble> broken_connection(const Observation& seen, const Generation& generation) {
   for (const auto& [uid, agent] : seen.agents) {
     const bool is_late = agent.broken_since && seen.now - *agent.broken_since >= kRegroupAfter;
-    if (!is_late || !agent.report || !is_broken(agent, generation)) continue;
-    return Trouble{Trouble::Kind::kRegroup,
-                   "PeerLost",
-                   fmt::format("agent {} lost a connection though all pods answer", agent.report->agent),
-                   {},
-                   {}};
+    if (!is_late || !agent.report || !is_broken(agent, generation.generation)) continue;
+    if (auto trouble = find_cut_paths(seen, generation)) return trouble;
+    return Trouble{Trouble::Kind::kRegroup, "PeerLost",
+                   fmt::format("agent {} lost a connection though all pods answer", agent.report->agent)};
   }
   return std::nullopt;
 }
@@ -275,7 +276,7 @@ std::optional<Trouble> find_trouble(const Observation& seen, const Generation& g
     const bool parks_for_it = finding && generation.parks && finding->kind == Trouble::Kind::kGoing;
     if (finding && !parks_for_it) findings.add(member.address.name, member.node, *finding);
   }
-  return findings.trouble() ? findings.trouble() : regroup(seen, generation.generation);
+  return findings.trouble() ? findings.trouble() : broken_connection(seen, generation);
 }
 
 Time first_sign(const Observation& seen, const Generation& generation) {

@@ -17,10 +17,11 @@ struct Trouble {
     kRegroup,  // all are there, but a connection broke
   };
   Kind kind = Kind::kLost;
-  std::string reason;                 // "NodePreempted" ...
-  std::string message;                // a sentence
-  std::set<std::string> pods;         // that are lost or going
-  std::vector<Suspect> new_suspects;  // nodes that gave no answer, or are of no use for a while
+  std::string reason = {};                  // "NodePreempted" ...
+  std::string message = {};                 // a sentence
+  std::set<std::string> pods = {};          // that are lost or going
+  std::vector<Suspect> new_suspects = {};   // nodes that gave no answer, or are of no use for a while
+  std::set<std::string> out_of_reach = {};  // of the pods, by UID: they answer us, and not all others
 };
 
 // The gravest of a generation: the newest, or the one that trains on while the newest is made ready. Nothing if all is

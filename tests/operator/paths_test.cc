@@ -1,0 +1,174 @@
+// Paths that are cut between pods that all answer the operator: who is left out for it, and for how long.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operator/world.h"
+
+namespace sailor::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class CutPath : public ::testing::Test {
+ protected:
+  void start(const std::vector<std::string>& nodes, Json spec_changes = Json::object()) {
+    for (const std::string& node : nodes) world.add_node(node, 2);
+    world.add_job(std::move(spec_changes));
+    world.settle();
+  }
+  AgentView& agent_on(const std::string& node) {
+    return world.agents.at(kube::uid_of(world.api_server.find("pods", world.pod_on(node))));
+  }
+  void cut(const std::string& one, const std::string& other) {
+    agent_on(one).report->silent_peers.push_back(world.pod_on(other));
+    agent_on(other).report->silent_peers.push_back(world.pod_on(one));
+  }
+  // Nobody came together, or a message was overdue.
+  void break_and_settle() {
+    world.break_peers();
+    await_answer();
+  }
+  void await_answer() {
+    world.pass(std::chrono::seconds(2));
+    world.settle();
+  }
+  // Until the agents have been told of the generation: the test says what they do then.
+  void live_until_told_of(std::int64_t generation) {
+    for (int i = 0; i < 9 && world.sent.back().generation < generation; ++i) {
+      world.reconcile();
+      world.live();
+    }
+    ASSERT_EQ(world.sent.back().generation, generation);
+  }
+  void says(const std::string& node, WorkerPhase phase, std::int64_t generation) {
+    for (WorkerReport& worker : agent_on(node).report->workers) {
+      worker.phase = phase;
+      worker.generation = generation;
+    }
+    agent_on(node).broken_since = phase == WorkerPhase::kBroken ? std::optional(world.now) : std::nullopt;
+  }
+  // Who is told of it.
+  [[nodiscard]] std::vector<std::string> asked_to(std::int64_t generation) const {
+    std::vector<std::string> names;
+    const auto found = std::ranges::find(world.sent, generation, &Assignment::generation);
+    if (found == world.sent.end()) return names;
+    for (const AgentAddress& agent : found->agents) names.push_back(agent.name);
+    return names;
+  }
+  World world;
+};
+
+TEST_F(CutPath, BetweenTwoPodsThatBothAnswerLeavesOneOfThemOut) {
+  start({"a", "b", "c"});
+  cut("a", "b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 1) << "they train on";
+  break_and_settle();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
+  EXPECT_THAT(world.condition("Running"), StartsWith("True"));
+  const Json change = world.status()["rescales"][0];
+  EXPECT_EQ(change["reason"], "PathLost");
+  EXPECT_THAT(change["message"].get<std::string>(), HasSubstr("does not reach pod"));
+  EXPECT_THAT(world.events(), Contains("PathLost"));
+}
+
+TEST_F(CutPath, OfOnePodToAllOthersLeavesThatOneOut) {
+  start({"a", "b", "c"});
+  cut("a", "b");
+  cut("a", "c");
+  break_and_settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("b", "c"));
+  EXPECT_THAT(world.status()["rescales"][0]["message"].get<std::string>(), HasSubstr("and 1 more"));
+}
+
+TEST_F(CutPath, ThatOneEndAloneHasNoticedIsCut) {
+  start({"a", "b", "c"});
+  agent_on("b").report->silent_peers.push_back(world.pod_on("a"));
+  break_and_settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
+}
+
+TEST_F(CutPath, KeepsAPodFromTheMeetingThoughItHoldsState) {
+  start({"a", "b", "c"});
+  cut("a", "b");
+  break_and_settle();
+  EXPECT_THAT(asked_to(2), ElementsAre(world.pod_on("a"), world.pod_on("c"))) << "they would wait for it";
+}
+
+TEST_F(CutPath, ToAPodThatLeavesInThatVeryChangeLeavesThatOneOut) {
+  start({"a", "b", "c"});
+  const std::string leaving = world.pod_on("c");
+  world.preempt("c");
+  live_until_told_of(2);
+  EXPECT_THAT(asked_to(2), Contains(leaving));
+  for (const char* node : {"a", "b", "c"}) says(node, WorkerPhase::kBroken, 2);
+  cut("a", "c");
+  await_answer();
+  EXPECT_THAT(asked_to(3), ElementsAre(world.pod_on("a"), world.pod_on("b")));
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_THAT(world.condition("Running"), StartsWith("True"));
+}
+
+TEST_F(CutPath, ToANewcomerLeavesTheNewcomerOutThoughItHasMoreGpus) {
+  start({"a", "b"});
+  world.add_node("big", 8);
+  world.pass(std::chrono::seconds(11));
+  live_until_told_of(2);
+  for (const char* node : {"a", "b"}) says(node, WorkerPhase::kTraining, 1);  // they train on meanwhile
+  says("big", WorkerPhase::kBroken, 2);
+  cut("a", "big");
+  await_answer();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_EQ(world.generation(), 3);
+}
+
+TEST_F(CutPath, InWhichAJobIsParkedLosesNoTime) {
+  start({"a", "b"}, {{"checkpoint", {{"path", "/checkpoints"}}}});
+  world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+  live_until_told_of(2);
+  for (const char* node : {"a", "b"}) says(node, WorkerPhase::kBroken, 2);
+  cut("a", "b");
+  const std::string reached = world.pod_on("a");
+  await_answer();
+  EXPECT_THAT(asked_to(3), ElementsAre(reached));
+  EXPECT_EQ(world.state(), "Suspended") << world.condition("Suspended");
+  EXPECT_THAT(world.pods(), IsEmpty());
+}
+
+TEST_F(CutPath, IsTriedAgainAfterAWhile) {
+  start({"a", "b", "c"});
+  cut("a", "b");
+  break_and_settle();
+  world.pass(world.settings.start_limit + std::chrono::seconds(1));
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(CutPath, IsForgottenOnceThePodHasASlotAgain) {
+  start({"a", "b"}, {{"resources", {{"minGpus", 4}}}});
+  world.stuck_nodes.insert("c");
+  world.add_node("c", 2);
+  cut("a", "b");
+  break_and_settle();
+  ASSERT_EQ(world.generation(), 2) << "it waits for a pod on node c";
+  for (const char* node : {"a", "b"}) agent_on(node).report->silent_peers.clear();
+  world.pass(world.settings.start_limit + std::chrono::seconds(1));
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_THAT(world.condition("Running"), StartsWith("True"));
+  const std::string back = world.pod_on("b");
+  world.add_node("d", 2);
+  world.preempt("b");
+  world.settle();
+  EXPECT_THAT(asked_to(world.generation()), Contains(back)) << "what it holds now is needed";
+}
+
+}  // namespace
+}  // namespace sailor::testing
