@@ -22,15 +22,22 @@ CopiedGradients::CopiedGradients(const Meeting& meeting, const PieceStates& kept
   }
 }
 
-std::map<int, at::Tensor> CopiedGradients::exchange(const std::function<const at::Tensor&(int piece)>& own) {
-  std::vector<std::unique_ptr<Transfer>> transfers;
+void CopiedGradients::begin() {
   for (const Incoming& one : incoming_) {
-    transfers.push_back(group_->receive(one.arrival.message(), one.holder, one.tag));
+    transfers_.push_back(group_->receive(one.arrival.message(), one.holder, one.tag));
   }
+}
+
+void CopiedGradients::send(int piece, const at::Tensor& own_gradient) {
   for (const Outgoing& one : outgoing_) {
-    transfers.push_back(group_->send(packed(own(one.piece), one.blocks), one.keeper, one.tag));
+    if (one.piece != piece) continue;
+    transfers_.push_back(group_->send(packed(own_gradient, one.blocks), one.keeper, one.tag));
   }
-  for (const auto& transfer : transfers) transfer->wait();
+}
+
+std::map<int, at::Tensor> CopiedGradients::finish() {
+  for (const auto& transfer : transfers_) transfer->wait();
+  transfers_.clear();
   for (const Incoming& one : incoming_) one.arrival.unpack();
   return received_;
 }

@@ -63,9 +63,12 @@ void Generation::compute() {
   const auto weights_taken = std::chrono::steady_clock::now();
   evaluate();
   began_ = began + (std::chrono::steady_clock::now() - weights_taken);  // an evaluation is no part of the step
-  step_.run(held_.step);
-  held_.copied_gradients =
-      copied_gradients_.exchange([&](int piece) -> const at::Tensor& { return step_.gradient_of(piece); });
+  copied_gradients_.begin();
+  step_.run(held_.step, [this](int piece, const at::Tensor& gradient) { copied_gradients_.send(piece, gradient); });
+  {
+    const Timed timed(step_.times().copies);
+    held_.copied_gradients = copied_gradients_.finish();
+  }
   const Totals totals = step_.totals();
   const bool is_usable = check_finite(totals);
   for (const auto& [id, piece] : model_.pieces()) held_.gradients[id] = step_.gradient_of(id);
@@ -225,6 +228,7 @@ void Generation::log_times() {
                      {"backward_s", mean(sum.backward)},
                      {"messages_s", mean(sum.messages)},
                      {"sums_s", mean(sum.sums)},
+                     {"copies_s", mean(sum.copies)},
                      {"update_s", mean(sum.update)}});
 }
 

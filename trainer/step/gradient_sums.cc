@@ -1,6 +1,8 @@
 #include "trainer/step/gradient_sums.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -63,37 +65,45 @@ GradientSums::GradientSums(const Roster& roster, int rank, Groups& groups, Stage
   }
 }
 
+void GradientSums::begin(OnComplete on_complete) { on_complete_ = std::move(on_complete); }
+
 void GradientSums::start(int piece) {
   const PieceSums& sums = pieces_.at(piece);
   const at::Tensor& gradient = model_.pieces().at(piece).gradient();
   // Every worker of a tensor-parallel group has the whole gradient of what it has a copy of: together, once. Where the
   // group deals the tokens, it has its tokens' part of it.
   for (const Block& block : sums.copies) view_of(gradient, block).div_(degree_);
+  const std::size_t pending_before = pending_.size();
   for (const Sum& sum : sums.sums) {
     if (sum.shares.empty()) {
-      start_whole(sum, gradient);
+      start_whole(piece, sum, gradient);
     } else {
-      start_shared(sum, gradient, sums.held_gradient);
+      start_shared(piece, sum, gradient);
     }
   }
+  if (pending_.size() == pending_before) on_complete_(piece, sums.held_gradient);
 }
 
-void GradientSums::start_whole(const Sum& sum, const at::Tensor& gradient) {
+void GradientSums::start_whole(int piece, const Sum& sum, const at::Tensor& gradient) {
   if (sum.group->size() == 1) return;
   const at::Tensor message = packed(gradient, sum.blocks);
-  pending_.push_back({message, gradient, &sum.blocks, sum.group->start_sum(message)});
+  pending_.push_back({piece, message, gradient, &sum.blocks, sum.group->start_sum(message)});
 }
 
-void GradientSums::start_shared(const Sum& sum, const at::Tensor& gradient, const at::Tensor& held_gradient) {
+void GradientSums::start_shared(int piece, const Sum& sum, const at::Tensor& gradient) {
   const at::Tensor parts = packed_shares(gradient, sum.shares);
   const at::Tensor mine = at::empty({parts.numel() / sum.group->size()}, parts.options());
-  pending_.push_back({mine, held_gradient, &sum.own_share, sum.group->start_sum_of_parts(parts, mine)});
+  pending_.push_back(
+      {piece, mine, pieces_.at(piece).held_gradient, &sum.own_share, sum.group->start_sum_of_parts(parts, mine)});
 }
 
 void GradientSums::finish() {
-  for (const Pending& pending : pending_) {
-    pending.transfer->wait();
-    unpack(pending.message, pending.target, *pending.blocks);
+  for (auto pending = pending_.begin(); pending != pending_.end(); ++pending) {
+    pending->transfer->wait();
+    unpack(pending->message, pending->target, *pending->blocks);
+    const auto next = std::next(pending);
+    const bool is_last = next == pending_.end() || next->piece != pending->piece;
+    if (is_last) on_complete_(pending->piece, of(pending->piece));
   }
   pending_.clear();
 }

@@ -1,6 +1,7 @@
 // GradientSums: the gradients of a worker's pieces, added up over all workers that compute with the same elements.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -17,8 +18,13 @@ class GradientSums {
   // All of them outlive the sums.
   GradientSums(const Roster& roster, int rank, Groups& groups, StageModel& model);
 
-  void start(int piece);  // in the same order on all workers that share parcels
-  void finish();          // all sums are there
+  // Told of each piece once its gradient is complete, and stays so until the next step: in start() where nobody else
+  // computes with it, else in finish().
+  using OnComplete = std::function<void(int piece, const at::Tensor& gradient)>;
+
+  void begin(OnComplete on_complete);  // a step
+  void start(int piece);               // in the same order on all workers that share parcels
+  void finish();                       // all sums are there
 
   // Complete gradients, laid out as the rank's held part of the piece.
   [[nodiscard]] const at::Tensor& of(int piece) const { return pieces_.at(piece).held_gradient; }
@@ -40,19 +46,21 @@ class GradientSums {
     at::Tensor held_gradient;
   };
   struct Pending {
+    int piece = 0;
     at::Tensor message;
     at::Tensor target;
     const std::vector<Block>* blocks = nullptr;  // of the target
     std::unique_ptr<Transfer> transfer;
   };
 
-  void start_whole(const Sum& sum, const at::Tensor& gradient);
-  void start_shared(const Sum& sum, const at::Tensor& gradient, const at::Tensor& held_gradient);
+  void start_whole(int piece, const Sum& sum, const at::Tensor& gradient);
+  void start_shared(int piece, const Sum& sum, const at::Tensor& gradient);
 
   StageModel& model_;
   int degree_;
   std::map<int, PieceSums> pieces_;
-  std::vector<Pending> pending_;
+  OnComplete on_complete_;
+  std::vector<Pending> pending_;  // those of a piece in a row
 };
 
 }  // namespace sailor::trainer

@@ -11,6 +11,7 @@ struct StepTimes {
   double backward = 0;  // and starting to sum gradients
   double messages = 0;  // between stages, waiting for them included: a pipeline's bubbles are here
   double sums = 0;      // of gradients, as far as they were not done meanwhile, and agreeing on the step
+  double copies = 0;    // exchanging gradients with the peers that keep copies, as far as it was not done meanwhile
   double update = 0;
 };
 

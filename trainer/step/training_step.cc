@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -60,8 +61,9 @@ TrainingStep::TrainingStep(const Assignment& assignment, int rank, const Roster&
       weights_(roster, rank, groups, model),
       operations_(operations_of(assignment, role_)) {}
 
-void TrainingStep::run(std::int64_t step) {
+void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) {
   model_.clear_gradients();
+  sums_.begin(std::move(on_complete));
   inputs_.clear();
   gradients_.clear();
   loss_ = 0;

@@ -38,8 +38,9 @@ class TrainingStep {
   TrainingStep(const Assignment& assignment, int rank, const Roster& roster, Groups& groups, StageModel& model,
                const Batches& batches);
 
-  // Forward and backward of all microbatches, and the sums of the gradients. `step` counts from 0.
-  void run(std::int64_t step);
+  // Forward and backward of all microbatches, and the sums of the gradients. `step` counts from 0. `on_complete` may
+  // send gradients on: most of them are complete while others are still computed.
+  void run(std::int64_t step, GradientSums::OnComplete on_complete);
 
   // After run(): the complete gradient of what this worker holds of the piece, laid out as the held part.
   [[nodiscard]] const at::Tensor& gradient_of(int piece) const { return sums_.of(piece); }

@@ -59,12 +59,12 @@ class TrainingWorker {
     step.take_weights(held_);
     std::vector<double> losses;
     for (std::int64_t k = 0; k < assignment_.training.steps; ++k) {
-      step.run(k);
+      std::map<int, at::Tensor> gradients;
+      step.run(k, [&](int piece, const at::Tensor& gradient) { gradients.emplace(piece, gradient.clone()); });
       const Totals totals = step.totals();
       (void)step.vote({});
       const double scale = clip_scale(assignment_.training.optimizer, totals.squared_norm);
-      for (const auto& [id, state] : held_)
-        apply_adamw(state, step.gradient_of(id), assignment_.training, k + 1, scale);
+      for (const auto& [id, state] : held_) apply_adamw(state, gradients.at(id), assignment_.training, k + 1, scale);
       step.take_weights(held_);
       losses.push_back(totals.loss);
     }

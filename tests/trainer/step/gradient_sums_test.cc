@@ -1,0 +1,89 @@
+// When a gradient is complete: whoever is told may send it on while the backward pass goes on.
+#include "trainer/step/gradient_sums.h"
+
+#include <thread>
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "trainer/step/training_step.h"
+#include "trainer/threads.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr int kStorePort = 7073;
+constexpr std::chrono::milliseconds kPatience{60'000};
+
+// One worker of a generation, and what it was told of: a piece, and the first element of its gradient.
+struct Summing {
+  Summing(const Assignment& assignment, int rank, const std::string& host)
+      : roster(assignment),
+        rendezvous(host, kStorePort, "sums", kPatience),
+        factory(rendezvous, host, rank, kPatience),
+        groups(roster, rank, factory),
+        model(stage_shape(assignment, rank), states_of(assignment, rank)),
+        sums(roster, rank, groups, model) {
+    use_threads(1);
+    model.clear_gradients();
+    for (auto& [id, parameters] : model.pieces()) parameters.gradient().fill_(rank + 1);
+    sums.begin([this](int piece, const at::Tensor& gradient) { told.emplace_back(piece, gradient[0].item<float>()); });
+  }
+  PieceStates states_of(const Assignment& assignment, int rank) const {
+    PieceStates states;
+    for (const int id : roster.pieces_of(rank)) {
+      states[id] = initial_state(assignment.model, roster.held_part(rank, id), assignment.training.seed);
+    }
+    return states;
+  }
+
+  Roster roster;
+  Rendezvous rendezvous;
+  GroupFactory factory;
+  Groups groups;
+  StageModel model;
+  GradientSums sums;
+  std::vector<std::pair<int, float>> told;
+};
+
+class GradientSumsTest : public ::testing::Test {
+ protected:
+  Assignment assignment(const std::vector<StageShares>& shares) const {
+    const Plan plan = plan_of(job_, shares);
+    return generation(job_, 1, plan, {{"pod", host_, 1, kStorePort, {}, gpu_count(plan)}});
+  }
+  const Scratch scratch_;
+  const Assignment job_ = tiny_job(scratch_.text());
+  const std::string host_ = own_address();
+  const Result<std::unique_ptr<RendezvousHost>> store_ = RendezvousHost::listen(host_, kStorePort);
+};
+
+TEST_F(GradientSumsTest, OfAPieceThatNobodySharesIsCompleteAtOnce) {
+  Summing worker(assignment({{0, 5, {8}}}), 0, host_);
+  worker.sums.start(3);
+  EXPECT_THAT(worker.told, ElementsAre(std::pair(3, 1.0F)));
+  worker.sums.finish();
+  EXPECT_THAT(worker.told, ElementsAre(std::pair(3, 1.0F)));
+}
+
+TEST_F(GradientSumsTest, OfReplicasIsCompleteOnceItIsSummed) {
+  const Assignment both = assignment({{0, 5, {4, 4}}});
+  const auto sum_up = [&](int rank) {
+    Summing worker(both, rank, host_);
+    worker.sums.start(3);
+    worker.sums.start(2);
+    EXPECT_THAT(worker.told, IsEmpty());
+    worker.sums.finish();
+    EXPECT_THAT(worker.told, ElementsAre(std::pair(3, 3.0F), std::pair(2, 3.0F)));
+  };
+  const std::jthread other(sum_up, 1);
+  sum_up(0);
+}
+
+}  // namespace
+}  // namespace sailor::trainer::testing
