@@ -39,9 +39,17 @@ struct StepFlow {
   std::vector<int> first_worker;    // of every stage, and the number of workers
   std::vector<FlowBoundary> boundaries;
   std::vector<FlowLink> links;
-  std::vector<int> routes;  // [stage * microbatches + microbatch]: index of a worker within its stage
+  std::vector<int> routes;  // [slot of stage and microbatch]: index of a worker within its stage
 
   [[nodiscard]] int stages() const { return static_cast<int>(first_worker.size()) - 1; }
+  [[nodiscard]] int first(int stage) const { return first_worker[static_cast<std::size_t>(stage)]; }
+  [[nodiscard]] std::size_t width(int stage) const { return static_cast<std::size_t>(first(stage + 1) - first(stage)); }
+  [[nodiscard]] std::size_t slot(int stage, int microbatch) const {
+    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(microbatches) +
+           static_cast<std::size_t>(microbatch);
+  }
+  [[nodiscard]] int replica_of(int stage, int microbatch) const { return routes[slot(stage, microbatch)]; }
+  [[nodiscard]] int worker_of(int stage, int microbatch) const { return first(stage) + replica_of(stage, microbatch); }
 };
 
 // `routes` as in Schedule.

@@ -1,7 +1,6 @@
 #include "planner/schedule/step_simulation.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "planner/model/check.h"
@@ -9,16 +8,18 @@
 #include "planner/schedule/next_turns.h"
 #include "planner/schedule/step_flow.h"
 #include "planner/schedule/step_record.h"
+#include "planner/schedule/step_traffic.h"
 
 namespace sailor {
 namespace {
 
 using Time = std::int64_t;  // ns since the step began
 
+using Direction = StepTraffic::Direction;
+using enum StepTraffic::Direction;
+
 constexpr Time kNever = NextTurns::kNever;
 constexpr int kNone = InputLists::kNone;
-
-enum Direction { kDown = 0, kUp = 1 };  // activations go down the pipeline, gradients up
 
 struct WorkerState {
   InputLists::List inputs[2];  // by the direction in which they came: of forward passes, of backward passes
@@ -26,32 +27,8 @@ struct WorkerState {
   Direction pass = kDown;
   int stage = 0;
   int in_flight = 0;
-  Time out_free = 0;  // one queue out and one in
-  Time in_free = 0;
 
   [[nodiscard]] bool is_idle() const { return microbatch == kNone; }
-};
-
-// From one replica to another, in one direction.
-struct Channel {
-  int used = 0;              // buffers of the receiver
-  InputLists::List waiting;  // for a buffer
-};
-
-// The network card that replicas of a node share.
-struct Card {
-  Time out_free = 0;
-  Time in_free = 0;
-};
-
-// A message's way from one stage to the next or the one before.
-struct Way {
-  int from = 0;  // workers
-  int to = 0;
-  int to_stage = 0;
-  Direction direction = kDown;
-  const FlowLink* link = nullptr;
-  Channel* channel = nullptr;
 };
 
 class StepSimulation {
@@ -62,26 +39,21 @@ class StepSimulation {
         deadlines_(deadlines),
         record_(record),
         stages_(flow.stages()),
-        slots_(static_cast<std::size_t>(stages_) * static_cast<std::size_t>(flow.microbatches)),
+        slots_(flow.slot(stages_, 0)),
         workers_(flow.workers.size()),
-        cards_(static_cast<std::size_t>(flow.cards)),
+        traffic_(flow),
         messages_(2 * slots_),
         turns_(flow.workers.size()) {
-    std::size_t channels = 0;
-    first_channel_.reserve(static_cast<std::size_t>(stages_));
     for (int stage = 0; stage < stages_; ++stage) {
-      for (int w = first(stage); w < first(stage + 1); ++w) workers_[index(w)].stage = stage;
-      first_channel_.push_back(channels);
-      if (stage + 1 < stages_) channels += width(stage) * width(stage + 1);
+      for (int w = flow.first(stage); w < flow.first(stage + 1); ++w) workers_[index(w)].stage = stage;
     }
-    channels_.resize(2 * channels);
     touched_.reserve(workers_.size());
     if (!deadlines.empty()) set_latest();
   }
 
   Time run() {
-    for (int mb = 0; mb < flow_.microbatches; ++mb) add_input(worker_of(0, mb), kDown, 0, mb, 0);
-    for (int w = first(0); w < first(1); ++w) dispatch(w);
+    for (int mb = 0; mb < flow_.microbatches; ++mb) add_input(flow_.worker_of(0, mb), kDown, 0, mb, 0);
+    for (int w = flow_.first(0); w < flow_.first(1); ++w) dispatch(w);
     while (!is_too_late_ && (now_ = turns_.earliest()) != kNever) {
       touched_.clear();
       while (turns_.earliest() == now_) take_turn(static_cast<int>(turns_.first()));
@@ -94,16 +66,9 @@ class StepSimulation {
 
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  [[nodiscard]] int first(int stage) const { return flow_.first_worker[index(stage)]; }
-  [[nodiscard]] std::size_t width(int stage) const { return index(first(stage + 1) - first(stage)); }
-  [[nodiscard]] std::size_t slot(int stage, int mb) const {
-    return index(stage) * index(flow_.microbatches) + index(mb);
-  }
-  [[nodiscard]] int replica_of(int stage, int mb) const { return flow_.routes[slot(stage, mb)]; }
-  [[nodiscard]] int worker_of(int stage, int mb) const { return first(stage) + replica_of(stage, mb); }
   // The message that brings, or brought, this microbatch to this stage.
   [[nodiscard]] int message_of(Direction direction, int stage, int mb) const {
-    return static_cast<int>(slot(stage, mb) + (direction == kUp ? slots_ : 0));
+    return static_cast<int>(flow_.slot(stage, mb) + (direction == kUp ? slots_ : 0));
   }
   [[nodiscard]] int microbatch_of(int message, Direction direction, int stage) const {
     return message - message_of(direction, stage, 0);
@@ -113,9 +78,9 @@ class StepSimulation {
   void set_latest() {
     for (int stage = 0; stage < stages_; ++stage) {
       const Time deadline = deadlines_[index(stage)].count();
-      for (int w = first(stage); w < first(stage + 1); ++w) latest_.push_back(deadline);
+      for (int w = flow_.first(stage); w < flow_.first(stage + 1); ++w) latest_.push_back(deadline);
       for (int mb = 0; mb < flow_.microbatches; ++mb) {
-        const int w = worker_of(stage, mb);
+        const int w = flow_.worker_of(stage, mb);
         latest_[index(w)] -= flow_.workers[index(w)].forward + flow_.workers[index(w)].backward;
       }
     }
@@ -138,7 +103,7 @@ class StepSimulation {
     } else if (worker.stage + 1 < stages_) {
       send(worker.stage, mb, kDown);
     } else {
-      add_input(worker_of(worker.stage, mb), kUp, worker.stage, mb, now_);
+      add_input(flow_.worker_of(worker.stage, mb), kUp, worker.stage, mb, now_);
     }
   }
 
@@ -189,64 +154,19 @@ class StepSimulation {
     release_buffer(worker.stage, mb, pass);
   }
 
-  [[nodiscard]] Way way_of(int from_stage, int mb, Direction direction) {
-    const int upper = direction == kDown ? from_stage : from_stage - 1;
-    const int above = replica_of(upper, mb);
-    const int below = replica_of(upper + 1, mb);
-    const int upper_worker = first(upper) + above;
-    const int lower_worker = first(upper + 1) + below;
-    const FlowBoundary& boundary = flow_.boundaries[index(upper)];
-    const int link = boundary.first_link + flow_.workers[index(upper_worker)].site * boundary.sites_below +
-                     flow_.workers[index(lower_worker)].site;
-    const std::size_t pair = first_channel_[index(upper)] + index(above) * width(upper + 1) + index(below);
-    Way way{.direction = direction,
-            .link = &flow_.links[index(link)],
-            .channel = &channels_[2 * pair + static_cast<std::size_t>(direction)]};
-    std::tie(way.from, way.to) =
-        direction == kDown ? std::pair(upper_worker, lower_worker) : std::pair(lower_worker, upper_worker);
-    way.to_stage = direction == kDown ? upper + 1 : upper;
-    return way;
-  }
-
-  // Two, and as many more as messages are on their way while the receiver works on one.
-  [[nodiscard]] bool has_buffer(const Way& way) const {
-    if (way.channel->used < 2) return true;
-    const FlowWorker& receiver = flow_.workers[index(way.to)];
-    const Time pass = std::max<Time>(1, receiver.forward + receiver.backward);
-    return way.channel->used - 2 < (way.link->latency + way.link->occupancy) / pass;
-  }
-
   void send(int stage, int mb, Direction direction) {
-    const Way way = way_of(stage, mb, direction);
-    if (way.channel->waiting.first == kNone && has_buffer(way)) return transfer(way, mb);
+    const StepTraffic::Way way = traffic_.way_of(stage, mb, direction);
+    if (way.channel->waiting.first == kNone && traffic_.has_buffer(way)) return transfer(way, mb);
     messages_.append(way.channel->waiting, message_of(direction, way.to_stage, mb));
   }
 
-  // A message takes its turn at its sender, at both nodes' cards and at its receiver; what waits for a later one of
-  // them waits in the network and holds up nobody behind it.
-  void transfer(const Way& way, int mb) {
-    ++way.channel->used;
-    WorkerState& sender = workers_[index(way.from)];
-    WorkerState& receiver = workers_[index(way.to)];
-    const FlowLink& cost = *way.link;
-    Time start = std::max(now_, sender.out_free);
-    sender.out_free = start + cost.occupancy;
-    if (const int card = flow_.workers[index(way.from)].card; card != FlowWorker::kNoCard) {
-      Card& out = cards_[index(card)];
-      start = std::max(start, out.out_free);
-      out.out_free = start + cost.card;
-    }
-    if (const int card = flow_.workers[index(way.to)].card; card != FlowWorker::kNoCard) {
-      Card& in = cards_[index(card)];
-      start = std::max(start, in.in_free);
-      in.in_free = start + cost.card;
-    }
-    receiver.in_free = std::max(start, receiver.in_free) + cost.occupancy;
-    const Time arrival = receiver.in_free + cost.latency;
+  void transfer(const StepTraffic::Way& way, int mb) {
+    const Time arrival = traffic_.carry(way, now_);
     if (record_ != nullptr) {
-      way.direction == kDown ? record_->activation(sender.stage, mb) : record_->gradient(sender.stage, mb);
+      way.direction == kDown ? record_->activation(way.from_stage, mb) : record_->gradient(way.from_stage, mb);
     }
     add_input(way.to, way.direction, way.to_stage, mb, arrival);
+    const WorkerState& receiver = workers_[index(way.to)];
     const bool is_wanted = way.direction == kUp || receiver.in_flight < flow_.workers[index(way.to)].cap;
     if (receiver.is_idle() && is_wanted && arrival < turns_.of(index(way.to))) turns_.set(index(way.to), arrival);
   }
@@ -256,7 +176,7 @@ class StepSimulation {
     const int from_stage = direction == kDown ? stage - 1 : stage + 1;
     if (from_stage < 0 || from_stage >= stages_) return;
     if (record_ != nullptr) record_->consumed(stage, mb);
-    const Way way = way_of(from_stage, mb, direction);
+    const StepTraffic::Way way = traffic_.way_of(from_stage, mb, direction);
     --way.channel->used;
     const int waiting = way.channel->waiting.first;
     if (waiting == kNone) return;
@@ -279,10 +199,8 @@ class StepSimulation {
   int stages_;
   std::size_t slots_;  // stages x microbatches
   std::vector<WorkerState> workers_;
-  std::vector<Card> cards_;
-  InputLists messages_;                     // [direction][stage][microbatch]
-  std::vector<std::size_t> first_channel_;  // of every boundary
-  std::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
+  StepTraffic traffic_;
+  InputLists messages_;  // [direction][stage][microbatch]
   NextTurns turns_;
   std::vector<int> touched_;
   std::vector<Time> latest_;  // start of every worker's next pass; empty: there are no deadlines
