@@ -19,7 +19,7 @@ int ceil_of(int microbatches, int each) { return (microbatches + each - 1) / eac
 // All that is said of messages holds of one replica's own.
 ProofProgram::Work ProofProgram::most_work(const Stage& stage, const ProofTable::Entry& entry, double reduction) const {
   Work work{.kind = entry.kind,
-            .price = prices_[static_cast<std::size_t>(entry.kind)],
+            .price = price_of(entry),
             .finish = ProofTable::least_finish(entry, stage.last - stage.first, reduction)};
   const Label& from = *stage.from;
   const double seconds = plans_.seconds * (1 + kRounding);
@@ -41,7 +41,7 @@ ProofProgram::Work ProofProgram::most_work(const Stage& stage, const ProofTable:
 // All groups are of this kind, and whole.
 ProofProgram::Choice ProofProgram::pure(const Stage& stage, const ProofTable::Entry& entry) {
   Choice choice{.price = kUnreached, .forward = entry.forward, .backward = entry.backward, .kind = entry.kind};
-  const double price = prices_[static_cast<std::size_t>(entry.kind)];
+  const double price = price_of(entry);
   int replicas = 1;
   for (int round = 0; round < kRounds; ++round) {
     const Work work = most_work(stage, entry, table_.least_reduction(stage.first, stage.last, entry.kind, replicas));
@@ -60,20 +60,17 @@ ProofProgram::Choice ProofProgram::pure(const Stage& stage, const ProofTable::En
 // What each kind can do, if the stage has so many replicas; those of a smaller degree, nothing. Returns the most.
 int ProofProgram::list_works(const Stage& stage, const Replicas& replicas) {
   const auto entries = table_.entries(stage.region, stage.first, stage.last);
-  const auto degree = [&](const ProofTable::Entry& entry) {
-    return table_.kinds()[static_cast<std::size_t>(entry.kind)].degree;
-  };
   // The ring sums the largest shard, that of the least degree.
   double slowest = kUnreached;
   for (const ProofTable::Entry& entry : entries) {
-    if (degree(entry) != replicas.least_degree) continue;
+    if (degree_of(entry.kind) != replicas.least_degree) continue;
     slowest = std::min(slowest, table_.least_reduction(stage.first, stage.last, entry.kind, replicas.least));
   }
   works_.assign(entries.size(), {});
   if (slowest == kUnreached) return 0;
   int most = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (degree(entries[i]) < replicas.least_degree) continue;
+    if (degree_of(entries[i].kind) < replicas.least_degree) continue;
     const double own = table_.least_reduction(stage.first, stage.last, entries[i].kind, replicas.least);
     works_[i] = most_work(stage, entries[i], std::max(own, slowest));
     most = std::max(most, works_[i].microbatches);
@@ -84,7 +81,7 @@ int ProofProgram::list_works(const Stage& stage, const Replicas& replicas) {
 // Of the type of that work.
 double ProofProgram::in_whole_gpus(double price, const Work& work) const {
   if (price == kUnreached) return price;
-  const double gpu = work.price / table_.kinds()[static_cast<std::size_t>(work.kind)].degree;
+  const double gpu = work.price / degree_of(work.kind);
   return std::ceil(price / gpu * (1 - kRounding)) * gpu;
 }
 
@@ -157,9 +154,8 @@ void ProofProgram::add_mixed(const Stage& stage, int least_degree, int index) {
   }
   double other = kUnreached;
   for (std::size_t fastest = entries.size(); fastest-- > 0;) {
-    const GroupKind& kind = table_.kinds()[static_cast<std::size_t>(entries[fastest].kind)];
-    if (kind.degree < least_degree) continue;
-    const double price = prices_[static_cast<std::size_t>(entries[fastest].kind)];
+    if (degree_of(entries[fastest].kind) < least_degree) continue;
+    const double price = price_of(entries[fastest]);
     Choice& choice = choices_[fastest];
     choice.price = std::max(choice.price, price + other);
     choice.forward = entries[fastest].least_forward;
@@ -219,7 +215,7 @@ bool ProofProgram::is_affordable(const Stage& stage, std::span<const ProofTable:
   double least = kUnreached;
   double fastest = kUnreached;
   for (const ProofTable::Entry& entry : entries) {
-    least = std::min(least, prices_[static_cast<std::size_t>(entry.kind)] * entry.pass());
+    least = std::min(least, price_of(entry) * entry.pass());
     fastest = std::min(fastest, entry.least_forward + entry.least_backward);
   }
   const double rest = rest_price_[static_cast<std::size_t>(stage.last)] * plans_.seconds;
@@ -233,7 +229,7 @@ void ProofProgram::add_stage(const Stage& stage, int index) {
   int most_degree = 0;
   for (const ProofTable::Entry& entry : entries) {
     offer(stage, pure(stage, entry), index);
-    most_degree = std::max(most_degree, table_.kinds()[static_cast<std::size_t>(entry.kind)].degree);
+    most_degree = std::max(most_degree, degree_of(entry.kind));
   }
   for (int degree = 1; entries.size() > 1 && degree <= most_degree; degree *= 2) add_mixed(stage, degree, index);
 }
@@ -256,7 +252,7 @@ void ProofProgram::set_rest() {
     double way = kUnreached;
     for (int region = 0; region < table_.regions(); ++region) {
       for (const ProofTable::Entry& entry : table_.entries(region, layer, layer + 1)) {
-        price = std::min(price, prices_[static_cast<std::size_t>(entry.kind)] * entry.pass());
+        price = std::min(price, price_of(entry) * entry.pass());
         way = std::min(way, entry.least_forward + entry.least_backward);
       }
     }

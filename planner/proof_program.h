@@ -89,6 +89,10 @@ class ProofProgram {
   void set_rest();
   [[nodiscard]] CheapestSplit traced();
 
+  [[nodiscard]] double price_of(const ProofTable::Entry& entry) const {
+    return prices_[static_cast<std::size_t>(entry.kind)];
+  }
+  [[nodiscard]] int degree_of(int kind) const { return table_.kinds()[static_cast<std::size_t>(kind)].degree; }
   [[nodiscard]] std::size_t labels_of_layer() const {
     return static_cast<std::size_t>(table_.regions() * levels_.ways * levels_.ends);
   }
