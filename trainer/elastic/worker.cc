@@ -90,15 +90,15 @@ class Worker {
 
   // --- between generations ---
 
-  Event await_assignment() {
-    auto assignment = inbox_.wait_for_newer_than(state_.generation);
-    is_closed_ = !assignment;
-    return is_closed_ ? Event(event::PeerLost{}) : assigned(*std::move(assignment));
-  }
+  Event await_assignment() { return assigned(inbox_.wait_for_newer_than(state_.generation)); }
+  Event newer_assignment() { return assigned(inbox_.newer_than(state_.generation)); }
 
-  Event assigned(Assignment assignment) {
-    const Order order = order_of(assignment, me(), *assignment_);
-    successor_.learn(std::move(assignment), *assignment_);
+  // Nothing: there will be no more.
+  Event assigned(std::optional<Assignment> assignment) {
+    is_closed_ = !assignment;
+    if (is_closed_) return event::PeerLost{};
+    const Order order = order_of(*assignment, me(), *assignment_);
+    successor_.learn(*std::move(assignment), *assignment_);
     return event::Assigned{order};
   }
 
@@ -150,11 +150,10 @@ class Worker {
     mine.stopped_seconds = standstill_.seconds();
     if (!meeting.exchange(mine, held_.slices())) return newer_assignment();
     standstill_.learn(meeting.holdings());
-    const auto& point = meeting.point();
     const bool can_offer = meeting.offers_state();
     settle(*assignment_, meeting, held_);
-    return event::Met{
-        .can_offer = can_offer, .step = point ? point->step : 0, .updated_by = point ? point->updated_by : 0};
+    const ResumePoint point = meeting.point().value_or(ResumePoint{});
+    return event::Met{.can_offer = can_offer, .step = point.step, .updated_by = point.updated_by};
   }
 
   void take_over(Followed followed) {
@@ -188,12 +187,6 @@ class Worker {
   Event confirm() {
     if (!membership_->meeting->confirm()) return newer_assignment();
     return event::Confirmed{.all_steps_are_done = held_.step >= assignment_->training.steps};
-  }
-
-  Event newer_assignment() {
-    auto newer = inbox_.newer_than(state_.generation);
-    is_closed_ = !newer;
-    return is_closed_ ? Event(event::PeerLost{}) : assigned(*std::move(newer));
   }
 
   // --- training ---
@@ -250,7 +243,7 @@ class Worker {
 
   void note_newer() {
     auto newer = inbox_.newer_than(std::max(state_.generation, state_.next.generation));
-    if (newer) handle(assigned(*std::move(newer)));
+    if (newer) handle(assigned(std::move(newer)));
   }
 
   // --- the rest ---
