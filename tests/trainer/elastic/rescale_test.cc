@@ -196,6 +196,34 @@ TEST(Rescale, AShareOfTheOptimizersStateThatIsLostGoesOnFromItsCopy) {
   expect_same_over_losses(workers.losses(), reference, 1);
 }
 
+TEST(Rescale, AStepThatTheLostWorkerHadComputedIsRolledForwardInCopiesToo) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.redundancy = Redundancy::kPeer;
+
+  WorkerThreads workers(4);
+  Assignment leased = generation(job, 1, sharded(plan_of(job, {{0, 5, {3, 3, 2}, {1, 2, 1}}})), workers.agents());
+  leased.lease_seconds = 3600;
+  for (int worker = 0; worker < 4; ++worker) {
+    workers.lease(worker, granted(1, BootClock::now(), std::chrono::seconds(leased.lease_seconds)));
+  }
+  workers.run_until(leased, 4);
+  workers.lease(3, {});
+  workers.go_on();
+  workers.wait_until(3, [](const WorkerReport& report) { return !report.message.empty(); });  // it waits with its vote
+  workers.lose(3);
+  std::vector<AgentAddress> survivors = workers.agents();
+  survivors.pop_back();
+  workers.assign(generation(job, 2, sharded(plan_of(job, {{0, 5, {4, 4}, {2, 1}}})), survivors));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.generation == 2; });
+  workers.join();
+  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
+  EXPECT_EQ(workers.progress().resumed_step, 5);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  expect_same_over_losses(workers.losses(), reference, 1);
+}
+
 TEST(Rescale, AJobWithCopiesIsSavedWholeWhenItIsParked) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);

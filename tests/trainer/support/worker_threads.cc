@@ -103,6 +103,10 @@ std::size_t WorkerThreads::forget_before(const Assignment& assignment) {
   return *left;
 }
 
+void WorkerThreads::lease(int worker, const Lease& lease) {
+  inboxes_.at(static_cast<std::size_t>(worker))->renew(lease);
+}
+
 void WorkerThreads::lose(int worker) {
   inboxes_[static_cast<std::size_t>(worker)]->close();
   halt_at(kNever);

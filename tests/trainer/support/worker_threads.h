@@ -35,6 +35,9 @@ class WorkerThreads {
   // What their agent does once they train in this generation; the keys that are left in its store.
   [[nodiscard]] std::size_t forget_before(const Assignment& assignment);
 
+  // Of a job that asks for one: without it this worker computes a step and does not vote.
+  void lease(int worker, const Lease& lease);
+
   // This worker ends in the middle of a generation, as if its process were gone.
   void lose(int worker);
 
