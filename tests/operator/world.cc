@@ -11,7 +11,6 @@ namespace sailor::testing {
 namespace {
 
 constexpr const char* kJobs = "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs";
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kNodes = "/api/v1/nodes";
 const JobKey kJob{"default", "job"};
 
@@ -32,16 +31,6 @@ Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass
   planned.estimate.cost_per_hour = DollarsPerHour(free);
   planned.bound_throughput = free;
   return planned;
-}
-
-JobProgress first_step_of(std::int64_t generation) {
-  return {.generation = generation,
-          .step = 10 * generation + 1,
-          .resumed_step = 10 * generation,
-          .source = StateSource::kMemory,
-          .followed_bytes = 2400,
-          .moved_bytes = 1200,
-          .times = {0.2, 0.1, 0.05, 0.4}};
 }
 
 Json job_manifest(const Json& changes) {
@@ -162,52 +151,6 @@ void World::reconcile() {
   [[maybe_unused]] const auto applied = operator_->applier.apply(*seen, decide(*seen));
 }
 
-// The first worker with a role reports the job's progress: one step, as soon as it trains.
-void World::train(const std::string& pod_uid, const Assignment& assignment) {
-  AgentView& agent = agents[pod_uid];
-  if (!agent.report) return;
-  agent.report->callback = assignment.callback;
-  agent.report->progress.reset();
-  for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) {
-    const WorkerSlot& slot = assignment.workers[static_cast<std::size_t>(rank)];
-    if (assignment.agents[static_cast<std::size_t>(slot.agent)].name != agent.report->agent) continue;
-    WorkerReport& worker = agent.report->workers.at(static_cast<std::size_t>(slot.gpu));
-    if (worker.generation >= assignment.generation) continue;
-    worker.generation = assignment.generation;
-    worker.phase = slot.role ? WorkerPhase::kTraining : WorkerPhase::kReleased;
-    if (assignment.parks && !checkpoint_fault.empty()) {
-      worker.phase = WorkerPhase::kBroken;
-      worker.message = checkpoint_fault;
-    }
-    if (rank == 0 && slot.role) agent.report->progress = first_step_of(assignment.generation);
-  }
-  agent.broken_since = assignment.parks && !checkpoint_fault.empty() ? std::optional(now) : std::nullopt;
-}
-
-void World::live() {
-  int address = 1;
-  for (Json pod : api_server.all("pods")) {
-    ++address;
-    if (!kube::text_at(pod, {"status", "phase"}).empty()) continue;
-    const std::string node = kube::annotation_of(pod, kNodeAnnotation);
-    if (stuck_nodes.contains(node)) continue;
-    if (api_server.find("nodes", node).is_null()) continue;
-    pod["spec"]["nodeName"] = node;
-    pod["status"] = {{"phase", "Running"}, {"podIP", fmt::format("10.0.0.{}", address)}};
-    pod["metadata"]["creationTimestamp"] = to_rfc3339(now);
-    api_server.put(kPods, pod);
-    AgentReport report{kube::name_of(pod), false, {}, std::nullopt};
-    report.takes_schedule_times = new_trainers_take_times;
-    const WorkerPhase phase = workers_are_mute ? WorkerPhase::kStarting : WorkerPhase::kIdle;
-    for (int gpu = 0; gpu < gpus_of_pod(pod); ++gpu) report.workers.push_back({gpu, phase, 0, 0, ""});
-    agents[kube::uid_of(pod)] = {report, 0, std::nullopt};
-  }
-  if (!agents_hang) {
-    for (const auto& [uid, assignment] : mail_) train(uid, *assignment);
-  }
-  mail_.clear();
-}
-
 void World::settle() {
   for (int i = 0; i < 12; ++i) {
     reconcile();
@@ -227,46 +170,6 @@ void World::settle_through_crash(int write, bool after_commit) {
     live();
   }
   api_server.crash_at_write = -1;
-}
-
-void World::speak() {
-  workers_are_mute = false;
-  for (auto& [uid, agent] : agents) {
-    for (WorkerReport& worker : agent.report->workers) {
-      if (worker.phase == WorkerPhase::kStarting) worker.phase = WorkerPhase::kIdle;
-    }
-  }
-}
-
-void World::break_peers() {
-  for (auto& [uid, agent] : agents) {
-    if (!agent.report || agent.failures > 0) continue;
-    for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kBroken;
-    agent.broken_since = now;
-  }
-}
-
-void World::fail_pod(const std::string& name, const std::string& why) {
-  Json pod = api_server.find("pods", name);
-  AgentReport word = agents[kube::uid_of(pod)].report.value_or(AgentReport{name, false, {{}}, std::nullopt});
-  for (WorkerReport& worker : word.workers) worker = {worker.gpu, WorkerPhase::kFailed, worker.generation, 0, why};
-  pod["status"]["phase"] = "Failed";
-  const Json terminated = {{"exitCode", 1}, {"reason", "Error"}, {"message", to_json(word).dump()}};
-  pod["status"]["containerStatuses"] = Json::array({{{"name", "trainer"}, {"state", {{"terminated", terminated}}}}});
-  api_server.put(kPods, pod);
-  agents.erase(kube::uid_of(pod));
-}
-
-void World::finish_pods() {
-  for (Json pod : api_server.all("pods")) {
-    AgentReport word = *agents.at(kube::uid_of(pod)).report;
-    for (WorkerReport& worker : word.workers) worker.phase = WorkerPhase::kFinished;
-    pod["status"]["phase"] = "Succeeded";
-    const Json terminated = {{"exitCode", 0}, {"reason", "Completed"}, {"message", to_json(word).dump()}};
-    pod["status"]["containerStatuses"] = Json::array({{{"name", "trainer"}, {"state", {{"terminated", terminated}}}}});
-    api_server.put(kPods, pod);
-  }
-  agents.clear();
 }
 
 Json World::status() const { return api_server.find("trainingjobs", kJob.name).value("status", Json::object()); }
