@@ -84,7 +84,7 @@ class Agent {
     return {.on_report =
                 [this](const WorkerReport& worker, const std::optional<JobProgress>& progress) {
                   change([&] { note(worker, progress); });
-                  if (worker.phase == WorkerPhase::kTraining) forget_before(worker.generation);
+                  if (worker.phase == WorkerPhase::kTraining) note_training(worker.generation);
                 },
             .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); }};
   }
@@ -100,11 +100,18 @@ class Agent {
                         {"message", worker.message}});
   }
 
-  // Where one of its workers trains, all have confirmed: nobody asks the store for what is older. Not under the lock
-  // that the operator's requests need.
-  void forget_before(std::int64_t generation) {
+  // Where one of its workers trains, all have confirmed: those that leave may go.
+  void note_training(std::int64_t generation) {
     if (std::int64_t known = confirmed_; known >= generation || !confirmed_.compare_exchange_strong(known, generation))
       return;
+    std::unique_lock lock(mutex_);
+    if (assignment_.generation == generation) watch_peers(true);
+    lock.unlock();
+    forget_before(generation);
+  }
+
+  // Nobody asks the store for what is older. Not under the lock that the operator's requests need.
+  void forget_before(std::int64_t generation) {
     const auto left = store_->forget_before(job_uid(), generation);
     const std::string outcome = left ? std::to_string(*left) : left.error().message;
     log_info("older generations forgotten", {{"generation", std::to_string(generation)}, {"keys_left", outcome}});
@@ -148,22 +155,20 @@ class Agent {
       return {400, {{"error", taken.error().message}}};
     }
     state_.note_callback(assignment->callback);
-    job_ = assignment->job;
+    assignment_ = *assignment;
     log_info("assignment taken", {{"generation", std::to_string(assignment->generation)}});
     for (const auto& worker : workers_) worker->assign(*assignment);
     leases_.keep(*assignment);
-    watch_peers(*assignment);
+    watch_peers(false);
     return {200, to_json(state_.report())};
   }
 
-  void watch_peers(const Assignment& assignment) {
-    const std::vector<AgentAddress> peers = peers_to_watch(assignment, settings_.name, watches_.size());
-    for (std::size_t i = 0; i < watches_.size(); ++i) {
-      watches_[i].watch(assignment.generation, i < peers.size() ? std::optional(peers[i]) : std::nullopt);
-    }
+  void watch_peers(bool has_begun) {
+    const auto peers = peers_to_watch(assignment_, settings_.name, has_begun);
+    for (std::size_t i = 0; i < watches_.size(); ++i) watches_[i].watch(assignment_.generation, peers[i]);
   }
 
-  void note(const PeerWatch::News& news) {
+  void note(const WatchedPeers::News& news) {
     change([&] { state_.note_peer(news.generation, news.pod, news.is_silent); });
   }
 
@@ -179,8 +184,8 @@ class Agent {
     apply();
     for (const Hint& hint : state_.take_hints()) {
       log_info("hint", {{"reason", hint.reason}, {"message", hint.message}});
-      hints_.send(state_.report().callback, {{"namespace", job_.space},
-                                             {"job", job_.name},
+      hints_.send(state_.report().callback, {{"namespace", assignment_.job.space},
+                                             {"job", assignment_.job.name},
                                              {"agent", settings_.name},
                                              {"reason", hint.reason},
                                              {"message", hint.message}});
@@ -208,16 +213,16 @@ class Agent {
   std::mutex mutex_;
   std::condition_variable changed_;
   AgentState state_;
-  JobKey job_;
+  Assignment assignment_;  // the newest that was taken
   HintSender hints_{[this] { change([&] { state_.note_dismissal(); }); }};
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   LeaseKeeper leases_{[this](const Lease& lease) {
     const std::lock_guard lock(mutex_);
     for (const auto& worker : workers_) worker->renew(lease);
   }};
-  // Two: a pod that goes with the one that watches it is watched still.
-  std::array<PeerWatch, 2> watches_{PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); }),
-                                    PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); })};
+  std::array<PeerWatch, kWatches> watches_{PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); }),
+                                           PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); }),
+                                           PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); })};
 };
 
 // Waits for SIGTERM or SIGINT on a thread of its own. Ends with SIGUSR1, sent by its destructor.

@@ -1,7 +1,6 @@
 #include "trainer/agent/agent_state.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -114,21 +113,6 @@ bool AgentState::all_workers_are(std::initializer_list<WorkerPhase> phases) cons
   return std::ranges::all_of(report_.workers, [&](const WorkerReport& worker) {
     return std::ranges::find(phases, worker.phase) != phases.end();
   });
-}
-
-std::vector<AgentAddress> peers_to_watch(const Assignment& assignment, const std::string& pod, std::size_t count) {
-  std::set<int> training;
-  for (const WorkerSlot& worker : assignment.workers) {
-    if (worker.role) training.insert(worker.agent);
-  }
-  std::vector<AgentAddress> ring;
-  for (const int agent : training) ring.push_back(assignment.agents.at(static_cast<std::size_t>(agent)));
-  const auto own = std::ranges::find(ring, pod, &AgentAddress::name);
-  if (own == ring.end()) return {};
-  std::ranges::rotate(ring, own);
-  ring.erase(ring.begin());
-  ring.resize(std::min(ring.size(), count));
-  return ring;
 }
 
 }  // namespace sailor::trainer

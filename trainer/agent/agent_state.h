@@ -51,7 +51,4 @@ class AgentState {
   std::vector<std::pair<std::string, std::int64_t>> hinted_;  // reason and generation
 };
 
-// Those that follow this pod in the ring of the pods that train, so that each is asked by as many others.
-std::vector<AgentAddress> peers_to_watch(const Assignment& assignment, const std::string& pod, std::size_t count);
-
 }  // namespace sailor::trainer

@@ -1,39 +1,34 @@
-// PeerWatch: asks another pod of the generation, again and again, whether it is there.
+// PeerWatch: asks other pods of the generation in turn, again and again, whether they are there.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "planner/model/assignment.h"
 #include "trainer/agent/pulse.h"
-#include "trainer/agent/silence.h"
+#include "trainer/agent/watched_peers.h"
 
 namespace sailor::trainer {
 
 class PeerWatch {
  public:
-  struct News {
-    std::int64_t generation = 0;
-    std::string pod;
-    bool is_silent = false;  // it has given no answer for the time-out; false: it answers again
-  };
-  PeerWatch(std::chrono::milliseconds timeout, std::function<void(const News&)> tell);  // on the watch's thread
+  // `tell` is called on the watch's thread.
+  PeerWatch(std::chrono::milliseconds timeout, std::function<void(const WatchedPeers::News&)> tell);
 
-  void watch(std::int64_t generation, std::optional<AgentAddress> peer);  // from now on; nothing: nobody
+  void watch(std::int64_t generation, const std::vector<AgentAddress>& peers);  // from now on
 
  private:
-  void ask();
+  void ask_some();
+  [[nodiscard]] bool gives_answer(const AgentAddress& peer) const;
 
   const std::chrono::milliseconds period_;
-  const std::function<void(const News&)> tell_;
+  const std::function<void(const WatchedPeers::News&)> tell_;
   std::mutex mutex_;
-  std::int64_t generation_ = 0;
-  std::optional<AgentAddress> peer_;
-  Silence silence_;
-  Pulse pulse_;  // the last to begin: it uses the others
+  WatchedPeers peers_;
+  int changes_ = 0;  // of who is watched
+  Pulse pulse_;      // the last to begin: it uses the others
 };
 
 }  // namespace sailor::trainer

@@ -38,11 +38,6 @@ class Silence : public Agents {
     job.training.global_batch_size = 4 * kMicrobatches;  // two sequences in each, two replicas
     return job;
   }
-  void wait_until_missed(std::size_t by, std::size_t pod) {
-    const std::string name = agents_[pod]->address().name;
-    agents_[by]->wait_until(
-        [&](const AgentReport& report) { return std::ranges::count(report.silent_peers, name) == 1; });
-  }
   void wait_for_generation(std::size_t agent, std::int64_t number) {
     agents_[agent]->wait_until([=](const AgentReport& report) { return report.workers.front().generation == number; });
   }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
-#include "trainer/agent/silence.h"
 
 namespace sailor::trainer {
 namespace {
@@ -108,28 +107,6 @@ TEST(AgentState, ProgressOfAGenerationThatIsOverIsNotReported) {
   EXPECT_FALSE(state.report().progress);
 }
 
-std::vector<std::string> names_of(const std::vector<AgentAddress>& pods) {
-  std::vector<std::string> names;
-  for (const AgentAddress& pod : pods) names.push_back(pod.name);
-  return names;
-}
-
-TEST(AgentState, EachTrainingPodIsWatchedByAsManyOthersInARing) {
-  const Assignment job = testing::tiny_job("unused");
-  std::vector<AgentAddress> pods;
-  for (const char* name : {"a", "b", "c", "d", "leaving"}) {
-    pods.push_back({.name = name, .host = "", .port = 1, .store_port = 1, .pool = {}, .gpus = 1});
-  }
-  const Assignment four = testing::generation(job, 1, testing::plan_of(job, {{0, 5, {2, 2, 2, 2}}}), pods);
-  EXPECT_THAT(names_of(peers_to_watch(four, "a", 2)), ElementsAre("b", "c"));
-  EXPECT_THAT(names_of(peers_to_watch(four, "d", 2)), ElementsAre("a", "b"));
-  EXPECT_THAT(peers_to_watch(four, "leaving", 2), IsEmpty());
-  const Assignment two = testing::generation(job, 1, testing::plan_of(job, {{0, 5, {4, 4}}}), pods);
-  EXPECT_THAT(names_of(peers_to_watch(two, "b", 2)), ElementsAre("a"));
-  const Assignment one = testing::generation(job, 1, testing::plan_of(job, {{0, 5, {8}}}), pods);
-  EXPECT_THAT(peers_to_watch(one, "a", 2), IsEmpty());
-}
-
 TEST(AgentState, SaysAndHintsWhichPeersOfItsGenerationAreSilent) {
   AgentState state("pod-0", 2);
   ASSERT_TRUE(state.take(a_generation(1)));
@@ -143,15 +120,6 @@ TEST(AgentState, SaysAndHintsWhichPeersOfItsGenerationAreSilent) {
   EXPECT_THAT(state.report().silent_peers, IsEmpty());
   state.note_peer(1, "pod-1", true);
   EXPECT_THAT(state.report().silent_peers, IsEmpty()) << "of a generation that is over";
-}
-
-TEST(Silence, IsCountedInQuestionsSoThatWhoAsksNoneTakesNobodyForSilent) {
-  Silence silence;
-  for (int question = 1; question < Silence::kLimit; ++question) silence.note(false);
-  EXPECT_FALSE(silence.is_over_limit());
-  silence.note(true);
-  for (int question = 0; question < Silence::kLimit; ++question) silence.note(false);
-  EXPECT_TRUE(silence.is_over_limit());
 }
 
 }  // namespace

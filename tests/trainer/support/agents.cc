@@ -33,6 +33,12 @@ void Agents::wait_for_phase(std::size_t agent, WorkerPhase phase) {
   agents_[agent]->wait_until([=](const AgentReport& report) { return all_are(report, phase); });
 }
 
+void Agents::wait_until_missed(std::size_t by, std::size_t pod) {
+  const std::string name = agents_[pod]->address().name;
+  agents_[by]->wait_until(
+      [&](const AgentReport& report) { return std::ranges::count(report.silent_peers, name) == 1; });
+}
+
 JobProgress Agents::last_progress(std::size_t agent) {
   EXPECT_EQ(agents_[agent]->wait_for_exit(), 0) << agents_[agent]->log();
   const auto report = agent_report_from_json(nlohmann::json::parse(agents_[agent]->last_word(), nullptr, false));

@@ -26,6 +26,7 @@ class Agents : public ::testing::Test {
 
   JobProgress wait_for_step(std::size_t agent, std::int64_t number, std::int64_t step);
   void wait_for_phase(std::size_t agent, WorkerPhase phase);
+  void wait_until_missed(std::size_t by, std::size_t pod);
   JobProgress last_progress(std::size_t agent);  // once it has ended
 
   // The loss at the end when one worker runs the job undisturbed.
