@@ -1,4 +1,5 @@
 // The assignment of a sealed generation, a pure function of its record and the job.
+#include <algorithm>
 #include <set>
 
 #include "operator/protocol/fencing.h"
@@ -32,6 +33,11 @@ void append_leaving(const GenerationRecord& record, std::vector<WorkerSlot>& wor
   }
 }
 
+// Its node has been given notice, or is not what it should be: it does not wait for those who come.
+bool must_be_left_soon(const GenerationRecord& record) {
+  return !is_voluntary(record.reason) && std::ranges::any_of(record.members, &Member::leaves);
+}
+
 }  // namespace
 
 Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, const std::string& callback) {
@@ -51,6 +57,7 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   assignment.parks = record.parks;
   if (!record.parks) assignment.workers = training_workers(record);
   append_leaving(record, assignment.workers);
+  assignment.hurries = must_be_left_soon(record);
   assignment.rendezvous = record.rendezvous;
   assignment.lease_seconds = record.is_leased ? static_cast<int>(kLease.count()) : 0;
   assignment.callback = callback;

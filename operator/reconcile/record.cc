@@ -232,6 +232,8 @@ Json config_map_of(const GenerationRecord& record, const JobKey& job, const std:
   return map;
 }
 
+bool is_voluntary(const std::string& reason) { return reason == "ScaleUpOpportunity" || reason == "SpecChanged"; }
+
 Result<GenerationRecord> record_of(const Json& config_map) {
   const std::string text = kube::text_at(config_map, {"data", kRecordKey});
   const Json json = Json::parse(text, nullptr, false);

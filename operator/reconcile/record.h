@@ -103,6 +103,9 @@ struct Generation {
   [[nodiscard]] bool is_sealed() const { return !members.empty(); }
 };
 
+// A reason for which nothing presses: the job trains on while the change is made ready, and may be spared it.
+bool is_voluntary(const std::string& reason);
+
 // A generation before the newest that may still train somewhere (operator/protocol/fencing.h).
 struct OlderRecord {
   std::int64_t generation = 0;

@@ -11,11 +11,6 @@ namespace {
 
 constexpr double kWorthwhile = 1 + kWorthwhileGain;  // the planner's own threshold for moving a running job
 
-// The job trains on while such a change is made ready, and may be spared it.
-bool reason_is_voluntary(const std::string& reason) {
-  return reason == "ScaleUpOpportunity" || reason == "SpecChanged";
-}
-
 // Whether the objective is better served, by enough to move a running job.
 bool is_worthwhile(const Objective& objective, const PlanSummary& now, const Estimate& then) {
   if (std::holds_alternative<MinimizeCost>(objective)) {
@@ -130,7 +125,7 @@ bool JobDecision::adopt(const PlanAnswer& answer, const CapacityQuestion& questi
   GenerationRecord next = successor(reason, message);
   if (answer.asked >= next.caused) next.asked = answer.asked;  // otherwise the answer was there already
   if (record_ && record_->parks && places.replaces_pods) next.fresh_from = next.generation;
-  if (trains() && reason_is_voluntary(reason)) next.running = static_cast<const Generation&>(*record_);
+  if (trains() && is_voluntary(reason)) next.running = static_cast<const Generation&>(*record_);
   next.plan = planned.plan;
   next.schedule_times = planned.schedule_times;
   next.summary = summary_of(planned.estimate, planned.bound_throughput > 0 ? planned.bound_ratio() : 0);

@@ -119,6 +119,14 @@ std::optional<Finding> lateness(const Observation& seen, const Generation& gener
                  fmt::format("pod {} did not take part within {} s", member.address.name, limit.count()), true, true};
 }
 
+// Who leaves may still feed those who come, and they are waited for. Otherwise, if its going hurts, somebody is broken.
+bool is_watched(const Observation& seen, const Generation& generation, const Member& member) {
+  if (!member.leaves || generation.parks) return true;
+  const auto agent = seen.agents.find(member.pod_uid);
+  return is_voluntary(generation.reason) && agent != seen.agents.end() &&
+         trains_on(agent->second, generation.generation);
+}
+
 // Of a pod that takes part in the running generation.
 std::optional<Finding> member_trouble(const Observation& seen, const Generation& generation, const Member& member) {
   const PodView* pod = find_pod(seen, member.address.name);
@@ -271,7 +279,7 @@ std::optional<Trouble> find_trouble(const Observation& seen, const Generation& g
   if (!generation.is_sealed()) return find_newcomers_trouble(seen);
   Findings findings(seen);
   for (const Member& member : generation.members) {
-    if (member.leaves && !generation.parks) continue;  // if its going hurts, somebody is broken
+    if (!is_watched(seen, generation, member)) continue;
     const auto finding = member_trouble(seen, generation, member);
     const bool parks_for_it = finding && generation.parks && finding->kind == Trouble::Kind::kGoing;
     if (finding && !parks_for_it) findings.add(member.address.name, member.node, *finding);

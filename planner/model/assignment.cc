@@ -116,6 +116,7 @@ Json to_json(const Assignment& assignment) {
                {"workers", std::move(workers)},
                {"rendezvous", assignment.rendezvous},
                {"parks", assignment.parks},
+               {"hurries", assignment.hurries},
                {"leaseSeconds", assignment.lease_seconds},
                {"callback", assignment.callback}};
   if (assignment.schedule_times) json["scheduleTimes"] = to_json(*assignment.schedule_times);
@@ -130,6 +131,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
   assignment.generation = reader.required<std::int64_t>("generation");
   assignment.rendezvous = reader.required<int>("rendezvous");
   assignment.parks = reader.value_or("parks", false);
+  assignment.hurries = reader.value_or("hurries", false);
   assignment.lease_seconds = reader.value_or("leaseSeconds", 0);
   assignment.callback = reader.value_or<std::string>("callback", "");
   take(reader, model_from_json(reader.child("model"), "assignment.model"), assignment.model);

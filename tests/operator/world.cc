@@ -16,13 +16,18 @@ const JobKey kJob{"default", "job"};
 
 // One stage, a replica on every GPU: the more GPUs, the faster.
 Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass) {
-  const int free = question.cluster.free_gpus();
+  const auto& zones = question.job.resources.zones;
+  std::vector<Pool> pools = question.cluster.pools;
+  std::erase_if(pools,
+                [&](const Pool& pool) { return !zones.empty() && std::ranges::count(zones, pool.key.zone) == 0; });
+  int free = 0;
+  for (const Pool& pool : pools) free += pool.free_gpus();
   if (free < question.job.resources.min_gpus)
     return fail(ErrorCode::kInfeasible, fmt::format("{} GPUs are too few", free));
   PlannedJob planned;
   planned.plan = {
       question.job.model.name, question.job.training.global_batch_size, 1, {{0, question.job.model.layer_count(), {}}}};
-  for (const Pool& pool : question.cluster.pools) {
+  for (const Pool& pool : pools) {
     for (int i = 0; i < pool.free_gpus(); ++i) planned.plan.stages[0].replicas.push_back({pool.key, 1, 1});
   }
   planned.plan.stages[0].replicas[0].microbatches = question.job.training.global_batch_size - free + 1;

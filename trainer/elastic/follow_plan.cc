@@ -12,8 +12,6 @@
 namespace sailor::trainer {
 namespace {
 
-bool is_any(const HeldSlices& slices) { return !slices.own.empty() || !slices.copies.empty(); }
-
 // Of what they update, and who lacks it, both by rank.
 struct Sides {
   std::vector<HeldSlices> fed;
@@ -29,13 +27,6 @@ Sides sides_of(const FollowQuestion& question, std::int64_t generation) {
     sides.wanted.push_back(standing.is_empty && !feeds ? question.wanted[rank] : HeldSlices{});
   }
   return sides;
-}
-
-bool somebody_leaves(const FollowQuestion& question) {
-  for (std::size_t rank = 0; rank < question.standings.size(); ++rank) {
-    if (question.standings[rank].trains > 0 && !is_any(question.wanted[rank])) return true;
-  }
-  return false;
 }
 
 bool is_within(const StateUnit& unit, const HeldRanges& ranges) {
@@ -70,15 +61,16 @@ std::vector<FollowStream> streams_of(const StateUnits& units, const std::vector<
   return streams;
 }
 
-bool has_role(const Assignment& assignment, const WorkerName& worker) {
-  const auto rank = slot_of(assignment, worker);
-  return rank && assignment.workers[static_cast<std::size_t>(*rank)].role;
+bool is_new(const Assignment& next, const WorkerSlot& slot, const Assignment& running) {
+  if (!slot.role) return false;
+  const auto before = slot_of(running, name_of(next, slot));
+  return !before || !running.workers[static_cast<std::size_t>(*before)].role;
 }
 
-// Everyone with a role in the one has one in the other.
-bool all_train_in(const Assignment& other, const Assignment& one) {
-  return std::ranges::all_of(one.workers,
-                             [&](const WorkerSlot& slot) { return !slot.role || has_role(other, name_of(one, slot)); });
+// Those who train now, to train on or to leave.
+bool all_come(const Assignment& next, const Assignment& running) {
+  return std::ranges::all_of(
+      running.workers, [&](const WorkerSlot& slot) { return !slot.role || slot_of(next, name_of(running, slot)); });
 }
 
 }  // namespace
@@ -104,7 +96,7 @@ Result<Standing> standing_from_line(const ModelSpec& model, const std::string& l
 FollowPlan plan_following(const ModelSpec& model, const FollowQuestion& question) {
   FollowPlan plan;
   for (const Standing& standing : question.standings) plan.generation = std::max(plan.generation, standing.trains);
-  if (plan.generation == 0 || somebody_leaves(question)) return plan;
+  if (plan.generation == 0 || question.hurries) return plan;
   const Sides sides = sides_of(question, plan.generation);
   const StateUnits units(model, sides.fed, sides.wanted);
   TransferQuestion transfers{.wanted = {}, .offered = {}, .sites = question.sites, .bytes = {}};
@@ -118,7 +110,9 @@ FollowPlan plan_following(const ModelSpec& model, const FollowQuestion& question
 }
 
 bool has_followers(const Assignment& next, const Assignment& running) {
-  return all_train_in(next, running) && !all_train_in(running, next);
+  const bool somebody_is_new =
+      std::ranges::any_of(next.workers, [&](const WorkerSlot& slot) { return is_new(next, slot, running); });
+  return somebody_is_new && !next.hurries && all_come(next, running);
 }
 
 }  // namespace sailor::trainer

@@ -48,11 +48,11 @@ struct FollowQuestion {
   std::vector<Standing> standings;  // by rank
   std::vector<HeldSlices> wanted;   // by rank, in the new plan
   std::vector<Site> sites;          // by rank
+  bool hurries = false;             // somebody who leaves may be gone before the followers are there
 };
 
 // Whoever is to train and holds nothing yet follows all that it will hold, each slice from the nearest who updates it,
-// the load spread. Nobody does where somebody who trains is to leave: its node may go before the followers are there.
-// The same answer on every worker.
+// the load spread. Nobody does where the change hurries. The same answer on every worker.
 FollowPlan plan_following(const ModelSpec& model, const FollowQuestion& question);
 
 // Whether the next generation has newcomers whom those of the running one should wait for while they train on.

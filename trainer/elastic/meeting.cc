@@ -60,7 +60,7 @@ bool Meeting::gather(const Standing& mine, const std::atomic<TimePoint>& deadlin
 }
 
 FollowPlan Meeting::following() const {
-  return plan_following(assignment_->model, {standings_, wanted(), sites_of(*assignment_)});
+  return plan_following(assignment_->model, {standings_, wanted(), sites_of(*assignment_), assignment_->hurries});
 }
 
 bool Meeting::exchange(const Holding& mine, const HeldSlices& slices) {

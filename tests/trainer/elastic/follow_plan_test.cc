@@ -93,14 +93,26 @@ TEST_F(FollowPlans, SpreadTheWorkOverThoseWhoAreEquallyNear) {
   EXPECT_NE(plan.streams[0].feeder, plan.streams[1].feeder);
 }
 
-TEST_F(FollowPlans, NobodyFollowsWhereSomebodyLeavesOrNobodyTrains) {
+TEST_F(FollowPlans, NobodyFollowsWhereTheChangeHurriesOrNobodyTrains) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
-  Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {4, 4}}}), 3);
+  const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {3, 3, 2}}}), 3);
   FollowQuestion question = question_of(running, next);
-  std::swap(question.standings[1], question.standings[2]);  // the one without a role trains
+  question.hurries = true;
   EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
+  question.hurries = false;
   question.standings.assign(3, Standing{});
   EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
+}
+
+TEST_F(FollowPlans, WhoLeavesFeedsThoseWhoCome) {
+  const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}}}), 1);
+  const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {8}}}), 2);
+  FollowQuestion question = question_of(running, next);
+  std::swap(question.standings[0], question.standings[1]);  // the one without a role trains
+  const FollowPlan plan = plan_following(job_.model, question);
+  ASSERT_EQ(plan.streams.size(), 1U);
+  EXPECT_EQ(plan.streams[0].feeder, 1);
+  EXPECT_EQ(plan.streams[0].follower, 0);
 }
 
 TEST_F(FollowPlans, WhoHoldsAnOlderStateDoesNotFollow) {
@@ -111,12 +123,15 @@ TEST_F(FollowPlans, WhoHoldsAnOlderStateDoesNotFollow) {
   EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
 }
 
-TEST_F(FollowPlans, TrainingWaitsForNewcomersOnlyAndForNoneWhereSomebodyLeaves) {
+TEST_F(FollowPlans, TrainingWaitsForNewcomersOnlyAndForNoneWhereTheChangeHurriesOrDropsSomebody) {
   const Plan one = testing::plan_of(job_, {{0, 5, {8}}}), two = testing::plan_of(job_, {{0, 5, {4, 4}}});
   const Assignment alone = of_agents(job_, 1, one, 1), both = of_agents(job_, 2, two, 2);
   EXPECT_TRUE(has_followers(both, alone));
   EXPECT_FALSE(has_followers(both, both));
   EXPECT_FALSE(has_followers(of_agents(job_, 3, one, 2), both));
+  Assignment hurried = both;
+  hurried.hurries = true;
+  EXPECT_FALSE(has_followers(hurried, alone));
   Assignment elsewhere = both;
   elsewhere.agents[0].name = "another";
   EXPECT_FALSE(has_followers(elsewhere, alone));

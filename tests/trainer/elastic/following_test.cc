@@ -43,12 +43,18 @@ class Following : public ::testing::Test {
     workers.run_until(generation(job_, 1, plan, agents), 3);
   }
 
-  static void wait_for_steps_of(std::int64_t generation, const WorkerThreads& workers) {
-    workers.wait_until(0, [=](const WorkerReport& report) {
+  static void wait_for_steps_of(std::int64_t generation, const WorkerThreads& workers, int worker = 0) {
+    workers.wait_until(worker, [=](const WorkerReport& report) {
       return report.generation == generation && report.phase == WorkerPhase::kTraining;
     });
-    const std::int64_t step = workers.last(0).step;
-    workers.wait_until(0, [=](const WorkerReport& report) { return report.step >= step + 4; });
+    const std::int64_t step = workers.last(worker).step;
+    workers.wait_until(worker, [=](const WorkerReport& report) { return report.step >= step + 4; });
+  }
+
+  // The second takes the place of the first.
+  [[nodiscard]] Assignment succession(const WorkerThreads& workers) const {
+    const std::vector<AgentAddress> agents = workers.agents();
+    return generation(job_, 2, plan_of(job_, {{0, 5, {8}}}), {agents[1], agents[0]});
   }
 
   // As those of one worker that nothing happens to. A step that is rolled forward is reported by nobody.
@@ -94,6 +100,34 @@ TEST_F(Following, OnlyWhatSurvivorsLackMovesWhileTrainingStands) {
   EXPECT_LE(workers.progress().moved_bytes, bytes_from(0, all) - bytes_from(3, all));
   EXPECT_EQ(workers.progress().steps_lost, 0);
   for (int worker = 4; worker >= 0; --worker) workers.lose(worker);
+  expect_undisturbed(workers);
+}
+
+TEST_F(Following, WhoLeavesFeedsItsSuccessor) {
+  WorkerThreads workers(2);
+  begin(plan_of(job_, {{0, 5, {8}}}), workers);
+  const Assignment successor = succession(workers);
+  workers.assign(successor);
+  wait_for_steps_of(2, workers, 1);
+  EXPECT_EQ(workers.last(0).phase, WorkerPhase::kReleased);
+  EXPECT_EQ(workers.progress().followed_bytes, bytes_from(0, successor));
+  EXPECT_EQ(workers.progress().moved_bytes, 0);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  workers.lose(1);
+  expect_undisturbed(workers);
+}
+
+TEST_F(Following, WhoMustLeaveSoonHandsItsStateOverAtTheNextStep) {
+  WorkerThreads workers(2);
+  begin(plan_of(job_, {{0, 5, {8}}}), workers);
+  Assignment successor = succession(workers);
+  successor.hurries = true;
+  workers.assign(successor);
+  wait_for_steps_of(2, workers, 1);
+  EXPECT_EQ(workers.progress().followed_bytes, 0);
+  EXPECT_EQ(workers.progress().moved_bytes, bytes_from(0, successor));
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  workers.lose(1);
   expect_undisturbed(workers);
 }
 

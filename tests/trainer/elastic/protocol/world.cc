@@ -51,12 +51,13 @@ World lone_world() {
 }
 
 bool has_followers(const Meeting& next, const Meeting& running) {
-  bool all_stay = true, somebody_comes = false;
-  for (std::size_t id = 0; id < kWorkers; ++id) {
-    all_stay = all_stay && (running.roles[id] == 0 || next.roles[id] != 0);
-    somebody_comes = somebody_comes || (running.roles[id] == 0 && next.roles[id] != 0);
+  bool all_come = true, somebody_is_new = false;
+  for (int id = 0; id < kWorkers; ++id) {
+    const auto index = static_cast<std::size_t>(id);
+    all_come = all_come && (running.roles[index] == 0 || has(next.members, id));
+    somebody_is_new = somebody_is_new || (running.roles[index] == 0 && next.roles[index] != 0);
   }
-  return all_stay && somebody_comes;
+  return all_come && somebody_is_new;
 }
 
 bool is_alone(const World& world, int generation) {

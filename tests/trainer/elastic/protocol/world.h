@@ -102,7 +102,7 @@ World training_world();  // two replicas are at their first step, the third work
 World pipeline_world();  // two stages are, the third worker is idle
 World lone_world();      // one worker is, with a lease; the others are idle
 
-// Those who train in the one all train in the next, and newcomers with them.
+// Those who train in the one all have a slot in the next, to train or to leave, and newcomers train in it.
 bool has_followers(const Meeting& next, const Meeting& running);
 bool is_alone(const World& world, int generation);      // one worker has all roles
 std::int64_t trains_on(const World& world);             // while the newest waits for its pods; 0: none

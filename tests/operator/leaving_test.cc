@@ -1,0 +1,67 @@
+// Pods that are to leave a job: while nothing presses they feed those who come in their place.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operator/job_on_two_nodes.h"
+
+namespace sailor::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+class LeavingPod : public JobOnTwoNodes {
+ protected:
+  void SetUp() override { start(); }
+  // Nodes a and b are left for c, and nobody obeys yet.
+  void moves_to_another_zone() {
+    world.add_node("c", 2, "us-central1-b");
+    world.agents_hang = true;
+    world.change_job([](Json& job) { job["spec"]["resources"]["zones"] = {"us-central1-b"}; });
+    world.pass(std::chrono::seconds(11));
+    world.settle();
+  }
+};
+
+TEST_F(LeavingPod, FeedsThoseWhoComeWhereNothingPresses) {
+  moves_to_another_zone();
+  EXPECT_EQ(world.generation(), 2);
+  EXPECT_THAT(world.sent.back().agents, SizeIs(3));
+  EXPECT_FALSE(world.sent.back().hurries);
+  EXPECT_THAT(world.nodes_in_use(), UnorderedElementsAre("a", "b", "c")) << "it trains until it has left";
+  world.agents_hang = false;
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("c"));
+}
+
+TEST_F(LeavingPod, IsNotWaitedForWhereItsNodeWasGivenNotice) {
+  world.preempt("b");
+  world.settle();
+  EXPECT_TRUE(world.sent.back().hurries);
+}
+
+TEST_F(LeavingPod, WhoseNodeIsGivenNoticeWhileOthersFollowHurriesThem) {
+  moves_to_another_zone();
+  world.preempt("b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 3) << "once";
+  EXPECT_TRUE(world.sent.back().hurries);
+  world.agents_hang = false;
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("c"));
+  EXPECT_EQ(world.generation(), 3);
+  EXPECT_EQ(world.state(), "Running");
+}
+
+TEST_F(LeavingPod, ThatHasLeftIsNobodysTrouble) {
+  moves_to_another_zone();
+  world.agents_hang = false;
+  world.settle();
+  world.preempt("b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+}
+
+}  // namespace
+}  // namespace sailor::testing
