@@ -17,7 +17,7 @@ std::optional<std::vector<std::size_t>> participants(const std::vector<PodStandi
     if (pod.has_slot) {
       if (pod.hearing != Hearing::kAnswers || !pod.is_ready) return std::nullopt;
       staying.push_back(i);
-    } else if (!pod.is_dead && !pod.is_stale) {
+    } else if (!pod.is_dead && !pod.is_stale && !pod.is_out_of_reach) {
       if (pod.hearing == Hearing::kUnheard) return std::nullopt;
       if (pod.hearing == Hearing::kAnswers && may_hold_state(pod)) leaving.push_back(i);
     }

@@ -26,11 +26,12 @@ struct PodStanding {
   bool has_slot = false;
   bool is_dead = false;  // surely: it has ended, or its node is gone; to give no answer is not enough
   Hearing hearing = Hearing::kSilent;
-  bool is_ready = false;      // its workers' processes have spoken
-  bool is_stale = false;      // the job was parked since, and starts again without it: from the checkpoint
-  bool holds_state = false;   // it said so last
-  std::int64_t told = 0;      // the newest generation that it may have been told of; 0: none
-  std::int64_t reported = 0;  // the newest that all its workers have said to obey
+  bool is_ready = false;         // its workers' processes have spoken
+  bool is_stale = false;         // the job was parked since, and starts again without it: from the checkpoint
+  bool is_out_of_reach = false;  // it answers, and not some peer: it could not come to a meeting
+  bool holds_state = false;      // it said so last
+  std::int64_t told = 0;         // the newest generation that it may have been told of; 0: none
+  std::int64_t reported = 0;     // the newest that all its workers have said to obey
   friend bool operator==(const PodStanding&, const PodStanding&) = default;
 };
 
@@ -42,8 +43,8 @@ struct OlderGeneration {
 };
 
 // Those who take part, as indices: all with a slot, then all who may hold state, or come to hold it, and leave. Nothing
-// as long as one with a slot is not ready, or one that may hold state was not heard. A stale pod is not asked: what it
-// holds is older than the checkpoint that the others go on from.
+// as long as one with a slot is not ready, or one that may hold state was not heard. Not asked is a stale pod: what it
+// holds is older than the checkpoint that the others go on from. Nor is one out of reach, for whom all would wait.
 std::optional<std::vector<std::size_t>> participants(const std::vector<PodStanding>& pods);
 
 // Whether it can never train again. One worker that has left it is enough, for its vote is missing: but for a step that

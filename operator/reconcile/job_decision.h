@@ -72,6 +72,7 @@ class JobDecision {
   void seal_if_all_are_ready();
   void seal(const Lineup& lineup, const std::vector<std::size_t>& participants);
   bool await_older(const Lineup& lineup, const std::vector<std::size_t>& participants);
+  void end_those_out_of_reach(const OlderRecord& older);
 
   // generation.cc: the pods and the assignments of the newest generation.
   void carry_out();

@@ -83,7 +83,7 @@ Lineup line_up(const Observation& seen, const GenerationRecord& record) {
     lineup.pods.push_back(&pod);
     lineup.standings.push_back(standing_of(seen, record, pod));
     lineup.standings.back().is_stale = pod.created_for < record.fresh_from;
-    if (record.out_of_reach.contains(pod.uid)) lineup.standings.back().hearing = Hearing::kSilent;
+    lineup.standings.back().is_out_of_reach = record.out_of_reach.contains(pod.uid);
   }
   for (const OlderRecord& older : record.older) {
     OlderGeneration& generation = lineup.older.emplace_back();

@@ -81,6 +81,7 @@ bool JobDecision::await_older(const Lineup& lineup, const std::vector<std::size_
   for (std::size_t i = 0; i < lineup.older.size(); ++i) {
     if (is_fenced(lineup.older[i], lineup.standings, participants)) continue;
     OlderRecord& older = record_->older[i];
+    end_those_out_of_reach(older);
     const Member& member = older.members.front();
     fence_ =
         fmt::format("Generation {} may still train: pod {} on node {} gives no answer, and is not known to be gone.",
@@ -94,6 +95,15 @@ bool JobDecision::await_older(const Lineup& lineup, const std::vector<std::size_
   }
   if (begins_to_count) decision_.actions.emplace_back(WriteRecord{*record_});
   return fence_.empty();
+}
+
+// They are not asked, so nobody would ever hear that they have left; and the job need not wait for them.
+void JobDecision::end_those_out_of_reach(const OlderRecord& older) {
+  for (const Member& member : older.members) {
+    if (!record_->out_of_reach.contains(member.pod_uid)) continue;
+    const auto pod = std::ranges::find(seen_.pods, member.pod_uid, &PodView::uid);
+    if (pod != seen_.pods.end()) remove_pod(*pod);
+  }
 }
 
 }  // namespace sailor

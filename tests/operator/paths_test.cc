@@ -170,5 +170,21 @@ TEST_F(CutPath, IsForgottenOnceThePodHasASlotAgain) {
   EXPECT_THAT(asked_to(world.generation()), Contains(back)) << "what it holds now is needed";
 }
 
+// The others of its generation are gone, so nobody is left whose going over to the next one would fence it.
+TEST_F(CutPath, EndsThePodThatIsLeftOutWhereTheJobWouldWaitForIt) {
+  start({"a", "b"}, {{"resources", {{"minGpus", 4}}}});
+  world.stuck_nodes.insert("c");
+  world.add_node("c", 4);
+  cut("a", "b");
+  break_and_settle();
+  ASSERT_EQ(world.generation(), 2) << "it waits for a pod on node c";
+  ASSERT_THAT(world.nodes_in_use(), Contains("b")) << "its state may be needed still";
+  world.remove_node("a");
+  world.stuck_nodes.clear();
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("c"));
+  EXPECT_THAT(world.condition("Running"), StartsWith("True")) << world.condition("PodsReady");
+}
+
 }  // namespace
 }  // namespace sailor::testing
