@@ -1,8 +1,10 @@
-// Level: a set of worlds with equal progress, and the number of each.
+// Level: a set of worlds with equal progress, each in as many words as it takes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "tests/trainer/elastic/protocol/packed_world.h"
@@ -11,47 +13,77 @@ namespace sailor::trainer::exploration {
 
 class Level {
  public:
-  struct Entry {
-    PackedWorld world;
-    std::uint32_t number = 0;
-  };
-
-  // Asks for a number if the world is new, and says whether it is.
-  template <class Numbering>
-  bool add(const PackedWorld& world, const Numbering& new_number) {
-    if (4 * (entries_.size() + 1) > 3 * places_.size()) grow();
+  // Whether the world is new.
+  bool add(const PackedWorld& world) {
+    if (4 * (size_ + 1) > 3 * spots_.size()) grow();
     const std::uint64_t hash = hash_of(world);
-    std::size_t at = hash & (places_.size() - 1);
-    for (; places_[at].index != 0; at = (at + 1) & (places_.size() - 1)) {
-      if (places_[at].tag == tag_of(hash) && entries_[places_[at].index - 1].world == world) return false;
+    std::size_t at = hash & (spots_.size() - 1);
+    for (; spots_[at].place != 0; at = (at + 1) & (spots_.size() - 1)) {
+      if (spots_[at].tag == tag_of(hash) && is_at(spots_[at].place - 1, world)) return false;
     }
-    entries_.push_back({world, new_number()});
-    places_[at] = {static_cast<std::uint32_t>(entries_.size()), tag_of(hash)};
+    spots_[at] = {end_ + 1, tag_of(hash)};
+    append(world);
+    ++size_;
     return true;
   }
 
-  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  // In the order in which they were added.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (std::uint32_t at = 0; at < end_; at += static_cast<std::uint32_t>(word_count(word(at)))) visit(read(at));
+  }
 
  private:
+  static constexpr std::size_t kBlock = 2048;
+  using Block = std::array<std::uint64_t, kBlock>;  // one after the other: nothing is copied when more are needed
+
   struct Spot {
-    std::uint32_t index = 0;  // one more than the entry's; 0: free
+    std::uint32_t place = 0;  // one more than the first word's; 0: free
     std::uint32_t tag = 0;    // most of those that differ are told apart by it
   };
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32U); }
 
-  void grow() {
-    places_.assign(places_.empty() ? 64 : 2 * places_.size(), {});
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      const std::uint64_t hash = hash_of(entries_[i].world);
-      std::size_t at = hash & (places_.size() - 1);
-      while (places_[at].index != 0) at = (at + 1) & (places_.size() - 1);
-      places_[at] = {static_cast<std::uint32_t>(i + 1), tag_of(hash)};
+  [[nodiscard]] std::uint64_t word(std::uint32_t at) const { return (*blocks_[at / kBlock])[at % kBlock]; }
+
+  [[nodiscard]] bool is_at(std::uint32_t place, const PackedWorld& world) const {
+    for (std::uint32_t i = 0; i < word_count(world[0]); ++i) {
+      if (word(place + i) != world[i]) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] PackedWorld read(std::uint32_t place) const {
+    PackedWorld world{};
+    for (std::uint32_t i = 0; i < word_count(word(place)); ++i) world[i] = word(place + i);
+    return world;
+  }
+
+  void append(const PackedWorld& world) {
+    for (std::size_t i = 0; i < word_count(world[0]); ++i, ++end_) {
+      if (end_ % kBlock == 0) blocks_.push_back(std::make_unique_for_overwrite<Block>());
+      (*blocks_.back())[end_ % kBlock] = world[i];
     }
   }
 
-  std::vector<Entry> entries_;
-  std::vector<Spot> places_;  // a power of two
+  void grow() {
+    spots_.assign(spots_.empty() ? 64 : 2 * spots_.size(), {});
+    std::uint32_t place = 0;
+    for_each([&](const PackedWorld& world) {
+      const std::uint64_t hash = hash_of(world);
+      std::size_t at = hash & (spots_.size() - 1);
+      while (spots_[at].place != 0) at = (at + 1) & (spots_.size() - 1);
+      spots_[at] = {place + 1, tag_of(hash)};
+      place += static_cast<std::uint32_t>(word_count(world[0]));
+    });
+  }
+
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::uint32_t end_ = 0;    // of the words in use
+  std::vector<Spot> spots_;  // a power of two
+  std::size_t size_ = 0;
 };
 
 }  // namespace sailor::trainer::exploration

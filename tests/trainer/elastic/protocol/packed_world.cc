@@ -87,6 +87,7 @@ class Writer {
   PackedWorld finish() {
     SAILOR_CHECK(lost_ == 0, "a field of the world does not fit into its bits");
     packed_.at(at_) = word_;
+    packed_[0] |= at_ + 1;
     return packed_;
   }
 
@@ -94,13 +95,13 @@ class Writer {
   PackedWorld packed_{};
   std::size_t at_ = 0;
   std::uint64_t word_ = 0;
-  unsigned filled_ = 0;
+  unsigned filled_ = kCountBits;
   std::uint64_t lost_ = 0;
 };
 
 struct Reader {
   const PackedWorld& words;
-  unsigned at = 0;
+  unsigned at = kCountBits;
 
   template <class Value>
   void operator()(Value& field, unsigned bits) {
@@ -147,7 +148,7 @@ World unpack(const PackedWorld& packed) {
 
 std::uint64_t hash_of(const PackedWorld& packed) {
   std::uint64_t even = 1, odd = 2;  // two chains: neither waits for the other
-  for (std::size_t at = 0; at < packed.size(); at += 2) {
+  for (std::size_t at = 0; at < word_count(packed[0]); at += 2) {
     even = (even ^ packed[at]) * 0x9e3779b97f4a7c15U;
     odd = (odd ^ packed[at + 1]) * 0xbf58476d1ce4e5b9U;
     even ^= even >> 32U;

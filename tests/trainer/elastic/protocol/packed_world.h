@@ -1,14 +1,19 @@
-// PackedWorld: a world in 80 bytes, for those that are kept.
+// PackedWorld: a world in as few words as it takes, for those that are kept.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "tests/trainer/elastic/protocol/world.h"
 
 namespace sailor::trainer::exploration {
 
-using PackedWorld = std::array<std::uint64_t, 10>;
+using PackedWorld = std::array<std::uint64_t, 14>;  // zeros behind those in use
+
+inline constexpr unsigned kCountBits = 4;  // of the first word: how many are in use
+
+inline std::size_t word_count(std::uint64_t first_word) { return first_word & ((1U << kCountBits) - 1); }
 
 PackedWorld pack(const World& world);  // checks that nothing is lost
 World unpack(const PackedWorld& packed);

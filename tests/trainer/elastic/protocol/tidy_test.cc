@@ -33,25 +33,40 @@ std::set<PackedWorld> following(const World& from, const Future& future) {
 }
 
 // Visits every world with nothing forgotten, and compares what follows from each with what follows once it is tidied.
-void compare_all(const World& first, const Limits& limits) {
-  const Rules rules;
-  Explorer untidy(limits, rules, Reduction::kNone), explorer(limits, rules, Reduction::kTidy);
-  std::map<int, Level> open;
-  const auto come_to = [&](const World& world) { open[progress(world, rules)].add(pack(world), [] { return 0U; }); };
-  come_to(first);
-  while (!open.empty()) {
-    const auto nearest = open.extract(open.begin());
-    for (const Level::Entry& entry : nearest.mapped().entries()) {
-      const World whole = unpack(entry.world), less = tidied(whole);
-      const Future& future = untidy.future_of(whole);
-      const Future& future_of_less = explorer.future_of(less);
-      ASSERT_EQ(following(less, future), following(less, future_of_less)) << describe(whole);
-      ASSERT_EQ(future.complaints, future_of_less.complaints) << describe(whole);
-      ASSERT_EQ(trains(whole, limits), trains(less, limits)) << describe(whole);
-      for (const Successor& successor : future.successors) come_to(successor.world);
+class Comparison {
+ public:
+  explicit Comparison(const Limits& limits)
+      : limits_(limits), untidy_(limits, rules_, Reduction::kNone), explorer_(limits, rules_, Reduction::kTidy) {}
+
+  void run(const World& first) {
+    come_to(first);
+    while (!open_.empty() && !testing::Test::HasFailure()) {
+      const auto nearest = open_.extract(open_.begin());
+      nearest.mapped().for_each([&](const PackedWorld& packed) { visit(unpack(packed)); });
     }
   }
-}
+
+ private:
+  void visit(const World& whole) {
+    if (testing::Test::HasFailure()) return;
+    const World less = tidied(whole);
+    const Future& future = untidy_.future_of(whole);
+    const Future& future_of_less = explorer_.future_of(less);
+    EXPECT_EQ(following(less, future), following(less, future_of_less)) << describe(whole);
+    EXPECT_EQ(future.complaints, future_of_less.complaints) << describe(whole);
+    EXPECT_EQ(trains(whole, limits_), trains(less, limits_)) << describe(whole);
+    for (const Successor& successor : future.successors) come_to(successor.world);
+  }
+
+  void come_to(const World& world) { open_[progress(world, rules_)].add(pack(world)); }
+
+  const Rules rules_;
+  const Limits limits_;
+  Explorer untidy_, explorer_;
+  std::map<int, Level> open_;
+};
+
+void compare_all(const World& first, const Limits& limits) { Comparison(limits).run(first); }
 
 TEST(Tidy, ChangesNothingThatFollowsAPlannedChangeAndAFault) {
   compare_all(training_world(), {.changes = 1, .faults = 1, .steps = 1});
