@@ -1,6 +1,8 @@
 // One event at one worker, and the list of the worlds that come of events.
 #include "tests/trainer/elastic/protocol/explorer.h"
 
+#include <algorithm>
+
 #include "tests/trainer/elastic/protocol/tidy.h"
 
 namespace sailor::trainer::exploration {
@@ -19,7 +21,7 @@ const Future& Explorer::future_of(const World& world) {
     if (may_lose_a_peer(worker)) step(from_, {What::kLosesPeer, worker, at(worker).generation}, event::PeerLost{});
   }
   operate();
-  if (future_.successors.empty()) check_no_change_is_put_off();
+  if (std::ranges::none_of(future_.successors, &Successor::is_sure)) check_no_change_is_put_off();
   if (from_.faults < limits_.faults) fail();
   return future_;
 }
@@ -123,7 +125,7 @@ void Explorer::keep(World& world, const Happening& happening) {
   if (reduction_ == Reduction::kTidy) tidy(world);
   World same = from_;
   same.faults = world.faults;  // a fault that changes nothing: what may follow it may follow without it
-  if (world != same) future_.successors.push_back({world, happening});
+  if (world != same) future_.successors.push_back({world, happening, !takes_a_cut_path(happening)});
 }
 
 }  // namespace sailor::trainer::exploration

@@ -14,6 +14,7 @@ namespace sailor::trainer::exploration {
 struct Successor {
   World world;
   Happening happening;
+  bool is_sure = true;  // false: it may as well never happen, for a path that it takes is cut
 };
 
 struct Future {
@@ -88,16 +89,26 @@ class Explorer {
   [[nodiscard]] bool is_parked() const;
   [[nodiscard]] bool is_unsaved() const;
   [[nodiscard]] Mask holders() const;
-  void write_record(What what);
+  void write_record(What what, Mask accused = 0);
   void withdraw();
+  [[nodiscard]] Meeting planned() const;
   void seal();
   [[nodiscard]] std::vector<PodStanding> standings(const Meeting& next, bool is_late) const;
   void give_roles(const std::vector<int>& usable, Meeting& next) const;
-  [[nodiscard]] bool all_are_fenced(const std::vector<PodStanding>& pods,
-                                    const std::vector<std::size_t>& taking_part) const;
+  [[nodiscard]] std::vector<int> unfenced(const std::vector<PodStanding>& pods,
+                                          const std::vector<std::size_t>& taking_part) const;
   void fail();
   [[nodiscard]] World faulty() const;
   void end(World& world, const Happening& happening);
+
+  // path_events.cc: paths between two workers that both answer the operator.
+  void cut_paths();
+  [[nodiscard]] bool is_cut_off(int one, int other) const;
+  [[nodiscard]] bool takes_a_cut_path(const Happening& happening) const;
+  [[nodiscard]] Mask cuts_among(Mask workers) const;
+  void give_up(What what);
+  [[nodiscard]] bool may_be_ended(int id) const;
+  [[nodiscard]] bool is_waited_for(int id) const;
 
   // invariants.cc: what must be true.
   void check(const World& world, int id, const WorkerState& before, const WorkerState& now);

@@ -24,7 +24,7 @@ constexpr std::array kWords = {
     "has its lease again, and goes on with generation {}",
     "gains or loses its lease of generation {}",
     "is heard by the operator again, in generation {}",
-    "is deleted, for the job has started again without it, in generation {}",
+    "is deleted, for the job goes on without it, in generation {}",
     "writes generation {} down, for a change of the plan",
     "writes generation {} down, for a loss",
     "writes generation {} down, to park the job",
@@ -35,8 +35,9 @@ constexpr std::array kWords = {
     "is CUT OFF from the operator, or FREEZES, in generation {}",
     "loses a CONNECTION of generation {}",
     "CANNOT SAVE its share in generation {}",
+    "loses its PATH to another worker, in generation {}",
 };
-static_assert(kWords.size() == static_cast<std::size_t>(What::kCannotSave) + 1);
+static_assert(kWords.size() == static_cast<std::size_t>(What::kLosesPath) + 1);
 
 }  // namespace
 

@@ -34,6 +34,7 @@ enum class What : std::uint8_t {
   kIsCutOff,
   kLosesConnection,
   kCannotSave,
+  kLosesPath,
 };
 
 struct Happening {

@@ -14,12 +14,12 @@ bool is_at(const ResumePoint& point, const ResumePoint& newest) {
   return point.step == newest.step && point.updated_by == newest.updated_by;
 }
 
-// Of a state that this generation has trained from, those who meet have all slices.
-bool holds_all_of(const Meeting& group, const Agreement& agreement, int generation) {
+// Of a state that this generation has trained from, these have all slices.
+bool hold_all_of(Mask present, const Meeting& group, const Agreement& agreement, int generation) {
   std::map<std::pair<std::int64_t, std::int64_t>, Mask> held;  // by step and last update
   for (std::size_t id = 0; id < kWorkers; ++id) {
     const Account& account = agreement.holdings[id].account;
-    if (!has(group.members, static_cast<int>(id)) || account.confirmed != generation) continue;
+    if (!has(present, static_cast<int>(id)) || account.confirmed != generation) continue;
     Mask& slices = held[{account.step, account.updated_by}];
     slices = static_cast<Mask>(slices | (group.holdings[id] & kAllSlices));
   }
@@ -82,8 +82,10 @@ void Explorer::check_nothing_is_thrown_away(int generation, const Agreement& agr
     if (has(group.members, id) && at(id).generation > generation) return;  // nothing comes of this meeting
   }
   if (agreement.point && agreement.point->step < from_.checkpoint) complain("a checkpoint's steps were thrown away");
+  const auto present = static_cast<Mask>(group.members & ~from_.crashed);  // nothing comes of it without the others
   const int confirmed = from_.history.newest_confirmed;
-  if (holds_all_of(group, agreement, confirmed) && (!agreement.point || agreement.point->confirmed < confirmed)) {
+  if (hold_all_of(present, group, agreement, confirmed) &&
+      (!agreement.point || agreement.point->confirmed < confirmed)) {
     complain("a state that had been given up was taken up again");
   }
   ResumePoint newest;
@@ -93,7 +95,7 @@ void Explorer::check_nothing_is_thrown_away(int generation, const Agreement& agr
   }
   Mask held = 0;
   for (int id = 0; id < kWorkers; ++id) {
-    if (!has(group.members, id) || newest.step == 0) continue;
+    if (!has(present, id) || newest.step == 0) continue;
     if (!can_offer(agreement.holdings[static_cast<std::size_t>(id)], newest)) continue;
     held = static_cast<Mask>(held | (group.holdings[static_cast<std::size_t>(id)] & kAllSlices));
   }
@@ -106,7 +108,8 @@ void Explorer::check_nothing_is_thrown_away(int generation, const Agreement& agr
 void Explorer::check_holders_are_asked(const std::vector<std::size_t>& taking_part) {
   for (int id = 0; id < kWorkers; ++id) {
     const bool is_asked = std::ranges::find(taking_part, static_cast<std::size_t>(id)) != taking_part.end();
-    const bool can_be_asked = has(holders(), id) && !has(from_.suspected, id) && !has(from_.stale, id);
+    if (is_asked && has(from_.out_of_reach, id)) complain("a pod that a peer does not reach is asked to a meeting");
+    const bool can_be_asked = has(holders(), id) && !has(from_.suspected | from_.stale | from_.out_of_reach, id);
     if (can_be_asked && !is_asked) complain("a worker that holds state takes no part");
   }
 }

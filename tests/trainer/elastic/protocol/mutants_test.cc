@@ -187,5 +187,38 @@ TEST(BrokenRule, AFollowerIsWaitedForHoweverLongItTakes) {
               ElementsAre(StartsWith("a change is put off for ever")));
 }
 
+TEST(BrokenRule, APodThatAPeerDoesNotReachIsAskedToTheMeeting) {
+  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
+    std::vector<PodStanding> reached = pods;
+    for (PodStanding& pod : reached) pod.is_out_of_reach = false;
+    return participants(reached);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .paths_break = true}),
+              ElementsAre(StartsWith("a pod that a peer does not reach is asked to a meeting")));
+}
+
+TEST(BrokenRule, APodThatIsLeftOutIsTakenForDeadThoughItHoldsItsLease) {
+  const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodStanding>& pods,
+                                    const std::vector<std::size_t>& taking_part) {
+    std::vector<PodStanding> dead = pods;
+    for (PodStanding& pod : dead) pod.is_dead = pod.is_dead || pod.is_out_of_reach;
+    return is_fenced(older, dead, taking_part);
+  }};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 2, .paths_break = true}, lone_world()),
+              ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
+}
+
+TEST(BrokenRule, APathThatIsCutIsTriedAgainAndAgain) {
+  const Rules rules{.cut_paths = {.leave_one_out = false}};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .paths_break = true}),
+              ElementsAre(StartsWith("generations are made without end")));
+}
+
+TEST(BrokenRule, APodThatIsLeftOutIsKeptThoughTheOthersWaitUntilItCannotTrain) {
+  const Rules rules{.cut_paths = {.end_who_is_waited_for = false}};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1, .paths_break = true}),
+              ElementsAre(StartsWith("nothing leads to training")));
+}
+
 }  // namespace
 }  // namespace sailor::trainer::exploration

@@ -2,7 +2,6 @@
 // is a delay. And what may go wrong.
 #include <algorithm>
 
-#include "planner/model/check.h"
 #include "tests/trainer/elastic/protocol/explorer.h"
 
 namespace sailor::trainer::exploration {
@@ -19,7 +18,7 @@ void Explorer::operate() {
     if (has(from_.suspected, id)) {
       remove(world.suspected, id);
       keep(world, {What::kAnswersAgain, id, at(id).generation});
-    } else if (has(from_.stale, id)) {
+    } else if (has(from_.stale, id) || may_be_ended(id)) {
       end(world, {What::kIsDeleted, id, at(id).generation});
     }
   }
@@ -28,7 +27,7 @@ void Explorer::operate() {
 void Explorer::ask() {
   const bool is_parking = from_.parks != 0;
   if (is_parking && is_parked()) write_record(What::kResumes);
-  if (is_in_trouble()) write_record(is_parking ? What::kParks : What::kGivesUp);
+  if (is_in_trouble()) give_up(is_parking ? What::kParks : What::kGivesUp);
   if (is_parking || (from_.change == 0 && !trains(from_, limits_))) return;
   if (from_.change < limits_.changes) write_record(What::kIsAsked);
   if (from_.parkings < limits_.parkings) write_record(What::kParks);
@@ -72,15 +71,17 @@ Mask Explorer::holders() const {
   return found;
 }
 
-void Explorer::write_record(What what) {
+void Explorer::write_record(What what, Mask accused) {
   World world = from_;
   world.record = ++world.issued;
-  SAILOR_CHECK(world.record < kGenerations, "generation {} is beyond the table", world.record);
+  if (world.record >= kGenerations) return complain("generations are made without end");
   world.is_voluntary = what == What::kIsAsked && trains(from_, limits_) ? 1 : 0;
   world.parks = what == What::kParks ? 1 : 0;
   if (what == What::kIsAsked) ++world.change;
   if (what == What::kResumes && !is_unsaved()) world.stale = holders();
   if (what == What::kParks && from_.parks == 0) ++world.parkings;
+  if (is_in_trouble()) world.noticed = static_cast<Mask>(world.noticed | cuts_among(meeting(from_.sealed).members));
+  world.out_of_reach = static_cast<Mask>(world.out_of_reach | accused);
   keep(world, {what, -1, world.record});
 }
 
@@ -93,20 +94,25 @@ void Explorer::withdraw() {
   keep(world, {What::kWithdraws, -1, from_.record});
 }
 
-void Explorer::seal() {
+Meeting Explorer::planned() const {
   Meeting next;
   std::vector<int> usable;
   for (int id = 0; id < kWorkers; ++id) {
-    if (!has(from_.crashed | from_.suspected | from_.stale, id)) usable.push_back(id);
+    if (!has(from_.crashed | from_.suspected | from_.stale | from_.out_of_reach, id)) usable.push_back(id);
   }
   if (from_.parks == 0) give_roles(usable, next);
+  return next;
+}
+
+void Explorer::seal() {
+  const Meeting next = planned();
   if (from_.parks == 0 && next.members == 0) return;
   // Reports may be as late as can be: from before anybody was told of anything.
   for (const bool is_late : {false, true}) {
     const std::vector<PodStanding> pods = standings(next, is_late);
     const auto taking_part = rules_.participants(pods);
     if (!taking_part) continue;
-    if (from_.parks == 0 && !all_are_fenced(pods, *taking_part)) continue;  // who parks does not train
+    if (from_.parks == 0 && !unfenced(pods, *taking_part).empty()) continue;  // who parks does not train
     check_holders_are_asked(*taking_part);
     World world = from_;
     world.sealed = world.record;
@@ -127,6 +133,7 @@ std::vector<PodStanding> Explorer::standings(const Meeting& next, bool is_late) 
     pod.hearing = pod.is_dead || has(from_.suspected, id) ? Hearing::kSilent : Hearing::kAnswers;
     pod.is_ready = true;
     pod.is_stale = has(from_.stale, id);
+    pod.is_out_of_reach = has(from_.out_of_reach, id);
     pod.holds_state = !is_late && worker.generation > 0 && worker.place != Place::kReleased;
     pod.reported = is_late ? 0 : worker.generation;
     for (int generation = 1; generation <= from_.sealed; ++generation) {
@@ -149,7 +156,9 @@ void Explorer::give_roles(const std::vector<int>& usable, Meeting& next) const {
   }
 }
 
-bool Explorer::all_are_fenced(const std::vector<PodStanding>& pods, const std::vector<std::size_t>& taking_part) const {
+std::vector<int> Explorer::unfenced(const std::vector<PodStanding>& pods,
+                                    const std::vector<std::size_t>& taking_part) const {
+  std::vector<int> found;
   for (int generation = 1; generation <= from_.sealed; ++generation) {
     OlderGeneration older{.generation = generation, .pods = {}, .lease_has_lapsed = generation != trains_on(from_)};
     for (int id = 0; id < kWorkers; ++id) {
@@ -157,9 +166,9 @@ bool Explorer::all_are_fenced(const std::vector<PodStanding>& pods, const std::v
       older.pods.push_back(static_cast<std::size_t>(id));
       older.lease_has_lapsed = older.lease_has_lapsed && !has(from_.leased, id);
     }
-    if (!older.pods.empty() && !rules_.is_fenced(older, pods, taking_part)) return false;
+    if (!older.pods.empty() && !rules_.is_fenced(older, pods, taking_part)) found.push_back(generation);
   }
-  return true;
+  return found;
 }
 
 void Explorer::fail() {
@@ -181,6 +190,7 @@ void Explorer::fail() {
     const bool is_saving = at(id).place == Place::kMoving && meeting(generation).roles == Meeting{}.roles;
     if (is_saving) step(faulty(), {What::kCannotSave, id, generation}, event::PeerLost{});
   }
+  if (limits_.paths_break) cut_paths();
 }
 
 World Explorer::faulty() const {
@@ -196,6 +206,9 @@ void Explorer::end(World& world, const Happening& happening) {
   remove(world.suspected, happening.who);
   remove(world.leased, happening.who);
   remove(world.stale, happening.who);
+  remove(world.out_of_reach, happening.who);
+  world.cut_paths &= static_cast<Mask>(1U << happening.who);  // those of the others
+  world.noticed &= world.cut_paths;
   keep(world, happening);
 }
 

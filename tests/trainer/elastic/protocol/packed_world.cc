@@ -65,6 +65,9 @@ void transfer_world(Transfer& transfer, Value& world) {
   transfer(world.suspected, kWorkers);
   transfer(world.leased, kWorkers);
   transfer(world.stale, kWorkers);
+  transfer(world.cut_paths, kWorkers);
+  transfer(world.noticed, kWorkers);
+  transfer(world.out_of_reach, kWorkers);
   transfer(world.history.newest_confirmed, 3);
   for (auto& generation : world.history.applied) transfer(generation, 3);
   for (auto& worker : world.workers) transfer_worker(transfer, worker);

@@ -20,6 +20,13 @@ struct Following {
   bool is_waited_for_without_end = false;  // else until all have caught up, or a limit has passed
 };
 
+// What the operator does about a path that is cut between two pods that answer it (operator/reconcile/paths.h),
+// likewise.
+struct CutPaths {
+  bool leave_one_out = true;          // else the same generation is made again
+  bool end_who_is_waited_for = true;  // else only once the next generation is sealed
+};
+
 struct Rules {
   decltype(&trainer::after) after = trainer::after;
   decltype(&trainer::takes) takes = trainer::takes;
@@ -28,6 +35,7 @@ struct Rules {
   decltype(&trainer::plan_transfers) plan_transfers = trainer::plan_transfers;
   decltype(&trainer::ends_generation) ends_generation = trainer::ends_generation;
   Following following;
+  CutPaths cut_paths;
   decltype(&sailor::participants) participants = sailor::participants;
   decltype(&sailor::is_fenced) is_fenced = sailor::is_fenced;
   decltype(&sailor::renews_lease) renews_lease = sailor::renews_lease;

@@ -90,8 +90,8 @@ class Sweep {
 
   void check(const World& world, const Future& future) {
     for (const std::string& complaint : future.complaints) fail(complaint);
-    const auto needs_fault = [](const Successor& next) { return is_fault(next.happening.what); };
-    const bool is_end = std::ranges::all_of(future.successors, needs_fault);
+    const auto may_fail_to_come = [](const Successor& next) { return !next.is_sure || is_fault(next.happening.what); };
+    const bool is_end = std::ranges::all_of(future.successors, may_fail_to_come);
     if (is_end && !trains(world, limits_)) fail("nothing leads to training");
   }
 

@@ -82,5 +82,9 @@ TEST(Tidy, ChangesNothingThatFollowsALoneWorkersChangeAndAFault) {
   compare_all(lone_world(), {.changes = 1, .faults = 1, .steps = 1});
 }
 
+TEST(Tidy, ChangesNothingThatFollowsACutPath) {
+  compare_all(training_world(), {.faults = 1, .steps = 1, .paths_break = true});
+}
+
 }  // namespace
 }  // namespace sailor::trainer::exploration

@@ -144,7 +144,7 @@ bool Explorer::may_lose_a_peer(int id) const {
   for (int peer = 0; peer < kWorkers; ++peer) {
     const bool is_peer =
         peer != id && (trains ? group.roles[static_cast<std::size_t>(peer)] != 0 : has(group.members, peer));
-    if (is_peer && (group.is_cut != 0 || is_lost(peer, worker.generation))) return true;
+    if (is_peer && (group.is_cut != 0 || is_cut_off(id, peer) || is_lost(peer, worker.generation))) return true;
   }
   return false;
 }

@@ -73,7 +73,8 @@ bool trains(const World& world, const Limits& limits) {
   bool all_train = newest.roles != Meeting{}.roles;
   for (std::size_t id = 0; id < kWorkers; ++id) {
     const Worker& worker = world.workers[id];
-    if (worker.place == Place::kComputing && worker.step == limits.steps) return true;
+    const bool has_come_to_the_end = worker.place == Place::kComputing && worker.step == limits.steps;
+    if (has_come_to_the_end && !has(world.out_of_reach, static_cast<int>(id))) return true;
     if (newest.roles[id] == 0) continue;
     const bool is_answering = !has(world.crashed, static_cast<int>(id)) && !has(world.suspected, static_cast<int>(id));
     all_train = all_train && is_answering && worker.generation == world.sealed && is_training(worker.place);
@@ -92,7 +93,10 @@ std::string describe(const World& world) {
       text += fmt::format(" {}: crashed |", id);
       continue;
     }
-    text += fmt::format(" {}:{} {} g{}", id, has(world.suspected, id) ? " suspected" : "",
+    text += fmt::format(" {}:{} {} g{}", id,
+                        has(world.suspected, id)      ? " suspected"
+                        : has(world.out_of_reach, id) ? " out of reach"
+                                                      : "",
                         kPlaces.at(static_cast<std::size_t>(worker.place)), worker.generation);
     if (worker.updated_by > 0) {
       text += fmt::format(" step {} by g{}{} slices {}", worker.step, worker.updated_by,
@@ -102,6 +106,10 @@ std::string describe(const World& world) {
     if (worker.next > 0)
       text += fmt::format(" next g{}{}", worker.next, worker.next_is_prepared != 0 ? " prepared" : "");
     text += " |";
+  }
+  for (int third = 0; third < kWorkers; ++third) {
+    if (!has(world.cut_paths, third)) continue;
+    text += fmt::format(" no path {}-{} |", third == 0 ? 1 : 0, third == 2 ? 1 : 2);
   }
   return text + fmt::format(" applied by {}", fmt::join(world.history.applied, ","));
 }

@@ -81,9 +81,12 @@ struct World {
   std::uint8_t withdrawals = 0;   // so far
   std::uint8_t checkpoint = 0;    // step of the newest complete one
   Mask crashed = 0;
-  Mask suspected = 0;  // by the operator: cut off from it, perhaps frozen
-  Mask leased = 0;     // the worker's lease holds
-  Mask stale = 0;      // was not there when the job was parked, and is not wanted any more
+  Mask suspected = 0;     // by the operator: cut off from it, perhaps frozen
+  Mask leased = 0;        // the worker's lease holds
+  Mask stale = 0;         // was not there when the job was parked, and is not wanted any more
+  Mask cut_paths = 0;     // between two workers, each named by the third
+  Mask noticed = 0;       // of those, by the operator
+  Mask out_of_reach = 0;  // answers the operator and not some peer, and is left out for it
   friend bool operator==(const World&, const World&) = default;
 };
 
@@ -95,6 +98,7 @@ struct Limits {
   int parkings = 0;
   int withdrawals = 0;
   bool newcomers_follow = true;  // the training that goes on
+  bool paths_break = false;      // between two workers that both answer the operator
 };
 
 World first_world();     // no worker has heard of anything yet
