@@ -1,13 +1,15 @@
-// Inbox: the newest assignment that a worker was given, and its lease, put by its reader thread, taken by the elastic
+// Inbox: the newest assignment that a worker was given, and its leases, put by its reader thread, taken by the elastic
 // loop. One that gives up what the loop waits for ends that wait.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "planner/model/assignment.h"
 #include "trainer/comm/interrupt.h"
@@ -41,23 +43,23 @@ class Inbox {
     interrupt_.reset();
   }
 
+  // The next generation may have its lease while the one before it trains on under its own.
   void renew(const Lease& lease) {
     const std::lock_guard lock(mutex_);
-    lease_ = lease;
+    std::erase_if(leases_, [now = BootClock::now()](const Lease& one) { return !holds(one, one.generation, now); });
+    leases_.push_back(lease);
     changed_.notify_all();
   }
 
   [[nodiscard]] bool has_lease(std::int64_t generation) const {
     const std::lock_guard lock(mutex_);
-    return holds(lease_, generation, BootClock::now());
+    return has_lease_locked(generation);
   }
 
   // Until this generation has its lease, or is overtaken.
   void wait_for_lease(std::int64_t generation) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] {
-      return is_closed_ || newest_locked() > generation || holds(lease_, generation, BootClock::now());
-    });
+    changed_.wait(lock, [&] { return is_closed_ || newest_locked() > generation || has_lease_locked(generation); });
   }
 
   void close() {  // there will be no more
@@ -92,6 +94,10 @@ class Inbox {
  private:
   [[nodiscard]] std::int64_t newest_locked() const { return newest_ ? newest_->generation : 0; }
 
+  [[nodiscard]] bool has_lease_locked(std::int64_t generation) const {
+    return std::ranges::any_of(leases_, [&](const Lease& one) { return holds(one, generation, BootClock::now()); });
+  }
+
   void interrupt_locked() {
     if (interrupt_ && newest_locked() > guarded_ && gives_up_(*newest_)) interrupt_->raise();
   }
@@ -99,7 +105,7 @@ class Inbox {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Assignment> newest_;
-  Lease lease_;
+  std::vector<Lease> leases_;
   std::int64_t guarded_ = 0;
   GivesUp gives_up_;
   std::shared_ptr<Interrupt> interrupt_;  // none: nothing is guarded
