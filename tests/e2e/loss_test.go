@@ -33,6 +33,26 @@ func TestAPreemptedNodeCostsNoStepAndItsReplacementIsUsed(t *testing.T) {
 	}
 }
 
+func TestPodsThatLeaveForAnotherZoneTrainUntilTheirSuccessorsHaveTheState(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "move", Steps: trainingjob.Endless, Resources: "{zones: [us-central1-a]}"})
+	before := w.untilTraining()
+	if _, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "patch", "tj", w.job, "--type=merge", "-p",
+		`{"spec": {"resources": {"zones": ["us-central1-b"]}}}`); err != nil {
+		t.Fatal(err)
+	}
+	after := w.until("it trains in the other zone", func(job trainingjob.Job) bool {
+		return trains(job, before.Status.Plan.Generation) && newestRescale(job).Seconds != ""
+	})
+	change := newestRescale(after)
+	if change.Reason != "SpecChanged" || change.StepsLost != 0 {
+		t.Errorf("the change was %+v", change)
+	}
+	if change.FollowedBytes == 0 || change.MovedBytes != 0 {
+		t.Errorf("%d bytes came before training stopped, %d while it stood still", change.FollowedBytes, change.MovedBytes)
+	}
+	w.nodeOfJob("l4-spot")
+}
+
 func newestRescale(job trainingjob.Job) trainingjob.Rescale {
 	if count := len(job.Status.Rescales); count > 0 {
 		return job.Status.Rescales[count-1]
