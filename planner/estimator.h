@@ -88,8 +88,8 @@ class JobEstimator {
   // reach the ceiling, as far as the beginning of the step tells.
   [[nodiscard]] virtual std::optional<Quote> played_below(const Ceiling& ceiling, const GroupedPlan& plan) const = 0;
 
-  [[nodiscard]] Quote quote(const GroupedPlan& plan) const { return *quote_below({}, plan); }
-  [[nodiscard]] Quote played_quote(const GroupedPlan& plan) const { return *played_below({}, plan); }
+  [[nodiscard]] Quote quote(const GroupedPlan& plan) const { return quote_below({}, plan).value(); }
+  [[nodiscard]] Quote played_quote(const GroupedPlan& plan) const { return played_below({}, plan).value(); }
   [[nodiscard]] virtual StageCost stage_cost(const StageShape& shape) const = 0;
 
   // For the way from one plan to another: weights and optimizer's state of a layer, on all GPUs of one replica; and how

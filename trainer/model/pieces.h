@@ -47,7 +47,7 @@ inline constexpr int kTokenEmbedding = 0;
 inline constexpr int kPositions = 1;  // the rest of layer 0; empty where positions are rotary
 
 // Layer n > 0 is piece n + 1.
-inline constexpr int piece_of_layer(int layer) { return layer + 1; }
+constexpr int piece_of_layer(int layer) { return layer + 1; }
 int piece_count(const ModelSpec& spec);
 
 Piece piece_of(const ModelSpec& spec, int id);
