@@ -99,7 +99,8 @@ class Inbox {
   }
 
   void interrupt_locked() {
-    if (interrupt_ && newest_locked() > guarded_ && gives_up_(*newest_)) interrupt_->raise();
+    const bool is_newer = newest_ && newest_->generation > guarded_;
+    if (interrupt_ && is_newer && gives_up_(*newest_)) interrupt_->raise();
   }
 
   mutable std::mutex mutex_;

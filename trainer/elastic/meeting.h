@@ -40,7 +40,7 @@ class Meeting {
   // What follows from the holdings, the same for all, by units of the state; `point` is nothing where memory lacks one.
   [[nodiscard]] const std::vector<Holding>& holdings() const { return holdings_; }
   [[nodiscard]] const std::optional<ResumePoint>& point() const { return point_; }
-  [[nodiscard]] const StateUnits& units() const { return *units_; }
+  [[nodiscard]] const StateUnits& units() const { return units_.value(); }
   [[nodiscard]] bool offers_state() const;  // what this worker holds is of the point
   [[nodiscard]] bool needs_copies() const;  // some slice of the point is left in a peer's copy only
   [[nodiscard]] TransferPlan transfers() const;
