@@ -1,6 +1,7 @@
 #include "operator/reconcile/paths.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -59,6 +60,18 @@ void leave_out(std::size_t member, Cuts& cuts) {
   std::erase_if(cuts, [](const auto& cut) { return cut.second.empty(); });
 }
 
+// A path may be back at any time, and to try costs a rescale: so it is tried soon, and less and less often.
+Suspect suspect_of(const Observation& seen, const Member& member) {
+  constexpr std::chrono::seconds kFirstPause{30};
+  constexpr std::chrono::seconds kLongestPause = std::chrono::hours(1);
+  std::chrono::seconds pause = kFirstPause;
+  for (const Suspect& suspect : seen.record->suspects) {
+    if (suspect.node_uid != member.node_uid || !is_remembered(suspect, seen.now)) continue;
+    pause = std::max(pause, std::min(2 * suspect.pause, kLongestPause));
+  }
+  return {member.node_uid, Time(), seen.now + pause, pause};
+}
+
 std::string words_of(const Member& member, const Member& unreached, std::size_t count) {
   const std::string others = count == 1 ? "" : fmt::format(" and {} more", count - 1);
   return fmt::format("pod {} on node {} does not reach pod {}{}, though all answer", member.address.name, member.node,
@@ -78,7 +91,7 @@ std::optional<Trouble> find_cut_paths(const Observation& seen, const Generation&
     }
     trouble.pods.insert(member.address.name);
     trouble.out_of_reach.insert(member.pod_uid);
-    trouble.new_suspects.push_back({member.node_uid, Time(), seen.now + seen.settings.start_limit});
+    trouble.new_suspects.push_back(suspect_of(seen, member));
     leave_out(worst, cuts);
   }
   return trouble.pods.empty() ? std::nullopt : std::optional(std::move(trouble));

@@ -91,11 +91,15 @@ std::vector<T> list_from(const Json& json, Convert convert) {
 }
 
 Json suspect_json(const Suspect& suspect) {
-  return {{"nodeUid", suspect.node_uid}, {"since", time_text(suspect.since)}, {"until", time_text(suspect.until)}};
+  return {{"nodeUid", suspect.node_uid},
+          {"since", time_text(suspect.since)},
+          {"until", time_text(suspect.until)},
+          {"pauseSeconds", suspect.pause.count()}};
 }
 
 Suspect suspect_from(const Json& json) {
-  return {json.at("nodeUid"), time_from(json.at("since")), time_from(json.at("until"))};
+  return {json.at("nodeUid"), time_from(json.at("since")), time_from(json.at("until")),
+          std::chrono::seconds(json.value("pauseSeconds", std::int64_t{0}))};
 }
 
 Json older_json(const OlderRecord& older) {

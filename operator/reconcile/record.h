@@ -3,6 +3,7 @@
 // their addresses (it is "sealed"). From a sealed record every assignment follows, whoever computes it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -67,11 +68,12 @@ struct Member {
 };
 
 // A node that is not used before it shows a newer heartbeat (its agent gave no answer while a peer was broken), and not
-// before a time (its pod did not start, or failed).
+// before a time (its pod did not start, or failed, or a path to it is cut).
 struct Suspect {
   std::string node_uid;
   Time since;
   Time until;
+  std::chrono::seconds pause{0};  // how long it is left alone for a path; remembered for as long after that
   friend bool operator==(const Suspect&, const Suspect&) = default;
 };
 

@@ -92,7 +92,8 @@ GenerationRecord JobDecision::successor(const std::string& reason, const std::st
 void JobDecision::forgive_suspects(GenerationRecord& record) const {
   std::erase_if(record.suspects, [&](const Suspect& suspect) {
     return std::ranges::none_of(seen_.cluster.nodes, [&](const NodeView& node) {
-      return node.uid == suspect.node_uid && is_suspected(suspect, node, seen_.now);
+      const bool is_open = is_suspected(suspect, node, seen_.now) || is_remembered(suspect, seen_.now);
+      return node.uid == suspect.node_uid && is_open;
     });
   });
 }

@@ -254,9 +254,9 @@ bool is_occupied(const Observation& seen, const Slot& slot) {
 
 bool is_suspect(const Observation& seen, const NodeView& node) {
   if (!seen.record) return false;
-  const auto& suspects = seen.record->suspects;
-  const auto found = std::ranges::find(suspects, node.uid, &Suspect::node_uid);
-  return found != suspects.end() && is_suspected(*found, node, seen.now);
+  return std::ranges::any_of(seen.record->suspects, [&](const Suspect& suspect) {
+    return suspect.node_uid == node.uid && is_suspected(suspect, node, seen.now);
+  });
 }
 
 // A kubelet that has nothing new to say writes its heartbeat into its Node every five minutes only. But Kubernetes
@@ -264,6 +264,8 @@ bool is_suspect(const Observation& seen, const NodeView& node) {
 bool is_suspected(const Suspect& suspect, const NodeView& node, Time now) {
   return (node.heartbeat <= suspect.since && now < trusted_from(suspect)) || now < suspect.until;
 }
+
+bool is_remembered(const Suspect& suspect, Time now) { return now < suspect.until + suspect.pause; }
 
 Time trusted_from(const Suspect& suspect) { return suspect.since + std::chrono::seconds(60); }
 

@@ -142,13 +142,33 @@ TEST_F(CutPath, InWhichAJobIsParkedLosesNoTime) {
   EXPECT_THAT(world.pods(), IsEmpty());
 }
 
-TEST_F(CutPath, IsTriedAgainAfterAWhile) {
+TEST_F(CutPath, IsTriedAgainSoonAndThenLessAndLessOften) {
   start({"a", "b", "c"});
-  cut("a", "b");
-  break_and_settle();
-  world.pass(world.settings.start_limit + std::chrono::seconds(1));
-  world.settle();
-  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
+  for (const int pause : {30, 60, 120, 240, 480, 960, 1920, 3600, 3600}) {
+    cut("a", "b");
+    break_and_settle();
+    world.pass(std::chrono::seconds(pause - 1));
+    world.settle();
+    EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c")) << pause;
+    for (const char* node : {"a", "c"}) agent_on(node).report->silent_peers.clear();
+    world.pass(std::chrono::seconds(1));
+    world.settle();
+    ASSERT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c")) << pause;
+  }
+}
+
+TEST_F(CutPath, ThatWasWholeForAsLongAsItWasLeftAloneIsTriedAgainSoon) {
+  start({"a", "b", "c"});
+  for (int time = 0; time < 3; ++time) {
+    cut("a", "b");
+    break_and_settle();
+    for (const char* node : {"a", "c"}) agent_on(node).report->silent_peers.clear();
+    world.pass(std::chrono::seconds(30));
+    world.settle();
+    ASSERT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c")) << time;
+    world.pass(std::chrono::seconds(31));
+    world.settle();
+  }
 }
 
 TEST_F(CutPath, IsForgottenOnceThePodHasASlotAgain) {
