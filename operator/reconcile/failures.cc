@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "planner/model/exit_status.h"
+
 namespace sailor {
 namespace {
 
@@ -19,10 +21,21 @@ constexpr std::array<std::string_view, 9> kOutside = {"Evicted",
                                                       "UnexpectedAdmissionError",
                                                       "ContainerStatusUnknown"};
 
+bool was_silent(const PodView& pod) {
+  return pod.phase == PodPhase::kFailed && pod.exit_code == kExitWorkerSilent && pod.last_word;
+}
+
+std::int64_t furthest_step(const AgentReport& report) {
+  std::int64_t furthest = 0;
+  for (const WorkerReport& worker : report.workers) furthest = std::max(furthest, worker.step);
+  return furthest;
+}
+
 bool is_trainers_fault(const Observation& seen, const PodView& pod) {
   if (pod.phase != PodPhase::kFailed || pod.is_deleting) return false;
   if (std::ranges::find(kOutside, pod.status_reason) != kOutside.end()) return false;
   if (pod.last_word && pod.last_word->is_terminating) return false;
+  if (is_machines_fault(*seen.record, pod)) return false;
   const NodeView* node = seen.cluster.find_node(pod.node);
   return node != nullptr && !node->is_terminating;
 }
@@ -52,6 +65,18 @@ std::optional<TrainerFailure> find_uncounted_failure(const Observation& seen) {
     return TrainerFailure{pod.name, words_of(pod)};
   }
   return std::nullopt;
+}
+
+bool is_machines_fault(const GenerationRecord& record, const PodView& pod) {
+  return was_silent(pod) && furthest_step(*pod.last_word) > record.silent_at;
+}
+
+std::int64_t step_of_silence(const Observation& seen) {
+  std::int64_t furthest = 0;
+  for (const PodView& pod : seen.pods) {
+    if (pod.is_ours && was_silent(pod)) furthest = std::max(furthest, furthest_step(*pod.last_word));
+  }
+  return furthest;
 }
 
 std::chrono::milliseconds restart_delay(int restarts) {

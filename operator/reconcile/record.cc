@@ -176,6 +176,7 @@ GenerationRecord record_from(const Json& json) {
   record.told = json.value("told", record.told);
   record.restarts = json.at("restarts");
   record.last_failure = json.at("lastFailure");
+  record.silent_at = json.value("silentAt", record.silent_at);
   record.not_before = time_from(json.at("notBefore"));
   record.suspects = list_from<Suspect>(json.at("suspects"), suspect_from);
   record.out_of_reach = json.value("outOfReach", record.out_of_reach);
@@ -203,6 +204,7 @@ Json to_json(const GenerationRecord& record) {
                {"told", record.told},
                {"restarts", record.restarts},
                {"lastFailure", record.last_failure},
+               {"silentAt", record.silent_at},
                {"notBefore", time_text(record.not_before)},
                {"suspects", list_json(record.suspects, suspect_json)},
                {"outOfReach", record.out_of_reach}});

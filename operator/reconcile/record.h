@@ -128,9 +128,10 @@ struct GenerationRecord : Generation {  // the newest
   std::vector<OlderRecord> older;            // ascending generation
   std::map<std::string, std::int64_t> told;  // by the pod's UID: the newest generation that it may have been told of
 
-  int restarts = 0;          // failures of the trainer
-  std::string last_failure;  // what the trainer said of the last one
-  Time not_before;           // of new pods, after a failure
+  int restarts = 0;            // failures of the trainer
+  std::string last_failure;    // what the trainer said of the last one
+  std::int64_t silent_at = 0;  // the furthest step at which a worker was silent and ended for it
+  Time not_before;             // of new pods, after a failure
   std::vector<Suspect> suspects;
   std::set<std::string> out_of_reach;  // pods, by UID, that answer us and not all others: asked to no meeting
 

@@ -84,6 +84,7 @@ GenerationRecord JobDecision::successor(const std::string& reason, const std::st
   next.asked = seen_.now;
   next.decided = seen_.now;
   next.sealed = Time();
+  next.silent_at = std::max(next.silent_at, step_of_silence(seen_));
   forgive_suspects(next);
   return next;
 }
@@ -174,7 +175,10 @@ void JobDecision::answer_trouble(const Trouble& trouble) {
     question.scope = Scope::kExisting;
     answer = ask_growing(question, std::nullopt);
   }
-  if (answer == nullptr) return;
+  if (answer == nullptr) {
+    is_failure_open_ = true;
+    return;
+  }
   if (answer->result) {
     adopt(*answer, question, trouble.reason, trouble.message);
     return;

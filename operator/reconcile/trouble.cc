@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "operator/reconcile/failures.h"
 #include "operator/reconcile/names.h"
 #include "operator/reconcile/paths.h"
 #include "planner/model/follow_limit.h"
@@ -132,6 +133,10 @@ std::optional<Finding> member_trouble(const Observation& seen, const Generation&
   const PodView* pod = find_pod(seen, member.address.name);
   if (pod == nullptr || pod->uid != member.pod_uid) return pod_lost(seen, member, "is gone");
   if (all_finished(*pod)) return std::nullopt;
+  if (is_machines_fault(*seen.record, *pod)) {
+    return Finding{Trouble::Kind::kLost, "WorkerSilent",
+                   fmt::format("a worker of pod {} on node {} gave no answer", pod->name, member.node)};
+  }
   if (pod->has_ended()) return pod_lost(seen, member, "has ended");
   const AgentView* agent = find_agent(seen, *pod);
   if (auto finding = silence(seen, generation, member, agent)) return finding;

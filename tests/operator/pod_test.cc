@@ -114,6 +114,7 @@ TEST(Record, ReadsBackAsWritten) {
   record.members = {{{"p", "10.0.0.1", 7070, 7071, kPool, 2}, "uid", "n", "nu", true}};
   record.decided = *parse_rfc3339("2026-01-01T00:00:00.125Z");
   record.suspects = {{"x", record.decided, record.decided, std::chrono::seconds(60)}};
+  record.silent_at = 7;
   record.out_of_reach = {"uid"};
   record.running = static_cast<const Generation&>(record);
   record.parks = true;

@@ -67,6 +67,33 @@ TEST_F(Silence, OfThePodThatSaysSoProvesNothing) {
   EXPECT_EQ(world.generation(), 1);
 }
 
+TEST_F(Silence, OfAWorkerOnceInAWhileIsItsMachinesFaultAndCountsAsNoRestart) {
+  for (const std::int64_t step : {5, 9}) {
+    world.silence_worker(world.pod_on("b"), step);
+    world.settle();
+    EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
+    EXPECT_EQ(world.status()["rescales"].back()["reason"], "WorkerSilent");
+    world.pass(std::chrono::seconds(11));
+    world.settle();
+    EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c")) << "its node is used again";
+  }
+  EXPECT_EQ(world.status()["restarts"], 0);
+}
+
+TEST_F(Silence, OfAWorkerAtAStepAtWhichOneWasSilentBeforeIsAFailureOfTheJob) {
+  int restarts = 0;
+  for (const char* node : {"a", "b", "c"}) {
+    world.silence_worker(world.pod_on(node), 5);
+    world.settle();
+    EXPECT_EQ(world.status()["restarts"], restarts++) << "after the one on node " << node;
+    world.pass(std::chrono::seconds(20));
+    world.settle();
+    ASSERT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
+  }
+  EXPECT_EQ(world.status()["rescales"][0]["reason"], "WorkerSilent");
+  EXPECT_EQ(world.status()["rescales"][2]["reason"], "TrainerFailed");
+}
+
 TEST_F(Silence, OfTwoPodsLeavesBothOutThoughOneIsMissedByNobodyYet) {
   leaves_polls_unanswered("b", 2);
   leaves_polls_unanswered("c", 2);

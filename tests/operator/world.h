@@ -32,6 +32,7 @@ class World {
   void speak();        // all workers that were mute
   void break_peers();  // every live agent of the newest generation lost a peer
   void fail_pod(const std::string& pod, const std::string& why);
+  void silence_worker(const std::string& pod, std::int64_t step);  // and its agent ends it
   void finish_pods();
   void pass(std::chrono::seconds time) { now += time; }
 
@@ -59,6 +60,7 @@ class World {
  private:
   struct Operator;
   void refresh_caches();
+  void end_pod(const std::string& pod, int exit_code, const WorkerReport& last);
   void train(const std::string& pod_uid, const Assignment& assignment);
 
   std::shared_ptr<Operator> operator_;

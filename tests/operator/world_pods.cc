@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "operator/reconcile/names.h"
+#include "planner/model/exit_status.h"
 #include "tests/operator/world.h"
 
 namespace sailor::testing {
@@ -94,10 +95,20 @@ void World::break_peers() {
 }
 
 void World::fail_pod(const std::string& name, const std::string& why) {
+  end_pod(name, kExitFailed, {.phase = WorkerPhase::kFailed, .message = why});
+}
+
+void World::silence_worker(const std::string& name, std::int64_t step) {
+  end_pod(name, kExitWorkerSilent, {.phase = WorkerPhase::kFailed, .step = step, .message = "it gave no answer"});
+}
+
+void World::end_pod(const std::string& name, int exit_code, const WorkerReport& last) {
   const Json pod = api_server.find("pods", name);
   AgentReport word = agents[kube::uid_of(pod)].report.value_or(AgentReport{name, false, {{}}, std::nullopt});
-  for (WorkerReport& worker : word.workers) worker = {worker.gpu, WorkerPhase::kFailed, worker.generation, 0, why};
-  api_server.put(kPods, ended(pod, "Failed", 1, word));
+  for (WorkerReport& worker : word.workers) {
+    worker = {worker.gpu, last.phase, worker.generation, last.step, last.message};
+  }
+  api_server.put(kPods, ended(pod, "Failed", exit_code, word));
   agents.erase(kube::uid_of(pod));
 }
 

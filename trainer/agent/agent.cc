@@ -86,7 +86,8 @@ class Agent {
                   change([&] { note(worker, progress); });
                   if (worker.phase == WorkerPhase::kTraining) note_training(worker.generation);
                 },
-            .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); }};
+            .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); },
+            .on_silence = [this, gpu] { change([&] { state_.note_silence_of_worker(gpu); }); }};
   }
 
   void note(const WorkerReport& worker, const std::optional<JobProgress>& progress) {

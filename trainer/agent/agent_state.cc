@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "planner/model/check.h"
+#include "planner/model/exit_status.h"
 #include "trainer/elastic/protocol/agent_machine.h"
 
 namespace sailor::trainer {
@@ -72,6 +73,11 @@ void AgentState::note_end_of_worker(int gpu, const std::string& how) {
   hint_once("WorkerFailed", worker.message);
 }
 
+void AgentState::note_silence_of_worker(int gpu) {
+  if (!is_final(report_.workers.at(static_cast<std::size_t>(gpu)).phase)) ++silent_workers_;
+  note_end_of_worker(gpu, "gave no answer and was ended");
+}
+
 void AgentState::note_peer(std::int64_t generation, const std::string& pod, bool is_silent) {
   if (generation != generation_) return;  // it is of no interest any more
   std::erase(report_.silent_peers, pod);
@@ -92,13 +98,14 @@ std::vector<Hint> AgentState::take_hints() { return std::exchange(hints_, {}); }
 
 std::optional<int> AgentState::exit_status() const {
   const auto failed = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFailed; };
-  if (std::ranges::any_of(report_.workers, failed)) return 1;
+  const auto failures = std::ranges::count_if(report_.workers, failed);
+  if (failures > 0) return failures > silent_workers_ ? kExitFailed : kExitWorkerSilent;
   const auto finished = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFinished; };
   const bool nobody_is_needed =
       all_workers_are({WorkerPhase::kStarting, WorkerPhase::kIdle, WorkerPhase::kReleased, WorkerPhase::kFinished});
   const bool is_done = nobody_is_needed && std::ranges::any_of(report_.workers, finished);
   const bool may_stop = nobody_is_needed && report_.is_terminating;
-  return is_done || may_stop || is_dismissed_ ? std::optional(0) : std::nullopt;
+  return is_done || may_stop || is_dismissed_ ? std::optional(kExitDone) : std::nullopt;
 }
 
 // One hint a reason and generation: workers of one pod lose the same peer at once.

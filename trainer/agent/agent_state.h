@@ -2,6 +2,7 @@
 // output here: a value that is changed by events.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ class AgentState {
   Result<void> take(const Assignment& assignment);
   void note(const WorkerReport& worker, const std::optional<JobProgress>& progress);
   void note_end_of_worker(int gpu, const std::string& how);
+  void note_silence_of_worker(int gpu);  // it gave no answer, and was ended for it
   void note_peer(std::int64_t generation, const std::string& pod, bool is_silent);
   void note_callback(const std::string& callback) { report_.callback = callback; }
   void note_termination();  // SIGTERM
@@ -36,7 +38,7 @@ class AgentState {
   [[nodiscard]] const std::string& job_uid() const { return job_uid_; }  // empty: of none yet
   std::vector<Hint> take_hints();                                        // those that are new since the last call
 
-  // Once there is nothing more to do: 0 if done, released or told to stop; 1 if a worker failed.
+  // Once there is nothing more to do, or a worker failed: see planner/model/exit_status.h.
   [[nodiscard]] std::optional<int> exit_status() const;
 
  private:
@@ -46,6 +48,7 @@ class AgentState {
   AgentReport report_;
   std::int64_t generation_ = 0;
   bool is_dismissed_ = false;
+  std::ptrdiff_t silent_workers_ = 0;  // of those that failed
   std::string job_uid_;
   std::vector<Hint> hints_;
   std::vector<std::pair<std::string, std::int64_t>> hinted_;  // reason and generation

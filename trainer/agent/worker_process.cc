@@ -47,7 +47,11 @@ bool WorkerProcess::is_silent() {
 void WorkerProcess::read_reports() {
   while (const auto line = child_->channel().receive()) take(*line);
   const std::string how = child_->wait_for_end();
-  events_.on_end(is_silent() ? "gave no answer and was ended" : how);
+  if (is_silent()) {
+    events_.on_silence();
+  } else {
+    events_.on_end(how);
+  }
 }
 
 void WorkerProcess::take(const std::string& line) {

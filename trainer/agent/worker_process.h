@@ -19,8 +19,9 @@ namespace sailor::trainer {
 
 struct WorkerEvents {  // called on the process's own reader thread
   std::function<void(const WorkerReport&, const std::optional<JobProgress>&)> on_report;
-  // "was killed by signal 9", "gave no answer and was ended"; once, after the last report.
-  std::function<void(const std::string& how)> on_end;
+  // One of these two, once, after the last report.
+  std::function<void(const std::string& how)> on_end;  // "was killed by signal 9"
+  std::function<void()> on_silence;                    // it gave no answer, and was ended for it
 };
 
 class WorkerProcess {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/model/exit_status.h"
 #include "tests/trainer/support/agents.h"
 
 namespace sailor::trainer::testing {
@@ -83,7 +84,7 @@ TEST_F(Silence, OfAWorkerMakesItsAgentEndIt) {
   assign(job, 1, {{0, 5, {4, 4}}}, {0, 1});
   wait_for_step(0, 1, 2);
   kill(agents_[1]->workers().front(), SIGSTOP);
-  EXPECT_EQ(agents_[1]->wait_for_exit(), 1);
+  EXPECT_EQ(agents_[1]->wait_for_exit(), kExitWorkerSilent);
   EXPECT_THAT(agents_[1]->last_word(), HasSubstr("gave no answer and was ended"));
   wait_for_phase(0, WorkerPhase::kBroken);
   assign(job, 2, {{0, 5, {8}}}, {0});

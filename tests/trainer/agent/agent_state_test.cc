@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/model/exit_status.h"
 #include "tests/trainer/support/assignments.h"
 
 namespace sailor::trainer {
@@ -95,6 +96,18 @@ TEST(AgentState, AWorkerThatEndsUnaskedHasFailedAndOneThatIsDoneHasNot) {
   state.note_end_of_worker(0, "was killed by signal 9");
   EXPECT_EQ(state.exit_status(), 1);
   EXPECT_THAT(state.report().workers[0].message, HasSubstr("GPU 0 of pod-0 was killed by signal 9 at step 3"));
+}
+
+TEST(AgentState, EndsAsSilentOnlyWhereNoWorkerFailedOtherwise) {
+  AgentState state = with(WorkerPhase::kTraining, WorkerPhase::kTraining);
+  state.note_silence_of_worker(0);
+  EXPECT_EQ(state.exit_status(), kExitWorkerSilent);
+  EXPECT_THAT(state.report().workers[0].message, HasSubstr("gave no answer and was ended at step 3"));
+  state.note_end_of_worker(1, "was killed by signal 11");
+  EXPECT_EQ(state.exit_status(), kExitFailed);
+  AgentState done = with(WorkerPhase::kFinished, WorkerPhase::kFinished);
+  done.note_silence_of_worker(0);
+  EXPECT_EQ(done.exit_status(), kExitDone);
 }
 
 TEST(AgentState, ProgressOfAGenerationThatIsOverIsNotReported) {
