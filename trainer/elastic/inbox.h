@@ -46,7 +46,9 @@ class Inbox {
   // The next generation may have its lease while the one before it trains on under its own.
   void renew(const Lease& lease) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(leases_, [now = BootClock::now()](const Lease& one) { return !holds(one, one.generation, now); });
+    std::erase_if(leases_, [&, now = BootClock::now()](const Lease& one) {
+      return one.generation == lease.generation || !holds(one, one.generation, now);
+    });
     leases_.push_back(lease);
     changed_.notify_all();
   }

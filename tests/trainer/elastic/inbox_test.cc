@@ -18,6 +18,13 @@ TEST(Inbox, TheNextGenerationsLeaseLeavesTheRunningOnesAsItIs) {
   EXPECT_FALSE(inbox.has_lease(3));
 }
 
+TEST(Inbox, OfOneGenerationTheLastLeaseCounts) {
+  Inbox inbox;
+  inbox.renew(lease_of(1, std::chrono::seconds(60)));
+  inbox.renew(lease_of(1, std::chrono::seconds(0)));
+  EXPECT_FALSE(inbox.has_lease(1));
+}
+
 TEST(Inbox, ALeaseThatHasLapsedIsNoneWhateverElseIsRenewed) {
   Inbox inbox;
   inbox.renew(lease_of(1, std::chrono::seconds(-1)));

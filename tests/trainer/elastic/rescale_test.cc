@@ -209,7 +209,7 @@ TEST(Rescale, AStepThatTheLostWorkerHadComputedIsRolledForwardInCopiesToo) {
     workers.lease(worker, granted(1, BootClock::now(), std::chrono::seconds(leased.lease_seconds)));
   }
   workers.run_until(leased, 4);
-  workers.lease(3, {});
+  workers.lease(3, granted(1, BootClock::now(), std::chrono::seconds(0)));
   workers.go_on();
   workers.wait_until(3, [](const WorkerReport& report) { return !report.message.empty(); });  // it waits with its vote
   workers.lose(3);
