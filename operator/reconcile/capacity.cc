@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operator/reconcile/suspects.h"
 #include "operator/reconcile/trouble.h"
 
 namespace sailor {

@@ -51,8 +51,7 @@ Condition degraded(const GenerationRecord& record, bool trains, const std::strin
     return yes("WorkerReportsTrouble", fmt::format("A worker says: {}", trouble_of_workers));
   }
   const int gpus = gpu_count(record.plan);
-  const bool was_planned =
-      record.reason == "ScaleUpOpportunity" || record.reason == "SpecChanged" || record.reason == "Resumed";
+  const bool was_planned = is_voluntary(record.reason) || record.reason == "Resumed";
   if (!was_planned && gpus < record.from_gpus) {
     return yes(record.reason, fmt::format("Trains on {} GPUs after {}: {}.", gpus, record.from_gpus, record.message));
   }

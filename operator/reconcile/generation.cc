@@ -68,9 +68,9 @@ void JobDecision::send_assignments() {
   const auto assignment =
       std::make_shared<const Assignment>(assignment_of(*record_, *seen_.job.spec, seen_.settings.callback));
   for (const Member& member : record_->members) {
-    const auto agent = seen_.agents.find(member.pod_uid);
-    if (agent == seen_.agents.end() || !agent->second.answers()) continue;
-    const auto& workers = agent->second.report->workers;
+    const AgentView* agent = find_answering(seen_, member);
+    if (agent == nullptr) continue;
+    const auto& workers = agent->report->workers;
     const bool knows = !workers.empty() && std::ranges::all_of(workers, [&](const WorkerReport& worker) {
       return worker.generation >= record_->generation || worker.phase == WorkerPhase::kFinished ||
              worker.phase == WorkerPhase::kFailed;

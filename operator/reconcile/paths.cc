@@ -9,28 +9,21 @@
 
 #include <fmt/format.h>
 
+#include "operator/reconcile/suspects.h"
+
 namespace sailor {
 namespace {
 
 // By the pod's place among the members, whom it does not reach. Both ways: either end may have noticed it.
 using Cuts = std::map<std::size_t, std::set<std::size_t>>;
 
-const AgentView* answering_agent(const Observation& seen, const Member& member) {
-  const auto agent = seen.agents.find(member.pod_uid);
-  return agent != seen.agents.end() && agent->second.answers() ? &agent->second : nullptr;
-}
-
-bool misses(const AgentView& agent, const Member& other) {
-  return std::ranges::find(agent.report->silent_peers, other.address.name) != agent.report->silent_peers.end();
-}
-
 Cuts cuts_of(const Observation& seen, const std::vector<Member>& members) {
   Cuts cuts;
   for (std::size_t one = 0; one < members.size(); ++one) {
-    const AgentView* agent = answering_agent(seen, members[one]);
+    const AgentView* agent = find_answering(seen, members[one]);
     if (agent == nullptr) continue;
     for (std::size_t other = 0; other < members.size(); ++other) {
-      if (!misses(*agent, members[other]) || answering_agent(seen, members[other]) == nullptr) continue;
+      if (!misses(*agent, members[other]) || find_answering(seen, members[other]) == nullptr) continue;
       cuts[one].insert(other);
       cuts[other].insert(one);
     }

@@ -5,6 +5,7 @@
 
 #include "operator/reconcile/job_decision.h"
 #include "operator/reconcile/names.h"
+#include "operator/reconcile/suspects.h"
 
 namespace sailor {
 namespace {

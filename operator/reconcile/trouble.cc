@@ -77,13 +77,11 @@ bool someone_waits(const Observation& seen, std::int64_t generation) {
 
 // Two have asked in vain: we, and a peer that answers us. One alone may have lost no more than its own way there.
 bool is_missed(const Observation& seen, const Generation& generation, const Member& member) {
-  const auto agent = seen.agents.find(member.pod_uid);
-  if (agent == seen.agents.end() || agent->second.failures < kUnanswered) return false;
+  const AgentView* agent = find_agent(seen, member.pod_uid);
+  if (agent == nullptr || agent->failures < kUnanswered) return false;
   return std::ranges::any_of(generation.members, [&](const Member& peer) {
-    const auto view = seen.agents.find(peer.pod_uid);
-    if (view == seen.agents.end() || !view->second.answers()) return false;
-    const auto& silent = view->second.report->silent_peers;
-    return std::ranges::find(silent, member.address.name) != silent.end();
+    const AgentView* view = find_answering(seen, peer);
+    return view != nullptr && misses(*view, member);
   });
 }
 
@@ -123,9 +121,8 @@ std::optional<Finding> lateness(const Observation& seen, const Generation& gener
 // Who leaves may still feed those who come, and they are waited for. Otherwise, if its going hurts, somebody is broken.
 bool is_watched(const Observation& seen, const Generation& generation, const Member& member) {
   if (!member.leaves || generation.parks) return true;
-  const auto agent = seen.agents.find(member.pod_uid);
-  return is_voluntary(generation.reason) && agent != seen.agents.end() &&
-         trains_on(agent->second, generation.generation);
+  const AgentView* agent = find_agent(seen, member.pod_uid);
+  return is_voluntary(generation.reason) && agent != nullptr && trains_on(*agent, generation.generation);
 }
 
 // Of a pod that takes part in the running generation.
@@ -244,9 +241,21 @@ const PodView* find_pod(const Observation& seen, const std::string& name) {
   return found == seen.pods.end() ? nullptr : &*found;
 }
 
-const AgentView* find_agent(const Observation& seen, const PodView& pod) {
-  const auto found = seen.agents.find(pod.uid);
+const AgentView* find_agent(const Observation& seen, const std::string& pod_uid) {
+  const auto found = seen.agents.find(pod_uid);
   return found == seen.agents.end() ? nullptr : &found->second;
+}
+
+const AgentView* find_agent(const Observation& seen, const PodView& pod) { return find_agent(seen, pod.uid); }
+
+const AgentView* find_answering(const Observation& seen, const Member& member) {
+  const AgentView* agent = find_agent(seen, member.pod_uid);
+  return agent != nullptr && agent->answers() ? agent : nullptr;
+}
+
+bool misses(const AgentView& agent, const Member& peer) {
+  const auto& silent = agent.report->silent_peers;
+  return std::ranges::find(silent, peer.address.name) != silent.end();
 }
 
 bool is_stale(const Observation& seen, const PodView& pod) { return pod.created_for < seen.record->fresh_from; }
@@ -256,23 +265,6 @@ bool is_occupied(const Observation& seen, const Slot& slot) {
     return pod.is_ours && !pod.has_ended() && is_stale(seen, pod) && pod.node == slot.node;
   });
 }
-
-bool is_suspect(const Observation& seen, const NodeView& node) {
-  if (!seen.record) return false;
-  return std::ranges::any_of(seen.record->suspects, [&](const Suspect& suspect) {
-    return suspect.node_uid == node.uid && is_suspected(suspect, node, seen.now);
-  });
-}
-
-// A kubelet that has nothing new to say writes its heartbeat into its Node every five minutes only. But Kubernetes
-// takes a node for not ready once its lease is 50 s old: a node that is ready after that time is well.
-bool is_suspected(const Suspect& suspect, const NodeView& node, Time now) {
-  return (node.heartbeat <= suspect.since && now < trusted_from(suspect)) || now < suspect.until;
-}
-
-bool is_remembered(const Suspect& suspect, Time now) { return now < suspect.until + suspect.pause; }
-
-Time trusted_from(const Suspect& suspect) { return suspect.since + std::chrono::seconds(60); }
 
 std::optional<Trouble> find_newcomers_trouble(const Observation& seen) {
   Findings findings(seen);

@@ -46,18 +46,17 @@ bool holds_state(const AgentView& agent);
 const Member* member_of(const Generation& generation, const std::string& pod_uid);
 
 const PodView* find_pod(const Observation& seen, const std::string& name);
+const AgentView* find_agent(const Observation& seen, const std::string& pod_uid);
 const AgentView* find_agent(const Observation& seen, const PodView& pod);
+const AgentView* find_answering(const Observation& seen, const Member& member);  // null also if it does not answer us
+
+// An agent that answers us says that this pod does not answer it.
+bool misses(const AgentView& agent, const Member& peer);
 
 // Of an earlier generation than any whose pods may go on.
 bool is_stale(const Observation& seen, const PodView& pod);
 // A stale pod still runs on the slot's node and has to end first. One that has ended uses no GPU, though its object may
 // stay for as long as a dead node does.
 bool is_occupied(const Observation& seen, const Slot& slot);
-
-bool is_suspect(const Observation& seen, const NodeView& node);
-bool is_suspected(const Suspect& suspect, const NodeView& node, Time now);
-Time trusted_from(const Suspect& suspect);  // at the latest, if the node is ready then
-// A node that was left alone for a path is known for as long again: cut off once more, it is left alone for longer.
-bool is_remembered(const Suspect& suspect, Time now);
 
 }  // namespace sailor

@@ -67,12 +67,6 @@ bool is_new(const Assignment& next, const WorkerSlot& slot, const Assignment& ru
   return !before || !running.workers[static_cast<std::size_t>(*before)].role;
 }
 
-// Those who train now, to train on or to leave.
-bool all_come(const Assignment& next, const Assignment& running) {
-  return std::ranges::all_of(
-      running.workers, [&](const WorkerSlot& slot) { return !slot.role || slot_of(next, name_of(running, slot)); });
-}
-
 }  // namespace
 
 std::string to_line(const Standing& standing) {
@@ -112,7 +106,7 @@ FollowPlan plan_following(const ModelSpec& model, const FollowQuestion& question
 bool has_followers(const Assignment& next, const Assignment& running) {
   const bool somebody_is_new =
       std::ranges::any_of(next.workers, [&](const WorkerSlot& slot) { return is_new(next, slot, running); });
-  return somebody_is_new && !next.hurries && all_come(next, running);
+  return somebody_is_new && !next.hurries && !drops_a_peer(next, running);
 }
 
 }  // namespace sailor::trainer

@@ -16,15 +16,17 @@ std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worke
   return std::nullopt;
 }
 
+bool drops_a_peer(const Assignment& next, const Assignment& running) {
+  return std::ranges::any_of(
+      running.workers, [&](const WorkerSlot& slot) { return slot.role && !slot_of(next, name_of(running, slot)); });
+}
+
 Order order_of(const Assignment& assignment, const WorkerName& worker, const Assignment& running) {
   const auto rank = slot_of(assignment, worker);
-  const bool drops_a_peer = std::ranges::any_of(running.workers, [&](const WorkerSlot& slot) {
-    return slot.role && !slot_of(assignment, name_of(running, slot));
-  });
   return {.generation = assignment.generation,
           .has_slot = rank.has_value(),
           .has_role = rank && assignment.workers[static_cast<std::size_t>(*rank)].role,
-          .drops_a_peer = drops_a_peer};
+          .drops_a_peer = drops_a_peer(assignment, running)};
 }
 
 }  // namespace sailor::trainer

@@ -17,6 +17,9 @@ struct WorkerName {
 WorkerName name_of(const Assignment& assignment, const WorkerSlot& slot);
 std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worker);  // its rank
 
+// Somebody with a role in the running generation has no slot in the next, not even to leave.
+bool drops_a_peer(const Assignment& next, const Assignment& running);
+
 // `running` is the assignment that the worker obeys now; of generation 0 if none.
 Order order_of(const Assignment& assignment, const WorkerName& worker, const Assignment& running);
 
