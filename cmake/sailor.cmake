@@ -30,7 +30,7 @@ if(SAILOR_SANITIZER)
   target_link_options(sailor_options INTERFACE "-fsanitize=${SAILOR_SANITIZER}")
 endif()
 
-# sailor_library(planner_model SOURCES a.cc b.cc LINK fmt::fmt): target sailor_planner_model, alias sailor::planner_model.
+# sailor_library(core_model SOURCES a.cc b.cc LINK fmt::fmt): target sailor_core_model, alias sailor::core_model.
 function(sailor_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(sailor_${name} STATIC ${ARG_SOURCES})

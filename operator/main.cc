@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/manifest/manifest.h"
+#include "core/manifest/source.h"
 #include "operator/kube/http_transport.h"
 #include "operator/log.h"
 #include "operator/operator.h"
-#include "planner/manifest/manifest.h"
-#include "planner/manifest/source.h"
 
 namespace sailor {
 namespace {

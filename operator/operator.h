@@ -5,9 +5,9 @@
 #include <stop_token>
 #include <string>
 
+#include "core/model/network_model.h"
 #include "operator/agents/agent_link.h"
 #include "operator/kube/cluster_config.h"
-#include "planner/model/network_model.h"
 
 namespace sailor {
 

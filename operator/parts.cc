@@ -1,10 +1,10 @@
 #include "operator/parts.h"
 
+#include "core/manifest/manifest.h"
 #include "operator/log.h"
 #include "operator/pass_log.h"
 #include "operator/reconcile/lineup.h"
 #include "operator/reconcile/names.h"
-#include "planner/manifest/manifest.h"
 #include "simulator/simulator.h"
 
 namespace sailor {

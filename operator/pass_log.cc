@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/plan_hash.h"
 #include "operator/log.h"
 
 namespace sailor {

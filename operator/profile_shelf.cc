@@ -1,7 +1,7 @@
 #include "operator/profile_shelf.h"
 
+#include "core/manifest/manifest.h"
 #include "operator/log.h"
-#include "planner/manifest/manifest.h"
 
 namespace sailor {
 

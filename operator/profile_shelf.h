@@ -5,8 +5,8 @@
 #include <memory>
 #include <mutex>
 
+#include "core/model/profile.h"
 #include "operator/kube/store.h"
-#include "planner/model/profile.h"
 
 namespace sailor {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/bound.h"
-#include "planner/infeasible.h"
-#include "planner/model/tensor_parallel.h"
-#include "planner/moving.h"
-#include "planner/repair.h"
-#include "planner/search.h"
-#include "planner/world.h"
+#include "core/model/tensor_parallel.h"
+#include "planner/problem/world.h"
+#include "planner/proof/bound.h"
+#include "planner/replan/moving.h"
+#include "planner/replan/repair.h"
+#include "planner/search/infeasible.h"
+#include "planner/search/search.h"
 
 namespace sailor {
 namespace {

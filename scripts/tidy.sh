@@ -4,7 +4,7 @@
 #   scripts/tidy.sh [REVISION]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-modules=('planner/*.cc' 'simulator/*.cc' 'operator/*.cc' 'trainer/*.cc')
+modules=('core/*.cc' 'planner/*.cc' 'simulator/*.cc' 'report/*.cc' 'operator/*.cc' 'trainer/*.cc' 'cli/*.cc')
 compiled() {
   while read -r file; do
     ! grep -qF "\"file\": \"$PWD/$file\"" build/dev/compile_commands.json || echo "$file"

@@ -1,6 +1,6 @@
 #include "simulator/analytic_profile.h"
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 
 namespace sailor {
 namespace {

@@ -2,9 +2,9 @@
 // model can be planned on any known GPU without having run there. simulator/README.md lists the formulas.
 #pragma once
 
-#include "planner/model/accelerator.h"
-#include "planner/model/job_spec.h"
-#include "planner/model/profile.h"
+#include "core/model/accelerator.h"
+#include "core/model/job_spec.h"
+#include "core/model/profile.h"
 
 namespace sailor {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "planner/model/node_packing.h"
+#include "core/model/node_packing.h"
 #include "simulator/memory.h"
 #include "simulator/peer_copies.h"
 

@@ -1,7 +1,7 @@
 // Bill: what a plan pays for: GPUs by the hour, traffic by the gigabyte. Reports itemise what the simulator sums up.
 #pragma once
 
-#include "planner/grouped_plan.h"
+#include "planner/problem/grouped_plan.h"
 #include "simulator/job_tables.h"
 #include "simulator/pool_links.h"
 

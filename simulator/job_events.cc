@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "core/schedule/make_schedule.h"
 #include "simulator/job_simulation.h"
 #include "simulator/memory.h"
 #include "simulator/node_cards.h"

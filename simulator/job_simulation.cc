@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/model/check.h"
-#include "planner/schedule/caps.h"
+#include "core/model/check.h"
+#include "core/schedule/caps.h"
 #include "simulator/memory.h"
 #include "simulator/step_time.h"
 

@@ -3,8 +3,9 @@
 
 #include <vector>
 
-#include "planner/estimator.h"
-#include "planner/schedule/schedule.h"
+#include "core/schedule/caps.h"
+#include "core/schedule/schedule.h"
+#include "planner/problem/estimator.h"
 #include "simulator/bill.h"
 #include "simulator/job_tables.h"
 #include "simulator/memory.h"

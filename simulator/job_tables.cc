@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 
 namespace sailor {
 namespace {

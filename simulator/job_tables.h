@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/cluster_state.h"
-#include "planner/model/job_spec.h"
+#include "core/model/cluster_state.h"
+#include "core/model/job_spec.h"
 #include "simulator/layer_costs.h"
 
 namespace sailor {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "simulator/analytic_profile.h"
 #include "simulator/measured_times.h"
 

@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "planner/schedule/one_forward_one_backward.h"
+#include "core/schedule/make_schedule.h"
+#include "core/schedule/one_forward_one_backward.h"
 #include "simulator/step_timing.h"
 
 namespace sailor {

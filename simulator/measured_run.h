@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "planner/model/network_model.h"
-#include "planner/model/plan.h"
-#include "planner/model/profile.h"
+#include "core/model/network_model.h"
+#include "core/model/plan.h"
+#include "core/model/profile.h"
 #include "simulator/measured_system.h"
 
 namespace sailor {

@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "planner/model/model_spec.h"
-#include "planner/model/profile.h"
+#include "core/model/model_spec.h"
+#include "core/model/profile.h"
 #include "simulator/layer_costs.h"
 
 namespace sailor {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/accelerator.h"
-#include "planner/model/job_spec.h"
-#include "planner/model/profile.h"
+#include "core/model/accelerator.h"
+#include "core/model/job_spec.h"
+#include "core/model/profile.h"
 
 namespace sailor {
 

@@ -1,8 +1,8 @@
 // The only memory formula: the planner prunes with it, the simulator reports it, the status shows it.
 #pragma once
 
-#include "planner/model/estimate.h"
-#include "planner/model/job_spec.h"
+#include "core/model/estimate.h"
+#include "core/model/job_spec.h"
 #include "simulator/layer_costs.h"
 
 namespace sailor {

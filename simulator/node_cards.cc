@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "planner/schedule/schedule.h"
+#include "core/schedule/schedule.h"
 
 namespace sailor {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "planner/model/cluster_state.h"
-#include "planner/model/plan.h"
+#include "core/model/cluster_state.h"
+#include "core/model/plan.h"
 
 namespace sailor {
 

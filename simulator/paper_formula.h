@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/estimate.h"
+#include "core/model/estimate.h"
 #include "simulator/pipeline_time.h"
 
 namespace sailor {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "planner/grouped_plan.h"
+#include "planner/problem/grouped_plan.h"
 #include "simulator/all_reduce.h"
 #include "simulator/pipeline_time.h"
 #include "simulator/pool_links.h"

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "planner/model/cluster_state.h"
-#include "planner/model/network_model.h"
+#include "core/model/cluster_state.h"
+#include "core/model/network_model.h"
 
 namespace sailor {
 

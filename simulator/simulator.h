@@ -1,9 +1,10 @@
 // Simulator: the front door. Estimates plans from measured profiles where there are some, else from data sheets.
 #pragma once
 
-#include "planner/estimator.h"
-#include "planner/model/network_model.h"
-#include "planner/schedule/schedule.h"
+#include "core/model/network_model.h"
+#include "core/schedule/caps.h"
+#include "core/schedule/schedule.h"
+#include "planner/problem/estimator.h"
 #include "simulator/step_timing.h"
 
 namespace sailor {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "planner/schedule/routes.h"
-#include "planner/schedule/step_flow.h"
+#include "core/schedule/routes.h"
+#include "core/schedule/step_flow.h"
 
 namespace sailor {
 namespace {

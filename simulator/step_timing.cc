@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "planner/model/check.h"
-#include "planner/schedule/next_turns.h"
+#include "core/model/check.h"
+#include "core/schedule/next_turns.h"
 
 namespace sailor {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "planner/schedule/schedule.h"
+#include "core/schedule/schedule.h"
 
 namespace sailor {
 

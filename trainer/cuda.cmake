@@ -24,5 +24,5 @@ target_link_options(sailor_trainer_cuda INTERFACE
 
 sailor_executable(sailor-trainer-gpu
   SOURCES $<TARGET_OBJECTS:sailor-trainer>
-  LINK sailor::trainer_cuda sailor::trainer_agent sailor::planner_manifest CLI11::CLI11)
+  LINK sailor::trainer_cuda sailor::trainer_agent sailor::core_manifest CLI11::CLI11)
 set_target_properties(sailor-trainer-gpu PROPERTIES LINKER_LANGUAGE CXX)

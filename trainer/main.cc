@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
-#include "planner/manifest/files.h"
-#include "planner/model/job_json.h"
+#include "core/manifest/files.h"
+#include "core/model/job_json.h"
 #include "trainer/agent/agent.h"
 #include "trainer/agent/worker_main.h"
 #include "trainer/device.h"

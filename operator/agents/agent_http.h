@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "planner/model/agent_report.h"
-#include "planner/model/assignment.h"
+#include "core/protocol/agent_report.h"
+#include "core/protocol/assignment.h"
 
 namespace sailor {
 

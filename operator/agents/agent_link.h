@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/protocol/assignment.h"
 #include "operator/reconcile/observation.h"
-#include "planner/model/assignment.h"
 
 namespace sailor {
 

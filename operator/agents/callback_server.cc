@@ -4,7 +4,7 @@
 
 #include <cpprest/http_listener.h>
 
-#include "planner/model/json_reader.h"
+#include "core/model/json_reader.h"
 
 namespace sailor {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "planner/model/error.h"
-#include "planner/model/ids.h"
+#include "core/model/error.h"
+#include "core/model/ids.h"
 
 namespace sailor {
 

@@ -7,8 +7,8 @@
 
 #include <tl/expected.hpp>
 
+#include "core/model/error.h"
 #include "operator/kube/transport.h"
-#include "planner/model/error.h"
 
 namespace sailor::kube {
 

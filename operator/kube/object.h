@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/model/ids.h"
+#include "core/model/ids.h"
 
 namespace sailor::kube {
 

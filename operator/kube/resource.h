@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "planner/model/ids.h"
+#include "core/model/ids.h"
 
 namespace sailor::kube {
 

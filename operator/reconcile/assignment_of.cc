@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include "core/model/check.h"
 #include "operator/protocol/fencing.h"
 #include "operator/reconcile/record.h"
-#include "planner/model/check.h"
 
 namespace sailor {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/model/accelerator.h"
 #include "operator/reconcile/names.h"
-#include "planner/model/accelerator.h"
 
 namespace sailor {
 namespace {

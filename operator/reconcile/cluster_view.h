@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "core/manifest/manifest.h"
+#include "core/model/cluster_state.h"
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
-#include "planner/manifest/manifest.h"
-#include "planner/model/cluster_state.h"
 
 namespace sailor {
 

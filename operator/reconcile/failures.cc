@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/model/exit_status.h"
+#include "core/protocol/exit_status.h"
 
 namespace sailor {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "planner/model/ids.h"
+#include "core/model/ids.h"
 
 namespace sailor {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/model/profile.h"
+#include "core/protocol/agent_report.h"
 #include "operator/kube/object.h"
 #include "operator/reconcile/cluster_view.h"
 #include "operator/reconcile/record.h"
-#include "planner/model/agent_report.h"
-#include "planner/model/profile.h"
 #include "planner/planner.h"
 
 namespace sailor {

@@ -1,10 +1,10 @@
 #include "operator/reconcile/record.h"
 
+#include "core/model/check.h"
+#include "core/model/json_reader.h"
+#include "core/model/plan_json.h"
 #include "operator/kube/resource.h"
 #include "operator/reconcile/names.h"
-#include "planner/model/check.h"
-#include "planner/model/json_reader.h"
-#include "planner/model/plan_json.h"
 
 namespace sailor {
 namespace {

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "core/model/estimate.h"
+#include "core/model/plan.h"
+#include "core/protocol/assignment.h"
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
-#include "planner/model/assignment.h"
-#include "planner/model/estimate.h"
-#include "planner/model/plan.h"
 
 namespace sailor {
 

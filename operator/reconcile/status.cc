@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/plan_hash.h"
 #include "operator/reconcile/names.h"
 #include "operator/reconcile/progress.h"
 #include "operator/reconcile/rescales.h"

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "core/protocol/follow_limit.h"
 #include "operator/reconcile/failures.h"
 #include "operator/reconcile/names.h"
 #include "operator/reconcile/paths.h"
-#include "planner/model/follow_limit.h"
 
 namespace sailor {
 namespace {

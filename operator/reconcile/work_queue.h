@@ -11,7 +11,7 @@
 #include <set>
 #include <stop_token>
 
-#include "planner/model/ids.h"
+#include "core/model/ids.h"
 
 namespace sailor {
 

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "core/model/plan_hash.h"
+
 namespace sailor {
 namespace {
 

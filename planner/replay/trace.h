@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/cluster_state.h"
+#include "core/model/cluster_state.h"
 
 namespace sailor {
 

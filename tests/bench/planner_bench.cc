@@ -5,7 +5,8 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include "planner/manifest/files.h"
+#include "core/manifest/files.h"
+#include "core/schedule/make_schedule.h"
 #include "planner/planner.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/model/follow_limit.h"
+#include "core/protocol/follow_limit.h"
 #include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/manifest/manifest.h"
 #include "operator/reconcile/names.h"
-#include "planner/manifest/manifest.h"
 
 namespace sailor::testing {
 namespace {

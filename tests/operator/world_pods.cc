@@ -1,8 +1,8 @@
 // World's kubelets and agents: pods start, take assignments and train, fail and finish.
 #include <fmt/format.h>
 
+#include "core/protocol/exit_status.h"
 #include "operator/reconcile/names.h"
-#include "planner/model/exit_status.h"
 #include "tests/operator/world.h"
 
 namespace sailor::testing {

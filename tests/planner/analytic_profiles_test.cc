@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "planner/manifest/files.h"
-#include "planner/model/model_spec.h"
+#include "core/manifest/files.h"
+#include "core/model/model_spec.h"
 #include "simulator/analytic_profile.h"
 
 namespace sailor {

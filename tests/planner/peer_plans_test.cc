@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/manifest/files.h"
-#include "planner/model/plan_json.h"
-#include "planner/objective.h"
+#include "core/manifest/files.h"
+#include "core/model/plan_json.h"
 #include "planner/planner.h"
+#include "planner/problem/objective.h"
 #include "simulator/simulator.h"
 
 namespace sailor {

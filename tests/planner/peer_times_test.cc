@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/manifest/files.h"
-#include "planner/model/plan_json.h"
+#include "core/manifest/files.h"
+#include "core/model/plan_json.h"
 #include "simulator/simulator.h"
 
 namespace sailor {

@@ -1,9 +1,9 @@
 // What becomes of a running plan: repaired after a loss, kept where moving costs more than it gains.
 #include <gtest/gtest.h>
 
-#include "planner/moving.h"
 #include "planner/planner.h"
-#include "planner/repair.h"
+#include "planner/replan/moving.h"
+#include "planner/replan/repair.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
 

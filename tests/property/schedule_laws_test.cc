@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/schedule/schedule.h"
+#include "core/schedule/make_schedule.h"
+#include "core/schedule/schedule.h"
 #include "tests/support/random_plans.h"
 
 namespace sailor {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "planner/manifest/manifest.h"
+#include "core/manifest/manifest.h"
 #include "planner/planner.h"
 #include "simulator/simulator.h"
 

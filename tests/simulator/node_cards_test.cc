@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/schedule/schedule.h"
+#include "core/schedule/schedule.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
 

@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/schedule/one_forward_one_backward.h"
+#include "core/schedule/make_schedule.h"
+#include "core/schedule/one_forward_one_backward.h"
 #include "tests/support/builders.h"
 #include "tests/support/random_plans.h"
 

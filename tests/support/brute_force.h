@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "planner/objective.h"
 #include "planner/planner.h"
+#include "planner/problem/objective.h"
 #include "tests/support/builders.h"
 
 namespace sailor::testing {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "planner/model/cluster_state.h"
-#include "planner/model/job_spec.h"
-#include "planner/model/plan.h"
+#include "core/model/cluster_state.h"
+#include "core/model/job_spec.h"
+#include "core/model/plan.h"
 
 namespace sailor::testing {
 

@@ -1,7 +1,7 @@
 // Networks for tests.
 #pragma once
 
-#include "planner/model/network_model.h"
+#include "core/model/network_model.h"
 
 namespace sailor::testing {
 

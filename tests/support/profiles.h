@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "planner/model/job_spec.h"
-#include "planner/model/profile.h"
+#include "core/model/job_spec.h"
+#include "core/model/profile.h"
 
 namespace sailor::testing {
 

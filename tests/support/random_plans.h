@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "planner/schedule/schedule.h"
+#include "core/schedule/schedule.h"
 #include "tests/support/builders.h"
 
 namespace sailor::testing {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "planner/model/error.h"
+#include "core/model/error.h"
 
 namespace sailor::trainer {
 

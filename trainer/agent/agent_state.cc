@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "planner/model/check.h"
-#include "planner/model/exit_status.h"
+#include "core/model/check.h"
+#include "core/protocol/exit_status.h"
 #include "trainer/elastic/protocol/agent_machine.h"
 
 namespace sailor::trainer {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/model/agent_report.h"
-#include "planner/model/assignment.h"
+#include "core/protocol/agent_report.h"
+#include "core/protocol/assignment.h"
 
 namespace sailor::trainer {
 
@@ -38,7 +38,7 @@ class AgentState {
   [[nodiscard]] const std::string& job_uid() const { return job_uid_; }  // empty: of none yet
   std::vector<Hint> take_hints();                                        // those that are new since the last call
 
-  // Once there is nothing more to do, or a worker failed: see planner/model/exit_status.h.
+  // Once there is nothing more to do, or a worker failed: see core/protocol/exit_status.h.
   [[nodiscard]] std::optional<int> exit_status() const;
 
  private:

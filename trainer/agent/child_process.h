@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "planner/model/error.h"
+#include "core/model/error.h"
 #include "trainer/agent/channel.h"
 
 namespace sailor::trainer {

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/model/error.h"
+#include "core/model/error.h"
 
 namespace sailor::trainer {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/elastic/protocol/lease.h"
 
 namespace sailor::trainer {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/model/agent_report.h"
+#include "core/protocol/agent_report.h"
 #include "trainer/elastic/protocol/lease.h"
 
 namespace sailor::trainer {

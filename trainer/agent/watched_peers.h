@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/agent/silence.h"
 
 namespace sailor::trainer {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "planner/model/agent_report.h"
-#include "planner/model/assignment.h"
+#include "core/protocol/agent_report.h"
+#include "core/protocol/assignment.h"
 #include "trainer/agent/child_process.h"
 #include "trainer/agent/pulse.h"
 #include "trainer/agent/silence.h"

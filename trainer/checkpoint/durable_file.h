@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/error.h"
+#include "core/model/error.h"
 
 namespace sailor::trainer {
 

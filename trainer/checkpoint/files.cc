@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "planner/model/check.h"
-#include "planner/model/job_json.h"
-#include "planner/model/json_reader.h"
+#include "core/model/check.h"
+#include "core/model/job_json.h"
+#include "core/model/json_reader.h"
 #include "trainer/checkpoint/durable_file.h"
 #include "trainer/checkpoint/image_file.h"
 

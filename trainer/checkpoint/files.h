@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/checkpoint/image_file.h"
 
 namespace sailor::trainer {

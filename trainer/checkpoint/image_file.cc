@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
-#include "planner/model/check.h"
-#include "planner/model/json_reader.h"
+#include "core/model/check.h"
+#include "core/model/json_reader.h"
 #include "trainer/checkpoint/durable_file.h"
 
 namespace sailor::trainer {

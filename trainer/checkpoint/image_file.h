@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "planner/model/error.h"
+#include "core/model/error.h"
 #include "trainer/model/shards.h"
 
 namespace sailor::trainer {

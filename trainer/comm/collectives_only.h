@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/comm/group.h"
 
 namespace sailor::trainer {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/comm/backend_group.h"
 #include "trainer/comm/collectives_only.h"
 #include "trainer/comm/nccl.h"

@@ -1,6 +1,6 @@
 // Alone in its file: a program for GPUs brings nccl.cc's make_nccl_backend as an object of its own, and the linker
 // takes this one out of the library only where that is missing.
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/comm/nccl.h"
 
 namespace sailor::trainer {

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/comm/rendezvous_impl.h"
 

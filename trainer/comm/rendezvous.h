@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/model/error.h"
+#include "core/model/error.h"
 
 namespace c10d {
 class Store;

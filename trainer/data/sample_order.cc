@@ -1,6 +1,6 @@
 #include "trainer/data/sample_order.h"
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 
 namespace sailor::trainer {
 namespace {

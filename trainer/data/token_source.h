@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "planner/model/job_spec.h"
+#include "core/model/job_spec.h"
 
 namespace sailor::trainer {
 

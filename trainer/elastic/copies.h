@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/elastic/state_units.h"
 #include "trainer/step/roster.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/model/follow_limit.h"
+#include "core/protocol/follow_limit.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/peer_names.h"
 #include "trainer/log.h"

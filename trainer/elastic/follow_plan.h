@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/elastic/protocol/transfers.h"
 #include "trainer/elastic/state_units.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/elastic/arrival.h"
 #include "trainer/elastic/follow_link.h"
 #include "trainer/elastic/follow_plan.h"

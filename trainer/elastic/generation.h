@@ -5,7 +5,7 @@
 #include <deque>
 #include <optional>
 
-#include "planner/model/agent_report.h"
+#include "core/protocol/agent_report.h"
 #include "trainer/checkpoint/writer.h"
 #include "trainer/elastic/copied_gradients.h"
 #include "trainer/elastic/feeding.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/elastic/protocol/holding.h"
 #include "trainer/elastic/state_units.h"
 #include "trainer/model/piece_state.h"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/comm/interrupt.h"
 #include "trainer/elastic/protocol/lease.h"
 

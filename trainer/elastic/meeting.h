@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/elastic/copies.h"
 #include "trainer/elastic/follow_plan.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 
 namespace sailor::trainer {
 

@@ -4,7 +4,7 @@
 
 #include <c10/core/DeviceGuard.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/device.h"
 #include "trainer/elastic/protocol/order.h"
 #include "trainer/elastic/supported.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "planner/model/agent_report.h"
+#include "core/protocol/agent_report.h"
 #include "trainer/comm/interrupt.h"
 #include "trainer/elastic/held_state.h"
 #include "trainer/elastic/meeting.h"

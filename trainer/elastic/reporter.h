@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "planner/model/agent_report.h"
+#include "core/protocol/agent_report.h"
 
 namespace sailor::trainer {
 

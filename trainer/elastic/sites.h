@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/elastic/protocol/transfers.h"
 
 namespace sailor::trainer {

@@ -5,7 +5,7 @@
 
 #include <ATen/ATen.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/elastic/arrival.h"
 
 namespace sailor::trainer {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/elastic/preparations.h"
 #include "trainer/elastic/protocol/order.h"
 

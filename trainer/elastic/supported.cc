@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/model/tensor_parallel.h"
+#include "core/model/tensor_parallel.h"
 
 namespace sailor::trainer {
 namespace {

@@ -1,7 +1,7 @@
 // What this trainer refuses, and why: a setting that it does not know how to honour is never ignored.
 #pragma once
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 
 namespace sailor::trainer {
 

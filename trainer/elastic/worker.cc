@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/generation.h"
 #include "trainer/elastic/park.h"

@@ -4,7 +4,7 @@
 
 #include <ATen/ATen.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 
 namespace sailor::trainer {
 

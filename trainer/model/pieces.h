@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/model_spec.h"
+#include "core/model/model_spec.h"
 
 namespace sailor::trainer {
 

@@ -5,7 +5,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 
 namespace sailor::trainer {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "planner/model/job_spec.h"
+#include "core/model/job_spec.h"
 #include "trainer/model/layers.h"
 #include "trainer/model/parameters.h"
 

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/model/sequence_parallel.h"
 
 namespace sailor::trainer {

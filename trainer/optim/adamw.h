@@ -1,7 +1,7 @@
 // AdamW with decoupled weight decay, on what a worker holds of one piece.
 #pragma once
 
-#include "planner/model/job_spec.h"
+#include "core/model/job_spec.h"
 #include "trainer/model/piece_state.h"
 
 namespace sailor::trainer {

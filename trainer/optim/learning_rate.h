@@ -1,7 +1,7 @@
 // The learning rate of a step: linear warm-up, then constant, or falling to a tenth by cosine or to zero by a line.
 #pragma once
 
-#include "planner/model/job_spec.h"
+#include "core/model/job_spec.h"
 
 namespace sailor::trainer {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/error.h"
+#include "core/model/error.h"
 #include "trainer/profile/measure.h"
 
 namespace sailor::trainer {

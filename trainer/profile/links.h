@@ -1,7 +1,7 @@
 // How fast messages travel between workers: what the simulator's network model wants to know.
 #pragma once
 
-#include "planner/model/network_model.h"
+#include "core/model/network_model.h"
 #include "trainer/comm/group.h"
 
 namespace sailor::trainer {

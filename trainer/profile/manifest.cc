@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "planner/model/job_json.h"
+#include "core/model/job_json.h"
 
 namespace sailor::trainer {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "planner/model/network_model.h"
-#include "planner/model/profile.h"
+#include "core/model/network_model.h"
+#include "core/model/profile.h"
 
 namespace sailor::trainer {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "planner/model/tensor_parallel.h"
+#include "core/model/tensor_parallel.h"
 #include "trainer/model/stage_model.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/profile/local_group.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/error.h"
-#include "planner/model/profile.h"
+#include "core/model/error.h"
+#include "core/model/profile.h"
 
 namespace sailor::trainer {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 
 namespace sailor::trainer {
 namespace {

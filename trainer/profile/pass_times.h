@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/model/profile.h"
+#include "core/model/profile.h"
 
 namespace sailor::trainer {
 

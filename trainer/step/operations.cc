@@ -1,5 +1,7 @@
 #include "trainer/step/operations.h"
 
+#include "core/schedule/make_schedule.h"
+
 namespace sailor::trainer {
 
 std::vector<Operation> operations_of(const Assignment& assignment, const Role& role) {

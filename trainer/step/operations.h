@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "planner/model/assignment.h"
-#include "planner/schedule/schedule.h"
+#include "core/protocol/assignment.h"
+#include "core/schedule/schedule.h"
 
 namespace sailor::trainer {
 

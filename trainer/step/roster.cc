@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 
 namespace sailor::trainer {
 namespace {

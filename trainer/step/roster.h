@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/model/shards.h"
 
 namespace sailor::trainer {

@@ -6,7 +6,7 @@
 
 #include <ATen/ATen.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/device.h"
 #include "trainer/step/crossings.h"
 

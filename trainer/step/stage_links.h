@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "planner/schedule/schedule.h"
+#include "core/schedule/schedule.h"
 #include "trainer/step/groups.h"
 #include "trainer/step/roster.h"
 

@@ -7,7 +7,7 @@
 
 #include <ATen/ATen.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/device.h"
 #include "trainer/step/cannot_train.h"
 #include "trainer/step/operations.h"

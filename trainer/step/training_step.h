@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "planner/schedule/schedule.h"
+#include "core/schedule/schedule.h"
 #include "trainer/data/batches.h"
 #include "trainer/model/stage_model.h"
 #include "trainer/step/gradient_sums.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/model/job_json.h"
+#include "core/model/job_json.h"
 #include "trainer/checkpoint/assemble.h"
 #include "trainer/weights/config_json.h"
 #include "trainer/weights/model_files.h"

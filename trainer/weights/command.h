@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/model/error.h"
+#include "core/model/error.h"
 
 namespace sailor::trainer {
 

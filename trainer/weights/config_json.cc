@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/model/enum_names.h"
+#include "core/model/enum_names.h"
 
 namespace sailor::trainer {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "trainer/weights/config_json.h"
 
 namespace sailor::trainer {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/model/exit_status.h"
+#include "core/protocol/exit_status.h"
 #include "tests/trainer/support/agents.h"
 
 namespace sailor::trainer::testing {

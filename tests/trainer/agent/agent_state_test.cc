@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/model/exit_status.h"
+#include "core/protocol/exit_status.h"
 #include "tests/trainer/support/assignments.h"
 
 namespace sailor::trainer {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/model/tensor_parallel.h"
+#include "core/model/tensor_parallel.h"
 
 namespace sailor::trainer {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/manifest/files.h"
+#include "core/manifest/files.h"
 #include "tests/trainer/support/assignments.h"
 
 namespace sailor::trainer {

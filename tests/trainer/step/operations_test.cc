@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/schedule/make_schedule.h"
 #include "operator/reconcile/record.h"
 #include "simulator/simulator.h"
 #include "tests/support/random_plans.h"

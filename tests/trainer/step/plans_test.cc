@@ -7,7 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/model/plan_json.h"
+#include "core/model/plan_json.h"
+#include "core/schedule/caps.h"
 #include "tests/support/random_plans.h"
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/delegating_group.h"

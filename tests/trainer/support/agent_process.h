@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
-#include "planner/model/agent_report.h"
-#include "planner/model/assignment.h"
+#include "core/protocol/agent_report.h"
+#include "core/protocol/assignment.h"
 
 namespace sailor::trainer::testing {
 

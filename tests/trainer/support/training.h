@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/comm/group.h"
 
 namespace sailor::trainer::testing {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "planner/model/agent_report.h"
-#include "planner/model/assignment.h"
+#include "core/protocol/agent_report.h"
+#include "core/protocol/assignment.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/elastic/inbox.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/model/job_json.h"
+#include "core/model/job_json.h"
 #include "tests/trainer/support/assignments.h"
 #include "trainer/checkpoint/files.h"
 #include "trainer/weights/model_files.h"

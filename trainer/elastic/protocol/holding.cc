@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "planner/model/json_reader.h"
+#include "core/model/json_reader.h"
 
 namespace sailor::trainer {
 namespace {

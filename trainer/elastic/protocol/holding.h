@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/model/error.h"
+#include "core/model/error.h"
 #include "trainer/elastic/protocol/worker_machine.h"
 
 namespace sailor::trainer {

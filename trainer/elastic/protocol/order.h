@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/model/assignment.h"
+#include "core/protocol/assignment.h"
 #include "trainer/elastic/protocol/worker_machine.h"
 
 namespace sailor::trainer {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/model/ids.h"
+#include "core/model/ids.h"
 
 namespace sailor::trainer {
 

@@ -1,6 +1,6 @@
 #include "tests/trainer/elastic/protocol/packed_world.h"
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 
 namespace sailor::trainer::exploration {
 namespace {

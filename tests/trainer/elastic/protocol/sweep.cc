@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "planner/model/check.h"
+#include "core/model/check.h"
 #include "tests/trainer/elastic/protocol/level.h"
 #include "tests/trainer/elastic/protocol/progress.h"
 

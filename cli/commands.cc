@@ -1,0 +1,140 @@
+#include "cli/commands.h"
+
+#include <fstream>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "cli/results.h"
+#include "cli/tables.h"
+#include "cli/timeline.h"
+#include "cli/world_files.h"
+#include "report/page.h"
+
+namespace sailor::cli {
+namespace {
+
+std::chrono::nanoseconds nanoseconds(double seconds) {
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+Result<PlanOptions> plan_options(const PlanArguments& arguments) {
+  PlanOptions options;
+  options.space = arguments.space;
+  options.max_tensor_parallel = arguments.max_tensor_parallel;
+  if (arguments.budget_seconds) options.budget = nanoseconds(*arguments.budget_seconds);
+  if (arguments.proof_seconds) {
+    options.proof = Proof::kThorough;
+    options.proof_budget = nanoseconds(*arguments.proof_seconds);
+  }
+  if (arguments.lifetime_seconds) options.expected_lifetime = Seconds(*arguments.lifetime_seconds);
+  if (arguments.is_repair) options.scope = SearchScope::kNearCurrent;
+  if (arguments.current.empty()) return options;
+  auto current = read_plan(arguments.current);
+  if (!current) return tl::unexpected(std::move(current.error()));
+  options.current = *std::move(current);
+  return options;
+}
+
+Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const std::string& file) {
+  std::ofstream stream(file);
+  stream << trace_json(timing, plan) << "\n";
+  if (stream.flush()) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("--timeline {}: cannot be written; check its folder and permissions", file));
+}
+
+// The choice is told in the figures that the search compared, the plan itself in the exact ones.
+Result<void> write_page(const WorldFiles& world, const PlannedJob& planned, const PlanOptions& options,
+                        const Estimate& exact, std::ostream& out) {
+  const auto details = world.simulator->details(world.job, world.cluster, planned.plan);
+  if (!details) return tl::unexpected(details.error());
+  out << report::planning_page({world.job, world.cluster, planned.plan, exact, *details}, planned, options);
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::stop_token stop) {
+  if (auto checked = check_standard_input({arguments.inputs.job, arguments.inputs.cluster, arguments.current});
+      !checked) {
+    return checked;
+  }
+  const auto world = read_world(arguments.inputs);
+  if (!world) return tl::unexpected(world.error());
+  const auto options = plan_options(arguments);
+  if (!options) return tl::unexpected(options.error());
+  auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, std::move(stop));
+  if (!planned) return tl::unexpected(Error(planned.error()).within("planning job " + to_string(world->job.key)));
+  // The search compares plans by the fast timing; what is printed of the chosen one is what `simulate` says of it.
+  auto exact = world->simulator->simulate(world->job, world->cluster, planned->plan);
+  if (!exact) return tl::unexpected(std::move(exact.error()));
+  if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *exact, out);
+  planned->estimate = *std::move(exact);
+  if (arguments.format != Format::kTable) {
+    print_json(planned_json(*planned), arguments.format, out);
+    return {};
+  }
+  out << describe_plan(planned->plan, planned->estimate) << "\n"
+      << describe_estimate(planned->estimate) << describe_search(*planned) << describe_alternatives(*planned);
+  return {};
+}
+
+Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out) {
+  if (auto checked = check_standard_input({arguments.inputs.job, arguments.inputs.cluster, arguments.plan}); !checked) {
+    return checked;
+  }
+  const auto world = read_world(arguments.inputs);
+  if (!world) return tl::unexpected(world.error());
+  const auto plan = read_plan(arguments.plan);
+  if (!plan) return tl::unexpected(plan.error());
+  const auto estimate = world->simulator->simulate(world->job, world->cluster, *plan);
+  if (!estimate) return tl::unexpected(Error(estimate.error()).within(arguments.plan));
+  if (!arguments.timeline.empty() || arguments.format == Format::kHtml) {
+    const auto details = world->simulator->details(world->job, world->cluster, *plan);
+    if (!details) return tl::unexpected(Error(details.error()).within(arguments.plan));
+    if (!arguments.timeline.empty()) {
+      if (auto written = write_timeline(details->step, *plan, arguments.timeline); !written) return written;
+    }
+    if (arguments.format == Format::kHtml) {
+      out << report::simulation_page({world->job, world->cluster, *plan, *estimate, *details});
+      return {};
+    }
+  }
+  if (arguments.format != Format::kTable) {
+    const auto times = world->simulator->schedule_times(world->job, world->cluster, *plan);
+    if (!times) return tl::unexpected(Error(times.error()).within(arguments.plan));
+    nlohmann::json json = simulated_json(*plan, *estimate);
+    json["scheduleTimes"] = to_json(*times);
+    print_json(json, arguments.format, out);
+  } else {
+    out << describe_plan(*plan, *estimate) << "\n" << describe_estimate(*estimate);
+  }
+  return {};
+}
+
+Result<void> run_validate(const std::vector<std::string>& files, std::ostream& out, std::ostream& errors) {
+  std::size_t found = 0;
+  for (const std::string& file : files) {
+    const std::vector<Error> wrong = validate_file(file);
+    for (const Error& error : wrong) errors << error.message << "\n";
+    if (wrong.empty()) out << file << ": valid\n";
+    found += wrong.size();
+  }
+  if (found == 0) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} {} found", found, found == 1 ? "error" : "errors"));
+}
+
+int exit_status(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+      return 2;
+    case ErrorCode::kInfeasible:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace sailor::cli

@@ -1,0 +1,78 @@
+#include "cli/render.h"
+
+#include <ostream>
+
+#include "cli/results.h"
+#include "cli/world_files.h"
+#include "operator/reconcile/placement.h"
+#include "operator/render/pod.h"
+
+namespace sailor::cli {
+namespace {
+
+// Every node of the cluster, as one that the scheduler or the autoscaler will find.
+std::vector<Candidate> nodes_of(const ClusterState& cluster) {
+  std::vector<Candidate> nodes;
+  for (const Pool& pool : cluster.pools) {
+    for (const NodeGroup& group : pool.nodes) {
+      const Candidate node{.node = "", .node_uid = "", .pool = pool.key, .gpus = group.free_gpus, .pod = ""};
+      nodes.insert(nodes.end(), static_cast<std::size_t>(group.count), node);
+    }
+  }
+  return nodes;
+}
+
+ClusterView view_of(const ClusterState& cluster) {
+  ClusterView view;
+  for (const Pool& pool : cluster.pools) {
+    PoolDeclaration& declaration = view.pools[pool.key];
+    declaration.key = pool.key;
+    declaration.region = pool.region;
+    declaration.gpus_per_node = pool.gpus_per_node;
+    declaration.price_per_gpu = pool.price_per_gpu;
+    declaration.whole_nodes = pool.whole_nodes;
+  }
+  return view;
+}
+
+JobView job_view(const WorldFiles& world) {
+  JobView job;
+  job.key = world.job.key;
+  job.spec = world.job;
+  job.pod_template = world.job_document.value.at("spec").value("podTemplate", nlohmann::json());
+  return job;
+}
+
+nlohmann::json without_identity(nlohmann::json pod) {
+  pod["metadata"].erase("ownerReferences");
+  std::erase_if(pod["metadata"]["labels"].get_ref<nlohmann::json::object_t&>(),
+                [](const auto& label) { return label.second == ""; });
+  return pod;
+}
+
+}  // namespace
+
+Result<void> run_render(const RenderArguments& arguments, std::ostream& out) {
+  const auto world = read_world(arguments.inputs);
+  if (!world) return tl::unexpected(world.error());
+  PlanOptions options;
+  options.max_tensor_parallel = arguments.max_tensor_parallel;
+  const auto planned = Planner(*world->simulator).plan(world->job, world->cluster, options, {});
+  if (!planned) return tl::unexpected(Error(planned.error()).within("planning job " + to_string(world->job.key)));
+  const ClusterView view = view_of(world->cluster);
+  const auto nodes = nodes_of(world->cluster);
+  const auto placement = place({world->job.key.name, planned->plan, nodes, view, {}});
+  if (!placement) return tl::unexpected(placement.error());
+  const OperatorSettings settings{.trainer_image = arguments.trainer_image, .callback = ""};
+  const JobView job = job_view(*world);
+  nlohmann::json pods = nlohmann::json::array();
+  for (const Slot& slot : placement->slots) pods.push_back(without_identity(render_pod(job, slot, 1, settings)));
+  if (arguments.format == Format::kJson) {
+    out << nlohmann::json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", pods}}.dump(2) << "\n";
+    return {};
+  }
+  for (const auto& pod : pods) out << "---\n" << as_yaml(pod);
+  return {};
+}
+
+}  // namespace sailor::cli

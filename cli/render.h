@@ -1,0 +1,21 @@
+// `sailor render`: the pods that the operator would create for a job on a cluster.
+#pragma once
+
+#include <iosfwd>
+
+#include "cli/options.h"
+#include "planner/planner.h"
+
+namespace sailor::cli {
+
+struct RenderArguments {
+  Inputs inputs;
+  std::string trainer_image = "sailor-trainer";
+  int max_tensor_parallel = PlanOptions{}.max_tensor_parallel;  // what the operator asks for
+  Format format = Format::kYaml;
+};
+
+// Pods as a stream of manifests, without what only the API server knows: the job's UID and its owner references.
+Result<void> run_render(const RenderArguments& arguments, std::ostream& out);
+
+}  // namespace sailor::cli

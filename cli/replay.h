@@ -1,0 +1,20 @@
+// `sailor replay`: a job over a trace of availability.
+#pragma once
+
+#include <iosfwd>
+
+#include "cli/options.h"
+#include "planner/replay/replay.h"
+
+namespace sailor::cli {
+
+struct ReplayArguments {
+  Inputs inputs;
+  std::vector<std::string> traces;  // "FILE", or "POOL=FILE"
+  ReplayOptions options;
+  Format format = Format::kTable;
+};
+
+Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out);
+
+}  // namespace sailor::cli

@@ -1,0 +1,128 @@
+#include "cli/tables.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/model/plan_hash.h"
+
+namespace sailor::cli {
+namespace {
+
+std::string gib(Bytes amount) { return fmt::format("{:.1f} GiB", amount / gibibytes(1)); }
+
+std::string seconds(Seconds time) {
+  const double value = time.value();
+  return value >= 1 ? fmt::format("{:.3f} s", value) : fmt::format("{:.2f} ms", value * 1e3);
+}
+
+std::string dollars(double amount) { return fmt::format("${:.4g}", amount); }
+
+std::string part_of(Seconds part, Seconds whole) {
+  return fmt::format("{} ({:.0f} %)", seconds(part), 100 * (part / whole));
+}
+
+// Replicas that are alike, counted.
+std::map<std::tuple<PoolKey, int, int>, int> alike(const Stage& stage) {
+  std::map<std::tuple<PoolKey, int, int>, int> groups;
+  for (const Replica& replica : stage.replicas) {
+    ++groups[{replica.pool, replica.tensor_parallel, replica.microbatches}];
+  }
+  return groups;
+}
+
+std::string pools_of(const Estimate& estimate) {
+  std::string text;
+  for (const auto& [pool, gpus] : estimate.gpus) {
+    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", gpus, to_string(pool));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}", row[i], widths[i] + 2);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string describe_plan(const Plan& plan, const Estimate& estimate) {
+  std::vector<std::vector<std::string>> rows{
+      {"STAGE", "LAYERS", "REPLICAS", "GPUS EACH", "MICROBATCHES EACH", "MEMORY", "POOL"}};
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    bool is_first = true;
+    for (const auto& [key, count] : alike(plan.stages[i])) {
+      const auto& [pool, degree, microbatches] = key;
+      rows.push_back({is_first ? fmt::format("{}", i) : "",
+                      is_first ? fmt::format("{}-{}", plan.stages[i].first_layer, plan.stages[i].last_layer - 1) : "",
+                      fmt::format("{}", count), fmt::format("{}", degree), fmt::format("{}", microbatches),
+                      is_first ? gib(estimate.memory[i].total()) : "", to_string(pool)});
+      is_first = false;
+    }
+  }
+  return fmt::format("Plan {} of {}: {} microbatches of {}, {} GPUs\n\n{}", plan_hash(plan), plan.model,
+                     plan.microbatches(), plan.microbatch_size, gpu_count(plan), table(rows));
+}
+
+std::string describe_estimate(const Estimate& estimate) {
+  const TimeBreakdown& time = estimate.time;
+  std::string text = table({
+      {"Iteration", seconds(estimate.iteration)},
+      {"  compute", part_of(time.compute, estimate.iteration)},
+      {"  pipeline bubble", part_of(time.bubble, estimate.iteration)},
+      {"  point to point", part_of(time.point_to_point, estimate.iteration)},
+      {"  gradient sync", part_of(time.gradient_sync, estimate.iteration)},
+      {"  update", part_of(time.update, estimate.iteration)},
+      {"Throughput",
+       fmt::format("{:.4g} iterations/s, {:.0f} tokens/s", estimate.throughput(), estimate.tokens_per_second)},
+      {"Cost",
+       fmt::format("{} an iteration ({} GPUs, {} traffic), {} an hour", dollars(estimate.cost_per_iteration().value()),
+                   dollars(estimate.gpu_cost_per_iteration.value()),
+                   dollars(estimate.traffic_cost_per_iteration.value()), dollars(estimate.cost_per_hour.value()))},
+      {"GPUs", pools_of(estimate)},
+      {"Fits", estimate.fits() ? "yes" : "NO"},
+  });
+  for (const std::string& violation : estimate.violations) text += fmt::format("  {}\n", violation);
+  for (const std::string& note : estimate.notes) text += fmt::format("Note: {}\n", note);
+  return text;
+}
+
+std::string describe_search(const PlannedJob& planned) {
+  const std::string move =
+      planned.pause > Seconds(0) ? fmt::format("Move      the job stands still for {}\n", seconds(planned.pause)) : "";
+  return move + fmt::format(
+                    "Bound     {:.4g} iterations/s: no plan is faster; this one reaches {:.0f} % of it\n"
+                    "          ${:.4g} an iteration: no plan is cheaper; {:.0f} % of what this one costs\n"
+                    "Searched  {} candidates in {}, {} of them too large for memory{}\n",
+                    planned.bound_throughput, 100 * planned.bound_ratio(), planned.bound_cost.value(),
+                    100 * planned.cost_bound_ratio(), planned.search.candidates, seconds(planned.search.elapsed),
+                    planned.search.pruned_by_memory,
+                    planned.search.was_cut_short ? "; cut short, a longer search might find a better plan" : "");
+}
+
+std::string describe_alternatives(const PlannedJob& planned) {
+  if (planned.alternatives.size() < 2) return "";
+  std::vector<std::vector<std::string>> rows{{"ITERATIONS/S", "$/ITERATION", "$/HOUR", "GPUS", "STAGES", "PLAN"}};
+  for (const PricedPlan& other : planned.alternatives) {
+    rows.push_back({fmt::format("{:.4g}", other.estimate.throughput()),
+                    fmt::format("{:.4g}", other.estimate.cost_per_iteration().value()),
+                    fmt::format("{:.4g}", other.estimate.cost_per_hour.value()),
+                    fmt::format("{}", gpu_count(other.plan)), fmt::format("{}", other.plan.stages.size()),
+                    plan_hash(other.plan) + (other.plan == planned.plan ? "  <- chosen" : "")});
+  }
+  return "\nPlans of which none is both faster and cheaper than another:\n\n" + table(rows);
+}
+
+}  // namespace sailor::cli

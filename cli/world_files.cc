@@ -1,0 +1,66 @@
+#include "cli/world_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "core/model/plan_json.h"
+#include "simulator/job_tables.h"
+
+namespace sailor::cli {
+
+Result<WorldFiles> read_world(const Inputs& inputs) {
+  if (auto checked = check_standard_input({inputs.job, inputs.cluster}); !checked) {
+    return tl::unexpected(std::move(checked.error()));
+  }
+  auto document = read_job_document(inputs.job);
+  if (!document) return tl::unexpected(std::move(document.error()));
+  auto job = job_of(*document);
+  if (!job) return tl::unexpected(std::move(job.error()));
+  auto cluster = read_cluster(inputs.cluster);
+  if (!cluster) return tl::unexpected(std::move(cluster.error()));
+  ProfileBook profiles;
+  if (!inputs.profiles.empty()) {
+    auto read = read_profiles(inputs.profiles);
+    if (!read) return tl::unexpected(std::move(read.error()));
+    if (auto checked = check_profiles(*job, cluster->cluster, *read); !checked) {
+      return tl::unexpected(std::move(checked.error()).within(inputs.profiles));
+    }
+    profiles = *std::move(read);
+    auto measured = read_network_measurements(inputs.profiles);
+    if (!measured) return tl::unexpected(std::move(measured.error()));
+    cluster->network.measured = *std::move(measured);
+  }
+  return WorldFiles{*std::move(job), *std::move(document), std::move(cluster->cluster),
+                    std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network))};
+}
+
+Result<void> check_standard_input(std::initializer_list<std::string_view> files) {
+  if (std::ranges::count(files, "-") < 2) return {};
+  return fail(ErrorCode::kInvalidArgument, "- is named twice, but the standard input can be read once; name a file");
+}
+
+Result<Plan> read_plan(const std::string& file) {
+  const std::string name = file == "-" ? "standard input" : file;
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory; name the file of a plan", file));
+  }
+  std::ifstream stream(file);
+  if (!stream && file != "-") {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: cannot be read; check its name and permissions", file));
+  }
+  const Json json = Json::parse(file == "-" ? std::cin : stream, nullptr, false);
+  if (json.is_discarded()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: this is no JSON; give a plan as `sailor plan -o json` prints it", name));
+  }
+  auto plan = plan_from_json(json.is_object() && json.contains("plan") ? json.at("plan") : json);
+  if (!plan) return tl::unexpected(std::move(plan.error()).within(name));
+  return plan;
+}
+
+}  // namespace sailor::cli

@@ -1,0 +1,214 @@
+#include "core/manifest/schema.h"
+
+#include <algorithm>
+
+#include "core/manifest/rules.h"
+
+namespace sailor {
+namespace {
+
+constexpr bool kRequired = true;
+constexpr bool kOptional = false;
+using enum FieldType;
+
+constexpr Field kTrainingJob[] = {
+    {"spec", kObject, kRequired},
+    {"spec.model", kObject, kRequired},
+    {"spec.model.name", kText, kOptional, dotted_name},
+    {"spec.model.config", kObject},
+    {"spec.model.config.name", kText, kOptional, dotted_name},
+    {"spec.model.config.family", kText, kRequired},
+    {"spec.model.config.layers", kInteger, kRequired, between<1, 1024>},
+    {"spec.model.config.hiddenSize", kInteger, kRequired, positive},
+    {"spec.model.config.heads", kInteger, kRequired, positive},
+    {"spec.model.config.kvHeads", kInteger, kOptional, positive},
+    {"spec.model.config.ffnSize", kInteger, kOptional, positive},
+    {"spec.model.config.vocabSize", kInteger, kRequired, between<2, kMostInt>},
+    {"spec.model.config.maxPositions", kInteger, kOptional, positive},
+    {"spec.model.config.embeddingSize", kInteger, kOptional, positive},
+    {"spec.model.config.tiedEmbeddings", kBoolean},
+    {"spec.model.config.activation", kText},
+    {"spec.model.config.normEpsilon", kDecimal, kOptional, above_zero},
+    {"spec.model.config.ropeTheta", kDecimal, kOptional, above_zero},
+    {"spec.model.config.postNorm", kBoolean},
+    {"spec.model.config.localWindow", kInteger, kOptional, not_negative},
+    {"spec.training", kObject, kRequired},
+    {"spec.training.globalBatchSize", kInteger, kRequired, positive},
+    {"spec.training.sequenceLength", kInteger, kRequired, positive},
+    {"spec.training.microbatchSizes", kList, kOptional, set_of_up_to<32>},
+    {"spec.training.microbatchSizes[]", kInteger, kOptional, positive},
+    {"spec.training.precision", kText},
+    {"spec.training.activationCheckpointing", kText},
+    {"spec.training.sequenceParallelism", kText},
+    {"spec.training.optimizer", kObject},
+    {"spec.training.optimizer.name", kText},
+    {"spec.training.optimizer.learningRate", kDecimal, kOptional, above_zero},
+    {"spec.training.optimizer.weightDecay", kDecimal},
+    {"spec.training.optimizer.beta1", kDecimal, kOptional, below_one},
+    {"spec.training.optimizer.beta2", kDecimal, kOptional, below_one},
+    {"spec.training.optimizer.epsilon", kDecimal, kOptional, above_zero},
+    {"spec.training.optimizer.warmupSteps", kInteger, kOptional, not_negative_long},
+    {"spec.training.optimizer.schedule", kText},
+    {"spec.training.optimizer.clipNorm", kDecimal, kOptional, above_zero},
+    {"spec.training.steps", kInteger, kRequired, positive_long},
+    {"spec.training.seed", kInteger, kOptional, not_negative_long},
+    {"spec.training.initialWeights", kText, kOptional, absolute_path},
+    {"spec.training.onNonFinite", kText},
+    {"spec.training.evaluation", kObject},
+    {"spec.training.evaluation.everySteps", kInteger, kOptional, positive_long},
+    {"spec.training.evaluation.batches", kInteger, kOptional, positive},
+    {"spec.data", kObject, kRequired},
+    {"spec.data.format", kText, kRequired},
+    {"spec.data.path", kText, kRequired, absolute_path},
+    {"spec.data.validation", kObject},
+    {"spec.data.validation.path", kText, kOptional, absolute_path},
+    {"spec.data.validation.fraction", kDecimal, kOptional, fraction},
+    {"spec.objective", kObject},
+    {"spec.objective.type", kText},
+    {"spec.objective.maxCostPerIteration", kDecimal},
+    {"spec.objective.maxCostPerHour", kDecimal},
+    {"spec.objective.minThroughput", kDecimal},
+    {"spec.resources", kObject},
+    {"spec.resources.accelerators", kList, kOptional, set_of_up_to<32>},
+    {"spec.resources.accelerators[]", kText, kOptional, plain_name},
+    {"spec.resources.zones", kList, kOptional, set_of_up_to<64>},
+    {"spec.resources.zones[]", kText, kOptional, plain_name},
+    {"spec.resources.provisioning", kText},
+    {"spec.resources.minGpus", kInteger, kOptional, positive},
+    {"spec.resources.maxGpus", kInteger, kOptional, positive},
+    {"spec.elasticity", kObject},
+    {"spec.elasticity.mode", kText},
+    {"spec.elasticity.redundancy", kText},
+    {"spec.checkpoint", kObject},
+    {"spec.checkpoint.path", kText, kRequired, absolute_path},
+    {"spec.checkpoint.everySteps", kInteger, kOptional, positive_long},
+    {"spec.checkpoint.keep", kInteger, kOptional, positive},
+    {"spec.podTemplate", kObject},
+    {"spec.podTemplate.metadata", kObject},
+    {"spec.podTemplate.metadata.labels", kOpenObject, kOptional, users_labels},
+    {"spec.podTemplate.metadata.annotations", kOpenObject},
+    {"spec.podTemplate.spec", kOpenObject},
+    {"spec.podTemplate.spec.nodeName", kText, kOptional, placed_by_plan},
+    {"spec.podTemplate.spec.restartPolicy", kText, kOptional, never_restarted},
+    {"spec.podTemplate.spec.hostNetwork", kBoolean, kOptional, own_network},
+    {"spec.podTemplate.spec.containers", kList},
+    {"spec.podTemplate.spec.containers[]", kOpenObject},
+    {"spec.podTemplate.spec.containers[].name", kText, kRequired},
+    {"spec.podTemplate.spec.containers[].resources", kOpenObject},
+    {"spec.podTemplate.spec.containers[].resources.limits", kOpenObject, kOptional, gpus_of_plan},
+    {"spec.podTemplate.spec.containers[].resources.requests", kOpenObject, kOptional, gpus_of_plan},
+    {"spec.podTemplate.spec.volumes", kList},
+    {"spec.podTemplate.spec.volumes[]", kOpenObject},
+    {"spec.podTemplate.spec.volumes[].name", kText, kRequired},
+    {"spec.suspend", kBoolean},
+    {"spec.managedBy", kText, kOptional, controller_name},
+    {"spec.maxRestarts", kInteger, kOptional, not_negative},
+    {"spec.activeDeadlineSeconds", kInteger, kOptional, positive_long},
+    {"spec.ttlSecondsAfterFinished", kInteger, kOptional, not_negative_long},
+};
+
+constexpr Field kGpuPool[] = {
+    {"spec", kObject, kRequired},
+    {"spec.region", kText, kRequired, plain_name},
+    {"spec.zone", kText, kRequired, plain_name},
+    {"spec.accelerator", kText, kRequired, plain_name},
+    {"spec.provisioning", kText, kRequired},
+    {"spec.gpusPerNode", kInteger, kRequired, between<1, 1024>},
+    {"spec.maxNodes", kInteger, kOptional, between<0, 1'000'000>},
+    {"spec.nodes", kInteger, kOptional, between<0, 1'000'000>},
+    {"spec.pricePerGpuHour", kDecimal},
+    {"spec.wholeNodes", kBoolean},
+    {"spec.nodeSelector", kAnything},
+    {"spec.network", kObject},
+    {"spec.network.interNodeGbps", kDecimal, kOptional, above_zero},
+};
+
+constexpr Field kModelProfile[] = {
+    {"spec", kObject, kRequired},
+    {"spec.model", kText, kRequired, dotted_name},
+    {"spec.accelerator", kText, kRequired, plain_name},
+    {"spec.precision", kText, kRequired},
+    {"spec.sequenceLength", kInteger, kRequired, positive},
+    {"spec.sequenceParallelism", kText},
+    {"spec.layers", kInteger, kRequired, positive},
+    {"spec.times", kList, kRequired},
+    {"spec.times[]", kObject},
+    {"spec.times[].tensorParallel", kInteger, kRequired},
+    {"spec.times[].microbatchSize", kInteger, kRequired},
+    {"spec.times[].layers", kList, kRequired},
+    {"spec.times[].layers[]", kObject},
+    {"spec.times[].layers[].first", kInteger, kRequired},
+    {"spec.times[].layers[].last", kInteger, kRequired},
+    {"spec.times[].layers[].forwardSeconds", kDecimal, kRequired},
+    {"spec.times[].layers[].backwardSeconds", kDecimal, kRequired},
+    {"spec.times[].layers[].updateSeconds", kDecimal, kRequired},
+    {"spec.memory", kList},
+    {"spec.memory[]", kObject},
+    {"spec.memory[].tensorParallel", kInteger, kRequired},
+    {"spec.memory[].layers", kList, kRequired},
+    {"spec.memory[].layers[]", kObject},
+    {"spec.memory[].layers[].first", kInteger, kRequired},
+    {"spec.memory[].layers[].last", kInteger, kRequired},
+    {"spec.memory[].layers[].parameters", kInteger, kRequired},
+    {"spec.memory[].layers[].activationBytesPerSample", kInteger, kRequired},
+    {"spec.memory[].layers[].outputBytesPerSample", kInteger, kRequired},
+    {"spec.device", kText},
+    {"spec.measuredAt", kText},
+    {"spec.source", kText},
+};
+
+constexpr Field kNetworkModel[] = {
+    {"spec", kObject, kRequired},
+    {"spec.tiers", kObject},
+    {"spec.tiers.*", kObject},
+    {"spec.tiers.*.gigabytesPerSecond", kDecimal, kRequired},
+    {"spec.tiers.*.latencyMicroseconds", kInteger},
+    {"spec.tiers.*.dollarsPerGigabyte", kDecimal},
+    {"spec.pairs", kList},
+    {"spec.pairs[]", kObject},
+    {"spec.pairs[].from", kText, kRequired},
+    {"spec.pairs[].to", kText, kRequired},
+    {"spec.pairs[].gigabytesPerSecond", kDecimal},
+    {"spec.pairs[].latencyMicroseconds", kInteger},
+    {"spec.pairs[].dollarsPerGigabyte", kDecimal},
+};
+
+// Fields of every kind.
+constexpr Field kCommon[] = {
+    {"apiVersion", kText, kRequired}, {"kind", kText, kRequired}, {"metadata", kObject},
+    {"metadata.*", kAnything},        {"status", kAnything},
+};
+
+constexpr Schema kSchemas[] = {{"TrainingJob", kTrainingJob},
+                               {"GpuPool", kGpuPool},
+                               {"ModelProfile", kModelProfile},
+                               {"NetworkModel", kNetworkModel, false}};
+
+}  // namespace
+
+const Schema* find_schema(std::string_view kind) {
+  const auto found = std::ranges::find(kSchemas, kind, &Schema::kind);
+  return found == std::end(kSchemas) ? nullptr : &*found;
+}
+
+const Field* Schema::find(std::string_view pattern) const {
+  for (const auto& table : {fields, std::span<const Field>(kCommon)}) {
+    const auto found = std::ranges::find(table, pattern, &Field::path);
+    if (found != table.end()) return &*found;
+  }
+  return nullptr;
+}
+
+std::vector<const Field*> Schema::children(std::string_view pattern) const {
+  const std::string prefix = pattern.empty() ? "" : std::string(pattern) + ".";
+  std::vector<const Field*> found;
+  for (const auto& table : {fields, std::span<const Field>(kCommon)}) {
+    for (const Field& field : table) {
+      const bool is_below = field.path.starts_with(prefix) && field.path.size() > prefix.size();
+      if (is_below && field.path.find_first_of(".[", prefix.size()) == std::string_view::npos) found.push_back(&field);
+    }
+  }
+  return found;
+}
+
+}  // namespace sailor

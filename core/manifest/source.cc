@@ -1,0 +1,174 @@
+#include "core/manifest/source.h"
+
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+namespace sailor {
+namespace {
+
+// Deeper or larger documents are refused: aliases can make a small file enormous.
+constexpr int kMostDepth = 64;
+constexpr int kMostNodes = 300'000;
+
+struct ParseFailure {
+  int line = 0;
+  std::string what;
+};
+
+template <class Number>
+bool parses_as(const std::string& text, Number& number) {
+  const char* begin = text.data() + (text.front() == '+' ? 1 : 0);
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(begin, end, number);
+  return error == std::errc() && stopped == end && begin != end;
+}
+
+bool is_one_of(const std::string& text, std::initializer_list<const char*> words) {
+  std::string lower;
+  for (const char c : text) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const bool uniform = text == lower || text.substr(1) == lower.substr(1) ||
+                       std::ranges::none_of(text, [](char c) { return std::islower(static_cast<unsigned char>(c)); });
+  return uniform && std::ranges::find(words, lower) != words.end();
+}
+
+// A plain scalar means what it means to kubectl: the words of YAML 1.1 are booleans, "Off" too.
+Json plain_scalar(const std::string& text) {
+  if (text.empty() || text == "~" || is_one_of(text, {"null"})) return nullptr;
+  if (is_one_of(text, {"true", "yes", "on"})) return true;
+  if (is_one_of(text, {"false", "no", "off"})) return false;
+  std::int64_t integer = 0;
+  if (parses_as(text, integer)) return integer;
+  double number = 0;
+  const bool starts_like_number = std::isdigit(static_cast<unsigned char>(text.front())) != 0 || text.front() == '-' ||
+                                  text.front() == '+' || text.front() == '.';
+  if (starts_like_number && parses_as(text, number)) return number;
+  return text;
+}
+
+class Converter {
+ public:
+  explicit Converter(SourceDocument& document) : document_(document) {}
+
+  Json convert(const YAML::Node& node, const std::string& path, int depth) {
+    const int line = node.Mark().line + 1;
+    if (depth > kMostDepth || ++nodes_ > kMostNodes) {
+      throw ParseFailure{line, fmt::format("the document is nested deeper than {} or has more than {} values",
+                                           kMostDepth, kMostNodes)};
+    }
+    document_.lines.try_emplace(path, line);
+    switch (node.Type()) {
+      case YAML::NodeType::Scalar:
+        return node.Tag() == "?" || node.Tag().empty() ? plain_scalar(node.Scalar()) : Json(node.Scalar());
+      case YAML::NodeType::Sequence:
+        return convert_sequence(node, path, depth);
+      case YAML::NodeType::Map:
+        return convert_map(node, path, depth);
+      default:
+        return nullptr;
+    }
+  }
+
+ private:
+  Json convert_sequence(const YAML::Node& node, const std::string& path, int depth) {
+    Json array = Json::array();
+    for (const YAML::Node& element : node) {
+      array.push_back(convert(element, fmt::format("{}[{}]", path, array.size()), depth + 1));
+    }
+    return array;
+  }
+
+  Json convert_map(const YAML::Node& node, const std::string& path, int depth) {
+    Json object = Json::object();
+    for (const auto& entry : node) {
+      const int line = entry.first.Mark().line + 1;
+      if (!entry.first.IsScalar()) throw ParseFailure{line, "a field's name must be a word"};
+      const std::string& key = entry.first.Scalar();
+      const std::string field = path.empty() ? key : fmt::format("{}.{}", path, key);
+      if (object.contains(key)) {
+        throw ParseFailure{line, fmt::format("{}: is written twice; keep one of them", field)};
+      }
+      document_.lines.try_emplace(field, line);
+      object[key] = convert(entry.second, field, depth + 1);
+    }
+    return object;
+  }
+
+  SourceDocument& document_;
+  int nodes_ = 0;
+};
+
+Error parse_error(const std::string& file, int line, const std::string& what) {
+  return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", file, line, what)};
+}
+
+}  // namespace
+
+int SourceDocument::line_of(std::string_view path) const {
+  for (std::string at(path);;) {
+    if (const auto found = lines.find(at); found != lines.end()) return found->second;
+    const std::size_t cut = at.find_last_of(".[");
+    if (cut == std::string::npos) break;
+    at.resize(cut);
+  }
+  const auto whole = lines.find("");
+  return whole == lines.end() ? 1 : whole->second;
+}
+
+std::string SourceDocument::kind() const {
+  return value.is_object() && value.contains("kind") && value.at("kind").is_string()
+             ? value.at("kind").get<std::string>()
+             : std::string();
+}
+
+Error SourceDocument::located(const Error& error) const {
+  const std::string path = error.message.substr(0, error.message.find(": "));
+  return {error.code, fmt::format("{}:{}: {}", file, line_of(path), error.message)};
+}
+
+Result<std::vector<SourceDocument>> parse_documents(const std::string& text, const std::string& file) {
+  std::vector<SourceDocument> documents;
+  try {
+    for (const YAML::Node& root : YAML::LoadAll(text)) {
+      SourceDocument document{file, {}, {}};
+      document.value = Converter(document).convert(root, "", 0);
+      if (document.value.is_null()) continue;
+      if (!document.value.is_object()) {
+        return tl::unexpected(parse_error(file, root.Mark().line + 1, "a manifest must be a map of fields"));
+      }
+      documents.push_back(std::move(document));
+    }
+  } catch (const YAML::Exception& error) {
+    return tl::unexpected(parse_error(
+        file, error.mark.line + 1, fmt::format("this is no YAML: {} (column {})", error.msg, error.mark.column + 1)));
+  } catch (const ParseFailure& failure) {
+    return tl::unexpected(parse_error(file, failure.line, failure.what));
+  }
+  return documents;
+}
+
+Result<std::vector<SourceDocument>> read_documents(const std::filesystem::path& file) {
+  if (file == "-") {
+    std::stringstream text;
+    text << std::cin.rdbuf();
+    return parse_documents(text.str(), "standard input");
+  }
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory; name a file", file.string()));
+  }
+  std::ifstream stream(file);
+  if (!stream) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: cannot be read; check its name and permissions", file.string()));
+  }
+  std::stringstream text;
+  text << stream.rdbuf();
+  return parse_documents(text.str(), file.string());
+}
+
+}  // namespace sailor

@@ -1,0 +1,61 @@
+#include "core/model/cluster_state.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/model/check.h"
+
+namespace sailor {
+namespace {
+
+std::vector<NodeGroup> merged(const std::vector<NodeGroup>& groups) {
+  std::map<int, int, std::greater<>> counts;
+  for (const NodeGroup& group : groups) counts[group.free_gpus] += group.count;
+  std::vector<NodeGroup> result;
+  for (const auto& [free_gpus, count] : counts) {
+    if (free_gpus > 0 && count > 0) result.push_back({free_gpus, count});
+  }
+  return result;
+}
+
+}  // namespace
+
+int Pool::free_gpus() const {
+  int sum = 0;
+  for (const NodeGroup& group : nodes) sum += group.free_gpus * group.count;
+  return sum;
+}
+
+int Pool::group_capacity(int tensor_parallel) const {
+  SAILOR_CHECK(tensor_parallel > 0, "a tensor-parallel group of {} GPUs", tensor_parallel);
+  int sum = 0;
+  for (const NodeGroup& group : nodes) sum += group.free_gpus / tensor_parallel * group.count;
+  return sum;
+}
+
+const Pool* ClusterState::find(const PoolKey& key) const {
+  const auto found = std::ranges::find(pools, key, &Pool::key);
+  return found == pools.end() ? nullptr : &*found;
+}
+
+int ClusterState::free_gpus() const {
+  int sum = 0;
+  for (const Pool& pool : pools) sum += pool.free_gpus();
+  return sum;
+}
+
+ClusterState normalized(ClusterState cluster) {
+  std::ranges::stable_sort(cluster.pools, {}, &Pool::key);
+  std::vector<Pool> pools;
+  for (Pool& pool : cluster.pools) {
+    if (!pools.empty() && pools.back().key == pool.key) {
+      pools.back().nodes.insert(pools.back().nodes.end(), pool.nodes.begin(), pool.nodes.end());
+    } else {
+      pools.push_back(std::move(pool));
+    }
+  }
+  for (Pool& pool : pools) pool.nodes = merged(pool.nodes);
+  return {std::move(pools)};
+}
+
+}  // namespace sailor

@@ -1,0 +1,56 @@
+// Estimate: what a plan takes: time, memory, money. Filled in by the simulator, read by everyone.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/model/ids.h"
+#include "core/model/units.h"
+
+namespace sailor {
+
+// Where an iteration's time goes; the parts sum up to Estimate::iteration.
+struct TimeBreakdown {
+  Seconds compute;         // the busiest stage's forward and backward passes
+  Seconds bubble;          // filling and draining the pipeline, waiting for other stages
+  Seconds point_to_point;  // activations and their gradients between stages, as far as not hidden
+  Seconds gradient_sync;   // all-reduce between the replicas of a stage, as far as not hidden
+  Seconds update;          // the optimizer
+  friend bool operator==(const TimeBreakdown&, const TimeBreakdown&) = default;
+};
+
+// Peak memory of one GPU of a stage (the worst of its replicas).
+struct MemoryBreakdown {
+  Bytes weights;
+  Bytes gradients;
+  Bytes optimizer;
+  Bytes communication;
+  Bytes activations;  // kept for backward passes, of all microbatches in flight
+  Bytes workspace;    // the largest short-lived buffers, and what the framework holds
+
+  [[nodiscard]] Bytes total() const {
+    return weights + gradients + optimizer + communication + activations + workspace;
+  }
+  friend bool operator==(const MemoryBreakdown&, const MemoryBreakdown&) = default;
+};
+
+struct Estimate {
+  Seconds iteration;
+  TimeBreakdown time;
+  std::vector<MemoryBreakdown> memory;  // one a stage
+  Dollars gpu_cost_per_iteration;
+  Dollars traffic_cost_per_iteration;
+  DollarsPerHour cost_per_hour;  // GPUs and traffic
+  double tokens_per_second = 0;
+  std::map<PoolKey, int> gpus;
+  std::vector<std::string> violations;  // each names stage or pool, need and limit; empty: the plan fits
+  std::vector<std::string> notes;       // what was assumed: "analytic profile of ...", "interpolated ..."
+  friend bool operator==(const Estimate&, const Estimate&) = default;
+
+  [[nodiscard]] bool fits() const { return violations.empty(); }
+  [[nodiscard]] double throughput() const { return 1.0 / iteration.value(); }  // iterations per second
+  [[nodiscard]] Dollars cost_per_iteration() const { return gpu_cost_per_iteration + traffic_cost_per_iteration; }
+};
+
+}  // namespace sailor

@@ -1,0 +1,76 @@
+// Names of things, each of a type of its own: a zone passed where an accelerator is wanted does not compile.
+#pragma once
+
+#include <compare>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/model/error.h"
+
+namespace sailor {
+
+template <class Kind>
+class Name {
+ public:
+  Name() = default;
+  explicit Name(std::string value) : value_(std::move(value)) {}
+
+  [[nodiscard]] const std::string& str() const { return value_; }
+  [[nodiscard]] bool empty() const { return value_.empty(); }
+  friend auto operator<=>(const Name&, const Name&) = default;
+
+ private:
+  std::string value_;
+};
+
+using Zone = Name<struct ZoneKind>;                // "us-central1-a"
+using Region = Name<struct RegionKind>;            // "us-central1"
+using Accelerator = Name<struct AcceleratorKind>;  // GKE's name: "nvidia-tesla-a100"
+
+enum class Provisioning { kOnDemand, kSpot };
+
+std::string_view to_string(Provisioning provisioning);  // "ondemand", "spot": as in pool names
+
+// GPUs of one type in one zone, of one provisioning. Written "us-central1-a/nvidia-tesla-a100/spot".
+struct PoolKey {
+  Zone zone;
+  Accelerator accelerator;
+  Provisioning provisioning = Provisioning::kOnDemand;
+
+  friend auto operator<=>(const PoolKey&, const PoolKey&) = default;
+};
+
+std::string to_string(const PoolKey& key);
+Result<PoolKey> parse_pool_key(std::string_view text);
+
+// The region of a zone by Google Cloud's naming: "us-central1-a" lies in "us-central1".
+Region region_of(const Zone& zone);
+// The continent by the same naming: "us-central1" lies in "us", "northamerica-northeast1" in "northamerica".
+std::string continent_of(const Region& region);
+
+struct JobKey {
+  std::string space;  // the Kubernetes namespace
+  std::string name;
+
+  friend auto operator<=>(const JobKey&, const JobKey&) = default;
+};
+
+std::string to_string(const JobKey& key);  // "namespace/name"
+
+}  // namespace sailor
+
+template <class Kind>
+struct std::hash<sailor::Name<Kind>> {
+  std::size_t operator()(const sailor::Name<Kind>& name) const noexcept { return std::hash<std::string>{}(name.str()); }
+};
+
+template <>
+struct std::hash<sailor::PoolKey> {
+  std::size_t operator()(const sailor::PoolKey& key) const noexcept {
+    const std::size_t zone = std::hash<sailor::Zone>{}(key.zone);
+    const std::size_t accelerator = std::hash<sailor::Accelerator>{}(key.accelerator);
+    return (zone * 31 + accelerator) * 31 + static_cast<std::size_t>(key.provisioning);
+  }
+};

@@ -1,0 +1,64 @@
+#include "core/model/node_packing.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace sailor {
+namespace {
+
+// Nodes with the same number of GPUs left. Used ones come first, then those with fewer GPUs left.
+struct NodeClass {
+  int left = 0;
+  int count = 0;
+  bool is_used = false;
+
+  friend bool operator<(const NodeClass& a, const NodeClass& b) {
+    return a.is_used != b.is_used ? a.is_used : a.left < b.left;
+  }
+};
+
+std::vector<NodeClass> free_nodes(const Pool& pool) {
+  std::vector<NodeClass> nodes;
+  for (const NodeGroup& group : pool.nodes) {
+    if (!pool.whole_nodes || group.free_gpus == pool.gpus_per_node) nodes.push_back({group.free_gpus, group.count});
+  }
+  return nodes;
+}
+
+// Fills nodes of one class, as many as needed, and returns how many groups are still to be placed.
+int fill(NodeClass& nodes, int size, int count, std::vector<NodeClass>& changed) {
+  const int in_a_node = nodes.left / size;
+  if (in_a_node == 0 || count == 0) return count;
+  const int full = std::min(nodes.count, count / in_a_node);
+  if (full > 0) changed.push_back({nodes.left - in_a_node * size, full, true});
+  nodes.count -= full;
+  count -= full * in_a_node;
+  if (nodes.count > 0 && count > 0) {
+    changed.push_back({nodes.left - count * size, 1, true});
+    --nodes.count;
+    count = 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+Packing pack_groups(const Pool& pool, const std::vector<GroupsOfSize>& groups) {
+  std::map<int, int, std::greater<>> counts;
+  for (const GroupsOfSize& group : groups) counts[group.size] += group.count;
+  std::vector<NodeClass> nodes = free_nodes(pool);
+  Packing packing;
+  for (auto [size, count] : counts) {
+    std::ranges::sort(nodes, std::less<>());
+    std::vector<NodeClass> changed;
+    for (NodeClass& node : nodes) count = fill(node, size, count, changed);
+    packing.left_over += count;
+    std::erase_if(nodes, [](const NodeClass& node) { return node.count == 0; });
+    nodes.insert(nodes.end(), changed.begin(), changed.end());
+  }
+  for (const NodeClass& node : nodes) packing.nodes_used += node.is_used ? node.count : 0;
+  return packing;
+}
+
+}  // namespace sailor

@@ -1,0 +1,155 @@
+#include "core/model/plan_json.h"
+
+#include <fmt/format.h>
+
+#include "core/model/json_reader.h"
+
+namespace sailor {
+namespace {
+
+constexpr int kMostGpusOfReplica = 1024;  // as GpuPool's gpusPerNode
+constexpr int kMostReplicas = 1 << 16;    // of a stage
+
+Json replica_json(const Replica& replica) {
+  return {{"pool", to_string(replica.pool)},
+          {"tensorParallel", replica.tensor_parallel},
+          {"microbatches", replica.microbatches}};
+}
+
+Json list_of(const std::vector<Replica>& replicas) {
+  Json list = Json::array();
+  for (const Replica& replica : replicas) list.push_back(replica_json(replica));
+  return list;
+}
+
+Json runs_of(const std::vector<Replica>& replicas) {
+  Json runs = Json::array();
+  int alike = 0;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    alike = i > 0 && replicas[i] == replicas[i - 1] ? alike + 1 : 1;
+    if (alike == 1) runs.push_back(replica_json(replicas[i]));
+    if (alike > 1) runs.back()["count"] = alike;
+  }
+  return runs;
+}
+
+template <class Write>
+Json plan_json(const Plan& plan, Write write_replicas) {
+  Json stages = Json::array();
+  for (const Stage& stage : plan.stages) {
+    stages.push_back({{"layers", {stage.first_layer, stage.last_layer}}, {"replicas", write_replicas(stage.replicas)}});
+  }
+  Json json = {{"model", plan.model},
+               {"globalBatchSize", plan.global_batch_size},
+               {"microbatchSize", plan.microbatch_size},
+               {"stages", std::move(stages)}};
+  // Options are written where they are taken, so that plans without them keep the hash that they had before.
+  if (plan.activation_checkpointing) json["activationCheckpointing"] = true;
+  if (plan.sharded_optimizer) json["shardedOptimizer"] = true;
+  if (plan.sequence_parallelism) json["sequenceParallelism"] = true;
+  return json;
+}
+
+// So many of it.
+Result<std::vector<Replica>> replicas_from_json(const Json& json, const std::string& path) {
+  JsonReader reader(json, path);
+  const int count = reader.value_or("count", 1);
+  if (count < 1 || count > kMostReplicas) {
+    reader.record("count", fmt::format("{} is not in 1 to {}", count, kMostReplicas));
+  }
+  const auto pool = reader.required<std::string>("pool");
+  const int tensor_parallel = reader.value_or("tensorParallel", 1);
+  const int microbatches = reader.required<int>("microbatches");
+  if (tensor_parallel > kMostGpusOfReplica) {
+    reader.record("tensorParallel",
+                  fmt::format("{} is above {}, more GPUs than a node can have", tensor_parallel, kMostGpusOfReplica));
+  }
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
+  auto key = parse_pool_key(pool);
+  if (!key) return tl::unexpected(std::move(key.error()).within(path + ".pool"));
+  return std::vector<Replica>(static_cast<std::size_t>(count), {*std::move(key), tensor_parallel, microbatches});
+}
+
+Result<Stage> stage_from_json(const Json& json, const std::string& path) {
+  JsonReader reader(json, path);
+  const auto layers = reader.required<std::vector<int>>("layers");
+  if (!reader.error() && layers.size() != 2) reader.record("layers", "two numbers were expected: [first, last)");
+  const Json& replicas = reader.child("replicas");
+  if (!replicas.is_array() || replicas.empty()) reader.record("replicas", "at least one replica was expected");
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
+  Stage stage{layers[0], layers[1], {}};
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const auto alike = replicas_from_json(replicas[i], fmt::format("{}.replicas[{}]", path, i));
+    if (!alike) return tl::unexpected(alike.error());
+    stage.replicas.insert(stage.replicas.end(), alike->begin(), alike->end());
+    if (std::ssize(stage.replicas) > kMostReplicas) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: there are more than {}, all told", reader.path_of("replicas"), kMostReplicas));
+    }
+  }
+  return stage;
+}
+
+Json memory_json(const MemoryBreakdown& memory) {
+  return {{"weights", memory.weights.value()},         {"gradients", memory.gradients.value()},
+          {"optimizer", memory.optimizer.value()},     {"communication", memory.communication.value()},
+          {"activations", memory.activations.value()}, {"workspace", memory.workspace.value()}};
+}
+
+}  // namespace
+
+Json to_json(const Plan& plan) { return plan_json(plan, list_of); }
+Json to_short_json(const Plan& plan) { return plan_json(plan, runs_of); }
+
+Result<Plan> plan_from_json(const Json& json) {
+  JsonReader reader(json, "plan");
+  Plan plan{.model = reader.required<std::string>("model"),
+            .global_batch_size = reader.required<int>("globalBatchSize"),
+            .microbatch_size = reader.required<int>("microbatchSize"),
+            .stages = {},
+            .activation_checkpointing = reader.value_or("activationCheckpointing", false),
+            .sharded_optimizer = reader.value_or("shardedOptimizer", false),
+            .sequence_parallelism = reader.value_or("sequenceParallelism", false)};
+  const Json& stages = reader.child("stages");
+  if (!stages.is_array() || stages.empty()) reader.record("stages", "at least one stage was expected");
+  if (plan.microbatch_size < 1) reader.record("microbatchSize", "it must be at least 1");
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    auto stage = stage_from_json(stages[i], fmt::format("plan.stages[{}]", i));
+    if (!stage) return tl::unexpected(stage.error());
+    plan.stages.push_back(*std::move(stage));
+  }
+  return plan;
+}
+
+Json to_json(const Estimate& estimate) {
+  Json gpus = Json::object();
+  for (const auto& [pool, count] : estimate.gpus) gpus[to_string(pool)] = count;
+  Json peaks = Json::array();
+  Json memory = Json::array();
+  for (const MemoryBreakdown& stage : estimate.memory) {
+    peaks.push_back(stage.total().value());
+    memory.push_back(memory_json(stage));
+  }
+  return {{"iterationSeconds", estimate.iteration.value()},
+          {"throughput", estimate.throughput()},
+          {"tokensPerSecond", estimate.tokens_per_second},
+          {"costPerIteration", estimate.cost_per_iteration().value()},
+          {"gpuCostPerIteration", estimate.gpu_cost_per_iteration.value()},
+          {"trafficCostPerIteration", estimate.traffic_cost_per_iteration.value()},
+          {"costPerHour", estimate.cost_per_hour.value()},
+          {"gpus", std::move(gpus)},
+          {"peakMemoryBytes", std::move(peaks)},
+          {"memory", std::move(memory)},
+          {"fits", estimate.fits()},
+          {"violations", estimate.violations},
+          {"notes", estimate.notes},
+          {"breakdown",
+           {{"compute", estimate.time.compute.value()},
+            {"bubble", estimate.time.bubble.value()},
+            {"pointToPoint", estimate.time.point_to_point.value()},
+            {"gradientSync", estimate.time.gradient_sync.value()},
+            {"update", estimate.time.update.value()}}}};
+}
+
+}  // namespace sailor

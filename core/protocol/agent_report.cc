@@ -1,0 +1,147 @@
+#include "core/protocol/agent_report.h"
+
+#include <fmt/format.h>
+
+#include "core/model/enum_names.h"
+#include "core/model/json_reader.h"
+
+namespace sailor {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr EnumName<WorkerPhase> kPhases[] = {
+    {WorkerPhase::kStarting, "Starting"}, {WorkerPhase::kIdle, "Idle"},     {WorkerPhase::kPreparing, "Preparing"},
+    {WorkerPhase::kTraining, "Training"}, {WorkerPhase::kBroken, "Broken"}, {WorkerPhase::kReleased, "Released"},
+    {WorkerPhase::kFinished, "Finished"}, {WorkerPhase::kFailed, "Failed"}};
+
+constexpr EnumName<StateSource> kSources[] = {{StateSource::kStart, "Start"},
+                                              {StateSource::kMemory, "Memory"},
+                                              {StateSource::kCopy, "Copy"},
+                                              {StateSource::kCheckpoint, "Checkpoint"}};
+
+Json times_json(const RegroupTimes& times) {
+  return {{"regroup", times.regroup_seconds},
+          {"transfer", times.transfer_seconds},
+          {"firstStep", times.first_step_seconds},
+          {"stopped", times.stopped_seconds}};
+}
+
+RegroupTimes times_from_json(JsonReader& outer) {
+  JsonReader reader(outer.child("times"), outer.path_of("times"));
+  const RegroupTimes times{.regroup_seconds = reader.value_or("regroup", 0.0),
+                           .transfer_seconds = reader.value_or("transfer", 0.0),
+                           .first_step_seconds = reader.value_or("firstStep", 0.0),
+                           .stopped_seconds = reader.value_or("stopped", 0.0)};
+  if (const auto& error = reader.error()) outer.absorb(*error);
+  return times;
+}
+
+Json worker_json(const WorkerReport& worker) {
+  return {{"gpu", worker.gpu},
+          {"phase", name_of(kPhases, worker.phase)},
+          {"generation", worker.generation},
+          {"step", worker.step},
+          {"message", worker.message}};
+}
+
+Json progress_json(const JobProgress& progress) {
+  Json json = {{"generation", progress.generation},
+               {"step", progress.step},
+               {"loss", progress.loss},
+               {"firstLoss", progress.first_loss},
+               {"tokens", progress.tokens},
+               {"tokensPerSecond", progress.tokens_per_second},
+               {"stepSeconds", progress.step_seconds},
+               {"lastCheckpointStep", progress.last_checkpoint_step},
+               {"resumedStep", progress.resumed_step},
+               {"stepsLost", progress.steps_lost},
+               {"stepsSkipped", progress.steps_skipped},
+               {"source", name_of(kSources, progress.source)},
+               {"followedBytes", progress.followed_bytes},
+               {"movedBytes", progress.moved_bytes},
+               {"times", times_json(progress.times)}};
+  if (progress.validation_loss) json["validationLoss"] = *progress.validation_loss;
+  return json;
+}
+
+Result<WorkerReport> worker_from_json(const Json& json, const std::string& path) {
+  JsonReader reader(json, path);
+  WorkerReport worker{.gpu = reader.required<int>("gpu"),
+                      .phase = read_enum(reader, "phase", kPhases, WorkerPhase::kIdle),
+                      .generation = reader.required<std::int64_t>("generation"),
+                      .step = reader.required<std::int64_t>("step"),
+                      .message = reader.value_or<std::string>("message", "")};
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
+  return worker;
+}
+
+Result<JobProgress> progress_from_json(const Json& json) {
+  JsonReader reader(json, "progress");
+  JobProgress progress{.generation = reader.required<std::int64_t>("generation"),
+                       .step = reader.required<std::int64_t>("step"),
+                       .loss = reader.required<double>("loss"),
+                       .first_loss = reader.required<double>("firstLoss"),
+                       .tokens = reader.required<std::int64_t>("tokens"),
+                       .tokens_per_second = reader.required<double>("tokensPerSecond"),
+                       .step_seconds = reader.required<double>("stepSeconds"),
+                       .last_checkpoint_step = reader.required<std::int64_t>("lastCheckpointStep"),
+                       .resumed_step = reader.required<std::int64_t>("resumedStep"),
+                       .steps_lost = reader.required<std::int64_t>("stepsLost"),
+                       .steps_skipped = reader.value_or<std::int64_t>("stepsSkipped", 0),
+                       .validation_loss = reader.optional<double>("validationLoss"),
+                       .source = read_enum(reader, "source", kSources, StateSource::kStart),
+                       .followed_bytes = reader.value_or<std::int64_t>("followedBytes", 0),
+                       .moved_bytes = reader.value_or<std::int64_t>("movedBytes", 0),
+                       .times = {}};
+  if (reader.has("times")) progress.times = times_from_json(reader);
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
+  return progress;
+}
+
+}  // namespace
+
+std::string_view to_string(WorkerPhase phase) { return name_of(kPhases, phase); }
+std::string_view to_string(StateSource source) { return name_of(kSources, source); }
+
+Json to_json(const AgentReport& report) {
+  Json workers = Json::array();
+  for (const WorkerReport& worker : report.workers) workers.push_back(worker_json(worker));
+  Json json = {{"agent", report.agent},
+               {"isTerminating", report.is_terminating},
+               {"workers", std::move(workers)},
+               {"callback", report.callback},
+               {"takesScheduleTimes", report.takes_schedule_times},
+               {"silentPeers", report.silent_peers}};
+  if (report.progress) json["progress"] = progress_json(*report.progress);
+  return json;
+}
+
+Result<AgentReport> agent_report_from_json(const Json& json) {
+  JsonReader reader(json, "report");
+  AgentReport report{.agent = reader.required<std::string>("agent"),
+                     .is_terminating = reader.value_or("isTerminating", false),
+                     .workers = {},
+                     .progress = {},
+                     .callback = reader.value_or<std::string>("callback", ""),
+                     .takes_schedule_times = reader.value_or("takesScheduleTimes", false),
+                     .silent_peers = reader.value_or<std::vector<std::string>>("silentPeers", {})};
+  const Json& workers = reader.child("workers");
+  for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
+    auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));
+    if (!worker) {
+      reader.absorb(worker.error());
+    } else {
+      report.workers.push_back(*std::move(worker));
+    }
+  }
+  if (reader.has("progress")) {
+    auto progress = progress_from_json(reader.child("progress"));
+    if (progress) report.progress = *progress;
+    if (!progress) reader.absorb(progress.error());
+  }
+  if (const auto& error = reader.error()) return tl::unexpected(*error);
+  return report;
+}
+
+}  // namespace sailor

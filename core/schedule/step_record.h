@@ -1,0 +1,39 @@
+// StepRecord: writes down what a simulated step did, as the lists of operations of every replica.
+#pragma once
+
+#include "core/schedule/schedule.h"
+
+namespace sailor {
+
+class StepRecord {
+ public:
+  // Room for every pass and message, and the microbatches of every replica.
+  StepRecord(const Plan& plan, std::vector<std::vector<int>> routes);
+
+  void pass(int stage, int microbatch, OperationKind kind);
+  // At both ends, when it begins.
+  void activation(int from_stage, int microbatch);
+  void gradient(int from_stage, int microbatch);
+  // A pass of this stage has taken a message over.
+  void consumed(int stage, int microbatch) { --waiting_of(stage, microbatch); }
+
+  Schedule take(Nanoseconds duration) &&;
+
+ private:
+  [[nodiscard]] int replica_of(int stage, int microbatch) const {
+    return schedule_.routes[static_cast<std::size_t>(stage)][static_cast<std::size_t>(microbatch)];
+  }
+  ReplicaSchedule& list_of(int stage, int microbatch) {
+    return schedule_.replicas[static_cast<std::size_t>(stage)][static_cast<std::size_t>(replica_of(stage, microbatch))];
+  }
+  int& waiting_of(int stage, int microbatch) {
+    return waiting_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(replica_of(stage, microbatch))];
+  }
+  void received(int stage, int microbatch, OperationKind kind, int peer);
+
+  Schedule schedule_;
+  std::vector<std::vector<int>> in_flight_;  // [stage][replica]
+  std::vector<std::vector<int>> waiting_;    // received messages
+};
+
+}  // namespace sailor

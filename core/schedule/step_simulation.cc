@@ -1,0 +1,226 @@
+#include "core/schedule/step_simulation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/model/check.h"
+#include "core/schedule/input_lists.h"
+#include "core/schedule/next_turns.h"
+#include "core/schedule/step_flow.h"
+#include "core/schedule/step_record.h"
+#include "core/schedule/step_traffic.h"
+
+namespace sailor {
+namespace {
+
+using Time = std::int64_t;  // ns since the step began
+
+using Direction = StepTraffic::Direction;
+using enum StepTraffic::Direction;
+
+constexpr Time kNever = NextTurns::kNever;
+constexpr int kNone = InputLists::kNone;
+
+struct WorkerState {
+  InputLists::List inputs[2];  // by the direction in which they came: of forward passes, of backward passes
+  int microbatch = kNone;      // of the pass that it is doing; kNone: it is idle
+  Direction pass = kDown;
+  int stage = 0;
+  int in_flight = 0;
+
+  [[nodiscard]] bool is_idle() const { return microbatch == kNone; }
+};
+
+class StepSimulation {
+ public:
+  // `record` is null where only the length of the step is asked for.
+  StepSimulation(const StepFlow& flow, std::span<const Nanoseconds> deadlines, StepRecord* record)
+      : flow_(flow),
+        deadlines_(deadlines),
+        record_(record),
+        stages_(flow.stages()),
+        slots_(flow.slot(stages_, 0)),
+        workers_(flow.workers.size()),
+        traffic_(flow),
+        messages_(2 * slots_),
+        turns_(flow.workers.size()) {
+    for (int stage = 0; stage < stages_; ++stage) {
+      for (int w = flow.first(stage); w < flow.first(stage + 1); ++w) workers_[index(w)].stage = stage;
+    }
+    touched_.reserve(workers_.size());
+    if (!deadlines.empty()) set_latest();
+  }
+
+  Time run() {
+    for (int mb = 0; mb < flow_.microbatches; ++mb) add_input(flow_.worker_of(0, mb), kDown, 0, mb, 0);
+    for (int w = flow_.first(0); w < flow_.first(1); ++w) dispatch(w);
+    while (!is_too_late_ && (now_ = turns_.earliest()) != kNever) {
+      touched_.clear();
+      while (turns_.earliest() == now_) take_turn(static_cast<int>(turns_.first()));
+      for (const int w : touched_) dispatch(w);
+    }
+    if (is_too_late_) return kTooLate;
+    check_all_done();
+    return end_;
+  }
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  // The message that brings, or brought, this microbatch to this stage.
+  [[nodiscard]] int message_of(Direction direction, int stage, int mb) const {
+    return static_cast<int>(flow_.slot(stage, mb) + (direction == kUp ? slots_ : 0));
+  }
+  [[nodiscard]] int microbatch_of(int message, Direction direction, int stage) const {
+    return message - message_of(direction, stage, 0);
+  }
+
+  // By when each worker has to begin the passes that it still has to do, if it is never idle again.
+  void set_latest() {
+    for (int stage = 0; stage < stages_; ++stage) {
+      const Time deadline = deadlines_[index(stage)].count();
+      for (int w = flow_.first(stage); w < flow_.first(stage + 1); ++w) latest_.push_back(deadline);
+      for (int mb = 0; mb < flow_.microbatches; ++mb) {
+        const int w = flow_.worker_of(stage, mb);
+        latest_[index(w)] -= flow_.workers[index(w)].forward + flow_.workers[index(w)].backward;
+      }
+    }
+  }
+
+  // A worker's pass ends, or it may begin one.
+  void take_turn(int w) {
+    turns_.set(index(w), kNever);
+    touched_.push_back(w);
+    WorkerState& worker = workers_[index(w)];
+    if (!worker.is_idle()) finish_pass(worker);
+  }
+
+  void finish_pass(WorkerState& worker) {
+    const int mb = std::exchange(worker.microbatch, kNone);
+    end_ = now_;
+    if (worker.pass == kUp) {
+      --worker.in_flight;
+      if (worker.stage > 0) send(worker.stage, mb, kUp);
+    } else if (worker.stage + 1 < stages_) {
+      send(worker.stage, mb, kDown);
+    } else {
+      add_input(flow_.worker_of(worker.stage, mb), kUp, worker.stage, mb, now_);
+    }
+  }
+
+  void add_input(int w, Direction direction, int stage, int mb, Time arrival) {
+    messages_.insert(workers_[index(w)].inputs[direction], message_of(direction, stage, mb), arrival);
+  }
+
+  // Only replicas that something happened to can have become able to work.
+  void dispatch(int w) {
+    WorkerState& worker = workers_[index(w)];
+    if (!worker.is_idle()) return;
+    Time next = kNever;
+    if (start_oldest(w, kUp, next)) return;
+    if (worker.in_flight < flow_.workers[index(w)].cap && start_oldest(w, kDown, next)) return;
+    if (next < turns_.of(index(w))) turns_.set(index(w), next);
+  }
+
+  // Starts the oldest pass whose input has arrived; else says when the next input arrives.
+  bool start_oldest(int w, Direction pass, Time& next) {
+    WorkerState& worker = workers_[index(w)];
+    for (int message = worker.inputs[pass].first; message != kNone; message = messages_.next(message)) {
+      const Time arrival = messages_.arrival(message);
+      if (arrival <= now_) {
+        messages_.remove(worker.inputs[pass], message);
+        start_pass(w, microbatch_of(message, pass, worker.stage), pass);
+        return true;
+      }
+      next = std::min(next, arrival);
+    }
+    return false;
+  }
+
+  void start_pass(int w, int mb, Direction pass) {
+    WorkerState& worker = workers_[index(w)];
+    worker.microbatch = mb;
+    worker.pass = pass;
+    if (pass == kDown) ++worker.in_flight;
+    const FlowWorker& cost = flow_.workers[index(w)];
+    const Time length = pass == kDown ? cost.forward : cost.backward;
+    turns_.set(index(w), now_ + length);
+    if (!latest_.empty()) {
+      is_too_late_ = is_too_late_ || now_ > latest_[index(w)];
+      latest_[index(w)] += length;
+    }
+    if (record_ != nullptr) {
+      record_->pass(worker.stage, mb, pass == kDown ? OperationKind::kForward : OperationKind::kBackward);
+    }
+    release_buffer(worker.stage, mb, pass);
+  }
+
+  void send(int stage, int mb, Direction direction) {
+    const StepTraffic::Way way = traffic_.way_of(stage, mb, direction);
+    if (way.channel->waiting.first == kNone && traffic_.has_buffer(way)) return transfer(way, mb);
+    messages_.append(way.channel->waiting, message_of(direction, way.to_stage, mb));
+  }
+
+  void transfer(const StepTraffic::Way& way, int mb) {
+    const Time arrival = traffic_.carry(way, now_);
+    if (record_ != nullptr) {
+      way.direction == kDown ? record_->activation(way.from_stage, mb) : record_->gradient(way.from_stage, mb);
+    }
+    add_input(way.to, way.direction, way.to_stage, mb, arrival);
+    const WorkerState& receiver = workers_[index(way.to)];
+    const bool is_wanted = way.direction == kUp || receiver.in_flight < flow_.workers[index(way.to)].cap;
+    if (receiver.is_idle() && is_wanted && arrival < turns_.of(index(way.to))) turns_.set(index(way.to), arrival);
+  }
+
+  // The pass takes its input over: the buffer is free for the next message of that link.
+  void release_buffer(int stage, int mb, Direction direction) {
+    const int from_stage = direction == kDown ? stage - 1 : stage + 1;
+    if (from_stage < 0 || from_stage >= stages_) return;
+    if (record_ != nullptr) record_->consumed(stage, mb);
+    const StepTraffic::Way way = traffic_.way_of(from_stage, mb, direction);
+    --way.channel->used;
+    const int waiting = way.channel->waiting.first;
+    if (waiting == kNone) return;
+    messages_.remove(way.channel->waiting, waiting);
+    transfer(way, microbatch_of(waiting, direction, stage));
+  }
+
+  void check_all_done() const {
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      const WorkerState& worker = workers_[w];
+      const bool is_done = worker.in_flight == 0 && worker.inputs[kDown].first == kNone;
+      SAILOR_CHECK(is_done, "worker {} of stage {} waits for ever with {} microbatches in flight", w, worker.stage,
+                   worker.in_flight);
+    }
+  }
+
+  const StepFlow& flow_;
+  std::span<const Nanoseconds> deadlines_;
+  StepRecord* record_;
+  int stages_;
+  std::size_t slots_;  // stages x microbatches
+  std::vector<WorkerState> workers_;
+  StepTraffic traffic_;
+  InputLists messages_;  // [direction][stage][microbatch]
+  NextTurns turns_;
+  std::vector<int> touched_;
+  std::vector<Time> latest_;  // start of every worker's next pass; empty: there are no deadlines
+  bool is_too_late_ = false;
+  Time now_ = 0;
+  Time end_ = 0;
+};
+
+}  // namespace
+
+std::int64_t step_length(const StepFlow& flow, std::span<const Nanoseconds> deadlines) {
+  return StepSimulation(flow, deadlines, nullptr).run();
+}
+
+std::optional<Schedule> simulate_step(const StepFlow& flow, const Plan& plan, std::vector<std::vector<int>> routes,
+                                      std::span<const Nanoseconds> deadlines) {
+  StepRecord record(plan, std::move(routes));
+  const std::int64_t length = StepSimulation(flow, deadlines, &record).run();
+  if (length == kTooLate) return std::nullopt;
+  return std::move(record).take(Nanoseconds(length));
+}
+
+}  // namespace sailor

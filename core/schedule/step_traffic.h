@@ -1,0 +1,118 @@
+// StepTraffic: messages on their way between replicas of neighbouring stages: the receivers' buffers, and the turns
+// that messages take at senders, at network cards and at receivers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/schedule/input_lists.h"
+#include "core/schedule/step_flow.h"
+
+namespace sailor {
+
+class StepTraffic {
+ public:
+  enum Direction { kDown = 0, kUp = 1 };  // activations go down the pipeline, gradients up
+
+  // From one replica to another, in one direction.
+  struct Channel {
+    int used = 0;              // buffers of the receiver
+    InputLists::List waiting;  // for a buffer
+  };
+
+  // A message's way from one stage to the next or the one before.
+  struct Way {
+    int from = 0;  // workers
+    int to = 0;
+    int from_stage = 0;
+    int to_stage = 0;
+    Direction direction = kDown;
+    const FlowLink* link = nullptr;
+    Channel* channel = nullptr;
+  };
+
+  // The flow outlives it.
+  explicit StepTraffic(const StepFlow& flow)
+      : flow_(flow), ends_(flow.workers.size()), cards_(static_cast<std::size_t>(flow.cards)) {
+    std::size_t channels = 0;
+    first_channel_.reserve(static_cast<std::size_t>(flow.stages()));
+    for (int stage = 0; stage < flow.stages(); ++stage) {
+      first_channel_.push_back(channels);
+      if (stage + 1 < flow.stages()) channels += flow.width(stage) * flow.width(stage + 1);
+    }
+    channels_.resize(2 * channels);
+  }
+
+  [[nodiscard]] Way way_of(int from_stage, int microbatch, Direction direction) {
+    const int upper = direction == kDown ? from_stage : from_stage - 1;
+    const int above = flow_.replica_of(upper, microbatch);
+    const int below = flow_.replica_of(upper + 1, microbatch);
+    const int upper_worker = flow_.first(upper) + above;
+    const int lower_worker = flow_.first(upper + 1) + below;
+    const FlowBoundary& boundary = flow_.boundaries[index(upper)];
+    const int link = boundary.first_link + flow_.workers[index(upper_worker)].site * boundary.sites_below +
+                     flow_.workers[index(lower_worker)].site;
+    const std::size_t pair = first_channel_[index(upper)] + index(above) * flow_.width(upper + 1) + index(below);
+    Way way{.from_stage = from_stage,
+            .to_stage = direction == kDown ? upper + 1 : upper,
+            .direction = direction,
+            .link = &flow_.links[index(link)],
+            .channel = &channels_[2 * pair + static_cast<std::size_t>(direction)]};
+    std::tie(way.from, way.to) =
+        direction == kDown ? std::pair(upper_worker, lower_worker) : std::pair(lower_worker, upper_worker);
+    return way;
+  }
+
+  // Two, and as many more as messages are on their way while the receiver works on one.
+  [[nodiscard]] bool has_buffer(const Way& way) const {
+    if (way.channel->used < 2) return true;
+    const FlowWorker& receiver = flow_.workers[index(way.to)];
+    const std::int64_t pass = std::max<std::int64_t>(1, receiver.forward + receiver.backward);
+    return way.channel->used - 2 < (way.link->latency + way.link->occupancy) / pass;
+  }
+
+  // Takes a buffer; returns when the message is there. It takes its turn at its sender, at both nodes' cards and at its
+  // receiver; what waits for a later one of them waits in the network and holds up nobody behind it.
+  std::int64_t carry(const Way& way, std::int64_t now) {
+    ++way.channel->used;
+    Queues& receiver = ends_[index(way.to)];
+    const FlowLink& cost = *way.link;
+    std::int64_t start = turn_at(ends_[index(way.from)].out_free, now, cost.occupancy);
+    if (Queues* card = card_of(way.from)) start = turn_at(card->out_free, start, cost.card);
+    if (Queues* card = card_of(way.to)) start = turn_at(card->in_free, start, cost.card);
+    receiver.in_free = std::max(start, receiver.in_free) + cost.occupancy;
+    return receiver.in_free + cost.latency;
+  }
+
+ private:
+  // Of a worker, or of the network card that replicas of a node share: one out and one in.
+  struct Queues {
+    std::int64_t out_free = 0;
+    std::int64_t in_free = 0;
+  };
+
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+  [[nodiscard]] Queues* card_of(int worker) {
+    const int card = flow_.workers[index(worker)].card;
+    return card == FlowWorker::kNoCard ? nullptr : &cards_[index(card)];
+  }
+
+  // When it is over, the queue is free for the next one.
+  static std::int64_t turn_at(std::int64_t& free, std::int64_t ready, std::int64_t length) {
+    const std::int64_t start = std::max(ready, free);
+    free = start + length;
+    return start;
+  }
+
+  const StepFlow& flow_;
+  std::vector<Queues> ends_;  // of every worker
+  std::vector<Queues> cards_;
+  std::vector<std::size_t> first_channel_;  // of every boundary
+  std::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
+};
+
+}  // namespace sailor

@@ -1,0 +1,98 @@
+#include "planner/problem/grouped_plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sailor {
+
+int GroupedStage::replicas() const {
+  int sum = 0;
+  for (const ReplicaGroup& group : groups) sum += group.count;
+  return sum;
+}
+
+int GroupedPlan::gpus() const {
+  int sum = 0;
+  for (const GroupedStage& stage : stages) {
+    for (const ReplicaGroup& group : stage.groups) sum += group.gpus();
+  }
+  return sum;
+}
+
+void normalize(GroupedStage& stage) {
+  std::erase_if(stage.groups, [](const ReplicaGroup& group) { return group.count == 0; });
+  std::ranges::sort(stage.groups);
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < stage.groups.size(); ++i) {
+    ReplicaGroup& last = stage.groups[kept];
+    const ReplicaGroup& next = stage.groups[i];
+    if (last.pool == next.pool && last.tensor_parallel == next.tensor_parallel &&
+        last.microbatches == next.microbatches) {
+      last.count += next.count;
+    } else {
+      stage.groups[++kept] = next;
+    }
+  }
+  if (!stage.groups.empty()) stage.groups.resize(kept + 1);
+}
+
+Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster) {
+  GroupedPlan result{
+      plan.microbatch_size, plan.microbatches(), {}, plan.activation_checkpointing, plan.sharded_optimizer};
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const Stage& stage = plan.stages[i];
+    GroupedStage& into = result.stages.emplace_back(GroupedStage{stage.first_layer, stage.last_layer, {}});
+    for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
+      const Replica& replica = stage.replicas[r];
+      const auto pool = std::ranges::find(cluster.pools, replica.pool, &Pool::key);
+      if (pool == cluster.pools.end()) {
+        return fail(
+            ErrorCode::kNotFound,
+            fmt::format("plan.stages[{}].replicas[{}].pool: the cluster has no pool {}; declare it as a GpuPool", i, r,
+                        to_string(replica.pool)));
+      }
+      const auto index = static_cast<int>(pool - cluster.pools.begin());
+      into.groups.push_back({index, replica.tensor_parallel, replica.microbatches, 1});
+    }
+    normalize(into);
+  }
+  return result;
+}
+
+Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster) {
+  Plan result{.model = job.model.name,
+              .global_batch_size = job.training.global_batch_size,
+              .microbatch_size = plan.microbatch_size,
+              .stages = {},
+              .activation_checkpointing = plan.activation_checkpointing,
+              .sharded_optimizer = plan.sharded_optimizer,
+              .sequence_parallelism = job.training.deals_tokens()};
+  for (const GroupedStage& stage : plan.stages) {
+    Stage& into = result.stages.emplace_back(Stage{stage.first_layer, stage.last_layer, {}});
+    for (const ReplicaGroup& group : stage.groups) {
+      const PoolKey& key = cluster.pools[static_cast<std::size_t>(group.pool)].key;
+      for (int i = 0; i < group.count; ++i) {
+        into.replicas.push_back({key, group.tensor_parallel, group.microbatches});
+      }
+    }
+  }
+  return result;
+}
+
+bool has_equal_shares(const GroupedPlan& plan) {
+  const int share = plan.stages.front().groups.front().microbatches;
+  return std::ranges::all_of(plan.stages, [&](const GroupedStage& stage) {
+    return std::ranges::all_of(stage.groups, [&](const ReplicaGroup& group) { return group.microbatches == share; });
+  });
+}
+
+std::vector<int> gpus_of_pools(const GroupedPlan& plan, std::size_t pools) {
+  std::vector<int> gpus(pools);
+  for (const GroupedStage& stage : plan.stages) {
+    for (const ReplicaGroup& group : stage.groups) gpus[static_cast<std::size_t>(group.pool)] += group.gpus();
+  }
+  return gpus;
+}
+
+}  // namespace sailor

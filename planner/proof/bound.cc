@@ -1,0 +1,135 @@
+#include "planner/proof/bound.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+
+namespace sailor {
+namespace {
+
+constexpr double kFirstStep = 0.5;
+constexpr int kHalvings = 13;  // the last step is about 1e-4
+constexpr int kRounds = 8;     // with each step
+
+struct GpuType {
+  int pool = 0;  // one of its pools: all have the same times
+  int gpus = 0;
+  int largest_node = 0;
+  DollarsPerHour price;      // of a GPU where it is cheapest
+  std::vector<double> cost;  // GPU seconds of one sample, by layer: 1 / r_gl
+};
+
+std::vector<GpuType> gpu_types(const World& world) {
+  std::map<std::string_view, GpuType> types;
+  for (int index = 0; index < world.pools(); ++index) {
+    const Pool& pool = world.pool(index);
+    GpuType& type = types[pool.key.accelerator.str()];
+    type.price = type.gpus == 0 ? pool.price_per_gpu : std::min(type.price, pool.price_per_gpu);
+    type.pool = index;
+    type.gpus += pool.free_gpus();
+    type.largest_node = std::max(type.largest_node, pool.nodes.front().free_gpus);
+  }
+  std::vector<GpuType> result;
+  result.reserve(types.size());
+  for (auto& [name, type] : types) result.push_back(std::move(type));
+  return result;
+}
+
+double least_cost(const World& world, const GpuType& type, int layer) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const int size : world.job.training.microbatch_sizes) {
+    for (const int degree : world.degrees) {
+      if (degree > type.largest_node) continue;
+      const StageCost cost = world.stage_cost(type.pool, size, degree, layer, layer + 1);
+      least = std::min(least, cost.pass().value() * degree / size);
+    }
+  }
+  return least;
+}
+
+// What the GPUs can pay in a second, if a plan may have only so many of them: the dearest first.
+double budget(const std::vector<GpuType>& types, const std::vector<double>& prices, int most_gpus) {
+  std::vector<std::pair<double, int>> offers;
+  for (std::size_t g = 0; g < types.size(); ++g) offers.emplace_back(prices[g], types[g].gpus);
+  std::ranges::sort(offers, std::greater<>());
+  double sum = 0;
+  for (const auto& [price, gpus] : offers) {
+    const int taken = std::min(gpus, most_gpus);
+    sum += price * taken;
+    most_gpus -= taken;
+  }
+  return sum;
+}
+
+double seconds_of_sample(const std::vector<GpuType>& types, const std::vector<double>& prices, int most_gpus) {
+  double sum = 0;
+  for (std::size_t layer = 0; layer < types.front().cost.size(); ++layer) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t g = 0; g < types.size(); ++g) least = std::min(least, prices[g] * types[g].cost[layer]);
+    sum += least;
+  }
+  return sum / budget(types, prices, most_gpus);
+}
+
+// Moves each price a step up or down where that raises the best bound; returns the best one.
+double climbed(const std::vector<GpuType>& types, std::vector<double>& prices, int most_gpus, double step,
+               double best) {
+  for (double& price : prices) {
+    for (const double factor : {1 + step, 1 / (1 + step)}) {
+      const double before = price;
+      price *= factor;
+      const double bound = seconds_of_sample(types, prices, most_gpus);
+      if (bound <= best) price = before;
+      best = std::max(best, bound);
+    }
+  }
+  return best;
+}
+
+// Coordinate ascent with shrinking steps: the function is concave, and every price vector gives a valid bound.
+double best_bound(const std::vector<GpuType>& types, int most_gpus) {
+  std::vector<double> prices;
+  for (const GpuType& type : types) {
+    double whole_model = 0;
+    for (const double cost : type.cost) whole_model += cost;
+    prices.push_back(1 / whole_model);
+  }
+  double best = seconds_of_sample(types, prices, most_gpus);
+  double step = kFirstStep;
+  for (int halving = 0; halving < kHalvings; ++halving, step /= 2) {
+    for (int round = 0; round < kRounds; ++round) best = climbed(types, prices, most_gpus, step, best);
+  }
+  return best;
+}
+
+std::vector<GpuType> priced_types(const World& world) {
+  std::vector<GpuType> types = gpu_types(world);
+  for (GpuType& type : types) {
+    for (int layer = 0; layer < world.layers(); ++layer) type.cost.push_back(least_cost(world, type, layer));
+  }
+  return types;
+}
+
+}  // namespace
+
+double bound_throughput(const World& world) {
+  const std::vector<GpuType> types = priced_types(world);
+  return 1 / (best_bound(types, world.most_gpus()) * world.job.training.global_batch_size);
+}
+
+Dollars bound_cost(const World& world) {
+  constexpr double kRounding = 1e-9;
+  const std::vector<GpuType> types = priced_types(world);
+  Dollars sum(0);
+  for (int layer = 0; layer < world.layers(); ++layer) {
+    Dollars least(std::numeric_limits<double>::infinity());
+    for (const GpuType& type : types) {
+      least = std::min(least, type.price * Seconds(type.cost[static_cast<std::size_t>(layer)]));
+    }
+    sum += least;
+  }
+  return sum * (world.job.training.global_batch_size * (1 - kRounding));
+}
+
+}  // namespace sailor

@@ -1,0 +1,173 @@
+#include "planner/proof/proof_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace sailor {
+namespace {
+
+constexpr double kNanosecond = 1e-9;
+constexpr int kMostRegions = 3;  // more of them are taken for one, with the best of all links
+
+double played(Seconds time) { return std::max(0.0, time.value() - kNanosecond); }
+
+float rounded_down(double value) {
+  const auto rounded = static_cast<float>(value);
+  return rounded <= value ? rounded : std::nextafter(rounded, 0.0F);
+}
+
+// Of every pool.
+std::vector<int> regions_of_pools(const World& world) {
+  std::map<std::string_view, int> regions;
+  std::vector<int> result;
+  for (const Pool& pool : world.cluster.pools) {
+    result.push_back(regions.try_emplace(pool.region.str(), static_cast<int>(regions.size())).first->second);
+  }
+  if (regions.size() > kMostRegions) std::ranges::fill(result, 0);
+  return result;
+}
+
+}  // namespace
+
+ProofTable::ProofTable(const World& world, KindTable::Setting setting, const ProofTable* like)
+    : world_(world),
+      setting_(setting),
+      microbatches_(world.job.training.global_batch_size / setting.microbatch_size),
+      layers_(world.layers()) {
+  add_kinds();
+  for (int region = 0; region < regions_; ++region) {
+    for (int first = 0; first < layers_; ++first) {
+      for (int last = 0; last <= layers_; ++last) {
+        entry_begin_.push_back(entries_.size());
+        if (first < last) add_entries(region, first, last);
+      }
+    }
+  }
+  entry_begin_.push_back(entries_.size());
+  reductions_ = like != nullptr
+                    ? like->reductions_
+                    : std::make_shared<std::vector<std::vector<float>>>(range(0, layers_, 0) * kinds_.size());
+  add_messages();
+}
+
+std::size_t ProofTable::range(int region, int first, int last) const {
+  return static_cast<std::size_t>((region * layers_ + first) * (layers_ + 1) + last);
+}
+
+void ProofTable::add_kinds() {
+  const std::vector<int> regions = regions_of_pools(world_);
+  regions_ = 1 + std::ranges::max(regions);
+  std::map<std::pair<int, std::string_view>, int> types;
+  for (int pool = 0; pool < world_.pools(); ++pool) {
+    const Pool& one = world_.pool(pool);
+    const int region = regions[static_cast<std::size_t>(pool)];
+    const auto [found, is_new] = types.try_emplace({region, one.key.accelerator.str()}, static_cast<int>(types.size()));
+    const int type = found->second;
+    if (is_new) {
+      gpus_.push_back(0);
+      region_of_type_.push_back(region);
+    }
+    gpus_[static_cast<std::size_t>(type)] += one.free_gpus();
+    type_of_pool_.push_back(type);
+    for (const int degree : world_.degrees) {
+      const auto same = [&](const GroupKind& kind) { return kind.type == type && kind.degree == degree; };
+      if (degree > one.nodes.front().free_gpus || std::ranges::any_of(kinds_, same)) continue;
+      kinds_.push_back({pool, type, degree});
+    }
+  }
+}
+
+StageShape ProofTable::shape(int kind, int first, int last) const {
+  const GroupKind& group = kinds_[static_cast<std::size_t>(kind)];
+  return {first, last, group.pool, {setting_.microbatch_size, group.degree}, setting_.recomputes, setting_.shards};
+}
+
+void ProofTable::add_entries(int region, int first, int last) {
+  const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
+  for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
+    if (region_of_type_[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(kind)].type)] != region) continue;
+    const StageCost cost = world_.costs->stage_cost(shape(kind, first, last));
+    if (!cost.fits()) continue;
+    entries_.push_back({kind, played(cost.forward), played(cost.backward), played(cost.update), 0, 0});
+  }
+  std::stable_sort(entries_.begin() + begin, entries_.end(),
+                   [](const Entry& a, const Entry& b) { return a.pass() < b.pass(); });
+  double forward = std::numeric_limits<double>::infinity();
+  double backward = forward;
+  for (std::ptrdiff_t i = std::ssize(entries_); i-- > begin;) {
+    Entry& entry = entries_[static_cast<std::size_t>(i)];
+    entry.least_forward = forward = std::min(forward, entry.forward);
+    entry.least_backward = backward = std::min(backward, entry.backward);
+  }
+}
+
+// Whatever pool and degree sends it.
+void ProofTable::add_messages() {
+  const double never = std::numeric_limits<double>::infinity();
+  messages_.assign(static_cast<std::size_t>(layers_ * regions_ * regions_) * 2, {never, never});
+  for (int layer = 1; layer < layers_; ++layer) {
+    for (const GroupKind& kind : kinds_) {
+      for (int from = 0; from < world_.pools(); ++from) {
+        if (type_of(from) != kind.type) continue;
+        const ProfilePoint point{setting_.microbatch_size, kind.degree};
+        add_messages({layer - 1, layer, from, point, setting_.recomputes, setting_.shards});
+      }
+    }
+  }
+}
+
+void ProofTable::add_messages(const StageShape& sender) {
+  const auto region_of = [&](int pool) { return region_of_type_[static_cast<std::size_t>(type_of(pool))]; };
+  for (int to = 0; to < world_.pools(); ++to) {
+    for (const bool inside : {false, true}) {
+      const MessageTime time = world_.costs->least_message(sender, to, inside);
+      Message& least = messages_[message_at(sender.last_layer, {region_of(sender.pool), region_of(to)}, inside)];
+      least.least = std::min(least.least, played(time.latency) + played(time.occupancy));
+      least.occupancy = std::min(least.occupancy, played(time.occupancy));
+    }
+  }
+}
+
+std::span<const ProofTable::Entry> ProofTable::entries(int region, int first, int last) const {
+  const std::size_t at = range(region, first, last);
+  return {entries_.data() + entry_begin_[at], entry_begin_[at + 1] - entry_begin_[at]};
+}
+
+std::size_t ProofTable::message_at(int layer, Boundary regions, bool inside_nodes) const {
+  return 2 * static_cast<std::size_t>((layer * regions_ + regions.from) * regions_ + regions.to) +
+         (inside_nodes ? 1 : 0);
+}
+
+ProofTable::Message ProofTable::message(int layer, Boundary regions, bool inside_nodes) const {
+  return messages_[message_at(layer, regions, inside_nodes)];
+}
+
+double ProofTable::least_occupancy(int layer, bool inside_nodes) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (int from = 0; from < regions_; ++from) {
+    for (int to = 0; to < regions_; ++to) {
+      least = std::min(least, messages_[message_at(layer, {from, to}, inside_nodes)].occupancy);
+    }
+  }
+  return least;
+}
+
+double ProofTable::least_reduction(int first, int last, int kind, int replicas) {
+  auto& known = (*reductions_)[range(0, first, last) * kinds_.size() + static_cast<std::size_t>(kind)];
+  if (known.empty()) known.assign(static_cast<std::size_t>(world_.job.training.global_batch_size) + 1, -1);
+  float& least = known[static_cast<std::size_t>(std::min(replicas, microbatches_))];
+  if (least < 0) least = rounded_down(world_.costs->least_reduction(shape(kind, first, last), replicas).value());
+  return least;
+}
+
+// Every bucket is rounded to nanoseconds on its own.
+double ProofTable::least_finish(const Entry& entry, int layers, double reduction) {
+  const Seconds left = exposed(Seconds(reduction), Seconds(entry.backward + kNanosecond), layers);
+  return entry.update + std::max(0.0, left.value() - 2 * (layers + 1) * kNanosecond);
+}
+
+}  // namespace sailor

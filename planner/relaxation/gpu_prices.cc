@@ -1,0 +1,69 @@
+#include "planner/relaxation/gpu_prices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <string_view>
+
+namespace sailor {
+
+std::vector<int> all_pools(const World& world) {
+  std::vector<int> pools(static_cast<std::size_t>(world.pools()));
+  std::iota(pools.begin(), pools.end(), 0);
+  return pools;
+}
+
+std::vector<int> gpus_of_types(const World& world, std::span<const int> pools) {
+  std::map<std::string_view, std::size_t> types;
+  for (const Pool& pool : world.cluster.pools) types.try_emplace(pool.key.accelerator.str(), types.size());
+  std::vector<int> gpus(types.size());
+  for (const int pool : pools) gpus[types.at(world.pool(pool).key.accelerator.str())] += world.pool(pool).free_gpus();
+  return gpus;
+}
+
+GpuPrices::GpuPrices(std::vector<int> gpus, int most_gpus) : gpus_(std::move(gpus)), most_gpus_(most_gpus) {
+  prices_.assign(gpus_.size(), 1);
+  normalize();
+}
+
+// The most that a plan's GPUs can be worth: as many of the dearest as it may have.
+void GpuPrices::normalize() {
+  std::vector<std::pair<double, int>> offers;
+  for (std::size_t type = 0; type < gpus_.size(); ++type) offers.emplace_back(prices_[type], gpus_[type]);
+  std::ranges::sort(offers, std::greater<>());
+  double worth = 0;
+  int left = most_gpus_;
+  for (const auto& [price, gpus] : offers) {
+    worth += price * std::min(gpus, left);
+    left -= std::min(gpus, left);
+  }
+  for (double& price : prices_) price /= worth;
+}
+
+std::vector<double> GpuPrices::of(std::span<const GroupKind> kinds) const {
+  std::vector<double> prices;
+  prices.reserve(kinds.size());
+  for (const GroupKind& kind : kinds) prices.push_back(prices_[static_cast<std::size_t>(kind.type)] * kind.degree);
+  return prices;
+}
+
+bool GpuPrices::adapt(const CheapestSplit& split, std::span<const GroupKind> kinds, double step) {
+  std::vector<double> taken(gpus_.size());
+  double sum = 0;
+  for (const Leg& leg : split.legs) {
+    const GroupKind& group = kinds[static_cast<std::size_t>(leg.kind)];
+    taken[static_cast<std::size_t>(group.type)] += leg.groups * group.degree;
+    sum += leg.groups * group.degree;
+  }
+  bool is_too_much = sum > most_gpus_;
+  for (std::size_t type = 0; type < gpus_.size(); ++type) {
+    is_too_much = is_too_much || taken[type] > gpus_[type];
+    prices_[type] *= std::exp(step * std::clamp(taken[type] / std::max(1, gpus_[type]) - 1, -1.0, 1.0));
+  }
+  normalize();
+  return is_too_much;
+}
+
+}  // namespace sailor

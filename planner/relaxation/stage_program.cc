@@ -1,0 +1,155 @@
+#include "planner/relaxation/stage_program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sailor {
+namespace {
+
+constexpr double kRounding = 1e-9;  // of floating point: in favour of the plan, as it must not be wronged
+constexpr double kUnreached = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+// Every kind with which a stage of the layers [from.layer, last) can meet the limits. Nothing but a kind that is too
+// slow for a single microbatch, or a stage whose replicas take too long to synchronise, is left out.
+bool StageProgram::list_options(Spot from, int last, const TimeLimits& limits, std::span<const double> prices) {
+  options_.clear();
+  const auto entries = table_.entries(from.layer, last);
+  if (entries.empty()) return false;
+  const double before = from.level * level_time_;
+  const double room = (limits.passes - before) * (1 + kRounding);
+  const int most_each = static_cast<int>(std::min(room / entries.front().pass, 1e9));
+  if (most_each < 1) return false;
+  const int microbatches = table_.microbatches();
+  const int replicas = (microbatches + most_each - 1) / most_each;
+  // Each of the stages before, of which there are at most as many as layers, was rounded down by less than a level.
+  const double hidden = table_.most_hidden(from.layer, (from.level + from.layer) * level_time_);
+  for (const KindTable::Entry& entry : entries) {
+    const int each = static_cast<int>(std::min(room / entry.pass, 1e9));
+    if (each < 1) break;
+    const double finish = table_.least_finish(from.layer, last, entry.kind, replicas);
+    if (finish > (limits.finish + hidden) * (1 + kRounding)) continue;
+    const double groups = static_cast<double>(microbatches) / std::min(each, microbatches);
+    const double price = prices[static_cast<std::size_t>(entry.kind)];
+    options_.push_back({entry.kind, entry.pass, groups * price, groups, std::ceil(groups - kRounding) * price});
+  }
+  return !options_.empty();
+}
+
+// Two kinds are at least one group of each.
+double StageProgram::least_mixed(std::span<const double> prices) const {
+  double least = kUnreached;
+  double second = kUnreached;
+  for (const Option& option : options_) {
+    const double price = prices[static_cast<std::size_t>(option.kind)];
+    second = std::min(second, std::max(least, price));
+    least = std::min(least, price);
+  }
+  return least + second;
+}
+
+// Of no groups that do all layers from here on, as they begin no sooner.
+double StageProgram::least_rest(Spot from) const {
+  if (from.layer == table_.layers()) return 0;
+  const double room = passes_ - from.level * level_time_;
+  return room > 0 ? rest_[static_cast<std::size_t>(from.layer)] / room : kUnreached;
+}
+
+void StageProgram::offer(Spot from, Spot to, const Leg& leg, double price) {
+  Cell& there = cell(to.layer, to.level);
+  const double sum = cell(from.layer, from.level).price + price;
+  if (sum >= there.price || sum + least_rest(to) > most_) return;
+  there = {sum, from.level, leg};
+}
+
+// With each kind as the fastest of the stage, which is how long the way through the stage is; the microbatches may all
+// be done by slower ones.
+void StageProgram::relax(Spot from, int last, double passed, double least_mixed) {
+  const Option* cheapest = nullptr;
+  for (auto option = options_.rbegin(); option != options_.rend(); ++option) {
+    if (cheapest == nullptr || option->price < cheapest->price) cheapest = &*option;
+    const int level = static_cast<int>((passed + option->pass) / level_time_ * (1 - kRounding));
+    const double mixed = std::max(least_mixed, cheapest->price);
+    const bool is_pure = option->whole_price <= mixed;
+    const Option& working = is_pure ? *option : *cheapest;
+    offer(from, {last, std::min(levels_, level)}, {from.layer, last, working.kind, working.groups},
+          is_pure ? option->whole_price : mixed);
+  }
+}
+
+void StageProgram::extend(Spot from, const TimeLimits& limits, std::span<const double> prices) {
+  const double before = from.level * level_time_;
+  for (int last = from.layer + 1; last <= table_.layers(); ++last) {
+    if (!list_options(from, last, limits, prices)) continue;
+    const double mixed = least_mixed(prices);
+    if (last == table_.layers()) {
+      const Option& best = *std::ranges::min_element(options_, {}, [&](const Option& option) {
+        return std::min(option.whole_price, std::max(option.price, mixed));
+      });
+      offer(from, {last, 0}, {from.layer, last, best.kind, best.groups},
+            std::min(best.whole_price, std::max(best.price, mixed)));
+      continue;
+    }
+    relax(from, last, before + 2 * table_.least_link(last), mixed);
+  }
+}
+
+// No microbatch takes longer to the last stage and back.
+double StageProgram::longest_way() const {
+  double sum = 0;
+  for (int layer = 0; layer < table_.layers(); ++layer) {
+    const auto entries = table_.entries(layer, layer + 1);
+    if (!entries.empty()) sum += entries.back().pass;
+    sum += 2 * table_.least_link(layer + 1);
+  }
+  return sum;
+}
+
+// Even if all layers were stages of their own that begin at once, and groups and microbatches could be split.
+void StageProgram::set_rest(std::span<const double> prices) {
+  rest_.assign(static_cast<std::size_t>(table_.layers()) + 1, 0);
+  for (int layer = table_.layers(); layer-- > 0;) {
+    double least = kUnreached;
+    for (const KindTable::Entry& entry : table_.entries(layer, layer + 1)) {
+      least = std::min(least, prices[static_cast<std::size_t>(entry.kind)] * entry.pass);
+    }
+    rest_[static_cast<std::size_t>(layer)] =
+        rest_[static_cast<std::size_t>(layer) + 1] + least * table_.microbatches() * (1 - kRounding);
+  }
+}
+
+std::optional<CheapestSplit> StageProgram::solve(const TimeLimits& limits, std::span<const double> prices,
+                                                 double most) {
+  if (limits.passes <= 0) return std::nullopt;
+  level_time_ = std::min(limits.passes, longest_way()) / levels_;
+  most_ = most;
+  passes_ = limits.passes;
+  set_rest(prices);
+  if (least_rest({0, 0}) > most) return std::nullopt;
+  cells_.assign(static_cast<std::size_t>(table_.layers() + 1) * static_cast<std::size_t>(levels_ + 1),
+                {kUnreached, -1, {}});
+  cell(0, 0).price = 0;
+  for (int layer = 0; layer < table_.layers(); ++layer) {
+    for (int level = 0; level < levels_; ++level) {
+      if (cell(layer, level).price <= most) extend({layer, level}, limits, prices);
+    }
+  }
+  if (cell(table_.layers(), 0).price > most) return std::nullopt;
+  return traced(0);
+}
+
+CheapestSplit StageProgram::traced(int level) {
+  CheapestSplit split{cell(table_.layers(), level).price, {}};
+  for (int layer = table_.layers(); layer > 0;) {
+    const Cell& at = cell(layer, level);
+    split.legs.push_back(at.leg);
+    layer = at.leg.first_layer;
+    level = at.from_level;
+  }
+  std::ranges::reverse(split.legs);
+  return split;
+}
+
+}  // namespace sailor

@@ -1,0 +1,102 @@
+#include "planner/search/infeasible.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sailor {
+namespace {
+
+Error infeasible(std::string message) { return {ErrorCode::kInfeasible, std::move(message)}; }
+
+Error too_little_memory(const World& world, const Contender& nearest) {
+  return infeasible(fmt::format("no plan fits in memory: the nearest, {} stages on {} GPUs with microbatches of {}, "
+                                "needs {:.2f} GiB more than a "
+                                "GPU has; allow more or larger GPUs, smaller microbatches or activationCheckpointing",
+                                nearest.plan.stages.size(), nearest.plan.gpus(), nearest.plan.microbatch_size,
+                                nearest.quote.memory_excess / gibibytes(1)) +
+                    (world.degrees.size() == 1 ? "" : "; larger nodes help too"));
+}
+
+Error too_expensive(const World& world, const Contender& nearest) {
+  const auto& objective = std::get<MaximizeThroughput>(world.job.objective);
+  const double iteration = nearest.quote.cost.value();
+  const double hour = cost_per_hour(nearest.quote).value();
+  if (objective.max_cost_per_iteration && iteration > objective.max_cost_per_iteration->value()) {
+    return infeasible(fmt::format(
+        "no plan costs at most maxCostPerIteration ${:.6g}: the nearest costs ${:.6g} an iteration, ${:.6g} too much; "
+        "raise the limit or allow cheaper GPUs",
+        objective.max_cost_per_iteration->value(), iteration, iteration - objective.max_cost_per_iteration->value()));
+  }
+  return infeasible(
+      fmt::format("no plan costs at most maxCostPerHour ${:.6g}: the nearest costs ${:.6g} an hour, ${:.6g} too much; "
+                  "raise the limit or allow cheaper GPUs",
+                  objective.max_cost_per_hour->value(), hour, hour - objective.max_cost_per_hour->value()));
+}
+
+Error too_slow(const World& world, const Contender& nearest) {
+  const double wanted = *std::get<MinimizeCost>(world.job.objective).min_throughput;
+  const double reached = 1 / nearest.quote.iteration.value();
+  return infeasible(
+      fmt::format("no plan reaches minThroughput {:.6g} iterations/s: the fastest found makes {:.6g}, {:.6g} too few; "
+                  "lower it or allow more GPUs",
+                  wanted, reached, wanted - reached));
+}
+
+std::string joined(const std::vector<Accelerator>& names) {
+  std::string list;
+  for (const Accelerator& name : names) list += (list.empty() ? "" : ", ") + name.str();
+  return list;
+}
+
+std::string what_was_asked(const ResourceSpec& resources) {
+  std::string text;
+  if (!resources.accelerators.empty()) text += " of accelerators " + joined(resources.accelerators);
+  if (!resources.zones.empty()) text += fmt::format(" in the {} zones of resources.zones", resources.zones.size());
+  if (resources.provisioning == ProvisioningPolicy::kSpot) text += " on spot nodes";
+  if (resources.provisioning == ProvisioningPolicy::kOnDemand) text += " on on-demand nodes";
+  return text;
+}
+
+}  // namespace
+
+Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, const ClusterState& usable) {
+  const int available = usable.free_gpus();
+  const int needed = std::max(1, job.resources.min_gpus);
+  if (cluster.free_gpus() == 0) {
+    return tl::unexpected(infeasible(fmt::format(
+        "minGpus is {} and none of the cluster's pools has a free GPU; add nodes or wait for some", needed)));
+  }
+  if (available == 0) {
+    return tl::unexpected(infeasible(
+        fmt::format("minGpus is {}, and of GPUs{} none is free ({} others are, in all {} pools of the cluster); "
+                    "add nodes or widen spec.resources",
+                    needed, what_was_asked(job.resources), cluster.free_gpus(), cluster.pools.size())));
+  }
+  if (available < needed) {
+    return tl::unexpected(
+        infeasible(fmt::format("minGpus is {} and {} GPUs{} are free, {} too few; add nodes or lower minGpus", needed,
+                               available, what_was_asked(job.resources), needed - available)));
+  }
+  if (job.resources.max_gpus && *job.resources.max_gpus < job.resources.min_gpus) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("resources.maxGpus {} is below resources.minGpus {}; raise maxGpus or lower minGpus",
+                            *job.resources.max_gpus, job.resources.min_gpus));
+  }
+  return {};
+}
+
+Error explain_infeasible(const World& world, const Contender* nearest) {
+  if (nearest == nullptr) {
+    return infeasible(fmt::format("no plan could be made of {} GPUs before the planner was stopped; give it more time",
+                                  world.cluster.free_gpus()));
+  }
+  const Misses misses = misses_of(nearest->quote, nearest->plan.gpus(), world.job);
+  if (misses.memory > 0) return too_little_memory(world, *nearest);
+  if (misses.cost > 0) return too_expensive(world, *nearest);
+  if (misses.throughput > 0) return too_slow(world, *nearest);
+  return infeasible(fmt::format("no plan uses minGpus {} GPUs: the nearest uses {}; lower minGpus",
+                                world.job.resources.min_gpus, nearest->plan.gpus()));
+}
+
+}  // namespace sailor

@@ -1,0 +1,169 @@
+#include "report/front_chart.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "report/figure.h"
+#include "report/numbers.h"
+
+namespace sailor::report {
+namespace {
+
+constexpr double kLeft = 70;
+constexpr double kRight = kPictureWidth - 20;
+constexpr double kTop = 30;
+constexpr double kBottom = 360;
+constexpr double kHeight = 400;
+constexpr double kFarBound = 3;  // a bound farther off than this would squeeze the plans together
+
+class Chart {
+ public:
+  Chart(const JobSpec& job, const std::vector<Offer>& offers, double bound)
+      : job_(job),
+        offers_(offers),
+        bound_(bound),
+        x_(0, most_throughput() * 1.08, kLeft, kRight),
+        y_(0, most_cost() * 1.12, kBottom, kTop),
+        svg_(picture(kHeight, "Plans by throughput and cost of an iteration")) {}
+
+  Element draw() {
+    draw_axes();
+    draw_limits();
+    draw_bound();
+    for (std::size_t i = 0; i < offers_.size(); ++i) draw_offer(i);
+    for (const bool is_chosen : {true, false}) {  // where labels have no room, the chosen plan's has it
+      for (std::size_t i = 0; i < offers_.size(); ++i) {
+        if (offers_[i].is_chosen == is_chosen) draw_number(i);
+      }
+    }
+    return std::move(svg_);
+  }
+
+ private:
+  [[nodiscard]] double most_throughput() const {
+    double most = 0;
+    for (const Offer& offer : offers_) most = std::max(most, offer.estimate.throughput());
+    return is_bound_drawn(most) ? std::max(most, bound_) : most;
+  }
+  [[nodiscard]] bool is_bound_drawn(double most) const { return bound_ > 0 && bound_ < kFarBound * most; }
+  [[nodiscard]] double most_cost() const {
+    double most = 0;
+    for (const Offer& offer : offers_) most = std::max(most, offer.estimate.cost_per_iteration().value());
+    return most > 0 ? most : 1;
+  }
+
+  void draw_axes() {
+    for (const double tick : x_.ticks(8)) {
+      svg_.add(line({x_.at(tick), kTop}, {x_.at(tick), kBottom}, "grid"));
+      svg_.add(label({x_.at(tick), kBottom + 16}, significant(tick), "soft middle"));
+    }
+    for (const double tick : y_.ticks(6)) {
+      svg_.add(line({kLeft, y_.at(tick)}, {kRight, y_.at(tick)}, "grid"));
+      svg_.add(label({kLeft - 6, y_.at(tick) + 4}, money(tick), "soft end"));
+    }
+    svg_.add(label({kRight, kBottom + 34}, "iterations per second", "soft end"));
+    svg_.add(label({0, kTop - 14}, "cost of an iteration", "soft"));
+  }
+
+  void draw_limits() {
+    if (const auto* most = std::get_if<MaximizeThroughput>(&job_.objective)) {
+      if (most->max_cost_per_iteration) draw_cost_limit(most->max_cost_per_iteration->value());
+      if (most->max_cost_per_hour) draw_hourly_limit(most->max_cost_per_hour->value());
+    } else if (const auto& least = std::get<MinimizeCost>(job_.objective).min_throughput) {
+      draw_upright(*least, "least throughput asked for", "limit dashed");
+    }
+  }
+
+  void draw_cost_limit(double dollars) {
+    const double at = y_.clamped(dollars);
+    svg_.add(line({kLeft, at}, {kRight, at}, "limit dashed"));
+    svg_.add(label({kLeft + 6, at - 5}, "limit: " + money(dollars) + " an iteration", "outlined"));
+  }
+
+  // What may be spent in an hour is spent by a fast plan on more iterations: a hyperbola.
+  void draw_hourly_limit(double dollars) {
+    constexpr int kPoints = 60;
+    std::string path;
+    for (int i = 1; i <= kPoints; ++i) {
+      const double at = kLeft + (kRight - kLeft) * i / kPoints;
+      const double throughput = most_throughput() * 1.08 * i / kPoints;
+      path += fmt::format("{}{} {}", i == 1 ? "M" : "L", coordinate(at),
+                          coordinate(y_.clamped(dollars / 3600 / throughput)));
+    }
+    svg_.add(Element("path", {{"class", "limit dashed open"}, {"d", path}})
+                 .add(tooltip("limit: " + money(dollars) + " an hour")));
+    svg_.add(label({kLeft + 6, kTop + 12}, "limit: " + money(dollars) + " an hour", "outlined"));
+  }
+
+  void draw_bound() {
+    if (!is_bound_drawn(most_throughput())) return;
+    draw_upright(bound_, "bound: no plan is faster than " + significant(bound_), "limit");
+  }
+
+  void draw_upright(double throughput, const std::string& meaning, std::string_view classes) {
+    const double at = x_.clamped(throughput);
+    svg_.add(line({at, kTop}, {at, kBottom}, classes));
+    const bool is_at_right = at > kPictureWidth / 2;
+    svg_.add(label({at + (is_at_right ? -6 : 6), kBottom - 10}, meaning, is_at_right ? "outlined end" : "outlined"));
+  }
+
+  [[nodiscard]] Point place_of(const Offer& offer) const {
+    return {x_.at(offer.estimate.throughput()), y_.at(offer.estimate.cost_per_iteration().value())};
+  }
+
+  void draw_offer(std::size_t index) {
+    const Offer& offer = offers_[index];
+    const Point at = place_of(offer);
+    Element group("g");
+    group.add(tooltip(
+        fmt::format("{}: {} iterations/s, {} an iteration, {}", index + 1, significant(offer.estimate.throughput()),
+                    money(offer.estimate.cost_per_iteration().value()), counted(gpu_count(offer.plan), "GPU"))));
+    if (offer.is_chosen) group.add(Element("circle", {{"class", "halo"}, {"cx", at.x}, {"cy", at.y}, {"r", 11.0}}));
+    group.add(
+        Element("circle", {{"class", offer.is_chosen ? "green" : "blue"}, {"cx", at.x}, {"cy", at.y}, {"r", 6.0}}));
+    svg_.add(group);
+  }
+
+  // Above, below or beside its plan, wherever no other number or plan is; else nowhere: tooltip and table have it.
+  void draw_number(std::size_t index) {
+    const Point plan = place_of(offers_[index]);
+    for (const Point& offset : {Point{0, -14}, Point{0, 26}, Point{-20, 4}, Point{20, 4}}) {
+      const Point at{plan.x + offset.x, plan.y + offset.y};
+      if (!is_free(at, index)) continue;
+      taken_.push_back(at);
+      svg_.add(offers_[index].is_chosen ? label(at, fmt::format("{} chosen", index + 1), "strong outlined middle")
+                                        : label(at, fmt::format("{}", index + 1), "outlined middle"));
+      return;
+    }
+  }
+
+  [[nodiscard]] bool is_free(const Point& at, std::size_t own) const {
+    const auto is_near = [&](const Point& other) {
+      return std::abs(other.x - at.x) < 20 && std::abs(other.y - at.y) < 12;
+    };
+    if (std::ranges::any_of(taken_, is_near)) return false;
+    for (std::size_t i = 0; i < offers_.size(); ++i) {
+      const Point plan = place_of(offers_[i]);
+      if (i != own && is_near({plan.x, plan.y + 4})) return false;
+    }
+    return true;
+  }
+
+  const JobSpec& job_;
+  const std::vector<Offer>& offers_;
+  double bound_;
+  Scale x_;
+  Scale y_;
+  Element svg_;
+  std::vector<Point> taken_;  // by numbers
+};
+
+}  // namespace
+
+Element front_chart(const JobSpec& job, const std::vector<Offer>& offers, double bound_throughput) {
+  return Chart(job, offers, bound_throughput).draw();
+}
+
+}  // namespace sailor::report

@@ -1,0 +1,68 @@
+#include "report/gantt.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/figure.h"
+#include "report/gantt_window.h"
+#include "report/numbers.h"
+
+namespace sailor::report {
+namespace {
+
+constexpr double kLegiblePass = 9;
+
+Seconds in_seconds(Nanoseconds time) { return Seconds(static_cast<double>(time.count()) * 1e-9); }
+
+// When the last stage's first backward pass begins: the pipeline is full.
+Nanoseconds filled_at(const StepTiming& step) {
+  Nanoseconds earliest = step.passes_end();
+  for (const auto& passes : step.passes.back()) {
+    for (const TimedPass& pass : passes) {
+      if (pass.kind == OperationKind::kBackward) earliest = std::min(earliest, pass.start);
+    }
+  }
+  return earliest;
+}
+
+// Long enough to see the pipeline fill, or two dozen passes.
+Nanoseconds close_up(const PlanView& view, const GanttRows& rows) {
+  const auto fill = filled_at(view.details.step) * 13 / 10;
+  return std::max(fill, mean_pass(view, rows) * 24);
+}
+
+std::string how_drawn(const GanttPicture& drawn) {
+  if (drawn.has_numbers) return "Numbers are microbatches.";
+  if (drawn.has_single_passes) return "";
+  return "Passes are too short to be told apart here: the height of a colour is the share of the time that the replica "
+         "spends on it.";
+}
+
+}  // namespace
+
+Element gantt(const PlanView& view) {
+  const GanttRows rows = gantt_rows(view);
+  const StepTiming& step = view.details.step;
+  const Window whole{Nanoseconds(0), std::max(step.end(), Nanoseconds(1))};
+  Element section("section");
+  section.add(legend({{"blue", "forward pass"},
+                      {"orange", "backward pass"},
+                      {"green", "gradient sync between replicas"},
+                      {"purple", "optimizer update"},
+                      {"lane", "waiting"}}));
+  const GanttPicture drawn = gantt_window(view, rows, whole);
+  section.add(
+      figure(fmt::format("The whole step, {}. {} {}", duration(in_seconds(whole.to)), rows.note, how_drawn(drawn)),
+             drawn.svg));
+  const Nanoseconds part = close_up(view, rows);
+  const bool is_legible = drawn.has_numbers && drawn_width(whole, mean_pass(view, rows)) >= kLegiblePass;
+  if (is_legible || part * 10 > whole.to * 6) return section;
+  const GanttPicture beginning = gantt_window(view, rows, {Nanoseconds(0), part});
+  section.add(figure("How it begins. " + how_drawn(beginning), beginning.svg));
+  const GanttPicture end = gantt_window(view, rows, {whole.to - part, whole.to});
+  section.add(figure("How it ends. " + how_drawn(end), end.svg));
+  return section;
+}
+
+}  // namespace sailor::report

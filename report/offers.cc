@@ -1,0 +1,142 @@
+#include "report/offers.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "report/numbers.h"
+
+namespace sailor::report {
+namespace {
+
+template <class... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;
+
+std::string rate_text(double throughput) { return significant(throughput) + " iterations/s"; }
+
+// The limit of the objective that the estimate breaks; empty: none.
+std::string broken_limit(const Objective& objective, const Estimate& estimate) {
+  const double each = estimate.cost_per_iteration().value();
+  const double hourly = estimate.cost_per_hour.value();
+  return std::visit(Overloaded{[&](const MaximizeThroughput& most) -> std::string {
+                                 if (most.max_cost_per_iteration && each > most.max_cost_per_iteration->value()) {
+                                   return fmt::format("{} an iteration, over the limit of {}", money(each),
+                                                      money(most.max_cost_per_iteration->value()));
+                                 }
+                                 if (most.max_cost_per_hour && hourly > most.max_cost_per_hour->value()) {
+                                   return fmt::format("{} an hour, over the limit of {}", money(hourly),
+                                                      money(most.max_cost_per_hour->value()));
+                                 }
+                                 return "";
+                               },
+                               [&](const MinimizeCost& least) -> std::string {
+                                 if (!least.min_throughput || estimate.throughput() >= *least.min_throughput) return "";
+                                 return fmt::format("{}, below the {} that are asked for",
+                                                    significant(estimate.throughput()),
+                                                    rate_text(*least.min_throughput));
+                               }},
+                    objective);
+}
+
+// "12 % faster"; empty if they are equal.
+std::string compared(double ratio, const std::string& more, const std::string& less) {
+  if (std::abs(ratio - 1) < 5e-4) return "";
+  return ratio > 1 ? percent(ratio - 1) + " " + more : percent(1 - ratio) + " " + less;
+}
+
+std::set<std::string> accelerators_of(const Estimate& estimate) {
+  std::set<std::string> names;
+  for (const auto& [pool, gpus] : estimate.gpus) names.insert(pool.accelerator.str());
+  return names;
+}
+
+// What it does without, and what it has besides.
+std::string other_gpus(const Estimate& chosen, const Estimate& other) {
+  const auto ours = accelerators_of(chosen);
+  const auto theirs = accelerators_of(other);
+  std::string text;
+  for (const std::string& name : ours) {
+    if (!theirs.contains(name)) text += (text.empty() ? "without " : ", ") + name;
+  }
+  bool is_first = true;
+  for (const std::string& name : theirs) {
+    if (ours.contains(name)) continue;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", is_first ? "with " : "", name);
+    is_first = false;
+  }
+  return text;
+}
+
+struct Comparison {
+  std::string faster;   // or slower; empty: neither
+  std::string cheaper;  // or dearer
+  bool is_better = false;
+};
+
+Comparison comparison(const Objective& objective, const Estimate& chosen, const Estimate& other) {
+  const double speed = other.throughput() / chosen.throughput();
+  const double cost = other.cost_per_iteration() / chosen.cost_per_iteration();
+  const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(objective);
+  return {compared(speed, "faster", "slower"), compared(cost, "dearer", "cheaper"),
+          seeks_throughput ? speed > 1 : cost < 1};
+}
+
+std::string why_not(const JobSpec& job, const Estimate& chosen, const Estimate& other, bool is_kept) {
+  if (!other.fits()) return other.violations.front();
+  if (const std::string limit = broken_limit(job.objective, other); !limit.empty()) return limit;
+  const Comparison against = comparison(job.objective, chosen, other);
+  const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(job.objective);
+  const std::string& decisive = seeks_throughput ? against.faster : against.cheaper;
+  const std::string& besides = seeks_throughput ? against.cheaper : against.faster;
+  if (decisive.empty()) return besides.empty() ? "as good, with more GPUs" : "as good, but " + besides;
+  std::string text = decisive;
+  if (against.is_better && is_kept) {
+    text += fmt::format("; a running job is moved for {} or more", percent(kWorthwhileGain));
+  }
+  if (!besides.empty()) text += (against.is_better ? ", " : ", though ") + besides;
+  if (const std::string gpus = other_gpus(chosen, other); !gpus.empty()) text += "; " + gpus;
+  return text;
+}
+
+}  // namespace
+
+std::vector<Offer> offers(const JobSpec& job, const PlannedJob& planned, const PlanOptions& options) {
+  const bool is_kept = options.current && *options.current == planned.plan;
+  std::vector<Offer> all{{planned.plan, planned.estimate, true, ""}};
+  for (const PricedPlan& other : planned.alternatives) {
+    if (other.plan == planned.plan) continue;
+    all.push_back({other.plan, other.estimate, false, why_not(job, planned.estimate, other.estimate, is_kept)});
+  }
+  std::ranges::stable_sort(all, std::greater<>(), [](const Offer& offer) { return offer.estimate.throughput(); });
+  return all;
+}
+
+std::string objective_text(const Objective& objective) {
+  return std::visit(
+      Overloaded{[](const MaximizeThroughput& most) {
+                   std::string text = "the most iterations per second";
+                   if (most.max_cost_per_iteration) {
+                     text += fmt::format(" for at most {} an iteration", money(most.max_cost_per_iteration->value()));
+                   }
+                   if (most.max_cost_per_hour) {
+                     text += fmt::format("{} at most {} an hour", most.max_cost_per_iteration ? " and" : " for",
+                                         money(most.max_cost_per_hour->value()));
+                   }
+                   return text;
+                 },
+                 [](const MinimizeCost& least) {
+                   std::string text = "the least cost of an iteration";
+                   if (least.min_throughput) {
+                     text += fmt::format(" with at least {}", rate_text(*least.min_throughput));
+                   }
+                   return text;
+                 }},
+      objective);
+}
+
+}  // namespace sailor::report

@@ -1,0 +1,61 @@
+#include "report/plan_view.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "report/numbers.h"
+
+namespace sailor::report {
+
+namespace {
+
+bool is_alike(const Replica& a, const Replica& b) {
+  return a.pool == b.pool && a.tensor_parallel == b.tensor_parallel && std::abs(a.microbatches - b.microbatches) <= 1;
+}
+
+}  // namespace
+
+std::vector<AlikeReplicas> alike_replicas(const Plan& plan, std::size_t stage) {
+  const std::vector<Replica>& replicas = plan.stages[stage].replicas;
+  std::vector<AlikeReplicas> groups;
+  for (std::size_t r = 0; r < replicas.size(); ++r) {
+    const auto found = std::ranges::find_if(
+        groups, [&](const AlikeReplicas& group) { return is_alike(replicas[group.replicas.front()], replicas[r]); });
+    if (found == groups.end()) {
+      groups.push_back({stage, {r}});
+    } else {
+      found->replicas.push_back(r);
+    }
+  }
+  return groups;
+}
+
+std::string alike_text(const Plan& plan, const AlikeReplicas& group) {
+  const std::vector<Replica>& replicas = plan.stages[group.stage].replicas;
+  int fewest = replicas[group.replicas.front()].microbatches;
+  int most = fewest;
+  for (const std::size_t r : group.replicas) {
+    fewest = std::min(fewest, replicas[r].microbatches);
+    most = std::max(most, replicas[r].microbatches);
+  }
+  const Replica& first = replicas[group.replicas.front()];
+  return fmt::format("{} of {} {}, with {}{}{}", counted(static_cast<long>(group.replicas.size()), "replica"),
+                     first.tensor_parallel, pool_text(first.pool), fewest < most ? fmt::format("{} to ", fewest) : "",
+                     microbatches_text(most), group.replicas.size() > 1 ? " each" : "");
+}
+
+std::string microbatches_text(long count) { return counted(count) + (count == 1 ? " microbatch" : " microbatches"); }
+
+std::string pool_text(const PoolKey& pool) {
+  return fmt::format("{} in {}, {}", pool.accelerator.str(), pool.zone.str(),
+                     pool.provisioning == Provisioning::kSpot ? "spot" : "on demand");
+}
+
+std::string layers_text(const Stage& stage) {
+  const int last = stage.last_layer - 1;
+  return stage.first_layer == last ? fmt::format("{}", last) : fmt::format("{}-{}", stage.first_layer, last);
+}
+
+}  // namespace sailor::report

@@ -1,0 +1,145 @@
+#include "report/summary.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "report/figure.h"
+#include "report/numbers.h"
+
+namespace sailor::report {
+namespace {
+
+Element list_of(const std::vector<std::string>& sentences) {
+  Element list("ul");
+  for (const std::string& sentence : sentences) list.add(Element("li").text(sentence));
+  return list;
+}
+
+// The share of the step that the busiest replica of a stage spends on passes.
+double busy_share(const PlanView& view, std::size_t stage) {
+  Nanoseconds most{};
+  for (const auto& passes : view.details.step.passes[stage]) {
+    Nanoseconds sum{};
+    for (const TimedPass& pass : passes) sum += pass.end - pass.start;
+    most = std::max(most, sum);
+  }
+  const auto whole = view.details.step.end();
+  return whole.count() > 0 ? static_cast<double>(most.count()) / static_cast<double>(whole.count()) : 0;
+}
+
+// Each pool, or where they are many each type with the number of its zones.
+std::string pools_sentence(const PlanView& view) {
+  constexpr std::size_t kMostPools = 4;
+  std::map<std::string, std::pair<int, std::set<Zone>>> parts;  // GPUs and zones, by name
+  const bool is_brief = view.estimate.gpus.size() > kMostPools;
+  for (const auto& [pool, gpus] : view.estimate.gpus) {
+    auto& [count, zones] = parts[is_brief ? pool.accelerator.str() : pool_text(pool)];
+    count += gpus;
+    zones.insert(pool.zone);
+  }
+  std::string text;
+  for (const auto& [name, part] : parts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", counted(part.first), name);
+    if (is_brief) text += " in " + counted(static_cast<long>(part.second.size()), "zone");
+  }
+  return text;
+}
+
+std::string replicas_text(const PlanView& view, std::size_t stage) {
+  std::string text;
+  for (const AlikeReplicas& group : alike_replicas(view.plan, stage)) {
+    text += (text.empty() ? "" : "; ") + alike_text(view.plan, group);
+  }
+  return text;
+}
+
+bool are_alike(const Stage& a, const Stage& b) {
+  return a.last_layer - a.first_layer == b.last_layer - b.first_layer && a.replicas == b.replicas;
+}
+
+Row row_of(const PlanView& view, std::size_t first, std::size_t last) {
+  const Stage& begin = view.plan.stages[first];
+  const Stage& end = view.plan.stages[last];
+  double busiest = 0;
+  Bytes most(0);
+  for (std::size_t stage = first; stage <= last; ++stage) {
+    busiest = std::max(busiest, busy_share(view, stage));
+    most = std::max(most, view.estimate.memory[stage].total());
+  }
+  const std::string layers = first == last ? layers_text(begin)
+                                           : fmt::format("{}-{}, {} each", begin.first_layer, end.last_layer - 1,
+                                                         begin.last_layer - begin.first_layer);
+  return {{first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last), layers,
+           replicas_text(view, first), memory_text(most), percent(busiest)}};
+}
+
+}  // namespace
+
+Element verdict(const PlanView& view) {
+  const std::vector<std::string>& violations = view.estimate.violations;
+  Element section("section");
+  if (violations.empty()) {
+    section.add(Element("p").add(Element("span", {{"class", "verdict"}}).text("This plan fits")));
+    return section;
+  }
+  section.add(Element("p").add(Element("span", {{"class", "verdict bad"}}).text("This plan does not fit")));
+  section.add(list_of(violations));
+  return section;
+}
+
+Element key_figures(const PlanView& view) {
+  const Estimate& estimate = view.estimate;
+  Element facts("dl", {{"class", "facts"}});
+  facts.add(fact(
+      "Iteration", duration(estimate.iteration),
+      counted(view.plan.global_batch_size, "sequence") + " of " + counted(view.job.training.sequence_length, "token")));
+  facts.add(fact("Throughput", significant(estimate.throughput()) + " iterations/s",
+                 significant(estimate.tokens_per_second) + " tokens/s"));
+  facts.add(fact("Cost of an iteration", money(estimate.cost_per_iteration().value()),
+                 fmt::format("GPUs {}, traffic {}", money(estimate.gpu_cost_per_iteration.value()),
+                             money(estimate.traffic_cost_per_iteration.value()))));
+  facts.add(fact("Cost of an hour", money(estimate.cost_per_hour.value()), ""));
+  facts.add(fact("GPUs", counted(gpu_count(view.plan)), counted(static_cast<long>(view.plan.stages.size()), "stage")));
+  return facts;
+}
+
+Element in_words(const PlanView& view) {
+  const Plan& plan = view.plan;
+  std::size_t busiest = 0;
+  for (std::size_t stage = 1; stage < plan.stages.size(); ++stage) {
+    if (busy_share(view, stage) > busy_share(view, busiest)) busiest = stage;
+  }
+  Element words("p");
+  words.text(fmt::format("{} in {} over {}: {}. ", plan.model, counted(static_cast<long>(plan.stages.size()), "stage"),
+                         counted(gpu_count(plan), "GPU"), pools_sentence(view)));
+  words.text(fmt::format("Every step of {} is cut into {} of {}; each goes through one replica of every stage. ",
+                         counted(plan.global_batch_size, "sequence"), microbatches_text(plan.microbatches()),
+                         counted(plan.microbatch_size)));
+  words.text(fmt::format("Stage {} sets the pace: its busiest replica computes {} of the step.", busiest,
+                         percent(busy_share(view, busiest))));
+  return words;
+}
+
+Element stage_table(const PlanView& view) {
+  std::vector<Row> rows;
+  const std::vector<Stage>& stages = view.plan.stages;
+  for (std::size_t first = 0; first < stages.size();) {
+    std::size_t last = first;
+    while (last + 1 < stages.size() && are_alike(stages[last + 1], stages[first])) ++last;
+    rows.push_back(row_of(view, first, last));
+    first = last + 1;
+  }
+  return figure("", table({{"Stage"}, {"Layers"}, {"Replicas"}, {"Peak memory", true}, {"Busy", true}}, rows));
+}
+
+Element notes(const PlanView& view) {
+  Element section("section");
+  if (view.estimate.notes.empty()) return section;
+  section.add(Element("h2").text("What was assumed")).add(list_of(view.estimate.notes));
+  return section;
+}
+
+}  // namespace sailor::report

@@ -1,0 +1,234 @@
+// What manifests mean, and what the messages about wrong ones say.
+#include "core/manifest/manifest.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/manifest/fields.h"
+#include "core/manifest/source.h"
+
+namespace sailor {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kJob = R"(
+apiVersion: sailor.dev/v1alpha1
+kind: TrainingJob
+metadata: {name: opt, namespace: research}
+spec:
+  model: {name: opt-350m}
+  training: {globalBatchSize: 1024, sequenceLength: 2048, steps: 10}
+  data: {format: Bytes, path: /data/*.txt}
+)";
+
+SourceDocument document(const std::string& yaml) { return parse_documents(yaml, "file.yaml").value().at(0); }
+
+Result<JobSpec> job(const std::string& more) { return job_from_manifest(document(kJob + more).value); }
+
+std::vector<std::string> complaints(const std::string& yaml) {
+  const SourceDocument source = document(yaml);
+  std::vector<std::string> messages;
+  for (const Error& error : check_fields(source.value)) messages.push_back(source.located(error).message);
+  return messages;
+}
+
+TEST(JobManifest, WhatItOmitsHasItsDefault) {
+  const JobSpec spec = job("").value();
+  EXPECT_EQ(spec.key, (JobKey{"research", "opt"}));
+  EXPECT_EQ(spec.model.blocks, 24);
+  EXPECT_EQ(spec.objective, Objective(MaximizeThroughput{}));
+  EXPECT_EQ(spec.resources.min_gpus, 1);
+  EXPECT_FALSE(spec.resources.max_gpus);
+  EXPECT_EQ(spec.elasticity, ElasticityMode::kLive);
+  EXPECT_EQ(spec.redundancy, Redundancy::kNone);
+  EXPECT_EQ(spec.max_restarts, 10);
+  EXPECT_THAT(spec.training.microbatch_sizes, ElementsAre(1, 2, 4, 8, 16, 32, 64));
+}
+
+TEST(JobManifest, CopiesInPeersAreAskedForByName) {
+  EXPECT_EQ(job("  elasticity: {redundancy: Peer}\n").value().redundancy, Redundancy::kPeer);
+  EXPECT_THAT(job("  elasticity: {redundancy: Twice}\n").error().message,
+              HasSubstr("spec.elasticity.redundancy: \"Twice\" is unknown; use one of None, Peer"));
+}
+
+TEST(JobManifest, AnAbsentLimitIsNoneAndZeroIsALimit) {
+  EXPECT_EQ(job("  objective: {maxCostPerIteration: \"0\"}\n").value().objective,
+            Objective(MaximizeThroughput{Dollars(0), std::nullopt}));
+  EXPECT_EQ(job("  objective: {type: MinCost, minThroughput: \"0.25\"}\n").value().objective,
+            Objective(MinimizeCost{0.25}));
+}
+
+TEST(JobManifest, ALimitOfTheOtherObjectiveIsRefused) {
+  EXPECT_EQ(job("  objective: {type: MinCost, maxCostPerHour: \"3\"}\n").error().message,
+            "spec.objective.maxCostPerHour: limits MaxThroughput only; set type to MaxThroughput or remove the limit");
+}
+
+TEST(JobManifest, MaxGpusBelowMinGpusIsRefused) {
+  EXPECT_EQ(job("  resources: {minGpus: 8, maxGpus: 4}\n").error().message,
+            "spec.resources.maxGpus: 4 is below minGpus 8; raise maxGpus or lower minGpus");
+}
+
+TEST(JobManifest, SequencesLongerThanTheModelsPositionsAreRefused) {
+  std::string yaml = kJob;
+  yaml.replace(yaml.find("2048"), 4, "4096");
+  EXPECT_THAT(job_from_manifest(document(yaml).value).error().message,
+              HasSubstr("spec.training.sequenceLength: 4096 exceeds the 2048 positions of model opt-350m"));
+}
+
+TEST(JobManifest, AnUnknownModelIsAnsweredWithTheCatalogue) {
+  std::string yaml = kJob;
+  yaml.replace(yaml.find("opt-350m"), 8, "opt-351m");
+  EXPECT_THAT(job_from_manifest(document(yaml).value).error().message,
+              ::testing::AllOf(HasSubstr("spec.model.name"), HasSubstr("opt-351m"), HasSubstr("llama-3-8b")));
+}
+
+TEST(Fields, AnUnknownFieldIsNamedWithItsLineAndItsNeighbours) {
+  EXPECT_THAT(complaints(std::string(kJob) + "  resources: {maxGpu: 3}\n"),
+              ElementsAre(HasSubstr("file.yaml:9: spec.resources.maxGpu: is no field here; there are accelerators, "
+                                    "zones, provisioning, minGpus, maxGpus")));
+}
+
+TEST(Fields, ADecimalWithoutQuotesIsShownWithThem) {
+  EXPECT_THAT(complaints(std::string(kJob) + "  objective: {maxCostPerHour: 1.5}\n"),
+              ElementsAre(HasSubstr("spec.objective.maxCostPerHour: 1.5 does not fit: decimals are written in quotes: "
+                                    "\"1.5\"")));
+}
+
+TEST(Fields, ABareOffIsABooleanAndIsSaidToBe) {
+  EXPECT_THAT(complaints(std::string(kJob) + "  elasticity: {mode: Off}\n"),
+              ElementsAre(HasSubstr("YAML reads a bare On, Off, Yes or No as a boolean, so quote it")));
+}
+
+TEST(Fields, AllErrorsOfADocumentAreReported) {
+  EXPECT_THAT(complaints("apiVersion: sailor.dev/v1\nkind: TrainingJob\nspec:\n  model: []\n  trainig: {}\n"),
+              ::testing::IsSupersetOf({HasSubstr("file.yaml:4: spec.model: [] does not fit"),
+                                       HasSubstr("file.yaml:5: spec.trainig: is no field here"),
+                                       HasSubstr("spec.training: is missing"), HasSubstr("spec.data: is missing"),
+                                       HasSubstr("metadata.name: is missing"),
+                                       HasSubstr("file.yaml:1: apiVersion: \"sailor.dev/v1\" is unknown")}));
+}
+
+TEST(Fields, AnotherKindIsNotOurs) {
+  EXPECT_THAT(complaints("apiVersion: v1\nkind: Pod\n"), ElementsAre(HasSubstr("\"Pod\" is no kind of Sailor")));
+}
+
+TEST(Source, AFieldWrittenTwiceIsRefused) {
+  EXPECT_EQ(parse_documents("a: 1\nb: 2\na: 3\n", "x.yaml").error().message,
+            "x.yaml:3: a: is written twice; keep one of them");
+}
+
+TEST(Source, BrokenYamlSaysWhere) {
+  EXPECT_THAT(parse_documents("a: [1, 2\nb: 3\n", "x.yaml").error().message, HasSubstr("x.yaml:2: this is no YAML"));
+}
+
+TEST(Source, AStreamHasManyDocumentsAndEmptyOnesDoNotCount) {
+  const auto documents = parse_documents("---\na: 1\n---\n---\nb: 2\n", "x.yaml").value();
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents[1].line_of("b"), 5);
+  EXPECT_EQ(documents[1].line_of("b.c[3].d"), 5) << "the nearest field around it";
+}
+
+TEST(Source, QuotedScalarsAreWordsAndPlainOnesWhatTheyLookLike) {
+  const Json json = document("{a: \"1\", b: 1, c: 1.5e-3, d: yes, e: 'yes', f: 2024-11-21, g: ~, h: .inf}").value;
+  EXPECT_EQ(json, (Json{{"a", "1"},
+                        {"b", 1},
+                        {"c", 1.5e-3},
+                        {"d", true},
+                        {"e", "yes"},
+                        {"f", "2024-11-21"},
+                        {"g", nullptr},
+                        {"h", ".inf"}}));
+}
+
+TEST(Source, ADocumentThatAliasesMakeEnormousIsRefused) {
+  std::string bomb = "a: &a [1,1,1,1,1,1,1,1,1,1]\n";
+  for (char c = 'b'; c < 'j'; ++c) {
+    const std::string last(1, static_cast<char>(c - 1));
+    bomb += fmt::format("{0}: &{0} [*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1}]\n", c, last);
+  }
+  EXPECT_THAT(parse_documents(bomb, "x.yaml").error().message, HasSubstr("more than 300000 values"));
+}
+
+constexpr const char* kPool = R"(
+apiVersion: sailor.dev/v1alpha1
+kind: GpuPool
+metadata: {name: pool}
+spec: {region: us-central1, zone: us-central1-a, accelerator: nvidia-tesla-a100, gpusPerNode: 4, provisioning: Spot,
+       maxNodes: 3, pricePerGpuHour: "1.10", wholeNodes: true, network: {interNodeGbps: "100"}})";
+
+TEST(PoolManifest, SaysWhatThePoolsNodesAre) {
+  const PoolDeclaration pool = pool_from_manifest(document(kPool).value).value();
+  EXPECT_EQ(to_string(pool.key), "us-central1-a/nvidia-tesla-a100/spot");
+  EXPECT_EQ(pool.max_nodes, 3);
+  EXPECT_EQ(pool.price_per_gpu, DollarsPerHour(1.10));
+  EXPECT_EQ(pool.inter_node_bandwidth, gigabytes_per_second(12.5));
+  EXPECT_EQ(pool_of(pool, 2).free_gpus(), 8);
+  EXPECT_EQ(pool_of(pool, 0).free_gpus(), 0);
+}
+
+TEST(PoolManifest, WithoutAPriceTheListPriceCounts) {
+  Json json = document(kPool).value;
+  json["spec"].erase("pricePerGpuHour");
+  EXPECT_GT(pool_from_manifest(json).value().price_per_gpu, DollarsPerHour(0));
+  json["spec"]["accelerator"] = "nvidia-titan-rtx";
+  EXPECT_THAT(pool_from_manifest(json).error().message, HasSubstr("spec.pricePerGpuHour: is missing"));
+}
+
+constexpr const char* kProfile = R"(
+apiVersion: sailor.dev/v1alpha1
+kind: ModelProfile
+metadata: {name: profile}
+spec:
+  model: tiny-gpt2
+  accelerator: nvidia-l4
+  precision: FP32
+  sequenceLength: 512
+  layers: 6
+  times:
+  - tensorParallel: 1
+    microbatchSize: 2
+    layers:
+    - {first: 0, last: 1, forwardSeconds: "0.001", backwardSeconds: "0", updateSeconds: "1e-4"}
+    - {first: 1, last: 6, forwardSeconds: "0.002", backwardSeconds: "0.004", updateSeconds: "1e-4"}
+)";
+
+TEST(ProfileManifest, ARangeGivesItsTimesToEachOfItsLayers) {
+  const ModelProfile profile = profile_from_manifest(document(kProfile).value).value();
+  const auto& layers = profile.times.at({2, 1});
+  ASSERT_EQ(layers.size(), 6U);
+  EXPECT_EQ(layers[0].forward, Seconds(0.001));
+  EXPECT_EQ(layers[5].backward, Seconds(0.004));
+}
+
+TEST(ProfileManifest, RangesCoverEveryLayerOnce) {
+  Json json = document(kProfile).value;
+  json["spec"]["times"][0]["layers"][1]["first"] = 2;
+  EXPECT_EQ(profile_from_manifest(json).error().message, "spec.times[0].layers: no range covers layer 1 of 6");
+  json["spec"]["times"][0]["layers"][1]["first"] = 0;
+  EXPECT_THAT(profile_from_manifest(json).error().message, HasSubstr("layer 0 is in two ranges"));
+}
+
+TEST(NetworkManifest, ReplacesWhatItNamesAndKeepsTheRest) {
+  const auto network = network_from_manifest(document("kind: NetworkModel\nspec:\n"
+                                                      "  tiers: {zone: {gigabytesPerSecond: \"12\"}}\n"
+                                                      "  pairs: [{from: us-central1-a, to: us-west1-b, "
+                                                      "gigabytesPerSecond: \"0.6\"}]\n")
+                                                 .value)
+                           .value();
+  EXPECT_EQ(network.tier(NetworkTier::kZone).bandwidth, gigabytes_per_second(12));
+  EXPECT_EQ(network.tier(NetworkTier::kZone).latency, google_cloud_network().tier(NetworkTier::kZone).latency);
+  EXPECT_EQ(network.between(Zone("us-west1-b"), Zone("us-central1-a")).bandwidth, gigabytes_per_second(0.6));
+  EXPECT_EQ(network.between(Zone("us-west1-b"), Zone("us-central1-a")).price,
+            google_cloud_network().tier(NetworkTier::kContinent).price);
+}
+
+TEST(NetworkManifest, AnUnknownTierIsRefused) {
+  const auto json = document("spec: {tiers: {planet: {gigabytesPerSecond: \"1\"}}}").value;
+  EXPECT_THAT(network_from_manifest(json).error().message, HasSubstr("spec.tiers.planet: is no tier"));
+}
+
+}  // namespace
+}  // namespace sailor

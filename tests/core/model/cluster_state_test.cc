@@ -1,0 +1,46 @@
+#include "core/model/cluster_state.h"
+
+#include <gtest/gtest.h>
+
+namespace sailor {
+namespace {
+
+Pool pool(const char* zone, std::vector<NodeGroup> nodes) {
+  return {.key = {Zone(zone), Accelerator("nvidia-l4"), Provisioning::kSpot},
+          .region = region_of(Zone(zone)),
+          .gpus_per_node = 4,
+          .nodes = std::move(nodes)};
+}
+
+TEST(Pool, ATensorParallelGroupNeverSpansNodes) {
+  const Pool three_and_one = pool("us-central1-a", {{3, 1}, {1, 5}});
+  EXPECT_EQ(three_and_one.free_gpus(), 8);
+  EXPECT_EQ(three_and_one.group_capacity(1), 8);
+  EXPECT_EQ(three_and_one.group_capacity(2), 1);
+  EXPECT_EQ(three_and_one.group_capacity(4), 0);
+}
+
+TEST(ClusterState, TheSameWorldReadInAnotherOrderIsEqual) {
+  const ClusterState one = normalized({{pool("us-central1-a", {{2, 1}, {4, 2}}), pool("us-west1-b", {{1, 1}})}});
+  const ClusterState other = normalized({{pool("us-west1-b", {{1, 1}}), pool("us-central1-a", {{4, 1}}),
+                                          pool("us-central1-a", {{4, 1}, {2, 1}, {0, 7}})}});
+  EXPECT_EQ(one, other);
+  EXPECT_EQ(one.free_gpus(), 11);
+}
+
+TEST(Ids, APoolsNameReadsBackAsThePool) {
+  const PoolKey key = pool("europe-west4-a", {}).key;
+  EXPECT_EQ(to_string(key), "europe-west4-a/nvidia-l4/spot");
+  EXPECT_EQ(parse_pool_key(to_string(key)).value(), key);
+}
+
+TEST(Ids, AMalformedPoolIsRefusedWithTheFormThatIsExpected) {
+  for (const char* text : {"", "a", "a/b", "a/b/", "a/b/cheap", "/b/spot", "a//spot"}) {
+    const auto parsed = parse_pool_key(text);
+    ASSERT_FALSE(parsed.has_value()) << text;
+    EXPECT_NE(parsed.error().message.find("zone/accelerator/spot"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace sailor

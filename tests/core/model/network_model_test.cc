@@ -1,0 +1,41 @@
+#include "core/model/network_model.h"
+
+#include <gtest/gtest.h>
+
+namespace sailor {
+namespace {
+
+TEST(NetworkModel, TheNearestCommonPlaceDecidesTheTier) {
+  EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("us-central1-a")), NetworkTier::kZone);
+  EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("us-central1-b")), NetworkTier::kRegion);
+  EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("us-west1-b")), NetworkTier::kContinent);
+  EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("europe-west4-a")), NetworkTier::kWorld);
+}
+
+TEST(NetworkModel, AnOverrideHoldsInBothDirections) {
+  NetworkModel network = google_cloud_network();
+  const Link slow{gigabytes_per_second(0.1), Seconds(0.2), dollars_per_gigabyte(0.08)};
+  network.pairs.push_back({Zone("us-central1-a"), Zone("us-west1-b"), slow});
+  EXPECT_EQ(network.between(Zone("us-central1-a"), Zone("us-west1-b")), slow);
+  EXPECT_EQ(network.between(Zone("us-west1-b"), Zone("us-central1-a")), slow);
+  EXPECT_NE(network.between(Zone("us-central1-a"), Zone("us-west1-a")), slow);
+}
+
+TEST(NetworkModel, FartherIsNeverFasterNorCheaper) {
+  const NetworkModel network = google_cloud_network();
+  for (std::size_t tier = 1; tier < network.tiers.size(); ++tier) {
+    EXPECT_LE(network.tiers[tier].bandwidth, network.tiers[tier - 1].bandwidth);
+    EXPECT_GE(network.tiers[tier].latency, network.tiers[tier - 1].latency);
+    EXPECT_GE(network.tiers[tier].price, network.tiers[tier - 1].price);
+  }
+}
+
+TEST(Units, AGigabyteAtHalfAGigabyteASecondTakesTwoSecondsAndTheLatency) {
+  const Link link{gigabytes_per_second(0.5), Seconds(0.25), dollars_per_gigabyte(0.02)};
+  EXPECT_DOUBLE_EQ(link.transfer(Bytes(1e9)).value(), 2.25);
+  EXPECT_DOUBLE_EQ((link.price * Bytes(5e9)).value(), 0.1);
+  EXPECT_DOUBLE_EQ((DollarsPerHour(7.2) * Seconds(1)).value(), 0.002);
+}
+
+}  // namespace
+}  // namespace sailor

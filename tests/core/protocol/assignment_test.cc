@@ -1,0 +1,122 @@
+#include "core/protocol/assignment.h"
+
+#include <gtest/gtest.h>
+
+#include "core/protocol/agent_report.h"
+
+namespace sailor {
+namespace {
+
+const PoolKey kPool{Zone("us-central1-a"), Accelerator("nvidia-l4"), Provisioning::kSpot};
+
+// Two stages; the first with two replicas, the second with a tensor-parallel group of two; one worker leaves.
+Assignment assignment() {
+  Assignment result;
+  result.job = {"team", "opt"};
+  result.job_uid = "uid-1";
+  result.generation = 3;
+  result.model = find_model("tiny-gpt2").value();
+  result.training.global_batch_size = 8;
+  result.training.sequence_length = 64;
+  result.training.steps = 10;
+  result.training.microbatch_sizes = {1, 2};
+  result.data.path = "/data/*.txt";
+  result.redundancy = Redundancy::kPeer;
+  result.plan = {.model = "tiny-gpt2",
+                 .global_batch_size = 8,
+                 .microbatch_size = 2,
+                 .stages = {{0, 3, {{kPool, 1, 3}, {kPool, 1, 1}}}, {3, 6, {{kPool, 2, 4}}}}};
+  result.agents = {{"opt-a-0", "127.0.0.2", 7070, 7071, kPool, 4}, {"opt-a-1", "127.0.0.3", 7070, 7071, kPool, 1}};
+  result.workers = {
+      {0, 0, Role{0, 0, 0}}, {0, 1, Role{0, 1, 0}}, {0, 2, Role{1, 0, 0}}, {0, 3, Role{1, 0, 1}}, {1, 0, std::nullopt}};
+  result.hurries = true;
+  result.lease_seconds = 20;
+  result.callback = "http://127.0.0.9:8082/v1/hints";
+  return result;
+}
+
+TEST(Assignment, ReadsBackAsWritten) { EXPECT_EQ(assignment_from_json(to_json(assignment())).value(), assignment()); }
+
+TEST(Assignment, BringsTheTimesOfItsPlan) {
+  Assignment timed = assignment();
+  const ReplicaTimes replica{Nanoseconds(3), Nanoseconds(5), 0, 2};
+  const LinkTimes link{Nanoseconds(1), Nanoseconds(1)};
+  timed.schedule_times = ScheduleTimes{{{replica, replica}, {replica}}, 1, {{link}}};
+  EXPECT_EQ(assignment_from_json(to_json(timed)).value(), timed);
+  timed.schedule_times->replicas.pop_back();
+  EXPECT_EQ(assignment_from_json(to_json(timed)).error().message,
+            "assignment.scheduleTimes.replicas: 1 stages: that does not fit the plan");
+}
+
+TEST(Assignment, OfAnOlderOperatorBringsNoTimes) {
+  EXPECT_FALSE(to_json(assignment()).contains("scheduleTimes"));
+  EXPECT_FALSE(assignment_from_json(to_json(assignment())).value().schedule_times);
+}
+
+TEST(Assignment, CountsTheWorkersThatTrain) { EXPECT_EQ(assignment().training_workers(), 4); }
+
+TEST(Assignment, ARoleWithoutAWorkerIsRefused) {
+  Assignment broken = assignment();
+  broken.workers.erase(broken.workers.begin() + 1);
+  EXPECT_EQ(check_complete(broken).error().message, "generation 3 of job team/opt: 1 roles have no worker");
+}
+
+TEST(Assignment, ARoleWithTwoWorkersIsRefused) {
+  Assignment broken = assignment();
+  broken.workers[1].role = Role{0, 0, 0};
+  EXPECT_NE(check_complete(broken).error().message.find("by two workers"), std::string::npos);
+}
+
+TEST(Assignment, AGpuUsedTwiceIsRefused) {
+  Assignment broken = assignment();
+  broken.workers[1].gpu = 0;
+  EXPECT_NE(check_complete(broken).error().message.find("GPU 0 of agent 0 is used twice"), std::string::npos);
+}
+
+TEST(Assignment, AGpuThatTheAgentDoesNotHaveIsRefused) {
+  Assignment broken = assignment();
+  broken.workers[4].gpu = 1;
+  EXPECT_NE(check_complete(broken).error().message.find("GPU 1 of agent 1 does not exist"), std::string::npos);
+}
+
+TEST(Assignment, OneThatParksTheJobGivesNoRoles) {
+  Assignment parking = assignment();
+  parking.parks = true;
+  EXPECT_FALSE(check_complete(parking).has_value());
+  for (WorkerSlot& worker : parking.workers) worker.role.reset();
+  EXPECT_TRUE(check_complete(parking).has_value());
+  EXPECT_EQ(assignment_from_json(to_json(parking)).value(), parking);
+  parking.parks = false;
+  EXPECT_FALSE(check_complete(parking).has_value());
+}
+
+TEST(Assignment, AMissingFieldIsNamed) {
+  auto json = to_json(assignment());
+  json["agents"][1].erase("host");
+  EXPECT_EQ(assignment_from_json(json).error().message, "assignment.agents[1].host: is missing");
+}
+
+TEST(AgentReport, ReadsBackAsWritten) {
+  const AgentReport report{
+      .agent = "opt-a-0",
+      .is_terminating = true,
+      .workers = {{0, WorkerPhase::kTraining, 3, 41, ""}, {1, WorkerPhase::kBroken, 3, 41, "lost"}},
+      .progress = JobProgress{.generation = 3,
+                              .step = 41,
+                              .loss = 2.5,
+                              .tokens = 1000,
+                              .source = StateSource::kCopy,
+                              .times = {0.1, 0.2, 0.3, 0.6}},
+      .callback = "http://10.0.0.1:8082",
+      .silent_peers = {"job-1", "job-2"}};
+  EXPECT_EQ(agent_report_from_json(to_json(report)).value(), report);
+}
+
+TEST(AgentReport, AnUnknownPhaseIsRefused) {
+  nlohmann::json json = to_json(AgentReport{.agent = "a", .workers = {{}}});
+  json["workers"][0]["phase"] = "Dancing";
+  EXPECT_NE(agent_report_from_json(json).error().message.find("report.workers[0].phase"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sailor

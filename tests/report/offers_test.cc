@@ -1,0 +1,89 @@
+// Why a plan was not chosen, in words.
+#include "report/offers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/builders.h"
+
+namespace sailor::report {
+namespace {
+
+using sailor::testing::a_job;
+using sailor::testing::a_key;
+using sailor::testing::an_even_plan;
+using ::testing::HasSubstr;
+
+const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
+
+// A plan of so many replicas that takes so long and costs so much.
+PricedPlan priced(int replicas, double seconds, double dollars) {
+  PricedPlan plan{an_even_plan(a_job(), kPool, 1, replicas, 1), {}};
+  plan.estimate.iteration = Seconds(seconds);
+  plan.estimate.gpu_cost_per_iteration = Dollars(dollars);
+  plan.estimate.cost_per_hour = DollarsPerHour(dollars * 3600 / seconds);
+  plan.estimate.gpus = {{kPool, replicas}};
+  return plan;
+}
+
+PlannedJob planned(const PricedPlan& chosen, std::vector<PricedPlan> others) {
+  PlannedJob job{.plan = chosen.plan, .estimate = chosen.estimate, .bound_throughput = 2};
+  job.alternatives = std::move(others);
+  return job;
+}
+
+std::string reason(const Objective& objective, const PricedPlan& chosen, const PricedPlan& other,
+                   const PlanOptions& options = {}) {
+  for (const Offer& offer : offers(a_job().objective(objective), planned(chosen, {other}), options)) {
+    if (!offer.is_chosen) return offer.why_not;
+  }
+  return "not offered";
+}
+
+TEST(Offers, ASlowerPlanLosesThoughItIsCheaper) {
+  EXPECT_EQ(reason(MaximizeThroughput{}, priced(4, 1, 1), priced(2, 2, 0.8)), "50 % slower, though 20 % cheaper");
+}
+
+TEST(Offers, ADearerPlanLosesWhereCostCounts) {
+  EXPECT_EQ(reason(MinimizeCost{}, priced(2, 2, 0.8), priced(4, 1, 1)), "25 % dearer, though 100 % faster");
+}
+
+TEST(Offers, ABrokenLimitIsTheReason) {
+  EXPECT_EQ(reason(MaximizeThroughput{Dollars(0.9)}, priced(2, 2, 0.8), priced(4, 1, 1)),
+            "$1.00 an iteration, over the limit of $0.9");
+  EXPECT_EQ(reason(MaximizeThroughput{{}, DollarsPerHour(2000)}, priced(2, 2, 0.8), priced(4, 1, 1)),
+            "$3,600.00 an hour, over the limit of $2,000.00");
+  EXPECT_EQ(reason(MinimizeCost{1.0}, priced(4, 1, 1), priced(2, 2, 0.8)),
+            "0.5, below the 1 iterations/s that are asked for");
+}
+
+TEST(Offers, ALimitOfZeroIsALimit) {
+  EXPECT_THAT(reason(MaximizeThroughput{Dollars(0)}, priced(2, 2, 0), priced(4, 1, 1)),
+              HasSubstr("over the limit of $0"));
+}
+
+TEST(Offers, ABetterPlanLosesToARunningOneBecauseMovingCosts) {
+  const PricedPlan running = priced(2, 1, 1);
+  PlanOptions options;
+  options.current = running.plan;
+  EXPECT_EQ(reason(MaximizeThroughput{}, running, priced(4, 0.98, 1.2), options),
+            "2 % faster; a running job is moved for 5 % or more, 20 % dearer");
+}
+
+TEST(Offers, AreFastestFirstAndHoldTheChosenOneOnce) {
+  const PricedPlan chosen = priced(2, 2, 0.8);
+  const auto all = offers(a_job().objective(MinimizeCost{}), planned(chosen, {priced(4, 1, 1), chosen}), {});
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_FALSE(all[0].is_chosen);
+  EXPECT_TRUE(all[1].is_chosen);
+  EXPECT_EQ(all[1].why_not, "");
+}
+
+TEST(Offers, TheObjectiveIsASentenceWithItsLimits) {
+  EXPECT_EQ(objective_text(MaximizeThroughput{Dollars(1.2), DollarsPerHour(100)}),
+            "the most iterations per second for at most $1.20 an iteration and at most $100.00 an hour");
+  EXPECT_EQ(objective_text(MinimizeCost{0.5}), "the least cost of an iteration with at least 0.5 iterations/s");
+}
+
+}  // namespace
+}  // namespace sailor::report
