@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/model/plan.h"
-#include "core/model/units.h"
+#include "core/model/schedule_times.h"
 
 namespace sailor {
 
