@@ -17,7 +17,7 @@ constexpr EnumName<WorkerPhase> kPhases[] = {
 
 constexpr EnumName<StateSource> kSources[] = {{StateSource::kStart, "Start"},
                                               {StateSource::kMemory, "Memory"},
-                                              {StateSource::kCopy, "Copy"},
+                                              {StateSource::kPeerReplica, "Copy"},
                                               {StateSource::kCheckpoint, "Checkpoint"}};
 
 Json times_json(const RegroupTimes& times) {
@@ -58,7 +58,7 @@ Json progress_json(const JobProgress& progress) {
                {"stepsLost", progress.steps_lost},
                {"stepsSkipped", progress.steps_skipped},
                {"source", name_of(kSources, progress.source)},
-               {"followedBytes", progress.followed_bytes},
+               {"streamedBytes", progress.streamed_bytes},
                {"movedBytes", progress.moved_bytes},
                {"times", times_json(progress.times)}};
   if (progress.validation_loss) json["validationLoss"] = *progress.validation_loss;
@@ -91,7 +91,7 @@ Result<JobProgress> progress_from_json(const Json& json) {
                        .steps_skipped = reader.value_or<std::int64_t>("stepsSkipped", 0),
                        .validation_loss = reader.optional<double>("validationLoss"),
                        .source = read_enum(reader, "source", kSources, StateSource::kStart),
-                       .followed_bytes = reader.value_or<std::int64_t>("followedBytes", 0),
+                       .streamed_bytes = reader.value_or<std::int64_t>("streamedBytes", 0),
                        .moved_bytes = reader.value_or<std::int64_t>("movedBytes", 0),
                        .times = {}};
   if (reader.has("times")) progress.times = times_from_json(reader);
@@ -112,7 +112,7 @@ Json to_json(const AgentReport& report) {
                {"workers", std::move(workers)},
                {"callback", report.callback},
                {"takesScheduleTimes", report.takes_schedule_times},
-               {"silentPeers", report.silent_peers}};
+               {"unresponsivePeers", report.unresponsive_peers}};
   if (report.progress) json["progress"] = progress_json(*report.progress);
   return json;
 }
@@ -125,7 +125,7 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
                      .progress = {},
                      .callback = reader.value_or<std::string>("callback", ""),
                      .takes_schedule_times = reader.value_or("takesScheduleTimes", false),
-                     .silent_peers = reader.value_or<std::vector<std::string>>("silentPeers", {})};
+                     .unresponsive_peers = reader.value_or<std::vector<std::string>>("unresponsivePeers", {})};
   const Json& workers = reader.child("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
     auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));

@@ -36,10 +36,10 @@ struct WorkerReport {
 
 // Where a generation took its state from.
 enum class StateSource {
-  kStart,       // nowhere: it begins at step 0
-  kMemory,      // workers that held it
-  kCopy,        // a copy that a peer kept for a worker that is gone
-  kCheckpoint,  // the newest complete one
+  kStart,        // nowhere: it begins at step 0
+  kMemory,       // workers that held it
+  kPeerReplica,  // a copy that a peer kept for a worker that is gone
+  kCheckpoint,   // the newest complete one
 };
 
 std::string_view to_string(StateSource source);  // "Start", "Memory", ...
@@ -68,7 +68,7 @@ struct JobProgress {
   std::int64_t steps_skipped = 0;         // of this generation, left out because their loss or gradient was no number
   std::optional<double> validation_loss;  // of the newest evaluation, the mean of its tokens
   StateSource source = StateSource::kStart;
-  std::int64_t followed_bytes = 0;  // of the state, that newcomers had before training stopped for this generation
+  std::int64_t streamed_bytes = 0;  // of the state, that newcomers had before training stopped for this generation
   std::int64_t moved_bytes = 0;     // that went from worker to worker while it stood still
   RegroupTimes times = {};
   friend bool operator==(const JobProgress&, const JobProgress&) = default;
@@ -82,7 +82,7 @@ struct AgentReport {
   std::string callback = {};            // URL that it sends hints to; empty: it was told none
   bool takes_schedule_times = true;     // of its assignments; false: its version is older than they are
   // Pods of its generation, by name, that it watches and that give it no answer.
-  std::vector<std::string> silent_peers = {};
+  std::vector<std::string> unresponsive_peers = {};
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 

@@ -115,8 +115,8 @@ Json to_json(const Assignment& assignment) {
                {"agents", std::move(agents)},
                {"workers", std::move(workers)},
                {"rendezvous", assignment.rendezvous},
-               {"parks", assignment.parks},
-               {"hurries", assignment.hurries},
+               {"releasesGpus", assignment.releases_gpus},
+               {"isUrgent", assignment.is_urgent},
                {"leaseSeconds", assignment.lease_seconds},
                {"callback", assignment.callback}};
   if (assignment.schedule_times) json["scheduleTimes"] = to_json(*assignment.schedule_times);
@@ -130,8 +130,8 @@ Result<Assignment> assignment_from_json(const Json& json) {
   assignment.job_uid = reader.required<std::string>("jobUid");
   assignment.generation = reader.required<std::int64_t>("generation");
   assignment.rendezvous = reader.required<int>("rendezvous");
-  assignment.parks = reader.value_or("parks", false);
-  assignment.hurries = reader.value_or("hurries", false);
+  assignment.releases_gpus = reader.value_or("releasesGpus", false);
+  assignment.is_urgent = reader.value_or("isUrgent", false);
   assignment.lease_seconds = reader.value_or("leaseSeconds", 0);
   assignment.callback = reader.value_or<std::string>("callback", "");
   take(reader, model_from_json(reader.child("model"), "assignment.model"), assignment.model);
@@ -153,7 +153,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
 }
 
 Result<void> check_complete(const Assignment& assignment) {
-  auto missing = assignment.parks ? std::set<std::tuple<int, int, int>>() : roles_of(assignment.plan);
+  auto missing = assignment.releases_gpus ? std::set<std::tuple<int, int, int>>() : roles_of(assignment.plan);
   std::set<std::pair<int, int>> used;
   bool leaving_began = false;
   for (const WorkerSlot& worker : assignment.workers) {

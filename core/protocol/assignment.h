@@ -56,9 +56,9 @@ struct Assignment {
   std::vector<WorkerSlot> workers;  // those with a role first, ordered by stage, replica, shard; then the leaving ones
   // The job is parked: no worker has a role. They bring the newest step that they hold together to a checkpoint, then
   // all are released. A worker that cannot (its folder has gone) keeps its state and is broken, and says why.
-  bool parks = false;
+  bool releases_gpus = false;
   // Somebody who leaves may be gone within seconds: nobody waits for newcomers that follow the training.
-  bool hurries = false;
+  bool is_urgent = false;
   int rendezvous = 0;  // index of the agent whose store the workers meet at
   // The generation applies an update only while its lease holds, which its agent asks the operator for and which counts
   // from the asking. 0: it needs none, for it cannot go on without a vote from another pod.

@@ -54,10 +54,10 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   assignment.plan = record.plan;
   assignment.schedule_times = record.schedule_times;
   for (const Member& member : record.members) assignment.agents.push_back(member.address);
-  assignment.parks = record.parks;
+  assignment.releases_gpus = record.parks;
   if (!record.parks) assignment.workers = training_workers(record);
   append_leaving(record, assignment.workers);
-  assignment.hurries = must_be_left_soon(record);
+  assignment.is_urgent = must_be_left_soon(record);
   assignment.rendezvous = record.rendezvous;
   assignment.lease_seconds = record.is_leased ? static_cast<int>(kLease.count()) : 0;
   assignment.callback = callback;

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 9> kOutside = {"Evicted",
                                                       "ContainerStatusUnknown"};
 
 bool was_silent(const PodView& pod) {
-  return pod.phase == PodPhase::kFailed && pod.exit_code == kExitWorkerSilent && pod.last_word;
+  return pod.phase == PodPhase::kFailed && pod.exit_code == kExitWorkerUnresponsive && pod.last_word;
 }
 
 std::int64_t furthest_step(const AgentReport& report) {

@@ -69,7 +69,7 @@ void close_entry(const Observation& seen, const GenerationRecord& record, const 
   entry["stoppedSeconds"] = seconds_text(progress.times.stopped_seconds);
   entry["stepsLost"] = steps_lost(seen, progress);
   entry["source"] = std::string(to_string(progress.source));
-  entry["followedBytes"] = progress.followed_bytes;
+  entry["followedBytes"] = progress.streamed_bytes;
   entry["movedBytes"] = progress.moved_bytes;
   if (is_newest) tell_parts(record, progress.times, seconds, entry);
 }

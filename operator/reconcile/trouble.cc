@@ -254,7 +254,7 @@ const AgentView* find_answering(const Observation& seen, const Member& member) {
 }
 
 bool misses(const AgentView& agent, const Member& peer) {
-  const auto& silent = agent.report->silent_peers;
+  const auto& silent = agent.report->unresponsive_peers;
   return std::ranges::find(silent, peer.address.name) != silent.end();
 }
 

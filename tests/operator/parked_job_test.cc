@@ -35,7 +35,7 @@ TEST_F(ParkedJob, SavesItsStateBeforeItsPodsGo) {
   suspend(true);
   world.reconcile();
   ASSERT_THAT(world.sent, SizeIs(2));
-  EXPECT_TRUE(world.sent[0].parks);
+  EXPECT_TRUE(world.sent[0].releases_gpus);
   EXPECT_EQ(world.sent[0].training_workers(), 0);
   EXPECT_THAT(world.pods(), SizeIs(2)) << "they hold the state";
   EXPECT_THAT(world.condition("Suspended"), StartsWith("False Saving"));
@@ -72,7 +72,7 @@ TEST_F(ParkedJob, IsSavedAtOnceByThoseLeftWhenOneIsLostForWhomTheyWait) {
     here.remove_node("b");
     for (int i = 0; i < 3; ++i) here.reconcile();
     ASSERT_THAT(here.sent, Not(IsEmpty())) << mode;
-    EXPECT_TRUE(here.sent.back().parks);
+    EXPECT_TRUE(here.sent.back().releases_gpus);
     EXPECT_THAT(here.sent.back().agents, SizeIs(1));
     here.agents_hang = false;
     here.settle();
@@ -86,7 +86,7 @@ TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForANodeThatGoesBeforeItHasSav
   world.agents_hang = true;
   world.preempt("b");
   for (int i = 0; i < 4; ++i) world.reconcile();
-  ASSERT_TRUE(world.sent.back().parks);
+  ASSERT_TRUE(world.sent.back().releases_gpus);
   EXPECT_THAT(world.condition("Planned"), HasSubstr("is about to be terminated. Its state is being saved."));
   const auto parked = world.sent.back().generation;
   for (int i = 0; i < 4; ++i) world.reconcile();
@@ -115,7 +115,7 @@ TEST_F(ParkedJob, LetsAllPodsGoThoughOneWasGoneAsSoonAsAllWasSaved) {
   start({{"resources", {{"minGpus", 3}}}});
   world.preempt("b");
   for (int i = 0; i < 3; ++i) world.reconcile();
-  ASSERT_TRUE(world.sent.back().parks);
+  ASSERT_TRUE(world.sent.back().releases_gpus);
   world.live();  // all is saved, and the operator has not seen it yet
   world.api_server.erase("/api/v1/namespaces/default/pods", world.pod_on("b"));
   world.remove_node("b");
@@ -175,7 +175,7 @@ TEST_F(ParkedJob, BelowItsMinimumSavesItsStateWhileTheNodeThatGoesIsStillThere) 
   world.preempt("b");
   for (int i = 0; i < 4; ++i) world.reconcile();
   ASSERT_THAT(world.sent, Not(IsEmpty()));
-  EXPECT_TRUE(world.sent[0].parks);
+  EXPECT_TRUE(world.sent[0].releases_gpus);
   EXPECT_THAT(world.sent[0].agents, SizeIs(2));
   EXPECT_THAT(world.pods(), SizeIs(2));
   world.settle();
@@ -226,7 +226,7 @@ TEST_F(ParkedJob, WithElasticityOffSavesItsStateAndWaitsForTheSameGpus) {
   world.preempt("b");
   for (int i = 0; i < 4; ++i) world.reconcile();
   ASSERT_THAT(world.sent, Not(IsEmpty()));
-  EXPECT_TRUE(world.sent[0].parks);
+  EXPECT_TRUE(world.sent[0].releases_gpus);
   EXPECT_THAT(world.sent[0].agents, SizeIs(2));
   EXPECT_THAT(world.pods(), SizeIs(2));
   world.settle();

@@ -26,8 +26,8 @@ class CutPath : public ::testing::Test {
     return world.agents.at(kube::uid_of(world.api_server.find("pods", world.pod_on(node))));
   }
   void cut(const std::string& one, const std::string& other) {
-    agent_on(one).report->silent_peers.push_back(world.pod_on(other));
-    agent_on(other).report->silent_peers.push_back(world.pod_on(one));
+    agent_on(one).report->unresponsive_peers.push_back(world.pod_on(other));
+    agent_on(other).report->unresponsive_peers.push_back(world.pod_on(one));
   }
   // Nobody came together, or a message was overdue.
   void break_and_settle() {
@@ -90,7 +90,7 @@ TEST_F(CutPath, OfOnePodToAllOthersLeavesThatOneOut) {
 
 TEST_F(CutPath, ThatOneEndAloneHasNoticedIsCut) {
   start({"a", "b", "c"});
-  agent_on("b").report->silent_peers.push_back(world.pod_on("a"));
+  agent_on("b").report->unresponsive_peers.push_back(world.pod_on("a"));
   break_and_settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
 }
@@ -150,7 +150,7 @@ TEST_F(CutPath, IsTriedAgainSoonAndThenLessAndLessOften) {
     world.pass(std::chrono::seconds(pause - 1));
     world.settle();
     EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c")) << pause;
-    for (const char* node : {"a", "c"}) agent_on(node).report->silent_peers.clear();
+    for (const char* node : {"a", "c"}) agent_on(node).report->unresponsive_peers.clear();
     world.pass(std::chrono::seconds(1));
     world.settle();
     ASSERT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c")) << pause;
@@ -162,7 +162,7 @@ TEST_F(CutPath, ThatWasWholeForAsLongAsItWasLeftAloneIsTriedAgainSoon) {
   for (int time = 0; time < 3; ++time) {
     cut("a", "b");
     break_and_settle();
-    for (const char* node : {"a", "c"}) agent_on(node).report->silent_peers.clear();
+    for (const char* node : {"a", "c"}) agent_on(node).report->unresponsive_peers.clear();
     world.pass(std::chrono::seconds(30));
     world.settle();
     ASSERT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c")) << time;
@@ -178,7 +178,7 @@ TEST_F(CutPath, IsForgottenOnceThePodHasASlotAgain) {
   cut("a", "b");
   break_and_settle();
   ASSERT_EQ(world.generation(), 2) << "it waits for a pod on node c";
-  for (const char* node : {"a", "b"}) agent_on(node).report->silent_peers.clear();
+  for (const char* node : {"a", "b"}) agent_on(node).report->unresponsive_peers.clear();
   world.pass(world.settings.start_limit + std::chrono::seconds(1));
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));

@@ -25,7 +25,7 @@ class Silence : public ::testing::Test {
     agent_on(node).silent_since = world.now;
   }
   void says_of(const std::string& node, const std::string& other) {
-    agent_on(node).report->silent_peers.push_back(world.pod_on(other));
+    agent_on(node).report->unresponsive_peers.push_back(world.pod_on(other));
   }
   World world;
 };

@@ -15,7 +15,7 @@ JobProgress first_step_of(std::int64_t generation) {
           .step = 10 * generation + 1,
           .resumed_step = 10 * generation,
           .source = StateSource::kMemory,
-          .followed_bytes = 2400,
+          .streamed_bytes = 2400,
           .moved_bytes = 1200,
           .times = {0.2, 0.1, 0.05, 0.4}};
 }
@@ -44,13 +44,13 @@ void World::train(const std::string& pod_uid, const Assignment& assignment) {
     if (worker.generation >= assignment.generation) continue;
     worker.generation = assignment.generation;
     worker.phase = slot.role ? WorkerPhase::kTraining : WorkerPhase::kReleased;
-    if (assignment.parks && !checkpoint_fault.empty()) {
+    if (assignment.releases_gpus && !checkpoint_fault.empty()) {
       worker.phase = WorkerPhase::kBroken;
       worker.message = checkpoint_fault;
     }
     if (rank == 0 && slot.role) agent.report->progress = first_step_of(assignment.generation);
   }
-  agent.broken_since = assignment.parks && !checkpoint_fault.empty() ? std::optional(now) : std::nullopt;
+  agent.broken_since = assignment.releases_gpus && !checkpoint_fault.empty() ? std::optional(now) : std::nullopt;
 }
 
 void World::live() {
@@ -99,7 +99,7 @@ void World::fail_pod(const std::string& name, const std::string& why) {
 }
 
 void World::silence_worker(const std::string& name, std::int64_t step) {
-  end_pod(name, kExitWorkerSilent, {.phase = WorkerPhase::kFailed, .step = step, .message = "it gave no answer"});
+  end_pod(name, kExitWorkerUnresponsive, {.phase = WorkerPhase::kFailed, .step = step, .message = "it gave no answer"});
 }
 
 void World::end_pod(const std::string& name, int exit_code, const WorkerReport& last) {

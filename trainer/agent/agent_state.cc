@@ -47,7 +47,7 @@ Result<void> AgentState::take(const Assignment& assignment) {
   }
   job_uid_ = assignment.job_uid;
   generation_ = assignment.generation;
-  report_.silent_peers.clear();
+  report_.unresponsive_peers.clear();
   return {};
 }
 
@@ -80,9 +80,9 @@ void AgentState::note_silence_of_worker(int gpu) {
 
 void AgentState::note_peer(std::int64_t generation, const std::string& pod, bool is_silent) {
   if (generation != generation_) return;  // it is of no interest any more
-  std::erase(report_.silent_peers, pod);
+  std::erase(report_.unresponsive_peers, pod);
   if (!is_silent) return;
-  report_.silent_peers.push_back(pod);
+  report_.unresponsive_peers.push_back(pod);
   hints_.push_back({"PeerLost", fmt::format("pod {} gives no answer", pod)});
 }
 
@@ -99,7 +99,7 @@ std::vector<Hint> AgentState::take_hints() { return std::exchange(hints_, {}); }
 std::optional<int> AgentState::exit_status() const {
   const auto failed = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFailed; };
   const auto failures = std::ranges::count_if(report_.workers, failed);
-  if (failures > 0) return failures > silent_workers_ ? kExitFailed : kExitWorkerSilent;
+  if (failures > 0) return failures > silent_workers_ ? kExitFailed : kExitWorkerUnresponsive;
   const auto finished = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFinished; };
   const bool nobody_is_needed =
       all_workers_are({WorkerPhase::kStarting, WorkerPhase::kIdle, WorkerPhase::kReleased, WorkerPhase::kFinished});

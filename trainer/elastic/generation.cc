@@ -254,7 +254,7 @@ JobProgress Generation::progress() const {
           .steps_skipped = steps_skipped_,
           .validation_loss = validation_loss_,
           .source = membership_.source,
-          .followed_bytes = membership_.followed_bytes,
+          .streamed_bytes = membership_.streamed_bytes,
           .moved_bytes = membership_.moved_bytes,
           .times = membership_.times};
 }

@@ -60,7 +60,7 @@ bool Meeting::gather(const Standing& mine, const std::atomic<TimePoint>& deadlin
 }
 
 FollowPlan Meeting::following() const {
-  return plan_following(assignment_->model, {standings_, wanted(), sites_of(*assignment_), assignment_->hurries});
+  return plan_following(assignment_->model, {standings_, wanted(), sites_of(*assignment_), assignment_->is_urgent});
 }
 
 bool Meeting::exchange(const Holding& mine, const HeldSlices& slices) {

@@ -121,7 +121,7 @@ std::optional<Prepared> Preparation::prepare() {
   }
   prepared.membership.meeting = std::make_unique<Meeting>(assignment_, *rank, settings_.patience, inbox_);
   if (!prepared.membership.meeting->gather(standing_, deadline_)) return std::nullopt;
-  if (assignment_->parks) return prepared;
+  if (assignment_->releases_gpus) return prepared;
   connect(*assignment_, settings_.host, settings_.patience, prepared.membership);
   return prepared;
 }

@@ -67,12 +67,12 @@ void move_state(const Assignment& assignment, Membership& membership, HeldState&
     membership.source = held.step > 0 ? StateSource::kCheckpoint : StateSource::kStart;
   } else {
     const auto moves = meeting.transfers().moves;
-    membership.followed_bytes = meeting.bytes_followed();
+    membership.streamed_bytes = meeting.bytes_followed();
     membership.moved_bytes = meeting.bytes_of(moves);
     membership.everyone->set_timeout(membership.patience.peer + time_of(moves, meeting.units()));
     transfer_state(meeting.units(), moves, taker, *membership.everyone, held);
     held.step = meeting.point()->step;
-    membership.source = meeting.needs_copies() ? StateSource::kCopy : StateSource::kMemory;
+    membership.source = meeting.needs_copies() ? StateSource::kPeerReplica : StateSource::kMemory;
   }
   membership.steps_lost = steps_lost(meeting.holdings(), held.step);
 }

@@ -24,7 +24,7 @@ struct Membership {
   double known_step_seconds = 0;  // of the steps before this generation; 0: not known
   std::int64_t steps_lost = 0;
   StateSource source = StateSource::kStart;
-  std::int64_t followed_bytes = 0;
+  std::int64_t streamed_bytes = 0;
   std::int64_t moved_bytes = 0;
   RegroupTimes times = {};
   [[nodiscard]] int rank() const { return meeting->rank(); }

@@ -170,7 +170,7 @@ class Worker {
     inbox_.guard(
         state_.generation, [](const Assignment&) { return true; }, membership_->interrupt);
     const auto& point = membership_->meeting->point();
-    if (assignment_->parks) {
+    if (assignment_->releases_gpus) {
       held_.join_copies(assignment_->model);
       if (!park(*assignment_, *membership_->meeting, held_)) return newer_assignment();
     } else {

@@ -29,7 +29,7 @@ Assignment assignment() {
   result.agents = {{"opt-a-0", "127.0.0.2", 7070, 7071, kPool, 4}, {"opt-a-1", "127.0.0.3", 7070, 7071, kPool, 1}};
   result.workers = {
       {0, 0, Role{0, 0, 0}}, {0, 1, Role{0, 1, 0}}, {0, 2, Role{1, 0, 0}}, {0, 3, Role{1, 0, 1}}, {1, 0, std::nullopt}};
-  result.hurries = true;
+  result.is_urgent = true;
   result.lease_seconds = 20;
   result.callback = "http://127.0.0.9:8082/v1/hints";
   return result;
@@ -81,12 +81,12 @@ TEST(Assignment, AGpuThatTheAgentDoesNotHaveIsRefused) {
 
 TEST(Assignment, OneThatParksTheJobGivesNoRoles) {
   Assignment parking = assignment();
-  parking.parks = true;
+  parking.releases_gpus = true;
   EXPECT_FALSE(check_complete(parking).has_value());
   for (WorkerSlot& worker : parking.workers) worker.role.reset();
   EXPECT_TRUE(check_complete(parking).has_value());
   EXPECT_EQ(assignment_from_json(to_json(parking)).value(), parking);
-  parking.parks = false;
+  parking.releases_gpus = false;
   EXPECT_FALSE(check_complete(parking).has_value());
 }
 
@@ -105,10 +105,10 @@ TEST(AgentReport, ReadsBackAsWritten) {
                               .step = 41,
                               .loss = 2.5,
                               .tokens = 1000,
-                              .source = StateSource::kCopy,
+                              .source = StateSource::kPeerReplica,
                               .times = {0.1, 0.2, 0.3, 0.6}},
       .callback = "http://10.0.0.1:8082",
-      .silent_peers = {"job-1", "job-2"}};
+      .unresponsive_peers = {"job-1", "job-2"}};
   EXPECT_EQ(agent_report_from_json(to_json(report)).value(), report);
 }
 

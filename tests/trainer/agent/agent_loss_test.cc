@@ -37,7 +37,7 @@ TEST_F(Agents, AStageOfOneReplicaThatIsKilledGoesOnFromItsCopyWithoutACheckpoint
   wait_for_phase(0, WorkerPhase::kBroken);
   assign(job, 2, {{0, 5, {8}}}, {0});
   const JobProgress progress = last_progress(0);
-  EXPECT_EQ(progress.source, StateSource::kCopy);
+  EXPECT_EQ(progress.source, StateSource::kPeerReplica);
   EXPECT_LE(progress.steps_lost, 1);
   EXPECT_EQ(progress.step, 60);
   EXPECT_NEAR(progress.loss, undisturbed_loss(job), progress.loss * kLossTolerance);
@@ -90,7 +90,7 @@ TEST_F(Agents, APlannedChangeWaitsForItsNewcomerWhileTheOthersTrain) {
   const JobProgress progress = wait_for_step(0, 2, wait_for_step(0, 2, 1).resumed_step + 1);
   EXPECT_EQ(progress.steps_lost, 0);
   EXPECT_GT(progress.times.stopped_seconds, 0);
-  EXPECT_GT(progress.followed_bytes, 0);
+  EXPECT_GT(progress.streamed_bytes, 0);
   EXPECT_EQ(progress.moved_bytes, 0);
 }
 

@@ -50,7 +50,7 @@ TEST_F(CutPath, IsNoticedByThePodsAtItsEndsWhoeverTheyAreAndTheOthersGoOnWithout
   const auto noticed = Clock::now();
   for (const std::size_t agent : {0, 1, 2, 3}) wait_for_phase(agent, WorkerPhase::kBroken);
   const auto broken = Clock::now();
-  for (const std::size_t agent : {1, 2}) EXPECT_THAT(agents_[agent]->report().silent_peers, IsEmpty());
+  for (const std::size_t agent : {1, 2}) EXPECT_THAT(agents_[agent]->report().unresponsive_peers, IsEmpty());
   assign(job, 2, {{0, 5, {3, 3, 2}}}, {0, 1, 2});
   const JobProgress progress = wait_for_step(0, 2, 1);
   const auto trained = Clock::now();

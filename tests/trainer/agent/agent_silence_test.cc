@@ -74,7 +74,7 @@ TEST_F(Silence, OfAPodThatGoesOnToTrainEndsNothing) {
   wait_until_missed(0, 1);
   wait_for_step(0, 1, agents_[0]->report().progress->step + 20);
   agents_[1]->signal(SIGCONT);
-  agents_[0]->wait_until([](const AgentReport& report) { return report.silent_peers.empty(); });
+  agents_[0]->wait_until([](const AgentReport& report) { return report.unresponsive_peers.empty(); });
   wait_for_step(0, 1, agents_[0]->report().progress->step + 20);
 }
 
@@ -84,7 +84,7 @@ TEST_F(Silence, OfAWorkerMakesItsAgentEndIt) {
   assign(job, 1, {{0, 5, {4, 4}}}, {0, 1});
   wait_for_step(0, 1, 2);
   kill(agents_[1]->workers().front(), SIGSTOP);
-  EXPECT_EQ(agents_[1]->wait_for_exit(), kExitWorkerSilent);
+  EXPECT_EQ(agents_[1]->wait_for_exit(), kExitWorkerUnresponsive);
   EXPECT_THAT(agents_[1]->last_word(), HasSubstr("gave no answer and was ended"));
   wait_for_phase(0, WorkerPhase::kBroken);
   assign(job, 2, {{0, 5, {8}}}, {0});

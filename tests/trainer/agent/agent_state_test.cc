@@ -101,7 +101,7 @@ TEST(AgentState, AWorkerThatEndsUnaskedHasFailedAndOneThatIsDoneHasNot) {
 TEST(AgentState, EndsAsSilentOnlyWhereNoWorkerFailedOtherwise) {
   AgentState state = with(WorkerPhase::kTraining, WorkerPhase::kTraining);
   state.note_silence_of_worker(0);
-  EXPECT_EQ(state.exit_status(), kExitWorkerSilent);
+  EXPECT_EQ(state.exit_status(), kExitWorkerUnresponsive);
   EXPECT_THAT(state.report().workers[0].message, HasSubstr("gave no answer and was ended at step 3"));
   state.note_end_of_worker(1, "was killed by signal 11");
   EXPECT_EQ(state.exit_status(), kExitFailed);
@@ -124,15 +124,15 @@ TEST(AgentState, SaysAndHintsWhichPeersOfItsGenerationAreSilent) {
   AgentState state("pod-0", 2);
   ASSERT_TRUE(state.take(a_generation(1)));
   state.note_peer(1, "pod-1", true);
-  EXPECT_THAT(state.report().silent_peers, ElementsAre("pod-1"));
+  EXPECT_THAT(state.report().unresponsive_peers, ElementsAre("pod-1"));
   EXPECT_THAT(state.take_hints(), ElementsAre(Hint{"PeerLost", "pod pod-1 gives no answer"}));
   state.note_peer(1, "pod-1", false);
-  EXPECT_THAT(state.report().silent_peers, IsEmpty());
+  EXPECT_THAT(state.report().unresponsive_peers, IsEmpty());
   state.note_peer(1, "pod-1", true);
   ASSERT_TRUE(state.take(a_generation(2)));
-  EXPECT_THAT(state.report().silent_peers, IsEmpty());
+  EXPECT_THAT(state.report().unresponsive_peers, IsEmpty());
   state.note_peer(1, "pod-1", true);
-  EXPECT_THAT(state.report().silent_peers, IsEmpty()) << "of a generation that is over";
+  EXPECT_THAT(state.report().unresponsive_peers, IsEmpty()) << "of a generation that is over";
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST_F(Following, ANewReplicaHasItsStateBeforeTrainingStopsForIt) {
   const Assignment both = generation(job_, 2, plan_of(job_, {{0, 5, {4, 4}}}), workers.agents());
   workers.assign(both);
   wait_for_steps_of(2, workers);
-  EXPECT_EQ(workers.progress().followed_bytes, bytes_from(1, both));
+  EXPECT_EQ(workers.progress().streamed_bytes, bytes_from(1, both));
   EXPECT_EQ(workers.progress().moved_bytes, 0);
   EXPECT_EQ(workers.progress().steps_lost, 0);
   workers.lose(1);
@@ -96,7 +96,7 @@ TEST_F(Following, OnlyWhatSurvivorsLackMovesWhileTrainingStands) {
   const Assignment all = generation(job_, 2, after, workers.agents());
   workers.assign(all);
   wait_for_steps_of(2, workers);
-  EXPECT_EQ(workers.progress().followed_bytes, bytes_from(3, all));
+  EXPECT_EQ(workers.progress().streamed_bytes, bytes_from(3, all));
   EXPECT_LE(workers.progress().moved_bytes, bytes_from(0, all) - bytes_from(3, all));
   EXPECT_EQ(workers.progress().steps_lost, 0);
   for (int worker = 4; worker >= 0; --worker) workers.lose(worker);
@@ -110,7 +110,7 @@ TEST_F(Following, WhoLeavesFeedsItsSuccessor) {
   workers.assign(successor);
   wait_for_steps_of(2, workers, 1);
   EXPECT_EQ(workers.last(0).phase, WorkerPhase::kReleased);
-  EXPECT_EQ(workers.progress().followed_bytes, bytes_from(0, successor));
+  EXPECT_EQ(workers.progress().streamed_bytes, bytes_from(0, successor));
   EXPECT_EQ(workers.progress().moved_bytes, 0);
   EXPECT_EQ(workers.progress().steps_lost, 0);
   workers.lose(1);
@@ -121,10 +121,10 @@ TEST_F(Following, WhoMustLeaveSoonHandsItsStateOverAtTheNextStep) {
   WorkerThreads workers(2);
   begin(plan_of(job_, {{0, 5, {8}}}), workers);
   Assignment successor = succession(workers);
-  successor.hurries = true;
+  successor.is_urgent = true;
   workers.assign(successor);
   wait_for_steps_of(2, workers, 1);
-  EXPECT_EQ(workers.progress().followed_bytes, 0);
+  EXPECT_EQ(workers.progress().streamed_bytes, 0);
   EXPECT_EQ(workers.progress().moved_bytes, bytes_from(0, successor));
   EXPECT_EQ(workers.progress().steps_lost, 0);
   workers.lose(1);

@@ -152,7 +152,7 @@ TEST(Rescale, AShareThatNobodyElseHoldsComesFromTheCheckpointWhenItsWorkerIsLost
 }
 
 void expect_went_on_from_a_copy(const WorkerThreads& workers) {
-  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
+  EXPECT_EQ(workers.progress().source, StateSource::kPeerReplica);
   EXPECT_LE(workers.progress().steps_lost, 1);
 }
 
@@ -218,7 +218,7 @@ TEST(Rescale, AStepThatTheLostWorkerHadComputedIsRolledForwardInCopiesToo) {
   workers.assign(generation(job, 2, sharded(plan_of(job, {{0, 5, {4, 4}, {2, 1}}})), survivors));
   workers.wait_until(0, [](const WorkerReport& report) { return report.generation == 2; });
   workers.join();
-  EXPECT_EQ(workers.progress().source, StateSource::kCopy);
+  EXPECT_EQ(workers.progress().source, StateSource::kPeerReplica);
   EXPECT_EQ(workers.progress().resumed_step, 5);
   EXPECT_EQ(workers.progress().steps_lost, 0);
   expect_same_over_losses(workers.losses(), reference, 1);

@@ -36,7 +36,7 @@ void Agents::wait_for_phase(std::size_t agent, WorkerPhase phase) {
 void Agents::wait_until_missed(std::size_t by, std::size_t pod) {
   const std::string name = agents_[pod]->address().name;
   agents_[by]->wait_until(
-      [&](const AgentReport& report) { return std::ranges::count(report.silent_peers, name) == 1; });
+      [&](const AgentReport& report) { return std::ranges::count(report.unresponsive_peers, name) == 1; });
 }
 
 JobProgress Agents::last_progress(std::size_t agent) {

@@ -154,7 +154,7 @@ void WorkerThreads::wait_until(int worker, const std::function<bool(const Worker
 
 Assignment parking(const Assignment& job, std::int64_t number, const WorkerThreads& workers) {
   Assignment assignment = generation(job, number, plan_of(job, {{0, 5, {8}}}), workers.agents());
-  assignment.parks = true;
+  assignment.releases_gpus = true;
   for (WorkerSlot& worker : assignment.workers) worker.role.reset();
   return assignment;
 }
