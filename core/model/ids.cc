@@ -33,6 +33,6 @@ Region region_of(const Zone& zone) {
 
 std::string continent_of(const Region& region) { return region.str().substr(0, region.str().find('-')); }
 
-std::string to_string(const JobKey& key) { return key.space + "/" + key.name; }
+std::string to_string(const JobKey& key) { return key.namespace_name + "/" + key.name; }
 
 }  // namespace sailor

@@ -51,7 +51,7 @@ Region region_of(const Zone& zone);
 std::string continent_of(const Region& region);
 
 struct JobKey {
-  std::string space;  // the Kubernetes namespace
+  std::string namespace_name;
   std::string name;
 
   friend auto operator<=>(const JobKey&, const JobKey&) = default;

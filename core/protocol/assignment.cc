@@ -102,7 +102,7 @@ Json to_json(const Assignment& assignment) {
   for (const AgentAddress& agent : assignment.agents) agents.push_back(agent_json(agent));
   Json workers = Json::array();
   for (const WorkerSlot& worker : assignment.workers) workers.push_back(worker_json(worker));
-  Json json = {{"namespace", assignment.job.space},
+  Json json = {{"namespace", assignment.job.namespace_name},
                {"job", assignment.job.name},
                {"jobUid", assignment.job_uid},
                {"generation", assignment.generation},

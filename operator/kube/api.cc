@@ -92,7 +92,7 @@ ApiResult<Json> Api::parsed(const HttpRequest& request, bool repeatable) {
 }
 
 ApiResult<Json> Api::get(const Resource& resource, const JobKey& key) {
-  return parsed({"GET", object_path(resource, key.space, key.name), "", ""}, true);
+  return parsed({"GET", object_path(resource, key.namespace_name, key.name), "", ""}, true);
 }
 
 ApiResult<ObjectList> Api::list(const Resource& resource, const Selection& selection) {
@@ -146,8 +146,8 @@ ApiResult<void> Api::remove(const Resource& resource, const JobKey& key, const s
                         {"kind", "DeleteOptions"},
                         {"propagationPolicy", "Background"},
                         {"preconditions", {{"uid", uid}}}};
-  auto response =
-      exchange({"DELETE", object_path(resource, key.space, key.name), options.dump(), "application/json"}, true);
+  auto response = exchange(
+      {"DELETE", object_path(resource, key.namespace_name, key.name), options.dump(), "application/json"}, true);
   // A conflict here means that the object of this UID is gone and another one has taken its name.
   if (response || response.error().is_not_found() || response.error().is_conflict()) return {};
   return tl::unexpected(std::move(response).error());

@@ -34,7 +34,7 @@ auto& counter(prometheus::Registry& registry, const char* name, const char* help
 }
 
 Labels labels_of(const JobKey& job, Labels more) {
-  more.emplace("namespace", job.space);
+  more.emplace("namespace", job.namespace_name);
   more.emplace("job", job.name);
   return more;
 }

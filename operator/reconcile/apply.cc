@@ -20,7 +20,7 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 Json job_reference(const Observation& seen) {
   return {{"apiVersion", kube::kTrainingJobs.group_version},
           {"kind", kube::kTrainingJobs.kind},
-          {"namespace", seen.job.key.space},
+          {"namespace", seen.job.key.namespace_name},
           {"name", seen.job.key.name},
           {"uid", seen.job.uid}};
 }
@@ -62,7 +62,7 @@ ApiResult<void> Applier::perform(const Observation& seen, const Action& action) 
 // A record that somebody else has written since we looked is a conflict: look again, decide again. A decision that
 // writes the record twice relies on its own first write.
 ApiResult<void> Applier::write_record(const Observation& seen, const GenerationRecord& record) {
-  const kube::Object held = caches_.records.find({seen.job.key.space, record_name(seen.job.key.name)});
+  const kube::Object held = caches_.records.find({seen.job.key.namespace_name, record_name(seen.job.key.name)});
   const bool is_known = held != nullptr && kube::controller_uid(*held) == seen.job.uid;
   const Json map = config_map_of(record, seen.job.key, is_known ? kube::version_of(*held) : "");
   auto written = is_known ? api_.apply(kube::kConfigMaps, map) : api_.create(kube::kConfigMaps, map);
@@ -83,14 +83,14 @@ ApiResult<void> Applier::create_pod(const Json& pod) {
 }
 
 ApiResult<void> Applier::delete_pod(const Observation& seen, const DeletePod& pod) {
-  return api_.remove(kube::kPods, {seen.job.key.space, pod.name}, pod.uid);
+  return api_.remove(kube::kPods, {seen.job.key.namespace_name, pod.name}, pod.uid);
 }
 
 ApiResult<void> Applier::write_status(const Observation& seen, const Json& status) {
   const Json object = {
       {"apiVersion", kube::kTrainingJobs.group_version},
       {"kind", kube::kTrainingJobs.kind},
-      {"metadata", {{"name", seen.job.key.name}, {"namespace", seen.job.key.space}, {"uid", seen.job.uid}}},
+      {"metadata", {{"name", seen.job.key.name}, {"namespace", seen.job.key.namespace_name}, {"uid", seen.job.uid}}},
       {"status", status}};
   auto written = api_.apply_status(kube::kTrainingJobs, object);
   if (!written) return tl::unexpected(std::move(written).error());
@@ -104,7 +104,7 @@ void Applier::tell(const Observation& seen, const EventNote& note) {
                       {"kind", kube::kEvents.kind},
                       {"metadata",
                        {{"name", fmt::format("{}.{:x}{:x}", short_job_name(seen.job.key.name), nanoseconds, ++events_)},
-                        {"namespace", seen.job.key.space}}},
+                        {"namespace", seen.job.key.namespace_name}}},
                       {"eventTime", to_rfc3339_micro(seen.now)},
                       {"regarding", job_reference(seen)},
                       {"type", note.is_warning ? "Warning" : "Normal"},

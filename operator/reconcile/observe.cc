@@ -59,7 +59,7 @@ ClusterView Observer::cluster() const {
 
 // A ConfigMap of an earlier job of this name is as good as none; the garbage collector is about to take it.
 kube::Object Observer::record_map(const JobKey& key, const std::string& job_uid) const {
-  kube::Object map = caches_.records.find({key.space, record_name(key.name)});
+  kube::Object map = caches_.records.find({key.namespace_name, record_name(key.name)});
   return map == nullptr || kube::controller_uid(*map) != job_uid ? nullptr : map;
 }
 
@@ -91,7 +91,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   read_record(seen);
   const std::string label = short_job_name(key.name);
   for (const kube::Object& pod : caches_.pods.all()) {
-    if (kube::space_of(*pod) != key.space || kube::label_of(*pod, kJobNameLabel) != label) continue;
+    if (kube::space_of(*pod) != key.namespace_name || kube::label_of(*pod, kJobNameLabel) != label) continue;
     seen.pods.push_back(pod_view(*pod, seen.job.uid));
   }
   seen.agents = sources_.agents(key);

@@ -225,7 +225,7 @@ Json config_map_of(const GenerationRecord& record, const JobKey& job, const std:
               {"kind", kube::kConfigMaps.kind},
               {"metadata",
                {{"name", record_name(job.name)},
-                {"namespace", job.space},
+                {"namespace", job.namespace_name},
                 {"labels", {{kManagedByLabel, kOperatorName}, {kJobNameLabel, short_job_name(job.name)}}},
                 {"ownerReferences", Json::array({{{"apiVersion", kube::kTrainingJobs.group_version},
                                                   {"kind", kube::kTrainingJobs.kind},

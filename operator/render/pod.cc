@@ -20,7 +20,7 @@ Json metadata(const JobView& job, const Slot& slot, std::int64_t generation) {
                       {"karpenter.sh/do-not-disrupt", "true"}};
   if (!slot.node.empty()) annotations[kNodeAnnotation] = slot.node;
   return {{"name", slot.pod},
-          {"namespace", job.key.space},
+          {"namespace", job.key.namespace_name},
           {"labels",
            {{"app.kubernetes.io/name", "sailor-trainer"},
             {"app.kubernetes.io/instance", short_job_name(job.key.name)},

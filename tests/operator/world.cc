@@ -41,7 +41,7 @@ Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass
 Json job_manifest(const Json& changes) {
   Json job = {{"apiVersion", "sailor.dev/v1alpha1"},
               {"kind", "TrainingJob"},
-              {"metadata", {{"name", kJob.name}, {"namespace", kJob.space}, {"generation", 1}}},
+              {"metadata", {{"name", kJob.name}, {"namespace", kJob.namespace_name}, {"generation", 1}}},
               {"spec",
                {{"model", {{"name", "tiny-gpt2"}}},
                 {"training", {{"globalBatchSize", 16}, {"sequenceLength", 32}, {"steps", 100}}},

@@ -185,7 +185,7 @@ class Agent {
     apply();
     for (const Hint& hint : state_.take_hints()) {
       log_info("hint", {{"reason", hint.reason}, {"message", hint.message}});
-      hints_.send(state_.report().callback, {{"namespace", assignment_.job.space},
+      hints_.send(state_.report().callback, {{"namespace", assignment_.job.namespace_name},
                                              {"job", assignment_.job.name},
                                              {"agent", settings_.name},
                                              {"reason", hint.reason},

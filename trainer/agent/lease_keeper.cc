@@ -55,7 +55,7 @@ void LeaseKeeper::work() {
 
 bool LeaseKeeper::ask(const Terms& terms) const {
   const auto asked = BootClock::now();
-  const Result<int> status = post_json(url_at(terms.callback, "/v1/leases"), {{"namespace", terms.job.space},
+  const Result<int> status = post_json(url_at(terms.callback, "/v1/leases"), {{"namespace", terms.job.namespace_name},
                                                                               {"job", terms.job.name},
                                                                               {"jobUid", terms.job_uid},
                                                                               {"generation", terms.generation}});

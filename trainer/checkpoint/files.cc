@@ -74,7 +74,8 @@ bool is_complete(const fs::path& folder) {
 
 fs::path checkpoint_folder(const Assignment& assignment) {
   if (assignment.checkpoint.path.empty()) return {};
-  return fs::path(assignment.checkpoint.path) / assignment.job.space / assignment.job.name / assignment.job_uid;
+  return fs::path(assignment.checkpoint.path) / assignment.job.namespace_name / assignment.job.name /
+         assignment.job_uid;
 }
 
 fs::path step_folder(const fs::path& folder, std::int64_t step) {
