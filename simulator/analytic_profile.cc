@@ -41,7 +41,7 @@ Shape shape_of(const ModelSpec& model, const TrainingSpec& training, ProfilePoin
           .kv_width = static_cast<double>(model.kv_heads) * model.head_size(),
           .ffn = static_cast<double>(model.ffn_size),
           .shards = static_cast<double>(point.tensor_parallel),
-          .token_shards = training.deals_tokens() ? static_cast<double>(point.tensor_parallel) : 1,
+          .token_shards = training.uses_sequence_parallelism() ? static_cast<double>(point.tensor_parallel) : 1,
           .element = element_size(training.precision)};
 }
 

@@ -80,7 +80,7 @@ std::vector<LayerMemory> LayerCosts::memory_of_layers(const JobSpec& job, const 
 
 void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
   const std::vector<LayerMemory> layers = memory_of_layers(job, profile);
-  const int token_shards = job.training.deals_tokens() ? point_.tensor_parallel : 1;
+  const int token_shards = job.training.uses_sequence_parallelism() ? point_.tensor_parallel : 1;
   for (int layer = 0; layer < layers_; ++layer) {
     const auto index = static_cast<std::size_t>(layer);
     const LayerMemory& memory = layers[index];

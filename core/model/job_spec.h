@@ -59,7 +59,7 @@ struct TrainingSpec {
   std::optional<EvaluationSpec> evaluation;  // absent: no evaluation
   friend bool operator==(const TrainingSpec&, const TrainingSpec&) = default;
 
-  [[nodiscard]] bool deals_tokens() const { return sequence_parallelism == SequenceParallelism::kAlways; }
+  [[nodiscard]] bool uses_sequence_parallelism() const { return sequence_parallelism == SequenceParallelism::kAlways; }
 };
 
 struct ValidationSpec {  // data that is never trained on: either files of their own, or the end of the data

@@ -124,7 +124,7 @@ Result<void> check_well_formed(const Plan& plan, const JobSpec& job) {
     return malformed("activationCheckpointing", "it is {}, against the job's training.activationCheckpointing: {}",
                      plan.activation_checkpointing, plan.activation_checkpointing ? "Never" : "Always");
   }
-  if (plan.sequence_parallelism != job.training.deals_tokens()) {
+  if (plan.sequence_parallelism != job.training.uses_sequence_parallelism()) {
     return malformed("sequenceParallelism", "it is {}, against the job's training.sequenceParallelism: {}",
                      plan.sequence_parallelism, plan.sequence_parallelism ? "Never" : "Always");
   }
@@ -132,10 +132,10 @@ Result<void> check_well_formed(const Plan& plan, const JobSpec& job) {
   for (std::size_t index = 0; index < plan.stages.size(); ++index) {
     if (auto checked = check_replicas(plan, index); !checked) return checked;
   }
-  return check_dealing(plan, job.training.sequence_length);
+  return check_token_partition(plan, job.training.sequence_length);
 }
 
-Result<void> check_dealing(const Plan& plan, int sequence_length) {
+Result<void> check_token_partition(const Plan& plan, int sequence_length) {
   if (!plan.sequence_parallelism) return {};
   for (std::size_t index = 0; index < plan.stages.size(); ++index) {
     const auto& replicas = plan.stages[index].replicas;

@@ -49,7 +49,7 @@ std::map<PoolKey, int> gpus_by_pool(const Plan& plan);
 Result<void> check_well_formed(const Plan& plan, const JobSpec& job);
 
 // Whether every group of a plan with sequence parallelism can deal the tokens of a sequence evenly.
-Result<void> check_dealing(const Plan& plan, int sequence_length);
+Result<void> check_token_partition(const Plan& plan, int sequence_length);
 
 // Every way in which the plan does not fit the cluster or the job's resources: pools over-committed, groups that no
 // node can hold, stages over several regions, GPUs outside minGpus..maxGpus, pools the job may not use. Empty: it fits.

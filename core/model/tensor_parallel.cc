@@ -9,7 +9,7 @@ int max_tensor_parallel(const ModelSpec& spec) { return std::min({spec.kv_heads,
 
 int max_tensor_parallel(const JobSpec& job) {
   const int most = max_tensor_parallel(job.model);
-  if (!job.training.deals_tokens()) return most;
+  if (!job.training.uses_sequence_parallelism()) return most;
   return std::min(most, 1 << std::countr_zero(static_cast<unsigned>(job.training.sequence_length)));
 }
 

@@ -67,7 +67,7 @@ Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& c
               .stages = {},
               .activation_checkpointing = plan.activation_checkpointing,
               .sharded_optimizer = plan.sharded_optimizer,
-              .sequence_parallelism = job.training.deals_tokens()};
+              .sequence_parallelism = job.training.uses_sequence_parallelism()};
   for (const GroupedStage& stage : plan.stages) {
     Stage& into = result.stages.emplace_back(Stage{stage.first_layer, stage.last_layer, {}});
     for (const ReplicaGroup& group : stage.groups) {

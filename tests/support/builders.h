@@ -99,7 +99,7 @@ inline ClusterBuilder a_cluster() { return {}; }
 inline Plan an_even_plan(const JobSpec& job, const PoolKey& pool, int stages, int replicas, int microbatch_size) {
   Plan plan{job.model.name, job.training.global_batch_size, microbatch_size, {}};
   plan.activation_checkpointing = job.training.activation_checkpointing == ActivationCheckpointing::kAlways;
-  plan.sequence_parallelism = job.training.deals_tokens();
+  plan.sequence_parallelism = job.training.uses_sequence_parallelism();
   const int layers = job.model.layer_count();
   int first = 0;
   for (int i = 0; i < stages; ++i) {

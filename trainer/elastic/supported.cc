@@ -40,7 +40,7 @@ Result<void> check_supported(const Assignment& assignment) {
     return refuse("training.evaluation: there is no data.validation to evaluate on; name its path or a fraction");
   }
   if (auto checked = check_tensor_parallel(model, assignment.plan); !checked) return checked;
-  return check_dealing(assignment.plan, training.sequence_length);
+  return check_token_partition(assignment.plan, training.sequence_length);
 }
 
 }  // namespace sailor::trainer

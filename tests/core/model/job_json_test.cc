@@ -74,7 +74,7 @@ TEST(JobJson, SequenceParallelismIsRefusedWhereNoGroupCouldDealTheTokens) {
   Json json = training();
   json["sequenceParallelism"] = "Always";
   json["sequenceLength"] = 1024;
-  EXPECT_TRUE(training_from_json(json, "t").value().deals_tokens());
+  EXPECT_TRUE(training_from_json(json, "t").value().uses_sequence_parallelism());
   json["sequenceLength"] = 1023;
   EXPECT_EQ(
       error_of(json),
