@@ -44,7 +44,7 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
   const std::vector<std::vector<int>> nodes = nodes_of(plan, cluster_);
   const std::vector<int> sites = pools_of(groups);
   ScheduleTimes times;
-  times.sites = static_cast<int>(sites.size());
+  times.link_classes = static_cast<int>(sites.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const Stage& stage = plan.stages[i];
     const int shards = plan.sharded_optimizer ? static_cast<int>(stage.replicas.size()) : 1;
@@ -59,7 +59,7 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
       const auto site = static_cast<int>(std::ranges::lower_bound(sites, pool) - sites.begin());
       replicas.push_back({nanoseconds(cost.forward), nanoseconds(cost.backward), site,
                           memory_cap(cost, pool, {replica.tensor_parallel, shards}, replica.microbatches),
-                          shares_card ? nodes[i][r] : ReplicaTimes::kNoCard});
+                          shares_card ? nodes[i][r] : ReplicaTimes::kNoNic});
     }
   }
   for (std::size_t i = 0; i + 1 < groups.stages.size(); ++i) {

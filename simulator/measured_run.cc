@@ -85,7 +85,7 @@ class RunSimulation {
     const bool is_pipeline = run_.plan.stages.size() > 1;
     const Seconds overhead = is_pipeline ? system_.pass_overhead : Seconds(0);
     ScheduleTimes times;
-    times.sites = static_cast<int>(pools.size());
+    times.link_classes = static_cast<int>(pools.size());
     for (std::size_t stage = 0; stage < costs_.size(); ++stage) {
       auto& replicas = times.replicas.emplace_back();
       for (std::size_t r = 0; r < costs_[stage].size(); ++r) {

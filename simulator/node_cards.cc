@@ -19,7 +19,7 @@ class Nodes {
   // `next` numbers the nodes of all pools.
   int place(int gpus, int& next) {
     auto begun = begun_.lower_bound(gpus);
-    int node = ReplicaTimes::kNoCard;
+    int node = ReplicaTimes::kNoNic;
     int room = 0;
     if (begun != begun_.end()) {
       std::tie(room, node) = *begun;
@@ -62,7 +62,7 @@ std::vector<std::vector<int>> nodes_of(const Plan& plan, const ClusterState& clu
   std::map<PoolKey, Nodes> pools;
   for (const Pool& pool : cluster.pools) pools.emplace(pool.key, Nodes(pool));
   std::vector<std::vector<int>> nodes;
-  for (const Stage& stage : plan.stages) nodes.emplace_back(stage.replicas.size(), ReplicaTimes::kNoCard);
+  for (const Stage& stage : plan.stages) nodes.emplace_back(stage.replicas.size(), ReplicaTimes::kNoNic);
   int next = 0;
   for (const Seat& seat : seats_of(plan)) {
     const auto pool = pools.find(seat.needs->pool);

@@ -59,9 +59,9 @@ class StepPlayer {
 
  private:
   void set_cards() {
-    int last = ReplicaTimes::kNoCard;
+    int last = ReplicaTimes::kNoNic;
     for (const auto& stage : times_.replicas) {
-      for (const ReplicaTimes& replica : stage) last = std::max(last, replica.card);
+      for (const ReplicaTimes& replica : stage) last = std::max(last, replica.nic);
     }
     cards_.resize(static_cast<std::size_t>(last + 1));
     ports_.resize(workers_.size());
@@ -137,19 +137,19 @@ class StepPlayer {
     const int boundary = std::min(sender.stage, to_stage);
     const ReplicaTimes& upper = costs(down ? sender : receiver);
     const ReplicaTimes& lower = costs(down ? receiver : sender);
-    const LinkTimes& link = times_.link(boundary, upper.site, lower.site);
+    const LinkTimes& link = times_.link(boundary, upper.link_class, lower.link_class);
     const Nanoseconds start = std::max(sender.now, port(sender).out_free);
     port(sender).out_free = start + link.occupancy;
     Nanoseconds passed = start;
-    if (const int card = costs(sender).card; card != ReplicaTimes::kNoCard) {
+    if (const int card = costs(sender).nic; card != ReplicaTimes::kNoNic) {
       Port& out = cards_[static_cast<std::size_t>(card)];
       passed = std::max(passed, out.out_free);
-      out.out_free = passed + link.card;
+      out.out_free = passed + link.nic;
     }
-    if (const int card = costs(receiver).card; card != ReplicaTimes::kNoCard) {
+    if (const int card = costs(receiver).nic; card != ReplicaTimes::kNoNic) {
       Port& in = cards_[static_cast<std::size_t>(card)];
       passed = std::max(passed, in.in_free);
-      in.in_free = passed + link.card;
+      in.in_free = passed + link.nic;
     }
     port(receiver).in_free = std::max(passed, port(receiver).in_free) + link.occupancy;
     const Nanoseconds arrival = port(receiver).in_free + link.latency;

@@ -12,17 +12,17 @@ namespace {
 using Json = nlohmann::json;
 using Row = std::vector<std::int64_t>;  // how often it stands there, then what
 
-constexpr std::size_t kReplicaRow = 6;   // count, forward, backward, site, cap, card
-constexpr std::size_t kLinkNumbers = 3;  // latency, occupancy, card
+constexpr std::size_t kReplicaRow = 6;   // count, forward, backward, link class, cap, NIC
+constexpr std::size_t kLinkNumbers = 3;  // latency, occupancy, NIC
 
 Row row_of(const ReplicaTimes& replica) {
-  return {1, replica.forward.count(), replica.backward.count(), replica.site, replica.cap, replica.card};
+  return {1, replica.forward.count(), replica.backward.count(), replica.link_class, replica.cap, replica.nic};
 }
 
 Row row_of(const std::vector<LinkTimes>& boundary) {
   Row row{1};
   for (const LinkTimes& link : boundary) {
-    row.insert(row.end(), {link.latency.count(), link.occupancy.count(), link.card.count()});
+    row.insert(row.end(), {link.latency.count(), link.occupancy.count(), link.nic.count()});
   }
   return row;
 }
@@ -48,12 +48,12 @@ class Reading {
   Reading(const Json& json, const Plan& plan, const std::string& path) : reader_(json, path), plan_(plan) {}
 
   Result<ScheduleTimes> run() {
-    times_.sites = reader_.required<int>("sites");
+    times_.link_classes = reader_.required<int>("linkClasses");
     const auto stages = reader_.required<std::vector<std::vector<Row>>>("replicas");
     const auto boundaries = reader_.required<std::vector<Row>>("links");
     for (const Stage& stage : plan_.stages) replicas_ += static_cast<std::int64_t>(stage.replicas.size());
-    if (times_.sites < 1 || times_.sites > replicas_)
-      reader_.record("sites", "it must be one at least, and no more than replicas");
+    if (times_.link_classes < 1 || times_.link_classes > replicas_)
+      reader_.record("linkClasses", "it must be one at least, and no more than replicas");
     if (stages.size() != plan_.stages.size()) refuse_replicas(fmt::format("{} stages", stages.size()));
     for (std::size_t stage = 0; stage < stages.size() && !reader_.error(); ++stage) add_stage(stage, stages[stage]);
     for (const Row& row : boundaries) add_boundaries(row);
@@ -85,14 +85,14 @@ class Reading {
 
   [[nodiscard]] bool is_replica(const Row& row) const {
     const bool has_times = row[0] >= 1 && row[1] >= 0 && row[2] >= 0;
-    const bool has_site = row[3] >= 0 && row[3] < times_.sites;
+    const bool has_class = row[3] >= 0 && row[3] < times_.link_classes;
     const bool has_cap = row[4] >= 1 && std::in_range<int>(row[4]);
-    return has_times && has_site && has_cap && row[5] >= ReplicaTimes::kNoCard && row[5] < replicas_;
+    return has_times && has_class && has_cap && row[5] >= ReplicaTimes::kNoNic && row[5] < replicas_;
   }
 
   void add_boundaries(const Row& row) {
     if (reader_.error()) return;
-    const auto pairs = static_cast<std::size_t>(times_.sites) * static_cast<std::size_t>(times_.sites);
+    const auto pairs = static_cast<std::size_t>(times_.link_classes) * static_cast<std::size_t>(times_.link_classes);
     const auto room = static_cast<std::int64_t>(plan_.stages.size() - 1 - times_.links.size());
     const bool fits = row.size() == 1 + kLinkNumbers * pairs && row[0] >= 1 && row[0] <= room &&
                       std::ranges::all_of(row, [](std::int64_t number) { return number >= 0; });
@@ -116,7 +116,7 @@ Json to_json(const ScheduleTimes& times) {
   std::vector<std::vector<Row>> stages;
   stages.reserve(times.replicas.size());
   for (const auto& replicas : times.replicas) stages.push_back(rows_of(replicas));
-  return {{"sites", times.sites}, {"replicas", std::move(stages)}, {"links", rows_of(times.links)}};
+  return {{"linkClasses", times.link_classes}, {"replicas", std::move(stages)}, {"links", rows_of(times.links)}};
 }
 
 Result<ScheduleTimes> schedule_times_from_json(const Json& json, const Plan& plan, const std::string& path) {

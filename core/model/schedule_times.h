@@ -21,10 +21,10 @@ using Nanoseconds = std::chrono::nanoseconds;
 struct ReplicaTimes {
   Nanoseconds forward{};
   Nanoseconds backward{};
-  int site = 0;                               // replicas of one site have the same links
+  int link_class = 0;                         // replicas of one class have the same links
   int cap = std::numeric_limits<int>::max();  // on microbatches in flight, at least 1: what its memory holds, or fewer
-  static constexpr int kNoCard = -1;
-  int card = kNoCard;  // of its node, from 0, where replicas share one that limits them
+  static constexpr int kNoNic = -1;
+  int nic = kNoNic;  // of its node, from 0, where replicas share one that limits them
   friend bool operator==(const ReplicaTimes&, const ReplicaTimes&) = default;
 };
 
@@ -33,18 +33,18 @@ struct ReplicaTimes {
 struct LinkTimes {
   Nanoseconds latency{};
   Nanoseconds occupancy{};  // of sender and receiver, each in one direction
-  Nanoseconds card{};       // of a shared card, which is no slower than one message
+  Nanoseconds nic{};        // of a shared card, which is no slower than one message
   friend bool operator==(const LinkTimes&, const LinkTimes&) = default;
 };
 
 struct ScheduleTimes {
   std::vector<std::vector<ReplicaTimes>> replicas;  // [stage][replica], as in the plan
-  int sites = 1;
-  std::vector<std::vector<LinkTimes>> links;  // [boundary after stage i][from site * sites + to site]
+  int link_classes = 1;
+  std::vector<std::vector<LinkTimes>> links;  // [boundary after stage i][from class * link_classes + to class]
   friend bool operator==(const ScheduleTimes&, const ScheduleTimes&) = default;
 
-  [[nodiscard]] const LinkTimes& link(int boundary, int from_site, int to_site) const {
-    return links[static_cast<std::size_t>(boundary)][static_cast<std::size_t>(from_site * sites + to_site)];
+  [[nodiscard]] const LinkTimes& link(int boundary, int from_class, int to_class) const {
+    return links[static_cast<std::size_t>(boundary)][static_cast<std::size_t>(from_class * link_classes + to_class)];
   }
 };
 

@@ -17,11 +17,12 @@ struct StageMeans {
 double pass_time(const ReplicaTimes& times) { return static_cast<double>((times.forward + times.backward).count()); }
 
 double mean_link(const Plan& plan, const ScheduleTimes& times, std::size_t boundary) {
-  std::vector<double> from(static_cast<std::size_t>(times.sites));
+  std::vector<double> from(static_cast<std::size_t>(times.link_classes));
   std::vector<double> to(from.size());
   const auto add_shares = [&](std::size_t stage, std::vector<double>& shares) {
     for (std::size_t r = 0; r < times.replicas[stage].size(); ++r) {
-      shares[static_cast<std::size_t>(times.replicas[stage][r].site)] += plan.stages[stage].replicas[r].microbatches;
+      shares[static_cast<std::size_t>(times.replicas[stage][r].link_class)] +=
+          plan.stages[stage].replicas[r].microbatches;
     }
   };
   add_shares(boundary, from);

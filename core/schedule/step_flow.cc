@@ -10,14 +10,14 @@ StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector
     flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
     for (const ReplicaTimes& replica : times.replicas[stage]) {
       flow.workers.push_back(
-          {replica.forward.count(), replica.backward.count(), replica.cap, replica.site, replica.card});
-      flow.cards = std::max(flow.cards, replica.card + 1);
+          {replica.forward.count(), replica.backward.count(), replica.cap, replica.link_class, replica.nic});
+      flow.nics = std::max(flow.nics, replica.nic + 1);
     }
     flow.routes.insert(flow.routes.end(), routes[stage].begin(), routes[stage].end());
     if (stage + 1 == times.replicas.size()) continue;
-    flow.boundaries.push_back({static_cast<int>(flow.links.size()), times.sites});
+    flow.boundaries.push_back({static_cast<int>(flow.links.size()), times.link_classes});
     for (const LinkTimes& link : times.links[stage]) {
-      flow.links.push_back({link.latency.count(), link.occupancy.count(), link.card.count()});
+      flow.links.push_back({link.latency.count(), link.occupancy.count(), link.nic.count()});
     }
   }
   flow.first_worker.push_back(static_cast<int>(flow.workers.size()));

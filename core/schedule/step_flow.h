@@ -17,25 +17,25 @@ struct FlowWorker {  // a replica of a stage
   std::int64_t forward = 0;
   std::int64_t backward = 0;
   int cap = 1;         // microbatches in flight
-  int site = 0;        // row or column of its boundaries' links
-  int card = kNoCard;  // network card of the node, where replicas share one that limits them
-  static constexpr int kNoCard = -1;
+  int link_class = 0;  // row or column of its boundaries' links
+  int nic = kNoNic;    // network card of the node, where replicas share one that limits them
+  static constexpr int kNoNic = -1;
 };
 
 struct FlowLink {
   std::int64_t latency = 0;
   std::int64_t occupancy = 0;  // of sender and receiver
-  std::int64_t card = 0;       // of shared network cards
+  std::int64_t nic = 0;        // of shared network cards
 };
 
 struct FlowBoundary {  // between a stage and the next
   int first_link = 0;
-  int sites_below = 1;  // link (a, b) of sites above and below is first_link + a * sites_below + b
+  int link_classes_below = 1;  // link (a, b) of classes above and below is first_link + a * link_classes_below + b
 };
 
 struct StepFlow {
   int microbatches = 0;
-  int cards = 0;
+  int nics = 0;
   std::vector<FlowWorker> workers;  // of all stages, in order
   std::vector<int> first_worker;    // of every stage, and the number of workers
   std::vector<FlowBoundary> boundaries;

@@ -155,20 +155,20 @@ class StepSimulation {
   }
 
   void send(int stage, int mb, Direction direction) {
-    const StepTraffic::Way way = traffic_.way_of(stage, mb, direction);
-    if (way.channel->waiting.first == kNone && traffic_.has_buffer(way)) return transfer(way, mb);
-    messages_.append(way.channel->waiting, message_of(direction, way.to_stage, mb));
+    const StepTraffic::Path path = traffic_.path_of(stage, mb, direction);
+    if (path.channel->waiting.first == kNone && traffic_.has_buffer(path)) return transfer(path, mb);
+    messages_.append(path.channel->waiting, message_of(direction, path.to_stage, mb));
   }
 
-  void transfer(const StepTraffic::Way& way, int mb) {
-    const Time arrival = traffic_.carry(way, now_);
+  void transfer(const StepTraffic::Path& path, int mb) {
+    const Time arrival = traffic_.carry(path, now_);
     if (record_ != nullptr) {
-      way.direction == kDown ? record_->activation(way.from_stage, mb) : record_->gradient(way.from_stage, mb);
+      path.direction == kDown ? record_->activation(path.from_stage, mb) : record_->gradient(path.from_stage, mb);
     }
-    add_input(way.to, way.direction, way.to_stage, mb, arrival);
-    const WorkerState& receiver = workers_[index(way.to)];
-    const bool is_wanted = way.direction == kUp || receiver.in_flight < flow_.workers[index(way.to)].cap;
-    if (receiver.is_idle() && is_wanted && arrival < turns_.of(index(way.to))) turns_.set(index(way.to), arrival);
+    add_input(path.to, path.direction, path.to_stage, mb, arrival);
+    const WorkerState& receiver = workers_[index(path.to)];
+    const bool is_wanted = path.direction == kUp || receiver.in_flight < flow_.workers[index(path.to)].cap;
+    if (receiver.is_idle() && is_wanted && arrival < turns_.of(index(path.to))) turns_.set(index(path.to), arrival);
   }
 
   // The pass takes its input over: the buffer is free for the next message of that link.
@@ -176,12 +176,12 @@ class StepSimulation {
     const int from_stage = direction == kDown ? stage - 1 : stage + 1;
     if (from_stage < 0 || from_stage >= stages_) return;
     if (record_ != nullptr) record_->consumed(stage, mb);
-    const StepTraffic::Way way = traffic_.way_of(from_stage, mb, direction);
-    --way.channel->used;
-    const int waiting = way.channel->waiting.first;
+    const StepTraffic::Path path = traffic_.path_of(from_stage, mb, direction);
+    --path.channel->used;
+    const int waiting = path.channel->waiting.first;
     if (waiting == kNone) return;
-    messages_.remove(way.channel->waiting, waiting);
-    transfer(way, microbatch_of(waiting, direction, stage));
+    messages_.remove(path.channel->waiting, waiting);
+    transfer(path, microbatch_of(waiting, direction, stage));
   }
 
   void check_all_done() const {

@@ -23,8 +23,8 @@ class StepTraffic {
     InputLists::List waiting;  // for a buffer
   };
 
-  // A message's way from one stage to the next or the one before.
-  struct Way {
+  // A message's path from one stage to the next or the one before.
+  struct Path {
     int from = 0;  // workers
     int to = 0;
     int from_stage = 0;
@@ -36,7 +36,7 @@ class StepTraffic {
 
   // The flow outlives it.
   explicit StepTraffic(const StepFlow& flow)
-      : flow_(flow), ends_(flow.workers.size()), cards_(static_cast<std::size_t>(flow.cards)) {
+      : flow_(flow), ends_(flow.workers.size()), nics_(static_cast<std::size_t>(flow.nics)) {
     std::size_t channels = 0;
     first_channel_.reserve(static_cast<std::size_t>(flow.stages()));
     for (int stage = 0; stage < flow.stages(); ++stage) {
@@ -46,43 +46,43 @@ class StepTraffic {
     channels_.resize(2 * channels);
   }
 
-  [[nodiscard]] Way way_of(int from_stage, int microbatch, Direction direction) {
+  [[nodiscard]] Path path_of(int from_stage, int microbatch, Direction direction) {
     const int upper = direction == kDown ? from_stage : from_stage - 1;
     const int above = flow_.replica_of(upper, microbatch);
     const int below = flow_.replica_of(upper + 1, microbatch);
     const int upper_worker = flow_.first(upper) + above;
     const int lower_worker = flow_.first(upper + 1) + below;
     const FlowBoundary& boundary = flow_.boundaries[index(upper)];
-    const int link = boundary.first_link + flow_.workers[index(upper_worker)].site * boundary.sites_below +
-                     flow_.workers[index(lower_worker)].site;
+    const int link = boundary.first_link + flow_.workers[index(upper_worker)].link_class * boundary.link_classes_below +
+                     flow_.workers[index(lower_worker)].link_class;
     const std::size_t pair = first_channel_[index(upper)] + index(above) * flow_.width(upper + 1) + index(below);
-    Way way{.from_stage = from_stage,
-            .to_stage = direction == kDown ? upper + 1 : upper,
-            .direction = direction,
-            .link = &flow_.links[index(link)],
-            .channel = &channels_[2 * pair + static_cast<std::size_t>(direction)]};
-    std::tie(way.from, way.to) =
+    Path path{.from_stage = from_stage,
+              .to_stage = direction == kDown ? upper + 1 : upper,
+              .direction = direction,
+              .link = &flow_.links[index(link)],
+              .channel = &channels_[2 * pair + static_cast<std::size_t>(direction)]};
+    std::tie(path.from, path.to) =
         direction == kDown ? std::pair(upper_worker, lower_worker) : std::pair(lower_worker, upper_worker);
-    return way;
+    return path;
   }
 
   // Two, and as many more as messages are on their way while the receiver works on one.
-  [[nodiscard]] bool has_buffer(const Way& way) const {
-    if (way.channel->used < 2) return true;
-    const FlowWorker& receiver = flow_.workers[index(way.to)];
+  [[nodiscard]] bool has_buffer(const Path& path) const {
+    if (path.channel->used < 2) return true;
+    const FlowWorker& receiver = flow_.workers[index(path.to)];
     const std::int64_t pass = std::max<std::int64_t>(1, receiver.forward + receiver.backward);
-    return way.channel->used - 2 < (way.link->latency + way.link->occupancy) / pass;
+    return path.channel->used - 2 < (path.link->latency + path.link->occupancy) / pass;
   }
 
   // Takes a buffer; returns when the message is there. It takes its turn at its sender, at both nodes' cards and at its
   // receiver; what waits for a later one of them waits in the network and holds up nobody behind it.
-  std::int64_t carry(const Way& way, std::int64_t now) {
-    ++way.channel->used;
-    Queues& receiver = ends_[index(way.to)];
-    const FlowLink& cost = *way.link;
-    std::int64_t start = turn_at(ends_[index(way.from)].out_free, now, cost.occupancy);
-    if (Queues* card = card_of(way.from)) start = turn_at(card->out_free, start, cost.card);
-    if (Queues* card = card_of(way.to)) start = turn_at(card->in_free, start, cost.card);
+  std::int64_t carry(const Path& path, std::int64_t now) {
+    ++path.channel->used;
+    Queues& receiver = ends_[index(path.to)];
+    const FlowLink& cost = *path.link;
+    std::int64_t start = turn_at(ends_[index(path.from)].out_free, now, cost.occupancy);
+    if (Queues* nic = nic_of(path.from)) start = turn_at(nic->out_free, start, cost.nic);
+    if (Queues* nic = nic_of(path.to)) start = turn_at(nic->in_free, start, cost.nic);
     receiver.in_free = std::max(start, receiver.in_free) + cost.occupancy;
     return receiver.in_free + cost.latency;
   }
@@ -96,9 +96,9 @@ class StepTraffic {
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-  [[nodiscard]] Queues* card_of(int worker) {
-    const int card = flow_.workers[index(worker)].card;
-    return card == FlowWorker::kNoCard ? nullptr : &cards_[index(card)];
+  [[nodiscard]] Queues* nic_of(int worker) {
+    const int nic = flow_.workers[index(worker)].nic;
+    return nic == FlowWorker::kNoNic ? nullptr : &nics_[index(nic)];
   }
 
   // When it is over, the queue is free for the next one.
@@ -110,7 +110,7 @@ class StepTraffic {
 
   const StepFlow& flow_;
   std::vector<Queues> ends_;  // of every worker
-  std::vector<Queues> cards_;
+  std::vector<Queues> nics_;
   std::vector<std::size_t> first_channel_;  // of every boundary
   std::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
 };

@@ -146,7 +146,7 @@ TEST(Record, OfTwoThousandGpusIsFarFromTheLimitOfAConfigMap) {
   GenerationRecord record;
   record.plan = {"opt-30b", kGpus, 1, {}};
   ScheduleTimes& times = record.schedule_times.emplace();
-  times.sites = 4;
+  times.link_classes = 4;
   for (int gpu = 0; gpu < kGpus; ++gpu) {
     const int stage = gpu / (kGpus / kStages);
     if (gpu % (kGpus / kStages) == 0) {

@@ -46,7 +46,7 @@ TEST(NodeCards, ABegunNodeWithTheLeastRoomIsTakenBeforeAFreshOne) {
 
 TEST(NodeCards, AGroupWithoutRoomHasNoCard) {
   EXPECT_EQ(nodes_of(plan_of({{2, 2}}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
-            (Nodes{{0, ReplicaTimes::kNoCard}}));
+            (Nodes{{0, ReplicaTimes::kNoNic}}));
 }
 
 // Eight replicas of two nodes of four send to eight others: through a card for each, or one for four of them.

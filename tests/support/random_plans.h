@@ -42,12 +42,12 @@ inline Plan a_random_pool_plan(Random& random) {
 inline ScheduleTimes random_times(Random& random, const Plan& plan) {
   ScheduleTimes times;
   const bool has_one_replica = plan.stages.size() == 1 && plan.stages.front().replicas.size() == 1;
-  times.sites = has_one_replica ? 1 : 2;
+  times.link_classes = has_one_replica ? 1 : 2;
   for (const Stage& stage : plan.stages) {
     auto& replicas = times.replicas.emplace_back();
     for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
       const int forward = between(random, 50, 200);
-      replicas.push_back({Nanoseconds(forward), Nanoseconds(2 * forward), between(random, 0, times.sites - 1),
+      replicas.push_back({Nanoseconds(forward), Nanoseconds(2 * forward), between(random, 0, times.link_classes - 1),
                           between(random, 0, 2) == 0 ? between(random, 1, 4) : 1'000'000});
     }
     if (times.replicas.size() == plan.stages.size()) continue;  // the last sends nothing on

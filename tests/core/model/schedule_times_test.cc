@@ -25,7 +25,7 @@ Case random_case(std::uint64_t seed) {
   return {std::move(plan), std::move(times)};
 }
 
-// Two stages of three replicas, of which two are alike, over two sites.
+// Two stages of three replicas, of which two are alike, over two link classes.
 Case small_case() {
   const PoolKey pool = testing::a_key("us-central1-a", "nvidia-l4");
   const Stage stage{0, 1, {{pool, 1, 2}, {pool, 1, 2}, {pool, 1, 4}}};
@@ -101,10 +101,10 @@ TEST(ScheduleTimes, OfAnotherNumberOfLinksAreRefused) {
   EXPECT_THAT(refusal(one, json), HasSubstr("times.links: row of 12 numbers"));
   json["links"] = nlohmann::json::array();
   EXPECT_THAT(refusal(one, json), HasSubstr("times.links: the plan has another number of boundaries"));
-  for (const int sites : {0, -1, 7, 1 << 30}) {
+  for (const int link_classes : {0, -1, 7, 1 << 30}) {
     json = to_json(one.times);
-    json["sites"] = sites;
-    EXPECT_THAT(refusal(one, json), HasSubstr("times.")) << sites;
+    json["linkClasses"] = link_classes;
+    EXPECT_THAT(refusal(one, json), HasSubstr("times.")) << link_classes;
   }
 }
 
