@@ -83,7 +83,7 @@ std::vector<LinkTimes> JobSimulation::links_between(std::span<const int> pools, 
 }
 
 ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan& groups) const {
-  return capped(plan, times_of(plan, groups, PlanLinks(groups, cluster_, links_)), policy_);
+  return with_in_flight_caps(plan, times_of(plan, groups, PlanLinks(groups, cluster_, links_)), policy_);
 }
 
 Execution JobSimulation::execution(std::span<const StageEnd> ends) {
@@ -99,7 +99,7 @@ Execution JobSimulation::execution(std::span<const StageEnd> ends) {
 
 StepTiming JobSimulation::play(const Plan& plan, const GroupedPlan& groups) const {
   const PlanLinks ways(groups, cluster_, links_);
-  const ScheduleTimes times = capped(plan, times_of(plan, groups, ways), policy_);
+  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, ways), policy_);
   return time_step(make_schedule(plan, times), times, execution(stage_ends(groups, ways)));
 }
 
@@ -135,7 +135,7 @@ std::optional<Quote> JobSimulation::played_below(const Ceiling& ceiling, const G
   Seconds most = ceiling.iteration;
   if (price.value() > 0) most = std::min(most, Seconds((ceiling.cost - traffic).value() * 3600 / price.value()));
   const Plan plan = expanded(groups, job_, cluster_);
-  const ScheduleTimes times = capped(plan, times_of(plan, groups, ways), policy_);
+  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, ways), policy_);
   std::vector<Nanoseconds> by;
   if (std::isfinite(most.value())) by = deadlines(most * (1 + kSooner), ends, stages);
   const auto schedule = make_schedule_within(by, plan, times);

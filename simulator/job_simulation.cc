@@ -79,7 +79,7 @@ void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& links, s
 
 int JobSimulation::wanted_in_flight(const InFlightQuestion& question) const {
   if (policy_ != SchedulePolicy::kFlow) return question.stages_from_here;
-  const int wanted = flow_in_flight(question.little, question.is_textbook, question.stages_from_here == 1);
+  const int wanted = flow_policy_cap(question.little, question.is_textbook, question.stages_from_here == 1);
   if (question.activations.value() <= 0) return wanted;
   const double held = question.room / question.activations;
   return held < wanted ? std::max(1, static_cast<int>(held)) : wanted;

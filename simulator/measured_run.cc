@@ -68,8 +68,8 @@ class RunSimulation {
   }
 
   [[nodiscard]] Result<BytesPerSecond> rate(const PoolKey& a, const PoolKey& b, int gpus, Bytes message) const {
-    const MeasuredEnd from{a.zone, a.accelerator, gpus};
-    const MeasuredEnd to{b.zone, b.accelerator, gpus};
+    const MeasuredEndpoint from{a.zone, a.accelerator, gpus};
+    const MeasuredEndpoint to{b.zone, b.accelerator, gpus};
     const BandwidthCurve* curve = network_.between(from, to);
     if (curve == nullptr) {
       return fail(ErrorCode::kNotFound, fmt::format("no bandwidth between {} and {} was measured; add it to the folder",

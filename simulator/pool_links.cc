@@ -8,8 +8,8 @@ namespace {
 // What was measured between nodes of these pools: the rate of one GPU, for a message between stages takes one.
 void add_curve(const Pool& a, const Pool& b, const NetworkModel& network, Link& link) {
   if (network.has_override(a.key.zone, b.key.zone)) return;
-  const MeasuredEnd from{a.key.zone, a.key.accelerator, 1};
-  const MeasuredEnd to{b.key.zone, b.key.accelerator, 1};
+  const MeasuredEndpoint from{a.key.zone, a.key.accelerator, 1};
+  const MeasuredEndpoint to{b.key.zone, b.key.accelerator, 1};
   if (const BandwidthCurve* curve = network.measured.between(from, to)) link.curve = *curve;
 }
 
@@ -33,7 +33,7 @@ Link link_between(const Pool& a, const Pool& b, const NetworkModel& network) {
 // Curves are of all GPUs of a node together.
 NodeCard card_of(const Pool& pool, const NetworkModel& network) {
   NodeCard card{.rate = pool.inter_node_bandwidth, .curve = {}};
-  const MeasuredEnd end{pool.key.zone, pool.key.accelerator, pool.gpus_per_node};
+  const MeasuredEndpoint end{pool.key.zone, pool.key.accelerator, pool.gpus_per_node};
   if (const BandwidthCurve* curve = network.measured.between(end, end)) card.curve = *curve;
   return card;
 }

@@ -135,7 +135,7 @@ double step_time(std::span<const StageTiming> stages, int microbatches) {
   const int affordable = passes / (2 * static_cast<int>(stages.size()));
   const int played = std::min(all, affordable);
   if (played < all && played < kRounds * most_replicas(stages) / copies) return by_form;
-  const double beginning = static_cast<double>(step_length(first_rounds(stages, copies, played), {})) * 1e-9;
+  const double beginning = static_cast<double>(step_duration(first_rounds(stages, copies, played), {})) * 1e-9;
   if (played == all) return std::max(beginning, least_step_time(stages));
   // What the beginning takes longer than the closed form says of it, the whole does: filling and draining.
   const double extra = beginning - pipeline_time(stages, static_cast<double>(played) / all);

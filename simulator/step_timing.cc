@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/model/check.h"
-#include "core/schedule/next_turns.h"
+#include "core/schedule/next_events.h"
 
 namespace sailor {
 namespace {
@@ -52,7 +52,7 @@ class StepPlayer {
 
   StepTiming run() {
     for (std::size_t worker = 0; worker < workers_.size(); ++worker) turns_.set(worker, 0);
-    while (turns_.earliest() != NextTurns::kNever) take_turn(turns_.first());
+    while (turns_.earliest() != NextEvents::kNever) take_turn(turns_.first());
     finish_stages();
     return std::move(timing_);
   }
@@ -89,7 +89,7 @@ class StepPlayer {
       const Operation& operation = list[worker.next];
       if (!has_input(worker, operation)) {
         is_waiting_[id] = 1;
-        turns_.set(id, NextTurns::kNever);
+        turns_.set(id, NextEvents::kNever);
         return;
       }
       if (operation.kind == OperationKind::kForward || operation.kind == OperationKind::kBackward) {
@@ -100,7 +100,7 @@ class StepPlayer {
         send(worker, operation);
       }
     }
-    turns_.set(id, NextTurns::kNever);
+    turns_.set(id, NextEvents::kNever);
   }
 
   // Waits for what the operation needs to have arrived. False: its sender has not even begun.
@@ -214,7 +214,7 @@ class StepPlayer {
   std::vector<char> is_waiting_;
   std::vector<Nanoseconds> activations_;  // arrival by stage and microbatch
   std::vector<Nanoseconds> gradients_;
-  NextTurns turns_;
+  NextEvents turns_;
 };
 
 }  // namespace

@@ -68,15 +68,16 @@ Result<BandwidthCurve> curve_of(const Walk& at) {
   return curve;
 }
 
-Result<MeasuredEnd> end_of(const std::string& zone, const std::string& gpu, const std::string& count, const Walk& at) {
+Result<MeasuredEndpoint> end_of(const std::string& zone, const std::string& gpu, const std::string& count,
+                                const Walk& at) {
   const auto accelerator = artifact_accelerator(gpu);
   if (!accelerator) return at.wrong(accelerator.error().message);
   const auto gpus = count_of(count, at);
   if (!gpus) return tl::unexpected(gpus.error());
-  return MeasuredEnd{Zone(zone), *accelerator, *gpus};
+  return MeasuredEndpoint{Zone(zone), *accelerator, *gpus};
 }
 
-Result<void> read_targets(const Walk& sender, const MeasuredEnd& from, std::vector<MeasuredLink>& links) {
+Result<void> read_targets(const Walk& sender, const MeasuredEndpoint& from, std::vector<MeasuredLink>& links) {
   return sender.each([&](const std::string& zone, const Walk& in_zone) {
     return in_zone.each([&](const std::string& gpu, const Walk& of_gpu) {
       return of_gpu.each([&](const std::string& count, const Walk& at) -> Result<void> {

@@ -10,7 +10,7 @@ BytesPerSecond BandwidthCurve::at(Bytes message) const {
   double l = std::log2(std::max(message.value(), kMeasuredFrom) / kMeasuredFrom);
   if (quadratic < 0) l = std::min(l, std::max(0.0, -linear / (2 * quadratic)));
   const BytesPerSecond fitted = gigabytes_per_second((quadratic * l + linear) * l + constant);
-  return std::min(most, std::max(fitted, gigabytes_per_second(constant)));
+  return std::min(peak, std::max(fitted, gigabytes_per_second(constant)));
 }
 
 }  // namespace sailor

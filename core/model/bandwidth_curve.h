@@ -11,7 +11,7 @@ struct BandwidthCurve {
   double quadratic = 0;
   double linear = 0;
   double constant = 0;  // at a megabyte; above 0
-  BytesPerSecond most;  // that was ever measured
+  BytesPerSecond peak;  // the highest that was measured
   friend bool operator==(const BandwidthCurve&, const BandwidthCurve&) = default;
 
   [[nodiscard]] BytesPerSecond at(Bytes message) const;

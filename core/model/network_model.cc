@@ -40,7 +40,7 @@ bool NetworkModel::has_override(const Zone& from, const Zone& to) const {
   return std::ranges::any_of(pairs, [&](const PairOverride& pair) { return is_between(pair, from, to); });
 }
 
-const BandwidthCurve* NetworkMeasurements::between(const MeasuredEnd& from, const MeasuredEnd& to) const {
+const BandwidthCurve* NetworkMeasurements::between(const MeasuredEndpoint& from, const MeasuredEndpoint& to) const {
   const BandwidthCurve* best = nullptr;
   std::tuple<bool, int> best_distance;
   for (const MeasuredLink& link : links) {

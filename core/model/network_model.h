@@ -34,16 +34,16 @@ struct PairOverride {  // holds in both directions
 };
 
 // GPUs of one node that send, or receive, at the same time.
-struct MeasuredEnd {
+struct MeasuredEndpoint {
   Zone zone;
   Accelerator accelerator;
   int gpus = 1;
-  friend bool operator==(const MeasuredEnd&, const MeasuredEnd&) = default;
+  friend bool operator==(const MeasuredEndpoint&, const MeasuredEndpoint&) = default;
 };
 
 struct MeasuredLink {
-  MeasuredEnd from;
-  MeasuredEnd to;
+  MeasuredEndpoint from;
+  MeasuredEndpoint to;
   BandwidthCurve curve;  // of all its GPUs together
   friend bool operator==(const MeasuredLink&, const MeasuredLink&) = default;
 };
@@ -70,7 +70,7 @@ struct NetworkMeasurements {
 
   // Of as many GPUs as were asked for, or of the nearest number that was measured; of the same zones, else of the same
   // types of GPU in zones as far apart. Null where that pair was never measured.
-  [[nodiscard]] const BandwidthCurve* between(const MeasuredEnd& from, const MeasuredEnd& to) const;
+  [[nodiscard]] const BandwidthCurve* between(const MeasuredEndpoint& from, const MeasuredEndpoint& to) const;
   [[nodiscard]] const BandwidthCurve* inside_node(const Accelerator& accelerator, int gpus) const;
 };
 

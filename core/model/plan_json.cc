@@ -99,7 +99,7 @@ Json memory_json(const MemoryBreakdown& memory) {
 }  // namespace
 
 Json to_json(const Plan& plan) { return plan_json(plan, list_of); }
-Json to_short_json(const Plan& plan) { return plan_json(plan, runs_of); }
+Json to_compact_json(const Plan& plan) { return plan_json(plan, runs_of); }
 
 Result<Plan> plan_from_json(const Json& json) {
   JsonReader reader(json, "plan");

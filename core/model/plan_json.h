@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 Json to_json(const Plan& plan);
 // Replicas that are alike and follow each other are written once, with their `count`.
-Json to_short_json(const Plan& plan);
+Json to_compact_json(const Plan& plan);
 // Of either kind. Names the field that is missing or of the wrong type; unknown fields are ignored. Not yet checked
 // against a job.
 Result<Plan> plan_from_json(const Json& json);

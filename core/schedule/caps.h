@@ -16,13 +16,13 @@ enum class SchedulePolicy {
 
 // `little` is L = m (t + what happens downstream) / (the longest m t of the plan), by Little's law what a replica needs
 // to stay busy if all went evenly. `is_textbook`: equal pipelines over free links, where L suffices.
-int flow_in_flight(double little, bool is_textbook, bool is_last_stage);
+int flow_policy_cap(double little, bool is_textbook, bool is_last_stage);
 
 // The cap on microbatches in flight of each replica, [stage][replica].
 std::vector<std::vector<int>> in_flight_caps(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
 
 // The same times with those caps. They are reckoned with fractions, of which every machine may have its own last digit:
 // so they travel, and all that a worker does with them is whole numbers.
-ScheduleTimes capped(const Plan& plan, ScheduleTimes times, SchedulePolicy policy);
+ScheduleTimes with_in_flight_caps(const Plan& plan, ScheduleTimes times, SchedulePolicy policy);
 
 }  // namespace sailor

@@ -40,7 +40,7 @@ ScheduleTimes times_from_shares(const Plan& plan) {
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times) { return *make_schedule_within({}, plan, times); }
 
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy) {
-  return make_schedule(plan, capped(plan, times, policy));
+  return make_schedule(plan, with_in_flight_caps(plan, times, policy));
 }
 
 // Only the better one of two orders is written down.
@@ -52,8 +52,8 @@ std::optional<Schedule> make_schedule_within(std::span<const Nanoseconds> deadli
   const StepFlow from_start = flow_of(plan, times, start);
   if (start == spread) return simulate_step(from_start, plan, std::move(start), deadlines);
   const StepFlow spread_out = flow_of(plan, times, spread);
-  const std::int64_t one = step_length(from_start, deadlines);
-  const std::int64_t other = step_length(spread_out, deadlines);
+  const std::int64_t one = step_duration(from_start, deadlines);
+  const std::int64_t other = step_duration(spread_out, deadlines);
   if (std::min(one, other) == kTooLate) return std::nullopt;
   return other < one ? simulate_step(spread_out, plan, std::move(spread), deadlines)
                      : simulate_step(from_start, plan, std::move(start), deadlines);

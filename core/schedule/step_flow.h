@@ -60,6 +60,6 @@ inline constexpr std::int64_t kTooLate = std::numeric_limits<std::int64_t>::max(
 
 // When the last pass is done, after the start of the step; kTooLate as soon as it is sure that some stage is not done
 // with its passes by its deadline, of which there is one for each, or none at all.
-std::int64_t step_length(const StepFlow& flow, std::span<const Nanoseconds> deadlines);
+std::int64_t step_duration(const StepFlow& flow, std::span<const Nanoseconds> deadlines);
 
 }  // namespace sailor

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "core/model/check.h"
-#include "core/schedule/input_lists.h"
-#include "core/schedule/next_turns.h"
+#include "core/schedule/message_lists.h"
+#include "core/schedule/next_events.h"
 #include "core/schedule/step_flow.h"
-#include "core/schedule/step_record.h"
+#include "core/schedule/step_recorder.h"
 #include "core/schedule/step_traffic.h"
 
 namespace sailor {
@@ -18,12 +18,12 @@ using Time = std::int64_t;  // ns since the step began
 using Direction = StepTraffic::Direction;
 using enum StepTraffic::Direction;
 
-constexpr Time kNever = NextTurns::kNever;
-constexpr int kNone = InputLists::kNone;
+constexpr Time kNever = NextEvents::kNever;
+constexpr int kNone = MessageLists::kNone;
 
 struct WorkerState {
-  InputLists::List inputs[2];  // by the direction in which they came: of forward passes, of backward passes
-  int microbatch = kNone;      // of the pass that it is doing; kNone: it is idle
+  MessageLists::List inputs[2];  // by the direction in which they came: of forward passes, of backward passes
+  int microbatch = kNone;        // of the pass that it is doing; kNone: it is idle
   Direction pass = kDown;
   int stage = 0;
   int in_flight = 0;
@@ -34,7 +34,7 @@ struct WorkerState {
 class StepSimulation {
  public:
   // `record` is null where only the length of the step is asked for.
-  StepSimulation(const StepFlow& flow, std::span<const Nanoseconds> deadlines, StepRecord* record)
+  StepSimulation(const StepFlow& flow, std::span<const Nanoseconds> deadlines, StepRecorder* record)
       : flow_(flow),
         deadlines_(deadlines),
         record_(record),
@@ -195,13 +195,13 @@ class StepSimulation {
 
   const StepFlow& flow_;
   std::span<const Nanoseconds> deadlines_;
-  StepRecord* record_;
+  StepRecorder* record_;
   int stages_;
   std::size_t slots_;  // stages x microbatches
   std::vector<WorkerState> workers_;
   StepTraffic traffic_;
-  InputLists messages_;  // [direction][stage][microbatch]
-  NextTurns turns_;
+  MessageLists messages_;  // [direction][stage][microbatch]
+  NextEvents turns_;
   std::vector<int> touched_;
   std::vector<Time> latest_;  // start of every worker's next pass; empty: there are no deadlines
   bool is_too_late_ = false;
@@ -211,13 +211,13 @@ class StepSimulation {
 
 }  // namespace
 
-std::int64_t step_length(const StepFlow& flow, std::span<const Nanoseconds> deadlines) {
+std::int64_t step_duration(const StepFlow& flow, std::span<const Nanoseconds> deadlines) {
   return StepSimulation(flow, deadlines, nullptr).run();
 }
 
 std::optional<Schedule> simulate_step(const StepFlow& flow, const Plan& plan, std::vector<std::vector<int>> routes,
                                       std::span<const Nanoseconds> deadlines) {
-  StepRecord record(plan, std::move(routes));
+  StepRecorder record(plan, std::move(routes));
   const std::int64_t length = StepSimulation(flow, deadlines, &record).run();
   if (length == kTooLate) return std::nullopt;
   return std::move(record).take(Nanoseconds(length));

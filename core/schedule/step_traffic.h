@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/schedule/input_lists.h"
+#include "core/schedule/message_lists.h"
 #include "core/schedule/step_flow.h"
 
 namespace sailor {
@@ -19,8 +19,8 @@ class StepTraffic {
 
   // From one replica to another, in one direction.
   struct Channel {
-    int used = 0;              // buffers of the receiver
-    InputLists::List waiting;  // for a buffer
+    int used = 0;                // buffers of the receiver
+    MessageLists::List waiting;  // for a buffer
   };
 
   // A message's path from one stage to the next or the one before.

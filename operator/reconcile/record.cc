@@ -116,7 +116,7 @@ OlderRecord older_from(const Json& json) {
 
 Json generation_json(const Generation& generation) {
   Json json = {{"generation", generation.generation},
-               {"plan", to_short_json(generation.plan)},
+               {"plan", to_compact_json(generation.plan)},
                {"summary", summary_json(generation.summary)},
                {"slots", list_json(generation.placement.slots, slot_json)},
                {"seats", list_json(generation.placement.seats, seat_json)},
@@ -233,7 +233,7 @@ Json config_map_of(const GenerationRecord& record, const JobKey& job, const std:
                                                   {"uid", record.job_uid},
                                                   {"controller", true},
                                                   {"blockOwnerDeletion", true}}})}}},
-              {"data", {{kRecordKey, to_json(record).dump()}, {kPlanKey, to_short_json(record.plan).dump(2)}}}};
+              {"data", {{kRecordKey, to_json(record).dump()}, {kPlanKey, to_compact_json(record.plan).dump(2)}}}};
   if (!version.empty()) map["metadata"]["resourceVersion"] = version;
   return map;
 }

@@ -79,7 +79,7 @@ TEST_F(Artifact, APairOfTypesMeasuredElsewhereHoldsForZonesAsFarApart) {
         R"({"us-central1-a": {"GH-96": {"4": {"us-central1-b": {"GH-96": {"4": [[0, 0, 5], 5e9]}}}}}})");
   const auto network = read_network_measurements(folder_);
   ASSERT_TRUE(network) << network.error().message;
-  const auto end = [](const char* zone) { return MeasuredEnd{Zone(zone), Accelerator("nvidia-gh200"), 1}; };
+  const auto end = [](const char* zone) { return MeasuredEndpoint{Zone(zone), Accelerator("nvidia-gh200"), 1}; };
   EXPECT_NE(network->between(end("us-east1-b"), end("us-east1-c")), nullptr);
   EXPECT_EQ(network->between(end("us-east1-b"), end("us-east1-b")), nullptr) << "inside a zone it was not measured";
 }

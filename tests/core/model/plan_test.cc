@@ -40,7 +40,7 @@ TEST(Plan, InShortHasEqualNeighboursOnceAndReadsBackAsWritten) {
   Plan wide = plan();
   auto& replicas = wide.stages[0].replicas;
   replicas = {replicas[0], replicas[0], replicas[0], replicas[1], replicas[0]};
-  const Json json = to_short_json(wide);
+  const Json json = to_compact_json(wide);
   EXPECT_EQ(json["stages"][0]["replicas"].size(), 3U);
   EXPECT_EQ(json["stages"][0]["replicas"][0]["count"], 3);
   EXPECT_EQ(plan_from_json(json).value(), wide);

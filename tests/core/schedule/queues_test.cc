@@ -5,26 +5,26 @@
 
 #include <gtest/gtest.h>
 
-#include "core/schedule/input_lists.h"
-#include "core/schedule/next_turns.h"
+#include "core/schedule/message_lists.h"
+#include "core/schedule/next_events.h"
 
 namespace sailor {
 namespace {
 
-TEST(NextTurns, AnswersAsASortedSetWould) {
+TEST(NextEvents, AnswersAsASortedSetWould) {
   for (const std::size_t workers : {1U, 2U, 7U, 64U, 100U}) {
     std::mt19937_64 random(workers);
-    NextTurns turns(workers);
+    NextEvents turns(workers);
     std::map<std::size_t, std::int64_t> due;
     for (int i = 0; i < 2000; ++i) {
       const std::size_t worker = random() % workers;
       const auto at = static_cast<std::int64_t>(random() % 50);
       const bool is_over = at >= 40;
-      turns.set(worker, is_over ? NextTurns::kNever : at);
+      turns.set(worker, is_over ? NextEvents::kNever : at);
       is_over ? void(due.erase(worker)) : void(due[worker] = at);
       std::set<std::pair<std::int64_t, std::size_t>> sorted;
       for (const auto& [who, when] : due) sorted.emplace(when, who);
-      ASSERT_EQ(turns.earliest(), sorted.empty() ? NextTurns::kNever : sorted.begin()->first);
+      ASSERT_EQ(turns.earliest(), sorted.empty() ? NextEvents::kNever : sorted.begin()->first);
       if (!sorted.empty()) {
         ASSERT_EQ(turns.first(), sorted.begin()->second);
       }
@@ -32,16 +32,16 @@ TEST(NextTurns, AnswersAsASortedSetWould) {
   }
 }
 
-std::vector<int> nodes_of(const InputLists& lists, const InputLists::List& list) {
+std::vector<int> nodes_of(const MessageLists& lists, const MessageLists::List& list) {
   std::vector<int> nodes;
-  for (int node = list.first; node != InputLists::kNone; node = lists.next(node)) nodes.push_back(node);
+  for (int node = list.first; node != MessageLists::kNone; node = lists.next(node)) nodes.push_back(node);
   return nodes;
 }
 
-TEST(InputLists, InsertsInAscendingOrderAndAppendsInTheOrderOfCalls) {
-  InputLists lists(8);
-  InputLists::List inputs;
-  InputLists::List waiting;
+TEST(MessageLists, InsertsInAscendingOrderAndAppendsInTheOrderOfCalls) {
+  MessageLists lists(8);
+  MessageLists::List inputs;
+  MessageLists::List waiting;
   for (const int node : {3, 1, 7}) lists.insert(inputs, node, 10 * node);
   for (const int node : {6, 2, 4}) lists.append(waiting, node);
   EXPECT_EQ(nodes_of(lists, inputs), (std::vector<int>{1, 3, 7}));

@@ -115,7 +115,7 @@ TEST(Plans, InTheOrderOfASimulationLearnTheSame) {
   Assignment job = job_of_30_steps(scratch);
   const Plan plan = plan_of(job, {{0, 2, {3, 3, 2}}, {2, 4, {5, 3}}, {4, 5, {8}}});
   sailor::testing::Random random(seed_of_this_run());
-  job.schedule_times = capped(plan, sailor::testing::random_times(random, plan), SchedulePolicy::kFlow);
+  job.schedule_times = with_in_flight_caps(plan, sailor::testing::random_times(random, plan), SchedulePolicy::kFlow);
   expect_same_learning(job, plan);
 }
 

@@ -1,5 +1,5 @@
-// InputLists: messages as nodes of linked lists: those that wait for their pass, by microbatch, and those that wait for
-// a buffer, in the order of sending. A message is in one list at a time, so all lists share one array.
+// MessageLists: messages as nodes of linked lists: those that wait for their pass, by microbatch, and those that wait
+// for a buffer, in the order of sending. A message is in one list at a time, so all lists share one array.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace sailor {
 
-class InputLists {
+class MessageLists {
  public:
   static constexpr int kNone = -1;
 
@@ -16,7 +16,7 @@ class InputLists {
     int last = kNone;
   };
 
-  explicit InputLists(std::size_t nodes) : nodes_(std::make_unique_for_overwrite<Node[]>(nodes)) {}
+  explicit MessageLists(std::size_t nodes) : nodes_(std::make_unique_for_overwrite<Node[]>(nodes)) {}
 
   [[nodiscard]] std::int64_t arrival(int node) const { return at(node).arrival; }
   [[nodiscard]] int next(int node) const { return at(node).next; }

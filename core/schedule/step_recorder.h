@@ -1,14 +1,14 @@
-// StepRecord: writes down what a simulated step did, as the lists of operations of every replica.
+// StepRecorder: writes down what a simulated step did, as the lists of operations of every replica.
 #pragma once
 
 #include "core/schedule/schedule.h"
 
 namespace sailor {
 
-class StepRecord {
+class StepRecorder {
  public:
   // Room for every pass and message, and the microbatches of every replica.
-  StepRecord(const Plan& plan, std::vector<std::vector<int>> routes);
+  StepRecorder(const Plan& plan, std::vector<std::vector<int>> routes);
 
   void pass(int stage, int microbatch, OperationKind kind);
   // At both ends, when it begins.

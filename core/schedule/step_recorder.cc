@@ -1,10 +1,10 @@
-#include "core/schedule/step_record.h"
+#include "core/schedule/step_recorder.h"
 
 #include <algorithm>
 
 namespace sailor {
 
-StepRecord::StepRecord(const Plan& plan, std::vector<std::vector<int>> routes) {
+StepRecorder::StepRecorder(const Plan& plan, std::vector<std::vector<int>> routes) {
   schedule_.routes = std::move(routes);
   for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
     const int neighbours = (stage > 0 ? 1 : 0) + (stage + 1 < plan.stages.size() ? 1 : 0);
@@ -23,7 +23,7 @@ StepRecord::StepRecord(const Plan& plan, std::vector<std::vector<int>> routes) {
   }
 }
 
-void StepRecord::pass(int stage, int microbatch, OperationKind kind) {
+void StepRecorder::pass(int stage, int microbatch, OperationKind kind) {
   int& in_flight = in_flight_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(replica_of(stage, microbatch))];
   ReplicaSchedule& list = list_of(stage, microbatch);
   list.operations.push_back({kind, microbatch, -1});
@@ -31,25 +31,25 @@ void StepRecord::pass(int stage, int microbatch, OperationKind kind) {
   if (kind == OperationKind::kBackward) --in_flight;
 }
 
-void StepRecord::activation(int from_stage, int microbatch) {
+void StepRecorder::activation(int from_stage, int microbatch) {
   list_of(from_stage, microbatch)
       .operations.push_back({OperationKind::kSendActivation, microbatch, replica_of(from_stage + 1, microbatch)});
   received(from_stage + 1, microbatch, OperationKind::kReceiveActivation, replica_of(from_stage, microbatch));
 }
 
-void StepRecord::gradient(int from_stage, int microbatch) {
+void StepRecorder::gradient(int from_stage, int microbatch) {
   list_of(from_stage, microbatch)
       .operations.push_back({OperationKind::kSendGradient, microbatch, replica_of(from_stage - 1, microbatch)});
   received(from_stage - 1, microbatch, OperationKind::kReceiveGradient, replica_of(from_stage, microbatch));
 }
 
-void StepRecord::received(int stage, int microbatch, OperationKind kind, int peer) {
+void StepRecorder::received(int stage, int microbatch, OperationKind kind, int peer) {
   ReplicaSchedule& list = list_of(stage, microbatch);
   list.operations.push_back({kind, microbatch, peer});
   list.max_waiting_inputs = std::max(list.max_waiting_inputs, ++waiting_of(stage, microbatch));
 }
 
-Schedule StepRecord::take(Nanoseconds duration) && {
+Schedule StepRecorder::take(Nanoseconds duration) && {
   schedule_.duration = duration;
   return std::move(schedule_);
 }

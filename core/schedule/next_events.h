@@ -1,4 +1,4 @@
-// NextTurns: when each of some workers is due next, and who is due first. A tree of minima: a change costs as many
+// NextEvents: when each of some workers is due next, and who is due first. A tree of minima: a change costs as many
 // comparisons as levels change, and a worker is never due twice.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace sailor {
 
-class NextTurns {
+class NextEvents {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  explicit NextTurns(std::size_t workers) : leaves_(std::bit_ceil(workers)), times_(2 * leaves_, kNever) {}
+  explicit NextEvents(std::size_t workers) : leaves_(std::bit_ceil(workers)), times_(2 * leaves_, kNever) {}
 
   void set(std::size_t worker, std::int64_t at) {
     std::size_t node = leaves_ + worker;
