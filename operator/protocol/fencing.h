@@ -1,6 +1,6 @@
 // The operator's side of the protocol, as functions from what it sees to what it may do: who takes part in the next
 // generation, and when it may be told to them. No clock, no network: generation.cc asks them, and so does the
-// exploration of the protocol. docs/elasticity.md has the rules, under "Fencing".
+// exploration of the protocol. docs/elasticity-internals.md has the rules, under "Fencing".
 #pragma once
 
 #include <chrono>

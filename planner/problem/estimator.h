@@ -97,7 +97,7 @@ class JobEstimator {
   [[nodiscard]] virtual Bytes state_of_layer(int layer) const = 0;
   [[nodiscard]] virtual Seconds transfer(Bytes amount, int from_pool, int to_pool) const = 0;
 
-  // For proofs that no plan is better (docs/planner.md).
+  // For proofs that no plan is better (docs/planner-bound.md).
   //
   // To sum the gradients of a stage that has a group like this one and at least so many replicas; grows with their
   // number, whatever the microbatch size.

@@ -1,4 +1,4 @@
-// Certificates: what no plan for a job on a cluster can be better than. docs/planner.md has the proofs.
+// Certificates: what no plan for a job on a cluster can be better than. docs/planner-bound.md has the proofs.
 #pragma once
 
 #include <deque>

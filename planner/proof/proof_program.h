@@ -1,5 +1,5 @@
 // ProofProgram: no plan whose iteration takes at most so long has cheaper GPUs, at given prices. A dynamic program over
-// the layers whose size does not depend on how many GPUs there are. docs/planner.md has the proof.
+// the layers whose size does not depend on how many GPUs there are. docs/planner-bound.md has the proof.
 #pragma once
 
 #include <optional>

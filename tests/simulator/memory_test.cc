@@ -1,4 +1,4 @@
-// Bytes of a parameter, as the trainer's workers hold them (docs/trainer.md), and what comes on top.
+// Bytes of a parameter, as the trainer's workers hold them (docs/trainer-internals.md), and what comes on top.
 #include "simulator/memory.h"
 
 #include <gtest/gtest.h>

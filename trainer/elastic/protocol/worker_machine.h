@@ -1,6 +1,6 @@
 // The worker's side of the protocol, as a function from its state and an event to its state. No tensor, no socket, no
-// clock: worker.cc carries out what the state says and reports back what happened. docs/elasticity.md has the picture;
-// tests/trainer/elastic/protocol explores every order of events of a small world.
+// clock: worker.cc carries out what the state says and reports back what happened. docs/elasticity-internals.md has the
+// picture; tests/trainer/elastic/protocol explores every order of events of a small world.
 #pragma once
 
 #include <compare>

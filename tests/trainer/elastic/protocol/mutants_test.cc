@@ -1,5 +1,5 @@
-// Each rule of docs/elasticity.md is needed: where one is broken, the exploration finds a course of events that breaks
-// an invariant, and tells it.
+// Each rule of docs/elasticity-internals.md is needed: where one is broken, the exploration finds a course of events
+// that breaks an invariant, and tells it.
 #include <algorithm>
 #include <cstdio>
 #include <string>
