@@ -59,7 +59,7 @@ Result<BandwidthCurve> curve_of(const Walk& at) {
   constexpr double kLeast = 1e-6;  // GB/s
   constexpr double kMost = 1e6;
   const auto is_rate = [](double rate) { return rate >= kLeast && rate <= kMost; };
-  if (!is_rate(curve.constant) || !is_rate(curve.most.value() / 1e9)) {
+  if (!is_rate(curve.constant) || !is_rate(curve.peak.value() / 1e9)) {
     return at.wrong(
         fmt::format("has no rate from {} to {} GB/s for a megabyte, and as its most; measure it again or "
                     "leave it out",
