@@ -7,7 +7,7 @@
 
 #include "trainer/agent/child_process.h"
 #include "trainer/agent/messages.h"
-#include "trainer/elastic/worker.h"
+#include "trainer/elastic/worker/worker.h"
 #include "trainer/log.h"
 
 namespace sailor::trainer {

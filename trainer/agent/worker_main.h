@@ -1,7 +1,7 @@
 // The worker process: its side of the channel to the agent.
 #pragma once
 
-#include "trainer/elastic/worker_settings.h"
+#include "trainer/elastic/control/worker_settings.h"
 
 namespace sailor::trainer {
 

@@ -34,7 +34,7 @@ class WrappingFactory : public GroupFactory {
   const Wrap& wrap_;
 };
 
-// One worker's life: the loop of elastic/generation.h without votes on generations and checkpoints.
+// One worker's life: the loop of elastic/worker/generation.h without votes on generations and checkpoints.
 class TrainingWorker {
  public:
   TrainingWorker(const Assignment& assignment, int rank, const std::string& host, const Wrap& wrap)

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "tests/trainer/support/assignments.h"
-#include "trainer/elastic/reporter.h"
-#include "trainer/elastic/worker.h"
+#include "trainer/elastic/control/reporter.h"
+#include "trainer/elastic/worker/worker.h"
 #include "trainer/threads.h"
 
 namespace sailor::trainer::testing {

@@ -1,0 +1,248 @@
+// Workers over generations: planned changes, checkpoints, refusals. Real workers over real Gloo, a thread each.
+#include "trainer/elastic/worker/worker.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/worker_threads.h"
+#include "trainer/checkpoint/files.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Losses = std::map<std::int64_t, double>;
+
+constexpr double kTolerance = 1e-4;  // relative: rounding grows over many steps
+
+void expect_same(const Losses& losses, const Losses& reference) {
+  ASSERT_EQ(losses.size(), reference.size());
+  for (const auto& [step, loss] : reference)
+    EXPECT_NEAR(losses.at(step), loss, loss * kTolerance) << "at step " << step;
+}
+
+void wait_for_step(const WorkerThreads& workers, int worker, std::int64_t step) {
+  workers.wait_until(worker, [=](const WorkerReport& report) { return report.step >= step; });
+}
+
+void wait_for_generation(const WorkerThreads& workers, int count, std::int64_t generation) {
+  for (int worker = 0; worker < count; ++worker) {
+    workers.wait_until(worker, [=](const WorkerReport& report) { return report.generation == generation; });
+  }
+}
+
+TEST(Worker, APlannedChangeLosesNothing) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 60;
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+
+  WorkerThreads workers(4);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), workers.agents()));
+  wait_for_step(workers, 0, 5);
+  workers.assign(generation(job, 2, plan_of(job, {{0, 3, {8}}, {3, 4, {2, 6}}, {4, 5, {8}}}), workers.agents()));
+  wait_for_generation(workers, 4, 2);
+  workers.join();
+
+  expect_same(workers.losses(), reference);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  EXPECT_GE(workers.progress().resumed_step, 5);
+  EXPECT_DOUBLE_EQ(workers.progress().first_loss, reference.at(1));
+}
+
+TEST(Worker, ALeavingWorkerHandsOverAndIsReleased) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 60;
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+
+  WorkerThreads workers(2);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
+  wait_for_step(workers, 1, 5);
+  workers.assign(
+      generation(job, 2, plan_of(job, {{0, 5, {8}}}), workers.agents()));  // the only holder of 2 to 5 leaves
+  wait_for_generation(workers, 2, 2);
+  workers.join();
+
+  expect_same(workers.losses(), reference);
+  EXPECT_EQ(workers.last(1).phase, WorkerPhase::kReleased);
+}
+
+TEST(Worker, AParkedJobIsSavedAtItsNewestStepAndGoesOnFromThere) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 40;
+  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
+
+  WorkerThreads workers(3);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), workers.agents()));
+  wait_for_step(workers, 0, 5);
+  workers.assign(parking(job, 2, workers));
+  for (int worker = 0; worker < 3; ++worker) {
+    workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
+  }
+  const auto saved = complete_checkpoints(checkpoint_folder(job));
+  ASSERT_EQ(saved.size(), 1U);
+  EXPECT_EQ(saved.front(), workers.losses().rbegin()->first);
+
+  workers.assign(generation(job, 3, plan_of(job, {{0, 5, {4, 4}}}), workers.agents()));
+  wait_for_generation(workers, 3, 3);
+  workers.join();
+  EXPECT_EQ(workers.progress().resumed_step, saved.front());
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
+  expect_same(workers.losses(), reference);
+}
+
+TEST(Worker, AJobThatCannotBeSavedKeepsItsStateAndSaysWhy) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 30;
+  WorkerThreads workers(1);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  wait_for_step(workers, 0, 3);
+  workers.assign(parking(job, 2, workers));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.phase == WorkerPhase::kBroken; });
+  EXPECT_THAT(workers.last(0).message, HasSubstr("checkpoint.path"));
+  workers.assign(generation(job, 3, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  wait_for_generation(workers, 1, 3);
+  workers.join();
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  EXPECT_EQ(workers.progress().source, StateSource::kMemory);
+}
+
+TEST(Worker, StateThatNobodyHoldsComesFromTheNewestCheckpointUnderAnyPlan) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 10;
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 4, .keep = 2};
+  const Losses first = losses_of(job, plan_of(job, {{0, 2, {5, 3}}, {2, 5, {8}}}));
+  ASSERT_THAT(complete_checkpoints(checkpoint_folder(job)), ::testing::Contains(10));
+  EXPECT_LE(complete_checkpoints(checkpoint_folder(job)).size(), 2U);
+
+  Assignment longer = job;
+  longer.training.steps = 14;
+  WorkerThreads workers(3);
+  workers.assign(generation(longer, 5, plan_of(job, {{0, 4, {8}}, {4, 5, {4, 4}}}), workers.agents()));
+  wait_for_generation(workers, 3, 5);
+  workers.join();
+  EXPECT_EQ(workers.progress().resumed_step, 10);
+  EXPECT_DOUBLE_EQ(workers.progress().first_loss, first.at(1));
+
+  longer.checkpoint = {};
+  const Losses reference = losses_of(longer, plan_of(job, {{0, 5, {8}}}));
+  for (const auto& [step, loss] : workers.losses()) EXPECT_NEAR(loss, reference.at(step), loss * kTolerance);
+}
+
+TEST(Worker, ADamagedCheckpointIsPassedOverForAnOlderOne) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 100, .keep = 3};
+  for (const std::int64_t steps : {4, 8}) {  // each run ends with a checkpoint
+    job.training.steps = steps;
+    (void)losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  }
+  const auto newest = step_folder(checkpoint_folder(job), 8) / "piece-003-00.bin";
+  {
+    std::fstream stream(newest, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(-5, std::ios::end);
+    stream.put('\x55');
+  }
+  job.training.steps = 9;
+  WorkerThreads workers(2);
+  workers.assign(generation(job, 2, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
+  wait_for_generation(workers, 2, 2);
+  workers.join();
+  EXPECT_EQ(workers.progress().resumed_step, 4);
+}
+
+TEST(Worker, APathThatCannotBeWrittenIsReportedAndTrainingGoesOn) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.checkpoint = {.path = (scratch.folder() / "text-0.txt").string(), .every_steps = 2, .keep = 1};  // a file
+  WorkerThreads workers(1);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  wait_for_generation(workers, 1, 1);
+  workers.join();
+  EXPECT_EQ(workers.last(0).phase, WorkerPhase::kFinished);
+  EXPECT_EQ(workers.last(0).step, job.training.steps);
+  EXPECT_THAT(workers.last(0).message, HasSubstr("text-0.txt"));
+  EXPECT_EQ(workers.progress().last_checkpoint_step, 0);
+}
+
+// In one step, so that no writer comes in between.
+void exchange(const std::filesystem::path& one, const std::filesystem::path& other) {
+  ASSERT_EQ(::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE), 0);
+}
+
+TEST(Worker, AFolderThatIsGoneWhileItTrainsIsReportedUntilItIsBack) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 1'000'000;
+  const auto saved = scratch.folder() / "saved", file = scratch.folder() / "a-file";
+  std::ofstream(file) << "in the folder's place";
+  job.checkpoint = {.path = saved.string(), .every_steps = 2, .keep = 1};
+  WorkerThreads workers(1);
+  const auto has_checkpoint_after = [&](std::int64_t step) {
+    const auto complete = complete_checkpoints(checkpoint_folder(job));
+    return !complete.empty() && complete.front() > step;
+  };
+  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  workers.wait_until(0, [&](const WorkerReport&) { return has_checkpoint_after(0); });
+  exchange(saved, file);
+  workers.wait_until(0, [&](const WorkerReport& report) { return !report.message.empty(); });
+  const WorkerReport report = workers.last(0);
+  EXPECT_THAT(report.message, HasSubstr(saved.string()));
+  wait_for_step(workers, 0, report.step + 5);
+  exchange(saved, file);
+  workers.wait_until(0,
+                     [&](const WorkerReport& now) { return now.message.empty() && has_checkpoint_after(report.step); });
+  EXPECT_EQ(workers.last(0).phase, WorkerPhase::kTraining);
+  workers.lose(0);
+}
+
+// What a worker says when it is given this job.
+WorkerReport refusal_of(const Assignment& job) {
+  WorkerThreads workers(1);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.phase == WorkerPhase::kFailed; });
+  return workers.last(0);
+}
+
+TEST(Worker, MissingDataIsNamedWithTheRemedy) {
+  const Scratch scratch;
+  const WorkerReport report = refusal_of(tiny_job(scratch.folder() / "nothing-*.txt"));
+  EXPECT_THAT(report.message, HasSubstr((scratch.folder() / "nothing-*.txt").string()));
+  EXPECT_THAT(report.message, HasSubstr("data.path"));
+}
+
+TEST(Worker, ATokenOutsideTheVocabularyFailsTheJobWithASentence) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.model.vocab_size = 100;  // 't' is 116
+  EXPECT_THAT(refusal_of(job).message, HasSubstr("vocabulary of 100"));
+}
+
+TEST(Worker, ADivergedLossFailsTheJobNamingTheStep) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.optimizer.learning_rate = 1e30;
+  EXPECT_THAT(refusal_of(job).message, HasSubstr("learningRate"));
+}
+
+TEST(Worker, WhatItCannotDoIsRefused) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.sequence_length = 4000;
+  EXPECT_THAT(refusal_of(job).message, HasSubstr("longer than the 34 positions"));
+}
+
+}  // namespace
+}  // namespace sailor::trainer::testing

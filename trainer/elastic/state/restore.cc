@@ -1,0 +1,106 @@
+#include "trainer/elastic/state/restore.h"
+
+#include <limits>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "trainer/checkpoint/assemble.h"
+#include "trainer/checkpoint/images.h"
+#include "trainer/comm/peer_lost.h"
+#include "trainer/log.h"
+#include "trainer/step/cannot_train.h"
+#include "trainer/weights/initial_weights.h"
+
+namespace sailor::trainer {
+namespace {
+
+constexpr std::chrono::milliseconds kChoice{30'000};  // rank 0 only lists folders meanwhile
+
+// Makes each part that the worker is to hold arrive, as `made` says, or not at all: the first reason why not.
+template <class Make>
+Result<void> fill(const ModelSpec& model, const HeldSlices& wanted, HeldState& held, Make made) {
+  for (const auto& [ranges, into] : {std::pair(&wanted.own, &held.arrived), {&wanted.copies, &held.arrived_copies}}) {
+    for (const auto& [piece, of_piece] : *ranges) {
+      Result<PieceState> state = made(part_of(piece_of(model, piece), of_piece));
+      if (!state) return tl::unexpected(state.error());
+      (*into)[piece] = *std::move(state);
+    }
+  }
+  return {};
+}
+
+void start_from_files(const Assignment& assignment, const HeldSlices& wanted, HeldState& held) {
+  const auto files = ModelFiles::open(assignment.training.initial_weights, assignment.model);
+  if (!files) throw CannotTrain(files.error().message);
+  const auto filled = fill(assignment.model, wanted, held,
+                           [&](const Piece& part) { return imported_state(**files, assignment.model, part); });
+  if (!filled) throw CannotTrain(filled.error().message);
+}
+
+void start_anew(const Assignment& assignment, const HeldSlices& wanted, HeldState& held) {
+  held = {};
+  if (!assignment.training.initial_weights.empty()) return start_from_files(assignment, wanted, held);
+  (void)fill(assignment.model, wanted, held, [&](const Piece& part) -> Result<PieceState> {
+    return initial_state(assignment.model, part, assignment.training.seed);
+  });
+}
+
+// The newest complete checkpoint older than `before`; 0 if there is none.
+std::int64_t newest_before(const std::filesystem::path& folder, std::int64_t before) {
+  for (const std::int64_t step : complete_checkpoints(folder)) {
+    if (step < before) return step;
+  }
+  return 0;
+}
+
+Result<HeldState> loaded(const Assignment& assignment, const HeldSlices& wanted, std::int64_t step) {
+  const auto folder = step_folder(checkpoint_folder(assignment), step);
+  const auto manifest = read_manifest(folder);
+  if (!manifest) return tl::unexpected(manifest.error());
+  if (manifest->model != assignment.model) {  // to go on without it would silently begin anew
+    throw CannotTrain(
+        fmt::format("checkpoint {} is of another model ({}), this job's is {}; set checkpoint.path to a folder of its "
+                    "own, or delete the files",
+                    folder.string(), manifest->model.name, assignment.model.name));
+  }
+  HeldState held;
+  held.step = step;
+  held.first_loss = manifest->first_loss;
+  const auto filled = fill(assignment.model, wanted, held, [&](const Piece& part) {
+    return assemble(folder, *manifest, part).map([&](const PieceImage& image) { return state_of(part, image); });
+  });
+  if (!filled) return tl::unexpected(filled.error());
+  return held;
+}
+
+// Rank 0's choice, told to all.
+std::int64_t agreed_step(const Assignment& assignment, int rank, std::int64_t before, Rendezvous& rendezvous) {
+  const std::string key = fmt::format("checkpoint-before/{}", before);
+  if (rank == 0) rendezvous.set(key, std::to_string(newest_before(checkpoint_folder(assignment), before)));
+  const auto choice = rendezvous.wait(key, kChoice);
+  if (!choice) throw PeerLost("worker 0 did not say which checkpoint to load");
+  return std::stoll(*choice);
+}
+
+}  // namespace
+
+void restore(const Assignment& assignment, const Taker& taker, Group& everyone, Rendezvous& rendezvous,
+             HeldState& held) {
+  std::int64_t before = std::numeric_limits<std::int64_t>::max();
+  while (true) {
+    const std::int64_t step = agreed_step(assignment, taker.rank, before, rendezvous);
+    if (step == 0) return start_anew(assignment, taker.wanted, held);
+    auto state = loaded(assignment, taker.wanted, step);
+    if (!state) log_warning("checkpoint refused", {{"step", std::to_string(step)}, {"why", state.error().message}});
+    const at::Tensor failures = at::full({1}, state ? 0.0 : 1.0);
+    everyone.sum(failures);
+    if (failures.item<double>() == 0) {
+      held = *std::move(state);
+      return;
+    }
+    before = step;
+  }
+}
+
+}  // namespace sailor::trainer

@@ -1,0 +1,263 @@
+#include "trainer/elastic/worker/generation.h"
+
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "trainer/checkpoint/images.h"
+#include "trainer/comm/peer_lost.h"
+#include "trainer/elastic/protocol/vote.h"
+#include "trainer/log.h"
+#include "trainer/step/cannot_train.h"
+
+namespace sailor::trainer {
+namespace {
+
+constexpr std::size_t kStepsOfMean = 10;                  // over which speed is reported
+constexpr int kStepsOfTimes = 10;                         // whose times are logged together
+constexpr std::chrono::milliseconds kLastWriteLook{500};  // peers hear of us at least this often while we write
+
+std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
+  const auto steps = complete_checkpoints(folder);
+  return steps.empty() ? 0 : steps.front();
+}
+
+// What all workers together write into a checkpoint.
+std::vector<ImageName> images_of_all(const Roster& roster) {
+  std::vector<ImageName> images;
+  for (const int piece : roster.pieces()) {
+    for (const int rank : roster.holders_of(piece)) {
+      if (!roster.kept_ranges(rank, piece).empty()) images.push_back({piece, rank});
+    }
+  }
+  return images;
+}
+
+}  // namespace
+
+Generation::Generation(const Assignment& assignment, Membership& membership, const Batches& batches,
+                       CheckpointWriter& writer, HeldState& held)
+    : assignment_(assignment),
+      membership_(membership),
+      writer_(writer),
+      held_(held),
+      roster_(assignment),
+      model_(stage_shape(assignment, membership.rank()), held.pieces,
+             TensorParallel(membership.groups->tensor_parallel(), roster_.shard_of(membership.rank()),
+                            assignment.plan.sequence_parallelism)),
+      step_(assignment, membership.rank(), roster_, *membership.groups, model_, batches),
+      copied_gradients_(roster_, membership.rank(), membership.meeting->copies(), held.copies,
+                        membership.copying.get()),
+      folder_(checkpoint_folder(assignment)),
+      images_(images_of_all(roster_)),
+      known_checkpoint_(newest_checkpoint(folder_)),
+      resumed_step_(held.step) {}
+
+void Generation::compute() {
+  const auto began = std::chrono::steady_clock::now();
+  held_.reached = held_.step + 1;
+  allow_for_step();
+  step_.take_weights(held_.pieces);
+  const auto weights_taken = std::chrono::steady_clock::now();
+  evaluate();
+  began_ = began + (std::chrono::steady_clock::now() - weights_taken);  // an evaluation is no part of the step
+  copied_gradients_.begin();
+  step_.run(held_.step, [this](int piece, const at::Tensor& gradient) { copied_gradients_.send(piece, gradient); });
+  {
+    const Timed timed(step_.times().copies);
+    held_.copied_gradients = copied_gradients_.finish();
+  }
+  const Totals totals = step_.totals();
+  const bool is_usable = check_finite(totals);
+  for (const auto& [id, piece] : model_.pieces()) held_.gradients[id] = step_.gradient_of(id);
+  held_.squared_norm = is_usable ? totals.squared_norm : kStepLeftOut;
+  held_.next_loss = is_usable ? totals.loss : held_.loss;
+}
+
+bool Generation::vote(const Wish& wish) {
+  const Vote vote = step_.vote({.leaving = wish.leaves ? 1.0 : 0.0,
+                                .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_)),
+                                .waiting = wish.waits ? 1.0 : 0.0});
+  const bool all_leave = ends_generation(vote.leaving, vote.waiting);
+  update(wish.feeding, all_leave);
+  note_step();
+  advance_checkpoint(vote);
+  return all_leave;
+}
+
+// Followers hear of the step only now that all have voted for it.
+void Generation::update(Feeding* feeding, bool is_last) {
+  const Timed timed(step_.times().update);
+  if (feeding != nullptr) feeding->note_gradients(held_);
+  held_.apply_gradients(assignment_.training);
+  if (feeding == nullptr) return;
+  if (is_last) {
+    feeding->note_last_update(held_);
+  } else {
+    feeding->note_update(held_, std::chrono::duration<double>(mean_step_seconds()));
+  }
+}
+
+void Generation::finish() {
+  step_.take_weights(held_.pieces);
+  evaluate();
+  finish_last_checkpoint();
+  leave_together();
+}
+
+// Of the steps done so far, before the next one: a peer that is lost meanwhile interrupts no update.
+void Generation::evaluate() {
+  if (is_evaluation_due()) validation_loss_ = step_.evaluate(assignment_.training.evaluation->batches);
+}
+
+bool Generation::is_evaluation_due() const {
+  const auto& evaluation = assignment_.training.evaluation;
+  return evaluation && held_.step > 0 && held_.step % evaluation->every_steps == 0;
+}
+
+// A worker of a pipeline may wait for most of a step, and a new plan's steps may be longer: neither is silence. How
+// long a job's first step takes nobody knows, nor an evaluation.
+void Generation::allow_for_step() {
+  constexpr double kStepsAllowed = 4;
+  const double step = durations_.empty() ? membership_.known_step_seconds : mean_step_seconds();
+  const bool is_known = step > 0 && !is_evaluation_due();
+  const std::chrono::duration<double> allowed = is_known ? std::chrono::duration<double>(kStepsAllowed * step)
+                                                         : std::chrono::duration<double>(membership_.patience.join);
+  const auto timeout = membership_.patience.peer + std::chrono::duration_cast<std::chrono::milliseconds>(allowed);
+  membership_.groups->set_timeout(timeout);
+  copied_gradients_.set_timeout(timeout);
+}
+
+// Whether the step can be applied; where the job does not ask to leave such a step out, it ends here.
+bool Generation::check_finite(const Totals& totals) {
+  if (std::isfinite(totals.loss) && std::isfinite(totals.squared_norm)) return true;
+  // A NaN may have a sign, which says nothing; a loss has none.
+  const std::string what = fmt::format("step {}: the loss is {} and the gradient's norm {}, {}", held_.step + 1,
+                                       std::fabs(totals.loss), std::sqrt(totals.squared_norm), culprit(totals));
+  if (assignment_.training.on_non_finite == OnNonFinite::kStop) {
+    throw CannotTrain(what +
+                      "; lower training.optimizer.learningRate, or set clipNorm or warmupSteps, or set "
+                      "training.onNonFinite to Skip");
+  }
+  if (is_first()) log_warning("step left out", {{"why", what}});
+  ++steps_skipped_;
+  return false;
+}
+
+// Where the loss was no number: the only such worker, or how many there are.
+std::string Generation::culprit(const Totals& totals) const {
+  if (totals.non_finite_workers == 0) return "in the backward pass";
+  if (totals.non_finite_workers > 1) return fmt::format("on {} workers", totals.non_finite_workers);
+  const auto rank = static_cast<std::size_t>(totals.non_finite_ranks);
+  const WorkerSlot& slot = assignment_.workers.at(rank);
+  return fmt::format("on worker {} (GPU {} of {}, stage {})", rank, slot.gpu,
+                     assignment_.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.role->stage);
+}
+
+void Generation::advance_checkpoint(const Vote& vote) {
+  if (folder_.empty()) return;
+  if (checkpoint_in_progress_ > 0 && vote.saved_pieces == piece_total()) {
+    if (is_first()) complete_checkpoint(checkpoint_in_progress_);
+    checkpoint_in_progress_ = 0;
+  }
+  if (held_.step % assignment_.checkpoint.every_steps == 0) begin_checkpoint();
+}
+
+void Generation::begin_checkpoint() {
+  checkpoint_in_progress_ = held_.step;
+  std::vector<PieceImage> images;
+  for (const auto& [id, state] : held_.pieces) {
+    const std::vector<Range> kept = roster_.kept_ranges(membership_.rank(), id);
+    if (!kept.empty()) images.push_back(image_of(state, kept, membership_.rank()));
+  }
+  writer_.save(folder_, held_.step, std::move(images), is_first());
+}
+
+// All have written their images of this step.
+void Generation::complete_checkpoint(std::int64_t step) {
+  writer_.complete(folder_, {step, held_.first_loss, assignment_.model, images_}, assignment_.checkpoint.keep);
+}
+
+// The job ends with a complete checkpoint of its last step, or with a reason why there is none.
+void Generation::finish_last_checkpoint() {
+  if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) {
+    if (checkpoint_in_progress_ != held_.step) begin_checkpoint();
+    bool is_decided = false;
+    while (!is_decided) {
+      const bool is_idle = writer_.wait_until_idle(kLastWriteLook);
+      const int saved = writer_.saved_pieces(held_.step);
+      const at::Tensor sums = at::tensor({static_cast<double>(saved), is_idle ? 0.0 : 1.0}, at::kDouble);
+      membership_.groups->control().sum(sums);
+      is_decided = sums[1].item<double>() == 0;
+      if (is_decided && is_first() && sums[0].item<double>() == piece_total()) complete_checkpoint(held_.step);
+    }
+    while (!writer_.wait_until_idle(kLastWriteLook)) {
+    }
+  }
+}
+
+// Nobody leaves before the checkpoint is complete. A peer that has left may take its last message with it: then the
+// checkpoint itself tells that all is done.
+void Generation::leave_together() {
+  try {
+    membership_.groups->control().sum(at::zeros({1}));
+  } catch (const PeerLost&) {
+    if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) throw;
+  }
+}
+
+void Generation::note_step() {
+  const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  if (held_.step == resumed_step_ + 1) membership_.times.first_step_seconds = seconds;
+  durations_.push_back(seconds);
+  if (durations_.size() > kStepsOfMean) durations_.pop_front();
+  if ((held_.step - resumed_step_) % kStepsOfTimes == 0) log_times();
+}
+
+// Each worker says where its time went: which stage waits for which, and what the simulator's estimate can be held
+// against, term by term.
+void Generation::log_times() {
+  const StepTimes sum = std::exchange(step_.times(), {});
+  const auto mean = [](double seconds) { return fmt::format("{:.6f}", seconds / kStepsOfTimes); };
+  log_info("times", {{"generation", std::to_string(assignment_.generation)},
+                     {"rank", std::to_string(membership_.rank())},
+                     {"step", std::to_string(held_.step)},
+                     {"forward_s", mean(sum.forward)},
+                     {"backward_s", mean(sum.backward)},
+                     {"messages_s", mean(sum.messages)},
+                     {"sums_s", mean(sum.sums)},
+                     {"copies_s", mean(sum.copies)},
+                     {"update_s", mean(sum.update)}});
+}
+
+double Generation::mean_step_seconds() const {
+  if (durations_.empty()) return 0;
+  return std::reduce(durations_.begin(), durations_.end()) / static_cast<double>(durations_.size());
+}
+
+JobProgress Generation::progress() const {
+  const double tokens_of_step =
+      static_cast<double>(assignment_.training.global_batch_size) * assignment_.training.sequence_length;
+  const double mean = mean_step_seconds();
+  return {.generation = assignment_.generation,
+          .step = held_.step,
+          .loss = held_.loss,
+          .first_loss = held_.first_loss,
+          .tokens = held_.step * static_cast<std::int64_t>(tokens_of_step),
+          .tokens_per_second = mean > 0 ? tokens_of_step / mean : 0,
+          .step_seconds = mean,
+          .last_checkpoint_step = std::max(known_checkpoint_, writer_.last_complete()),
+          .resumed_step = resumed_step_,
+          .steps_lost = membership_.steps_lost,
+          .steps_skipped = steps_skipped_,
+          .validation_loss = validation_loss_,
+          .source = membership_.source,
+          .streamed_bytes = membership_.streamed_bytes,
+          .moved_bytes = membership_.moved_bytes,
+          .times = membership_.times};
+}
+
+}  // namespace sailor::trainer
