@@ -1,6 +1,7 @@
 #include "operator/parts.h"
 
 #include "core/manifest/manifest.h"
+#include "core/protocol/ports.h"
 #include "operator/log.h"
 #include "operator/pass_log.h"
 #include "operator/reconcile/lineup.h"

@@ -9,6 +9,8 @@
 
 #include "core/manifest/files.h"
 #include "core/model/job_json.h"
+#include "core/protocol/exit_status.h"
+#include "core/protocol/timeouts.h"
 #include "trainer/agent/agent.h"
 #include "trainer/agent/worker_main.h"
 #include "trainer/device.h"
@@ -21,8 +23,6 @@
 namespace {
 
 using namespace sailor::trainer;
-
-constexpr int kBadInput = 2;
 
 void block_signals() {  // before any thread exists: all inherit it, and one waits for them
   sigset_t signals;
@@ -38,13 +38,13 @@ int agent_main(AgentSettings& settings) {
   const auto status = run_agent(settings);
   if (status) return *status;
   log_error("agent cannot start", {{"why", status.error().message}});
-  return kBadInput;
+  return sailor::kExitBadInput;
 }
 
 struct WorkerOptions {
   WorkerSettings settings;
   int threads = 1;
-  int peer_timeout_s = 5;
+  long peer_timeout_s = sailor::kPeerTimeout.count();
   int channel = -1;
 };
 
@@ -59,7 +59,7 @@ int worker_main(WorkerOptions& options) {
   return 0;
 }
 
-void add_agent_options(CLI::App& command, AgentSettings& settings, int& peer_timeout_s) {
+void add_agent_options(CLI::App& command, AgentSettings& settings, long& peer_timeout_s) {
   command.add_option("--name", settings.name, "name of the pod")->required();
   command.add_option("--host", settings.host, "IP address of the pod; everything listens on it only")->required();
   command.add_option("--gpus", settings.gpus, "worker processes to start")->check(CLI::Range(1, 64));
@@ -157,7 +157,7 @@ int profile_main(ProfileCommand& command, int argc, char** argv) {
   const auto request = measure_request(command);
   if (!request) {
     log_error("nothing to measure", {{"why", request.error().message}});
-    return kBadInput;
+    return sailor::kExitBadInput;
   }
   const auto manifest = profile(*request, command.options);
   if (!manifest) {
@@ -208,7 +208,7 @@ int import_main(const WeightCommands& command) {
   const auto spec = import_model(command.model_folder);
   if (spec) fmt::print("{}", *spec);
   if (!spec) log_error("not imported", {{"why", spec.error().message}});
-  return spec ? 0 : kBadInput;
+  return spec ? 0 : sailor::kExitBadInput;
 }
 
 int export_main(const WeightCommands& command) {
@@ -216,7 +216,7 @@ int export_main(const WeightCommands& command) {
   const auto step = export_model(command.to_export);
   if (step) log_info("exported", {{"step", std::to_string(*step)}, {"into", command.to_export.into.string()}});
   if (!step) log_error("not exported", {{"why", step.error().message}});
-  return step ? 0 : kBadInput;
+  return step ? 0 : sailor::kExitBadInput;
 }
 
 }  // namespace
@@ -225,7 +225,7 @@ int main(int argc, char** argv) {
   CLI::App app("Trains a model as the operator's plan says, on whatever workers there are.", "sailor-trainer");
   app.require_subcommand(1);
   AgentSettings agent;
-  int peer_timeout_s = 5;
+  long peer_timeout_s = sailor::kPeerTimeout.count();
   CLI::App* agent_command = app.add_subcommand("agent", "serve the operator and run one worker per GPU");
   add_agent_options(*agent_command, agent, peer_timeout_s);
   WorkerOptions worker;
@@ -251,7 +251,7 @@ int main(int argc, char** argv) {
     agent.peer_timeout = std::chrono::seconds(peer_timeout_s);
     return agent_command->parsed() ? agent_main(agent) : worker_main(worker);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kBadInput;
+    return app.exit(error) == 0 ? 0 : sailor::kExitBadInput;
   } catch (const std::exception& error) {
     log_error("stopped by a fault", {{"why", error.what()}});
     return 1;

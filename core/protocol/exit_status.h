@@ -1,11 +1,11 @@
-// How an agent's process ends: the exit code of its container, which the operator reads from the pod's status.
+// Exit statuses of an agent's process. The operator reads them from the container's status in the pod.
 #pragma once
 
 namespace sailor {
 
-inline constexpr int kExitDone = 0;    // finished, released, or told to stop
-inline constexpr int kExitFailed = 1;  // a worker cannot go on, or has crashed
-// 2: its command line, or an address that it is to listen at, is of no use
-inline constexpr int kExitWorkerUnresponsive = 3;  // a worker gave no answer, and was ended for it
+inline constexpr int kExitDone = 0;                // the agent has finished, was released, or was told to stop
+inline constexpr int kExitFailed = 1;              // a worker cannot continue, or has crashed
+inline constexpr int kExitBadInput = 2;            // the command line, or an address to listen at, cannot be used
+inline constexpr int kExitWorkerUnresponsive = 3;  // a worker did not answer, so the agent ended it
 
 }  // namespace sailor

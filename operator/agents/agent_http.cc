@@ -3,12 +3,14 @@
 #include <cpprest/http_client.h>
 #include <fmt/format.h>
 
+#include "core/protocol/endpoints.h"
+#include "core/protocol/hint.h"
+#include "core/protocol/limits.h"
+
 namespace sailor {
 namespace {
 
 namespace http = web::http;
-
-constexpr std::size_t kLargestReport = 1U << 20U;
 
 http::client::http_client_config config(std::chrono::milliseconds timeout) {
   http::client::http_client_config config;
@@ -69,20 +71,20 @@ AgentHttp::~AgentHttp() = default;
 
 void AgentHttp::state(ReportSink sink) {
   http::http_request request(http::methods::GET);
-  request.set_request_uri("/v1/state");
+  request.set_request_uri(std::string(kStatePath));
   client_->exchange(request, std::move(sink));
 }
 
 void AgentHttp::tell_callback(const std::string& callback, ReportSink sink) {
   http::http_request request(http::methods::PUT);
-  request.set_request_uri("/v1/callback");
-  request.set_body(nlohmann::json{{"callback", callback}}.dump(), "application/json");
+  request.set_request_uri(std::string(kCallbackPath));
+  request.set_body(to_json(CallbackAddress{callback}).dump(), "application/json");
   client_->exchange(request, std::move(sink));
 }
 
 void AgentHttp::assign(const Assignment& assignment, ReportSink sink) {
   http::http_request request(http::methods::PUT);
-  request.set_request_uri("/v1/assignment");
+  request.set_request_uri(std::string(kAssignmentPath));
   request.set_body(to_json(assignment).dump(), "application/json");
   client_->exchange(request, std::move(sink));
 }

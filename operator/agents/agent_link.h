@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/protocol/assignment.h"
+#include "core/protocol/timeouts.h"
 #include "operator/reconcile/observation.h"
 
 namespace sailor {
@@ -27,10 +28,10 @@ struct AgentTarget {
 class AgentLink {
  public:
   struct Options {
-    std::chrono::milliseconds period{1000};       // between two polls of an agent
-    std::chrono::milliseconds quick_period{100};  // of one that did not answer, or is about to change
-    std::chrono::milliseconds timeout{1000};      // of a poll
-    std::chrono::milliseconds send_timeout{5000};
+    std::chrono::milliseconds period{1000};            // between two polls of an agent
+    std::chrono::milliseconds quick_period{100};       // of one that did not answer, or is about to change
+    std::chrono::milliseconds timeout = kPollTimeout;  // of a poll
+    std::chrono::milliseconds send_timeout = kAgentRequestTimeout;
     Clock clock = system_time;
   };
   // `changed` is called when an agent's view differs from before, from threads of the link; not after its end.

@@ -4,15 +4,16 @@
 
 #include <cpprest/http_listener.h>
 
-#include "core/model/json_reader.h"
+#include "core/protocol/endpoints.h"
+#include "core/protocol/hint.h"
+#include "core/protocol/limits.h"
+#include "core/protocol/message.h"
 
 namespace sailor {
 namespace {
 
 namespace http = web::http;
 using http::experimental::listener::http_listener;
-
-constexpr std::size_t kLargestBody = 16U << 10U;
 
 struct Answer {
   http::status_code status;
@@ -22,13 +23,13 @@ struct Answer {
 using Handler = std::function<Answer(const std::string& body)>;
 
 Answer take_hint(const std::string& body, const CallbackHooks& hooks) {
-  const auto job = job_of_hint(body);
-  if (!job) return {http::status_codes::BadRequest, job.error().message};
-  return {hooks.hinted(*job) ? http::status_codes::NoContent : http::status_codes::Gone};
+  const auto hint = read_message(body, "a hint").and_then(hint_from_json);
+  if (!hint) return {http::status_codes::BadRequest, hint.error().message};
+  return {hooks.hinted(hint->job) ? http::status_codes::NoContent : http::status_codes::Gone};
 }
 
 Answer take_lease_question(const std::string& body, const CallbackHooks& hooks) {
-  const auto question = lease_question_from(body);
+  const auto question = read_message(body, "a lease question").and_then(lease_question_from_json);
   if (!question) return {http::status_codes::BadRequest, question.error().message};
   if (hooks.renews(*question)) return {http::status_codes::NoContent};
   return {http::status_codes::Conflict, "the lease is not renewed"};
@@ -40,7 +41,7 @@ void answer(http::http_request request, const std::map<std::string, Handler>& ha
     request.reply(http::status_codes::NotFound);
     return;
   }
-  if (request.headers().content_length() > kLargestBody) {
+  if (request.headers().content_length() > kLargestCallback) {
     request.reply(http::status_codes::RequestEntityTooLarge, "a body is at most 16 KiB");
     return;
   }
@@ -64,8 +65,8 @@ struct CallbackServer::Listener {
 CallbackServer::CallbackServer(const std::string& url, CallbackHooks hooks)
     : listener_(std::make_unique<Listener>(url)) {
   const std::map<std::string, Handler> handlers = {
-      {"/v1/hints", [hooks](const std::string& body) { return take_hint(body, hooks); }},
-      {"/v1/leases", [hooks](const std::string& body) { return take_lease_question(body, hooks); }}};
+      {std::string(kHintsPath), [hooks](const std::string& body) { return take_hint(body, hooks); }},
+      {std::string(kLeasesPath), [hooks](const std::string& body) { return take_lease_question(body, hooks); }}};
   listener_->server.support(http::methods::POST,
                             [handlers](const http::http_request& request) { answer(request, handlers); });
   listener_->server.open().get();
@@ -76,26 +77,6 @@ CallbackServer::~CallbackServer() {
     listener_->server.close().get();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is going anyway
   }
-}
-
-Result<JobKey> job_of_hint(const std::string& body) {
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  if (!json.is_object()) return fail(ErrorCode::kInvalidArgument, "a hint is a JSON object; see docs/protocol.md");
-  JsonReader reader(json, "hint");
-  JobKey job{reader.required<std::string>("namespace"), reader.required<std::string>("job")};
-  if (const auto& error = reader.error()) return tl::unexpected(*error);
-  return job;
-}
-
-Result<LeaseQuestion> lease_question_from(const std::string& body) {
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  if (!json.is_object()) return fail(ErrorCode::kInvalidArgument, "a lease is asked for with a JSON object");
-  JsonReader reader(json, "lease");
-  LeaseQuestion question{{reader.required<std::string>("namespace"), reader.required<std::string>("job")},
-                         reader.required<std::string>("jobUid"),
-                         reader.required<std::int64_t>("generation")};
-  if (const auto& error = reader.error()) return tl::unexpected(*error);
-  return question;
 }
 
 }  // namespace sailor

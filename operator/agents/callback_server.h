@@ -6,18 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "core/model/error.h"
 #include "core/model/ids.h"
+#include "core/protocol/lease.h"
 
 namespace sailor {
-
-// An agent's question whether its generation may train on.
-struct LeaseQuestion {
-  JobKey job;
-  std::string job_uid;
-  std::int64_t generation = 0;
-  friend bool operator==(const LeaseQuestion&, const LeaseQuestion&) = default;
-};
 
 struct CallbackHooks {
   std::function<bool(const JobKey&)> hinted;         // hears of a job; whether it still needs its agents
@@ -36,9 +28,5 @@ class CallbackServer {
   struct Listener;
   std::unique_ptr<Listener> listener_;
 };
-
-// What they say; an error says what is wrong with them.
-Result<JobKey> job_of_hint(const std::string& body);
-Result<LeaseQuestion> lease_question_from(const std::string& body);
 
 }  // namespace sailor

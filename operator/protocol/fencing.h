@@ -3,17 +3,12 @@
 // exploration of the protocol. docs/elasticity-internals.md has the rules, under "Fencing".
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace sailor {
-
-// A generation whose roles are all in one pod votes with nobody outside it: cut off, it would train on. So it applies
-// an update only while its lease holds, which its agent asks the operator for, and which counts from the asking.
-inline constexpr std::chrono::seconds kLease{25};  // outlasts a change of the leading operator
 
 enum class Hearing : std::uint8_t {
   kAnswers,
@@ -56,7 +51,7 @@ bool is_fenced(const OlderGeneration& older, const std::vector<PodStanding>& pod
                const std::vector<std::size_t>& participants);
 
 // Whether the lease of a generation is renewed: of the newest that is written down, and of the one that trains on while
-// the newest waits for its pods. From then on the operator waits for kLease before it relies on the lapse.
+// the newest waits for its pods. From then on the operator waits for kLeaseLength before it relies on the lapse.
 bool renews_lease(std::int64_t asked_for, std::int64_t newest_written, std::int64_t trains_on);
 
 }  // namespace sailor

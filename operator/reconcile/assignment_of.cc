@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/model/check.h"
+#include "core/protocol/lease.h"
 #include "operator/protocol/fencing.h"
 #include "operator/reconcile/record.h"
 
@@ -59,7 +60,7 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   append_leaving(record, assignment.workers);
   assignment.is_urgent = must_be_left_soon(record);
   assignment.rendezvous = record.rendezvous;
-  assignment.lease_seconds = record.is_leased ? static_cast<int>(kLease.count()) : 0;
+  assignment.lease_seconds = record.is_leased ? static_cast<int>(kLeaseLength.count()) : 0;
   assignment.callback = callback;
   return assignment;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/protocol/lease.h"
 #include "operator/reconcile/trouble.h"
 
 namespace sailor {
@@ -58,7 +59,7 @@ std::size_t place_of(const Observation& seen, const Member& member, Lineup& line
 bool has_lapsed(const Observation& seen, const GenerationRecord& record, const OlderRecord& older) {
   const bool trains_on = record.running && record.running->generation == older.generation;
   const bool is_counted = older.is_leased && !trains_on && older.unrenewed_since != Time();
-  return is_counted && seen.now - older.unrenewed_since >= kLease;
+  return is_counted && seen.now - older.unrenewed_since >= kLeaseLength;
 }
 
 }  // namespace

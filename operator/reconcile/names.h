@@ -11,8 +11,6 @@ namespace sailor {
 inline constexpr const char* kGroup = "sailor.dev";
 inline constexpr const char* kGpuResource = "nvidia.com/gpu";
 inline constexpr const char* kTrainerContainer = "trainer";
-inline constexpr int kAgentPort = 7070;
-inline constexpr int kStorePort = 7071;
 inline constexpr std::chrono::seconds kTerminationGrace{15};  // what a spot node has left
 
 // Ours.

@@ -9,6 +9,7 @@
 
 #include "core/model/profile.h"
 #include "core/protocol/agent_report.h"
+#include "core/protocol/timeouts.h"
 #include "operator/kube/object.h"
 #include "operator/reconcile/cluster_view.h"
 #include "operator/reconcile/record.h"
@@ -82,7 +83,7 @@ struct OperatorSettings {
   std::string callback;                                         // URL at which agents reach us; empty: they do not
   std::chrono::seconds start_limit = std::chrono::minutes(10);  // for a new pod to start and take part
   std::chrono::seconds cool_down{10};                           // from one generation to the next voluntary change
-  std::chrono::seconds peer_timeout{5};                         // of a worker's silence, to its peers
+  std::chrono::seconds peer_timeout = kPeerTimeout;             // of a worker's silence, to its peers
 };
 
 struct Observation {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/protocol/lease.h"
+#include "core/protocol/ports.h"
 #include "operator/reconcile/job_decision.h"
 #include "operator/reconcile/names.h"
 
@@ -91,7 +93,7 @@ bool JobDecision::await_older(const Lineup& lineup, const std::vector<std::size_
       older.unrenewed_since = seen_.now;
       begins_to_count = true;
     }
-    requeue(std::max(older.unrenewed_since + kLease - seen_.now, std::chrono::milliseconds(1)));
+    requeue(std::max(older.unrenewed_since + kLeaseLength - seen_.now, std::chrono::milliseconds(1)));
   }
   if (begins_to_count) decision_.actions.emplace_back(WriteRecord{*record_});
   return fence_.empty();

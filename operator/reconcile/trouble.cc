@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/protocol/follow_limit.h"
+#include "core/protocol/timeouts.h"
 #include "operator/reconcile/failures.h"
 #include "operator/reconcile/names.h"
 #include "operator/reconcile/paths.h"
@@ -110,7 +110,7 @@ std::optional<Finding> silence(const Observation& seen, const Generation& genera
 // have been following their steps for as long as they let it.
 std::optional<Finding> lateness(const Observation& seen, const Generation& generation, const Member& member,
                                 const AgentView* agent) {
-  const std::chrono::seconds limit = seen.settings.start_limit + kFollowLimit;
+  const std::chrono::seconds limit = seen.settings.start_limit + kStateStreamingLimit;
   const bool is_late = seen.now - generation.sealed > limit;
   const bool is_waited_for = someone_trains_on(seen, generation.generation);
   if (!is_late || !is_waited_for || agent == nullptr || trains_on(*agent, generation.generation)) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/protocol/ports.h"
 #include "operator/kube/resource.h"
 #include "operator/reconcile/names.h"
 #include "operator/render/merge.h"

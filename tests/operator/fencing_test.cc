@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/protocol/lease.h"
 #include "operator/reconcile/lineup.h"
 #include "tests/operator/world.h"
 
@@ -87,7 +88,7 @@ class FencedJob : public ::testing::Test {
 };
 
 TEST_F(FencedJob, HasALeaseWhereOnePodVotesAlone) {
-  EXPECT_EQ(world.sent.back().lease_seconds, kLease.count());
+  EXPECT_EQ(world.sent.back().lease_seconds, kLeaseLength.count());
   world.pass(std::chrono::seconds(11));
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
@@ -99,7 +100,7 @@ TEST_F(FencedJob, WaitsForTheLeaseOfAPodThatMayTrainOn) {
   world.settle();
   EXPECT_THAT(world.condition("PodsReady"), StartsWith("False OlderGenerationMayTrain: Generation 1 may still train"));
   EXPECT_EQ(world.sent.back().generation, 1) << "nobody was told of generation 2";
-  world.pass(kLease - std::chrono::seconds(1));
+  world.pass(kLeaseLength - std::chrono::seconds(1));
   world.settle();
   EXPECT_EQ(world.sent.back().generation, 1);
   world.pass(std::chrono::seconds(1));
@@ -118,7 +119,7 @@ TEST_F(FencedJob, WaitsAsLongWhereverTheOperatorDies) {
     here.cut_off("a");
     here.settle_through_crash(k, true);
     EXPECT_EQ(here.sent.back().generation, 1) << "died at write " << k;
-    here.pass(kLease);
+    here.pass(kLeaseLength);
     here.settle();
     EXPECT_EQ(here.generation(), 2) << "died at write " << k;
     EXPECT_EQ(here.state(), "Running") << "died at write " << k;
@@ -150,7 +151,7 @@ TEST_F(FencedJob, OfSeveralPodsThatAreAllCutOffIsGoneOnWithoutOnceAllAreDead) {
   world.cut_off("a");
   world.cut_off("b");
   world.settle();
-  world.pass(2 * kLease);
+  world.pass(2 * kLeaseLength);
   world.settle();
   EXPECT_EQ(world.sent.back().generation, 2) << "the two train on with each other's votes";
   world.remove_node("b");
@@ -172,7 +173,7 @@ TEST_F(FencedJob, APodThatReportsANewerGenerationHasLeftTheOlder) {
   world.add_node("c", 1);
   world.cut_off("b");
   world.settle();
-  world.pass(kLease);
+  world.pass(kLeaseLength);
   world.settle();
   EXPECT_THAT(world.condition("Running"), HasSubstr("Training")) << "b has left generation 2, and 3 was leased";
 }

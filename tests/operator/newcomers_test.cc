@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/protocol/follow_limit.h"
+#include "core/protocol/timeouts.h"
 #include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {
@@ -123,7 +123,7 @@ TEST_F(Newcomer, ThatNeverAnswersWhileOthersTrainOnIsGivenUp) {
 TEST_F(Newcomer, ThatAnswersMayFollowTheStepsOfOthersForAWhileBeforeItTakesPart) {
   world.agents_hang = true;
   comes("c");
-  world.pass(world.settings.start_limit + kFollowLimit - std::chrono::seconds(30));
+  world.pass(world.settings.start_limit + kStateStreamingLimit - std::chrono::seconds(30));
   for (int i = 0; i < 3; ++i) world.reconcile();
   EXPECT_EQ(world.generation(), 2);
   world.pass(std::chrono::seconds(60));

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include "core/protocol/endpoints.h"
+#include "core/protocol/message.h"
 #include "trainer/agent/agent_state.h"
 #include "trainer/agent/hint_sender.h"
 #include "trainer/agent/http_server.h"
@@ -124,10 +126,10 @@ class Agent {
   }
 
   HttpAnswer serve(const HttpRequest& request) {
-    if (request.path == "/healthz" && request.method == "GET") return {200, {{"status", "ok"}}};
-    if (request.path == "/v1/state" && request.method == "GET") return {200, report()};
-    if (request.path == "/v1/assignment" && request.method == "PUT") return take_assignment(request.body);
-    if (request.path == "/v1/callback" && request.method == "PUT") return take_callback(request.body);
+    if (request.path == kHealthPath && request.method == "GET") return {200, {{"status", "ok"}}};
+    if (request.path == kStatePath && request.method == "GET") return {200, report()};
+    if (request.path == kAssignmentPath && request.method == "PUT") return take_assignment(request.body);
+    if (request.path == kCallbackPath && request.method == "PUT") return take_callback(request.body);
     return {404,
             {{"error", fmt::format("{} {}: use GET /v1/state, PUT /v1/assignment, PUT /v1/callback or GET /healthz",
                                    request.method, request.path)}}};
@@ -135,24 +137,20 @@ class Agent {
 
   // An operator that has started anew has another address than the newest assignment says.
   HttpAnswer take_callback(const std::string& body) {
-    const auto json = nlohmann::json::parse(body, nullptr, false);
-    if (!json.is_object() || !json.contains("callback") || !json["callback"].is_string()) {
-      return {400, {{"error", "a callback is an object with the string \"callback\", a URL"}}};
-    }
+    const auto address = read_message(body, "a callback address").and_then(callback_address_from_json);
+    if (!address) return {400, {{"error", address.error().message}}};
     const std::lock_guard lock(mutex_);
-    state_.note_callback(json["callback"].get<std::string>());
+    state_.note_callback(address->url);
     leases_.ask_there(state_.report().callback);
     return {200, to_json(state_.report())};
   }
 
   HttpAnswer take_assignment(const std::string& body) {
-    const auto json = nlohmann::json::parse(body, nullptr, false);
-    if (json.is_discarded()) return {400, {{"error", "the assignment is no JSON"}}};
-    const auto assignment = assignment_from_json(json);
+    const auto assignment = read_message(body, "an assignment").and_then(assignment_from_json);
     if (!assignment) return {400, {{"error", assignment.error().message}}};
     const std::lock_guard lock(mutex_);
     if (const auto taken = state_.take(*assignment); !taken) {
-      if (taken.error().code == ErrorCode::kConflict) return {409, to_json(state_.report())};
+      if (taken.error().code == ErrorCode::kConflict) return {kStatusConflict, to_json(state_.report())};
       return {400, {{"error", taken.error().message}}};
     }
     state_.note_callback(assignment->callback);
@@ -184,12 +182,8 @@ class Agent {
     const std::lock_guard lock(mutex_);
     apply();
     for (const Hint& hint : state_.take_hints()) {
-      log_info("hint", {{"reason", hint.reason}, {"message", hint.message}});
-      hints_.send(state_.report().callback, {{"namespace", assignment_.job.namespace_name},
-                                             {"job", assignment_.job.name},
-                                             {"agent", settings_.name},
-                                             {"reason", hint.reason},
-                                             {"message", hint.message}});
+      log_info("hint", {{"reason", std::string(to_string(hint.reason))}, {"message", hint.message}});
+      hints_.send(state_.report().callback, hint);
     }
     changed_.notify_all();
   }
@@ -202,7 +196,7 @@ class Agent {
 
   // Kubernetes shows it in the pod's status, where the operator reads it even if it was away when we ended.
   void write_last_word() {
-    const std::string text = report().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string text = write_message(report());
     std::ofstream stream(settings_.termination_log, std::ios::trunc);
     if (stream) stream << text << std::flush;
     if (!stream) log_info("no termination log", {{"path", settings_.termination_log.string()}, {"report", text}});

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "core/model/error.h"
+#include "core/protocol/ports.h"
+#include "core/protocol/timeouts.h"
 
 namespace sailor::trainer {
 
@@ -14,10 +16,10 @@ struct AgentSettings {
   std::string name;
   std::string host;
   int gpus = 1;
-  int port = 7070;
-  int store_port = 7071;
+  int port = kAgentPort;
+  int store_port = kStorePort;
   int threads = 1;  // of each worker
-  std::chrono::seconds peer_timeout{10};
+  std::chrono::seconds peer_timeout = kPeerTimeout;
   std::filesystem::path termination_log = "/dev/termination-log";  // written if its folder exists
 };
 

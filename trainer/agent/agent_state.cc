@@ -45,6 +45,7 @@ Result<void> AgentState::take(const Assignment& assignment) {
     return fail(ErrorCode::kConflict,
                 fmt::format("generation {} is not newer than {}", assignment.generation, generation_));
   }
+  job_ = assignment.job;
   job_uid_ = assignment.job_uid;
   generation_ = assignment.generation;
   report_.unresponsive_peers.clear();
@@ -59,9 +60,9 @@ void AgentState::note(const WorkerReport& worker, const std::optional<JobProgres
   if (report_.progress && report_.progress->generation < worker.generation && worker.phase == WorkerPhase::kTraining) {
     report_.progress.reset();
   }
-  if (worker.phase == WorkerPhase::kBroken) hint_once("PeerLost", worker.message);
-  if (worker.phase == WorkerPhase::kFailed) hint_once("WorkerFailed", worker.message);
-  if (worker.phase == WorkerPhase::kFinished) hint_once("Finished", "all steps are done");
+  if (worker.phase == WorkerPhase::kBroken) hint_once(HintReason::kPeerLost, worker.message);
+  if (worker.phase == WorkerPhase::kFailed) hint_once(HintReason::kWorkerFailed, worker.message);
+  if (worker.phase == WorkerPhase::kFinished) hint_once(HintReason::kFinished, "all steps are done");
 }
 
 void AgentState::note_end_of_worker(int gpu, const std::string& how) {
@@ -70,7 +71,7 @@ void AgentState::note_end_of_worker(int gpu, const std::string& how) {
   worker.phase = WorkerPhase::kFailed;
   worker.message =
       fmt::format("the worker process of GPU {} of {} {} at step {}", gpu, report_.agent, how, worker.step);
-  hint_once("WorkerFailed", worker.message);
+  hint_once(HintReason::kWorkerFailed, worker.message);
 }
 
 void AgentState::note_silence_of_worker(int gpu) {
@@ -83,12 +84,12 @@ void AgentState::note_peer(std::int64_t generation, const std::string& pod, bool
   std::erase(report_.unresponsive_peers, pod);
   if (!is_silent) return;
   report_.unresponsive_peers.push_back(pod);
-  hints_.push_back({"PeerLost", fmt::format("pod {} gives no answer", pod)});
+  hint(HintReason::kPeerLost, fmt::format("pod {} gives no answer", pod));
 }
 
 void AgentState::note_termination() {
   report_.is_terminating = true;
-  hint_once("Terminating", "the pod was told to stop");
+  hint_once(HintReason::kTerminating, "the pod was told to stop");
 }
 
 // An agent that is not told to stop may be needed again by the time it is.
@@ -109,11 +110,15 @@ std::optional<int> AgentState::exit_status() const {
 }
 
 // One hint a reason and generation: workers of one pod lose the same peer at once.
-void AgentState::hint_once(std::string_view reason, const std::string& message) {
-  const std::pair key(std::string(reason), generation_);
+void AgentState::hint_once(HintReason reason, const std::string& message) {
+  const std::pair key(reason, generation_);
   if (std::ranges::find(hinted_, key) != hinted_.end()) return;
   hinted_.push_back(key);
-  hints_.push_back({std::string(reason), message});
+  hint(reason, message);
+}
+
+void AgentState::hint(HintReason reason, const std::string& message) {
+  hints_.push_back({.job = job_, .agent = report_.agent, .reason = reason, .message = message});
 }
 
 bool AgentState::all_workers_are(std::initializer_list<WorkerPhase> phases) const {

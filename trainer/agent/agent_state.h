@@ -10,14 +10,9 @@
 
 #include "core/protocol/agent_report.h"
 #include "core/protocol/assignment.h"
+#include "core/protocol/hint.h"
 
 namespace sailor::trainer {
-
-struct Hint {
-  std::string reason;  // PeerLost, Terminating, WorkerFailed, Finished
-  std::string message;
-  friend bool operator==(const Hint&, const Hint&) = default;
-};
 
 class AgentState {
  public:
@@ -42,16 +37,18 @@ class AgentState {
   [[nodiscard]] std::optional<int> exit_status() const;
 
  private:
-  void hint_once(std::string_view reason, const std::string& message);
+  void hint(HintReason reason, const std::string& message);
+  void hint_once(HintReason reason, const std::string& message);
   [[nodiscard]] bool all_workers_are(std::initializer_list<WorkerPhase> phases) const;
 
   AgentReport report_;
   std::int64_t generation_ = 0;
   bool is_dismissed_ = false;
   std::ptrdiff_t silent_workers_ = 0;  // of those that failed
+  JobKey job_;
   std::string job_uid_;
   std::vector<Hint> hints_;
-  std::vector<std::pair<std::string, std::int64_t>> hinted_;  // reason and generation
+  std::vector<std::pair<HintReason, std::int64_t>> hinted_;  // reason and generation
 };
 
 }  // namespace sailor::trainer

@@ -2,16 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "core/protocol/endpoints.h"
 #include "trainer/agent/http_server.h"
 #include "trainer/log.h"
 
 namespace sailor::trainer {
-namespace {
-
-constexpr int kGone = 410;
-
-}  // namespace
-
 HintSender::HintSender(std::function<void()> on_dismissal)
     : on_dismissal_(std::move(on_dismissal)), thread_([this] { work(); }) {}
 
@@ -24,10 +19,10 @@ HintSender::~HintSender() {
   thread_.join();
 }
 
-void HintSender::send(const std::string& callback, nlohmann::json hint) {
+void HintSender::send(const std::string& callback, const Hint& hint) {
   if (callback.empty()) return;
   const std::lock_guard lock(mutex_);
-  hints_.emplace_back(url_at(callback, "/v1/hints"), std::move(hint));
+  hints_.emplace_back(url_at(callback, std::string(kHintsPath)), hint);
   changed_.notify_all();
 }
 
@@ -44,13 +39,14 @@ void HintSender::work() {
   }
 }
 
-void HintSender::post(const std::string& url, const nlohmann::json& hint) const {
-  const Result<int> status = post_json(url, hint);
-  if (status && *status == kGone) {
+void HintSender::post(const std::string& url, const Hint& hint) const {
+  const Result<int> status = post_json(url, to_json(hint));
+  if (status && *status == kStatusGone) {
     on_dismissal_();
   } else if (!status || *status >= 300) {
     const std::string why = status ? fmt::format("{} answered {}", url, *status) : status.error().message;
-    log_warning("hint not delivered", {{"hint", hint.dump()}, {"why", why}});
+    log_warning("hint not delivered",
+                {{"reason", std::string(to_string(hint.reason))}, {"message", hint.message}, {"why", why}});
   }
 }
 

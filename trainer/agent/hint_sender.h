@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include <nlohmann/json.hpp>
+#include "core/protocol/hint.h"
 
 namespace sailor::trainer {
 
@@ -21,16 +21,16 @@ class HintSender {
   HintSender(const HintSender&) = delete;
   HintSender& operator=(const HintSender&) = delete;
 
-  void send(const std::string& callback, nlohmann::json hint);  // an empty callback: nobody to tell
+  void send(const std::string& callback, const Hint& hint);  // an empty callback: nobody to tell
 
  private:
   void work();
-  void post(const std::string& url, const nlohmann::json& hint) const;
+  void post(const std::string& url, const Hint& hint) const;
 
   std::function<void()> on_dismissal_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::pair<std::string, nlohmann::json>> hints_;
+  std::deque<std::pair<std::string, Hint>> hints_;
   bool is_ending_ = false;
   std::thread thread_;
 };

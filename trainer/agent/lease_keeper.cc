@@ -1,11 +1,11 @@
 #include "trainer/agent/lease_keeper.h"
 
+#include "core/protocol/endpoints.h"
+#include "core/protocol/lease.h"
 #include "trainer/agent/http_server.h"
 
 namespace sailor::trainer {
 namespace {
-
-constexpr int kAskedPerLease = 5;
 
 bool is_success(int status) { return status / 100 == 2; }
 
@@ -48,17 +48,15 @@ void LeaseKeeper::work() {
     lock.unlock();
     const bool is_renewed = ask(terms);
     lock.lock();
-    const std::chrono::milliseconds pause = std::chrono::milliseconds(terms.length) / kAskedPerLease;
-    changed_.wait_for(lock, is_renewed ? pause : pause / kAskedPerLease, [&] { return is_ending_ || has_news_; });
+    const std::chrono::milliseconds pause = std::chrono::milliseconds(terms.length) / kQuestionsPerLease;
+    changed_.wait_for(lock, is_renewed ? pause : pause / kQuestionsPerLease, [&] { return is_ending_ || has_news_; });
   }
 }
 
 bool LeaseKeeper::ask(const Terms& terms) const {
   const auto asked = BootClock::now();
-  const Result<int> status = post_json(url_at(terms.callback, "/v1/leases"), {{"namespace", terms.job.namespace_name},
-                                                                              {"job", terms.job.name},
-                                                                              {"jobUid", terms.job_uid},
-                                                                              {"generation", terms.generation}});
+  const LeaseQuestion question{terms.job, terms.job_uid, terms.generation};
+  const Result<int> status = post_json(url_at(terms.callback, std::string(kLeasesPath)), to_json(question));
   const bool is_renewed = status && is_success(*status);
   if (is_renewed) on_renewal_(granted(terms.generation, asked, terms.length));
   return is_renewed;

@@ -1,5 +1,7 @@
 #include "trainer/agent/messages.h"
 
+#include "core/protocol/message.h"
+
 namespace sailor::trainer {
 
 std::string to_line(const Lease& lease) {
@@ -20,7 +22,7 @@ bool is_ping(const nlohmann::json& line) { return line.is_object() && line.conta
 std::string to_line(const WorkerMessage& message) {
   const AgentReport report{
       .agent = "", .is_terminating = false, .workers = {message.worker}, .progress = message.progress, .callback = ""};
-  return to_json(report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return write_message(to_json(report));
 }
 
 Result<WorkerMessage> worker_message_from(const nlohmann::json& line) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/protocol/endpoints.h"
 #include "trainer/agent/http_server.h"
 
 namespace sailor::trainer {
@@ -45,7 +46,7 @@ void PeerWatch::ask_some() {
 }
 
 bool PeerWatch::gives_answer(const AgentAddress& peer) const {
-  const std::string url = fmt::format("http://{}:{}/healthz", peer.host, peer.port);
+  const std::string url = fmt::format("http://{}:{}{}", peer.host, peer.port, kHealthPath);
   return get_status(url, std::min(period_, kLongestAnswer)).has_value();
 }
 

@@ -23,6 +23,10 @@ WorkerReport worker(int gpu, WorkerPhase phase, std::string message = "") {
   return {.gpu = gpu, .phase = phase, .generation = 1, .step = 3, .message = std::move(message)};
 }
 
+Hint peer_lost(const std::string& message) {
+  return {.job = a_generation(1).job, .agent = "pod-0", .reason = HintReason::kPeerLost, .message = message};
+}
+
 AgentState with(WorkerPhase first, WorkerPhase second) {
   AgentState state("pod-0", 2);
   state.note(worker(0, first), {});
@@ -82,11 +86,11 @@ TEST(AgentState, HintsOnceAGeneration) {
   ASSERT_TRUE(state.take(a_generation(1)));
   state.note(worker(0, WorkerPhase::kBroken, "gone"), {});
   state.note(worker(1, WorkerPhase::kBroken, "gone too"), {});
-  EXPECT_THAT(state.take_hints(), ElementsAre(Hint{"PeerLost", "gone"}));
+  EXPECT_THAT(state.take_hints(), ElementsAre(peer_lost("gone")));
   EXPECT_THAT(state.take_hints(), IsEmpty());
   ASSERT_TRUE(state.take(a_generation(2)));
   state.note(worker(0, WorkerPhase::kBroken, "again"), {});
-  EXPECT_THAT(state.take_hints(), ElementsAre(Hint{"PeerLost", "again"}));
+  EXPECT_THAT(state.take_hints(), ElementsAre(peer_lost("again")));
 }
 
 TEST(AgentState, AWorkerThatEndsUnaskedHasFailedAndOneThatIsDoneHasNot) {
@@ -125,7 +129,7 @@ TEST(AgentState, SaysAndHintsWhichPeersOfItsGenerationAreSilent) {
   ASSERT_TRUE(state.take(a_generation(1)));
   state.note_peer(1, "pod-1", true);
   EXPECT_THAT(state.report().unresponsive_peers, ElementsAre("pod-1"));
-  EXPECT_THAT(state.take_hints(), ElementsAre(Hint{"PeerLost", "pod pod-1 gives no answer"}));
+  EXPECT_THAT(state.take_hints(), ElementsAre(peer_lost("pod pod-1 gives no answer")));
   state.note_peer(1, "pod-1", false);
   EXPECT_THAT(state.report().unresponsive_peers, IsEmpty());
   state.note_peer(1, "pod-1", true);

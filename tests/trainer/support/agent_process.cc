@@ -15,13 +15,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/protocol/endpoints.h"
+#include "core/protocol/ports.h"
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/http.h"
 
 namespace sailor::trainer::testing {
 namespace {
 
-constexpr int kPort = 7070;
 constexpr std::chrono::seconds kLongest{120};  // a test that waits longer has failed
 
 // Wakes up when something is written into a file. A change since its making is never missed.
@@ -93,7 +94,7 @@ AgentProcess::~AgentProcess() {
 }
 
 AgentAddress AgentProcess::address() const {
-  return {.name = name_, .host = host_, .port = kPort, .store_port = 7071, .pool = {}, .gpus = gpus_};
+  return {.name = name_, .host = host_, .port = kAgentPort, .store_port = kStorePort, .pool = {}, .gpus = gpus_};
 }
 
 std::vector<pid_t> AgentProcess::workers() const {
@@ -108,11 +109,11 @@ void AgentProcess::wait_until_ready() const {
 }
 
 int AgentProcess::put(const Assignment& assignment) const {
-  return http("PUT", host_, kPort, "/v1/assignment", to_json(assignment).dump()).status;
+  return http("PUT", host_, kAgentPort, std::string(kAssignmentPath), to_json(assignment).dump()).status;
 }
 
 AgentReport AgentProcess::report() const {
-  const HttpReply reply = http("GET", host_, kPort, "/v1/state");
+  const HttpReply reply = http("GET", host_, kAgentPort, std::string(kStatePath));
   auto report = agent_report_from_json(reply.body);
   if (!report) throw std::runtime_error(fmt::format("{} answered {}: {}", name_, reply.status, report.error().message));
   return *std::move(report);
@@ -122,7 +123,7 @@ AgentReport AgentProcess::wait_until(const std::function<bool(const AgentReport&
   const auto deadline = std::chrono::steady_clock::now() + kLongest;
   const FileWatch log_file(folder_ / (name_ + ".log"));  // an agent and its workers write down every change
   do {
-    const HttpReply reply = http("GET", host_, kPort, "/v1/state");
+    const HttpReply reply = http("GET", host_, kAgentPort, std::string(kStatePath));
     if (reply.status == 200) {
       const auto report = agent_report_from_json(reply.body);
       if (report && is_so(*report)) return *report;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/protocol/ports.h"
 #include "tests/trainer/support/assignments.h"
 #include "trainer/elastic/control/reporter.h"
 #include "trainer/elastic/worker/worker.h"
@@ -14,7 +15,6 @@
 namespace sailor::trainer::testing {
 namespace {
 
-constexpr int kStorePort = 7071;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 std::string name_of(int worker) { return fmt::format("pod-{}", worker); }

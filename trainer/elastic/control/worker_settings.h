@@ -4,11 +4,13 @@
 #include <chrono>
 #include <string>
 
+#include "core/protocol/timeouts.h"
+
 namespace sailor::trainer {
 
 struct Patience {
-  std::chrono::milliseconds peer{5'000};   // silence after which a peer counts as lost, beyond what a step takes
-  std::chrono::milliseconds join{60'000};  // until all workers of a generation have come
+  std::chrono::milliseconds peer = kPeerTimeout;  // silence after which a peer counts as lost, beyond what a step takes
+  std::chrono::milliseconds join{60'000};         // until all workers of a generation have come
 
   // Until the operator has noticed a loss, which takes it no longer than it takes peers, and made another generation.
   [[nodiscard]] std::chrono::milliseconds replacement() const { return 2 * peer; }

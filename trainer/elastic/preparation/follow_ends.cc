@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/protocol/follow_limit.h"
+#include "core/protocol/timeouts.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/regroup/peer_names.h"
 #include "trainer/log.h"
@@ -44,7 +44,8 @@ void FollowEnds::connect(const std::shared_ptr<const Assignment>& assignment, Me
     return;
   }
   if (!outlets.empty()) {
-    feeding_ = std::make_unique<Feeding>(std::move(outlets), Feeding::Limits{.lost = lost_limit_, .all = kFollowLimit});
+    feeding_ = std::make_unique<Feeding>(std::move(outlets),
+                                         Feeding::Limits{.lost = lost_limit_, .all = kStateStreamingLimit});
   }
   if (!followed.empty()) following_ = std::make_unique<Following>(plan.generation, std::move(followed));
 }

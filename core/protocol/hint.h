@@ -1,0 +1,39 @@
+// Hint: an agent asks the operator to look at its job now instead of at the next poll. The operator reads everything
+// again from the agents and from the API server, so a lost hint only costs time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "core/model/error.h"
+#include "core/model/ids.h"
+
+namespace sailor {
+
+enum class HintReason { kPeerLost, kTerminating, kWorkerFailed, kFinished };
+
+std::string_view to_string(HintReason reason);  // "PeerLost", ...
+
+struct Hint {
+  JobKey job;
+  std::string agent;
+  HintReason reason = HintReason::kPeerLost;
+  std::string message;  // a sentence, for the log
+  friend bool operator==(const Hint&, const Hint&) = default;
+};
+
+nlohmann::json to_json(const Hint& hint);
+Result<Hint> hint_from_json(const nlohmann::json& json);
+
+// The operator tells an agent at which URL it takes hints and lease questions from now on.
+struct CallbackAddress {
+  std::string url;
+  friend bool operator==(const CallbackAddress&, const CallbackAddress&) = default;
+};
+
+nlohmann::json to_json(const CallbackAddress& address);
+Result<CallbackAddress> callback_address_from_json(const nlohmann::json& json);
+
+}  // namespace sailor
