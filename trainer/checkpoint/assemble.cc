@@ -7,65 +7,68 @@
 namespace sailor::trainer {
 namespace {
 
-// Ranges that both parts hold, cut so that each lies within one tensor range of either.
-std::vector<Range> common_ranges(const Piece& whole, const Piece& one, const Piece& other) {
-  std::vector<Range> common;
-  for (const Parcel& parcel : parcels_of(whole, {one, other})) {
-    if (parcel.holders.size() == 2) common.insert(common.end(), parcel.ranges.begin(), parcel.ranges.end());
+// Slices that both shards hold, cut so that each lies within one tensor slice of either.
+std::vector<Slice> common_slices(const StateLayout& whole, const StateLayout& one, const StateLayout& other) {
+  std::vector<Slice> common;
+  for (const TransferUnit& unit : transfer_units_of(whole, {one, other})) {
+    if (unit.holders.size() == 2) common.insert(common.end(), unit.slices.begin(), unit.slices.end());
   }
   return common;
 }
 
-void copy_block(const std::vector<float>& from, const Block& source, std::vector<float>& into, const Block& target) {
+void copy_span(const std::vector<float>& from, const StridedSpan& source, std::vector<float>& into,
+               const StridedSpan& target) {
   for (std::int64_t row = 0; row < source.rows; ++row) {
     std::copy_n(from.begin() + source.offset + row * source.stride, source.length,
                 into.begin() + target.offset + row * target.stride);
   }
 }
 
-std::int64_t copy_ranges(const std::vector<Range>& ranges, const PieceImage& from, const Piece& source,
-                         PieceImage& into, const Piece& target) {
+std::int64_t copy_slices(const std::vector<Slice>& slices, const ShardImage& from, const StateLayout& source,
+                         ShardImage& into, const StateLayout& target) {
   std::int64_t copied = 0;
-  for (const Range& range : ranges) {
-    const Block block = *block_of(source, range);
-    const Block place = *block_of(target, range);
-    copy_block(from.weights, block, into.weights, place);
-    copy_block(from.momentum, block, into.momentum, place);
-    copy_block(from.variance, block, into.variance, place);
-    copied += block.rows * block.length;
+  for (const Slice& slice : slices) {
+    const StridedSpan span = *span_of(source, slice);
+    const StridedSpan place = *span_of(target, slice);
+    copy_span(from.weights, span, into.weights, place);
+    copy_span(from.momentum, span, into.momentum, place);
+    copy_span(from.variance, span, into.variance, place);
+    copied += span.rows * span.length;
   }
   return copied;
 }
 
-tl::unexpected<Error> unfit(const std::filesystem::path& folder, int piece, std::string_view what) {
-  return fail(ErrorCode::kUnavailable, fmt::format("reading checkpoint {}: piece {} {}", folder.string(), piece, what));
+tl::unexpected<Error> unfit(const std::filesystem::path& folder, int layer_state, std::string_view what) {
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("reading checkpoint {}: layer state {} {}", folder.string(), layer_state, what));
 }
 
-bool describes(const std::vector<Range>& ranges, const Piece& whole) {
-  return std::ranges::all_of(ranges, [&](const Range& range) { return block_of(whole, range).has_value(); });
+bool describes(const std::vector<Slice>& slices, const StateLayout& whole) {
+  return std::ranges::all_of(slices, [&](const Slice& slice) { return span_of(whole, slice).has_value(); });
 }
 
 }  // namespace
 
-Result<PieceImage> assemble(const std::filesystem::path& step_folder, const Manifest& manifest, const Piece& part) {
-  const Piece whole = piece_of(manifest.model, part.id);
-  const std::vector<float> empty(static_cast<std::size_t>(part.size));
-  PieceImage result{part.id, 0, ranges_of(part), empty, empty, empty};
-  std::int64_t missing = part.size;
+Result<ShardImage> assemble(const std::filesystem::path& step_folder, const Manifest& manifest,
+                            const StateLayout& shard) {
+  const StateLayout whole = layout_of(manifest.model, shard.id);
+  const std::vector<float> empty(static_cast<std::size_t>(shard.size));
+  ShardImage result{shard.id, 0, slices_of(shard), empty, empty, empty};
+  std::int64_t missing = shard.size;
   for (const ImageName& name : manifest.images) {
-    if (name.piece != part.id) continue;
-    const auto ranges = read_ranges(step_folder, name);
-    if (!ranges) return tl::unexpected(ranges.error());
-    if (!describes(*ranges, whole)) return unfit(step_folder, part.id, "has ranges that the model does not have");
-    const Piece source = part_of(whole, *ranges);
-    const std::vector<Range> common = common_ranges(whole, source, part);
+    if (name.layer_state != shard.id) continue;
+    const auto slices = read_slices(step_folder, name);
+    if (!slices) return tl::unexpected(slices.error());
+    if (!describes(*slices, whole)) return unfit(step_folder, shard.id, "has slices that the model does not have");
+    const StateLayout source = shard_of(whole, *slices);
+    const std::vector<Slice> common = common_slices(whole, source, shard);
     if (common.empty()) continue;
     const auto image = read_image(step_folder, manifest.step, name);
     if (!image) return tl::unexpected(image.error());
-    if (std::ssize(image->weights) != source.size) return unfit(step_folder, part.id, "is of another model");
-    missing -= copy_ranges(common, *image, source, result, part);
+    if (std::ssize(image->weights) != source.size) return unfit(step_folder, shard.id, "is of another model");
+    missing -= copy_slices(common, *image, source, result, shard);
   }
-  if (missing != 0) return unfit(step_folder, part.id, fmt::format("lacks {} of {} elements", missing, part.size));
+  if (missing != 0) return unfit(step_folder, shard.id, fmt::format("lacks {} of {} elements", missing, shard.size));
   return result;
 }
 

@@ -31,7 +31,7 @@ std::vector<ImageName> images_from(JsonReader& reader) {
   std::vector<ImageName> images;
   for (const auto& entry : reader.required<std::vector<std::vector<int>>>("images")) {
     if (entry.size() != 2) {
-      reader.record("images", "each has two numbers: piece, writer");
+      reader.record("images", "each has two numbers: layer state, writer");
       return {};
     }
     images.push_back({entry[0], entry[1]});
@@ -85,13 +85,14 @@ fs::path step_folder(const fs::path& folder, std::int64_t step) {
 Result<void> write_manifest(const fs::path& step_folder, const Manifest& manifest) {
   auto images = nlohmann::json::array();
   for (const ImageName& name : manifest.images) {
-    images.push_back({name.piece, name.writer});
+    images.push_back({name.layer_state, name.writer});
     std::error_code error;
     if (!fs::exists(image_file(step_folder, name), error)) {
-      return fail(ErrorCode::kUnavailable,
-                  fmt::format("completing checkpoint {}: piece {} was written by another pod and is not seen here; "
-                              "checkpoint.path must be a volume that all pods of the job share",
-                              step_folder.string(), name.piece));
+      return fail(
+          ErrorCode::kUnavailable,
+          fmt::format("completing checkpoint {}: layer state {} was written by another pod and is not seen here; "
+                      "checkpoint.path must be a volume that all pods of the job share",
+                      step_folder.string(), name.layer_state));
     }
   }
   const std::string text = nlohmann::json{{"format", 2},

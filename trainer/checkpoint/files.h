@@ -1,8 +1,8 @@
 // The folders of a job's checkpoints: how they are named, completed, found and deleted.
 //
-//   <path>/<namespace>/<job>/<uid>/step-00000100/piece-007-03.bin   what worker 3 keeps of piece 7
+//   <path>/<namespace>/<job>/<uid>/step-00000100/piece-007-03.bin   what worker 3 keeps of layer state 7
 //                                               /manifest.json      last: a folder with a manifest is complete
-// Ranges are of the whole piece, which does not depend on the plan: any plan can read what any other wrote
+// Slices are of the whole layer state, which does not depend on the plan: any plan can read what any other wrote
 // (assemble.h).
 #pragma once
 

@@ -44,30 +44,30 @@ tl::unexpected<Error> damaged(const fs::path& file, const std::string& what) {
 }
 
 struct ImageHeader {
-  int piece = 0;
+  int layer_state = 0;
   std::int64_t step = 0;
-  std::vector<Range> ranges;
+  std::vector<Slice> slices;
   std::int64_t elements = 0;
   std::string checksum;
   std::string checked;  // the header's other fields, which the checksum covers too
 };
 
-nlohmann::json ranges_json(const std::vector<Range>& ranges) {
+nlohmann::json slices_json(const std::vector<Slice>& slices) {
   auto json = nlohmann::json::array();
-  for (const Range& range : ranges) json.push_back({range.slice, range.begin, range.end});
+  for (const Slice& slice : slices) json.push_back({slice.tensor, slice.begin, slice.end});
   return json;
 }
 
-std::vector<Range> ranges_from(JsonReader& reader) {
-  std::vector<Range> ranges;
+std::vector<Slice> slices_from(JsonReader& reader) {
+  std::vector<Slice> slices;
   for (const auto& entry : reader.required<std::vector<std::vector<std::int64_t>>>("ranges")) {
     if (entry.size() != 3) {
       reader.record("ranges", "each has three numbers: tensor, begin, end");
       return {};
     }
-    ranges.push_back({static_cast<int>(entry[0]), entry[1], entry[2]});
+    slices.push_back({static_cast<int>(entry[0]), entry[1], entry[2]});
   }
-  return ranges;
+  return slices;
 }
 
 Result<ImageHeader> read_header(std::ifstream& stream, const fs::path& file) {
@@ -76,7 +76,7 @@ Result<ImageHeader> read_header(std::ifstream& stream, const fs::path& file) {
   stream.read(magic.data(), magic.size());
   stream.read(reinterpret_cast<char*>(&length), sizeof length);
   if (!stream || std::string_view(magic.data(), magic.size()) != kMagic || length > kLongestHeader) {
-    return damaged(file, "it does not begin as a piece file");
+    return damaged(file, "it does not begin as a layer state file");
   }
   std::string text(length, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(length));
@@ -84,7 +84,7 @@ Result<ImageHeader> read_header(std::ifstream& stream, const fs::path& file) {
   JsonReader reader(json, "header");
   ImageHeader header{reader.required<int>("piece"),
                      reader.required<std::int64_t>("step"),
-                     ranges_from(reader),
+                     slices_from(reader),
                      reader.required<std::int64_t>("elements"),
                      reader.required<std::string>("sha256"),
                      {}};
@@ -103,15 +103,15 @@ bool read_values(std::ifstream& stream, std::vector<float>& values, std::int64_t
 }  // namespace
 
 fs::path image_file(const fs::path& step_folder, const ImageName& name) {
-  return step_folder / fmt::format("piece-{:03}-{:02}.bin", name.piece, name.writer);
+  return step_folder / fmt::format("piece-{:03}-{:02}.bin", name.layer_state, name.writer);
 }
 
-Result<void> write_image(const fs::path& step_folder, std::int64_t step, const PieceImage& image) {
+Result<void> write_image(const fs::path& step_folder, std::int64_t step, const ShardImage& image) {
   const std::vector<std::span<const std::byte>> payload = {bytes_of(image.weights), bytes_of(image.momentum),
                                                            bytes_of(image.variance)};
-  nlohmann::json header = {{"piece", image.piece},
+  nlohmann::json header = {{"piece", image.layer_state},
                            {"step", step},
-                           {"ranges", ranges_json(image.ranges)},
+                           {"ranges", slices_json(image.slices)},
                            {"elements", image.weights.size()}};
   header["sha256"] = sha256(header.dump(), payload);
   const std::string text = header.dump();
@@ -119,19 +119,19 @@ Result<void> write_image(const fs::path& step_folder, std::int64_t step, const P
   std::vector<std::span<const std::byte>> parts = {bytes_of(kMagic), std::as_bytes(std::span(&length, 1)),
                                                    bytes_of(text)};
   parts.insert(parts.end(), payload.begin(), payload.end());
-  return write_durably(image_file(step_folder, {image.piece, image.writer}), parts);
+  return write_durably(image_file(step_folder, {image.layer_state, image.writer}), parts);
 }
 
-Result<std::vector<Range>> read_ranges(const fs::path& step_folder, const ImageName& name) {
+Result<std::vector<Slice>> read_slices(const fs::path& step_folder, const ImageName& name) {
   const fs::path file = image_file(step_folder, name);
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return damaged(file, std::strerror(errno));
   auto header = read_header(stream, file);
   if (!header) return tl::unexpected(header.error());
-  return std::move(header->ranges);
+  return std::move(header->slices);
 }
 
-Result<PieceImage> read_image(const fs::path& step_folder, std::int64_t step, const ImageName& name) {
+Result<ShardImage> read_image(const fs::path& step_folder, std::int64_t step, const ImageName& name) {
   const fs::path file = image_file(step_folder, name);
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return damaged(file, std::strerror(errno));
@@ -139,11 +139,12 @@ Result<PieceImage> read_image(const fs::path& step_folder, std::int64_t step, co
   if (!header) return tl::unexpected(header.error());
   std::error_code error;
   const auto size = static_cast<std::int64_t>(fs::file_size(file, error));
-  if (header->piece != name.piece || header->step != step || header->elements < 0 || header->elements > size / 12) {
-    return damaged(file, fmt::format("it is piece {} of step {} with {} elements in {} bytes", header->piece,
-                                     header->step, header->elements, size));
+  if (header->layer_state != name.layer_state || header->step != step || header->elements < 0 ||
+      header->elements > size / 12) {
+    return damaged(file, fmt::format("it is layer state {} of step {} with {} elements in {} bytes",
+                                     header->layer_state, header->step, header->elements, size));
   }
-  PieceImage image{name.piece, name.writer, header->ranges, {}, {}, {}};
+  ShardImage image{name.layer_state, name.writer, header->slices, {}, {}, {}};
   const bool is_read = read_values(stream, image.weights, header->elements) &&
                        read_values(stream, image.momentum, header->elements) &&
                        read_values(stream, image.variance, header->elements);

@@ -9,8 +9,8 @@
 namespace sailor::trainer {
 namespace {
 
-std::vector<float> copied(const at::Tensor& flat, const std::vector<Block>& blocks) {
-  const at::Tensor values = packed(flat, blocks).contiguous().cpu();
+std::vector<float> copied(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
+  const at::Tensor values = packed(flat, spans).contiguous().cpu();
   const auto* data = values.const_data_ptr<float>();
   return {data, data + values.numel()};
 }
@@ -22,20 +22,20 @@ at::Tensor seen(const std::vector<float>& values) {
 
 }  // namespace
 
-PieceImage image_of(const PieceState& state, const std::vector<Range>& kept, int writer) {
-  const std::vector<Block> blocks = blocks_of(state.part, kept);
-  return {.piece = state.part.id,
+ShardImage image_of(const LayerState& state, const std::vector<Slice>& kept, int writer) {
+  const std::vector<StridedSpan> spans = spans_of(state.layout, kept);
+  return {.layer_state = state.layout.id,
           .writer = writer,
-          .ranges = kept,
-          .weights = copied(state.weights, blocks),
-          .momentum = copied(state.momentum, blocks),
-          .variance = copied(state.variance, blocks)};
+          .slices = kept,
+          .weights = copied(state.weights, spans),
+          .momentum = copied(state.momentum, spans),
+          .variance = copied(state.variance, spans)};
 }
 
-PieceState state_of(const Piece& part, const PieceImage& image) {
-  SAILOR_CHECK(std::ssize(image.weights) == part.size, "piece {}: {} elements for {}", part.id, image.weights.size(),
-               part.size);
-  PieceState state = empty_state(part);
+LayerState state_of(const StateLayout& shard, const ShardImage& image) {
+  SAILOR_CHECK(std::ssize(image.weights) == shard.size, "layer state {}: {} elements for {}", shard.id,
+               image.weights.size(), shard.size);
+  LayerState state = empty_state(shard);
   state.weights.copy_(seen(image.weights));
   state.momentum.copy_(seen(image.momentum));
   state.variance.copy_(seen(image.variance));

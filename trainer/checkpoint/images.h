@@ -2,14 +2,14 @@
 #pragma once
 
 #include "trainer/checkpoint/image_file.h"
-#include "trainer/model/piece_state.h"
+#include "trainer/model/layer_state.h"
 
 namespace sailor::trainer {
 
-// These ranges of the state, which the worker keeps; a copy: the state may change meanwhile.
-PieceImage image_of(const PieceState& state, const std::vector<Range>& kept, int writer);
+// These slices of the state, which the worker keeps; a copy: the state may change meanwhile.
+ShardImage image_of(const LayerState& state, const std::vector<Slice>& kept, int writer);
 
-// The inverse, of an image that has exactly the part's elements in their order.
-PieceState state_of(const Piece& part, const PieceImage& image);
+// The inverse, of an image that has exactly the shard's elements in their order.
+LayerState state_of(const StateLayout& shard, const ShardImage& image);
 
 }  // namespace sailor::trainer

@@ -8,7 +8,7 @@ CheckpointWriter::CheckpointWriter() : thread_([this](const std::stop_token& sto
 
 CheckpointWriter::~CheckpointWriter() = default;
 
-void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t step, std::vector<PieceImage> images,
+void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t step, std::vector<ShardImage> images,
                             bool tidies_up) {
   const std::lock_guard lock(mutex_);
   std::erase_if(tasks_, [](const Task& task) { return task.is_of_an_image; });  // a manifest may still be due
@@ -16,9 +16,9 @@ void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t st
   saved_ = 0;
   const std::size_t images_of_step = images.size();
   if (tidies_up) tasks_.push_back({.run = [folder, step] { delete_incomplete_checkpoints(folder, step); }});
-  for (PieceImage& image : images) {
-    auto write = [this, folder, step, images_of_step, piece = std::move(image)] {
-      const Result<void> result = write_image(step_folder(folder, step), step, piece);
+  for (ShardImage& image : images) {
+    auto write = [this, folder, step, images_of_step, shard = std::move(image)] {
+      const Result<void> result = write_image(step_folder(folder, step), step, shard);
       const std::lock_guard inner(mutex_);
       if (step_ == step && result) ++saved_;
       if (step_ == step && static_cast<std::size_t>(saved_) == images_of_step) trouble_.clear();
@@ -42,7 +42,7 @@ void CheckpointWriter::complete(const std::filesystem::path& folder, Manifest ma
   changed_.notify_all();
 }
 
-int CheckpointWriter::saved_pieces(std::int64_t step) const {
+int CheckpointWriter::saved_shards(std::int64_t step) const {
   const std::lock_guard lock(mutex_);
   return step == step_ ? saved_ : 0;
 }
@@ -70,7 +70,7 @@ void CheckpointWriter::work(const std::stop_token& stop) {
     is_busy_ = true;
     lock.unlock();
     task.run();
-    task = {};  // frees the copy of the piece
+    task = {};  // frees the copy of the layer state
     lock.lock();
     is_busy_ = false;
     changed_.notify_all();

@@ -21,12 +21,12 @@ class CheckpointWriter {
 
   // Begins a checkpoint; what was not begun of an older one is given up. One worker is told to tidy up first: to delete
   // what is left of older ones that were never completed, for a full disk would stay full of them.
-  void save(const std::filesystem::path& folder, std::int64_t step, std::vector<PieceImage> images, bool tidies_up);
+  void save(const std::filesystem::path& folder, std::int64_t step, std::vector<ShardImage> images, bool tidies_up);
 
   // To be called by one worker, once all images of the step are written: makes it complete and deletes old ones.
   void complete(const std::filesystem::path& folder, Manifest manifest, int keep);
 
-  [[nodiscard]] int saved_pieces(std::int64_t step) const;  // by this worker
+  [[nodiscard]] int saved_shards(std::int64_t step) const;  // by this worker
   [[nodiscard]] std::int64_t last_complete() const;         // by this worker's complete(); 0: none
   [[nodiscard]] std::string trouble() const;                // why an attempt failed; empty: none since one that did not
   [[nodiscard]] bool wait_until_idle(std::chrono::milliseconds patience);  // false: there is still work

@@ -11,28 +11,28 @@
 namespace sailor::trainer {
 namespace {
 
-Linear linear_of(const Parameters& piece, const std::string& name) {
-  return {piece.at(name + ".weight"), piece.find(name + ".bias")};
+Linear linear_of(const Parameters& parameters, const std::string& name) {
+  return {parameters.at(name + ".weight"), parameters.find(name + ".bias")};
 }
 
-at::Tensor linear(const Parameters& piece, const std::string& name, const at::Tensor& x) {
-  const auto [weight, bias] = linear_of(piece, name);
+at::Tensor linear(const Parameters& parameters, const std::string& name, const at::Tensor& x) {
+  const auto [weight, bias] = linear_of(parameters, name);
   return at::linear(x, weight, bias);
 }
 
 // Each worker has some of the inputs: their parts of the product are added up, then the bias, once.
-at::Tensor row_linear(const TensorParallel& group, const Parameters& piece, const std::string& name,
+at::Tensor row_linear(const TensorParallel& group, const Parameters& parameters, const std::string& name,
                       const at::Tensor& x) {
-  if (group.is_one()) return linear(piece, name, x);
-  const at::Tensor y = group.leave(at::linear(x, piece.at(name + ".weight")));
-  const at::Tensor bias = piece.find(name + ".bias");
+  if (group.is_one()) return linear(parameters, name, x);
+  const at::Tensor y = group.leave(at::linear(x, parameters.at(name + ".weight")));
+  const at::Tensor bias = parameters.find(name + ".bias");
   return bias.defined() ? y + bias : y;
 }
 
-at::Tensor norm(const ModelSpec& spec, const Parameters& piece, const std::string& name, const at::Tensor& x) {
-  const at::Tensor& weight = piece.at(name + ".weight");
+at::Tensor norm(const ModelSpec& spec, const Parameters& parameters, const std::string& name, const at::Tensor& x) {
+  const at::Tensor& weight = parameters.at(name + ".weight");
   if (spec.has_biases())
-    return at::layer_norm(x, {spec.hidden_size}, weight, piece.at(name + ".bias"), spec.norm_epsilon);
+    return at::layer_norm(x, {spec.hidden_size}, weight, parameters.at(name + ".bias"), spec.norm_epsilon);
   return at::rms_norm(x, {spec.hidden_size}, weight, spec.norm_epsilon);
 }
 
@@ -116,7 +116,7 @@ at::Tensor feed_forward(const LayerContext& context, const Parameters& block, co
   return row_linear(context.group, block, "ffn.down", widened(context, block, x));
 }
 
-// Tokens or targets as rows of this worker's range of the vocabulary, and which are not in it (their row is 0).
+// Tokens or targets as rows of this worker's slice of the vocabulary, and which are not in it (their row is 0).
 std::pair<at::Tensor, at::Tensor> rows_of(const at::Tensor& words, std::int64_t begin, std::int64_t count) {
   const at::Tensor rows = words - begin;
   const at::Tensor is_elsewhere = rows.lt(0).logical_or_(rows.ge(count));
@@ -127,7 +127,7 @@ std::pair<at::Tensor, at::Tensor> rows_of(const at::Tensor& words, std::int64_t 
 at::Tensor look_up(const TensorParallel& group, const Parameters& tokens, const at::Tensor& words) {
   const at::Tensor& table = tokens.at("tokens.weight");
   if (group.is_one()) return at::embedding(table, words);
-  const auto [rows, is_elsewhere] = rows_of(words, tokens.slice("tokens.weight").begin, table.size(0));
+  const auto [rows, is_elsewhere] = rows_of(words, tokens.layout_of("tokens.weight").begin, table.size(0));
   return group.leave(at::embedding(table, rows).masked_fill(is_elsewhere.unsqueeze(-1), 0));
 }
 
@@ -136,7 +136,7 @@ at::Tensor at_places(const LayerContext& context, const at::Tensor& table, const
   const std::int64_t T = tokens.size(1);
   const std::int64_t first = context.spec.first_position();
   if (!context.group.deals_tokens()) return table.narrow(0, first, T);
-  const auto [index, degree] = context.group.shard();
+  const auto [index, degree] = context.group.rank();
   const std::int64_t count = tokens.numel() / degree;
   const at::Tensor places = at::arange(index * count, (index + 1) * count, tokens.options()).remainder_(T).add_(first);
   return at::embedding(table, places.view({tokens.size(0), T / degree}));
@@ -187,7 +187,7 @@ at::Tensor head_loss(const LayerContext& context, const Parameters& head, const 
   const Parameters& words = tokens != nullptr ? *tokens : head;
   const std::string name = tokens != nullptr ? "tokens.weight" : "output.weight";
   const at::Tensor logits = context.group.column_linears(x, {{words.at(name), {}}}).front().to(at::kFloat);
-  return sum_of_losses(context.group, logits.flatten(0, 1), targets.flatten(), words.slice(name).begin);
+  return sum_of_losses(context.group, logits.flatten(0, 1), targets.flatten(), words.layout_of(name).begin);
 }
 
 }  // namespace sailor::trainer

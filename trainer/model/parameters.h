@@ -1,11 +1,12 @@
-// Parameters: what a worker computes with of one piece: a differentiable view of each tensor, and one flat gradient.
+// Parameters: what a worker computes with of one layer state: a differentiable view of each tensor, and one flat
+// gradient.
 #pragma once
 
 #include <map>
 #include <string>
 #include <string_view>
 
-#include "trainer/model/piece_state.h"
+#include "trainer/model/layer_state.h"
 
 namespace sailor::trainer {
 
@@ -13,20 +14,20 @@ namespace sailor::trainer {
 // gradient is added to the flat one, which is FP32 all the same.
 class Parameters {
  public:
-  Parameters(Piece part, at::Tensor weights);  // flat, shared with the caller
+  Parameters(StateLayout shard, at::Tensor weights);  // flat, shared with the caller
 
   [[nodiscard]] const at::Tensor& at(std::string_view name) const;
-  [[nodiscard]] at::Tensor find(std::string_view name) const;  // undefined where the piece has no such tensor
-  [[nodiscard]] const Slice& slice(std::string_view name) const;
-  [[nodiscard]] const Piece& piece() const { return part_; }
+  [[nodiscard]] at::Tensor find(std::string_view name) const;  // undefined where the layer state has no such tensor
+  [[nodiscard]] const TensorLayout& layout_of(std::string_view name) const;
+  [[nodiscard]] const StateLayout& layout() const { return shard_; }
   [[nodiscard]] const at::Tensor& weights() const { return weights_; }
   [[nodiscard]] const at::Tensor& gradient() const { return gradient_; }
   [[nodiscard]] at::Tensor& gradient() { return gradient_; }
 
-  void collect_gradients();  // to be called after each backward pass over the piece
+  void collect_gradients();  // to be called after each backward pass over the layer state
 
  private:
-  Piece part_;
+  StateLayout shard_;
   at::Tensor weights_;
   at::Tensor gradient_;
   std::map<std::string, at::Tensor, std::less<>> tensors_;

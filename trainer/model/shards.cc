@@ -8,21 +8,27 @@
 namespace sailor::trainer {
 namespace {
 
-std::int64_t length_along_cut(const Slice& slice) { return slice.shape[static_cast<std::size_t>(slice.cut.dimension)]; }
+std::int64_t length_along_cut(const TensorLayout& tensor) {
+  return tensor.shape[static_cast<std::size_t>(tensor.cut.dimension)];
+}
 
-const Slice& slice_of(const Piece& whole, int index) { return whole.slices.at(static_cast<std::size_t>(index)); }
+const TensorLayout& tensor_of(const StateLayout& whole, int index) {
+  return whole.tensors.at(static_cast<std::size_t>(index));
+}
 
 // Where the k-th of n parts of something begins; that of part n is the end.
 std::int64_t bound(std::int64_t length, int k, int n) { return length * k / n; }
 
-Range whole_range(const Slice& slice) { return {slice.index, slice.begin, slice.begin + length_along_cut(slice)}; }
+Slice whole_slice(const TensorLayout& tensor) {
+  return {tensor.index, tensor.begin, tensor.begin + length_along_cut(tensor)};
+}
 
-// The places where a range of this tensor begins or ends in any of the parts, its own ends included; ascending.
-std::vector<std::int64_t> cuts_of(const Slice& slice, const std::vector<Piece>& parts) {
-  std::vector<std::int64_t> cuts = {0, length_along_cut(slice)};
-  for (const Piece& part : parts) {
-    for (const Slice& held : part.slices) {
-      if (held.index != slice.index) continue;
+// The places where a slice of this tensor begins or ends in any of the shards, its own ends included; ascending.
+std::vector<std::int64_t> cuts_of(const TensorLayout& tensor, const std::vector<StateLayout>& shards) {
+  std::vector<std::int64_t> cuts = {0, length_along_cut(tensor)};
+  for (const StateLayout& shard : shards) {
+    for (const TensorLayout& held : shard.tensors) {
+      if (held.index != tensor.index) continue;
       cuts.push_back(held.begin);
       cuts.push_back(held.begin + length_along_cut(held));
     }
@@ -32,119 +38,117 @@ std::vector<std::int64_t> cuts_of(const Slice& slice, const std::vector<Piece>& 
   return cuts;
 }
 
-std::vector<int> holders_of(const Range& range, const std::vector<Piece>& parts) {
+std::vector<int> holders_of(const Slice& slice, const std::vector<StateLayout>& shards) {
   std::vector<int> holders;
-  for (int part = 0; part < std::ssize(parts); ++part) {
-    if (block_of(parts[static_cast<std::size_t>(part)], range)) holders.push_back(part);
+  for (int shard = 0; shard < std::ssize(shards); ++shard) {
+    if (span_of(shards[static_cast<std::size_t>(shard)], slice)) holders.push_back(shard);
   }
   return holders;
 }
 
 }  // namespace
 
-std::vector<Range> shard_ranges(const Piece& whole, Shard shard) {
-  SAILOR_CHECK(shard.index >= 0 && shard.index < shard.degree, "shard {} of {}", shard.index, shard.degree);
-  std::vector<Range> ranges;
-  for (const Slice& slice : whole.slices) {
-    Range range = whole_range(slice);
-    if (slice.cut.is_by_tensor_parallel) {
-      const std::int64_t grains = range.end / slice.cut.grain;
-      range.begin = slice.cut.grain * bound(grains, shard.index, shard.degree);
-      range.end = slice.cut.grain * bound(grains, shard.index + 1, shard.degree);
+std::vector<Slice> shard_slices(const StateLayout& whole, TensorParallelRank place) {
+  SAILOR_CHECK(place.index >= 0 && place.index < place.tensor_parallel, "tensor-parallel rank {} of {}", place.index,
+               place.tensor_parallel);
+  std::vector<Slice> slices;
+  for (const TensorLayout& tensor : whole.tensors) {
+    Slice slice = whole_slice(tensor);
+    if (tensor.cut.is_by_tensor_parallel) {
+      const std::int64_t grains = slice.end / tensor.cut.grain;
+      slice.begin = tensor.cut.grain * bound(grains, place.index, place.tensor_parallel);
+      slice.end = tensor.cut.grain * bound(grains, place.index + 1, place.tensor_parallel);
     }
-    if (range.begin < range.end) ranges.push_back(range);
+    if (slice.begin < slice.end) slices.push_back(slice);
   }
-  return ranges;
+  return slices;
 }
 
-Range share_of(const Range& range, int k, int n) {
-  const std::int64_t length = range.end - range.begin;
-  return {range.slice, range.begin + bound(length, k, n), range.begin + bound(length, k + 1, n)};
+Slice subslice(const Slice& slice, int k, int n) {
+  const std::int64_t length = slice.end - slice.begin;
+  return {slice.tensor, slice.begin + bound(length, k, n), slice.begin + bound(length, k + 1, n)};
 }
 
-Piece part_of(const Piece& whole, const std::vector<Range>& ranges) {
-  Piece part{.id = whole.id, .slices = {}, .size = 0};
-  for (const Range& range : ranges) {
-    if (range.begin == range.end) continue;
-    Slice slice = slice_of(whole, range.slice);
-    SAILOR_CHECK(range.begin >= 0 && range.begin < range.end && range.end <= length_along_cut(slice),
-                 "range [{}, {}) of {} in piece {}", range.begin, range.end, slice.name, whole.id);
-    slice.shape[static_cast<std::size_t>(slice.cut.dimension)] = range.end - range.begin;
-    slice.begin = range.begin;
-    slice.offset = part.size;
-    part.size += slice.size();
-    part.slices.push_back(std::move(slice));
+StateLayout shard_of(const StateLayout& whole, const std::vector<Slice>& slices) {
+  StateLayout shard{.id = whole.id, .tensors = {}, .size = 0};
+  for (const Slice& slice : slices) {
+    if (slice.begin == slice.end) continue;
+    TensorLayout tensor = tensor_of(whole, slice.tensor);
+    SAILOR_CHECK(slice.begin >= 0 && slice.begin < slice.end && slice.end <= length_along_cut(tensor),
+                 "slice [{}, {}) of {} in layer state {}", slice.begin, slice.end, tensor.name, whole.id);
+    tensor.shape[static_cast<std::size_t>(tensor.cut.dimension)] = slice.end - slice.begin;
+    tensor.begin = slice.begin;
+    tensor.offset = shard.size;
+    shard.size += tensor.size();
+    shard.tensors.push_back(std::move(tensor));
   }
-  return part;
+  return shard;
 }
 
-std::vector<Range> ranges_of(const Piece& part) {
-  std::vector<Range> ranges;
-  for (const Slice& slice : part.slices) ranges.push_back(whole_range(slice));
-  return ranges;
+std::vector<Slice> slices_of(const StateLayout& shard) {
+  std::vector<Slice> slices;
+  for (const TensorLayout& tensor : shard.tensors) slices.push_back(whole_slice(tensor));
+  return slices;
 }
 
-std::int64_t size_of(const Piece& whole, const Range& range) {
-  const Slice& slice = slice_of(whole, range.slice);
-  return slice.size() / length_along_cut(slice) * (range.end - range.begin);
+std::int64_t size_of(const StateLayout& whole, const Slice& slice) {
+  const TensorLayout& tensor = tensor_of(whole, slice.tensor);
+  return tensor.size() / length_along_cut(tensor) * (slice.end - slice.begin);
 }
 
-std::optional<Block> block_of(const Piece& part, const Range& range) {
-  for (const Slice& slice : part.slices) {
-    const Range held = whole_range(slice);
-    if (held.slice != range.slice || range.begin < held.begin || range.end > held.end) continue;
-    const std::int64_t rows_before_cut = slice.cut.dimension == 0 ? 1 : slice.shape[0];
-    const std::int64_t stride = slice.size() / rows_before_cut;
+std::optional<StridedSpan> span_of(const StateLayout& shard, const Slice& slice) {
+  for (const TensorLayout& tensor : shard.tensors) {
+    const Slice held = whole_slice(tensor);
+    if (held.tensor != slice.tensor || slice.begin < held.begin || slice.end > held.end) continue;
+    const std::int64_t rows_before_cut = tensor.cut.dimension == 0 ? 1 : tensor.shape[0];
+    const std::int64_t stride = tensor.size() / rows_before_cut;
     const std::int64_t width = stride / (held.end - held.begin);  // elements of one index along the cut
-    return Block{.offset = slice.offset + (range.begin - held.begin) * width,
-                 .rows = rows_before_cut,
-                 .length = (range.end - range.begin) * width,
-                 .stride = stride};
+    return StridedSpan{.offset = tensor.offset + (slice.begin - held.begin) * width,
+                       .rows = rows_before_cut,
+                       .length = (slice.end - slice.begin) * width,
+                       .stride = stride};
   }
   return std::nullopt;
 }
 
-std::vector<Block> blocks_of(const Piece& part, const std::vector<Range>& ranges) {
-  std::vector<Block> blocks;
-  const auto is_stretch = [](const Block& block) { return block.rows == 1 || block.length == block.stride; };
-  for (const Range& range : ranges) {
-    const auto block = block_of(part, range);
-    SAILOR_CHECK(block, "range [{}, {}) of tensor {} is not held of piece {}", range.begin, range.end, range.slice,
-                 part.id);
-    const std::int64_t size = block->rows * block->length;
-    if (!is_stretch(*block)) {
-      blocks.push_back(*block);
-    } else if (!blocks.empty() && is_stretch(blocks.back()) &&
-               blocks.back().offset + blocks.back().length == block->offset) {
-      blocks.back().length += size;
-      blocks.back().stride = blocks.back().length;
+std::vector<StridedSpan> spans_of(const StateLayout& shard, const std::vector<Slice>& slices) {
+  std::vector<StridedSpan> spans;
+  const auto is_stretch = [](const StridedSpan& span) { return span.rows == 1 || span.length == span.stride; };
+  for (const Slice& slice : slices) {
+    const auto span = span_of(shard, slice);
+    SAILOR_CHECK(span, "slice [{}, {}) of tensor {} is not held of layer state {}", slice.begin, slice.end,
+                 slice.tensor, shard.id);
+    const std::int64_t size = span->rows * span->length;
+    if (!is_stretch(*span)) {
+      spans.push_back(*span);
+    } else if (!spans.empty() && is_stretch(spans.back()) &&
+               spans.back().offset + spans.back().length == span->offset) {
+      spans.back().length += size;
+      spans.back().stride = spans.back().length;
     } else {
-      blocks.push_back({.offset = block->offset, .rows = 1, .length = size, .stride = size});
+      spans.push_back({.offset = span->offset, .rows = 1, .length = size, .stride = size});
     }
   }
-  return blocks;
+  return spans;
 }
 
-std::vector<Parcel> parcels_of(const Piece& whole, const std::vector<Piece>& parts) {
-  std::vector<Parcel> parcels;
+std::vector<TransferUnit> transfer_units_of(const StateLayout& whole, const std::vector<StateLayout>& shards) {
+  std::vector<TransferUnit> units;
   std::map<std::vector<int>, std::size_t> by_holders;
-  for (const Slice& slice : whole.slices) {
-    const auto cuts = cuts_of(slice, parts);
+  for (const TensorLayout& tensor : whole.tensors) {
+    const auto cuts = cuts_of(tensor, shards);
     for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
-      const Range range{slice.index, cuts[i], cuts[i + 1]};
-      auto holders = holders_of(range, parts);
-      const auto [found, is_new] = by_holders.try_emplace(holders, parcels.size());
-      if (is_new) parcels.push_back({.holders = std::move(holders), .ranges = {}});
-      parcels[found->second].ranges.push_back(range);
+      const Slice slice{tensor.index, cuts[i], cuts[i + 1]};
+      auto holders = holders_of(slice, shards);
+      const auto [found, is_new] = by_holders.try_emplace(holders, units.size());
+      if (is_new)
+        units.push_back({.layer_state = whole.id, .holders = std::move(holders), .slices = {}, .elements = 0});
+      TransferUnit& unit = units[found->second];
+      unit.slices.push_back(slice);
+      unit.elements += size_of(whole, slice);
     }
   }
-  return parcels;
-}
-
-std::int64_t size_of(const Piece& whole, const Parcel& parcel) {
-  std::int64_t size = 0;
-  for (const Range& range : parcel.ranges) size += size_of(whole, range);
-  return size;
+  return units;
 }
 
 }  // namespace sailor::trainer

@@ -1,77 +1,80 @@
-// Shards: which part of a piece a worker holds, as ranges along the cut of each of its tensors. Pure, without tensors.
+// Shards and transfer units (the words are defined in state_layout.h), without tensors.
 //
-//   whole piece --shard_ranges--> ranges of one worker --part_of--> a Piece that lists exactly these ranges
-//   parts of several workers --parcels_of--> what all of them hold alike: reduced, moved, saved together
+//   layout of a layer state --shard_slices--> slices of one worker --shard_of--> layout of its shard
+//   layouts of several shards --transfer_units_of--> slices that are summed, moved and saved together
 //
-// A part is a Piece like any other (its slices have the ranges' shapes and lie one after the other), so whatever works
-// on pieces works on shards of any degree, and on an optimizer's state that is sharded over replicas.
+// The layout of a shard has the same type as that of a layer state: its tensors have the shapes of the slices.
+// Therefore all code for layer states also works for shards of any tensor-parallel size and of a sharded optimizer.
 #pragma once
 
 #include <compare>
 #include <optional>
 
-#include "trainer/model/pieces.h"
+#include "trainer/model/state_layout.h"
 
 namespace sailor::trainer {
 
 // A worker's place in its tensor-parallel group.
-struct Shard {
+struct TensorParallelRank {
   int index = 0;
-  int degree = 1;
-  friend bool operator==(const Shard&, const Shard&) = default;
+  int tensor_parallel = 1;
+  friend bool operator==(const TensorParallelRank&, const TensorParallelRank&) = default;
 };
 
-// Rows or columns [begin, end) of one tensor of a piece, along its cut.
-struct Range {
-  int slice = 0;  // Slice::index
+// Rows or columns [begin, end) of one tensor of a layer state, along its cut.
+struct Slice {
+  int tensor = 0;  // TensorLayout::index
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  friend auto operator<=>(const Range&, const Range&) = default;
+  friend auto operator<=>(const Slice&, const Slice&) = default;
 };
 
-// What the worker holds: of tensors that the group splits its range, the others whole. A shard that gets no grain of a
-// tensor has no range of it. Grains are dealt as evenly as they can be, so degrees need not divide them.
-std::vector<Range> shard_ranges(const Piece& whole, Shard shard);
+// The slices that a worker of a tensor-parallel group computes with: one slice of each tensor that the group splits,
+// all of the others. Grains are distributed as evenly as possible; the number of workers need not divide them, and a
+// worker that gets no grain of a tensor has no slice of it.
+std::vector<Slice> shard_slices(const StateLayout& whole, TensorParallelRank place);
 
-// The k-th of n shares of a range, as even as can be; may be empty. (An optimizer's state over n holders.)
-Range share_of(const Range& range, int k, int n);
+// The k-th of n nearly equal slices of this one; may be empty. A sharded optimizer splits slices over n holders so.
+Slice subslice(const Slice& slice, int k, int n);
 
-// The piece that consists of these ranges, in this order; empty ones are left out.
-Piece part_of(const Piece& whole, const std::vector<Range>& ranges);
+// The layout of the shard that consists of these slices, in this order; empty ones are left out.
+StateLayout shard_of(const StateLayout& whole, const std::vector<Slice>& slices);
 
-// The inverse: the ranges that a part lists. Of a whole piece: all of it.
-std::vector<Range> ranges_of(const Piece& part);
+// The inverse: the slices of a shard, or of a whole layer state.
+std::vector<Slice> slices_of(const StateLayout& shard);
 
-// Elements of the range.
-std::int64_t size_of(const Piece& whole, const Range& range);
+// Elements of the slice.
+std::int64_t size_of(const StateLayout& whole, const Slice& slice);
 
-// Where a range lies in the flat tensor of a part: `rows` rows of `length` elements, the first at `offset`, each
-// `stride` after the one before. Read row by row, a range is the same sequence of elements in every part that holds it.
-struct Block {
+// Where a slice lies in the flat tensor of a shard: `rows` rows of `length` elements, the first at `offset`, each
+// `stride` after the one before. Read row by row, a slice is the same sequence of elements in every shard that holds
+// it.
+struct StridedSpan {
   std::int64_t offset = 0;
   std::int64_t rows = 0;
   std::int64_t length = 0;
   std::int64_t stride = 0;
-  friend bool operator==(const Block&, const Block&) = default;
+  friend bool operator==(const StridedSpan&, const StridedSpan&) = default;
 };
 
-// Absent where the part does not hold all of the range in one of its slices.
-std::optional<Block> block_of(const Piece& part, const Range& range);
+// Absent unless one tensor of the shard contains the whole slice.
+std::optional<StridedSpan> span_of(const StateLayout& shard, const Slice& slice);
 
-// The blocks of these ranges in this order, neighbours joined; the part holds all of them.
-std::vector<Block> blocks_of(const Piece& part, const std::vector<Range>& ranges);
+// The spans of these slices in this order; adjacent ones are merged. The shard must contain all slices.
+std::vector<StridedSpan> spans_of(const StateLayout& shard, const std::vector<Slice>& slices);
 
-// Ranges that the same workers hold: each of them entirely, everybody else nothing of it.
-struct Parcel {
-  std::vector<int> holders;   // indices of the parts, ascending
-  std::vector<Range> ranges;  // ascending
-  friend bool operator==(const Parcel&, const Parcel&) = default;
+// Slices that the same shards contain entirely, and of which the other shards contain nothing.
+struct TransferUnit {
+  int layer_state = 0;
+  std::vector<int> holders;   // indices of the shards, ascending
+  std::vector<Slice> slices;  // ascending
+  std::int64_t elements = 0;  // of all slices
+  friend bool operator==(const TransferUnit&, const TransferUnit&) = default;
 };
 
-// Cuts a whole piece where any of the parts begins or ends: every element in exactly one parcel, what nobody holds in
-// one without holders. In order of their first ranges. Each range lies within one slice of every part that holds it.
-std::vector<Parcel> parcels_of(const Piece& whole, const std::vector<Piece>& parts);
-
-std::int64_t size_of(const Piece& whole, const Parcel& parcel);
+// Cuts a layer state wherever a slice of any shard begins or ends. Every element is in exactly one unit; the elements
+// that no shard contains form a unit without holders. The units are in the order of their first slices. Each slice lies
+// within one tensor of every shard that contains it.
+std::vector<TransferUnit> transfer_units_of(const StateLayout& whole, const std::vector<StateLayout>& shards);
 
 }  // namespace sailor::trainer

@@ -17,9 +17,9 @@ at::Tensor leaf(const at::Tensor& tensor) {
   return detached;
 }
 
-at::Tensor computed_weights(const Piece& part, const PieceState& state, Precision precision) {
-  if (precision == Precision::kFp32 && state.part == part) return state.weights;
-  return at::empty({part.size}, state.weights.options().dtype(scalar_type_of(precision)));
+at::Tensor computed_weights(const StateLayout& shard, const LayerState& state, Precision precision) {
+  if (precision == Precision::kFp32 && state.layout == shard) return state.weights;
+  return at::empty({shard.size}, state.weights.options().dtype(scalar_type_of(precision)));
 }
 
 }  // namespace
@@ -28,12 +28,12 @@ at::ScalarType scalar_type_of(Precision precision) {
   return precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
 }
 
-StageModel::StageModel(StageShape shape, const PieceStates& states, TensorParallel group)
+StageModel::StageModel(StageShape shape, const LayerStates& states, TensorParallel group)
     : shape_(std::move(shape)), context_{shape_.spec, group} {
-  for (const int id : pieces_of_stage(shape_.spec, shape_.first_layer, shape_.last_layer)) {
-    const Piece whole = piece_of(shape_.spec, id);
-    const Piece part = part_of(whole, shard_ranges(whole, group.shard()));
-    pieces_.try_emplace(id, part, computed_weights(part, states.at(id), shape_.precision));
+  for (const int id : layer_states_of_stage(shape_.spec, shape_.first_layer, shape_.last_layer)) {
+    const StateLayout whole = layout_of(shape_.spec, id);
+    const StateLayout shard = shard_of(whole, shard_slices(whole, group.rank()));
+    parameters_.try_emplace(id, shard, computed_weights(shard, states.at(id), shape_.precision));
   }
 }
 
@@ -79,44 +79,44 @@ at::Tensor StageModel::backward(int microbatch, const at::Tensor& output_gradien
 
 void StageModel::clear_gradients() {
   kept_.clear();
-  for (auto& [id, piece] : pieces_) piece.gradient().zero_();
+  for (auto& [id, parameters] : parameters_) parameters.gradient().zero_();
 }
 
-std::vector<int> StageModel::pieces_complete_after(int layer) const {
+std::vector<int> StageModel::layer_states_complete_after(int layer) const {
   if (layer == 0)
-    return pieces_.contains(kPositions) ? std::vector{kPositions, kTokenEmbedding} : std::vector{kTokenEmbedding};
-  std::vector<int> pieces = {piece_of_layer(layer)};
-  const bool is_tied_head = layer_kind(shape_.spec, layer) == LayerKind::kHead && pieces_.contains(kTokenEmbedding);
-  if (is_tied_head && !shape_.has_embedding()) pieces.push_back(kTokenEmbedding);
-  return pieces;
+    return parameters_.contains(kPositions) ? std::vector{kPositions, kTokenEmbedding} : std::vector{kTokenEmbedding};
+  std::vector<int> layer_states = {layer_state_of(layer)};
+  const bool is_tied_head = layer_kind(shape_.spec, layer) == LayerKind::kHead && parameters_.contains(kTokenEmbedding);
+  if (is_tied_head && !shape_.has_embedding()) layer_states.push_back(kTokenEmbedding);
+  return layer_states;
 }
 
 at::Tensor StageModel::layer_forward(int layer, const at::Tensor& input, const at::Tensor& targets) const {
   const LayerKind kind = layer_kind(shape_.spec, layer);
   if (kind == LayerKind::kEmbedding) {
-    return embedding_forward(context_, pieces_.at(kTokenEmbedding), find(kPositions), input);
+    return embedding_forward(context_, parameters_.at(kTokenEmbedding), find(kPositions), input);
   }
-  const Parameters& piece = pieces_.at(piece_of_layer(layer));
-  if (kind == LayerKind::kBlock) return block_forward(context_, layer, piece, input);
+  const Parameters& parameters = parameters_.at(layer_state_of(layer));
+  if (kind == LayerKind::kBlock) return block_forward(context_, layer, parameters, input);
   const Parameters* tokens = shape_.spec.tied_embeddings ? find(kTokenEmbedding) : nullptr;
-  return head_loss(context_, piece, tokens, input, targets);
+  return head_loss(context_, parameters, tokens, input, targets);
 }
 
 bool StageModel::is_recomputed(int layer) const {
   return shape_.recompute && layer_kind(shape_.spec, layer) == LayerKind::kBlock;
 }
 
-// Of every piece that the layer may have used.
+// Of every layer state that the layer may have used.
 void StageModel::collect_gradients(int layer) {
   if (shape_.precision == Precision::kFp32) return;
-  for (auto& [id, piece] : pieces_) {
-    if (id == piece_of_layer(layer) || id == kTokenEmbedding || id == kPositions) piece.collect_gradients();
+  for (auto& [id, parameters] : parameters_) {
+    if (id == layer_state_of(layer) || id == kTokenEmbedding || id == kPositions) parameters.collect_gradients();
   }
 }
 
-const Parameters* StageModel::find(int piece) const {
-  const auto found = pieces_.find(piece);
-  return found == pieces_.end() ? nullptr : &found->second;
+const Parameters* StageModel::find(int layer_state) const {
+  const auto found = parameters_.find(layer_state);
+  return found == parameters_.end() ? nullptr : &found->second;
 }
 
 }  // namespace sailor::trainer

@@ -26,7 +26,7 @@ class StageModel {
  public:
   // Computes with the states' own weights where they are all that it needs, in its precision; else with weights of its
   // own, which whoever updates the states has to bring up to date (step/weight_sync.h).
-  StageModel(StageShape shape, const PieceStates& states, TensorParallel group = {});
+  StageModel(StageShape shape, const LayerStates& states, TensorParallel group = {});
 
   // The first stage's input are tokens, the others' the previous stage's output (with sequence parallelism a share).
   // The last stage's output is the sum of the losses of the microbatch's tokens; it needs their targets. What backward
@@ -43,14 +43,14 @@ class StageModel {
                       const std::function<void(int layer)>& on_layer = {});
 
   void clear_gradients();
-  [[nodiscard]] std::map<int, Parameters>& pieces() { return pieces_; }
-  [[nodiscard]] const std::map<int, Parameters>& pieces() const { return pieces_; }
+  [[nodiscard]] std::map<int, Parameters>& parameters() { return parameters_; }
+  [[nodiscard]] const std::map<int, Parameters>& parameters() const { return parameters_; }
   [[nodiscard]] std::size_t kept() const { return kept_.size(); }
   [[nodiscard]] const StageShape& shape() const { return shape_; }
   [[nodiscard]] const TensorParallel& group() const { return context_.group; }
 
-  // The pieces whose gradients are complete once a backward pass has come through this layer, descending.
-  [[nodiscard]] std::vector<int> pieces_complete_after(int layer) const;
+  // The layer states whose gradients are complete once a backward pass has come through this layer, descending.
+  [[nodiscard]] std::vector<int> layer_states_complete_after(int layer) const;
 
   // One layer alone, as the profiler times it.
   [[nodiscard]] at::Tensor layer_forward(int layer, const at::Tensor& input, const at::Tensor& targets) const;
@@ -68,12 +68,12 @@ class StageModel {
 
   [[nodiscard]] bool is_recomputed(int layer) const;
   void collect_gradients(int layer);
-  [[nodiscard]] const Parameters* find(int piece) const;
+  [[nodiscard]] const Parameters* find(int layer_state) const;
 
   StageShape shape_;
   LayerContext context_;
-  std::map<int, Parameters> pieces_;
-  std::map<int, Kept> kept_;  // by microbatch
+  std::map<int, Parameters> parameters_;  // by id of the layer state
+  std::map<int, Kept> kept_;              // by microbatch
 };
 
 at::ScalarType scalar_type_of(Precision precision);

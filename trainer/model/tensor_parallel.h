@@ -19,11 +19,11 @@ class TensorParallel {
  public:
   TensorParallel() = default;  // a group of one
   // `group` outlives all graphs.
-  TensorParallel(Group& group, Shard shard, bool deals_tokens)
-      : group_(&group), shard_(shard), deals_tokens_(deals_tokens && shard.degree > 1) {}
+  TensorParallel(Group& group, TensorParallelRank rank, bool deals_tokens)
+      : group_(&group), rank_(rank), deals_tokens_(deals_tokens && rank.tensor_parallel > 1) {}
 
-  [[nodiscard]] Shard shard() const { return shard_; }
-  [[nodiscard]] bool is_one() const { return shard_.degree == 1; }
+  [[nodiscard]] TensorParallelRank rank() const { return rank_; }
+  [[nodiscard]] bool is_one() const { return rank_.tensor_parallel == 1; }
   [[nodiscard]] bool deals_tokens() const { return deals_tokens_; }  // sequence parallelism
 
   // From outside to inside: this worker's outputs of linears that have one input. Backward, the gradients that the
@@ -43,7 +43,7 @@ class TensorParallel {
   [[nodiscard]] at::Tensor enter(const at::Tensor& x) const;
 
   Group* group_ = nullptr;
-  Shard shard_;
+  TensorParallelRank rank_;
   bool deals_tokens_ = false;
 };
 

@@ -9,19 +9,19 @@
 namespace sailor::trainer {
 namespace {
 
-// The slices that are updated alike, as lists that LibTorch's fused update takes.
-struct SliceLists {
+// The tensors that are updated alike, as lists that LibTorch's fused update takes.
+struct TensorLists {
   std::vector<at::Tensor> weights, gradients, momenta, variances, steps;
 };
 
-SliceLists slices_of(const PieceState& state, const at::Tensor& gradient, bool is_decayed, std::int64_t step) {
-  SliceLists lists;
-  for (const Slice& slice : state.part.slices) {
-    if (slice.is_decayed != is_decayed) continue;
-    lists.weights.push_back(view_of(state.weights, slice));
-    lists.gradients.push_back(view_of(gradient, slice));
-    lists.momenta.push_back(view_of(state.momentum, slice));
-    lists.variances.push_back(view_of(state.variance, slice));
+TensorLists tensors_of(const LayerState& state, const at::Tensor& gradient, bool is_decayed, std::int64_t step) {
+  TensorLists lists;
+  for (const TensorLayout& tensor : state.layout.tensors) {
+    if (tensor.is_decayed != is_decayed) continue;
+    lists.weights.push_back(view_of(state.weights, tensor));
+    lists.gradients.push_back(view_of(gradient, tensor));
+    lists.momenta.push_back(view_of(state.momentum, tensor));
+    lists.variances.push_back(view_of(state.variance, tensor));
     lists.steps.push_back(at::scalar_tensor(static_cast<double>(step), state.weights.options()));
   }
   return lists;
@@ -29,14 +29,14 @@ SliceLists slices_of(const PieceState& state, const at::Tensor& gradient, bool i
 
 }  // namespace
 
-void apply_adamw(const PieceState& state, const at::Tensor& gradient, const TrainingSpec& training, std::int64_t step,
+void apply_adamw(const LayerState& state, const at::Tensor& gradient, const TrainingSpec& training, std::int64_t step,
                  double gradient_scale) {
   const OptimizerSpec& optimizer = training.optimizer;
   // The fused update divides by this, and leaves the quotient in the gradient.
   const std::optional<at::Tensor> divisor =
       gradient_scale == 1 ? std::nullopt : std::optional(at::full({1}, 1 / gradient_scale, gradient.options()));
   for (const bool is_decayed : {true, false}) {
-    const SliceLists lists = slices_of(state, gradient, is_decayed, step);
+    const TensorLists lists = tensors_of(state, gradient, is_decayed, step);
     if (lists.weights.empty()) continue;
     at::_fused_adamw_(lists.weights, lists.gradients, lists.momenta, lists.variances, {}, lists.steps,
                       learning_rate(training, step), optimizer.beta1, optimizer.beta2,

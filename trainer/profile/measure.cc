@@ -32,11 +32,11 @@ ModelSpec shortened(ModelSpec spec) {
   return spec;
 }
 
-PieceStates initial_states(const ModelSpec& spec, Shard shard) {
-  PieceStates states;
-  for (const int id : all_pieces(spec)) {
-    const Piece whole = piece_of(spec, id);
-    states[id] = initial_state(spec, part_of(whole, shard_ranges(whole, shard)), 1);
+LayerStates initial_states(const ModelSpec& spec, TensorParallelRank place) {
+  LayerStates states;
+  for (const int id : all_layer_states(spec)) {
+    const StateLayout whole = layout_of(spec, id);
+    states[id] = initial_state(spec, shard_of(whole, shard_slices(whole, place)), 1);
   }
   return states;
 }
@@ -54,7 +54,7 @@ class Pass {
  public:
   Pass(const MeasureRequest& request, int microbatch_size, const TensorParallel& group)
       : spec_(shortened(request.model)),
-        states_(initial_states(spec_, group.shard())),
+        states_(initial_states(spec_, group.rank())),
         model_({.spec = spec_, .first_layer = 0, .last_layer = spec_.layer_count(), .precision = request.precision},
                states_, group),
         // The same on all workers of a group: an element's value is its place.
@@ -118,28 +118,28 @@ class Pass {
     }
   }
 
-  // What a worker does with a piece once a step: clear its gradient, its part of the norm, the optimizer. The token
-  // embedding and the positions are layer 0; a tied head's copy counts where it is first held.
+  // What a worker does with a layer state once a step: clear its gradient, its part of the norm, the optimizer. The
+  // token embedding and the positions are layer 0; a tied head's copy counts where it is first held.
   void update() {
-    for (auto& [id, piece] : model_.pieces()) {
+    for (auto& [id, layer_state] : model_.parameters()) {
       const auto begin = Clock::now();
-      (void)piece.gradient().square().sum(at::kDouble).item<double>();
-      apply_adamw(states_.at(id), piece.gradient(), {.steps = 1}, 1, 1);
-      piece.gradient().zero_();
+      (void)layer_state.gradient().square().sum(at::kDouble).item<double>();
+      apply_adamw(states_.at(id), layer_state.gradient(), {.steps = 1}, 1, 1);
+      layer_state.gradient().zero_();
       times_.of(std::max(id - 1, 0)).update += Seconds(seconds_since(begin));
     }
   }
 
   // Weights that are not the states themselves: the model begins with what they are.
   void round_weights() {
-    for (auto& [id, piece] : model_.pieces()) piece.weights().copy_(states_.at(id).weights);
+    for (auto& [id, layer_state] : model_.parameters()) layer_state.weights().copy_(states_.at(id).weights);
   }
 
   // What a replica sends to the next stage, all shares together where tokens are dealt.
   [[nodiscard]] std::size_t bytes_of_output(int layer, const at::Tensor& output) const {
     if (layer_kind(spec_, layer) == LayerKind::kHead) return 0;
     return output.nbytes() *
-           (model_.group().deals_tokens() ? static_cast<std::size_t>(model_.group().shard().degree) : 1);
+           (model_.group().deals_tokens() ? static_cast<std::size_t>(model_.group().rank().tensor_parallel) : 1);
   }
 
   // Held by one worker; a tied head needs a copy of the token embedding where it is on another stage.
@@ -147,13 +147,14 @@ class Pass {
     std::int64_t sum = 0;
     const LayerKind kind = layer_kind(spec_, layer);
     const bool needs_tokens = kind == LayerKind::kEmbedding || (kind == LayerKind::kHead && spec_.tied_embeddings);
-    if (needs_tokens) sum += states_.at(kTokenEmbedding).part.size;
-    if (const auto piece = states_.find(piece_of_layer(layer)); piece != states_.end()) sum += piece->second.part.size;
+    if (needs_tokens) sum += states_.at(kTokenEmbedding).layout.size;
+    if (const auto layer_state = states_.find(layer_state_of(layer)); layer_state != states_.end())
+      sum += layer_state->second.layout.size;
     return static_cast<double>(sum);
   }
 
   ModelSpec spec_;
-  PieceStates states_;
+  LayerStates states_;
   StageModel model_;
   at::Tensor tokens_;
   std::vector<at::Tensor> inputs_, outputs_;
@@ -202,7 +203,7 @@ Timed timed(const MeasureRequest& request, int size, const TensorParallel& tenso
   for (int i = 0; i < kWarmUpPasses; ++i) pass.run();
   const double seconds_of_pass = seconds_since(begin) / kWarmUpPasses;
   const double wanted = std::chrono::duration<double>(request.time).count() / seconds_of_pass;
-  const int passes = agreed(std::max(kLeastPasses, static_cast<int>(wanted)), tensor_parallel.shard().index, group);
+  const int passes = agreed(std::max(kLeastPasses, static_cast<int>(wanted)), tensor_parallel.rank().index, group);
   pass.times().forget();
   const auto measuring = Clock::now();
   const double processor_before = processor_seconds();

@@ -6,16 +6,16 @@
 
 #include <ATen/ATen.h>
 
-#include "trainer/step/shares.h"
+#include "trainer/step/holder_spans.h"
 
 namespace sailor::trainer {
 namespace {
 
-std::vector<Range> copied_ranges(const Piece& part) {
-  std::vector<Range> ranges = ranges_of(part);
+std::vector<Slice> replicated_slices(const StateLayout& shard) {
+  std::vector<Slice> slices = slices_of(shard);
   std::size_t i = 0;
-  std::erase_if(ranges, [&](const Range&) { return part.slices[i++].cut.is_by_tensor_parallel; });
-  return ranges;
+  std::erase_if(slices, [&](const Slice&) { return shard.tensors[i++].cut.is_by_tensor_parallel; });
+  return slices;
 }
 
 // In one pass over the memory: short stretches in FP32, their sum in double precision.
@@ -39,79 +39,80 @@ double squared_norm(const at::Tensor& rows) {
 }  // namespace
 
 GradientSums::GradientSums(const Roster& roster, int rank, Groups& groups, StageModel& model)
-    : model_(model), degree_(roster.shard_of(rank).degree) {
-  for (auto& [id, parameters] : model.pieces()) {
-    const Piece& computed = parameters.piece();
-    const Piece held = roster.held_part(rank, id);
-    PieceSums piece;
-    piece.kept = blocks_of(held, roster.kept_ranges(rank, id));
-    piece.held_gradient =
+    : model_(model), degree_(roster.tensor_parallel_rank_of(rank).tensor_parallel) {
+  for (auto& [id, parameters] : model.parameters()) {
+    const StateLayout& computed = parameters.layout();
+    const StateLayout held = roster.held_shard(rank, id);
+    LayerSums layer_state;
+    layer_state.kept = spans_of(held, roster.kept_slices(rank, id));
+    layer_state.held_gradient =
         held == computed ? parameters.gradient() : at::zeros({held.size}, parameters.gradient().options());
-    if (degree_ > 1 && !model.group().deals_tokens()) piece.copies = blocks_of(computed, copied_ranges(computed));
-    for (const Parcel& parcel : roster.parcels_of(id)) {
-      const auto found = std::ranges::find(parcel.holders, rank);
-      if (found == parcel.holders.end()) continue;
-      Sum sum{.group = &groups.of(parcel.holders),
-              .blocks = blocks_of(computed, parcel.ranges),
-              .shares = {},
-              .own_share = {}};
+    if (degree_ > 1 && !model.group().deals_tokens())
+      layer_state.copies = spans_of(computed, replicated_slices(computed));
+    for (const TransferUnit& unit : roster.transfer_units_of(id)) {
+      const auto found = std::ranges::find(unit.holders, rank);
+      if (found == unit.holders.end()) continue;
+      Sum sum{.group = &groups.of(unit.holders),
+              .spans = spans_of(computed, unit.slices),
+              .spans_by_holder = {},
+              .own_spans = {}};
       if (roster.shards_optimizer()) {
-        sum.shares = blocks_of_shares(computed, parcel);
-        sum.own_share = blocks_of(held, share_of(parcel, static_cast<int>(found - parcel.holders.begin())));
+        sum.spans_by_holder = spans_by_holder(computed, unit);
+        sum.own_spans = spans_of(held, slices_of_holder(unit, static_cast<int>(found - unit.holders.begin())));
       }
-      piece.sums.push_back(std::move(sum));
+      layer_state.sums.push_back(std::move(sum));
     }
-    pieces_.emplace(id, std::move(piece));
+    layer_states_.emplace(id, std::move(layer_state));
   }
 }
 
 void GradientSums::begin(OnComplete on_complete) { on_complete_ = std::move(on_complete); }
 
-void GradientSums::start(int piece) {
-  const PieceSums& sums = pieces_.at(piece);
-  const at::Tensor& gradient = model_.pieces().at(piece).gradient();
+void GradientSums::start(int layer_state) {
+  const LayerSums& sums = layer_states_.at(layer_state);
+  const at::Tensor& gradient = model_.parameters().at(layer_state).gradient();
   // Every worker of a tensor-parallel group has the whole gradient of what it has a copy of: together, once. Where the
-  // group deals the tokens, it has its tokens' part of it.
-  for (const Block& block : sums.copies) view_of(gradient, block).div_(degree_);
+  // group deals the tokens, it has its tokens' shard of it.
+  for (const StridedSpan& span : sums.copies) view_of(gradient, span).div_(degree_);
   const std::size_t pending_before = pending_.size();
   for (const Sum& sum : sums.sums) {
-    if (sum.shares.empty()) {
-      start_whole(piece, sum, gradient);
+    if (sum.spans_by_holder.empty()) {
+      start_whole(layer_state, sum, gradient);
     } else {
-      start_shared(piece, sum, gradient);
+      start_scattered(layer_state, sum, gradient);
     }
   }
-  if (pending_.size() == pending_before) on_complete_(piece, sums.held_gradient);
+  if (pending_.size() == pending_before) on_complete_(layer_state, sums.held_gradient);
 }
 
-void GradientSums::start_whole(int piece, const Sum& sum, const at::Tensor& gradient) {
+void GradientSums::start_whole(int layer_state, const Sum& sum, const at::Tensor& gradient) {
   if (sum.group->size() == 1) return;
-  const at::Tensor message = packed(gradient, sum.blocks);
-  pending_.push_back({piece, message, gradient, &sum.blocks, sum.group->start_sum(message)});
+  const at::Tensor message = packed(gradient, sum.spans);
+  pending_.push_back({layer_state, message, gradient, &sum.spans, sum.group->start_sum(message)});
 }
 
-void GradientSums::start_shared(int piece, const Sum& sum, const at::Tensor& gradient) {
-  const at::Tensor parts = packed_shares(gradient, sum.shares);
-  const at::Tensor mine = at::empty({parts.numel() / sum.group->size()}, parts.options());
-  pending_.push_back(
-      {piece, mine, pieces_.at(piece).held_gradient, &sum.own_share, sum.group->start_sum_of_parts(parts, mine)});
+void GradientSums::start_scattered(int layer_state, const Sum& sum, const at::Tensor& gradient) {
+  const at::Tensor shards = packed_messages(gradient, sum.spans_by_holder);
+  const at::Tensor mine = at::empty({shards.numel() / sum.group->size()}, shards.options());
+  pending_.push_back({layer_state, mine, layer_states_.at(layer_state).held_gradient, &sum.own_spans,
+                      sum.group->start_sum_of_parts(shards, mine)});
 }
 
 void GradientSums::finish() {
   for (auto pending = pending_.begin(); pending != pending_.end(); ++pending) {
     pending->transfer->wait();
-    unpack(pending->message, pending->target, *pending->blocks);
+    unpack(pending->message, pending->target, *pending->spans);
     const auto next = std::next(pending);
-    const bool is_last = next == pending_.end() || next->piece != pending->piece;
-    if (is_last) on_complete_(pending->piece, of(pending->piece));
+    const bool is_last = next == pending_.end() || next->layer_state != pending->layer_state;
+    if (is_last) on_complete_(pending->layer_state, of(pending->layer_state));
   }
   pending_.clear();
 }
 
 double GradientSums::squared_norm_of_kept() const {
   double sum = 0;
-  for (const auto& [id, piece] : pieces_) {
-    for (const Block& block : piece.kept) sum += squared_norm(view_of(piece.held_gradient, block));
+  for (const auto& [id, layer_state] : layer_states_) {
+    for (const StridedSpan& span : layer_state.kept) sum += squared_norm(view_of(layer_state.held_gradient, span));
   }
   return sum;
 }

@@ -10,11 +10,11 @@
 namespace sailor::trainer {
 namespace {
 
-std::set<std::vector<int>> holders_of_parcels(const Roster& roster, int rank) {
+std::set<std::vector<int>> holders_of_units(const Roster& roster, int rank) {
   std::set<std::vector<int>> sets;
-  for (const int piece : roster.pieces_of(rank)) {
-    for (const Parcel& parcel : roster.parcels_of(piece)) {
-      if (std::ranges::binary_search(parcel.holders, rank)) sets.insert(parcel.holders);
+  for (const int layer_state : roster.layer_states_of(rank)) {
+    for (const TransferUnit& unit : roster.transfer_units_of(layer_state)) {
+      if (std::ranges::binary_search(unit.holders, rank)) sets.insert(unit.holders);
     }
   }
   return sets;
@@ -31,7 +31,7 @@ Groups::Groups(const Roster& roster, int rank, GroupFactory& factory) : interrup
   pipeline_ = factory.make_messages("pipeline", everyone);
   const std::vector<int> group = roster.group_of(rank);
   parallel_ = factory.make(fmt::format("tensor-parallel-{}", fmt::join(group, "-")), group);
-  for (const auto& holders : holders_of_parcels(roster, rank)) {
+  for (const auto& holders : holders_of_units(roster, rank)) {
     by_holders_[holders] = factory.make(fmt::format("holders-{}", fmt::join(holders, "-")), holders);
   }
 }

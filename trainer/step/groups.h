@@ -21,7 +21,7 @@ class Groups {
   [[nodiscard]] Group& control() { return *control_; }           // the votes
   [[nodiscard]] Group& pipeline() { return *pipeline_; }         // between stages
   [[nodiscard]] Group& tensor_parallel() { return *parallel_; }  // within the layers
-  [[nodiscard]] Group& of(const std::vector<int>& holders);      // of one of the worker's parcels, to sum its gradient
+  [[nodiscard]] Group& of(const std::vector<int>& holders);      // of one of the worker's units, to sum its gradient
 
  private:
   std::shared_ptr<Interrupt> interrupt_;

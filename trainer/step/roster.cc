@@ -19,10 +19,10 @@ Roster::Roster(const Assignment& assignment)
     : model_(assignment.model),
       shards_optimizer_(assignment.plan.sharded_optimizer),
       training_(assignment.training_workers()),
-      all_(all_pieces(assignment.model)),
-      shards_(assignment.workers.size()),
-      pieces_(assignment.workers.size()) {
-  for (const int piece : all_) holders_[piece] = {};
+      all_(all_layer_states(assignment.model)),
+      tensor_parallel_ranks_(assignment.workers.size()),
+      layer_states_(assignment.workers.size()) {
+  for (const int layer_state : all_) holders_[layer_state] = {};
   for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) {
     const auto& role = assignment.workers[static_cast<std::size_t>(rank)].role;
     if (!role) continue;
@@ -30,10 +30,11 @@ Roster::Roster(const Assignment& assignment)
     grown(grown(grown(ranks_, role->stage), role->replica), role->shard) = rank;
     const Stage& stage = assignment.plan.stages[static_cast<std::size_t>(role->stage)];
     const Replica& replica = stage.replicas[static_cast<std::size_t>(role->replica)];
-    shards_[static_cast<std::size_t>(rank)] = {.index = role->shard, .degree = replica.tensor_parallel};
-    auto& pieces = pieces_[static_cast<std::size_t>(rank)];
-    pieces = pieces_of_stage(assignment.model, stage.first_layer, stage.last_layer);
-    for (const int piece : pieces) holders_[piece].push_back(rank);
+    tensor_parallel_ranks_[static_cast<std::size_t>(rank)] = {.index = role->shard,
+                                                              .tensor_parallel = replica.tensor_parallel};
+    auto& layer_states = layer_states_[static_cast<std::size_t>(rank)];
+    layer_states = layer_states_of_stage(assignment.model, stage.first_layer, stage.last_layer);
+    for (const int layer_state : layer_states) holders_[layer_state].push_back(rank);
   }
 }
 
@@ -48,57 +49,59 @@ std::vector<int> Roster::group_of(int rank) const {
   return ranks_.at(static_cast<std::size_t>(role.stage)).at(static_cast<std::size_t>(role.replica));
 }
 
-const std::vector<int>& Roster::pieces_of(int rank) const { return pieces_.at(static_cast<std::size_t>(rank)); }
-
-const std::vector<int>& Roster::holders_of(int piece) const { return holders_.at(piece); }
-
-Piece Roster::computed_part(int rank, int piece) const {
-  const Piece whole = piece_of(model_, piece);
-  return part_of(whole, shard_ranges(whole, shard_of(rank)));
+const std::vector<int>& Roster::layer_states_of(int rank) const {
+  return layer_states_.at(static_cast<std::size_t>(rank));
 }
 
-Piece Roster::held_part(int rank, int piece) const {
-  if (!shards_optimizer_) return computed_part(rank, piece);
-  return part_of(piece_of(model_, piece), kept_ranges(rank, piece));
+const std::vector<int>& Roster::holders_of(int layer_state) const { return holders_.at(layer_state); }
+
+StateLayout Roster::computed_shard(int rank, int layer_state) const {
+  const StateLayout whole = layout_of(model_, layer_state);
+  return shard_of(whole, shard_slices(whole, tensor_parallel_rank_of(rank)));
 }
 
-std::vector<Parcel> Roster::parcels_of(int piece) const {
-  const std::vector<int>& ranks = holders_of(piece);
-  std::vector<Piece> parts;
-  parts.reserve(ranks.size());
-  for (const int rank : ranks) parts.push_back(computed_part(rank, piece));
-  auto parcels = trainer::parcels_of(piece_of(model_, piece), parts);
-  for (Parcel& parcel : parcels) {
-    for (int& holder : parcel.holders) holder = ranks[static_cast<std::size_t>(holder)];
+StateLayout Roster::held_shard(int rank, int layer_state) const {
+  if (!shards_optimizer_) return computed_shard(rank, layer_state);
+  return shard_of(layout_of(model_, layer_state), kept_slices(rank, layer_state));
+}
+
+std::vector<TransferUnit> Roster::transfer_units_of(int layer_state) const {
+  const std::vector<int>& ranks = holders_of(layer_state);
+  std::vector<StateLayout> shards;
+  shards.reserve(ranks.size());
+  for (const int rank : ranks) shards.push_back(computed_shard(rank, layer_state));
+  auto units = trainer::transfer_units_of(layout_of(model_, layer_state), shards);
+  for (TransferUnit& unit : units) {
+    for (int& holder : unit.holders) holder = ranks[static_cast<std::size_t>(holder)];
   }
-  return parcels;
+  return units;
 }
 
-std::vector<Range> Roster::kept_ranges(int rank, int piece) const {
-  std::vector<Range> kept;
-  const auto parcels = parcels_of(piece);
-  for (std::size_t i = 0; i < parcels.size(); ++i) {
-    const Parcel& parcel = parcels[i];
-    const auto found = std::ranges::find(parcel.holders, rank);
-    if (found == parcel.holders.end()) continue;
-    const auto position = static_cast<std::size_t>(found - parcel.holders.begin());
-    const bool is_turn = (static_cast<std::size_t>(piece) + i) % parcel.holders.size() == position;
+std::vector<Slice> Roster::kept_slices(int rank, int layer_state) const {
+  std::vector<Slice> kept;
+  const auto units = transfer_units_of(layer_state);
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const TransferUnit& unit = units[i];
+    const auto found = std::ranges::find(unit.holders, rank);
+    if (found == unit.holders.end()) continue;
+    const auto position = static_cast<std::size_t>(found - unit.holders.begin());
+    const bool is_turn = (static_cast<std::size_t>(layer_state) + i) % unit.holders.size() == position;
     if (shards_optimizer_) {
-      std::ranges::copy(share_of(parcel, static_cast<int>(position)), std::back_inserter(kept));
+      std::ranges::copy(slices_of_holder(unit, static_cast<int>(position)), std::back_inserter(kept));
     } else if (is_turn) {
-      std::ranges::copy(parcel.ranges, std::back_inserter(kept));
+      std::ranges::copy(unit.slices, std::back_inserter(kept));
     }
   }
   return kept;
 }
 
-std::vector<Range> share_of(const Parcel& parcel, int k) {
-  std::vector<Range> share;
-  for (const Range& range : parcel.ranges) {
-    const Range part = share_of(range, k, static_cast<int>(parcel.holders.size()));
-    if (part.begin < part.end) share.push_back(part);
+std::vector<Slice> slices_of_holder(const TransferUnit& unit, int k) {
+  std::vector<Slice> slices;
+  for (const Slice& slice : unit.slices) {
+    const Slice of_holder = subslice(slice, k, static_cast<int>(unit.holders.size()));
+    if (of_holder.begin < of_holder.end) slices.push_back(of_holder);
   }
-  return share;
+  return slices;
 }
 
 }  // namespace sailor::trainer

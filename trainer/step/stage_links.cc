@@ -32,7 +32,7 @@ StageLinks::StageLinks(Groups& groups, const Roster& roster, Role role, MessageS
     : groups_(groups),
       roster_(roster),
       role_(role),
-      degree_(roster.shard_of(roster.rank_of(role)).degree),
+      degree_(roster.tensor_parallel_rank_of(roster.rank_of(role)).tensor_parallel),
       shape_(std::move(shape)) {
   std::ranges::copy_if(operations, std::back_inserter(to_receive_), is_receive);
   post_receives();
@@ -91,7 +91,7 @@ Role StageLinks::peer_of(const Operation& operation, int shard) const {
 }
 
 int StageLinks::degree_of_peer(const Operation& operation) const {
-  return roster_.shard_of(roster_.rank_of(peer_of(operation, 0))).degree;
+  return roster_.tensor_parallel_rank_of(roster_.rank_of(peer_of(operation, 0))).tensor_parallel;
 }
 
 // The whole tensor from the stretches that the group's workers received.

@@ -113,10 +113,10 @@ double TrainingStep::evaluate(int batches) {
 
 Vote TrainingStep::vote(Vote mine) {
   const Timed timed(times_.sums);
-  const at::Tensor all = at::tensor({mine.leaving, mine.saved_pieces, mine.waiting}, at::kDouble);
+  const at::Tensor all = at::tensor({mine.leaving, mine.saved_shards, mine.waiting}, at::kDouble);
   groups_.control().sum(all);
   const auto* sum = all.const_data_ptr<double>();
-  return {.leaving = sum[0], .saved_pieces = sum[1], .waiting = sum[2]};
+  return {.leaving = sum[0], .saved_shards = sum[1], .waiting = sum[2]};
 }
 
 void TrainingStep::execute(const Operation& operation, const Source& source, StageLinks& links) {
@@ -179,7 +179,7 @@ void TrainingStep::backward(const Operation& operation) {
 }
 
 void TrainingStep::start_sums(int layer) {
-  for (const int piece : model_.pieces_complete_after(layer)) sums_.start(piece);
+  for (const int layer_state : model_.layer_states_complete_after(layer)) sums_.start(layer_state);
 }
 
 Microbatch TrainingStep::microbatch(const Source& source, int index) const {

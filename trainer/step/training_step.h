@@ -16,7 +16,7 @@ namespace sailor::trainer {
 
 // What all workers add up once their gradients are complete.
 struct Totals {
-  double squared_norm = 0;        // of the gradient of the whole batch, every piece counted once
+  double squared_norm = 0;        // of the gradient of the whole batch, every layer state counted once
   double loss = 0;                // mean of the batch's tokens
   double non_finite_workers = 0;  // whose own loss is no number, and the sum of their ranks
   double non_finite_ranks = 0;
@@ -25,7 +25,7 @@ struct Totals {
 // What all workers add up when they hold complete gradients and totals, and what each knows afterwards.
 struct Vote {
   double leaving = 0;       // workers that want to stop here for a newer generation
-  double saved_pieces = 0;  // of the checkpoint that is being written
+  double saved_shards = 0;  // of the checkpoint that is being written
   double waiting = 0;       // workers that wait for newcomers to catch up with the steps
 };
 
@@ -42,8 +42,8 @@ class TrainingStep {
   // send gradients on: most of them are complete while others are still computed.
   void run(std::int64_t step, GradientSums::OnComplete on_complete);
 
-  // After run(): the complete gradient of what this worker holds of the piece, laid out as the held part.
-  [[nodiscard]] const at::Tensor& gradient_of(int piece) const { return sums_.of(piece); }
+  // After run(): the complete gradient of what this worker holds of the layer state, laid out as the held part.
+  [[nodiscard]] const at::Tensor& gradient_of(int layer_state) const { return sums_.of(layer_state); }
 
   // Of the step just run. With them this worker has all that the update needs.
   [[nodiscard]] Totals totals();
@@ -59,7 +59,7 @@ class TrainingStep {
   [[nodiscard]] double evaluate(int batches);
 
   // Makes the model compute with the held states, on all workers: to be called before each step.
-  void take_weights(const PieceStates& held) { weights_.run(held); }
+  void take_weights(const LayerStates& held) { weights_.run(held); }
 
  private:
   struct Source {  // of microbatches: those of a step, or of a batch that validates

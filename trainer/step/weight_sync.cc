@@ -4,27 +4,27 @@
 
 #include <ATen/ATen.h>
 
-#include "trainer/step/shares.h"
+#include "trainer/step/holder_spans.h"
 
 namespace sailor::trainer {
 
 WeightSync::WeightSync(const Roster& roster, int rank, Groups& groups, StageModel& model)
     : model_(model), shards_optimizer_(roster.shards_optimizer()) {
   if (!shards_optimizer_) return;
-  for (const auto& [id, parameters] : model.pieces()) {
-    const Piece held = roster.held_part(rank, id);
-    for (const Parcel& parcel : roster.parcels_of(id)) {
-      const auto found = std::ranges::find(parcel.holders, rank);
-      if (found == parcel.holders.end()) continue;
-      const auto own = share_of(parcel, static_cast<int>(found - parcel.holders.begin()));
+  for (const auto& [id, parameters] : model.parameters()) {
+    const StateLayout held = roster.held_shard(rank, id);
+    for (const TransferUnit& unit : roster.transfer_units_of(id)) {
+      const auto found = std::ranges::find(unit.holders, rank);
+      if (found == unit.holders.end()) continue;
+      const auto own = slices_of_holder(unit, static_cast<int>(found - unit.holders.begin()));
       gathers_[id].push_back(
-          {&groups.of(parcel.holders), blocks_of(held, own), blocks_of_shares(parameters.piece(), parcel)});
+          {&groups.of(unit.holders), spans_of(held, own), spans_by_holder(parameters.layout(), unit)});
     }
   }
 }
 
-void WeightSync::run(const PieceStates& held) {
-  for (auto& [id, parameters] : model_.pieces()) {
+void WeightSync::run(const LayerStates& held) {
+  for (auto& [id, parameters] : model_.parameters()) {
     const at::Tensor& state = held.at(id).weights;
     if (shards_optimizer_) {
       gather(id, held);
@@ -34,16 +34,16 @@ void WeightSync::run(const PieceStates& held) {
   }
 }
 
-void WeightSync::gather(int piece, const PieceStates& held) {
-  const at::Tensor& weights = model_.pieces().at(piece).weights();
-  for (const Gather& gather : gathers_.at(piece)) {
-    const std::int64_t length = longest_share(gather.shares);
-    const at::Tensor share = packed(held.at(piece).weights, gather.own_share);
+void WeightSync::gather(int layer_state, const LayerStates& held) {
+  const at::Tensor& weights = model_.parameters().at(layer_state).weights();
+  for (const Gather& gather : gathers_.at(layer_state)) {
+    const std::int64_t length = longest_message(gather.spans_by_holder);
+    const at::Tensor own = packed(held.at(layer_state).weights, gather.own_spans);
     const at::Tensor mine = at::zeros({length}, weights.options());
-    mine.narrow(0, 0, share.numel()).copy_(share);
-    const at::Tensor all = at::empty({length * std::ssize(gather.shares)}, weights.options());
+    mine.narrow(0, 0, own.numel()).copy_(own);
+    const at::Tensor all = at::empty({length * std::ssize(gather.spans_by_holder)}, weights.options());
     gather.group->start_gather(mine, all)->wait();
-    unpack_shares(all, weights, gather.shares);
+    unpack_messages(all, weights, gather.spans_by_holder);
   }
 }
 

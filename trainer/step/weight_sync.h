@@ -16,19 +16,19 @@ class WeightSync {
   WeightSync(const Roster& roster, int rank, Groups& groups, StageModel& model);
 
   // Called by all workers of a generation: when it begins, and after every update.
-  void run(const PieceStates& held);
+  void run(const LayerStates& held);
 
  private:
-  struct Gather {  // of one parcel
+  struct Gather {  // of one unit
     Group* group = nullptr;
-    std::vector<Block> own_share;            // in the held part
-    std::vector<std::vector<Block>> shares;  // in the computed part
+    std::vector<StridedSpan> own_spans;                     // in the held shard
+    std::vector<std::vector<StridedSpan>> spans_by_holder;  // in the computed shard
   };
-  void gather(int piece, const PieceStates& held);
+  void gather(int layer_state, const LayerStates& held);
 
   StageModel& model_;
   bool shards_optimizer_;
-  std::map<int, std::vector<Gather>> gathers_;  // by piece
+  std::map<int, std::vector<Gather>> gathers_;  // by layer state
 };
 
 }  // namespace sailor::trainer

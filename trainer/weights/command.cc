@@ -50,8 +50,8 @@ Result<std::int64_t> export_model(const ExportOptions& options) {
   const auto folder = step_folder(options.checkpoints, *step);
   const auto manifest = read_manifest(folder);
   if (!manifest) return tl::unexpected(manifest.error());
-  const auto weights = [&](int piece) -> Result<std::vector<float>> {
-    auto image = assemble(folder, *manifest, piece_of(manifest->model, piece));
+  const auto weights = [&](int layer_state) -> Result<std::vector<float>> {
+    auto image = assemble(folder, *manifest, layout_of(manifest->model, layer_state));
     if (!image) return tl::unexpected(image.error());
     return std::move(image->weights);
   };

@@ -96,51 +96,52 @@ FamilyNames names_of(ModelFamily family) {
   return {};
 }
 
-const Slice* find(const Piece& piece, const std::string& name) {
-  const auto found = std::ranges::find(piece.slices, name, &Slice::name);
-  return found == piece.slices.end() ? nullptr : &*found;
+const TensorLayout* find(const StateLayout& layer_state, const std::string& name) {
+  const auto found = std::ranges::find(layer_state.tensors, name, &TensorLayout::name);
+  return found == layer_state.tensors.end() ? nullptr : &*found;
 }
 
-// Adds what the piece has of these names; every tensor of a piece has a name in the tables.
-void append(const Piece& piece, const std::string& prefix, const std::vector<Name>& names, bool is_transposed,
-            std::vector<ForeignTensor>& tensors) {
+// Adds what the layer state has of these names; every tensor of a layer state has a name in the tables.
+void append(const StateLayout& layer_state, const std::string& prefix, const std::vector<Name>& names,
+            bool is_transposed, std::vector<ForeignTensor>& tensors) {
   std::size_t named = 0;
   for (const Name& name : names) {
     for (const char* ending : {".weight", ".bias"}) {
-      ForeignTensor tensor{.name = prefix + name.foreign + ending, .shape = {}, .piece = piece.id, .slices = {}};
+      ForeignTensor tensor{
+          .name = prefix + name.foreign + ending, .shape = {}, .layer_state = layer_state.id, .tensors = {}};
       for (const std::string& ours : name.ours) {
-        const Slice* slice = find(piece, ours + ending);
-        if (slice == nullptr) continue;
-        if (tensor.shape.empty()) tensor.shape = slice->shape;
-        if (!tensor.slices.empty()) tensor.shape[0] += slice->shape[0];
-        tensor.slices.push_back(slice->name);
+        const TensorLayout* layout = find(layer_state, ours + ending);
+        if (layout == nullptr) continue;
+        if (tensor.shape.empty()) tensor.shape = layout->shape;
+        if (!tensor.tensors.empty()) tensor.shape[0] += layout->shape[0];
+        tensor.tensors.push_back(layout->name);
       }
-      if (tensor.slices.empty()) continue;
+      if (tensor.tensors.empty()) continue;
       tensor.is_transposed = is_transposed && tensor.shape.size() == 2;
       if (tensor.is_transposed) std::swap(tensor.shape[0], tensor.shape[1]);
-      named += tensor.slices.size();
+      named += tensor.tensors.size();
       tensors.push_back(std::move(tensor));
     }
   }
-  SAILOR_CHECK(named == piece.slices.size(), "piece {} has {} tensors, {} have foreign names", piece.id,
-               piece.slices.size(), named);
+  SAILOR_CHECK(named == layer_state.tensors.size(), "layer state {} has {} tensors, {} have foreign names",
+               layer_state.id, layer_state.tensors.size(), named);
 }
 
 }  // namespace
 
 std::vector<ForeignTensor> foreign_tensors(const ModelSpec& spec) {
   const FamilyNames names = names_of(spec.family);
-  const int head = piece_of_layer(spec.layer_count() - 1);
+  const int head = layer_state_of(spec.layer_count() - 1);
   std::vector<ForeignTensor> tensors;
-  for (const int id : all_pieces(spec)) {
-    const Piece piece = piece_of(spec, id);
+  for (const int id : all_layer_states(spec)) {
+    const StateLayout layer_state = layout_of(spec, id);
     if (id == kTokenEmbedding || id == kPositions) {
-      append(piece, "", names.embedding, false, tensors);
+      append(layer_state, "", names.embedding, false, tensors);
     } else if (id == head) {
-      append(piece, "", names.head, false, tensors);
+      append(layer_state, "", names.head, false, tensors);
     } else {
-      const int block = id - piece_of_layer(1);
-      append(piece, fmt::format("{}{}.", names.blocks, block), names.block, names.is_transposed, tensors);
+      const int block = id - layer_state_of(1);
+      append(layer_state, fmt::format("{}{}.", names.blocks, block), names.block, names.is_transposed, tensors);
     }
   }
   return tensors;

@@ -5,19 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "trainer/model/pieces.h"
+#include "trainer/model/state_layout.h"
 
 namespace sailor::trainer {
 
 struct ForeignTensor {
   std::string name;                 // "transformer.h.0.attn.c_attn.weight"
   std::vector<std::int64_t> shape;  // of the file's tensor
-  int piece = 0;
-  std::vector<std::string> slices;  // ours, one after the other along the outputs: GPT-2 keeps three in one
-  bool is_transposed = false;       // GPT-2 stores its matrices as (in, out)
+  int layer_state = 0;
+  std::vector<std::string> tensors;  // ours, one after the other along the outputs: GPT-2 keeps three in one
+  bool is_transposed = false;        // GPT-2 stores its matrices as (in, out)
 };
 
-// All of them, tied ones once, in the order of our pieces.
+// All of them, tied ones once, in the order of our layer states.
 std::vector<ForeignTensor> foreign_tensors(const ModelSpec& spec);
 
 }  // namespace sailor::trainer

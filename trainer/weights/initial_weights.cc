@@ -4,13 +4,13 @@
 
 namespace sailor::trainer {
 
-Result<PieceState> imported_state(const ModelFiles& files, const ModelSpec& spec, const Piece& part) {
-  auto values = files.weights(part.id);
+Result<LayerState> imported_state(const ModelFiles& files, const ModelSpec& spec, const StateLayout& shard) {
+  auto values = files.weights(shard.id);
   if (!values) return tl::unexpected(values.error());
-  const Piece whole = piece_of(spec, part.id);
+  const StateLayout whole = layout_of(spec, shard.id);
   const at::Tensor flat = at::from_blob(values->data(), {whole.size}, at::kFloat);
-  PieceState state = empty_state(part);
-  state.weights.copy_(packed(flat, blocks_of(whole, ranges_of(part))));
+  LayerState state = empty_state(shard);
+  state.weights.copy_(packed(flat, spans_of(whole, slices_of(shard))));
   state.momentum.zero_();
   state.variance.zero_();
   return state;

@@ -34,9 +34,9 @@ Result<std::vector<fs::path>> files_at(const fs::path& path) {
   return files;
 }
 
-const Slice& slice_named(const Piece& piece, const std::string& name) {
-  const auto found = std::ranges::find(piece.slices, name, &Slice::name);
-  SAILOR_CHECK(found != piece.slices.end(), "piece {} has no tensor {}", piece.id, name);
+const TensorLayout& tensor_named(const StateLayout& layer_state, const std::string& name) {
+  const auto found = std::ranges::find(layer_state.tensors, name, &TensorLayout::name);
+  SAILOR_CHECK(found != layer_state.tensors.end(), "layer state {} has no tensor {}", layer_state.id, name);
   return *found;
 }
 
@@ -51,21 +51,22 @@ std::vector<float> transposed(const std::vector<float>& values, std::int64_t row
   return result;
 }
 
-void copy_into_slices(const std::vector<float>& values, const ForeignTensor& tensor, const Piece& piece,
-                      std::vector<float>& flat) {
+void copy_into_tensors(const std::vector<float>& values, const ForeignTensor& tensor, const StateLayout& layer_state,
+                       std::vector<float>& flat) {
   auto from = values.begin();
-  for (const std::string& name : tensor.slices) {
-    const Slice& slice = slice_named(piece, name);
-    std::copy_n(from, slice.size(), flat.begin() + slice.offset);
-    from += slice.size();
+  for (const std::string& name : tensor.tensors) {
+    const TensorLayout& layout = tensor_named(layer_state, name);
+    std::copy_n(from, layout.size(), flat.begin() + layout.offset);
+    from += layout.size();
   }
 }
 
-std::vector<float> copied_from_slices(const ForeignTensor& tensor, const Piece& piece, const std::vector<float>& flat) {
+std::vector<float> copied_from_tensors(const ForeignTensor& tensor, const StateLayout& layer_state,
+                                       const std::vector<float>& flat) {
   std::vector<float> values;
-  for (const std::string& name : tensor.slices) {
-    const Slice& slice = slice_named(piece, name);
-    values.insert(values.end(), flat.begin() + slice.offset, flat.begin() + slice.offset + slice.size());
+  for (const std::string& name : tensor.tensors) {
+    const TensorLayout& layout = tensor_named(layer_state, name);
+    values.insert(values.end(), flat.begin() + layout.offset, flat.begin() + layout.offset + layout.size());
   }
   if (!tensor.is_transposed) return values;
   return transposed(values, tensor.shape[1], tensor.shape[0]);
@@ -90,15 +91,15 @@ Result<std::unique_ptr<ModelFiles>> ModelFiles::open(const fs::path& path, const
 }
 
 Result<std::vector<float>> ModelFiles::weights(int id) const {
-  const Piece piece = piece_of(spec_, id);
-  std::vector<float> flat(static_cast<std::size_t>(piece.size));
+  const StateLayout layer_state = layout_of(spec_, id);
+  std::vector<float> flat(static_cast<std::size_t>(layer_state.size));
   for (const ForeignTensor& tensor : tensors_) {
-    if (tensor.piece != id) continue;
+    if (tensor.layer_state != id) continue;
     const Place place = find(tensor.name);
     auto values = place.file->values(*place.tensor);
     if (!values) return tl::unexpected(values.error());
     if (tensor.is_transposed) values = transposed(*values, tensor.shape[0], tensor.shape[1]);
-    copy_into_slices(*values, tensor, piece, flat);
+    copy_into_tensors(*values, tensor, layer_state, flat);
   }
   return flat;
 }
@@ -128,7 +129,7 @@ Result<void> ModelFiles::check(const fs::path& path) const {
   return {};
 }
 
-Result<void> write_model_files(const fs::path& folder, const ModelSpec& spec, const PieceWeights& weights) {
+Result<void> write_model_files(const fs::path& folder, const ModelSpec& spec, const LayerWeights& weights) {
   const auto config = config_of(spec);
   if (!config) return tl::unexpected(config.error());
   std::error_code error;
@@ -136,17 +137,17 @@ Result<void> write_model_files(const fs::path& folder, const ModelSpec& spec, co
   const std::vector<ForeignTensor> tensors = foreign_tensors(spec);
   std::vector<TensorToWrite> to_write;
   for (const ForeignTensor& tensor : tensors) to_write.push_back({tensor.name, tensor.shape});
-  Piece piece;
+  StateLayout layer_state;
   std::vector<float> flat;
   const auto values = [&](std::size_t index) -> Result<std::vector<float>> {
     const ForeignTensor& tensor = tensors[index];
-    if (index == 0 || tensor.piece != piece.id) {
-      piece = piece_of(spec, tensor.piece);
-      auto loaded = weights(tensor.piece);
+    if (index == 0 || tensor.layer_state != layer_state.id) {
+      layer_state = layout_of(spec, tensor.layer_state);
+      auto loaded = weights(tensor.layer_state);
       if (!loaded) return tl::unexpected(loaded.error());
       flat = *std::move(loaded);
     }
-    return copied_from_slices(tensor, piece, flat);
+    return copied_from_tensors(tensor, layer_state, flat);
   };
   if (auto written = write_safetensors(folder / "model.safetensors", to_write, values); !written) return written;
   std::ofstream stream(folder / "config.json");

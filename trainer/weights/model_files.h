@@ -1,4 +1,4 @@
-// A Hugging Face model's folder: config.json and safetensors, read and written piece by piece.
+// A Hugging Face model's folder: config.json and safetensors, read and written layer state by layer state.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,8 @@ class ModelFiles {
   // A folder with *.safetensors, or one such file. Says which tensor of the model is missing or has another shape.
   static Result<std::unique_ptr<ModelFiles>> open(const std::filesystem::path& path, const ModelSpec& spec);
 
-  // The piece's weights as piece_of() lays them out.
-  [[nodiscard]] Result<std::vector<float>> weights(int piece) const;
+  // The layer state's weights as layout_of() lays them out.
+  [[nodiscard]] Result<std::vector<float>> weights(int layer_state) const;
 
  private:
   struct Place {
@@ -34,10 +34,10 @@ class ModelFiles {
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
 };
 
-// Gives a piece's weights, as piece_of() lays them out.
-using PieceWeights = std::function<Result<std::vector<float>>(int piece)>;
+// Gives a layer state's weights, as layout_of() lays them out.
+using LayerWeights = std::function<Result<std::vector<float>>(int layer_state)>;
 
 // Writes config.json and model.safetensors, which the family's Hugging Face model loads.
-Result<void> write_model_files(const std::filesystem::path& folder, const ModelSpec& spec, const PieceWeights& weights);
+Result<void> write_model_files(const std::filesystem::path& folder, const ModelSpec& spec, const LayerWeights& weights);
 
 }  // namespace sailor::trainer

@@ -16,10 +16,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
 
-PieceImage an_image(int piece) {
-  return {.piece = piece,
+ShardImage an_image(int layer_state) {
+  return {.layer_state = layer_state,
           .writer = 2,
-          .ranges = {{0, 4, 6}, {1, 0, 1}},
+          .slices = {{0, 4, 6}, {1, 0, 1}},
           .weights = {1, 2, 3},
           .momentum = {4, 5, 6},
           .variance = {7, 8, 9}};
@@ -28,7 +28,7 @@ PieceImage an_image(int piece) {
 Manifest a_manifest(std::int64_t step) { return {step, 5.5, testing::tiny_model(), {{0, 2}, {1, 2}}}; }
 
 void save(const fs::path& folder, std::int64_t step) {
-  for (const int piece : {0, 1}) ASSERT_TRUE(write_image(step_folder(folder, step), step, an_image(piece)));
+  for (const int layer_state : {0, 1}) ASSERT_TRUE(write_image(step_folder(folder, step), step, an_image(layer_state)));
   ASSERT_TRUE(write_manifest(step_folder(folder, step), a_manifest(step)));
 }
 
@@ -37,8 +37,8 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
   save(scratch.folder(), 12);
   const auto image = read_image(step_folder(scratch.folder(), 12), 12, {1, 2});
   ASSERT_TRUE(image);
-  EXPECT_EQ(image->ranges, an_image(1).ranges);
-  EXPECT_EQ(read_ranges(step_folder(scratch.folder(), 12), {1, 2}).value(), an_image(1).ranges);
+  EXPECT_EQ(image->slices, an_image(1).slices);
+  EXPECT_EQ(read_slices(step_folder(scratch.folder(), 12), {1, 2}).value(), an_image(1).slices);
   EXPECT_EQ(image->weights, an_image(1).weights);
   EXPECT_EQ(image->momentum, an_image(1).momentum);
   EXPECT_EQ(image->variance, an_image(1).variance);
@@ -56,7 +56,7 @@ TEST(Checkpoint, CountsOnlyWithItsManifestWhichWaitsForEveryImage) {
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
   ASSERT_TRUE(write_image(newer, 8, an_image(0)));
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
-  EXPECT_THAT(write_manifest(newer, a_manifest(8)).error().message, HasSubstr("piece 1"));
+  EXPECT_THAT(write_manifest(newer, a_manifest(8)).error().message, HasSubstr("layer state 1"));
   std::ofstream(newer / "manifest.json.part") << "half a man";
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
   ASSERT_TRUE(write_image(newer, 8, an_image(1)));
@@ -111,7 +111,7 @@ TEST(CheckpointWriter, ANewCheckpointNeitherForgetsTheLastManifestNorKeepsLeftov
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(2));
   EXPECT_FALSE(fs::exists(step_folder(scratch.folder(), 1)));
-  EXPECT_EQ(writer.saved_pieces(3), 2);
+  EXPECT_EQ(writer.saved_shards(3), 2);
 }
 
 // The file that is written first is a pipe that nobody reads yet.
@@ -123,12 +123,12 @@ TEST(CheckpointWriter, TrainingGoesOnWhileTheDiskIsBusy) {
   CheckpointWriter writer;
   writer.save(scratch.folder(), 3, {an_image(0), an_image(1)}, false);  // returns
   EXPECT_FALSE(writer.wait_until_idle(std::chrono::milliseconds(1)));
-  EXPECT_EQ(writer.saved_pieces(3), 0);
+  EXPECT_EQ(writer.saved_shards(3), 0);
   std::ifstream reader(pipe, std::ios::binary);
   const std::string written((std::istreambuf_iterator<char>(reader)), {});
   EXPECT_GT(written.size(), 9 * sizeof(float));
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
-  EXPECT_EQ(writer.saved_pieces(3), 1) << "a pipe cannot be flushed: that piece is not saved, the other is";
+  EXPECT_EQ(writer.saved_shards(3), 1) << "a pipe cannot be flushed: that layer state is not saved, the other is";
 }
 
 TEST(CheckpointWriter, CountsWhatItHasWrittenAndSaysWhyItCouldNot) {
@@ -136,15 +136,15 @@ TEST(CheckpointWriter, CountsWhatItHasWrittenAndSaysWhyItCouldNot) {
   CheckpointWriter writer;
   writer.save(scratch.folder(), 3, {an_image(0), an_image(1)}, true);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
-  EXPECT_EQ(writer.saved_pieces(3), 2);
-  EXPECT_EQ(writer.saved_pieces(4), 0);
+  EXPECT_EQ(writer.saved_shards(3), 2);
+  EXPECT_EQ(writer.saved_shards(4), 0);
   writer.complete(scratch.folder(), a_manifest(3), 1);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   EXPECT_EQ(writer.last_complete(), 3);
   EXPECT_EQ(writer.trouble(), "");
   writer.save("/dev/full/checkpoints", 6, {an_image(0)}, true);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
-  EXPECT_EQ(writer.saved_pieces(6), 0);
+  EXPECT_EQ(writer.saved_shards(6), 0);
   EXPECT_THAT(writer.trouble(), HasSubstr("/dev/full/checkpoints"));
   EXPECT_EQ(writer.last_complete(), 3);
 }

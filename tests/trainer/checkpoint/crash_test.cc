@@ -19,18 +19,22 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-PieceImage an_image(int piece, float value) {
+ShardImage an_image(int layer_state, float value) {
   const std::vector<float> values(64, value);
-  return {
-      .piece = piece, .writer = 0, .ranges = {{0, 0, 64}}, .weights = values, .momentum = values, .variance = values};
+  return {.layer_state = layer_state,
+          .writer = 0,
+          .slices = {{0, 0, 64}},
+          .weights = values,
+          .momentum = values,
+          .variance = values};
 }
 
 Manifest a_manifest(std::int64_t step) { return {step, 5.5, testing::tiny_model(), {{0, 0}, {1, 0}}}; }
 
 bool save(const fs::path& folder, std::int64_t step) {
   const fs::path files = step_folder(folder, step);
-  for (const int piece : {0, 1}) {
-    if (!write_image(files, step, an_image(piece, static_cast<float>(step)))) return false;
+  for (const int layer_state : {0, 1}) {
+    if (!write_image(files, step, an_image(layer_state, static_cast<float>(step)))) return false;
   }
   if (!write_manifest(files, a_manifest(step))) return false;
   delete_old_checkpoints(folder, 1);
@@ -74,7 +78,7 @@ void expect_a_whole_checkpoint(const fs::path& folder, int call) {
   for (const ImageName& name : manifest->images) {
     const auto image = read_image(step_folder(folder, step), step, name);
     ASSERT_TRUE(image) << "killed at call " << call << ": " << image.error().message;
-    EXPECT_EQ(image->weights, an_image(name.piece, static_cast<float>(step)).weights);
+    EXPECT_EQ(image->weights, an_image(name.layer_state, static_cast<float>(step)).weights);
   }
 }
 
@@ -125,7 +129,7 @@ TEST(CheckpointWriter, AFullDiskIsReportedLeavesNothingBehindAndTheNextCheckpoin
     writer.save(folder, 4, {an_image(0, 4), an_image(1, 4)}, true);
     ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   }
-  EXPECT_EQ(writer.saved_pieces(4), 0);
+  EXPECT_EQ(writer.saved_shards(4), 0);
   EXPECT_THAT(writer.trouble(),
               HasSubstr("piece-001-00.bin: File too large; training goes on without this checkpoint"));
   EXPECT_TRUE(fs::is_empty(step_folder(folder, 4)));

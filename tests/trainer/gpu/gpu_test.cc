@@ -59,9 +59,9 @@ TEST(Gpu, InBf16StaysNearTheCpu) {
 TEST(Gpu, StateReturnsFromACheckpointToItsDevice) {
   if (!use_gpu(0)) GTEST_SKIP() << why_not();
   const ModelSpec model = tiny_model();
-  const Piece piece = piece_of(model, kTokenEmbedding);
-  const PieceState state = initial_state(model, piece, 7);
-  const PieceState again = state_of(piece, image_of(state, ranges_of(piece), 0));
+  const StateLayout layer_state = layout_of(model, kTokenEmbedding);
+  const LayerState state = initial_state(model, layer_state, 7);
+  const LayerState again = state_of(layer_state, image_of(state, slices_of(layer_state), 0));
   EXPECT_EQ(again.weights.device(), compute_device());
   EXPECT_TRUE(again.weights.equal(state.weights));
 }

@@ -17,15 +17,15 @@ TrainingSpec training() {
   return training;
 }
 
-PieceState head() {  // a norm and a matrix
+LayerState head() {  // a norm and a matrix
   const ModelSpec spec = testing::tiny_model(ModelFamily::kLlama, false);
-  return initial_state(spec, piece_of(spec, piece_count(spec) - 1), 1);
+  return initial_state(spec, layout_of(spec, layer_state_count(spec) - 1), 1);
 }
 
 TEST(AdamW, FollowsLoshchilovAndHutterForThreeSteps) {
-  PieceState state = head();
-  const at::Tensor gradient = at::linspace(-1, 1, state.part.size);
-  const std::int64_t last = state.part.size - 1;  // of the matrix, whose gradient is 1
+  LayerState state = head();
+  const at::Tensor gradient = at::linspace(-1, 1, state.layout.size);
+  const std::int64_t last = state.layout.size - 1;  // of the matrix, whose gradient is 1
   double weight = state.weights[last].item<double>(), momentum = 0, variance = 0;
   for (int step = 1; step <= 3; ++step) {
     apply_adamw(state, gradient.clone(), training(), step, 0.5);
@@ -38,24 +38,24 @@ TEST(AdamW, FollowsLoshchilovAndHutterForThreeSteps) {
 }
 
 TEST(AdamW, DecaysMatricesAndSparesNorms) {
-  PieceState state = head();
+  LayerState state = head();
   const at::Tensor before = state.weights.clone();
-  apply_adamw(state, at::zeros({state.part.size}), training(), 1, 1);
-  for (const Slice& slice : state.part.slices) {
-    const double factor = slice.is_decayed ? 1 - 0.01 * 0.1 : 1;
-    EXPECT_TRUE(at::allclose(view_of(state.weights, slice), view_of(before, slice) * factor)) << slice.name;
+  apply_adamw(state, at::zeros({state.layout.size}), training(), 1, 1);
+  for (const TensorLayout& tensor : state.layout.tensors) {
+    const double factor = tensor.is_decayed ? 1 - 0.01 * 0.1 : 1;
+    EXPECT_TRUE(at::allclose(view_of(state.weights, tensor), view_of(before, tensor) * factor)) << tensor.name;
   }
 }
 
 TEST(AdamW, UpdatesAPartAsItUpdatesTheWhole) {
-  PieceState whole = head();
-  const auto ranges = shard_ranges(whole.part, {1, 3});
-  PieceState part = initial_state(testing::tiny_model(ModelFamily::kLlama, false), part_of(whole.part, ranges), 1);
-  const at::Tensor gradient = at::linspace(-1, 1, whole.part.size);
-  const auto blocks = blocks_of(whole.part, ranges);
-  apply_adamw(part, packed(gradient, blocks), training(), 1, 1);
+  LayerState whole = head();
+  const auto slices = shard_slices(whole.layout, {1, 3});
+  LayerState shard = initial_state(testing::tiny_model(ModelFamily::kLlama, false), shard_of(whole.layout, slices), 1);
+  const at::Tensor gradient = at::linspace(-1, 1, whole.layout.size);
+  const auto spans = spans_of(whole.layout, slices);
+  apply_adamw(shard, packed(gradient, spans), training(), 1, 1);
   apply_adamw(whole, gradient, training(), 1, 1);
-  EXPECT_TRUE(at::allclose(part.weights, packed(whole.weights, blocks)));
+  EXPECT_TRUE(at::allclose(shard.weights, packed(whole.weights, spans)));
 }
 
 TEST(ClipScale, BringsTheNormToTheLimitAndNeverUp) {

@@ -95,10 +95,10 @@ TEST_F(EstimateFromProfile, IsOfTheOrderOfTheMeasuredStep) {
 
 // Two steps of one worker.
 void train_twice(const Assignment& job, const TensorParallel& group) {
-  PieceStates states;
-  for (const int id : all_pieces(job.model)) {
-    const Piece whole = piece_of(job.model, id);
-    states[id] = initial_state(job.model, part_of(whole, shard_ranges(whole, group.shard())), 1);
+  LayerStates states;
+  for (const int id : all_layer_states(job.model)) {
+    const StateLayout whole = layout_of(job.model, id);
+    states[id] = initial_state(job.model, shard_of(whole, shard_slices(whole, group.rank())), 1);
   }
   StageModel model({.spec = job.model, .first_layer = 0, .last_layer = job.model.layer_count()}, states, group);
   const at::Tensor tokens = at::arange(kMicrobatch * 128, at::kLong).remainder(job.model.vocab_size).view({-1, 128});
@@ -106,7 +106,8 @@ void train_twice(const Assignment& job, const TensorParallel& group) {
     (void)model.forward(microbatch, tokens, tokens);
     (void)model.backward(microbatch, at::ones({}));
   }
-  for (auto& [id, piece] : model.pieces()) apply_adamw(states.at(id), piece.gradient(), job.training, 1, 1);
+  for (auto& [id, layer_state] : model.parameters())
+    apply_adamw(states.at(id), layer_state.gradient(), job.training, 1, 1);
 }
 
 // All that the model of memory knows but what a worker on a CPU does not have, the context of a device and the buckets

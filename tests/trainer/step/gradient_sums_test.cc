@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 constexpr int kStorePort = 7073;
 constexpr std::chrono::milliseconds kPatience{60'000};
 
-// One worker of a generation, and what it was told of: a piece, and the first element of its gradient.
+// One worker of a generation, and what it was told of: a layer state, and the first element of its gradient.
 struct Summing {
   Summing(const Assignment& assignment, int rank, const std::string& host)
       : roster(assignment),
@@ -31,13 +31,15 @@ struct Summing {
         sums(roster, rank, groups, model) {
     use_threads(1);
     model.clear_gradients();
-    for (auto& [id, parameters] : model.pieces()) parameters.gradient().fill_(rank + 1);
-    sums.begin([this](int piece, const at::Tensor& gradient) { told.emplace_back(piece, gradient[0].item<float>()); });
+    for (auto& [id, parameters] : model.parameters()) parameters.gradient().fill_(rank + 1);
+    sums.begin([this](int layer_state, const at::Tensor& gradient) {
+      told.emplace_back(layer_state, gradient[0].item<float>());
+    });
   }
-  PieceStates states_of(const Assignment& assignment, int rank) const {
-    PieceStates states;
-    for (const int id : roster.pieces_of(rank)) {
-      states[id] = initial_state(assignment.model, roster.held_part(rank, id), assignment.training.seed);
+  LayerStates states_of(const Assignment& assignment, int rank) const {
+    LayerStates states;
+    for (const int id : roster.layer_states_of(rank)) {
+      states[id] = initial_state(assignment.model, roster.held_shard(rank, id), assignment.training.seed);
     }
     return states;
   }

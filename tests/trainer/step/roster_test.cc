@@ -46,15 +46,15 @@ TEST(Roster, EveryElementIsKeptByOneOfThoseWhoHoldIt) {
   for (int round = 0; round < 30; ++round) {
     const Assignment assignment = assignment_of(random_shares(random), round % 2 == 1);
     const Roster roster(assignment);
-    for (const int piece : roster.pieces()) {
-      const Piece whole = piece_of(assignment.model, piece);
-      std::vector<Piece> kept;
-      for (const int rank : roster.holders_of(piece)) {
-        const auto ranges = roster.kept_ranges(rank, piece);
-        kept.push_back(part_of(whole, ranges));
-        for (const Range& range : ranges) EXPECT_TRUE(block_of(roster.held_part(rank, piece), range));
+    for (const int layer_state : roster.layer_states()) {
+      const StateLayout whole = layout_of(assignment.model, layer_state);
+      std::vector<StateLayout> kept;
+      for (const int rank : roster.holders_of(layer_state)) {
+        const auto slices = roster.kept_slices(rank, layer_state);
+        kept.push_back(shard_of(whole, slices));
+        for (const Slice& slice : slices) EXPECT_TRUE(span_of(roster.held_shard(rank, layer_state), slice));
       }
-      for (const Parcel& parcel : parcels_of(whole, kept)) EXPECT_THAT(parcel.holders, SizeIs(1));
+      for (const TransferUnit& unit : transfer_units_of(whole, kept)) EXPECT_THAT(unit.holders, SizeIs(1));
     }
   }
 }
@@ -63,8 +63,9 @@ TEST(Roster, AShardedOptimizerHasOneHolderOfEveryElementAndNearlyEvenShares) {
   const Assignment assignment = assignment_of({{0, 5, {3, 3, 2}}}, true);
   const Roster roster(assignment);
   std::vector<std::int64_t> held(3);
-  for (const int piece : roster.pieces()) {
-    for (int rank = 0; rank < 3; ++rank) held[static_cast<std::size_t>(rank)] += roster.held_part(rank, piece).size;
+  for (const int layer_state : roster.layer_states()) {
+    for (int rank = 0; rank < 3; ++rank)
+      held[static_cast<std::size_t>(rank)] += roster.held_shard(rank, layer_state).size;
   }
   const std::int64_t all = stage_parameters(assignment.model, 0, 5);
   EXPECT_EQ(held[0] + held[1] + held[2], all);
@@ -76,9 +77,9 @@ TEST(Roster, OfMixedDegreesReducesEachShardWithTheReplicasThatHaveIt) {
   const Roster roster(assignment_of({{0, 5, {5, 3}, {2, 1}}}, false));
   EXPECT_THAT(roster.group_of(1), ElementsAre(0, 1));
   EXPECT_THAT(roster.group_of(2), ElementsAre(2));
-  EXPECT_EQ(roster.shard_of(1), (Shard{1, 2}));
+  EXPECT_EQ(roster.tensor_parallel_rank_of(1), (TensorParallelRank{1, 2}));
   std::vector<std::vector<int>> holders;
-  for (const Parcel& parcel : roster.parcels_of(piece_of_layer(1))) holders.push_back(parcel.holders);
+  for (const TransferUnit& unit : roster.transfer_units_of(layer_state_of(1))) holders.push_back(unit.holders);
   EXPECT_THAT(holders, ElementsAre(ElementsAre(0, 1, 2), ElementsAre(0, 2), ElementsAre(1, 2)));
 }
 

@@ -44,23 +44,24 @@ class TrainingWorker {
         rendezvous_(host, kStorePort, "training", kPatience),
         factory_(rendezvous_, host, rank, wrap),
         groups_(roster_, rank, factory_) {
-    for (const int id : roster_.pieces_of(rank)) {
-      held_[id] = initial_state(assignment.model, roster_.held_part(rank, id), assignment.training.seed);
+    for (const int id : roster_.layer_states_of(rank)) {
+      held_[id] = initial_state(assignment.model, roster_.held_shard(rank, id), assignment.training.seed);
     }
   }
 
   std::vector<double> run() {
     const auto batches = Batches::open(assignment_.data, assignment_.training, assignment_.model.vocab_size);
     if (!batches) throw std::runtime_error(batches.error().message);
-    StageModel model(
-        stage_shape(assignment_, rank_), held_,
-        TensorParallel(groups_.tensor_parallel(), roster_.shard_of(rank_), assignment_.plan.sequence_parallelism));
+    StageModel model(stage_shape(assignment_, rank_), held_,
+                     TensorParallel(groups_.tensor_parallel(), roster_.tensor_parallel_rank_of(rank_),
+                                    assignment_.plan.sequence_parallelism));
     TrainingStep step(assignment_, rank_, roster_, groups_, model, **batches);
     step.take_weights(held_);
     std::vector<double> losses;
     for (std::int64_t k = 0; k < assignment_.training.steps; ++k) {
       std::map<int, at::Tensor> gradients;
-      step.run(k, [&](int piece, const at::Tensor& gradient) { gradients.emplace(piece, gradient.clone()); });
+      step.run(k,
+               [&](int layer_state, const at::Tensor& gradient) { gradients.emplace(layer_state, gradient.clone()); });
       const Totals totals = step.totals();
       (void)step.vote({});
       const double scale = clip_scale(assignment_.training.optimizer, totals.squared_norm);
@@ -71,15 +72,15 @@ class TrainingWorker {
     return losses;
   }
 
-  // Writes what this worker keeps into the whole pieces.
+  // Writes what this worker keeps into the whole layer states.
   void hand_over(std::map<int, std::vector<float>>& weights) const {
     for (const auto& [id, state] : held_) {
-      const Piece whole = piece_of(assignment_.model, id);
+      const StateLayout whole = layout_of(assignment_.model, id);
       auto& flat = weights[id];
       flat.resize(static_cast<std::size_t>(whole.size));
       const at::Tensor target = at::from_blob(flat.data(), {whole.size}, at::kFloat);
-      const auto kept = roster_.kept_ranges(rank_, id);
-      unpack(packed(state.weights, blocks_of(state.part, kept)), target, blocks_of(whole, kept));
+      const auto kept = roster_.kept_slices(rank_, id);
+      unpack(packed(state.weights, spans_of(state.layout, kept)), target, spans_of(whole, kept));
     }
   }
 
@@ -90,7 +91,7 @@ class TrainingWorker {
   Rendezvous rendezvous_;
   WrappingFactory factory_;
   Groups groups_;
-  PieceStates held_;
+  LayerStates held_;
 };
 
 std::vector<AgentAddress> agents_of(const Plan& plan) {
@@ -137,18 +138,18 @@ Difference difference(const Assignment& job, const Trained& a, const Trained& b)
     const double apart = std::abs(a.losses.at(step) - b.losses[step]) / b.losses[step];
     if (!(apart <= worst.loss)) worst.loss = apart;  // also where it is not a number
   }
-  for (const int id : all_pieces(job.model)) {
-    for (const Slice& slice : piece_of(job.model, id).slices) {
-      if (slice.name == "attention.key.bias") continue;  // its true gradient is zero: only rounding moves it
+  for (const int id : all_layer_states(job.model)) {
+    for (const TensorLayout& layout : layout_of(job.model, id).tensors) {
+      if (layout.name == "attention.key.bias") continue;  // its true gradient is zero: only rounding moves it
       double largest = 0, apart = 0;
-      for (auto i = static_cast<std::size_t>(slice.offset); i < static_cast<std::size_t>(slice.offset + slice.size());
-           ++i) {
+      for (auto i = static_cast<std::size_t>(layout.offset);
+           i < static_cast<std::size_t>(layout.offset + layout.size()); ++i) {
         largest = std::max<double>(largest, std::abs(b.weights.at(id)[i]));
         const double distance = std::abs(a.weights.at(id)[i] - b.weights.at(id)[i]);
         if (!(distance <= apart)) apart = distance;
       }
       if (!(apart <= worst.weights * largest))
-        worst = {worst.loss, apart / largest, fmt::format("{} of piece {}", slice.name, id)};
+        worst = {worst.loss, apart / largest, fmt::format("{} of layer state {}", layout.name, id)};
     }
   }
   return worst;

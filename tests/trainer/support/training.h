@@ -14,7 +14,7 @@ namespace sailor::trainer::testing {
 
 struct Trained {
   std::vector<double> losses;                 // by step
-  std::map<int, std::vector<float>> weights;  // whole pieces, by id
+  std::map<int, std::vector<float>> weights;  // whole layer states, by id
 };
 
 // Puts something of a test's own in a worker's group's place.

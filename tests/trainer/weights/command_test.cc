@@ -21,10 +21,11 @@ class Export : public ::testing::Test {
   void SetUp() override {
     for (const std::int64_t step : {2, 4}) {
       Manifest manifest{.step = step, .first_loss = 1, .model = model_, .images = {}};
-      for (const int id : all_pieces(model_)) {
-        const Piece piece = piece_of(model_, id);
-        const std::vector<float> values(static_cast<std::size_t>(piece.size), static_cast<float>(step));
-        ASSERT_TRUE(write_image(step_folder(folder_, step), step, {id, 0, ranges_of(piece), values, values, values}));
+      for (const int id : all_layer_states(model_)) {
+        const StateLayout layer_state = layout_of(model_, id);
+        const std::vector<float> values(static_cast<std::size_t>(layer_state.size), static_cast<float>(step));
+        ASSERT_TRUE(
+            write_image(step_folder(folder_, step), step, {id, 0, slices_of(layer_state), values, values, values}));
         manifest.images.push_back({id, 0});
       }
       ASSERT_TRUE(write_manifest(step_folder(folder_, step), manifest));

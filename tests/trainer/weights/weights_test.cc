@@ -61,10 +61,11 @@ class Reference : public ::testing::TestWithParam<std::size_t> {
 
   [[nodiscard]] std::filesystem::path file() const { return scratch_.folder() / "model.safetensors"; }
 
-  [[nodiscard]] PieceStates states() const {
+  [[nodiscard]] LayerStates states() const {
     const auto files = ModelFiles::open(file(), spec_).value();
-    PieceStates states;
-    for (const int id : all_pieces(spec_)) states[id] = imported_state(*files, spec_, piece_of(spec_, id)).value();
+    LayerStates states;
+    for (const int id : all_layer_states(spec_))
+      states[id] = imported_state(*files, spec_, layout_of(spec_, id)).value();
     return states;
   }
 
@@ -86,7 +87,7 @@ class Reference : public ::testing::TestWithParam<std::size_t> {
 };
 
 TEST_P(Reference, HasTheSameLossAndLogProbabilities) {
-  const PieceStates held = states();
+  const LayerStates held = states();
   StageModel model({.spec = spec_, .first_layer = 0, .last_layer = spec_.layer_count()}, held);
   const auto last_target = reference()["tokens"].back().get<std::int64_t>();
   const double expected = model_["loss"].get<double>();
@@ -101,7 +102,7 @@ TEST_P(Reference, HasTheSameLossAndLogProbabilities) {
 TEST_P(Reference, IsExportedAsItWasImported) {
   const auto files = ModelFiles::open(file(), spec_).value();
   const std::filesystem::path folder = scratch_.folder() / "exported";
-  ASSERT_TRUE(write_model_files(folder, spec_, [&](int piece) { return files->weights(piece); }));
+  ASSERT_TRUE(write_model_files(folder, spec_, [&](int layer_state) { return files->weights(layer_state); }));
   const auto exported = SafetensorsFile::open(folder / "model.safetensors").value();
   ASSERT_EQ(exported->tensors().size(), tensors_.size());
   for (const TensorToWrite& tensor : tensors_) {

@@ -10,14 +10,14 @@
 
 namespace sailor::trainer {
 
-// What precedes a step's tensors: first the gradients of the portions that are followed already, then weights and
+// What precedes a step's tensors: first the gradients of the shards that are followed already, then weights and
 // moments, as they are after the step, of those that are handed out with it.
 struct StepNews {
   std::int64_t step = 0;    // that all have voted for; 0: there is none, the feeder is still there
   double squared_norm = 0;  // of its gradients; kStepLeftOut: there are none
   double loss = 0;
   double first_loss = 0;  // of the job's first step
-  int followed = 0;       // portions, the first of the stream
+  int followed = 0;       // shards, the first of the stream
   int handed_out = 0;     // with the new ones
   bool is_last = false;   // by agreement the generation ends with it
 };

@@ -15,17 +15,17 @@
 namespace sailor::trainer {
 namespace {
 
-void receive(const at::Tensor& flat, const Piece& part, const Portion& portion, FollowLink& link) {
-  const Arrival arrival(flat, blocks_of(part, portion.ranges), portion.elements);
+void receive(const at::Tensor& flat, const StateLayout& layout, const StreamedShard& shard, FollowLink& link) {
+  const Arrival arrival(flat, spans_of(layout, shard.slices), shard.elements);
   link.receive(arrival.message());
   arrival.unpack();
 }
 
 }  // namespace
 
-FollowedStream::FollowedStream(std::shared_ptr<const Assignment> assignment, std::vector<Portion> portions,
+FollowedStream::FollowedStream(std::shared_ptr<const Assignment> assignment, std::vector<StreamedShard> shards,
                                FollowLink link)
-    : assignment_(std::move(assignment)), portions_(std::move(portions)) {
+    : assignment_(std::move(assignment)), shards_(std::move(shards)) {
   result_ = std::async(std::launch::async, [this, link = std::move(link)]() mutable {
     FollowLink own = std::move(link);  // closed as soon as it is over
     std::optional<HeldState> followed = run(own);
@@ -58,9 +58,8 @@ std::optional<HeldState> FollowedStream::run(FollowLink& link) {
 // The holders' own arithmetic, so that equal names go on meaning equal states.
 void FollowedStream::follow(const StepNews& news, FollowLink& link) {
   const bool is_first = held_.step == 0, is_next = is_first || news.step == held_.step + 1;
-  if (!is_next || news.followed != std::ssize(gradients_) || news.handed_out > std::ssize(portions_)) {
-    throw PeerLost(
-        fmt::format("step {} with {} portions does not follow step {}", news.step, news.followed, held_.step));
+  if (!is_next || news.followed != std::ssize(gradients_) || news.handed_out > std::ssize(shards_)) {
+    throw PeerLost(fmt::format("step {} with {} shards does not follow step {}", news.step, news.followed, held_.step));
   }
   if (is_first) {
     held_.step = held_.reached = news.step;
@@ -72,24 +71,24 @@ void FollowedStream::follow(const StepNews& news, FollowLink& link) {
     held_.apply_gradients(assignment_->training);
   }
   held_.first_loss = news.first_loss;
-  for (int i = news.followed; i < news.handed_out; ++i) receive_portion(portions_[static_cast<std::size_t>(i)], link);
+  for (int i = news.followed; i < news.handed_out; ++i) receive_shard(shards_[static_cast<std::size_t>(i)], link);
 }
 
 void FollowedStream::receive_gradients(const StepNews& news, FollowLink& link) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(news.followed); ++i) {
-    const Portion& portion = portions_[i];
-    const PieceStates& states = portion.is_copy ? held_.copies : held_.pieces;
-    receive(gradients_[i], states.at(portion.piece).part, portion, link);
-    (portion.is_copy ? held_.copied_gradients : held_.gradients)[portion.piece] = gradients_[i];
+    const StreamedShard& shard = shards_[i];
+    const LayerStates& states = shard.is_copy ? held_.copies : held_.layer_states;
+    receive(gradients_[i], states.at(shard.layer_state).layout, shard, link);
+    (shard.is_copy ? held_.copied_gradients : held_.gradients)[shard.layer_state] = gradients_[i];
   }
 }
 
-void FollowedStream::receive_portion(const Portion& portion, FollowLink& link) {
-  const Piece whole = piece_of(assignment_->model, portion.piece);
-  const PieceState state = empty_state(part_of(whole, neighbours_joined(portion.ranges)));
-  for (const at::Tensor& tensor : tensors_of(state)) receive(tensor, state.part, portion, link);
+void FollowedStream::receive_shard(const StreamedShard& shard, FollowLink& link) {
+  const StateLayout whole = layout_of(assignment_->model, shard.layer_state);
+  const LayerState state = empty_state(shard_of(whole, neighbours_joined(shard.slices)));
+  for (const at::Tensor& tensor : tensors_of(state)) receive(tensor, state.layout, shard, link);
   gradients_.push_back(at::empty_like(state.weights));
-  (portion.is_copy ? held_.copies : held_.pieces)[portion.piece] = state;
+  (shard.is_copy ? held_.copies : held_.layer_states)[shard.layer_state] = state;
 }
 
 void Following::stop() {

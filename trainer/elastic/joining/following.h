@@ -20,7 +20,7 @@ namespace sailor::trainer {
 // What comes from one feeder, on a thread of its own.
 class FollowedStream {
  public:
-  FollowedStream(std::shared_ptr<const Assignment> assignment, std::vector<Portion> portions, FollowLink link);
+  FollowedStream(std::shared_ptr<const Assignment> assignment, std::vector<StreamedShard> shards, FollowLink link);
   ~FollowedStream() { stop(); }  // waits for the message at hand: to be broken off first by the link's interrupt
   FollowedStream(const FollowedStream&) = delete;
   FollowedStream& operator=(const FollowedStream&) = delete;
@@ -35,12 +35,12 @@ class FollowedStream {
   std::optional<HeldState> run(FollowLink& link);
   void follow(const StepNews& news, FollowLink& link);
   void receive_gradients(const StepNews& news, FollowLink& link);
-  void receive_portion(const Portion& portion, FollowLink& link);
+  void receive_shard(const StreamedShard& shard, FollowLink& link);
 
   const std::shared_ptr<const Assignment> assignment_;
-  const std::vector<Portion> portions_;
+  const std::vector<StreamedShard> shards_;
   HeldState held_;
-  std::vector<at::Tensor> gradients_;  // of the portions that are here
+  std::vector<at::Tensor> gradients_;  // of the shards that are here
   std::atomic<bool> is_stopped_ = false;
   std::future<std::optional<HeldState>> result_;  // its thread is the last to begin: it uses the others
 };

@@ -17,20 +17,20 @@ constexpr int kMostStates = 2;  // the queue may grow to so many times the state
 constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: of a small state steps are over in no time
 
 // In the host's memory, for a GPU's is the plan's; and not the tensor itself, which the next step changes.
-at::Tensor copied_to_host(const at::Tensor& flat, const std::vector<Block>& blocks) {
-  const at::Tensor message = packed(flat, blocks);
+at::Tensor copied_to_host(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
+  const at::Tensor message = packed(flat, spans);
   return message.is_cpu() && message.is_alias_of(flat) ? message.clone() : message.cpu();
 }
 
 }  // namespace
 
-void Outlet::Frame::add(const at::Tensor& flat, const std::vector<Block>& blocks) {
-  tensors.push_back(copied_to_host(flat, blocks));
+void Outlet::Frame::add(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
+  tensors.push_back(copied_to_host(flat, spans));
   elements += tensors.back().numel();
 }
 
-Outlet::Outlet(std::vector<Portion> portions, FollowLink link) : portions_(std::move(portions)) {
-  for (const Portion& portion : portions_) elements_ += portion.elements;
+Outlet::Outlet(std::vector<StreamedShard> shards, FollowLink link) : shards_(std::move(shards)) {
+  for (const StreamedShard& shard : shards_) elements_ += shard.elements;
   thread_ = std::thread([this, link = std::move(link)]() mutable { run(std::move(link)); });
 }
 
@@ -44,8 +44,9 @@ void Outlet::note_gradients(const HeldState& held) {
   frame_ = {.news = {.squared_norm = held.squared_norm, .followed = handed_out_}, .tensors = {}, .elements = 0};
   if (held.squared_norm == kStepLeftOut) return;
   for (int i = 0; i < handed_out_; ++i) {
-    const Portion& portion = portions_[static_cast<std::size_t>(i)];
-    frame_.add(held.gradients.at(portion.piece), blocks_of(held.pieces.at(portion.piece).part, portion.ranges));
+    const StreamedShard& shard = shards_[static_cast<std::size_t>(i)];
+    frame_.add(held.gradients.at(shard.layer_state),
+               spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
   }
 }
 
@@ -69,10 +70,10 @@ void Outlet::hand_out(const HeldState& held, std::chrono::duration<double> allow
     if (arrived_ < handed_out_) return;
   }
   const auto began = Clock::now();
-  while (handed_out_ < std::ssize(portions_)) {
-    const Portion& portion = portions_[static_cast<std::size_t>(handed_out_)];
-    const PieceState& state = held.pieces.at(portion.piece);
-    for (const at::Tensor& tensor : tensors_of(state)) frame_.add(tensor, blocks_of(state.part, portion.ranges));
+  while (handed_out_ < std::ssize(shards_)) {
+    const StreamedShard& shard = shards_[static_cast<std::size_t>(handed_out_)];
+    const LayerState& state = held.layer_states.at(shard.layer_state);
+    for (const at::Tensor& tensor : tensors_of(state)) frame_.add(tensor, spans_of(state.layout, shard.slices));
     ++handed_out_;
     if (Clock::now() - began > allowed) return;
   }
@@ -100,7 +101,7 @@ bool Outlet::is_behind() const {
 bool Outlet::is_settled(Clock::time_point lost_before) const {
   const std::lock_guard lock(mutex_);
   if (is_stopped_ || lost_) return is_stopped_ || *lost_ < lost_before;
-  return arrived_ == std::ssize(portions_) && queue_.size() <= 1;
+  return arrived_ == std::ssize(shards_) && queue_.size() <= 1;
 }
 
 void Outlet::stop() {

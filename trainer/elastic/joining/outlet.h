@@ -22,13 +22,13 @@ class Outlet {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Outlet(std::vector<Portion> portions, FollowLink link);
+  Outlet(std::vector<StreamedShard> shards, FollowLink link);
   ~Outlet();  // waits for the message at hand: to be broken off first by the interrupt of the link's group
   Outlet(const Outlet&) = delete;
   Outlet& operator=(const Outlet&) = delete;
 
   // By the thread that trains, once all have voted for a step: before its update, whose gradients they are, and after
-  // it. Handing out takes about as long as is allowed, or one portion. After the last step nothing is noted any more.
+  // it. Handing out takes about as long as is allowed, or one shard. After the last step nothing is noted any more.
   void note_gradients(const HeldState& held);
   void note_update(const HeldState& held, std::chrono::duration<double> allowed);
   void note_last_update(const HeldState& held);
@@ -43,7 +43,7 @@ class Outlet {
     StepNews news;
     std::vector<at::Tensor> tensors;  // in the host's memory
     std::int64_t elements = 0;
-    void add(const at::Tensor& flat, const std::vector<Block>& blocks);
+    void add(const at::Tensor& flat, const std::vector<StridedSpan>& spans);
   };
   void run(FollowLink link);
   void send_frames(FollowLink& link);
@@ -54,15 +54,15 @@ class Outlet {
   void push(const HeldState& held);
   [[nodiscard]] bool is_behind() const;
 
-  const std::vector<Portion> portions_;
-  std::int64_t elements_ = 0;  // of the portions
+  const std::vector<StreamedShard> shards_;
+  std::int64_t elements_ = 0;  // of the shards
   Frame frame_;                // of the step at hand: the training thread's
-  int handed_out_ = 0;         // portions: likewise
+  int handed_out_ = 0;         // shards: likewise
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Frame> queue_;  // the first is being sent
   std::int64_t queued_elements_ = 0;
-  int arrived_ = 0;        // portions that the follower has
+  int arrived_ = 0;        // shards that the follower has
   bool has_last_ = false;  // changed by the training thread only
   bool is_stopped_ = false;
   std::optional<Clock::time_point> lost_;  // when the follower was lost, if it was

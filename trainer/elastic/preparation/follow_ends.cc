@@ -27,14 +27,14 @@ void FollowEnds::connect(const std::shared_ptr<const Assignment>& assignment, Me
   std::vector<std::unique_ptr<Outlet>> outlets;
   std::vector<std::unique_ptr<FollowedStream>> followed;
   try {
-    for (auto& [feeder, follower, portions] : plan.streams) {
+    for (auto& [feeder, follower, shards] : plan.streams) {
       if (meeting.rank() != feeder && meeting.rank() != follower) continue;
       auto group = factory.make_messages(fmt::format("follow-{}-{}", feeder, follower), {feeder, follower});
       FollowLink link(std::move(group), meeting.rank() == feeder ? follower : feeder, patience_);
       if (meeting.rank() == feeder) {
-        outlets.push_back(std::make_unique<Outlet>(std::move(portions), std::move(link)));
+        outlets.push_back(std::make_unique<Outlet>(std::move(shards), std::move(link)));
       } else {
-        followed.push_back(std::make_unique<FollowedStream>(assignment, std::move(portions), std::move(link)));
+        followed.push_back(std::make_unique<FollowedStream>(assignment, std::move(shards), std::move(link)));
       }
     }
   } catch (const PeerLost& error) {

@@ -15,12 +15,12 @@ using Moment = std::pair<std::int64_t, std::int64_t>;  // step and the generatio
 
 Moment moment_of(const Holding& holding) { return {holding.account.step, holding.account.updated_by}; }
 
-bool holds_any(const Holding& holding) { return holding.account.updated_by > 0 && !holding.slices.empty(); }
+bool holds_any(const Holding& holding) { return holding.account.updated_by > 0 && !holding.units.empty(); }
 
-bool is_complete(const std::vector<int>& all_slices, const std::vector<Holding>& holdings, const ResumePoint& point) {
-  return std::ranges::all_of(all_slices, [&](int slice) {
+bool is_complete(const std::vector<int>& all_units, const std::vector<Holding>& holdings, const ResumePoint& point) {
+  return std::ranges::all_of(all_units, [&](int unit) {
     return std::ranges::any_of(holdings, [&](const Holding& holding) {
-      return can_offer(holding, point) && std::ranges::binary_search(holding.slices, slice);
+      return can_offer(holding, point) && std::ranges::binary_search(holding.units, unit);
     });
   });
 }
@@ -77,7 +77,7 @@ Result<Holding> holding_from_line(const std::string& line) {
                               .step = reader.required<std::int64_t>("step"),
                               .confirmed = reader.required<std::int64_t>("confirmed"),
                               .has_gradients = reader.required<bool>("hasGradients")},
-                  .slices = {},
+                  .units = {},
                   .loss = reader.required<double>("loss"),
                   .next_loss = reader.required<double>("nextLoss"),
                   .reached = reader.required<std::int64_t>("reached"),
@@ -94,9 +94,9 @@ bool can_offer(const Holding& holding, const ResumePoint& point) {
   return account.step + 1 == point.step && account.has_gradients && account.confirmed == point.updated_by;
 }
 
-std::optional<ResumePoint> resume_point(const std::vector<int>& all_slices, const std::vector<Holding>& holdings) {
+std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const std::vector<Holding>& holdings) {
   for (const ResumePoint& point : candidates(holdings)) {
-    if (is_complete(all_slices, holdings, point)) return point;
+    if (is_complete(all_units, holdings, point)) return point;
   }
   return std::nullopt;
 }
@@ -104,7 +104,7 @@ std::optional<ResumePoint> resume_point(const std::vector<int>& all_slices, cons
 std::vector<std::vector<int>> offers(const std::vector<Holding>& holdings, const ResumePoint& point) {
   std::vector<std::vector<int>> lists;
   for (const Holding& holding : holdings) {
-    lists.push_back(can_offer(holding, point) ? holding.slices : std::vector<int>{});
+    lists.push_back(can_offer(holding, point) ? holding.units : std::vector<int>{});
   }
   return lists;
 }

@@ -13,7 +13,7 @@ namespace sailor::trainer {
 
 struct Holding {
   Account account;
-  std::vector<int> slices;     // ascending ids, given once it is known what all hold: not in the line
+  std::vector<int> units;      // ascending ids, given once it is known what all hold: not in the line
   double loss = 0;             // of the account's step
   double next_loss = 0;        // of the step after it, where the account has gradients
   std::int64_t reached = 0;    // the step it was at: the account's, or one more if it was cut off within it
@@ -25,7 +25,7 @@ struct Holding {
 std::string to_line(const Holding& holding);
 Result<Holding> holding_from_line(const std::string& line);
 
-// A state of which memory has all slices.
+// A state of which memory has all units.
 struct ResumePoint {
   std::int64_t confirmed = 0;  // the newest generation that trained from it, or with the gradients that lead to it
   std::int64_t step = 0;
@@ -33,13 +33,13 @@ struct ResumePoint {
   friend auto operator<=>(const ResumePoint&, const ResumePoint&) = default;
 };
 
-// The newest state of which every slice is held by somebody: as it is, or with complete gradients of the step to it.
+// The newest state of which every unit is held by somebody: as it is, or with complete gradients of the step to it.
 // Gradients count only if all who trained with them have them: then somebody may have applied the step, for all have
 // voted, and so all who are left apply it. If one has not, nobody has, and the step is done again.
-// Nothing: some slice is lost, or nobody has trained yet.
-std::optional<ResumePoint> resume_point(const std::vector<int>& all_slices, const std::vector<Holding>& holdings);
+// Nothing: some unit is lost, or nobody has trained yet.
+std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const std::vector<Holding>& holdings);
 
-// True if the worker's slices are of this point, perhaps after applying the gradients that it holds.
+// True if the worker's units are of this point, perhaps after applying the gradients that it holds.
 bool can_offer(const Holding& holding, const ResumePoint& point);
 
 // What each worker offers, by rank.

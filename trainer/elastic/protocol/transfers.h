@@ -1,4 +1,4 @@
-// Transfers: who sends which slice of the state to whom, so that a plan's workers come to hold what it says.
+// Transfers: who sends which unit of the state to whom, so that a plan's workers come to hold what it says.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,27 @@ struct Site {
 int distance(const Site& a, const Site& b);
 
 struct TransferQuestion {
-  std::vector<std::vector<int>> wanted;   // slices by rank, ascending: of the new plan
+  std::vector<std::vector<int>> wanted;   // units by rank, ascending: of the new plan
   std::vector<std::vector<int>> offered;  // by rank, ascending: of those who are alive, at the step to go on from
   std::vector<Site> sites;                // by rank
-  std::vector<std::int64_t> bytes;        // by slice
+  std::vector<std::int64_t> bytes;        // by unit
 };
 
-struct SliceMove {
-  int slice = 0;
+struct UnitMove {
+  int unit = 0;
   int from = 0;  // ranks
   int to = 0;
-  friend bool operator==(const SliceMove&, const SliceMove&) = default;
+  friend bool operator==(const UnitMove&, const UnitMove&) = default;
 };
 
 struct TransferPlan {
-  std::vector<SliceMove> moves;
+  std::vector<UnitMove> moves;
   std::vector<std::vector<int>> unheld;  // by rank, ascending: wanted, offered by nobody: from the checkpoint
   friend bool operator==(const TransferPlan&, const TransferPlan&) = default;
 };
 
-// Every slice that a worker wants and does not offer itself arrives once: from the nearest who offers it, and of
-// equally near ones from the one that sends least. Large slices are dealt first, so that the load evens out. The same
+// Every unit that a worker wants and does not offer itself arrives once: from the nearest who offers it, and of
+// equally near ones from the one that sends least. Large units are dealt first, so that the load evens out. The same
 // answer on every worker.
 TransferPlan plan_transfers(const TransferQuestion& question);
 

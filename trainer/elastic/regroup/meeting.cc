@@ -32,8 +32,8 @@ auto understood(const std::vector<std::string>& lines, Parse parse) {
   return values;
 }
 
-std::vector<HeldSlices> slices_of_all(const std::vector<HeldRanges>& own, const std::vector<HeldRanges>& copies) {
-  std::vector<HeldSlices> all;
+std::vector<WorkerSlices> slices_of_all(const std::vector<StateSlices>& own, const std::vector<StateSlices>& copies) {
+  std::vector<WorkerSlices> all;
   for (std::size_t rank = 0; rank < own.size(); ++rank) all.push_back({own[rank], copies[rank]});
   return all;
 }
@@ -63,7 +63,7 @@ FollowPlan Meeting::following() const {
   return plan_following(assignment_->model, {standings_, wanted(), sites_of(*assignment_), assignment_->is_urgent});
 }
 
-bool Meeting::exchange(const Holding& mine, const HeldSlices& slices) {
+bool Meeting::exchange(const Holding& mine, const WorkerSlices& slices) {
   rendezvous_.set(fmt::format("holding/{}", rank_), to_line(mine));
   rendezvous_.set(fmt::format("ranges/{}", rank_), to_line(slices.own));
   rendezvous_.set(fmt::format("copies/{}", rank_), to_line(slices.copies));
@@ -73,19 +73,19 @@ bool Meeting::exchange(const Holding& mine, const HeldSlices& slices) {
       !wait_for_all("copies", copies, deadline)) {
     return false;
   }
-  const auto ranges = [&](const std::string& line) { return held_ranges_from_line(assignment_->model, line); };
-  units_.emplace(assignment_->model, slices_of_all(understood(own, ranges), understood(copies, ranges)), wanted());
+  const auto parsed = [&](const std::string& line) { return state_slices_from_line(assignment_->model, line); };
+  units_.emplace(assignment_->model, slices_of_all(understood(own, parsed), understood(copies, parsed)), wanted());
   holdings_ = understood(holdings, holding_from_line);
   for (int rank = 0; rank < std::ssize(holdings_); ++rank) {
-    holdings_[static_cast<std::size_t>(rank)].slices = units_->held_by(rank);
+    holdings_[static_cast<std::size_t>(rank)].units = units_->held_by(rank);
   }
   point_ = resume_point(units_->ids(), holdings_);
   return true;
 }
 
-std::vector<HeldSlices> Meeting::wanted() const {
-  std::vector<HeldSlices> all;
-  for (int rank = 0; rank < roster_.workers(); ++rank) all.push_back(slices_of(roster_, copies_, rank));
+std::vector<WorkerSlices> Meeting::wanted() const {
+  std::vector<WorkerSlices> all;
+  for (int rank = 0; rank < roster_.workers(); ++rank) all.push_back(worker_slices(roster_, copies_, rank));
   return all;
 }
 
@@ -119,9 +119,9 @@ TransferPlan Meeting::transfers() const {
   return plan_transfers(question);
 }
 
-std::int64_t Meeting::bytes_of(const std::vector<SliceMove>& moves) const {
+std::int64_t Meeting::bytes_of(const std::vector<UnitMove>& moves) const {
   std::int64_t bytes = 0;
-  for (const SliceMove& move : moves) bytes += bytes_of(move.slice);
+  for (const UnitMove& move : moves) bytes += bytes_of(move.unit);
   return bytes;
 }
 
@@ -140,8 +140,8 @@ std::int64_t Meeting::bytes_of(int unit) const {
 }
 
 // Holders take turns, so that the work is spread over them.
-std::vector<HeldRanges> Meeting::writers() const {
-  std::vector<HeldRanges> written(holdings_.size());
+std::vector<StateSlices> Meeting::writers() const {
+  std::vector<StateSlices> written(holdings_.size());
   const auto offered = offers(holdings_, *point_);
   for (const int id : units_->ids()) {
     std::vector<std::size_t> holders;
@@ -149,8 +149,8 @@ std::vector<HeldRanges> Meeting::writers() const {
       if (std::ranges::binary_search(offered[rank], id)) holders.push_back(rank);
     }
     const auto index = static_cast<std::size_t>(id);
-    const StateUnit& unit = units_->units()[index];
-    std::ranges::copy(unit.ranges, std::back_inserter(written[holders.at(index % holders.size())][unit.piece]));
+    const TransferUnit& unit = units_->units()[index];
+    std::ranges::copy(unit.slices, std::back_inserter(written[holders.at(index % holders.size())][unit.layer_state]));
   }
   return written;
 }

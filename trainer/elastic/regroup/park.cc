@@ -8,17 +8,18 @@
 namespace sailor::trainer {
 namespace {
 
-void save(const std::filesystem::path& folder, const HeldRanges& mine, int rank, const HeldState& held) {
-  for (const auto& [piece, ranges] : mine) {
-    const auto written = write_image(folder, held.step, image_of(held.pieces.at(piece), ranges, rank));
+void save(const std::filesystem::path& folder, const StateSlices& mine, int rank, const HeldState& held) {
+  for (const auto& [layer_state, slices] : mine) {
+    const auto written = write_image(folder, held.step, image_of(held.layer_states.at(layer_state), slices, rank));
     if (!written) throw CannotPark(written.error().message);
   }
 }
 
-std::vector<ImageName> images_of(const std::vector<HeldRanges>& writers) {
+std::vector<ImageName> images_of(const std::vector<StateSlices>& writers) {
   std::vector<ImageName> images;
   for (int rank = 0; rank < std::ssize(writers); ++rank) {
-    for (const auto& [piece, ranges] : writers[static_cast<std::size_t>(rank)]) images.push_back({piece, rank});
+    for (const auto& [layer_state, slices] : writers[static_cast<std::size_t>(rank)])
+      images.push_back({layer_state, rank});
   }
   std::ranges::sort(images);
   return images;
@@ -33,7 +34,7 @@ bool park(const Assignment& assignment, Meeting& meeting, const HeldState& held)
   const std::int64_t step = meeting.point()->step;
   const bool is_there = std::ranges::count(complete_checkpoints(folder), step) > 0;
   const auto step_files = step_folder(folder, step);
-  const std::vector<HeldRanges> writers = meeting.writers();
+  const std::vector<StateSlices> writers = meeting.writers();
   if (!is_there) save(step_files, writers.at(static_cast<std::size_t>(meeting.rank())), meeting.rank(), held);
   if (!meeting.confirm("/saved")) return false;
   if (!is_there && meeting.rank() == 0) {

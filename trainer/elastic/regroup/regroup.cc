@@ -25,11 +25,11 @@ void learn_losses(const Meeting& meeting, HeldState& held) {
 }
 
 // A transfer waits for all that go before it.
-std::chrono::milliseconds time_of(const std::vector<SliceMove>& moves, const StateUnits& units) {
+std::chrono::milliseconds time_of(const std::vector<UnitMove>& moves, const TransferUnits& units) {
   constexpr double kSlowest = 2e6;  // elements of the state a second: 24 MB
   double elements = 0;
-  for (const SliceMove& move : moves) {
-    elements += static_cast<double>(units.units()[static_cast<std::size_t>(move.slice)].elements);
+  for (const UnitMove& move : moves) {
+    elements += static_cast<double>(units.units()[static_cast<std::size_t>(move.unit)].elements);
   }
   return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * elements / kSlowest));
 }

@@ -6,17 +6,17 @@ namespace sailor::trainer {
 
 // All workers know of all copies, in one order: a copy's place in it is the tag of its messages.
 CopiedGradients::CopiedGradients(const Roster& roster, int rank, const std::vector<StateCopy>& copies,
-                                 const PieceStates& kept, Group* group)
+                                 const LayerStates& kept, Group* group)
     : group_(group) {
-  for (const auto& [piece, state] : kept) received_[piece] = at::empty_like(state.weights);
+  for (const auto& [layer_state, state] : kept) received_[layer_state] = at::empty_like(state.weights);
   for (int tag = 0; const StateCopy& copy : copies) {
     if (copy.holder == rank) {
-      const Piece part = roster.held_part(rank, copy.piece);
-      outgoing_.push_back({tag, copy.keeper, copy.piece, blocks_of(part, copy.ranges)});
+      const StateLayout shard = roster.held_shard(rank, copy.layer_state);
+      outgoing_.push_back({tag, copy.keeper, copy.layer_state, spans_of(shard, copy.slices)});
     }
     if (copy.keeper == rank) {
-      const Piece& part = kept.at(copy.piece).part;
-      Arrival arrival(received_.at(copy.piece), blocks_of(part, copy.ranges), copy.elements);
+      const StateLayout& shard = kept.at(copy.layer_state).layout;
+      Arrival arrival(received_.at(copy.layer_state), spans_of(shard, copy.slices), copy.elements);
       incoming_.push_back({tag, copy.holder, std::move(arrival)});
     }
     ++tag;
@@ -29,10 +29,10 @@ void CopiedGradients::begin() {
   }
 }
 
-void CopiedGradients::send(int piece, const at::Tensor& own_gradient) {
+void CopiedGradients::send(int layer_state, const at::Tensor& own_gradient) {
   for (const Outgoing& one : outgoing_) {
-    if (one.piece != piece) continue;
-    transfers_.push_back(group_->send(packed(own_gradient, one.blocks), one.keeper, one.tag));
+    if (one.layer_state != layer_state) continue;
+    transfers_.push_back(group_->send(packed(own_gradient, one.spans), one.keeper, one.tag));
   }
 }
 

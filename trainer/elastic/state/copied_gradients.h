@@ -8,7 +8,7 @@
 #include "trainer/comm/group.h"
 #include "trainer/elastic/state/arrival.h"
 #include "trainer/elastic/state/copies.h"
-#include "trainer/model/piece_state.h"
+#include "trainer/model/layer_state.h"
 
 namespace sailor::trainer {
 
@@ -17,13 +17,13 @@ namespace sailor::trainer {
 class CopiedGradients {
  public:
   // `kept`: the copies of this worker. `group` outlives it; null where nobody keeps any.
-  CopiedGradients(const Roster& roster, int rank, const std::vector<StateCopy>& copies, const PieceStates& kept,
+  CopiedGradients(const Roster& roster, int rank, const std::vector<StateCopy>& copies, const LayerStates& kept,
                   Group* group);
 
-  void begin();                                          // a step: what the one before returned is written over
-  void send(int piece, const at::Tensor& own_gradient);  // once it is complete; it stays as it is until finish()
+  void begin();                                                // a step: what the one before returned is written over
+  void send(int layer_state, const at::Tensor& own_gradient);  // once it is complete; it stays as it is until finish()
 
-  // Once all own gradients are sent. Returns, by piece, those of the copies that this worker keeps.
+  // Once all own gradients are sent. Returns, by layer state, those of the copies that this worker keeps.
   std::map<int, at::Tensor> finish();
 
   void set_timeout(std::chrono::milliseconds timeout);
@@ -32,8 +32,8 @@ class CopiedGradients {
   struct Outgoing {
     int tag = 0;
     int keeper = 0;
-    int piece = 0;
-    std::vector<Block> blocks;  // in the held part
+    int layer_state = 0;
+    std::vector<StridedSpan> spans;  // in the held shard
   };
   struct Incoming {
     int tag = 0;
@@ -44,7 +44,7 @@ class CopiedGradients {
   Group* group_;
   std::vector<Outgoing> outgoing_;
   std::vector<Incoming> incoming_;
-  std::map<int, at::Tensor> received_;  // by piece, laid out as the copies' parts
+  std::map<int, at::Tensor> received_;  // by layer state, laid out as the copies' shards
   std::vector<std::unique_ptr<Transfer>> transfers_;
 };
 

@@ -17,18 +17,17 @@ bool is_on_one_node(const std::vector<int>& ranks, const std::vector<Site>& site
 // Slices without a second node, the largest first; nobody keeps them yet.
 std::vector<StateCopy> endangered(const ModelSpec& model, const Roster& roster, const std::vector<Site>& sites) {
   std::vector<StateCopy> found;
-  for (const int piece : roster.pieces()) {
-    const Piece whole = piece_of(model, piece);
-    const std::vector<int>& ranks = roster.holders_of(piece);
-    std::vector<Piece> parts;
-    parts.reserve(ranks.size());
-    for (const int rank : ranks) parts.push_back(roster.held_part(rank, piece));
-    for (Parcel& parcel : parcels_of(whole, parts)) {
+  for (const int layer_state : roster.layer_states()) {
+    const StateLayout whole = layout_of(model, layer_state);
+    const std::vector<int>& ranks = roster.holders_of(layer_state);
+    std::vector<StateLayout> shards;
+    shards.reserve(ranks.size());
+    for (const int rank : ranks) shards.push_back(roster.held_shard(rank, layer_state));
+    for (TransferUnit& unit : transfer_units_of(whole, shards)) {
       std::vector<int> holders;
-      for (const int index : parcel.holders) holders.push_back(ranks[static_cast<std::size_t>(index)]);
+      for (const int index : unit.holders) holders.push_back(ranks[static_cast<std::size_t>(index)]);
       if (holders.empty() || !is_on_one_node(holders, sites)) continue;
-      const std::int64_t elements = size_of(whole, parcel);
-      found.push_back({piece, std::move(parcel.ranges), elements, holders.front(), 0});
+      found.push_back({layer_state, std::move(unit.slices), unit.elements, holders.front(), 0});
     }
   }
   std::ranges::stable_sort(found, std::greater(), &StateCopy::elements);
@@ -70,14 +69,15 @@ std::vector<StateCopy> plan_copies(const Assignment& assignment, const Roster& r
   return copies;
 }
 
-HeldSlices slices_of(const Roster& roster, const std::vector<StateCopy>& copies, int rank) {
-  HeldSlices slices;
-  for (const int piece : roster.pieces_of(rank)) slices.own[piece] = ranges_of(roster.held_part(rank, piece));
+WorkerSlices worker_slices(const Roster& roster, const std::vector<StateCopy>& copies, int rank) {
+  WorkerSlices worker;
+  for (const int layer_state : roster.layer_states_of(rank))
+    worker.own[layer_state] = slices_of(roster.held_shard(rank, layer_state));
   for (const StateCopy& copy : copies) {
-    if (copy.keeper == rank) std::ranges::copy(copy.ranges, std::back_inserter(slices.copies[copy.piece]));
+    if (copy.keeper == rank) std::ranges::copy(copy.slices, std::back_inserter(worker.copies[copy.layer_state]));
   }
-  for (auto& [piece, ranges] : slices.copies) std::ranges::sort(ranges);
-  return slices;
+  for (auto& [layer_state, slices] : worker.copies) std::ranges::sort(slices);
+  return worker;
 }
 
 }  // namespace sailor::trainer

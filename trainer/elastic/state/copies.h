@@ -4,15 +4,15 @@
 #include <vector>
 
 #include "core/protocol/assignment.h"
-#include "trainer/elastic/state/state_units.h"
+#include "trainer/elastic/state/transfer_units.h"
 #include "trainer/step/roster.h"
 
 namespace sailor::trainer {
 
 // A slice of the state that the workers of one node alone hold.
 struct StateCopy {
-  int piece = 0;
-  std::vector<Range> ranges;
+  int layer_state = 0;
+  std::vector<Slice> slices;
   std::int64_t elements = 0;
   int holder = 0;  // a rank that updates it
   int keeper = 0;  // a rank of another node that follows its updates
@@ -25,6 +25,6 @@ struct StateCopy {
 std::vector<StateCopy> plan_copies(const Assignment& assignment, const Roster& roster);
 
 // What the rank has in this generation: what its role updates, and the copies that it keeps.
-HeldSlices slices_of(const Roster& roster, const std::vector<StateCopy>& copies, int rank);
+WorkerSlices worker_slices(const Roster& roster, const std::vector<StateCopy>& copies, int rank);
 
 }  // namespace sailor::trainer

@@ -6,8 +6,8 @@
 
 #include "core/protocol/assignment.h"
 #include "trainer/elastic/protocol/holding.h"
-#include "trainer/elastic/state/state_units.h"
-#include "trainer/model/piece_state.h"
+#include "trainer/elastic/state/transfer_units.h"
+#include "trainer/model/layer_state.h"
 
 namespace sailor::trainer {
 
@@ -16,20 +16,20 @@ inline constexpr double kStepLeftOut = -1;
 
 // The step that an account speaks of is the protocol's (worker_machine.h); here are the tensors to it.
 struct HeldState {
-  PieceStates pieces;
-  PieceStates copies;                          // of slices that another node alone holds, at the same step
-  PieceStates arrived, arrived_copies;         // what the worker is to hold in a generation that has not begun yet
-  std::int64_t step = 0;                       // optimizer steps that the pieces contain
+  LayerStates layer_states;
+  LayerStates copies;                          // of slices that another node alone holds, at the same step
+  LayerStates arrived, arrived_copies;         // what the worker is to hold in a generation that has not begun yet
+  std::int64_t step = 0;                       // optimizer steps that the layer states contain
   double loss = 0;                             // of the last of them
   std::map<int, at::Tensor> gradients;         // complete, of the step after it; empty: none
   std::map<int, at::Tensor> copied_gradients;  // of the copies, likewise
-  double squared_norm = 0;                     // of these, over all pieces of the model
+  double squared_norm = 0;                     // of these, over all layer states of the model
   double next_loss = 0;                        // of the step that they are of
   std::int64_t reached = 0;                    // `step`, or one more while a step is being worked at
   double first_loss = 0;                       // of the job's first step, if known here
 
   [[nodiscard]] Holding holding(const Account& account) const;
-  [[nodiscard]] HeldSlices slices() const;
+  [[nodiscard]] WorkerSlices slices() const;
 
   // The generation has begun: only what arrived is kept, which all have confirmed.
   void keep_arrived();

@@ -17,32 +17,32 @@ namespace {
 
 constexpr std::chrono::milliseconds kChoice{30'000};  // rank 0 only lists folders meanwhile
 
-// Makes each part that the worker is to hold arrive, as `made` says, or not at all: the first reason why not.
+// Makes each shard that the worker is to hold arrive, as `made` says, or not at all: the first reason why not.
 template <class Make>
-Result<void> fill(const ModelSpec& model, const HeldSlices& wanted, HeldState& held, Make made) {
-  for (const auto& [ranges, into] : {std::pair(&wanted.own, &held.arrived), {&wanted.copies, &held.arrived_copies}}) {
-    for (const auto& [piece, of_piece] : *ranges) {
-      Result<PieceState> state = made(part_of(piece_of(model, piece), of_piece));
+Result<void> fill(const ModelSpec& model, const WorkerSlices& wanted, HeldState& held, Make made) {
+  for (const auto& [slices, into] : {std::pair(&wanted.own, &held.arrived), {&wanted.copies, &held.arrived_copies}}) {
+    for (const auto& [layer_state, of_layer_state] : *slices) {
+      Result<LayerState> state = made(shard_of(layout_of(model, layer_state), of_layer_state));
       if (!state) return tl::unexpected(state.error());
-      (*into)[piece] = *std::move(state);
+      (*into)[layer_state] = *std::move(state);
     }
   }
   return {};
 }
 
-void start_from_files(const Assignment& assignment, const HeldSlices& wanted, HeldState& held) {
+void start_from_files(const Assignment& assignment, const WorkerSlices& wanted, HeldState& held) {
   const auto files = ModelFiles::open(assignment.training.initial_weights, assignment.model);
   if (!files) throw CannotTrain(files.error().message);
   const auto filled = fill(assignment.model, wanted, held,
-                           [&](const Piece& part) { return imported_state(**files, assignment.model, part); });
+                           [&](const StateLayout& shard) { return imported_state(**files, assignment.model, shard); });
   if (!filled) throw CannotTrain(filled.error().message);
 }
 
-void start_anew(const Assignment& assignment, const HeldSlices& wanted, HeldState& held) {
+void start_anew(const Assignment& assignment, const WorkerSlices& wanted, HeldState& held) {
   held = {};
   if (!assignment.training.initial_weights.empty()) return start_from_files(assignment, wanted, held);
-  (void)fill(assignment.model, wanted, held, [&](const Piece& part) -> Result<PieceState> {
-    return initial_state(assignment.model, part, assignment.training.seed);
+  (void)fill(assignment.model, wanted, held, [&](const StateLayout& shard) -> Result<LayerState> {
+    return initial_state(assignment.model, shard, assignment.training.seed);
   });
 }
 
@@ -54,7 +54,7 @@ std::int64_t newest_before(const std::filesystem::path& folder, std::int64_t bef
   return 0;
 }
 
-Result<HeldState> loaded(const Assignment& assignment, const HeldSlices& wanted, std::int64_t step) {
+Result<HeldState> loaded(const Assignment& assignment, const WorkerSlices& wanted, std::int64_t step) {
   const auto folder = step_folder(checkpoint_folder(assignment), step);
   const auto manifest = read_manifest(folder);
   if (!manifest) return tl::unexpected(manifest.error());
@@ -67,8 +67,8 @@ Result<HeldState> loaded(const Assignment& assignment, const HeldSlices& wanted,
   HeldState held;
   held.step = step;
   held.first_loss = manifest->first_loss;
-  const auto filled = fill(assignment.model, wanted, held, [&](const Piece& part) {
-    return assemble(folder, *manifest, part).map([&](const PieceImage& image) { return state_of(part, image); });
+  const auto filled = fill(assignment.model, wanted, held, [&](const StateLayout& shard) {
+    return assemble(folder, *manifest, shard).map([&](const ShardImage& image) { return state_of(shard, image); });
   });
   if (!filled) return tl::unexpected(filled.error());
   return held;

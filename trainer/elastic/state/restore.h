@@ -8,7 +8,7 @@
 namespace sailor::trainer {
 
 // Called by all workers of the generation. They use the same checkpoint: rank 0 picks it, and if one of them cannot
-// read its pieces (a damaged file), all go on to the next older one.
+// read its layer states (a damaged file), all go on to the next older one.
 void restore(const Assignment& assignment, const Taker& taker, Group& everyone, Rendezvous& rendezvous,
              HeldState& held);
 

@@ -28,9 +28,9 @@ std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
 // What all workers together write into a checkpoint.
 std::vector<ImageName> images_of_all(const Roster& roster) {
   std::vector<ImageName> images;
-  for (const int piece : roster.pieces()) {
-    for (const int rank : roster.holders_of(piece)) {
-      if (!roster.kept_ranges(rank, piece).empty()) images.push_back({piece, rank});
+  for (const int layer_state : roster.layer_states()) {
+    for (const int rank : roster.holders_of(layer_state)) {
+      if (!roster.kept_slices(rank, layer_state).empty()) images.push_back({layer_state, rank});
     }
   }
   return images;
@@ -45,8 +45,8 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       writer_(writer),
       held_(held),
       roster_(assignment),
-      model_(stage_shape(assignment, membership.rank()), held.pieces,
-             TensorParallel(membership.groups->tensor_parallel(), roster_.shard_of(membership.rank()),
+      model_(stage_shape(assignment, membership.rank()), held.layer_states,
+             TensorParallel(membership.groups->tensor_parallel(), roster_.tensor_parallel_rank_of(membership.rank()),
                             assignment.plan.sequence_parallelism)),
       step_(assignment, membership.rank(), roster_, *membership.groups, model_, batches),
       copied_gradients_(roster_, membership.rank(), membership.meeting->copies(), held.copies,
@@ -60,26 +60,27 @@ void Generation::compute() {
   const auto began = std::chrono::steady_clock::now();
   held_.reached = held_.step + 1;
   allow_for_step();
-  step_.take_weights(held_.pieces);
+  step_.take_weights(held_.layer_states);
   const auto weights_taken = std::chrono::steady_clock::now();
   evaluate();
   began_ = began + (std::chrono::steady_clock::now() - weights_taken);  // an evaluation is no part of the step
   copied_gradients_.begin();
-  step_.run(held_.step, [this](int piece, const at::Tensor& gradient) { copied_gradients_.send(piece, gradient); });
+  step_.run(held_.step,
+            [this](int layer_state, const at::Tensor& gradient) { copied_gradients_.send(layer_state, gradient); });
   {
     const Timed timed(step_.times().copies);
     held_.copied_gradients = copied_gradients_.finish();
   }
   const Totals totals = step_.totals();
   const bool is_usable = check_finite(totals);
-  for (const auto& [id, piece] : model_.pieces()) held_.gradients[id] = step_.gradient_of(id);
+  for (const auto& [id, layer_state] : model_.parameters()) held_.gradients[id] = step_.gradient_of(id);
   held_.squared_norm = is_usable ? totals.squared_norm : kStepLeftOut;
   held_.next_loss = is_usable ? totals.loss : held_.loss;
 }
 
 bool Generation::vote(const Wish& wish) {
   const Vote vote = step_.vote({.leaving = wish.leaves ? 1.0 : 0.0,
-                                .saved_pieces = static_cast<double>(writer_.saved_pieces(checkpoint_in_progress_)),
+                                .saved_shards = static_cast<double>(writer_.saved_shards(checkpoint_in_progress_)),
                                 .waiting = wish.waits ? 1.0 : 0.0});
   const bool all_leave = ends_generation(vote.leaving, vote.waiting);
   update(wish.feeding, all_leave);
@@ -102,7 +103,7 @@ void Generation::update(Feeding* feeding, bool is_last) {
 }
 
 void Generation::finish() {
-  step_.take_weights(held_.pieces);
+  step_.take_weights(held_.layer_states);
   evaluate();
   finish_last_checkpoint();
   leave_together();
@@ -159,7 +160,7 @@ std::string Generation::culprit(const Totals& totals) const {
 
 void Generation::advance_checkpoint(const Vote& vote) {
   if (folder_.empty()) return;
-  if (checkpoint_in_progress_ > 0 && vote.saved_pieces == piece_total()) {
+  if (checkpoint_in_progress_ > 0 && vote.saved_shards == shard_total()) {
     if (is_first()) complete_checkpoint(checkpoint_in_progress_);
     checkpoint_in_progress_ = 0;
   }
@@ -168,9 +169,9 @@ void Generation::advance_checkpoint(const Vote& vote) {
 
 void Generation::begin_checkpoint() {
   checkpoint_in_progress_ = held_.step;
-  std::vector<PieceImage> images;
-  for (const auto& [id, state] : held_.pieces) {
-    const std::vector<Range> kept = roster_.kept_ranges(membership_.rank(), id);
+  std::vector<ShardImage> images;
+  for (const auto& [id, state] : held_.layer_states) {
+    const std::vector<Slice> kept = roster_.kept_slices(membership_.rank(), id);
     if (!kept.empty()) images.push_back(image_of(state, kept, membership_.rank()));
   }
   writer_.save(folder_, held_.step, std::move(images), is_first());
@@ -188,11 +189,11 @@ void Generation::finish_last_checkpoint() {
     bool is_decided = false;
     while (!is_decided) {
       const bool is_idle = writer_.wait_until_idle(kLastWriteLook);
-      const int saved = writer_.saved_pieces(held_.step);
+      const int saved = writer_.saved_shards(held_.step);
       const at::Tensor sums = at::tensor({static_cast<double>(saved), is_idle ? 0.0 : 1.0}, at::kDouble);
       membership_.groups->control().sum(sums);
       is_decided = sums[1].item<double>() == 0;
-      if (is_decided && is_first() && sums[0].item<double>() == piece_total()) complete_checkpoint(held_.step);
+      if (is_decided && is_first() && sums[0].item<double>() == shard_total()) complete_checkpoint(held_.step);
     }
     while (!writer_.wait_until_idle(kLastWriteLook)) {
     }

@@ -53,7 +53,7 @@ class Generation {
   void note_step();
   void log_times();
   [[nodiscard]] bool is_first() const { return membership_.rank() == 0; }
-  [[nodiscard]] double piece_total() const { return static_cast<double>(images_.size()); }
+  [[nodiscard]] double shard_total() const { return static_cast<double>(images_.size()); }
 
   const Assignment& assignment_;
   Membership& membership_;

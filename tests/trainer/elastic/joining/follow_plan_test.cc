@@ -18,18 +18,18 @@ namespace {
 
 using ::testing::IsEmpty;
 
-using Element = std::tuple<int, int, std::int64_t>;  // piece, tensor, row or column
+using Element = std::tuple<int, int, std::int64_t>;  // layer state, tensor, row or column
 
-void note(int piece, const std::vector<Range>& ranges, std::multiset<Element>& elements) {
-  for (const Range& range : ranges) {
-    for (std::int64_t i = range.begin; i < range.end; ++i) elements.insert({piece, range.slice, i});
+void note(int layer_state, const std::vector<Slice>& slices, std::multiset<Element>& elements) {
+  for (const Slice& slice : slices) {
+    for (std::int64_t i = slice.begin; i < slice.end; ++i) elements.insert({layer_state, slice.tensor, i});
   }
 }
 
-std::multiset<Element> elements_of(const HeldSlices& slices) {
+std::multiset<Element> elements_of(const WorkerSlices& worker) {
   std::multiset<Element> elements;
-  for (const HeldRanges* held : {&slices.own, &slices.copies}) {
-    for (const auto& [piece, ranges] : *held) note(piece, ranges, elements);
+  for (const StateSlices* held : {&worker.own, &worker.copies}) {
+    for (const auto& [layer_state, slices] : *held) note(layer_state, slices, elements);
   }
   return elements;
 }
@@ -45,9 +45,9 @@ FollowQuestion question_of(const Assignment& before, const Assignment& after) {
   FollowQuestion question{.standings = {}, .wanted = {}, .sites = sites_of(after)};
   const Roster was(before), will(after);
   for (int rank = 0; rank < will.workers(); ++rank) {
-    question.wanted.push_back(slices_of(will, plan_copies(after, will), rank));
+    question.wanted.push_back(worker_slices(will, plan_copies(after, will), rank));
     const bool trains = rank < was.training_workers();
-    question.standings.push_back(trains ? Standing{before.generation, false, slices_of(was, {}, rank).own}
+    question.standings.push_back(trains ? Standing{before.generation, false, worker_slices(was, {}, rank).own}
                                         : Standing{});
   }
   return question;
@@ -74,7 +74,7 @@ TEST_F(FollowPlans, BringEachNewcomerWhatItIsToHoldOnceAndNobodyElseAnything) {
     std::map<int, std::multiset<Element>> got;
     for (const FollowStream& stream : plan_following(job_.model, question).streams) {
       EXPECT_GT(question.standings[static_cast<std::size_t>(stream.feeder)].trains, 0);
-      for (const Portion& portion : stream.portions) note(portion.piece, portion.ranges, got[stream.follower]);
+      for (const StreamedShard& shard : stream.shards) note(shard.layer_state, shard.slices, got[stream.follower]);
     }
     for (int rank = 0; rank < gpu_count(plan); ++rank) {
       const bool is_new = rank >= Roster(running).training_workers();
@@ -97,9 +97,9 @@ TEST_F(FollowPlans, NobodyFollowsWhereTheChangeHurriesOrNobodyTrains) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
   const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {3, 3, 2}}}), 3);
   FollowQuestion question = question_of(running, next);
-  question.hurries = true;
+  question.is_urgent = true;
   EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
-  question.hurries = false;
+  question.is_urgent = false;
   question.standings.assign(3, Standing{});
   EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
 }
@@ -130,7 +130,7 @@ TEST_F(FollowPlans, TrainingWaitsForNewcomersOnlyAndForNoneWhereTheChangeHurries
   EXPECT_FALSE(has_followers(both, both));
   EXPECT_FALSE(has_followers(of_agents(job_, 3, one, 2), both));
   Assignment hurried = both;
-  hurried.hurries = true;
+  hurried.is_urgent = true;
   EXPECT_FALSE(has_followers(hurried, alone));
   Assignment elsewhere = both;
   elsewhere.agents[0].name = "another";
@@ -139,7 +139,7 @@ TEST_F(FollowPlans, TrainingWaitsForNewcomersOnlyAndForNoneWhereTheChangeHurries
 
 TEST_F(FollowPlans, AStandingSurvivesItsJourneyAndNonsenseIsRefused) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}, {2}}}), 2);
-  const Standing standing{7, false, slices_of(Roster(running), {}, 0).own};
+  const Standing standing{7, false, worker_slices(Roster(running), {}, 0).own};
   EXPECT_EQ(*standing_from_line(job_.model, to_line(standing)), standing);
   for (const char* line :
        {"", "yes", "{}", R"({"trains":1,"isEmpty":0,"own":[]})", R"({"trains":1,"isEmpty":true,"own":[[9,9,9,9]]})"}) {

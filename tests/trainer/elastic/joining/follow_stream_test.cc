@@ -33,21 +33,21 @@ class FollowStreams : public ::testing::Test {
 
   void hold_all_of_the_model() {
     held_ = {};
-    portions_.clear();
-    for (const int piece : all_pieces(job_->model)) {
-      const Piece whole = piece_of(job_->model, piece);
-      held_.pieces[piece] = initial_state(job_->model, whole, 7);
-      if (piece == 2) {  // the later columns of a tensor and the earlier ones, and not all of it
-        portions_.push_back(portion_of(whole, shard_ranges(whole, {.index = 1, .degree = 3})));
+    shards_.clear();
+    for (const int layer_state : all_layer_states(job_->model)) {
+      const StateLayout whole = layout_of(job_->model, layer_state);
+      held_.layer_states[layer_state] = initial_state(job_->model, whole, 7);
+      if (layer_state == 2) {  // the later columns of a tensor and the earlier ones, and not all of it
+        shards_.push_back(streamed(whole, shard_slices(whole, {.index = 1, .tensor_parallel = 3})));
       } else {
-        portions_.push_back(portion_of(whole, ranges_of(whole)));
+        shards_.push_back(streamed(whole, slices_of(whole)));
       }
     }
-    portions_.back().is_copy = true;
+    shards_.back().is_copy = true;
   }
 
-  static Portion portion_of(const Piece& whole, const std::vector<Range>& ranges) {
-    return {whole.id, false, ranges, part_of(whole, ranges).size};
+  static StreamedShard streamed(const StateLayout& whole, const std::vector<Slice>& slices) {
+    return {whole.id, false, slices, shard_of(whole, slices).size};
   }
 
   void connect() {
@@ -79,15 +79,16 @@ class FollowStreams : public ::testing::Test {
 
   void begin_to_feed(std::chrono::milliseconds patience, const Feeding::Limits& limits) {
     std::vector<std::unique_ptr<Outlet>> outlets;
-    outlets.push_back(std::make_unique<Outlet>(portions_, feeders_end(patience)));
+    outlets.push_back(std::make_unique<Outlet>(shards_, feeders_end(patience)));
     feeding_ = std::make_unique<Feeding>(std::move(outlets), limits);
   }
 
-  void begin_to_follow() { stream_ = std::make_unique<FollowedStream>(job_, portions_, followers_end()); }
+  void begin_to_follow() { stream_ = std::make_unique<FollowedStream>(job_, shards_, followers_end()); }
 
   // A step of the feeder, as its generation does one.
   void train(bool is_last = false, bool is_left_out = false) {
-    for (const auto& [piece, state] : held_.pieces) held_.gradients[piece] = at::randn_like(state.weights);
+    for (const auto& [layer_state, state] : held_.layer_states)
+      held_.gradients[layer_state] = at::randn_like(state.weights);
     held_.squared_norm = is_left_out ? kStepLeftOut : 3.7;
     held_.next_loss = 5.0 / static_cast<double>(held_.step + 1);
     feeding_->note_gradients(held_);
@@ -105,22 +106,22 @@ class FollowStreams : public ::testing::Test {
 
   // Bit for bit where it is cut as the feeder's: LibTorch rounds the last few elements of a tensor's update otherwise,
   // and where that ends depends on the cut.
-  void expect_same(const Portion& portion, const PieceState& followed) const {
-    const PieceState& original = held_.pieces.at(portion.piece);
-    PieceState mine = empty_state(part_of(piece_of(job_->model, portion.piece), portion.ranges));
-    copy_ranges(portion.ranges, original, mine);
-    const bool is_whole = original.part == followed.part;
+  void expect_same(const StreamedShard& shard, const LayerState& followed) const {
+    const LayerState& original = held_.layer_states.at(shard.layer_state);
+    LayerState mine = empty_state(shard_of(layout_of(job_->model, shard.layer_state), shard.slices));
+    copy_slices(shard.slices, original, mine);
+    const bool is_whole = original.layout == followed.layout;
     const auto are_same = [&](const at::Tensor& one, const at::Tensor& other) {
       return is_whole ? at::equal(one, other) : at::allclose(one, other, 1e-5, 1e-9);
     };
-    EXPECT_TRUE(are_same(mine.weights, followed.weights)) << "piece " << portion.piece;
-    EXPECT_TRUE(are_same(mine.momentum, followed.momentum)) << "piece " << portion.piece;
-    EXPECT_TRUE(are_same(mine.variance, followed.variance)) << "piece " << portion.piece;
+    EXPECT_TRUE(are_same(mine.weights, followed.weights)) << "layer state " << shard.layer_state;
+    EXPECT_TRUE(are_same(mine.momentum, followed.momentum)) << "layer state " << shard.layer_state;
+    EXPECT_TRUE(are_same(mine.variance, followed.variance)) << "layer state " << shard.layer_state;
   }
 
   std::shared_ptr<Assignment> job_ = std::make_shared<Assignment>(testing::tiny_job("unused"));
   HeldState held_;  // the feeder's
-  std::vector<Portion> portions_;
+  std::vector<StreamedShard> shards_;
   std::string host_ = testing::own_address();
   std::unique_ptr<RendezvousHost> store_;
   std::unique_ptr<Group> groups_[2];  // by rank: the ends of the connection that nobody has yet
@@ -142,9 +143,9 @@ TEST_F(FollowStreams, TheFollowerHoldsBitForBitWhatItsFeederHoldsWhereItIsCutAli
   EXPECT_EQ(followed->reached, held_.step);
   EXPECT_EQ(followed->loss, held_.loss);
   EXPECT_EQ(followed->first_loss, held_.first_loss);
-  EXPECT_EQ(followed->pieces.size() + followed->copies.size(), portions_.size());
-  for (const Portion& portion : portions_) {
-    expect_same(portion, (portion.is_copy ? followed->copies : followed->pieces).at(portion.piece));
+  EXPECT_EQ(followed->layer_states.size() + followed->copies.size(), shards_.size());
+  for (const StreamedShard& shard : shards_) {
+    expect_same(shard, (shard.is_copy ? followed->copies : followed->layer_states).at(shard.layer_state));
   }
 }
 

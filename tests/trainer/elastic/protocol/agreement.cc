@@ -16,14 +16,14 @@ Holding holding_of(std::uint16_t packed) {
                       .step = packed >> 3U & 3U,
                       .confirmed = packed >> 5U & 7U,
                       .has_gradients = (packed >> 2U & 1U) != 0},
-          .slices = list_of(packed & kAllSlices)};
+          .units = list_of(packed & kAllUnits)};
 }
 
 }  // namespace
 
 std::uint16_t packed(const Worker& worker) {
   return static_cast<std::uint16_t>(worker.updated_by << 8U | worker.confirmed << 5U | worker.step << 3U |
-                                    worker.has_gradients << 2U | worker.slices);
+                                    worker.has_gradients << 2U | worker.units);
 }
 
 const Agreement& Agreements::of(const Meeting& meeting) {
@@ -32,7 +32,7 @@ const Agreement& Agreements::of(const Meeting& meeting) {
   return found != known_.end() ? found->second : known_.emplace(key, work_out(meeting)).first->second;
 }
 
-const std::vector<SliceMove>& Agreements::feeding(const Meeting& next, const Meeting& running) {
+const std::vector<UnitMove>& Agreements::feeding(const Meeting& next, const Meeting& running) {
   const std::pair key(next.roles, running.roles);
   const auto found = known_feeding_.find(key);
   if (found != known_feeding_.end()) return found->second;
@@ -55,7 +55,7 @@ Agreement Agreements::work_out(const Meeting& meeting) const {
     question.wanted.push_back(list_of(meeting.roles[index]));
     question.sites.push_back({worker, Zone("us-central1-a")});
   }
-  agreement.point = rules_.resume_point(list_of(kAllSlices), agreement.holdings);
+  agreement.point = rules_.resume_point(list_of(kAllUnits), agreement.holdings);
   if (!agreement.point) return agreement;
   question.offered = offers(agreement.holdings, *agreement.point);
   agreement.transfers = rules_.plan_transfers(question);

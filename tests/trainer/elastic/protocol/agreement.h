@@ -28,7 +28,7 @@ class Agreements {
   const Agreement& of(const Meeting& meeting);
 
   // Who sends what to newcomers of the next generation that follow the running one.
-  const std::vector<SliceMove>& feeding(const Meeting& next, const Meeting& running);
+  const std::vector<UnitMove>& feeding(const Meeting& next, const Meeting& running);
 
  private:
   [[nodiscard]] Agreement work_out(const Meeting& meeting) const;
@@ -37,7 +37,7 @@ class Agreements {
   using Key = std::tuple<Mask, std::array<Mask, kWorkers>, std::array<std::uint16_t, kWorkers>>;
   std::map<Key, Agreement> known_;
   using Roles = std::array<Mask, kWorkers>;
-  std::map<std::pair<Roles, Roles>, std::vector<SliceMove>> known_feeding_;
+  std::map<std::pair<Roles, Roles>, std::vector<UnitMove>> known_feeding_;
 };
 
 }  // namespace sailor::trainer::exploration

@@ -92,7 +92,7 @@ void Explorer::arrive(World& world, int id) const {
   Worker& worker = worker_of(world, id);
   remove(world.leased, id);
   if (worker.place == Place::kReleased) {
-    worker.slices = 0;
+    worker.units = 0;
     return;
   }
   say_holding(world, id);
@@ -117,7 +117,7 @@ void Explorer::begin_work(World& world, int id) {
     if (rules_.following.is_fed_before_the_vote) feed(world, id, next_step, true);
     if (!is_alone(from_, worker.generation)) note_vote(world, worker.generation, next_step);
   }
-  if (worker.place == Place::kReleased) worker.slices = 0;
+  if (worker.place == Place::kReleased) worker.units = 0;
 }
 
 void Explorer::keep(World& world, const Happening& happening) {

@@ -35,7 +35,7 @@ void Explorer::end_following(int id) {
     if (held != part) complain("a follower holds what it was not sent");
     check_all_can_follow_to(group.fed_step, group.fed_by);
     World world = from_;
-    worker_of(world, id).slices = held;
+    worker_of(world, id).units = held;
     step(world, {What::kFollowed, id, at(id).generation},
          event::Followed{.step = group.fed_step, .generation = group.fed_by});
   }
@@ -60,10 +60,10 @@ void Explorer::feed(World& world, int id, int step, bool is_last) {
   Meeting& next = world.meetings[feeder.next];
   if (!has_followers(next, meeting(feeder.generation))) return;
   if (next.fed_step != step || next.fed_by != feeder.generation) next.fed = {};
-  for (const SliceMove& move : agreements_.feeding(next, meeting(feeder.generation))) {
+  for (const UnitMove& move : agreements_.feeding(next, meeting(feeder.generation))) {
     const Worker& follower = worker_of(world, move.to);
     if (move.from != id || follower.follows == 0 || follower.generation != feeder.next) continue;
-    put(next.fed[static_cast<std::size_t>(move.to)], move.slice);
+    put(next.fed[static_cast<std::size_t>(move.to)], move.unit);
     next.fed_step = static_cast<std::uint8_t>(step);
     next.fed_by = feeder.generation;
   }

@@ -6,17 +6,17 @@
 namespace sailor::trainer {
 namespace {
 
-using Slices = std::vector<int>;
+using Units = std::vector<int>;
 
-const Slices kAll = {0, 1, 2, 3};
+const Units kAll = {0, 1, 2, 3};
 
 // State of this step that generation 1 made and trains from.
-Holding of_step(std::int64_t step, Slices slices) {
-  return {.account = {.updated_by = 1, .step = step, .confirmed = 1}, .slices = std::move(slices), .reached = step};
+Holding of_step(std::int64_t step, Units units) {
+  return {.account = {.updated_by = 1, .step = step, .confirmed = 1}, .units = std::move(units), .reached = step};
 }
 
-Holding with_gradients(std::int64_t step, Slices slices) {
-  Holding holding = of_step(step, std::move(slices));
+Holding with_gradients(std::int64_t step, Units units) {
+  Holding holding = of_step(step, std::move(units));
   holding.account.has_gradients = true;
   holding.reached = step + 1;
   return holding;
@@ -34,7 +34,7 @@ std::optional<std::int64_t> resumed(const std::vector<Holding>& holdings) {
 
 TEST(ResumePoint, NobodyHoldsAnythingMeansNoPoint) { EXPECT_EQ(resumed({{}, {}, {}}), std::nullopt); }
 
-TEST(ResumePoint, IsTheNewestStepOfWhichEverySliceIsHeld) {
+TEST(ResumePoint, IsTheNewestStepOfWhichEveryUnitIsHeld) {
   EXPECT_EQ(resumed({{}, of_step(7, {0, 1}), of_step(7, {1, 2, 3})}), 7);
   EXPECT_EQ(resumed({of_step(4, kAll), of_step(7, {0, 1}), of_step(7, {2})}), 4);
   EXPECT_EQ(resumed({{}, of_step(7, {0, 1}), of_step(7, {2})}), std::nullopt);
@@ -68,7 +68,7 @@ TEST(StepsLost, CountsTheStepInFlightAndThoseSinceTheCheckpoint) {
   EXPECT_EQ(steps_lost({Holding{}}, 10), 0);
 }
 
-TEST(Holding, SurvivesItsJourneyButForItsSlices) {
+TEST(Holding, SurvivesItsJourneyButForItsUnits) {
   Holding holding = with_gradients(7, {});  // all workers number them alike, once they know of each other's
   holding.loss = 0.1;
   holding.next_loss = 0.05;

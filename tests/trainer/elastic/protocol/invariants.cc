@@ -14,16 +14,16 @@ bool is_at(const ResumePoint& point, const ResumePoint& newest) {
   return point.step == newest.step && point.updated_by == newest.updated_by;
 }
 
-// Of a state that this generation has trained from, these have all slices.
+// Of a state that this generation has trained from, these have all units.
 bool hold_all_of(Mask present, const Meeting& group, const Agreement& agreement, int generation) {
   std::map<std::pair<std::int64_t, std::int64_t>, Mask> held;  // by step and last update
   for (std::size_t id = 0; id < kWorkers; ++id) {
     const Account& account = agreement.holdings[id].account;
     if (!has(present, static_cast<int>(id)) || account.confirmed != generation) continue;
-    Mask& slices = held[{account.step, account.updated_by}];
-    slices = static_cast<Mask>(slices | (group.holdings[id] & kAllSlices));
+    Mask& units = held[{account.step, account.updated_by}];
+    units = static_cast<Mask>(units | (group.holdings[id] & kAllUnits));
   }
-  return std::ranges::any_of(held, [](const auto& state) { return state.second == kAllSlices; });
+  return std::ranges::any_of(held, [](const auto& state) { return state.second == kAllUnits; });
 }
 
 }  // namespace
@@ -97,9 +97,9 @@ void Explorer::check_nothing_is_thrown_away(int generation, const Agreement& agr
   for (int id = 0; id < kWorkers; ++id) {
     if (!has(present, id) || newest.step == 0) continue;
     if (!can_offer(agreement.holdings[static_cast<std::size_t>(id)], newest)) continue;
-    held = static_cast<Mask>(held | (group.holdings[static_cast<std::size_t>(id)] & kAllSlices));
+    held = static_cast<Mask>(held | (group.holdings[static_cast<std::size_t>(id)] & kAllUnits));
   }
-  if (held != kAllSlices) return;
+  if (held != kAllUnits) return;
   const bool goes_on = agreement.point && (agreement.point->step > newest.step || is_at(*agreement.point, newest));
   if (!goes_on) complain("state that memory holds was thrown away");
 }
@@ -123,7 +123,7 @@ void Explorer::check_is_safe(const World& world, int id, const WorkerState& befo
       held = static_cast<Mask>(held | group.roles[static_cast<std::size_t>(other)]);
   }
   const bool is_saved = before.account.step <= world.checkpoint && group.roles == Meeting{}.roles;
-  if (held != kAllSlices && !is_saved) complain("state was let go before others had it");
+  if (held != kAllUnits && !is_saved) complain("state was let go before others had it");
 }
 
 }  // namespace sailor::trainer::exploration

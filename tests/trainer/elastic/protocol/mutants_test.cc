@@ -82,22 +82,22 @@ TEST(BrokenRule, ALeavingWorkerIsNotAskedToTakePart) {
 }
 
 TEST(BrokenRule, NobodyRollsForward) {
-  const Rules rules{.resume_point = [](const std::vector<int>& slices, const std::vector<Holding>& holdings) {
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
     std::vector<Holding> poorer = holdings;
     for (Holding& holding : poorer) holding.account.has_gradients = false;
-    return resume_point(slices, poorer);
+    return resume_point(units, poorer);
   }};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1}),
               ElementsAre(StartsWith("state that memory holds was thrown away")));
 }
 
 TEST(BrokenRule, OneRollsForwardThoughOthersLackTheGradients) {
-  const Rules rules{.resume_point = [](const std::vector<int>& slices, const std::vector<Holding>& holdings) {
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
     std::vector<Holding> eager = holdings;
     const bool any = std::ranges::any_of(eager, [](const Holding& holding) { return holding.account.has_gradients; });
     if (any) std::erase_if(eager, [](const Holding& holding) { return !holding.account.has_gradients; });
-    const auto point = resume_point(slices, eager);
-    return point ? point : resume_point(slices, holdings);
+    const auto point = resume_point(units, eager);
+    return point ? point : resume_point(units, holdings);
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
               ElementsAre(StartsWith("a state that had been given up was taken up again")));
@@ -108,17 +108,17 @@ TEST(BrokenRule, EqualStepsAreTakenForEqualStates) {
     return holding.account.updated_by > 0 && holding.account.step == point.step;
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
-              ElementsAre(StartsWith("a worker has not got all slices of its role")));
+              ElementsAre(StartsWith("a worker has not got all units of its role")));
 }
 
-TEST(BrokenRule, ASliceIsNotSent) {
+TEST(BrokenRule, AUnitIsNotSent) {
   const Rules rules{.plan_transfers = [](const TransferQuestion& question) {
     TransferPlan plan = plan_transfers(question);
     if (!plan.moves.empty()) plan.moves.pop_back();
     return plan;
   }};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
-              ElementsAre(StartsWith("a worker has not got all slices of its role")));
+              ElementsAre(StartsWith("a worker has not got all units of its role")));
 }
 
 TEST(BrokenRule, ALeavingWorkerGoesBeforeAllHaveConfirmed) {
@@ -141,13 +141,13 @@ TEST(BrokenRule, WhoWasToldOfAGenerationAndHasNotReportedItIsLeftOut) {
 }
 
 TEST(BrokenRule, TheMostStepsWinWhoeverConfirmedThem) {
-  const Rules rules{.resume_point = [](const std::vector<int>& slices, const std::vector<Holding>& holdings) {
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
     std::int64_t most = 0;
     for (const Holding& holding : holdings) most = std::max(most, holding.account.step);
     std::vector<Holding> furthest = holdings;
     std::erase_if(furthest, [&](const Holding& holding) { return holding.account.step < most; });
-    const auto point = resume_point(slices, furthest);
-    return point ? point : resume_point(slices, holdings);
+    const auto point = resume_point(units, furthest);
+    return point ? point : resume_point(units, holdings);
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}, lone_world()),
               ElementsAre(StartsWith("a state that had been given up was taken up again")));

@@ -151,7 +151,7 @@ void Explorer::give_roles(const std::vector<int>& usable, Meeting& next) const {
   for (std::size_t i = 0; i < count; ++i) {
     const int id = from_.change == 2 ? usable[usable.size() - 1 - i] : usable[i];
     const bool is_split = from_.change == 1 && count > 1 && i < 2;
-    next.roles[static_cast<std::size_t>(id)] = is_split ? static_cast<Mask>(1U << i) : kAllSlices;
+    next.roles[static_cast<std::size_t>(id)] = is_split ? static_cast<Mask>(1U << i) : kAllUnits;
     put(next.members, id);
   }
 }

@@ -20,13 +20,13 @@ void transfer_worker(Transfer& transfer, Value& worker) {
   transfer(worker.follows, 1);
   transfer(worker.updated_by, 3);
   transfer(worker.confirmed, 3);
-  transfer(worker.slices, kSlices);
+  transfer(worker.units, kUnits);
 }
 
 template <class Transfer, class Value>
 void transfer_meeting(Transfer& transfer, Value& meeting) {
   for (auto& holding : meeting.holdings) transfer(holding, 11);
-  for (auto& role : meeting.roles) transfer(role, kSlices);
+  for (auto& role : meeting.roles) transfer(role, kUnits);
   for (auto& step : meeting.computing) transfer(step, 2);
   for (auto& step : meeting.voting) transfer(step, 2);
   transfer(meeting.members, kWorkers);
@@ -44,7 +44,7 @@ void transfer_meeting(Transfer& transfer, Value& meeting) {
 // Of very few.
 template <class Transfer, class Value>
 void transfer_feeding(Transfer& transfer, Value& meeting) {
-  for (auto& slices : meeting.fed) transfer(slices, kSlices);
+  for (auto& units : meeting.fed) transfer(units, kUnits);
   transfer(meeting.fed_step, 2);
   transfer(meeting.fed_by, 3);
 }

@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr int kSlices = 24;
+constexpr int kUnits = 24;
 constexpr int kWorlds = 500;
 
 class RandomWorld {
@@ -26,7 +26,7 @@ class RandomWorld {
   TransferQuestion question() {
     const int workers = number(1, 12);
     TransferQuestion question;
-    for (int slice = 0; slice < kSlices; ++slice) question.bytes.push_back(number(1, 1000) * 1000);
+    for (int unit = 0; unit < kUnits; ++unit) question.bytes.push_back(number(1, 1000) * 1000);
     for (int rank = 0; rank < workers; ++rank) {
       static const char* zones[] = {"us-a1-a", "us-a1-b", "us-b1-a"};
       question.sites.push_back({rank / 2, Zone(zones[rank / 2 % 3])});
@@ -44,15 +44,15 @@ class RandomWorld {
     std::vector<int> order(static_cast<std::size_t>(workers));
     std::iota(order.begin(), order.end(), 0);
     std::ranges::shuffle(order, random_);
-    std::vector<std::vector<int>> slices(order.size());
+    std::vector<std::vector<int>> units(order.size());
     for (int done = 0; done < used;) {
       const int depth = number(1, used - done);
       for (int stage = 0; stage < depth; ++stage, ++done) {
-        auto& mine = slices[static_cast<std::size_t>(order[static_cast<std::size_t>(done)])];
-        for (int slice = kSlices * stage / depth; slice < kSlices * (stage + 1) / depth; ++slice) mine.push_back(slice);
+        auto& mine = units[static_cast<std::size_t>(order[static_cast<std::size_t>(done)])];
+        for (int unit = kUnits * stage / depth; unit < kUnits * (stage + 1) / depth; ++unit) mine.push_back(unit);
       }
     }
-    return slices;
+    return units;
   }
 
   std::mt19937 random_;
@@ -60,21 +60,21 @@ class RandomWorld {
 
 bool contains(const std::vector<int>& sorted, int value) { return std::ranges::binary_search(sorted, value); }
 
-TEST(Transfers, EveryWorkerComesToHoldWhatItWantsEachSliceOnce) {
+TEST(Transfers, EveryWorkerComesToHoldWhatItWantsEachUnitOnce) {
   for (unsigned seed = 1; seed <= kWorlds; ++seed) {
     const TransferQuestion question = RandomWorld(seed).question();
     const TransferPlan plan = plan_transfers(question);
-    std::map<std::pair<int, int>, int> arrivals;  // by rank and slice
-    for (const SliceMove& move : plan.moves) {
-      ++arrivals[{move.to, move.slice}];
-      EXPECT_TRUE(contains(question.offered[static_cast<std::size_t>(move.from)], move.slice)) << "seed " << seed;
+    std::map<std::pair<int, int>, int> arrivals;  // by rank and unit
+    for (const UnitMove& move : plan.moves) {
+      ++arrivals[{move.to, move.unit}];
+      EXPECT_TRUE(contains(question.offered[static_cast<std::size_t>(move.from)], move.unit)) << "seed " << seed;
       EXPECT_NE(move.from, move.to) << "seed " << seed;
     }
     for (std::size_t rank = 0; rank < question.wanted.size(); ++rank) {
-      for (const int slice : question.wanted[rank]) {
-        const int copies = (contains(question.offered[rank], slice) ? 1 : 0) +
-                           arrivals[{static_cast<int>(rank), slice}] + (contains(plan.unheld[rank], slice) ? 1 : 0);
-        EXPECT_EQ(copies, 1) << "seed " << seed << " rank " << rank << " slice " << slice;
+      for (const int unit : question.wanted[rank]) {
+        const int copies = (contains(question.offered[rank], unit) ? 1 : 0) + arrivals[{static_cast<int>(rank), unit}] +
+                           (contains(plan.unheld[rank], unit) ? 1 : 0);
+        EXPECT_EQ(copies, 1) << "seed " << seed << " rank " << rank << " unit " << unit;
       }
     }
   }
@@ -85,19 +85,19 @@ TEST(Transfers, MoveNoByteMoreThanTheWorkersLackAndEachFromTheNearest) {
     const TransferQuestion question = RandomWorld(seed).question();
     std::int64_t least = 0;
     std::set<int> held;
-    for (const auto& slices : question.offered) held.insert(slices.begin(), slices.end());
+    for (const auto& units : question.offered) held.insert(units.begin(), units.end());
     for (std::size_t rank = 0; rank < question.wanted.size(); ++rank) {
-      for (const int slice : question.wanted[rank]) {
-        const bool arrives = held.contains(slice) && !contains(question.offered[rank], slice);
-        if (arrives) least += question.bytes[static_cast<std::size_t>(slice)];
+      for (const int unit : question.wanted[rank]) {
+        const bool arrives = held.contains(unit) && !contains(question.offered[rank], unit);
+        if (arrives) least += question.bytes[static_cast<std::size_t>(unit)];
       }
     }
     std::int64_t moved = 0;
-    for (const SliceMove& move : plan_transfers(question).moves) {
-      moved += question.bytes[static_cast<std::size_t>(move.slice)];
+    for (const UnitMove& move : plan_transfers(question).moves) {
+      moved += question.bytes[static_cast<std::size_t>(move.unit)];
       const Site& to = question.sites[static_cast<std::size_t>(move.to)];
       for (std::size_t rank = 0; rank < question.offered.size(); ++rank) {
-        if (!contains(question.offered[rank], move.slice)) continue;
+        if (!contains(question.offered[rank], move.unit)) continue;
         EXPECT_LE(distance(question.sites[static_cast<std::size_t>(move.from)], to),
                   distance(question.sites[rank], to));
       }
@@ -109,11 +109,11 @@ TEST(Transfers, MoveNoByteMoreThanTheWorkersLackAndEachFromTheNearest) {
 TEST(Transfers, OnlyWhatNobodyHoldsComesFromTheCheckpoint) {
   const TransferPlan plan = plan_transfers(
       {.wanted = {{0, 1, 2}, {}}, .offered = {{}, {1}}, .sites = {{0, {}}, {1, {}}}, .bytes = {1, 1, 1}});
-  EXPECT_THAT(plan.moves, ElementsAre(SliceMove{1, 1, 0}));
+  EXPECT_THAT(plan.moves, ElementsAre(UnitMove{1, 1, 0}));
   EXPECT_THAT(plan.unheld, ElementsAre(ElementsAre(0, 2), IsEmpty()));
 }
 
-// Four equal holders of eight slices of unequal size, and four newcomers: nobody sends a third more than its share.
+// Four equal holders of eight units of unequal size, and four newcomers: nobody sends a third more than its share.
 TEST(Transfers, SpreadTheLoadOverEquallyNearHolders) {
   TransferQuestion question{.wanted = {}, .offered = {}, .sites = {}, .bytes = {9, 8, 7, 6, 5, 4, 3, 2}};
   const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -123,8 +123,8 @@ TEST(Transfers, SpreadTheLoadOverEquallyNearHolders) {
     question.sites.push_back({rank, Zone("us-a1-a")});
   }
   std::vector<std::int64_t> sent(4);
-  for (const SliceMove& move : plan_transfers(question).moves) {
-    sent[static_cast<std::size_t>(move.from)] += question.bytes[static_cast<std::size_t>(move.slice)];
+  for (const UnitMove& move : plan_transfers(question).moves) {
+    sent[static_cast<std::size_t>(move.from)] += question.bytes[static_cast<std::size_t>(move.unit)];
   }
   const std::int64_t total = std::reduce(sent.begin(), sent.end());
   EXPECT_LE(std::ranges::max(sent) * 4, total * 11 / 10);

@@ -43,7 +43,7 @@ void Explorer::meet(int id, const Meeting& group) {
   put(here.met, id);
   const bool picks = !agreement.point && id == std::countr_zero(group.members);
   if (picks) here.picked = static_cast<std::uint8_t>(from_.checkpoint + 1);
-  if (!offers_it) worker_of(world, id).slices = 0;
+  if (!offers_it) worker_of(world, id).units = 0;
   step(world, {What::kMeets, id, at(id).generation},
        event::Met{.can_offer = offers_it, .step = point.step, .updated_by = point.updated_by});
 }
@@ -72,16 +72,16 @@ bool Explorer::may_end_saving(int id, const Meeting& group) const {
 
 void Explorer::take(int id, const Meeting& group, const Agreement& agreement) {
   World world = from_;
-  Mask& slices = worker_of(world, id).slices;
-  for (const SliceMove& arriving : agreement.transfers.moves) {
+  Mask& units = worker_of(world, id).units;
+  for (const UnitMove& arriving : agreement.transfers.moves) {
     if (arriving.to != id) continue;
     if (!has(group.met, arriving.from)) return;  // it has not sent yet
-    put(slices, arriving.slice);
+    put(units, arriving.unit);
   }
   const Mask wanted = group.roles[static_cast<std::size_t>(id)];
   if (!agreement.point && group.picked == 0) return;
-  if (!agreement.point) slices = wanted;  // from the checkpoint
-  if ((slices & wanted) != wanted) complain("a worker has not got all slices of its role");
+  if (!agreement.point) units = wanted;  // from the checkpoint
+  if ((units & wanted) != wanted) complain("a worker has not got all units of its role");
   const auto point = agreement.point.value_or(ResumePoint{.step = group.picked - 1, .updated_by = at(id).generation});
   put(world.meetings[at(id).generation].moved, id);
   const bool completes = agreement.point && group.saved != 0 && group.moved == 0;
@@ -93,7 +93,7 @@ void Explorer::take(int id, const Meeting& group, const Agreement& agreement) {
 void Explorer::confirm(int id, const Meeting& group) {
   World world = from_;
   const Mask role = group.roles[static_cast<std::size_t>(id)];
-  worker_of(world, id).slices = role;
+  worker_of(world, id).units = role;
   step(world, {What::kConfirms, id, at(id).generation}, event::Confirmed{.all_steps_are_done = false});
 }
 

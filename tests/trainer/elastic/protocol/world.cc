@@ -18,7 +18,7 @@ World first_world() {
 
 namespace {
 
-// With these slices, at their first step, of generation 1.
+// With these units, at their first step, of generation 1.
 World world_that_trains(const std::vector<Mask>& roles) {
   World world;
   world.issued = world.record = world.sealed = world.history.newest_confirmed = 1;
@@ -33,19 +33,19 @@ World world_that_trains(const std::vector<Mask>& roles) {
                          .has_role = 1,
                          .updated_by = 1,
                          .confirmed = 1,
-                         .slices = roles[id]};
+                         .units = roles[id]};
   }
   return world;
 }
 
 }  // namespace
 
-World training_world() { return world_that_trains({kAllSlices, kAllSlices}); }
+World training_world() { return world_that_trains({kAllUnits, kAllUnits}); }
 
 World pipeline_world() { return world_that_trains({1, 2}); }
 
 World lone_world() {
-  World world = world_that_trains({kAllSlices});
+  World world = world_that_trains({kAllUnits});
   put(world.leased, 0);
   return world;
 }
@@ -99,8 +99,8 @@ std::string describe(const World& world) {
                                                       : "",
                         kPlaces.at(static_cast<std::size_t>(worker.place)), worker.generation);
     if (worker.updated_by > 0) {
-      text += fmt::format(" step {} by g{}{} slices {}", worker.step, worker.updated_by,
-                          worker.has_gradients != 0 ? " +gradients" : "", worker.slices);
+      text += fmt::format(" step {} by g{}{} units {}", worker.step, worker.updated_by,
+                          worker.has_gradients != 0 ? " +gradients" : "", worker.units);
     }
     if (worker.follows != 0) text += " follows";
     if (worker.next > 0)

@@ -10,13 +10,13 @@
 namespace sailor::trainer::exploration {
 
 inline constexpr int kWorkers = 3;
-inline constexpr int kSlices = 2;       // of the state, as bits of a mask
+inline constexpr int kUnits = 2;        // of the state, as bits of a mask
 inline constexpr int kGenerations = 8;  // table's size; how many there are follows from changes and faults
 inline constexpr int kLastStep = 2;     // that a history can have
 
-using Mask = std::uint8_t;  // of workers, or of slices
+using Mask = std::uint8_t;  // of workers, or of units
 
-inline constexpr Mask kAllSlices = (1U << kSlices) - 1;
+inline constexpr Mask kAllUnits = (1U << kUnits) - 1;
 
 inline bool has(Mask mask, int bit) { return (mask >> bit & 1U) != 0; }
 inline void put(Mask& mask, int bit) { mask = static_cast<Mask>(mask | 1U << bit); }
@@ -26,7 +26,7 @@ inline void remove(Mask& mask, int bit) { mask = static_cast<Mask>(mask & ~(1U <
 struct Meeting {
   std::array<std::uint16_t, kWorkers> holdings{};  // packed
   Mask members = 0;                                // with a slot
-  std::array<Mask, kWorkers> roles{};              // slices by worker; 0: it leaves
+  std::array<Mask, kWorkers> roles{};              // units by worker; 0: it leaves
   Mask published = 0;                              // holdings in the store
   Mask met = 0;                                    // have sent what was asked of them
   Mask saved = 0;                                  // their shares of a checkpoint, where the generation parks
@@ -36,7 +36,7 @@ struct Meeting {
   std::uint8_t picked = 0;                         // one more than the checkpoint's step that all load; 0: none yet
   std::uint8_t leaving = 0;                        // step at whose vote somebody asked to leave; 0: none
   std::uint8_t waiting = 0;                        // newest step at whose vote somebody waited for followers; 0: none
-  std::array<Mask, kWorkers> fed{};                // slices that each follower was sent, with a step that counts
+  std::array<Mask, kWorkers> fed{};                // units that each follower was sent, with a step that counts
   std::uint8_t fed_step = 0;                       // that step
   std::uint8_t fed_by = 0;                         // and the generation whose it is
   std::uint8_t is_cut = 0;                         // a connection of it broke
@@ -55,7 +55,7 @@ struct Worker {
   std::uint8_t follows = 0;  // is at the meeting, and has not said yet what it holds
   std::uint8_t updated_by = 0;
   std::uint8_t confirmed = 0;
-  Mask slices = 0;
+  Mask units = 0;
   friend bool operator==(const Worker&, const Worker&) = default;
 };
 

@@ -41,7 +41,7 @@ class RandomAssignments {
   std::mt19937 random_;
 };
 
-// Elements, by piece and tensor, that each node has of the state, its own or as copies.
+// Elements, by layer state and tensor, that each node has of the state, its own or as copies.
 using Element = std::tuple<int, int, std::int64_t>;
 std::map<Element, std::set<int>> nodes_of_elements(const Assignment& assignment) {
   const Roster roster(assignment);
@@ -49,12 +49,12 @@ std::map<Element, std::set<int>> nodes_of_elements(const Assignment& assignment)
   const auto sites = sites_of(assignment);
   std::map<Element, std::set<int>> nodes;
   for (int rank = 0; rank < roster.workers(); ++rank) {
-    const HeldSlices slices = slices_of(roster, copies, rank);
-    for (const HeldRanges* held : {&slices.own, &slices.copies}) {
-      for (const auto& [piece, ranges] : *held) {
-        for (const Range& range : ranges) {
-          for (std::int64_t i = range.begin; i < range.end; ++i) {
-            nodes[{piece, range.slice, i}].insert(sites[static_cast<std::size_t>(rank)].node);
+    const WorkerSlices held_here = worker_slices(roster, copies, rank);
+    for (const StateSlices* held : {&held_here.own, &held_here.copies}) {
+      for (const auto& [layer_state, slices] : *held) {
+        for (const Slice& slice : slices) {
+          for (std::int64_t i = slice.begin; i < slice.end; ++i) {
+            nodes[{layer_state, slice.tensor, i}].insert(sites[static_cast<std::size_t>(rank)].node);
           }
         }
       }
@@ -94,9 +94,9 @@ TEST_F(Copies, AreOnlyOfWhatOneNodeAloneHolds) {
     const Roster roster(assignment);
     const auto sites = sites_of(assignment);
     for (const StateCopy& copy : plan_copies(assignment, roster)) {
-      for (const int rank : roster.holders_of(copy.piece)) {
-        const Piece part = roster.held_part(rank, copy.piece);
-        if (!block_of(part, copy.ranges.front())) continue;
+      for (const int rank : roster.holders_of(copy.layer_state)) {
+        const StateLayout shard = roster.held_shard(rank, copy.layer_state);
+        if (!span_of(shard, copy.slices.front())) continue;
         EXPECT_EQ(sites[static_cast<std::size_t>(rank)].node, sites[static_cast<std::size_t>(copy.holder)].node);
         EXPECT_NE(sites[static_cast<std::size_t>(rank)].node, sites[static_cast<std::size_t>(copy.keeper)].node);
       }

@@ -9,41 +9,41 @@ namespace sailor::trainer {
 namespace {
 
 const ModelSpec kModel = testing::tiny_model();
-constexpr int kPiece = 3;  // a block
+constexpr int kLayerState = 3;  // a block
 
-PieceState shard_of(Shard shard) {
-  const Piece whole = piece_of(kModel, kPiece);
-  PieceState state = initial_state(kModel, part_of(whole, shard_ranges(whole, shard)), 7);
+LayerState state_of_shard(TensorParallelRank place) {
+  const StateLayout whole = layout_of(kModel, kLayerState);
+  LayerState state = initial_state(kModel, shard_of(whole, shard_slices(whole, place)), 7);
   state.momentum = state.weights + 1;
   state.variance = state.weights + 2;
   return state;
 }
 
-void expect_has_all_of(const PieceState& state, const PieceState& some) {
-  const auto ranges = ranges_of(some.part);
-  const PieceState copy = empty_state(some.part);
-  copy_ranges(ranges, state, copy);
+void expect_has_all_of(const LayerState& state, const LayerState& some) {
+  const auto slices = slices_of(some.layout);
+  const LayerState copy = empty_state(some.layout);
+  copy_slices(slices, state, copy);
   EXPECT_TRUE(at::equal(copy.weights, some.weights));
   EXPECT_TRUE(at::equal(copy.momentum, some.momentum));
   EXPECT_TRUE(at::equal(copy.variance, some.variance));
 }
 
 TEST(HeldState, WhatArrivedForAGenerationThatNeverBeganIsHeldBesideWhatWasThere) {
-  const PieceState before = shard_of({.index = 0, .degree = 2});
-  const PieceState arrived = shard_of({.index = 1, .degree = 3});  // overlaps it
-  HeldState held{.pieces = {{kPiece, before}}, .arrived = {{kPiece, arrived}}};
+  const LayerState before = state_of_shard({.index = 0, .tensor_parallel = 2});
+  const LayerState arrived = state_of_shard({.index = 1, .tensor_parallel = 3});  // overlaps it
+  HeldState held{.layer_states = {{kLayerState, before}}, .arrived = {{kLayerState, arrived}}};
   held.join_arrived(kModel);
   EXPECT_TRUE(held.arrived.empty());
-  expect_has_all_of(held.pieces.at(kPiece), before);
-  expect_has_all_of(held.pieces.at(kPiece), arrived);
+  expect_has_all_of(held.layer_states.at(kLayerState), before);
+  expect_has_all_of(held.layer_states.at(kLayerState), arrived);
 }
 
 TEST(HeldState, OfAGenerationThatBeganIsWhatArrived) {
-  HeldState held{.pieces = {{kPiece, shard_of({.index = 0, .degree = 2})}},
-                 .arrived = {{kPiece, shard_of({.index = 1, .degree = 2})}}};
+  HeldState held{.layer_states = {{kLayerState, state_of_shard({.index = 0, .tensor_parallel = 2})}},
+                 .arrived = {{kLayerState, state_of_shard({.index = 1, .tensor_parallel = 2})}}};
   held.keep_arrived();
   held.join_arrived(kModel);  // of the next meeting
-  EXPECT_EQ(held.slices().own.at(kPiece), ranges_of(shard_of({.index = 1, .degree = 2}).part));
+  EXPECT_EQ(held.slices().own.at(kLayerState), slices_of(state_of_shard({.index = 1, .tensor_parallel = 2}).layout));
 }
 
 }  // namespace

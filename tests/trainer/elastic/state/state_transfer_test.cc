@@ -40,21 +40,21 @@ Assignment random_assignment(std::mt19937& random) {
 }
 
 // What each rank has in this generation, by rank.
-std::vector<HeldSlices> slices_of_all(const Assignment& assignment) {
+std::vector<WorkerSlices> slices_of_all(const Assignment& assignment) {
   const Roster roster(assignment);
   const auto copies = plan_copies(assignment, roster);
-  std::vector<HeldSlices> slices;
-  for (int rank = 0; rank < kWorkers; ++rank) slices.push_back(slices_of(roster, copies, rank));
+  std::vector<WorkerSlices> slices;
+  for (int rank = 0; rank < kWorkers; ++rank) slices.push_back(worker_slices(roster, copies, rank));
   return slices;
 }
 
-StateUnits units_between(const Assignment& before, const Assignment& after) {
+TransferUnits units_between(const Assignment& before, const Assignment& after) {
   return {after.model, slices_of_all(before), slices_of_all(after)};
 }
 
 // The first holder sends.
-std::vector<SliceMove> moves_of(const StateUnits& units) {
-  std::vector<SliceMove> moves;
+std::vector<UnitMove> moves_of(const TransferUnits& units) {
+  std::vector<UnitMove> moves;
   for (int to = 0; to < kWorkers; ++to) {
     for (const int unit : units.wanted_by(to)) {
       if (std::ranges::binary_search(units.held_by(to), unit)) continue;
@@ -69,34 +69,34 @@ std::vector<SliceMove> moves_of(const StateUnits& units) {
 }
 
 // A state whose three tensors differ.
-PieceState marked_state(const Assignment& assignment, const Piece& part) {
-  PieceState state = initial_state(assignment.model, part, 7);
+LayerState marked_state(const Assignment& assignment, const StateLayout& shard) {
+  LayerState state = initial_state(assignment.model, shard, 7);
   state.momentum = state.weights + 1;
   state.variance = state.weights + 2;
   return state;
 }
 
-PieceStates marked_states(const Assignment& assignment, const HeldRanges& ranges) {
-  PieceStates states;
-  for (const auto& [piece, of_piece] : ranges) {
-    states[piece] = marked_state(assignment, part_of(piece_of(assignment.model, piece), of_piece));
+LayerStates marked_states(const Assignment& assignment, const StateSlices& slices) {
+  LayerStates states;
+  for (const auto& [layer_state, of_layer_state] : slices) {
+    states[layer_state] = marked_state(assignment, shard_of(layout_of(assignment.model, layer_state), of_layer_state));
   }
   return states;
 }
 
-void expect_equal(const PieceStates& got, const PieceStates& expected) {
+void expect_equal(const LayerStates& got, const LayerStates& expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (const auto& [id, state] : got) {
-    EXPECT_EQ(state.part, expected.at(id).part);
-    EXPECT_TRUE(at::equal(state.weights, expected.at(id).weights)) << "piece " << id;
+    EXPECT_EQ(state.layout, expected.at(id).layout);
+    EXPECT_TRUE(at::equal(state.weights, expected.at(id).weights)) << "layer state " << id;
     EXPECT_TRUE(at::equal(state.momentum, expected.at(id).momentum));
     EXPECT_TRUE(at::equal(state.variance, expected.at(id).variance));
   }
 }
 
 void expect_arrives(const Assignment& before, const Assignment& after) {
-  const std::vector<HeldSlices> old_slices = slices_of_all(before), new_slices = slices_of_all(after);
-  const StateUnits units(after.model, old_slices, new_slices);
+  const std::vector<WorkerSlices> old_slices = slices_of_all(before), new_slices = slices_of_all(after);
+  const TransferUnits units(after.model, old_slices, new_slices);
   const auto moves = moves_of(units);
   const std::string host = testing::own_address();
   const auto store = RendezvousHost::listen(host, 7073);
@@ -110,7 +110,7 @@ void expect_arrives(const Assignment& before, const Assignment& after) {
       GroupFactory factory(rendezvous, host, rank, std::chrono::seconds(60));
       const auto group = factory.make("everyone", everyone);
       const auto index = static_cast<std::size_t>(rank);
-      HeldState held{.pieces = marked_states(before, old_slices[index].own),
+      HeldState held{.layer_states = marked_states(before, old_slices[index].own),
                      .copies = marked_states(before, old_slices[index].copies)};
       transfer_state(units, moves, {rank, new_slices[index]}, *group, held);
       expect_equal(held.arrived, marked_states(after, new_slices[index].own));
@@ -132,7 +132,7 @@ TEST(StateTransfer, BringsEveryWorkerOfARandomPlanWhatItHoldsFromThoseOfAnother)
 TEST(StateTransfer, SendsNothingWhereNothingChangesAndKeepsTheTensors) {
   std::mt19937 random(3);
   const Assignment assignment = random_assignment(random);
-  const StateUnits units = units_between(assignment, assignment);
+  const TransferUnits units = units_between(assignment, assignment);
   EXPECT_THAT(moves_of(units), SizeIs(0));
 }
 
@@ -155,30 +155,30 @@ TEST(StateTransfer, ThatLosesAPeerLeavesTheWorkerWithWhatItHeldAndNothingElse) {
   std::vector<AgentAddress> agents(kWorkers, {"pod", "", 1, 1, {}, 1});
   const auto before = testing::generation(job, 1, testing::plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), agents);
   const auto after = testing::generation(job, 2, testing::plan_of(job, {{0, 4, {8}}, {4, 5, {8}}}), agents);
-  const StateUnits units = units_between(before, after);
-  HeldState held{.pieces = marked_states(before, slices_of_all(before).front().own)};
+  const TransferUnits units = units_between(before, after);
+  HeldState held{.layer_states = marked_states(before, slices_of_all(before).front().own)};
   LostGroup group;
   EXPECT_THROW(transfer_state(units, moves_of(units), {0, slices_of_all(after).front()}, group, held), PeerLost);
   held.join_arrived(after.model);  // at the next meeting
-  expect_equal(held.pieces, marked_states(before, slices_of_all(before).front().own));
+  expect_equal(held.layer_states, marked_states(before, slices_of_all(before).front().own));
 }
 
-TEST(StateUnits, OfPlansOfDegreeOneArePieces) {
+TEST(TransferUnits, OfPlansWithoutTensorParallelismAreLayerStates) {
   const Assignment job = testing::tiny_job("unused");
   std::vector<AgentAddress> agents(kWorkers, {"pod", "", 1, 1, {}, 1});
   const auto before = testing::generation(job, 1, testing::plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), agents);
   const auto after = testing::generation(job, 2, testing::plan_of(job, {{0, 4, {8}}, {4, 5, {8}}}), agents);
-  const StateUnits units = units_between(before, after);
-  EXPECT_EQ(units.units().size(), all_pieces(job.model).size());
+  const TransferUnits units = units_between(before, after);
+  EXPECT_EQ(units.units().size(), all_layer_states(job.model).size());
 }
 
-TEST(HeldRanges, SurviveTheirJourneyAndNonsenseIsRefused) {
+TEST(StateSlices, SurviveTheirJourneyAndNonsenseIsRefused) {
   std::mt19937 random(4);
   const Assignment assignment = random_assignment(random);
-  const HeldRanges held = slices_of_all(assignment).front().own;
-  EXPECT_EQ(*held_ranges_from_line(assignment.model, to_line(held)), held);
+  const StateSlices held = slices_of_all(assignment).front().own;
+  EXPECT_EQ(*state_slices_from_line(assignment.model, to_line(held)), held);
   for (const char* line : {"", "{}", "[1]", "[[0,0,0]]", "[[0,0,0,99999]]", "[[99,0,0,1]]", "[[0,9,0,1]]"}) {
-    EXPECT_FALSE(held_ranges_from_line(assignment.model, line)) << line;
+    EXPECT_FALSE(state_slices_from_line(assignment.model, line)) << line;
   }
 }
 

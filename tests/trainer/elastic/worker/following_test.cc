@@ -13,10 +13,10 @@ namespace {
 constexpr double kTolerance = 1e-5;  // relative, FP32
 constexpr std::int64_t kBytesOfElement = 12;
 
-std::int64_t bytes_of(const ModelSpec& model, const HeldSlices& slices) {
+std::int64_t bytes_of(const ModelSpec& model, const WorkerSlices& worker) {
   std::int64_t elements = 0;
-  for (const HeldRanges* held : {&slices.own, &slices.copies}) {
-    for (const auto& [piece, ranges] : *held) elements += part_of(piece_of(model, piece), ranges).size;
+  for (const StateSlices* held : {&worker.own, &worker.copies}) {
+    for (const auto& [layer_state, slices] : *held) elements += shard_of(layout_of(model, layer_state), slices).size;
   }
   return elements * kBytesOfElement;
 }
@@ -27,7 +27,7 @@ std::int64_t bytes_from(int first, const Assignment& assignment) {
   const auto copies = plan_copies(assignment, roster);
   std::int64_t bytes = 0;
   for (int rank = first; rank < roster.training_workers(); ++rank) {
-    bytes += bytes_of(assignment.model, slices_of(roster, copies, rank));
+    bytes += bytes_of(assignment.model, worker_slices(roster, copies, rank));
   }
   return bytes;
 }

@@ -1,0 +1,71 @@
+// The words of the trainer for the state of a model, and where a state lies in memory. No tensors here, only their
+// shapes.
+//
+//   layer state    the tensors of one layer: weights, and the optimizer's two moments of each. The token embedding has
+//   a
+//                  layer state of its own. The state of a model is a list of layer states.
+//   slice          consecutive rows or columns of one tensor, along the one dimension in which the tensor is split
+//   shard          the slices of one layer state that one worker has (shards.h)
+//   transfer unit  the largest slices that no shard cuts, of all shards that are compared: for example those that
+//   workers
+//                  hold before and after a change of plan. Every worker has such a unit entirely or not at all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model/model_spec.h"
+
+namespace sailor::trainer {
+
+enum class Initial { kNormal, kResidual, kOnes, kZeros };  // kResidual: smaller, as it writes to the residual stream
+
+// How a tensor is divided among workers: always along this one dimension, in slices of whole grains.
+struct Cut {
+  int dimension = 0;
+  std::int64_t grain = 1;              // rows or columns that stay together: those of an attention head
+  bool is_by_tensor_parallel = false;  // a tensor-parallel group splits it; others are whole in all its workers
+  friend bool operator==(const Cut&, const Cut&) = default;
+};
+
+// Where a tensor of a layer state lies, or a slice of one along its cut.
+struct TensorLayout {
+  std::string name;  // within the layer state: "attention.query.weight"
+  std::vector<std::int64_t> shape;
+  std::int64_t offset = 0;  // its first element in the flat tensor
+  Initial initial = Initial::kNormal;
+  bool is_decayed = true;  // weight decay spares norms and biases
+  Cut cut = {};
+  int index = 0;           // of the tensor in its layer state
+  std::int64_t begin = 0;  // of the slice, where it is one (shards.h)
+  friend bool operator==(const TensorLayout&, const TensorLayout&) = default;
+
+  [[nodiscard]] std::int64_t size() const;
+};
+
+// Where the tensors of a layer state, or of a shard of one, lie in a flat tensor: one after the other. The token
+// embedding has a layer state of its own, because both the first and the last stage hold a tied embedding.
+struct StateLayout {
+  int id = 0;  // of the layer state
+  std::vector<TensorLayout> tensors;
+  std::int64_t size = 0;  // elements
+  friend bool operator==(const StateLayout&, const StateLayout&) = default;
+};
+
+inline constexpr int kTokenEmbedding = 0;
+inline constexpr int kPositions = 1;  // the rest of layer 0; empty where positions are rotary
+
+// Layer n > 0 is layer state n + 1.
+constexpr int layer_state_of(int layer) { return layer + 1; }
+int layer_state_count(const ModelSpec& spec);
+
+StateLayout layout_of(const ModelSpec& spec, int id);
+
+// What a stage of the layers [first, last) holds: ascending ids, empty layer states left out.
+std::vector<int> layer_states_of_stage(const ModelSpec& spec, int first, int last);
+
+// Every layer state that is not empty.
+std::vector<int> all_layer_states(const ModelSpec& spec);
+
+}  // namespace sailor::trainer

@@ -1,0 +1,24 @@
+// Splits a transfer unit over its holders, for reduce-scatter and all-gather, whose messages have equal lengths.
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "trainer/model/layer_state.h"
+#include "trainer/step/roster.h"
+
+namespace sailor::trainer {
+
+// Where the slices of each holder (slices_of_holder) lie in a shard that contains the unit.
+std::vector<std::vector<StridedSpan>> spans_by_holder(const StateLayout& shard, const TransferUnit& unit);
+
+// Elements of the longest message; the others are padded to it.
+std::int64_t longest_message(const std::vector<std::vector<StridedSpan>>& spans_by_holder);
+
+// The messages of all holders one after the other, read from a flat shard; and the inverse.
+at::Tensor packed_messages(const at::Tensor& flat, const std::vector<std::vector<StridedSpan>>& spans_by_holder);
+void unpack_messages(const at::Tensor& message, const at::Tensor& flat,
+                     const std::vector<std::vector<StridedSpan>>& spans_by_holder);
+
+}  // namespace sailor::trainer
