@@ -1,5 +1,5 @@
 // Peer copies: what it costs to keep, in the memory of other nodes, copies of the state that one node alone holds,
-// where the job asks for them. trainer/elastic/state/copies.h is what is estimated here.
+// where the job asks for them. trainer/elastic/state/peer_replicas.h is what is estimated here.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #include "core/protocol/agent_report.h"
 #include "core/protocol/assignment.h"
 #include "trainer/comm/rendezvous.h"
-#include "trainer/elastic/control/inbox.h"
+#include "trainer/elastic/control/assignment_mailbox.h"
 
 namespace sailor::trainer::testing {
 

@@ -7,7 +7,7 @@
 #include "core/model/check.h"
 #include "trainer/device.h"
 #include "trainer/elastic/preparation/supported.h"
-#include "trainer/elastic/protocol/order.h"
+#include "trainer/elastic/protocol/command.h"
 #include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "trainer/data/batches.h"
-#include "trainer/elastic/preparation/follow_ends.h"
+#include "trainer/elastic/preparation/stream_connections.h"
 #include "trainer/elastic/regroup/regroup.h"
 
 namespace sailor::trainer {

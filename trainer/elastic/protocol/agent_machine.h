@@ -1,5 +1,5 @@
 // The agent's side of the protocol: which assignments it takes and hands to its workers. A worker then sees only the
-// newest that its agent has taken (inbox.h).
+// newest that its agent has taken (assignment_mailbox.h).
 #pragma once
 
 #include <cstdint>

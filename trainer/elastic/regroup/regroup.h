@@ -6,7 +6,7 @@
 #include "core/protocol/agent_report.h"
 #include "trainer/comm/interrupt.h"
 #include "trainer/elastic/control/worker_settings.h"
-#include "trainer/elastic/regroup/meeting.h"
+#include "trainer/elastic/regroup/generation_rendezvous.h"
 #include "trainer/elastic/state/held_state.h"
 #include "trainer/step/groups.h"
 

@@ -6,7 +6,7 @@
 #include <ATen/ATen.h>
 
 #include "core/model/check.h"
-#include "trainer/elastic/state/arrival.h"
+#include "trainer/elastic/state/incoming_message.h"
 
 namespace sailor::trainer {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "core/protocol/agent_report.h"
 #include "trainer/checkpoint/writer.h"
-#include "trainer/elastic/joining/feeding.h"
+#include "trainer/elastic/joining/state_streaming.h"
 #include "trainer/elastic/regroup/regroup.h"
-#include "trainer/elastic/state/copied_gradients.h"
 #include "trainer/elastic/state/held_state.h"
+#include "trainer/elastic/state/peer_replica_gradients.h"
 #include "trainer/step/training_step.h"
 
 namespace sailor::trainer {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "trainer/elastic/control/inbox.h"
+#include "trainer/elastic/control/assignment_mailbox.h"
 #include "trainer/elastic/control/reporter.h"
 #include "trainer/elastic/control/worker_settings.h"
 

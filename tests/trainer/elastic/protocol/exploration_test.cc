@@ -9,7 +9,7 @@
 
 #include "tests/trainer/elastic/protocol/explorer.h"
 #include "tests/trainer/elastic/protocol/packed_world.h"
-#include "tests/trainer/elastic/protocol/sweep.h"
+#include "tests/trainer/elastic/protocol/search.h"
 
 namespace sailor::trainer::exploration {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tests/trainer/elastic/protocol/tidy.h"
+#include "tests/trainer/elastic/protocol/reduction.h"
 
 namespace sailor::trainer::exploration {
 

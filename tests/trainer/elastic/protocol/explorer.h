@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/trainer/elastic/protocol/agreement.h"
-#include "tests/trainer/elastic/protocol/happening.h"
+#include "tests/trainer/elastic/protocol/transition.h"
 
 namespace sailor::trainer::exploration {
 
@@ -24,7 +24,7 @@ struct Future {
 
 enum class Reduction : std::uint8_t {
   kNone,
-  kTidy,  // worlds that differ only in what can matter no more are one (tidy.h)
+  kTidy,  // worlds that differ only in what can matter no more are one (reduction.h)
 };
 
 class Explorer {
@@ -71,7 +71,7 @@ class Explorer {
   [[nodiscard]] bool may_lose_a_peer(int id) const;
   [[nodiscard]] bool is_lost(int peer, int generation) const;
 
-  // follower_events.cc: what newcomers of a planned change are sent, and who waits for them.
+  // streaming_events.cc: what newcomers of a planned change are sent, and who waits for them.
   static bool may_follow(const World& world, int id);
   void follow(World world, int id);
   static void end_vain_following(World& world);

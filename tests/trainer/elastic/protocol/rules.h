@@ -11,8 +11,8 @@
 
 namespace sailor::trainer::exploration {
 
-// How state gets to followers, and for how long they are waited for, is the shell's work (outlet.h, following.h,
-// preparation.h), and mirrored here.
+// How state gets to followers, and for how long they are waited for, is the shell's work (state_stream.h,
+// state_receiver.h, preparation.h), and mirrored here.
 struct Following {
   bool is_fed_before_the_vote = false;     // else once all have voted
   bool keeps_any_step = false;             // else only what is said to be of the generation's last

@@ -14,7 +14,7 @@
 #include "tests/trainer/support/delegating_group.h"
 #include "tests/trainer/support/random_stages.h"
 #include "trainer/comm/peer_lost.h"
-#include "trainer/elastic/state/copies.h"
+#include "trainer/elastic/state/peer_replicas.h"
 
 namespace sailor::trainer {
 namespace {

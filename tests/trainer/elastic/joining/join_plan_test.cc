@@ -1,0 +1,151 @@
+// Who follows what from whom: laws, on random plans.
+#include "trainer/elastic/joining/join_plan.h"
+
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "trainer/elastic/state/peer_replicas.h"
+#include "trainer/elastic/state/worker_locations.h"
+
+namespace sailor::trainer {
+namespace {
+
+using ::testing::IsEmpty;
+
+using Element = std::tuple<int, int, std::int64_t>;  // layer state, tensor, row or column
+
+void note(int layer_state, const std::vector<Slice>& slices, std::multiset<Element>& elements) {
+  for (const Slice& slice : slices) {
+    for (std::int64_t i = slice.begin; i < slice.end; ++i) elements.insert({layer_state, slice.tensor, i});
+  }
+}
+
+std::multiset<Element> elements_of(const WorkerSlices& worker) {
+  std::multiset<Element> elements;
+  for (const StateSlices* held : {&worker.own, &worker.copies}) {
+    for (const auto& [layer_state, slices] : *held) note(layer_state, slices, elements);
+  }
+  return elements;
+}
+
+Assignment of_agents(const Assignment& job, std::int64_t number, const Plan& plan, int count) {
+  std::vector<AgentAddress> agents;
+  for (int i = 0; i < count; ++i) agents.push_back({"pod-" + std::to_string(i), "", 1, 1, {}, 1});
+  return testing::generation(job, number, plan, agents);
+}
+
+// The change from `before` to `after`, both of agents from 0 on.
+FollowQuestion question_of(const Assignment& before, const Assignment& after) {
+  FollowQuestion question{.standings = {}, .wanted = {}, .sites = sites_of(after)};
+  const Roster was(before), will(after);
+  for (int rank = 0; rank < will.workers(); ++rank) {
+    question.wanted.push_back(worker_slices(will, plan_copies(after, will), rank));
+    const bool trains = rank < was.training_workers();
+    question.standings.push_back(trains ? Standing{before.generation, false, worker_slices(was, {}, rank).own}
+                                        : Standing{});
+  }
+  return question;
+}
+
+class FollowPlans : public ::testing::Test {
+ protected:
+  Assignment job_ = testing::tiny_job("unused");
+};
+
+TEST_F(FollowPlans, BringEachNewcomerWhatItIsToHoldOnceAndNobodyElseAnything) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const auto number = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
+  job_.redundancy = Redundancy::kPeer;
+  for (int round = 0; round < 100; ++round) {
+    const int cut = number(1, 4);
+    Plan plan = testing::plan_of(job_, {{0, cut, {4, 4}, {number(1, 2), number(1, 2)}}, {cut, 5, {8}, {number(1, 2)}}});
+    plan.sharded_optimizer = number(0, 1) == 1;
+    const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}, {1, number(1, 2)}}}), 3);
+    const Assignment next = of_agents(job_, 2, plan, gpu_count(plan));
+    const FollowQuestion question = question_of(running, next);
+    std::map<int, std::multiset<Element>> got;
+    for (const FollowStream& stream : plan_following(job_.model, question).streams) {
+      EXPECT_GT(question.standings[static_cast<std::size_t>(stream.feeder)].trains, 0);
+      for (const StreamedShard& shard : stream.shards) note(shard.layer_state, shard.slices, got[stream.follower]);
+    }
+    for (int rank = 0; rank < gpu_count(plan); ++rank) {
+      const bool is_new = rank >= Roster(running).training_workers();
+      const auto wanted = elements_of(question.wanted[static_cast<std::size_t>(rank)]);
+      EXPECT_EQ(got[rank], is_new ? wanted : std::multiset<Element>{}) << "rank " << rank;
+    }
+  }
+}
+
+TEST_F(FollowPlans, SpreadTheWorkOverThoseWhoAreEquallyNear) {
+  const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
+  const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {3, 3, 2}}}), 3);
+  const FollowPlan plan = plan_following(job_.model, question_of(running, next));
+  ASSERT_EQ(plan.streams.size(), 2U);
+  EXPECT_EQ(plan.generation, 1);
+  EXPECT_NE(plan.streams[0].feeder, plan.streams[1].feeder);
+}
+
+TEST_F(FollowPlans, NobodyFollowsWhereTheChangeHurriesOrNobodyTrains) {
+  const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
+  const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {3, 3, 2}}}), 3);
+  FollowQuestion question = question_of(running, next);
+  question.is_urgent = true;
+  EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
+  question.is_urgent = false;
+  question.standings.assign(3, Standing{});
+  EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
+}
+
+TEST_F(FollowPlans, WhoLeavesFeedsThoseWhoCome) {
+  const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}}}), 1);
+  const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {8}}}), 2);
+  FollowQuestion question = question_of(running, next);
+  std::swap(question.standings[0], question.standings[1]);  // the one without a role trains
+  const FollowPlan plan = plan_following(job_.model, question);
+  ASSERT_EQ(plan.streams.size(), 1U);
+  EXPECT_EQ(plan.streams[0].feeder, 1);
+  EXPECT_EQ(plan.streams[0].follower, 0);
+}
+
+TEST_F(FollowPlans, WhoHoldsAnOlderStateDoesNotFollow) {
+  const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}}}), 1);
+  const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
+  FollowQuestion question = question_of(running, next);
+  question.standings[1].is_empty = false;
+  EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
+}
+
+TEST_F(FollowPlans, TrainingWaitsForNewcomersOnlyAndForNoneWhereTheChangeHurriesOrDropsSomebody) {
+  const Plan one = testing::plan_of(job_, {{0, 5, {8}}}), two = testing::plan_of(job_, {{0, 5, {4, 4}}});
+  const Assignment alone = of_agents(job_, 1, one, 1), both = of_agents(job_, 2, two, 2);
+  EXPECT_TRUE(has_followers(both, alone));
+  EXPECT_FALSE(has_followers(both, both));
+  EXPECT_FALSE(has_followers(of_agents(job_, 3, one, 2), both));
+  Assignment hurried = both;
+  hurried.is_urgent = true;
+  EXPECT_FALSE(has_followers(hurried, alone));
+  Assignment elsewhere = both;
+  elsewhere.agents[0].name = "another";
+  EXPECT_FALSE(has_followers(elsewhere, alone));
+}
+
+TEST_F(FollowPlans, AStandingSurvivesItsJourneyAndNonsenseIsRefused) {
+  const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}, {2}}}), 2);
+  const Standing standing{7, false, worker_slices(Roster(running), {}, 0).own};
+  EXPECT_EQ(*standing_from_line(job_.model, to_line(standing)), standing);
+  for (const char* line :
+       {"", "yes", "{}", R"({"trains":1,"isEmpty":0,"own":[]})", R"({"trains":1,"isEmpty":true,"own":[[9,9,9,9]]})"}) {
+    EXPECT_FALSE(standing_from_line(job_.model, line)) << line;
+  }
+}
+
+}  // namespace
+}  // namespace sailor::trainer

@@ -1,0 +1,279 @@
+// One feeder and one follower over real Gloo: equal states, or none.
+#include <thread>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "trainer/comm/interrupt.h"
+#include "trainer/comm/peer_lost.h"
+#include "trainer/elastic/joining/state_receiver.h"
+#include "trainer/elastic/joining/state_streaming.h"
+#include "trainer/threads.h"
+
+namespace sailor::trainer {
+namespace {
+
+constexpr int kFeeder = 0, kFollower = 1;
+constexpr int kStorePort = 7074;
+constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::hours kWholeStep{1};    // so long that everything is handed out at once
+constexpr std::chrono::seconds kMuchLess{10};  // than the patience, and more than anything takes on a busy machine
+constexpr std::chrono::seconds kNone{0};
+
+class FollowStreams : public ::testing::Test {
+ protected:
+  FollowStreams() {
+    use_threads(1);
+    job_->training.optimizer.clip_norm = 0.5;
+    job_->training.optimizer.weight_decay = 0.1;
+    hold_all_of_the_model();
+    connect();
+  }
+
+  void hold_all_of_the_model() {
+    held_ = {};
+    shards_.clear();
+    for (const int layer_state : all_layer_states(job_->model)) {
+      const StateLayout whole = layout_of(job_->model, layer_state);
+      held_.layer_states[layer_state] = initial_state(job_->model, whole, 7);
+      if (layer_state == 2) {  // the later columns of a tensor and the earlier ones, and not all of it
+        shards_.push_back(streamed(whole, shard_slices(whole, {.index = 1, .tensor_parallel = 3})));
+      } else {
+        shards_.push_back(streamed(whole, slices_of(whole)));
+      }
+    }
+    shards_.back().is_copy = true;
+  }
+
+  static StreamedShard streamed(const StateLayout& whole, const std::vector<Slice>& slices) {
+    return {whole.id, false, slices, shard_of(whole, slices).size};
+  }
+
+  void connect() {
+    store_ = *RendezvousHost::listen(host_, kStorePort);
+    std::unique_ptr<Group> groups[2];
+    std::vector<std::thread> threads;
+    for (const int rank : {kFeeder, kFollower}) {
+      threads.emplace_back([&, rank] {
+        Rendezvous rendezvous(host_, kStorePort, "follow", kPatience);
+        GroupFactory factory(rendezvous, host_, rank, kPatience);
+        groups[rank] = factory.make_messages("pair", {kFeeder, kFollower});
+        interrupts_[rank] = factory.interrupt();
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    groups_[kFeeder] = std::move(groups[kFeeder]);
+    groups_[kFollower] = std::move(groups[kFollower]);
+  }
+
+  FollowLink feeders_end(std::chrono::milliseconds patience = kPatience) {
+    return {std::move(groups_[kFeeder]), kFollower, patience};
+  }
+  FollowLink followers_end() { return {std::move(groups_[kFollower]), kFeeder, kPatience}; }
+
+  void begin(const Feeding::Limits& limits = {.lost = kPatience, .all = kPatience}) {
+    begin_to_feed(kPatience, limits);
+    begin_to_follow();
+  }
+
+  void begin_to_feed(std::chrono::milliseconds patience, const Feeding::Limits& limits) {
+    std::vector<std::unique_ptr<Outlet>> outlets;
+    outlets.push_back(std::make_unique<Outlet>(shards_, feeders_end(patience)));
+    feeding_ = std::make_unique<Feeding>(std::move(outlets), limits);
+  }
+
+  void begin_to_follow() { stream_ = std::make_unique<FollowedStream>(job_, shards_, followers_end()); }
+
+  // A step of the feeder, as its generation does one.
+  void train(bool is_last = false, bool is_left_out = false) {
+    for (const auto& [layer_state, state] : held_.layer_states)
+      held_.gradients[layer_state] = at::randn_like(state.weights);
+    held_.squared_norm = is_left_out ? kStepLeftOut : 3.7;
+    held_.next_loss = 5.0 / static_cast<double>(held_.step + 1);
+    feeding_->note_gradients(held_);
+    held_.apply_gradients(job_->training);
+    if (is_last) return feeding_->note_last_update(held_);
+    feeding_->note_update(held_, kWholeStep);
+  }
+
+  void wait_until_settled() const {
+    while (!feeding_->is_settled()) std::this_thread::yield();
+  }
+  void wait_until_over() const {
+    while (!feeding_->is_over()) std::this_thread::yield();
+  }
+
+  // Bit for bit where it is cut as the feeder's: LibTorch rounds the last few elements of a tensor's update otherwise,
+  // and where that ends depends on the cut.
+  void expect_same(const StreamedShard& shard, const LayerState& followed) const {
+    const LayerState& original = held_.layer_states.at(shard.layer_state);
+    LayerState mine = empty_state(shard_of(layout_of(job_->model, shard.layer_state), shard.slices));
+    copy_slices(shard.slices, original, mine);
+    const bool is_whole = original.layout == followed.layout;
+    const auto are_same = [&](const at::Tensor& one, const at::Tensor& other) {
+      return is_whole ? at::equal(one, other) : at::allclose(one, other, 1e-5, 1e-9);
+    };
+    EXPECT_TRUE(are_same(mine.weights, followed.weights)) << "layer state " << shard.layer_state;
+    EXPECT_TRUE(are_same(mine.momentum, followed.momentum)) << "layer state " << shard.layer_state;
+    EXPECT_TRUE(are_same(mine.variance, followed.variance)) << "layer state " << shard.layer_state;
+  }
+
+  std::shared_ptr<Assignment> job_ = std::make_shared<Assignment>(testing::tiny_job("unused"));
+  HeldState held_;  // the feeder's
+  std::vector<StreamedShard> shards_;
+  std::string host_ = testing::own_address();
+  std::unique_ptr<RendezvousHost> store_;
+  std::unique_ptr<Group> groups_[2];  // by rank: the ends of the connection that nobody has yet
+  std::shared_ptr<Interrupt> interrupts_[2];
+  std::unique_ptr<Feeding> feeding_;
+  std::unique_ptr<FollowedStream> stream_;
+};
+
+TEST_F(FollowStreams, TheFollowerHoldsBitForBitWhatItsFeederHoldsWhereItIsCutAlike) {
+  begin();
+  for (int step = 0; step < 7; ++step) {
+    train(false, step == 3);  // one that counts and is not applied
+    wait_until_settled();
+  }
+  train(true);
+  const auto followed = stream_->take();
+  ASSERT_TRUE(followed);
+  EXPECT_EQ(followed->step, held_.step);
+  EXPECT_EQ(followed->reached, held_.step);
+  EXPECT_EQ(followed->loss, held_.loss);
+  EXPECT_EQ(followed->first_loss, held_.first_loss);
+  EXPECT_EQ(followed->layer_states.size() + followed->copies.size(), shards_.size());
+  for (const StreamedShard& shard : shards_) {
+    expect_same(shard, (shard.is_copy ? followed->copies : followed->layer_states).at(shard.layer_state));
+  }
+}
+
+TEST_F(FollowStreams, WithoutALastStepTheFollowedStateIsThrownAway) {
+  begin();
+  train();
+  wait_until_settled();
+  feeding_->stop();
+  EXPECT_FALSE(stream_->take());
+}
+
+TEST_F(FollowStreams, AfterTheLastStepNothingIsStoppedNorSent) {
+  begin();
+  train();
+  wait_until_settled();
+  train(true);
+  feeding_->stop();
+  feeding_->note_gradients(held_);  // of the next generation: the follower trains in it itself
+  feeding_->note_update(held_, kWholeStep);
+  EXPECT_TRUE(stream_->take());
+}
+
+TEST_F(FollowStreams, AFollowerThatIsTooSlowIsGivenUpAndWaitedForByNobody) {
+  job_->model.blocks = 1;
+  job_->model.hidden_size = 1024;  // of a smaller one the limit is not what two states are
+  job_->model.ffn_size = 4096;
+  hold_all_of_the_model();
+  begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
+  int steps = 0;
+  while (!feeding_->is_settled()) {  // the follower does not receive
+    ASSERT_LT(++steps, 10);
+    train();
+  }
+  groups_[kFollower].reset();  // so that the feeder's last message is not waited for either
+}
+
+TEST_F(FollowStreams, OneThatOnlyHesitatesWhileSmallStepsGoByIsNot) {
+  begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
+  for (int step = 0; step < 20; ++step) train();
+  EXPECT_FALSE(feeding_->is_settled());
+  begin_to_follow();
+  wait_until_settled();
+  train(true);
+  const auto followed = stream_->take();
+  ASSERT_TRUE(followed);
+  EXPECT_EQ(followed->step, held_.step);
+}
+
+TEST_F(FollowStreams, OneThatIsLostMaySoonBeReplacedAndIsGivenUpLater) {
+  begin();
+  train();
+  wait_until_settled();
+  stream_.reset();  // its process is gone
+  wait_until_over();
+  EXPECT_FALSE(feeding_->is_settled());
+}
+
+TEST_F(FollowStreams, OneThatIsLostForLongerThanTheLimitIsWaitedForByNobody) {
+  begin({.lost = kNone, .all = kPatience});
+  train();
+  wait_until_settled();
+  stream_.reset();
+  wait_until_over();
+  wait_until_settled();
+}
+
+// Its connection is open, and nothing is read.
+TEST_F(FollowStreams, OneThatIsFrozenIsLostThoughItsConnectionIsNot) {
+  const auto began = std::chrono::steady_clock::now();
+  begin_to_feed(kNone, {.lost = kPatience, .all = kPatience});
+  train();
+  wait_until_over();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
+  EXPECT_FALSE(feeding_->is_settled());
+}
+
+TEST_F(FollowStreams, WhoGetsOnButNeverCatchesUpIsWaitedForUpToTheLimit) {
+  begin_to_feed(kPatience, {.lost = kPatience, .all = kNone});
+  train();
+  wait_until_settled();
+  groups_[kFollower].reset();
+}
+
+TEST_F(FollowStreams, AFeederThatWaitsForItsFollowerIsBrokenOffAtOnce) {
+  begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
+  train();
+  const auto began = std::chrono::steady_clock::now();
+  interrupts_[kFeeder]->raise();
+  wait_until_over();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
+}
+
+TEST_F(FollowStreams, AFollowerThatWaitsForItsFeederIsBrokenOffAtOnce) {
+  begin_to_follow();
+  const auto began = std::chrono::steady_clock::now();
+  interrupts_[kFollower]->raise();
+  EXPECT_FALSE(stream_->take());
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
+}
+
+TEST_F(FollowStreams, AGapBetweenStepsEndsIt) {
+  begin_to_follow();
+  FollowLink link = feeders_end();
+  link.tell({.step = 5, .loss = 1, .first_loss = 1});
+  link.await_acknowledgement(0);
+  link.tell({.step = 7, .loss = 1, .first_loss = 1});
+  EXPECT_FALSE(stream_->take());
+  EXPECT_THROW(link.await_acknowledgement(0), PeerLost);
+}
+
+// Tensors of more than one block, and ones that only together fill one.
+TEST_F(FollowStreams, WhatIsLargeArrivesBlockByBlock) {
+  FollowLink from = feeders_end();
+  std::vector<at::Tensor> sent, received;
+  for (const std::int64_t elements : {5'000'000, 7, 1'500'000, 1'500'000, 1'500'000}) {
+    sent.push_back(at::randn({elements}));
+    received.push_back(at::empty({elements}));
+  }
+  std::thread follower([&] {
+    FollowLink to = followers_end();
+    for (const at::Tensor& tensor : received) to.receive(tensor);
+    to.acknowledge();
+  });
+  for (const at::Tensor& tensor : sent) from.send(tensor);
+  from.await_acknowledgement(0);
+  follower.join();
+  for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_TRUE(at::equal(sent[i], received[i])) << "tensor " << i;
+}
+
+}  // namespace
+}  // namespace sailor::trainer

@@ -1,0 +1,224 @@
+// Each rule of docs/elasticity-internals.md is needed: where one is broken, the exploration finds a course of events
+// that breaks an invariant, and tells it.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/trainer/elastic/protocol/search.h"
+
+namespace sailor::trainer::exploration {
+namespace {
+
+using testing::ElementsAre;
+using testing::StartsWith;
+
+std::vector<std::string> failures(const Rules& rules, const Limits& limits, const World& first = training_world()) {
+  const Survey survey = explore(first, limits, rules);
+  for (const std::string& failure : survey.failures) std::printf("%s", failure.c_str());
+  std::printf("(%zu states)\n", survey.worlds);
+  const Survey untidy = explore(first, limits, rules, Reduction::kNone);
+  EXPECT_EQ(untidy.failures.size(), survey.failures.size()) << "found only where something is forgotten, or nothing";
+  return survey.failures;
+}
+
+TEST(BrokenRule, AnOlderGenerationIsObeyed) {
+  const Rules rules{.after =
+                        [](WorkerState state, const Event& event) {
+                          const auto* assigned = std::get_if<event::Assigned>(&event);
+                          if (assigned != nullptr && assigned->order.generation < state.generation) {
+                            state.generation = assigned->order.generation;
+                            state.place = Place::kMeeting;
+                            return state;
+                          }
+                          return after(state, event);
+                        },
+                    .takes = [](std::int64_t taken, std::int64_t offered) { return offered != taken; }};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("a worker obeyed an older generation")));
+}
+
+TEST(BrokenRule, AnUpdateIsAppliedWithoutTheVotes) {
+  const Rules rules{.after = [](WorkerState state, const Event& event) {
+    const bool computes = std::holds_alternative<event::Computed>(event);
+    return computes ? after(after(state, event), event::Voted{}) : after(state, event);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
+              ElementsAre(StartsWith("a step is applied that somebody who trained with it cannot follow to")));
+}
+
+TEST(BrokenRule, AGenerationIsToldBeforeTheOlderOnesAreFenced) {
+  const Rules rules{.is_fenced = [](const OlderGeneration&, const std::vector<PodStanding>&,
+                                    const std::vector<std::size_t>&) { return true; }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}),
+              ElementsAre(StartsWith("two generations train at the same time")));
+}
+
+TEST(BrokenRule, ALoneGenerationIsTakenForFencedBeforeItsLeaseHasLapsed) {
+  const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodStanding>& pods,
+                                    const std::vector<std::size_t>& taking_part) {
+    return older.pods.size() == 1 || is_fenced(older, pods, taking_part);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 2}, lone_world()),
+              ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
+}
+
+TEST(BrokenRule, ALeaseIsRenewedThoughANewerGenerationIsWritten) {
+  const Rules rules{.renews_lease = [](std::int64_t, std::int64_t, std::int64_t) { return true; }};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 2}, lone_world()),
+              ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
+}
+
+TEST(BrokenRule, ALeavingWorkerIsNotAskedToTakePart) {
+  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
+    auto taking_part = participants(pods);
+    if (taking_part) std::erase_if(*taking_part, [&](std::size_t pod) { return !pods[pod].has_slot; });
+    return taking_part;
+  }};
+  EXPECT_THAT(failures(rules, {.changes = 2, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("a worker that holds state takes no part")));
+}
+
+TEST(BrokenRule, NobodyRollsForward) {
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
+    std::vector<Holding> poorer = holdings;
+    for (Holding& holding : poorer) holding.account.has_gradients = false;
+    return resume_point(units, poorer);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1}),
+              ElementsAre(StartsWith("state that memory holds was thrown away")));
+}
+
+TEST(BrokenRule, OneRollsForwardThoughOthersLackTheGradients) {
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
+    std::vector<Holding> eager = holdings;
+    const bool any = std::ranges::any_of(eager, [](const Holding& holding) { return holding.account.has_gradients; });
+    if (any) std::erase_if(eager, [](const Holding& holding) { return !holding.account.has_gradients; });
+    const auto point = resume_point(units, eager);
+    return point ? point : resume_point(units, holdings);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
+              ElementsAre(StartsWith("a state that had been given up was taken up again")));
+}
+
+TEST(BrokenRule, EqualStepsAreTakenForEqualStates) {
+  const Rules rules{.can_offer = [](const Holding& holding, const ResumePoint& point) {
+    return holding.account.updated_by > 0 && holding.account.step == point.step;
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
+              ElementsAre(StartsWith("a worker has not got all units of its role")));
+}
+
+TEST(BrokenRule, AUnitIsNotSent) {
+  const Rules rules{.plan_transfers = [](const TransferQuestion& question) {
+    TransferPlan plan = plan_transfers(question);
+    if (!plan.moves.empty()) plan.moves.pop_back();
+    return plan;
+  }};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("a worker has not got all units of its role")));
+}
+
+TEST(BrokenRule, ALeavingWorkerGoesBeforeAllHaveConfirmed) {
+  const Rules rules{.after = [](WorkerState state, const Event& event) {
+    const bool leaves = std::holds_alternative<event::Moved>(event) && !state.has_role;
+    return leaves ? after(after(state, event), event::Confirmed{}) : after(state, event);
+  }};
+  EXPECT_THAT(failures(rules, {.changes = 2, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("state was let go before others had it")));
+}
+
+TEST(BrokenRule, WhoWasToldOfAGenerationAndHasNotReportedItIsLeftOut) {
+  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
+    std::vector<PodStanding> forgetful = pods;
+    for (PodStanding& pod : forgetful) pod.told = 0;
+    return participants(forgetful);
+  }};
+  EXPECT_THAT(failures(rules, {.changes = 2, .faults = 1, .steps = 1}),
+              ElementsAre(StartsWith("a worker that holds state takes no part")));
+}
+
+TEST(BrokenRule, TheMostStepsWinWhoeverConfirmedThem) {
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
+    std::int64_t most = 0;
+    for (const Holding& holding : holdings) most = std::max(most, holding.account.step);
+    std::vector<Holding> furthest = holdings;
+    std::erase_if(furthest, [&](const Holding& holding) { return holding.account.step < most; });
+    const auto point = resume_point(units, furthest);
+    return point ? point : resume_point(units, holdings);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}, lone_world()),
+              ElementsAre(StartsWith("a state that had been given up was taken up again")));
+}
+
+TEST(BrokenRule, AStalePodIsAskedForItsState) {
+  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
+    std::vector<PodStanding> trusting = pods;
+    for (PodStanding& pod : trusting) pod.is_stale = false;
+    return participants(trusting);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .parkings = 1}),
+              ElementsAre(StartsWith("a checkpoint's steps were thrown away")));
+}
+
+TEST(BrokenRule, AFollowerIsSentALastStepBeforeAllHaveVoted) {
+  const Rules rules{.following = {.is_fed_before_the_vote = true}};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 1}),
+              ElementsAre(StartsWith("a step is applied that somebody who trained with it cannot follow to")));
+}
+
+TEST(BrokenRule, AFollowerKeepsWhatItHasOfAGenerationThatBroke) {
+  const Rules rules{.following = {.keeps_any_step = true}};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 2}),
+              ElementsAre(StartsWith("state that memory holds was thrown away")));
+}
+
+TEST(BrokenRule, APartThatWasFollowedCountsAsTheWhole) {
+  const Rules rules{.following = {.is_whole_with_a_part = true}};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("a follower holds what it was not sent")));
+}
+
+TEST(BrokenRule, AFollowerIsWaitedForHoweverLongItTakes) {
+  const Rules rules{.following = {.is_waited_for_without_end = true}};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
+              ElementsAre(StartsWith("a change is put off for ever")));
+}
+
+TEST(BrokenRule, APodThatAPeerDoesNotReachIsAskedToTheMeeting) {
+  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
+    std::vector<PodStanding> reached = pods;
+    for (PodStanding& pod : reached) pod.is_out_of_reach = false;
+    return participants(reached);
+  }};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .paths_break = true}),
+              ElementsAre(StartsWith("a pod that a peer does not reach is asked to a meeting")));
+}
+
+TEST(BrokenRule, APodThatIsLeftOutIsTakenForDeadThoughItHoldsItsLease) {
+  const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodStanding>& pods,
+                                    const std::vector<std::size_t>& taking_part) {
+    std::vector<PodStanding> dead = pods;
+    for (PodStanding& pod : dead) pod.is_dead = pod.is_dead || pod.is_out_of_reach;
+    return is_fenced(older, dead, taking_part);
+  }};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 2, .paths_break = true}, lone_world()),
+              ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
+}
+
+TEST(BrokenRule, APathThatIsCutIsTriedAgainAndAgain) {
+  const Rules rules{.cut_paths = {.leave_one_out = false}};
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .paths_break = true}),
+              ElementsAre(StartsWith("generations are made without end")));
+}
+
+TEST(BrokenRule, APodThatIsLeftOutIsKeptThoughTheOthersWaitUntilItCannotTrain) {
+  const Rules rules{.cut_paths = {.end_who_is_waited_for = false}};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1, .paths_break = true}),
+              ElementsAre(StartsWith("nothing leads to training")));
+}
+
+}  // namespace
+}  // namespace sailor::trainer::exploration

@@ -1,0 +1,165 @@
+#include "tests/trainer/elastic/protocol/reduction.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace sailor::trainer::exploration {
+namespace {
+
+// How far a member has come in a generation, or whether it will ever.
+enum class Stage : std::uint8_t {
+  kMeets,     // is at the meeting, or may still come to it
+  kMoves,     // is moving state
+  kConfirms,  // waits for the others' confirmations
+  kTrains,
+  kGone,  // will do nothing in this generation any more
+};
+
+class Tidying {
+ public:
+  Tidying(World& world, int generation)
+      : world_(world), generation_(generation), group_(world.meetings[static_cast<std::size_t>(generation)]) {}
+
+  void run() {
+    if (is_over()) group_ = {};
+    if (group_.members == 0) return;
+    for (int id = 0; id < kWorkers; ++id) {
+      const auto stage = stage_of(id);
+      if (!has(group_.members, id)) continue;
+      if (stage == Stage::kGone) put(gone_, id);
+      nearest_ = std::min(nearest_, stage);
+    }
+    forget_meeting();
+    forget_confirmations();
+    forget_steps();
+    forget_feeding();
+    if (cut_changes_nothing()) group_.is_cut = 0;
+  }
+
+ private:
+  [[nodiscard]] const Worker& at(int id) const { return world_.workers[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] bool has_role(int id) const { return group_.roles[static_cast<std::size_t>(id)] != 0; }
+
+  [[nodiscard]] Stage stage_of(int id) const {
+    const Worker& worker = at(id);
+    if (has(world_.crashed, id) || worker.generation > generation_) return Stage::kGone;
+    if (worker.generation < generation_) return worker.next > generation_ ? Stage::kGone : Stage::kMeets;
+    if (worker.place == Place::kMeeting) return Stage::kMeets;
+    if (worker.place == Place::kMoving) return Stage::kMoves;
+    if (worker.place == Place::kConfirming) return Stage::kConfirms;
+    return is_training(worker.place) ? Stage::kTrains : Stage::kGone;
+  }
+
+  // All have left it, and the operator is past it too.
+  [[nodiscard]] bool is_over() const {
+    if (generation_ >= world_.record || generation_ == world_.sealed) return false;
+    for (int id = 0; id < kWorkers; ++id) {
+      const bool is_there = has(group_.members, id) && !has(world_.crashed, id);
+      if (is_there && at(id).generation <= generation_) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool is_hosted() const { return !has(world_.crashed, std::countr_zero(group_.members)); }
+
+  // Holdings are read at the meeting and while state moves; and nobody gets past a meeting that somebody who is gone
+  // has said nothing at.
+  void forget_meeting() {
+    const bool is_hopeless = (gone_ & ~group_.published) != 0 || !is_hosted();
+    const bool somebody_moves = has_stage(Stage::kMoves);
+    if (nearest_ > Stage::kMoves || (is_hopeless && !somebody_moves)) {
+      group_.holdings = {};
+      group_.published = 0;
+    }
+    if (nearest_ > Stage::kMoves) group_.met = group_.saved = group_.picked = 0;
+  }
+
+  // Nobody confirms once somebody is gone who has not moved.
+  void forget_confirmations() {
+    const bool is_hopeless = (gone_ & ~group_.moved) != 0 || !is_hosted();
+    const bool may_save = group_.roles == Meeting{}.roles && nearest_ <= Stage::kMoves;
+    if (nearest_ > Stage::kConfirms || (is_hopeless && !may_save)) group_.moved = 0;
+  }
+
+  // Of the steps that each has reached, only those count that somebody still waits for, and none of them if one who is
+  // gone will not reach it.
+  void forget_steps() {
+    int computed = kLastStep + 1, voted = kLastStep + 1;  // the first that somebody may wait for
+    for (int id = 0; id < kWorkers; ++id) {
+      if (!has_role(id) || has(gone_, id)) continue;
+      const bool trains = stage_of(id) == Stage::kTrains;
+      const int next = trains ? at(id).step + 1 : 1;
+      computed = std::min(computed, trains && at(id).place != Place::kComputing ? next + 1 : next);
+      voted = std::min(voted, next);
+    }
+    forget_before(computed, group_.computing);
+    const bool may_vote = forget_before(voted, group_.voting);
+    if (!may_vote || group_.leaving < voted) group_.leaving = 0;
+    if (!may_vote || group_.waiting < voted) group_.waiting = 0;
+    if (group_.leaving <= group_.waiting) group_.leaving = 0;  // nobody leaves at a step for which somebody waits
+    if (!may_vote) group_.has_finished_late = 0;
+  }
+
+  // Whether all can come to this step.
+  bool forget_before(int step, std::array<std::uint8_t, kWorkers>& reached) const {
+    bool is_possible = step <= kLastStep;
+    for (int id = 0; id < kWorkers; ++id) {
+      is_possible = is_possible && !(has_role(id) && has(gone_, id) && reached[static_cast<std::size_t>(id)] < step);
+    }
+    for (std::uint8_t& at : reached) {
+      if (!is_possible || at < step) at = 0;
+    }
+    return is_possible;
+  }
+
+  // What was sent is read by those who follow still.
+  void forget_feeding() {
+    bool somebody_follows = false;
+    for (int id = 0; id < kWorkers; ++id) {
+      const bool follows = at(id).generation == generation_ && at(id).follows != 0;
+      if (!follows) group_.fed[static_cast<std::size_t>(id)] = 0;
+      somebody_follows = somebody_follows || group_.fed[static_cast<std::size_t>(id)] != 0;
+    }
+    if (!somebody_follows) group_.fed_step = group_.fed_by = 0;
+  }
+
+  // A broken connection is nothing new to who has lost a peer for good.
+  [[nodiscard]] bool cut_changes_nothing() const {
+    for (int id = 0; id < kWorkers; ++id) {
+      if (!has(group_.members, id) || stage_of(id) == Stage::kGone) continue;
+      if (!has_lost_a_peer(id)) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool has_lost_a_peer(int id) const {
+    for (int peer = 0; peer < kWorkers; ++peer) {
+      const bool is_peer = peer != id && has(group_.members, peer) && (has_role(peer) || !has_role(id));
+      const bool has_left =
+          at(peer).generation > generation_ || (at(peer).generation == generation_ && at(peer).place == Place::kBroken);
+      if (is_peer && (has(world_.crashed, peer) || has_left)) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool has_stage(Stage stage) const {
+    for (int id = 0; id < kWorkers; ++id) {
+      if (has(group_.members, id) && stage_of(id) == stage) return true;
+    }
+    return false;
+  }
+
+  World& world_;
+  int generation_;
+  Meeting& group_;
+  Mask gone_ = 0;                 // members
+  Stage nearest_ = Stage::kGone;  // of the member that has the longest way to go
+};
+
+}  // namespace
+
+void tidy(World& world) {
+  for (int generation = 1; generation <= world.issued; ++generation) Tidying(world, generation).run();
+}
+
+}  // namespace sailor::trainer::exploration

@@ -1,0 +1,178 @@
+// Newcomers that follow the training while a change is prepared: real workers over real Gloo, a thread each.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/trainer/support/assignments.h"
+#include "tests/trainer/support/worker_threads.h"
+#include "trainer/elastic/state/peer_replicas.h"
+
+namespace sailor::trainer::testing {
+namespace {
+
+constexpr double kTolerance = 1e-5;  // relative, FP32
+constexpr std::int64_t kBytesOfElement = 12;
+
+std::int64_t bytes_of(const ModelSpec& model, const WorkerSlices& worker) {
+  std::int64_t elements = 0;
+  for (const StateSlices* held : {&worker.own, &worker.copies}) {
+    for (const auto& [layer_state, slices] : *held) elements += shard_of(layout_of(model, layer_state), slices).size;
+  }
+  return elements * kBytesOfElement;
+}
+
+// What the ranks of the generation are to hold, from the first of these on.
+std::int64_t bytes_from(int first, const Assignment& assignment) {
+  const Roster roster(assignment);
+  const auto copies = plan_copies(assignment, roster);
+  std::int64_t bytes = 0;
+  for (int rank = first; rank < roster.training_workers(); ++rank) {
+    bytes += bytes_of(assignment.model, worker_slices(roster, copies, rank));
+  }
+  return bytes;
+}
+
+class Following : public ::testing::Test {
+ protected:
+  Following() { job_.training.steps = 1'000'000; }  // so long that it ends when the test says so
+
+  // The first of the agents train, up to this step.
+  void begin(const Plan& plan, WorkerThreads& workers) {
+    std::vector<AgentAddress> agents = workers.agents();
+    agents.resize(static_cast<std::size_t>(gpu_count(plan)));
+    workers.run_until(generation(job_, 1, plan, agents), 3);
+  }
+
+  static void wait_for_steps_of(std::int64_t generation, const WorkerThreads& workers, int worker = 0) {
+    workers.wait_until(worker, [=](const WorkerReport& report) {
+      return report.generation == generation && report.phase == WorkerPhase::kTraining;
+    });
+    const std::int64_t step = workers.last(worker).step;
+    workers.wait_until(worker, [=](const WorkerReport& report) { return report.step >= step + 4; });
+  }
+
+  // The second takes the place of the first.
+  [[nodiscard]] Assignment succession(const WorkerThreads& workers) const {
+    const std::vector<AgentAddress> agents = workers.agents();
+    return generation(job_, 2, plan_of(job_, {{0, 5, {8}}}), {agents[1], agents[0]});
+  }
+
+  // As those of one worker that nothing happens to. A step that is rolled forward is reported by nobody.
+  void expect_undisturbed(const WorkerThreads& workers) {
+    const std::map<std::int64_t, double> losses = workers.losses();
+    job_.training.steps = losses.rbegin()->first;
+    const auto reference = losses_of(job_, plan_of(job_, {{0, 5, {8}}}));
+    EXPECT_GE(losses.size() + 1, reference.size());
+    for (const auto& [step, loss] : losses) {
+      EXPECT_NEAR(loss, reference.at(step), std::fabs(loss) * kTolerance) << "at step " << step;
+    }
+  }
+
+  Scratch scratch_;
+  Assignment job_ = tiny_job(scratch_.text());
+};
+
+TEST_F(Following, ANewReplicaHasItsStateBeforeTrainingStopsForIt) {
+  WorkerThreads workers(2);
+  begin(plan_of(job_, {{0, 5, {8}}}), workers);
+  const Assignment both = generation(job_, 2, plan_of(job_, {{0, 5, {4, 4}}}), workers.agents());
+  workers.assign(both);
+  wait_for_steps_of(2, workers);
+  EXPECT_EQ(workers.progress().streamed_bytes, bytes_from(1, both));
+  EXPECT_EQ(workers.progress().moved_bytes, 0);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  workers.lose(1);
+  workers.lose(0);
+  expect_undisturbed(workers);
+}
+
+TEST_F(Following, OnlyWhatSurvivorsLackMovesWhileTrainingStands) {
+  job_.redundancy = Redundancy::kPeer;
+  WorkerThreads workers(5);
+  Plan before = plan_of(job_, {{0, 2, {8}}, {2, 5, {4, 4}}});
+  Plan after = plan_of(job_, {{0, 3, {4, 4}, {2, 1}}, {3, 5, {8}, {2}}});
+  after.sharded_optimizer = true;
+  begin(before, workers);
+  const Assignment all = generation(job_, 2, after, workers.agents());
+  workers.assign(all);
+  wait_for_steps_of(2, workers);
+  EXPECT_EQ(workers.progress().streamed_bytes, bytes_from(3, all));
+  EXPECT_LE(workers.progress().moved_bytes, bytes_from(0, all) - bytes_from(3, all));
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  for (int worker = 4; worker >= 0; --worker) workers.lose(worker);
+  expect_undisturbed(workers);
+}
+
+TEST_F(Following, WhoLeavesFeedsItsSuccessor) {
+  WorkerThreads workers(2);
+  begin(plan_of(job_, {{0, 5, {8}}}), workers);
+  const Assignment successor = succession(workers);
+  workers.assign(successor);
+  wait_for_steps_of(2, workers, 1);
+  EXPECT_EQ(workers.last(0).phase, WorkerPhase::kReleased);
+  EXPECT_EQ(workers.progress().streamed_bytes, bytes_from(0, successor));
+  EXPECT_EQ(workers.progress().moved_bytes, 0);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  workers.lose(1);
+  expect_undisturbed(workers);
+}
+
+TEST_F(Following, WhoMustLeaveSoonHandsItsStateOverAtTheNextStep) {
+  WorkerThreads workers(2);
+  begin(plan_of(job_, {{0, 5, {8}}}), workers);
+  Assignment successor = succession(workers);
+  successor.is_urgent = true;
+  workers.assign(successor);
+  wait_for_steps_of(2, workers, 1);
+  EXPECT_EQ(workers.progress().streamed_bytes, 0);
+  EXPECT_EQ(workers.progress().moved_bytes, bytes_from(0, successor));
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  workers.lose(1);
+  expect_undisturbed(workers);
+}
+
+// Whenever it happens: before they are connected, while one follows, or after the switch.
+TEST_F(Following, AFollowerThatIsLostCostsNothingThatWasTrained) {
+  WorkerThreads workers(3);
+  begin(plan_of(job_, {{0, 5, {8}}}), workers);
+  std::vector<AgentAddress> agents = workers.agents();
+  workers.assign(generation(job_, 2, plan_of(job_, {{0, 5, {4, 4}}}), {agents[0], agents[1]}));
+  workers.lose(1);
+  workers.assign(generation(job_, 3, plan_of(job_, {{0, 5, {3, 5}}}), {agents[0], agents[2]}));
+  wait_for_steps_of(3, workers);
+  EXPECT_LE(workers.progress().steps_lost, 1);
+  workers.lose(2);
+  workers.lose(0);
+  expect_undisturbed(workers);
+}
+
+TEST_F(Following, AFeederThatIsLostIsALossLikeAnyOther) {
+  WorkerThreads workers(3);
+  begin(plan_of(job_, {{0, 5, {4, 4}}}), workers);
+  std::vector<AgentAddress> agents = workers.agents();
+  workers.assign(generation(job_, 2, plan_of(job_, {{0, 5, {3, 3, 2}}}), agents));
+  workers.lose(1);
+  workers.assign(generation(job_, 3, plan_of(job_, {{0, 5, {5, 3}}}), {agents[0], agents[2]}));
+  wait_for_steps_of(3, workers);
+  EXPECT_LE(workers.progress().steps_lost, 1);
+  EXPECT_EQ(workers.progress().source, StateSource::kMemory);
+  workers.lose(2);
+  workers.lose(0);
+  expect_undisturbed(workers);
+}
+
+TEST_F(Following, AChangeThatIsWithdrawnIsFollowedByTheNext) {
+  WorkerThreads workers(2);
+  begin(plan_of(job_, {{0, 5, {8}}}), workers);
+  for (int number = 2; number < 6; ++number) {
+    workers.assign(generation(job_, number, plan_of(job_, {{0, 5, {8 - number, number}}}), workers.agents()));
+  }
+  wait_for_steps_of(5, workers);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  workers.lose(1);
+  workers.lose(0);
+  expect_undisturbed(workers);
+}
+
+}  // namespace
+}  // namespace sailor::trainer::testing
