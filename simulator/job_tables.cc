@@ -51,7 +51,7 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
   tables.sizes_ = microbatch_sizes.size();
   tables.degrees_ = degrees.size();
   for (const bool recompute : {false, true}) {
-    if (may_recompute(job.training.activation_checkpointing, recompute)) tables.recomputes_.push_back(recompute);
+    if (allows_recomputation(job.training.activation_checkpointing, recompute)) tables.recomputes_.push_back(recompute);
   }
   for (const Pool& pool : cluster.pools) {
     const auto known = std::ranges::find(tables.accelerators_, pool.key.accelerator.str(), &AcceleratorSpec::name);

@@ -20,9 +20,10 @@ constexpr AcceleratorSpec spec(std::string_view name, double gib, double fp32, d
           source};
 }
 
-// GiB, dense TFLOP/s (FP32, BF16), GB/s (memory, peer), $/h where there is a price. Dense rates: without sparsity.
-// Volta's and Turing's tensor cores know FP16 only: there BF16 is computed as FP32. GiB are what the driver leaves.
-// PCIe 3.0 x16 gives 16 GB/s a direction, 4.0 x16 32 GB/s; NVLink half its total.
+// Columns: GiB, dense TFLOP/s (FP32, BF16), GB/s (memory, peer), $/h (0: unknown). Dense rates exclude sparsity.
+// The tensor cores of Volta and Turing support FP16 only, so BF16 runs at the FP32 rate there. GiB is the memory that
+// the driver leaves to programs. PCIe 3.0 x16 has 16 GB/s in each direction, PCIe 4.0 x16 has 32 GB/s, and NVLink has
+// half of its total bandwidth in each direction.
 constexpr std::array<AcceleratorSpec, 13> kCatalog = {
     spec("nvidia-tesla-t4", 15, 8.1, 8.1, 320, 16, 0.54, "NVIDIA T4 data sheet, 2019"),
     spec("nvidia-l4", 23, 60, 121, 300, 32, 0.71, "NVIDIA L4 data sheet, 2023"),
@@ -50,7 +51,7 @@ Result<AcceleratorSpec> find_accelerator(const Accelerator& accelerator) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
   }
   return fail(ErrorCode::kNotFound,
-              fmt::format("nothing is known of accelerator \"{}\"; known are {}", accelerator.str(), known));
+              fmt::format("accelerator \"{}\" is unknown; the known accelerators are {}", accelerator.str(), known));
 }
 
 }  // namespace sailor

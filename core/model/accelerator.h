@@ -1,4 +1,4 @@
-// The data sheet of every accelerator that we know: memory and peak rates, each with its source.
+// The catalogue of accelerators: memory and peak rates of each, with their source.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 namespace sailor {
 
 struct AcceleratorSpec {
-  std::string_view name;  // GKE's name of it, or one made alike where GKE has none
+  std::string_view name;  // GKE's accelerator name, or a name in the same style for a GPU that GKE does not offer
   Bytes memory;           // of one GPU
-  FlopsPerSecond fp32;    // dense peak of what FP32 training uses: TF32 tensor cores from Ampere on
-  FlopsPerSecond bf16;    // dense peak of what BF16 training uses: tensor cores from Ampere on
+  FlopsPerSecond fp32;    // dense peak in FP32 training, which uses TF32 tensor cores from Ampere on
+  FlopsPerSecond bf16;    // dense peak in BF16 training, which uses tensor cores from Ampere on
   BytesPerSecond memory_bandwidth;
-  BytesPerSecond peer_bandwidth;  // from one GPU to another of its node, one direction
-  // Of one GPU with its share of the machine, on demand, in us-central1 (Google Cloud's price list, 2025); absent where
-  // Google rents none or we know no price. Spot prices change daily: a GpuPool says them.
+  BytesPerSecond peer_bandwidth;  // from one GPU to another GPU of the same node, in one direction
+  // On-demand price of one GPU with its share of the machine in us-central1 (Google Cloud's price list, 2025). Absent
+  // if Google does not rent this GPU or its price is unknown. Spot prices change daily, so a GpuPool states them.
   std::optional<DollarsPerHour> list_price;
   std::string_view source;
 };

@@ -1,17 +1,17 @@
-// BandwidthCurve: how fast messages of a size were measured to travel between two machines, or two GPUs of one.
+// BandwidthCurve: measured bandwidth by message size, between two machines or between two GPUs of one machine.
 #pragma once
 
 #include "core/model/units.h"
 
 namespace sailor {
 
-// A polynomial in l = log2(bytes / 1e6), in GB/s. Such fits hold from a megabyte on and may turn negative below, or
-// fall again beyond their peak: where nothing was measured, the nearest measured value holds.
+// A quadratic polynomial in l = log2(bytes / 1e6) that gives GB/s. The fit is valid from one megabyte on. Below that it
+// may become negative, and beyond its maximum it may fall; there at() returns the nearest measured value.
 struct BandwidthCurve {
   double quadratic = 0;
   double linear = 0;
-  double constant = 0;  // at a megabyte; above 0
-  BytesPerSecond peak;  // the highest that was measured
+  double constant = 0;  // GB/s at one megabyte; above 0
+  BytesPerSecond peak;  // the highest bandwidth that was measured
   friend bool operator==(const BandwidthCurve&, const BandwidthCurve&) = default;
 
   [[nodiscard]] BytesPerSecond at(Bytes message) const;

@@ -1,4 +1,4 @@
-// SAILOR_CHECK: states what the code around it relies on; on in release; a violation is a bug of ours and aborts.
+// SAILOR_CHECK: an assertion that is also active in release builds. A violation is a bug in Sailor and aborts.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// ClusterState: the GPUs that one job may use, by pool, and what they cost. A value; it knows no Kubernetes.
+// ClusterState: the GPUs that one job may use, by pool, with their prices. A plain value that is independent of
+// Kubernetes.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace sailor {
 
-// Nodes of a pool that have the same number of GPUs free.
+// The nodes of a pool that have the same number of free GPUs.
 struct NodeGroup {
   int free_gpus = 0;
   int count = 0;
@@ -20,14 +21,14 @@ struct Pool {
   PoolKey key;
   Region region;
   int gpus_per_node = 0;
-  std::vector<NodeGroup> nodes;  // descending free_gpus, each number once
+  std::vector<NodeGroup> nodes;  // sorted by descending free_gpus, each value once
   DollarsPerHour price_per_gpu;
-  bool whole_nodes = false;                            // a job takes all GPUs of a node or none, and pays for all
-  std::optional<BytesPerSecond> inter_node_bandwidth;  // of a node's network card; absent: the network model's figure
+  bool whole_nodes = false;                            // a job uses all GPUs of a node or none, and pays for all
+  std::optional<BytesPerSecond> inter_node_bandwidth;  // of a node's NIC; absent: the network model's bandwidth
   friend bool operator==(const Pool&, const Pool&) = default;
 
   [[nodiscard]] int free_gpus() const;
-  // How many tensor-parallel groups of this size its nodes can hold (a group never leaves a node).
+  // The number of tensor-parallel groups of this size that fit on its nodes. A group never spans nodes.
   [[nodiscard]] int group_capacity(int tensor_parallel) const;
 };
 
@@ -39,7 +40,8 @@ struct ClusterState {
   [[nodiscard]] int free_gpus() const;
 };
 
-// Sorts and merges equal entries, so that equal worlds compare equal whatever order they were read in.
+// Sorts the pools and node groups and merges equal entries, so that equal clusters compare equal in whatever order they
+// were read.
 ClusterState normalized(ClusterState cluster);
 
 }  // namespace sailor

@@ -1,4 +1,4 @@
-// Enumerators and their names in manifests, both ways, from one table.
+// Converts enumerators to their names in manifests and back, from one table for each enum.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,7 @@ std::string choices(const EnumName<E> (&names)[N]) {
   return list;
 }
 
-// The field's value, or the fallback where it is absent; a name that the table lacks is the field's error.
+// Reads the field, or returns the fallback if it is absent. Records an error for a name that is not in the table.
 template <class E, std::size_t N>
 E read_enum(JsonReader& reader, std::string_view key, const EnumName<E> (&names)[N], E fallback) {
   const auto text = reader.optional<std::string>(key);

@@ -1,4 +1,4 @@
-// Error and Result: failures that the caller should handle, as values.
+// Error and Result: failures as values, for callers that handle them.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ std::string_view to_string(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  std::string message;  // a sentence: what was being done, to what, what to do next
+  std::string message;  // a sentence that names the action, its object and a remedy
 
-  // The same error with what the caller was doing in front: "planning job default/opt: no profile of ...".
+  // The same error, prefixed with the caller's activity: "planning job default/opt: no profile of ...".
   Error within(std::string_view activity) && {
     message = std::string(activity) + ": " + message;
     return std::move(*this);

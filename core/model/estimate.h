@@ -1,4 +1,4 @@
-// Estimate: what a plan takes: time, memory, money. Filled in by the simulator, read by everyone.
+// Estimate: time, memory and cost of a plan, as the simulator computes them.
 #pragma once
 
 #include <map>
@@ -10,24 +10,24 @@
 
 namespace sailor {
 
-// Where an iteration's time goes; the parts sum up to Estimate::iteration.
+// The parts of an iteration's time. They sum up to Estimate::iteration.
 struct TimeBreakdown {
   Seconds compute;         // the busiest stage's forward and backward passes
-  Seconds bubble;          // filling and draining the pipeline, waiting for other stages
-  Seconds point_to_point;  // activations and their gradients between stages, as far as not hidden
-  Seconds gradient_sync;   // all-reduce between the replicas of a stage, as far as not hidden
+  Seconds bubble;          // filling and draining the pipeline, and waiting for other stages
+  Seconds point_to_point;  // activations and their gradients between stages, where not overlapped with compute
+  Seconds gradient_sync;   // all-reduce between the replicas of a stage, where not overlapped with compute
   Seconds update;          // the optimizer
   friend bool operator==(const TimeBreakdown&, const TimeBreakdown&) = default;
 };
 
-// Peak memory of one GPU of a stage (the worst of its replicas).
+// Peak memory of one GPU of a stage, in the replica of the stage that needs the most.
 struct MemoryBreakdown {
   Bytes weights;
   Bytes gradients;
   Bytes optimizer;
   Bytes communication;
-  Bytes activations;  // kept for backward passes, of all microbatches in flight
-  Bytes workspace;    // the largest short-lived buffers, and what the framework holds
+  Bytes activations;  // kept for the backward passes of all microbatches in flight
+  Bytes workspace;    // the largest temporary buffers, and the framework's own memory
 
   [[nodiscard]] Bytes total() const {
     return weights + gradients + optimizer + communication + activations + workspace;
@@ -38,14 +38,14 @@ struct MemoryBreakdown {
 struct Estimate {
   Seconds iteration;
   TimeBreakdown time;
-  std::vector<MemoryBreakdown> memory;  // one a stage
+  std::vector<MemoryBreakdown> memory;  // one entry a stage
   Dollars gpu_cost_per_iteration;
   Dollars traffic_cost_per_iteration;
   DollarsPerHour cost_per_hour;  // GPUs and traffic
   double tokens_per_second = 0;
   std::map<PoolKey, int> gpus;
-  std::vector<std::string> violations;  // each names stage or pool, need and limit; empty: the plan fits
-  std::vector<std::string> notes;       // what was assumed: "analytic profile of ...", "interpolated ..."
+  std::vector<std::string> violations;  // each names the stage or pool, what it needs and the limit; empty: it fits
+  std::vector<std::string> notes;       // assumptions: "analytic profile of ...", "interpolated ..."
   friend bool operator==(const Estimate&, const Estimate&) = default;
 
   [[nodiscard]] bool fits() const { return violations.empty(); }

@@ -1,4 +1,4 @@
-// Names of things, each of a type of its own: a zone passed where an accelerator is wanted does not compile.
+// Typed names: code that passes a zone where an accelerator is expected does not compile.
 #pragma once
 
 #include <compare>
@@ -31,9 +31,10 @@ using Accelerator = Name<struct AcceleratorKind>;  // GKE's name: "nvidia-tesla-
 
 enum class Provisioning { kOnDemand, kSpot };
 
-std::string_view to_string(Provisioning provisioning);  // "ondemand", "spot": as in pool names
+std::string_view to_string(Provisioning provisioning);  // "ondemand" or "spot", as in pool keys
 
-// GPUs of one type in one zone, of one provisioning. Written "us-central1-a/nvidia-tesla-a100/spot".
+// The key of a pool: GPUs of one type in one zone with one provisioning. As text
+// "us-central1-a/nvidia-tesla-a100/spot".
 struct PoolKey {
   Zone zone;
   Accelerator accelerator;

@@ -37,7 +37,7 @@ void require_positive(JsonReader& reader, std::string_view key, std::int64_t val
   if (!reader.error() && value < 1) reader.record(key, fmt::format("{} is below 1", value));
 }
 
-// Powers of two that divide the global batch, up to 64: what a job may use that names no sizes.
+// The sizes for a job that does not list any: powers of two that divide the global batch, up to 64.
 std::vector<int> default_microbatch_sizes(int global_batch_size) {
   std::vector<int> sizes;
   for (int size = 1; size <= 64 && size <= global_batch_size; size *= 2) {
@@ -58,22 +58,22 @@ std::vector<int> microbatch_sizes_from(JsonReader& reader, int global_batch_size
   sizes->erase(std::unique(sizes->begin(), sizes->end()), sizes->end());
   if (sizes->empty()) {
     reader.record("microbatchSizes",
-                  fmt::format("none of them divides globalBatchSize {}; add a divisor", global_batch_size));
+                  fmt::format("none of these sizes divides globalBatchSize {}; add a divisor", global_batch_size));
   }
   return *sizes;
 }
 
-// Degrees of tensor parallelism are powers of two: no group could deal the tokens of an odd length.
+// Tensor-parallel sizes are powers of two, so no group could partition an odd number of tokens evenly.
 SequenceParallelism sequence_parallelism_from(JsonReader& reader, int sequence_length) {
-  const auto wish = read_sequence_parallelism(reader);
-  if (!reader.error() && wish == SequenceParallelism::kAlways && sequence_length % 2 != 0) {
+  const auto setting = read_sequence_parallelism(reader);
+  if (!reader.error() && setting == SequenceParallelism::kAlways && sequence_length % 2 != 0) {
     reader.record(
         "sequenceParallelism",
-        fmt::format("no group of GPUs can deal {} tokens evenly; make sequenceLength even, best a multiple of "
-                    "the GPUs of a node",
+        fmt::format("no group of GPUs can partition {} tokens evenly; make sequenceLength even, preferably a multiple "
+                    "of the GPUs of a node",
                     sequence_length));
   }
-  return wish;
+  return setting;
 }
 
 Json to_json(const OptimizerSpec& optimizer) {
@@ -122,7 +122,7 @@ ValidationSpec validation_from(JsonReader& parent) {
   ValidationSpec spec{.path = reader.value_or<std::string>("path", ""), .fraction = {}};
   spec.fraction = optional_decimal(reader, "fraction");
   if (spec.path.empty() == !spec.fraction) {
-    reader.record("path", "set either path (files of their own) or fraction (the data's end), not both");
+    reader.record("path", "set either path (separate files) or fraction (the last part of the data), not both");
   }
   if (spec.fraction && !(*spec.fraction > 0 && *spec.fraction < 1)) {
     reader.record("fraction", fmt::format("{} is not between 0 and 1", *spec.fraction));
@@ -152,7 +152,7 @@ std::optional<double> optional_decimal(JsonReader& reader, std::string_view key)
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0' || !(value >= 0 && value < 1e300)) {
-    reader.record(key, fmt::format("{} is no decimal number that is at least 0, such as \"0.25\"", field->dump()));
+    reader.record(key, fmt::format("{} is not a decimal number of at least 0, such as \"0.25\"", field->dump()));
     return std::nullopt;
   }
   return value;
@@ -168,7 +168,8 @@ std::string_view to_string(Precision precision) { return name_of(kPrecisions, pr
 
 Result<Precision> parse_precision(std::string_view text) {
   if (const auto value = value_of(kPrecisions, text)) return *value;
-  return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no precision; use {}", text, choices(kPrecisions)));
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" is not a precision; use {}", text, choices(kPrecisions)));
 }
 
 Json to_json(const TrainingSpec& training) {

@@ -1,5 +1,5 @@
-// The parts of a TrainingJob that the trainer needs, as JSON with the field names of the manifest.
-// Decimals are written as strings, as Kubernetes' conventions ask, and read from strings or numbers.
+// The parts of a TrainingJob that the trainer needs, as JSON with the field names of the manifest. Decimals are written
+// as strings, as the API conventions of Kubernetes ask, and read from strings or numbers.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,9 +10,12 @@ namespace sailor {
 
 using Json = nlohmann::json;
 
-// `path` is what errors call the object: "spec.model". Every error names one field and what it may be.
-Json to_json(const ModelSpec& model);  // {"config": {...}}: complete, never a mere catalogue name
-// A catalogue's `name`, or a `config`. A config without a name makes a model without one: the caller knows the job's.
+// `path` is the name of the object in error messages, such as "spec.model". Every error names one field and the values
+// that are allowed.
+
+Json to_json(const ModelSpec& model);  // {"config": {...}}: always the complete configuration
+// Reads a `name` from the catalogue, or a `config`. A config without a name gives a model without one: the caller fills
+// in the job's name.
 Result<ModelSpec> model_from_json(const Json& json, const std::string& path);
 
 Json to_json(const TrainingSpec& training);
@@ -26,15 +29,15 @@ Result<CheckpointSpec> checkpoint_from_json(const Json& json, const std::string&
 
 class JsonReader;
 std::string_view to_string(Redundancy redundancy);
-Redundancy read_redundancy(JsonReader& reader);  // the field `redundancy`; None where it is absent
+Redundancy read_redundancy(JsonReader& reader);  // the field `redundancy`; None if it is absent
 
-// "0.25" or 0.25; anything else is recorded as this field's error.
+// Reads "0.25" or 0.25. Records an error for anything that is not a decimal number of at least 0.
 std::optional<double> optional_decimal(JsonReader& reader, std::string_view key);
 
-std::string_view to_string(SequenceParallelism wish);
-SequenceParallelism read_sequence_parallelism(JsonReader& reader);  // the field; Never where it is absent
+std::string_view to_string(SequenceParallelism setting);
+SequenceParallelism read_sequence_parallelism(JsonReader& reader);  // the field of that name; Never if it is absent
 
-std::string_view to_string(Precision precision);  // "FP32", "BF16": as in manifests
+std::string_view to_string(Precision precision);  // "FP32" or "BF16", as in manifests
 Result<Precision> parse_precision(std::string_view text);
 
 }  // namespace sailor

@@ -12,8 +12,8 @@ bool is_allowed(const std::vector<T>& allowed, const T& value) {
 
 }  // namespace
 
-bool may_recompute(ActivationCheckpointing wish, bool recomputes) {
-  return wish == ActivationCheckpointing::kAuto || recomputes == (wish == ActivationCheckpointing::kAlways);
+bool allows_recomputation(ActivationCheckpointing setting, bool recomputes) {
+  return setting == ActivationCheckpointing::kAuto || recomputes == (setting == ActivationCheckpointing::kAlways);
 }
 
 bool ResourceSpec::allows(const PoolKey& pool) const {

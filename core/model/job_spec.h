@@ -1,4 +1,4 @@
-// JobSpec: what a TrainingJob asks for (its spec without the pod template), checked and with defaults filled in.
+// JobSpec: the spec of a TrainingJob without the pod template, validated and with defaults filled in.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,16 @@ enum class Precision { kFp32, kBf16 };
 enum class ActivationCheckpointing { kNever, kAlways, kAuto };
 enum class SequenceParallelism { kNever, kAlways };
 enum class LearningRateSchedule { kConstant, kCosine, kLinear };
-enum class OnNonFinite { kStop, kSkip };  // a loss or gradient that is no number
+enum class OnNonFinite { kStop, kSkip };  // what happens after a loss or gradient that is NaN or infinite
 enum class DataFormat { kBytes, kTokens, kMegatron };
 enum class ProvisioningPolicy { kAny, kSpot, kOnDemand };
 enum class ElasticityMode { kLive, kRestart, kOff };
-enum class Redundancy { kNone, kPeer };  // of the state that one node alone holds: a copy in another one's memory
+// kPeer: state that only one node holds is also kept in the memory of another node.
+enum class Redundancy { kNone, kPeer };
 
-// Whether a plan that recomputes activations, or one that does not, is what the job wishes; Auto leaves it to the plan.
-bool may_recompute(ActivationCheckpointing wish, bool recomputes);
+// Whether the job's setting allows a plan that recomputes activations (`recomputes`), or one that does not. Auto allows
+// both.
+bool allows_recomputation(ActivationCheckpointing setting, bool recomputes);
 
 struct OptimizerSpec {  // AdamW
   double learning_rate = 3e-4;
@@ -38,23 +40,24 @@ struct OptimizerSpec {  // AdamW
   friend bool operator==(const OptimizerSpec&, const OptimizerSpec&) = default;
 };
 
-struct EvaluationSpec {  // of the validation data, while training
+// Evaluation on the validation data during training.
+struct EvaluationSpec {
   std::int64_t every_steps = 100;
-  int batches = 1;  // of the global batch's size
+  int batches = 1;  // each of the size of the global batch
   friend bool operator==(const EvaluationSpec&, const EvaluationSpec&) = default;
 };
 
 struct TrainingSpec {
-  int global_batch_size = 0;          // sequences in an optimizer step; no re-plan ever changes it
+  int global_batch_size = 0;          // sequences in an optimizer step; a new plan never changes it
   int sequence_length = 0;            // tokens
-  std::vector<int> microbatch_sizes;  // what the planner may choose from, ascending, never empty
+  std::vector<int> microbatch_sizes;  // the sizes that the planner may choose; ascending, never empty
   Precision precision = Precision::kFp32;
   ActivationCheckpointing activation_checkpointing = ActivationCheckpointing::kNever;
   SequenceParallelism sequence_parallelism = SequenceParallelism::kNever;
   OptimizerSpec optimizer;
   std::int64_t steps = 0;
   std::uint64_t seed = 1;
-  std::string initial_weights;  // folder or file of safetensors, seen from the trainer; empty: drawn from the seed
+  std::string initial_weights;  // safetensors file or folder in the trainer's container; empty: random from the seed
   OnNonFinite on_non_finite = OnNonFinite::kStop;
   std::optional<EvaluationSpec> evaluation;  // absent: no evaluation
   friend bool operator==(const TrainingSpec&, const TrainingSpec&) = default;
@@ -62,20 +65,21 @@ struct TrainingSpec {
   [[nodiscard]] bool uses_sequence_parallelism() const { return sequence_parallelism == SequenceParallelism::kAlways; }
 };
 
-struct ValidationSpec {  // data that is never trained on: either files of their own, or the end of the data
-  std::string path;      // of the data's format; empty where a fraction is held back
-  std::optional<double> fraction;
+// Data that is never trained on: either separate files, or the last part of the data.
+struct ValidationSpec {
+  std::string path;                // in the format of the data; empty if a fraction is set
+  std::optional<double> fraction;  // of the data, at its end
   friend bool operator==(const ValidationSpec&, const ValidationSpec&) = default;
 };
 
 struct DataSpec {
   DataFormat format = DataFormat::kBytes;
-  std::string path;  // a file or a pattern, seen from inside the trainer's container
+  std::string path;  // a file or a pattern in the trainer's container
   std::optional<ValidationSpec> validation;
   friend bool operator==(const DataSpec&, const DataSpec&) = default;
 };
 
-// Absent limits are no limits; a limit of zero is a limit.
+// An absent limit does not limit anything; a limit of zero does.
 struct MaximizeThroughput {
   std::optional<Dollars> max_cost_per_iteration;
   std::optional<DollarsPerHour> max_cost_per_hour;
@@ -116,7 +120,7 @@ struct JobSpec {
   Redundancy redundancy = Redundancy::kNone;
   CheckpointSpec checkpoint;
   bool suspend = false;
-  std::string managed_by;  // another controller owns the job; empty: we do
+  std::string managed_by;  // the controller that owns the job; empty: Sailor
   int max_restarts = 10;
   std::optional<Seconds> active_deadline;
   std::optional<Seconds> ttl_after_finished;

@@ -15,7 +15,7 @@ const nlohmann::json& empty_object() {
 JsonReader::JsonReader(const nlohmann::json& object, std::string path)
     : object_(object.is_object() ? object : empty_object()), path_(std::move(path)) {
   if (!object.is_object()) {
-    error_ = Error{ErrorCode::kInvalidArgument, fmt::format("{}: an object was expected, not {}",
+    error_ = Error{ErrorCode::kInvalidArgument, fmt::format("{}: expected an object, not {}",
                                                             path_.empty() ? "document" : path_, object.type_name())};
   }
 }
@@ -43,7 +43,7 @@ const nlohmann::json* JsonReader::find(std::string_view key) const {
 }
 
 std::string JsonReader::wrong_type(const nlohmann::json& field) {
-  if (field.is_number_integer()) return fmt::format("{} is out of range, or of the wrong type", field.dump());
+  if (field.is_number_integer()) return fmt::format("{} is out of range or of the wrong type", field.dump());
   return fmt::format("{} is of the wrong type ({})", field.dump(), field.type_name());
 }
 

@@ -1,4 +1,4 @@
-// JsonReader: reads typed fields of a JSON object and says which field is missing or wrong, by its path.
+// JsonReader: reads typed fields of a JSON object. Its errors name the path of the missing or wrong field.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sailor {
 
-// Collects the first error instead of returning one for every field, so that a reader of ten fields is ten lines:
+// Keeps the first error instead of returning one for every field, so that code that reads ten fields has ten lines:
 //   JsonReader reader(json, "spec");
 //   const int batch = reader.required<int>("globalBatchSize");
 //   const auto limit = reader.optional<int>("maxGpus");
@@ -45,12 +45,12 @@ class JsonReader {
     return optional<T>(key).value_or(std::move(fallback));
   }
 
-  // The object or array below a key; an empty object where it is absent.
+  // The object or array of a key, or an empty object if the key is absent.
   const nlohmann::json& child(std::string_view key);
   [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
   [[nodiscard]] std::string path_of(std::string_view key) const;
-  void record(std::string_view key, std::string_view what);  // keeps the first
-  void absorb(const Error& error);                           // of a reader of a child
+  void record(std::string_view key, std::string_view what);  // an error of this field; the first error is kept
+  void absorb(const Error& error);                           // the error of a child's reader; the first is kept
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -79,7 +79,7 @@ class JsonReader {
       return true;
     }
   }
-  // A number that its type cannot hold must not wrap around into one that it can.
+  // Refuses a number that T cannot represent, which would otherwise wrap around.
   template <class T>
   static bool is_held_by(const nlohmann::json& field) {
     return field.is_number_unsigned() ? std::in_range<T>(field.get<std::uint64_t>())

@@ -1,4 +1,5 @@
-// The catalogue: public model sizes, from the configuration that each family's authors published with the weights.
+// The catalogue of published models. Shapes are from the configuration that each family's authors published with the
+// weights.
 #include <array>
 
 #include <fmt/format.h>
@@ -9,7 +10,7 @@
 namespace sailor {
 namespace {
 
-// Blocks whose feed-forward part is four times as wide as they are, and as many key-value heads as heads.
+// Blocks whose feed-forward layer is four times as wide as they are, with as many key-value heads as heads.
 ModelSpec with_blocks(ModelFamily family, std::string name, int blocks, int hidden, int heads) {
   ModelSpec spec = family_defaults(family);
   spec.name = std::move(name);
@@ -30,11 +31,12 @@ ModelSpec gpt2(std::string name, int blocks, int hidden, int heads) {
 ModelSpec opt(std::string name, int blocks, int hidden, int heads) {
   ModelSpec spec = with_blocks(ModelFamily::kOpt, std::move(name), blocks, hidden, heads);
   spec.vocab_size = 50272;
-  spec.max_positions = 2048 + spec.first_position();  // two rows more than its longest sequence
+  spec.max_positions = 2048 + spec.first_position();  // two rows more than the longest sequence
   return spec;
 }
 
-ModelSpec opt_350m() {  // the one of its family with a narrow embedding and with norms after the sums
+// The only model of its family with a narrow embedding and with norms after the residual sums.
+ModelSpec opt_350m() {
   ModelSpec spec = opt("opt-350m", 24, 1024, 16);
   spec.embedding_size = 512;
   spec.post_norm = true;

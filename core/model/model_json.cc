@@ -1,4 +1,4 @@
-// Models in manifests and assignments: a name of the catalogue, or a configuration.
+// Models in manifests and assignments: a name from the catalogue, or a configuration.
 #include <fmt/format.h>
 
 #include "core/model/job_json.h"
@@ -18,7 +18,7 @@ Activation activation_from(JsonReader& reader, Activation fallback) {
 void read_positions(JsonReader& reader, ModelSpec& spec) {
   const bool is_rotary = spec.family == ModelFamily::kLlama;
   if (is_rotary && reader.has("maxPositions")) {
-    reader.record("maxPositions", "the family llama has rotary positions and no table of them; omit maxPositions");
+    reader.record("maxPositions", "the family llama has rotary positions, not learned ones; omit maxPositions");
   }
   if (!is_rotary && reader.has("ropeTheta")) {
     reader.record("ropeTheta", "only the family llama has rotary positions; omit ropeTheta");

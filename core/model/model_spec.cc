@@ -16,7 +16,7 @@ constexpr EnumName<Activation> kActivations[] = {{Activation::kGelu, "gelu"},
                                                  {Activation::kGeluTanh, "gelu-tanh"},
                                                  {Activation::kRelu, "relu"},
                                                  {Activation::kSilu, "silu"}};
-constexpr int kGptNeoWindow = 256;  // of all published sizes
+constexpr int kGptNeoWindow = 256;  // in all published sizes
 
 std::int64_t norm_parameters(const ModelSpec& spec) {
   return spec.has_biases() ? 2 * std::int64_t{spec.hidden_size} : spec.hidden_size;
@@ -32,7 +32,7 @@ std::int64_t token_embedding_parameters(const ModelSpec& spec) {
   return std::int64_t{spec.vocab_size} * embedding_width(spec);
 }
 
-// Where the embedding is narrower than the blocks, a matrix without bias leads from one to the other.
+// If the embedding is narrower than the blocks, a matrix without bias projects it to their width.
 std::int64_t projection_parameters(const ModelSpec& spec) {
   const int width = embedding_width(spec);
   return width == spec.hidden_size ? 0 : std::int64_t{width} * spec.hidden_size;
@@ -107,14 +107,14 @@ Result<ModelSpec> validated(ModelSpec spec) {
     return invalid(spec, "hiddenSize, heads, ffnSize must be at least 1 and vocabSize at least 2");
   }
   if (spec.hidden_size % spec.heads != 0) {
-    return invalid(spec, fmt::format("hiddenSize {} is no multiple of heads {}", spec.hidden_size, spec.heads));
+    return invalid(spec, fmt::format("hiddenSize {} is not a multiple of heads {}", spec.hidden_size, spec.heads));
   }
   if (spec.kv_heads < 1 || spec.heads % spec.kv_heads != 0) {
     return invalid(spec, fmt::format("kvHeads {} does not divide heads {}", spec.kv_heads, spec.heads));
   }
   const bool is_rotary = spec.family == ModelFamily::kLlama;
   if (!is_rotary && spec.max_positions < 1) {
-    return invalid(spec, fmt::format("family {} learns its positions; set maxPositions to the longest sequence",
+    return invalid(spec, fmt::format("family {} has learned positions; set maxPositions to the longest sequence",
                                      to_string(spec.family)));
   }
   if (is_rotary && spec.head_size() % 2 != 0) {

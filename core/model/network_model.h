@@ -1,4 +1,4 @@
-// NetworkModel: latency, bandwidth and price of a message between two places.
+// NetworkModel: latency, bandwidth and price of messages between GPUs, nodes and zones.
 #pragma once
 
 #include <array>
@@ -11,14 +11,15 @@
 
 namespace sailor {
 
-enum class NetworkTier { kNode, kZone, kRegion, kContinent, kWorld };  // the nearest that both ends share
+// The smallest area that contains both ends.
+enum class NetworkTier { kNode, kZone, kRegion, kContinent, kWorld };
 inline constexpr int kNetworkTiers = 5;
 
 struct Link {
   BytesPerSecond bandwidth;
   Seconds latency;
   DollarsPerByte price;
-  std::optional<BandwidthCurve> curve;  // measured; then it counts, not `bandwidth`
+  std::optional<BandwidthCurve> curve;  // measured; if present it replaces `bandwidth`
   friend bool operator==(const Link&, const Link&) = default;
 
   [[nodiscard]] BytesPerSecond rate(Bytes message) const { return curve ? curve->at(message) : bandwidth; }
@@ -26,14 +27,15 @@ struct Link {
   [[nodiscard]] Seconds transfer(Bytes message) const { return latency + occupancy(message); }
 };
 
-struct PairOverride {  // holds in both directions
+// A link that the user configured for a pair of zones, in both directions.
+struct PairOverride {
   Zone from;
   Zone to;
   Link link;
   friend bool operator==(const PairOverride&, const PairOverride&) = default;
 };
 
-// GPUs of one node that send, or receive, at the same time.
+// The GPUs of one node that sent, or received, at the same time.
 struct MeasuredEndpoint {
   Zone zone;
   Accelerator accelerator;
@@ -44,18 +46,20 @@ struct MeasuredEndpoint {
 struct MeasuredLink {
   MeasuredEndpoint from;
   MeasuredEndpoint to;
-  BandwidthCurve curve;  // of all its GPUs together
+  BandwidthCurve curve;  // of all these GPUs together
   friend bool operator==(const MeasuredLink&, const MeasuredLink&) = default;
 };
 
-struct MeasuredNode {  // between the GPUs of one node
+// Bandwidth between the GPUs of one node.
+struct MeasuredNode {
   Accelerator accelerator;
   int gpus = 2;
   BandwidthCurve curve;
   friend bool operator==(const MeasuredNode&, const MeasuredNode&) = default;
 };
 
-struct MeasuredPrice {  // in this direction
+// The price of traffic in one direction.
+struct MeasuredPrice {
   Zone from;
   Zone to;
   DollarsPerByte price;
@@ -68,8 +72,8 @@ struct NetworkMeasurements {
   std::vector<MeasuredPrice> prices;
   friend bool operator==(const NetworkMeasurements&, const NetworkMeasurements&) = default;
 
-  // Of as many GPUs as were asked for, or of the nearest number that was measured; of the same zones, else of the same
-  // types of GPU in zones as far apart. Null where that pair was never measured.
+  // The curve measured between the same types of GPU, best in the same zones, else in zones of the same tier; among
+  // these the one with the nearest numbers of GPUs. Null if no such pair was measured.
   [[nodiscard]] const BandwidthCurve* between(const MeasuredEndpoint& from, const MeasuredEndpoint& to) const;
   [[nodiscard]] const BandwidthCurve* inside_node(const Accelerator& accelerator, int gpus) const;
 };
@@ -81,14 +85,15 @@ struct NetworkModel {
   friend bool operator==(const NetworkModel&, const NetworkModel&) = default;
 
   [[nodiscard]] const Link& tier(NetworkTier tier) const { return tiers[static_cast<std::size_t>(tier)]; }
-  [[nodiscard]] Link between(const Zone& from, const Zone& to) const;  // between nodes; a pair override wins
+  [[nodiscard]] Link between(const Zone& from, const Zone& to) const;  // between nodes; an override takes precedence
   [[nodiscard]] bool has_override(const Zone& from, const Zone& to) const;
 };
 
-NetworkTier tier_between(const Zone& from, const Zone& to);  // of two nodes: never kNode
+NetworkTier tier_between(const Zone& from, const Zone& to);  // of two different nodes, so never kNode
 
-// Google Cloud's figures between machines as the Sailor paper measured and priced them (SOSP'25, 2025); inside a node,
-// a third of an A100's NVLink peak of 600 GB/s (NVIDIA's data sheet, 2021), as message sizes of a layer reach it.
+// Google Cloud's network. Between machines: bandwidths, latencies and prices that the Sailor paper reports (SOSP'25,
+// 2025). Inside a node: a third of the A100's NVLink peak of 600 GB/s (NVIDIA's data sheet, 2021), which messages of
+// the size of a layer's reach.
 NetworkModel google_cloud_network();
 
 }  // namespace sailor

@@ -26,7 +26,7 @@ std::vector<NodeClass> free_nodes(const Pool& pool) {
   return nodes;
 }
 
-// Fills nodes of one class, as many as needed, and returns how many groups are still to be placed.
+// Places groups on the nodes of one class and returns the number of groups that remain.
 int fill(NodeClass& nodes, int size, int count, std::vector<NodeClass>& changed) {
   const int in_a_node = nodes.left / size;
   if (in_a_node == 0 || count == 0) return count;

@@ -1,4 +1,4 @@
-// Packing: tensor-parallel groups into a pool's nodes, for a group never leaves a node.
+// Packs tensor-parallel groups into the nodes of a pool. A group never spans nodes.
 #pragma once
 
 #include <vector>
@@ -13,12 +13,13 @@ struct GroupsOfSize {
 };
 
 struct Packing {
-  int left_over = 0;  // groups that no node has room for
+  int left_over = 0;  // groups that did not fit
   int nodes_used = 0;
 };
 
-// Largest groups first, each into the fullest node that holds it. Exact where the sizes divide one another, as degrees
-// of tensor parallelism do in practice. A pool of whole nodes lends only nodes of which all GPUs are free.
+// Places the largest groups first, each on the node with the fewest free GPUs that can hold it, used nodes first. The
+// result is optimal if the sizes divide one another, as tensor-parallel sizes do in practice. A pool of whole nodes
+// offers only nodes whose GPUs are all free.
 Packing pack_groups(const Pool& pool, const std::vector<GroupsOfSize>& groups);
 
 }  // namespace sailor

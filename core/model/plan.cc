@@ -10,7 +10,7 @@
 namespace sailor {
 namespace {
 
-// `path` within the plan's JSON.
+// `path` is the field's path in the plan's JSON.
 template <class... Arguments>
 Result<void> malformed(const std::string& path, fmt::format_string<Arguments...> what, Arguments&&... arguments) {
   return fail(ErrorCode::kInvalidArgument,
@@ -23,18 +23,18 @@ Result<void> check_replicas(const Plan& plan, std::size_t index) {
   std::int64_t microbatches = 0;
   for (std::size_t r = 0; r < replicas.size(); ++r) {
     if (replicas[r].tensor_parallel < 1) {
-      return malformed(fmt::format("{}[{}].tensorParallel", path, r), "{} is below 1; a replica has 1 GPU at least",
+      return malformed(fmt::format("{}[{}].tensorParallel", path, r), "{} is below 1; a replica has at least 1 GPU",
                        replicas[r].tensor_parallel);
     }
     if (replicas[r].microbatches < 1) {
-      return malformed(fmt::format("{}[{}].microbatches", path, r),
-                       "{} is below 1; leave out a replica that has nothing to do", replicas[r].microbatches);
+      return malformed(fmt::format("{}[{}].microbatches", path, r), "{} is below 1; omit replicas without microbatches",
+                       replicas[r].microbatches);
     }
     microbatches += replicas[r].microbatches;
   }
   if (microbatches == plan.microbatches()) return {};
   return malformed(path,
-                   "they do {} microbatches of the step's {}; let them sum up to globalBatchSize / microbatchSize",
+                   "their microbatches sum up to {}, not to the {} of the step (globalBatchSize / microbatchSize)",
                    microbatches, plan.microbatches());
 }
 
@@ -43,16 +43,17 @@ Result<void> check_layers(const Plan& plan, const JobSpec& job) {
   for (std::size_t index = 0; index < plan.stages.size(); ++index) {
     const Stage& stage = plan.stages[index];
     if (stage.first_layer != layer || stage.last_layer <= stage.first_layer) {
-      return malformed(fmt::format("stages[{}].layers", index),
-                       "[{}, {}) is no range from {} on; stages take every layer once, in order", stage.first_layer,
-                       stage.last_layer, layer);
+      return malformed(
+          fmt::format("stages[{}].layers", index),
+          "[{}, {}) is not a range that starts at {}; the stages must cover all layers in order, each once",
+          stage.first_layer, stage.last_layer, layer);
     }
     layer = stage.last_layer;
   }
   if (layer == job.model.layer_count()) return {};
   const std::string path = plan.stages.empty() ? "stages" : fmt::format("stages[{}].layers", plan.stages.size() - 1);
-  return malformed(path, "the last stage ends at {}; let it end at {}, as the {} layers of {} do", layer,
-                   job.model.layer_count(), job.model.layer_count(), job.model.name);
+  return malformed(path, "the last stage ends at {}; it must end at {}, because {} is the number of layers of {}",
+                   layer, job.model.layer_count(), job.model.layer_count(), job.model.name);
 }
 
 void add_pool_violations(const Plan& plan, const JobSpec& job, const ClusterState& cluster,
@@ -72,7 +73,7 @@ void add_pool_violations(const Plan& plan, const JobSpec& job, const ClusterStat
       violations.push_back(fmt::format("pool {}: the plan needs {} GPUs of {}", to_string(key), need, limit));
     } else if (const int left_over = pack_groups(*pool, sizes).left_over; left_over > 0) {
       violations.push_back(
-          fmt::format("pool {}: {} tensor-parallel groups find no node with room for them", to_string(key), left_over));
+          fmt::format("pool {}: {} tensor-parallel groups do not fit on any node", to_string(key), left_over));
     }
   }
 }
@@ -85,7 +86,7 @@ void add_region_violations(const Plan& plan, const ClusterState& cluster, std::v
       regions.insert((pool != nullptr ? pool->region : region_of(replica.pool.zone)).str());
     }
     if (regions.size() > 1) {
-      violations.push_back(fmt::format("stage {}: its replicas lie in {} regions; gradients may not cross regions",
+      violations.push_back(fmt::format("stage {}: its replicas are in {} regions; gradients may not cross regions",
                                        index, regions.size()));
     }
   }
@@ -109,23 +110,23 @@ std::map<PoolKey, int> gpus_by_pool(const Plan& plan) {
 
 Result<void> check_well_formed(const Plan& plan, const JobSpec& job) {
   if (plan.model != job.model.name) {
-    return malformed("model", "it is \"{}\", but the job trains {}; take a plan of that job", plan.model,
+    return malformed("model", "it is \"{}\", but the job trains {}; use a plan of this job", plan.model,
                      job.model.name);
   }
   if (plan.global_batch_size != job.training.global_batch_size) {
-    return malformed("globalBatchSize", "it is {}, the job's is {}; take a plan of that job", plan.global_batch_size,
+    return malformed("globalBatchSize", "it is {}, but the job has {}; use a plan of this job", plan.global_batch_size,
                      job.training.global_batch_size);
   }
   if (plan.microbatch_size < 1 || plan.global_batch_size % plan.microbatch_size != 0) {
     return malformed("microbatchSize", "{} does not divide the global batch {}; choose a divisor", plan.microbatch_size,
                      plan.global_batch_size);
   }
-  if (!may_recompute(job.training.activation_checkpointing, plan.activation_checkpointing)) {
-    return malformed("activationCheckpointing", "it is {}, against the job's training.activationCheckpointing: {}",
+  if (!allows_recomputation(job.training.activation_checkpointing, plan.activation_checkpointing)) {
+    return malformed("activationCheckpointing", "it is {}, but the job has training.activationCheckpointing: {}",
                      plan.activation_checkpointing, plan.activation_checkpointing ? "Never" : "Always");
   }
   if (plan.sequence_parallelism != job.training.uses_sequence_parallelism()) {
-    return malformed("sequenceParallelism", "it is {}, against the job's training.sequenceParallelism: {}",
+    return malformed("sequenceParallelism", "it is {}, but the job has training.sequenceParallelism: {}",
                      plan.sequence_parallelism, plan.sequence_parallelism ? "Never" : "Always");
   }
   if (auto checked = check_layers(plan, job); !checked) return checked;
@@ -142,8 +143,8 @@ Result<void> check_token_partition(const Plan& plan, int sequence_length) {
     for (std::size_t r = 0; r < replicas.size(); ++r) {
       if (sequence_length % replicas[r].tensor_parallel == 0) continue;
       return malformed(fmt::format("stages[{}].replicas[{}].tensorParallel", index, r),
-                       "sequence parallelism deals the tokens of a sequence evenly, and {} GPUs cannot share {}; take "
-                       "a degree that divides sequenceLength",
+                       "sequence parallelism partitions the tokens of a sequence evenly, but {} GPUs cannot share {}; "
+                       "use a tensorParallel that divides sequenceLength",
                        replicas[r].tensor_parallel, sequence_length);
     }
   }

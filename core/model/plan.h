@@ -1,4 +1,4 @@
-// Plan: how a model is split over GPUs. Immutable once made, named by its hash.
+// Plan: how a model is split over GPUs. A plan is immutable and named by its hash.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace sailor {
 struct Replica {
   PoolKey pool;
   int tensor_parallel = 1;
-  int microbatches = 0;  // of a step, that go through this replica
+  int microbatches = 0;  // that this replica processes in a step
   friend bool operator==(const Replica&, const Replica&) = default;
 };
 
@@ -32,9 +32,9 @@ struct Plan {
   int global_batch_size = 0;
   int microbatch_size = 0;
   std::vector<Stage> stages;
-  bool activation_checkpointing = false;  // every stage keeps only its blocks' inputs and computes the rest again
-  bool sharded_optimizer = false;         // each replica of a stage keeps and updates its part of the optimizer's state
-  bool sequence_parallelism = false;      // outside of its linears a group deals the tokens over its GPUs
+  bool activation_checkpointing = false;  // stages keep only the inputs of their blocks and recompute the rest
+  bool sharded_optimizer = false;         // each replica of a stage keeps and updates its part of the optimizer state
+  bool sequence_parallelism = false;      // a group partitions the tokens over its GPUs outside of its linear layers
   friend bool operator==(const Plan&, const Plan&) = default;
 
   [[nodiscard]] int microbatches() const { return global_batch_size / microbatch_size; }
@@ -44,15 +44,17 @@ int gpu_count(const Plan& plan);
 std::map<PoolKey, int> gpus_by_pool(const Plan& plan);
 
 // A plan is well-formed for a job if its stages partition the layers in order, the replicas of every stage partition
-// the microbatches, the microbatch size divides the global batch, activations are recomputed and tokens dealt as the
-// job wishes, and every group can deal them evenly. Names the first field where that fails, and what to do.
+// the microbatches, the microbatch size divides the global batch, activation checkpointing and sequence parallelism
+// agree with the job, and every group can partition the tokens evenly. The error names the first wrong field and a
+// remedy.
 Result<void> check_well_formed(const Plan& plan, const JobSpec& job);
 
-// Whether every group of a plan with sequence parallelism can deal the tokens of a sequence evenly.
+// Fails if the plan has sequence parallelism and some group cannot partition the tokens of a sequence evenly.
 Result<void> check_token_partition(const Plan& plan, int sequence_length);
 
-// Every way in which the plan does not fit the cluster or the job's resources: pools over-committed, groups that no
-// node can hold, stages over several regions, GPUs outside minGpus..maxGpus, pools the job may not use. Empty: it fits.
+// Lists every reason why the plan does not fit the cluster or the job's resources: a pool without enough GPUs, a group
+// that does not fit on any node, a stage in several regions, a number of GPUs outside minGpus..maxGpus, a pool that the
+// job may not use. The list is empty if the plan fits.
 std::vector<std::string> resource_violations(const Plan& plan, const JobSpec& job, const ClusterState& cluster);
 
 }  // namespace sailor

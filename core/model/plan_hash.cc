@@ -10,7 +10,7 @@
 namespace sailor {
 namespace {
 
-// FNV-1a: the same on every machine, and a plan's name needs no defence against an adversary.
+// FNV-1a: equal on every machine. The hash of a plan does not need to resist attackers.
 std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char character : text) {

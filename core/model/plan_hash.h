@@ -1,4 +1,4 @@
-// The name of a plan.
+// The hash that names a plan.
 #pragma once
 
 #include <string>

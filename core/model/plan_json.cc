@@ -7,8 +7,8 @@
 namespace sailor {
 namespace {
 
-constexpr int kMostGpusOfReplica = 1024;  // as GpuPool's gpusPerNode
-constexpr int kMostReplicas = 1 << 16;    // of a stage
+constexpr int kMaxGpusOfReplica = 1024;  // the limit of gpusPerNode in a GpuPool
+constexpr int kMaxReplicas = 1 << 16;    // of a stage
 
 Json replica_json(const Replica& replica) {
   return {{"pool", to_string(replica.pool)},
@@ -43,26 +43,26 @@ Json plan_json(const Plan& plan, Write write_replicas) {
                {"globalBatchSize", plan.global_batch_size},
                {"microbatchSize", plan.microbatch_size},
                {"stages", std::move(stages)}};
-  // Options are written where they are taken, so that plans without them keep the hash that they had before.
+  // Options are written only if they are on, so that adding an option does not change the hash of plans without it.
   if (plan.activation_checkpointing) json["activationCheckpointing"] = true;
   if (plan.sharded_optimizer) json["shardedOptimizer"] = true;
   if (plan.sequence_parallelism) json["sequenceParallelism"] = true;
   return json;
 }
 
-// So many of it.
+// Returns `count` equal replicas.
 Result<std::vector<Replica>> replicas_from_json(const Json& json, const std::string& path) {
   JsonReader reader(json, path);
   const int count = reader.value_or("count", 1);
-  if (count < 1 || count > kMostReplicas) {
-    reader.record("count", fmt::format("{} is not in 1 to {}", count, kMostReplicas));
+  if (count < 1 || count > kMaxReplicas) {
+    reader.record("count", fmt::format("{} is not between 1 and {}", count, kMaxReplicas));
   }
   const auto pool = reader.required<std::string>("pool");
   const int tensor_parallel = reader.value_or("tensorParallel", 1);
   const int microbatches = reader.required<int>("microbatches");
-  if (tensor_parallel > kMostGpusOfReplica) {
-    reader.record("tensorParallel",
-                  fmt::format("{} is above {}, more GPUs than a node can have", tensor_parallel, kMostGpusOfReplica));
+  if (tensor_parallel > kMaxGpusOfReplica) {
+    reader.record("tensorParallel", fmt::format("{} is above {}, the most GPUs that a node can have", tensor_parallel,
+                                                kMaxGpusOfReplica));
   }
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   auto key = parse_pool_key(pool);
@@ -73,18 +73,18 @@ Result<std::vector<Replica>> replicas_from_json(const Json& json, const std::str
 Result<Stage> stage_from_json(const Json& json, const std::string& path) {
   JsonReader reader(json, path);
   const auto layers = reader.required<std::vector<int>>("layers");
-  if (!reader.error() && layers.size() != 2) reader.record("layers", "two numbers were expected: [first, last)");
+  if (!reader.error() && layers.size() != 2) reader.record("layers", "expected two numbers: [first, last)");
   const Json& replicas = reader.child("replicas");
-  if (!replicas.is_array() || replicas.empty()) reader.record("replicas", "at least one replica was expected");
+  if (!replicas.is_array() || replicas.empty()) reader.record("replicas", "expected at least one replica");
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   Stage stage{layers[0], layers[1], {}};
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const auto alike = replicas_from_json(replicas[i], fmt::format("{}.replicas[{}]", path, i));
     if (!alike) return tl::unexpected(alike.error());
     stage.replicas.insert(stage.replicas.end(), alike->begin(), alike->end());
-    if (std::ssize(stage.replicas) > kMostReplicas) {
+    if (std::ssize(stage.replicas) > kMaxReplicas) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: there are more than {}, all told", reader.path_of("replicas"), kMostReplicas));
+                  fmt::format("{}: a stage has at most {} replicas", reader.path_of("replicas"), kMaxReplicas));
     }
   }
   return stage;
@@ -111,7 +111,7 @@ Result<Plan> plan_from_json(const Json& json) {
             .sharded_optimizer = reader.value_or("shardedOptimizer", false),
             .sequence_parallelism = reader.value_or("sequenceParallelism", false)};
   const Json& stages = reader.child("stages");
-  if (!stages.is_array() || stages.empty()) reader.record("stages", "at least one stage was expected");
+  if (!stages.is_array() || stages.empty()) reader.record("stages", "expected at least one stage");
   if (plan.microbatch_size < 1) reader.record("microbatchSize", "it must be at least 1");
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   for (std::size_t i = 0; i < stages.size(); ++i) {

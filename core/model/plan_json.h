@@ -1,4 +1,4 @@
-// Plans and estimates as JSON, with the names of docs and manifests (contracts: `sailor plan -o json`).
+// Plans and estimates as JSON, as `sailor plan -o json` prints them. The keys are a contract with users.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,10 +11,10 @@ namespace sailor {
 using Json = nlohmann::json;
 
 Json to_json(const Plan& plan);
-// Replicas that are alike and follow each other are written once, with their `count`.
+// Writes equal replicas that follow each other once, with a `count`.
 Json to_compact_json(const Plan& plan);
-// Of either kind. Names the field that is missing or of the wrong type; unknown fields are ignored. Not yet checked
-// against a job.
+// Reads either form. Errors name the field that is missing or of the wrong type; unknown fields are ignored. The plan
+// is not yet checked against a job (check_well_formed does).
 Result<Plan> plan_from_json(const Json& json);
 
 Json to_json(const Estimate& estimate);

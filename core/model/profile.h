@@ -13,15 +13,15 @@
 
 namespace sailor {
 
-// One microbatch through one layer, on one tensor-parallel group, its all-reduces included.
+// The time of one microbatch in one layer on one tensor-parallel group, including its all-reduces.
 struct LayerTime {
   Seconds forward;
   Seconds backward;
-  Seconds update;  // the optimizer, once a step
+  Seconds update;  // of the optimizer, once a step
   friend bool operator==(const LayerTime&, const LayerTime&) = default;
 };
 
-// Memory of one layer on one GPU of the group.
+// The memory of one layer on one GPU of the group.
 struct LayerMemory {
   double parameters = 0;         // count
   Bytes activations_per_sample;  // kept for the backward pass
@@ -36,22 +36,24 @@ struct ProfilePoint {
 };
 
 struct ModelProfile {
-  std::string model;  // catalogue name, or metadata.name of the job's own configuration (config's `name`)
+  std::string model;  // name in the catalogue, or the name of the job's own configuration (`config.name`)
   Accelerator accelerator;
   Precision precision = Precision::kFp32;
   int sequence_length = 0;
   SequenceParallelism sequence_parallelism = SequenceParallelism::kNever;
-  std::map<ProfilePoint, std::vector<LayerTime>> times;  // one LayerTime a layer, embedding and head included
-  std::map<int, std::vector<LayerMemory>> memory;        // by tensor_parallel; empty: take the model's shape
-  std::string source;                                    // who measured, when, on what
+  std::map<ProfilePoint, std::vector<LayerTime>> times;  // one LayerTime a layer, including embedding and head
+  std::map<int, std::vector<LayerMemory>> memory;        // by tensor_parallel; empty: computed from the model's shape
+  std::string source;                                    // who measured, when and on what hardware
   friend bool operator==(const ModelProfile&, const ModelProfile&) = default;
 };
 
-// All measured profiles that are known. A question it has no answer to is answered analytically, never by a guess here.
+// All measured profiles. It never guesses: where it has no profile, the simulator computes one analytically.
 class ProfileBook {
  public:
-  void add(ModelProfile profile);  // a later profile of the same in all but figures and source replaces one
-  // For a job with sequence parallelism one that was measured with it, else one without. Never the other way round.
+  // Replaces an earlier profile of the same model, accelerator, precision, sequence length and sequence parallelism.
+  void add(ModelProfile profile);
+  // For a job with sequence parallelism: a profile that was measured with it, else one that was measured without it.
+  // For a job without it: only a profile that was measured without it. Null if there is none.
   [[nodiscard]] const ModelProfile* find(const JobSpec& job, const Accelerator& accelerator) const;
   [[nodiscard]] const std::vector<ModelProfile>& profiles() const { return profiles_; }
 

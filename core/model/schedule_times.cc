@@ -10,7 +10,7 @@ namespace sailor {
 namespace {
 
 using Json = nlohmann::json;
-using Row = std::vector<std::int64_t>;  // how often it stands there, then what
+using Row = std::vector<std::int64_t>;  // the number of repetitions, then the values
 
 constexpr std::size_t kReplicaRow = 6;   // count, forward, backward, link class, cap, NIC
 constexpr std::size_t kLinkNumbers = 3;  // latency, occupancy, NIC
@@ -42,18 +42,18 @@ std::vector<Row> rows_of(const std::vector<T>& values) {
   return rows;
 }
 
-// Reads times for a plan: every number is checked before anything is made of it.
-class Reading {
+// Reads times for a plan. Checks every number before it uses it.
+class TimesReader {
  public:
-  Reading(const Json& json, const Plan& plan, const std::string& path) : reader_(json, path), plan_(plan) {}
+  TimesReader(const Json& json, const Plan& plan, const std::string& path) : reader_(json, path), plan_(plan) {}
 
-  Result<ScheduleTimes> run() {
+  Result<ScheduleTimes> read() {
     times_.link_classes = reader_.required<int>("linkClasses");
     const auto stages = reader_.required<std::vector<std::vector<Row>>>("replicas");
     const auto boundaries = reader_.required<std::vector<Row>>("links");
     for (const Stage& stage : plan_.stages) replicas_ += static_cast<std::int64_t>(stage.replicas.size());
     if (times_.link_classes < 1 || times_.link_classes > replicas_)
-      reader_.record("linkClasses", "it must be one at least, and no more than replicas");
+      reader_.record("linkClasses", "it must be at least 1 and at most the number of replicas");
     if (stages.size() != plan_.stages.size()) refuse_replicas(fmt::format("{} stages", stages.size()));
     for (std::size_t stage = 0; stage < stages.size() && !reader_.error(); ++stage) add_stage(stage, stages[stage]);
     for (const Row& row : boundaries) add_boundaries(row);
@@ -120,7 +120,7 @@ Json to_json(const ScheduleTimes& times) {
 }
 
 Result<ScheduleTimes> schedule_times_from_json(const Json& json, const Plan& plan, const std::string& path) {
-  return Reading(json, plan, path).run();
+  return TimesReader(json, plan, path).read();
 }
 
 }  // namespace sailor

@@ -1,6 +1,7 @@
-// ScheduleTimes: what the order of a step's operations is made from. Part of a plan's context and equal for all its
-// workers: with times that each worker measured for itself, their lists would not match and they would wait for each
-// other for ever. So they travel from the planner's answer through the generation's record to every worker.
+// ScheduleTimes: the times from which the order of a step's operations is derived. All workers of a plan use the same
+// times: if each worker used its own measurements, their lists of operations would not match and they would deadlock.
+// Therefore the planner returns them with the plan, the operator stores them in the generation's record, and every
+// worker receives them in its assignment.
 #pragma once
 
 #include <chrono>
@@ -17,23 +18,24 @@ namespace sailor {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-// One microbatch through one replica of a stage.
+// The times of one microbatch in one replica of a stage.
 struct ReplicaTimes {
   Nanoseconds forward{};
   Nanoseconds backward{};
-  int link_class = 0;                         // replicas of one class have the same links
-  int cap = std::numeric_limits<int>::max();  // on microbatches in flight, at least 1: what its memory holds, or fewer
+  int link_class = 0;  // replicas of one class have the same links
+  // Most microbatches in flight, at least 1: as many as its memory holds, or fewer.
+  int cap = std::numeric_limits<int>::max();
   static constexpr int kNoNic = -1;
-  int nic = kNoNic;  // of its node, from 0, where replicas share one that limits them
+  int nic = kNoNic;  // number of its node's NIC, from 0, if several replicas share it and it can limit them
   friend bool operator==(const ReplicaTimes&, const ReplicaTimes&) = default;
 };
 
-// One message between neighbouring stages: it takes its turn at its sender, at the network cards of both nodes where
-// replicas share them, and at its receiver, whom it reaches `latency` after that.
+// The times of one message between neighbouring stages. It queues at its sender, at the NICs of both nodes if replicas
+// share them, and at its receiver; it arrives `latency` after that.
 struct LinkTimes {
   Nanoseconds latency{};
-  Nanoseconds occupancy{};  // of sender and receiver, each in one direction
-  Nanoseconds nic{};        // of a shared card, which is no slower than one message
+  Nanoseconds occupancy{};  // how long it occupies its sender and its receiver, each in one direction
+  Nanoseconds nic{};        // how long it occupies a shared NIC; at most `occupancy`
   friend bool operator==(const LinkTimes&, const LinkTimes&) = default;
 };
 
@@ -48,9 +50,9 @@ struct ScheduleTimes {
   }
 };
 
-// Equal neighbours are written once, with their number: a plan of thousands of replicas has few kinds of them.
+// Writes equal neighbours once, with their number, because a plan of thousands of replicas has few kinds of them.
 nlohmann::json to_json(const ScheduleTimes& times);
-// Refuses what does not fit the plan, stage by stage and replica by replica. `path` is named in the error.
+// Refuses times that do not match the plan, stage by stage and replica by replica. `path` names the object in errors.
 Result<ScheduleTimes> schedule_times_from_json(const nlohmann::json& json, const Plan& plan, const std::string& path);
 
 }  // namespace sailor

@@ -1,15 +1,17 @@
-// How far the layers of a model can be split over the GPUs of a node.
+// The largest tensor-parallel size of a model.
 #pragma once
 
 #include "core/model/job_spec.h"
 
 namespace sailor {
 
-// The highest degree at which every GPU of a group has something to compute: a key-value head, with the heads that
-// share it, is computed by one GPU; columns and words are many more.
+// The largest size at which every GPU of a group has work. One GPU computes a key-value head together with the heads
+// that share it, so the number of key-value heads is the limit in practice; columns and vocabulary entries are far
+// more.
 int max_tensor_parallel(const ModelSpec& spec);
 
-// The same of a job, whose groups may have to deal the tokens of a sequence evenly: among powers of two.
+// The same for a job. With sequence parallelism a group must also partition the tokens of a sequence evenly; then the
+// result is the largest power of two that divides the sequence length, if that is smaller.
 int max_tensor_parallel(const JobSpec& job);
 
 }  // namespace sailor

@@ -1,4 +1,5 @@
-// Quantities whose units the compiler checks: Bytes / BytesPerSecond is Seconds, Seconds + Dollars does not compile.
+// Quantities with units that the compiler checks: Bytes / BytesPerSecond is Seconds; Seconds + Dollars does not
+// compile.
 #pragma once
 
 #include <compare>
@@ -36,7 +37,7 @@ class Quantity {
 using Seconds = Quantity<struct SecondsUnit>;
 using Bytes = Quantity<struct BytesUnit>;
 using BytesPerSecond = Quantity<struct BytesPerSecondUnit>;
-using Flops = Quantity<struct FlopsUnit>;  // floating-point operations, a multiplication and an addition each counted
+using Flops = Quantity<struct FlopsUnit>;  // floating-point operations; a multiply-add counts as two
 using FlopsPerSecond = Quantity<struct FlopsPerSecondUnit>;
 using Dollars = Quantity<struct DollarsUnit>;  // US dollars
 using DollarsPerHour = Quantity<struct DollarsPerHourUnit>;

@@ -1,5 +1,5 @@
-// How many microbatches a replica should have in flight, from what it waits for. One home for the rule: the schedule
-// obeys it, the simulator counts memory by it.
+// Caps on the microbatches that each replica has in flight (forward pass done, backward pass not). This file is the
+// only place with the rule: schedules obey it, and the simulator computes activation memory from it.
 #pragma once
 
 #include <vector>
@@ -10,19 +10,23 @@
 namespace sailor {
 
 enum class SchedulePolicy {
-  kOneForwardOneBackward,  // at most min(P - i, m) microbatches in flight: DeepSpeed's, as the measured runs had it
-  kFlow,                   // as many as keep every replica busy, however unequal the replicas and slow the links
+  // Stage i of P stages has at most min(P - i, m) microbatches in flight, where m is the replica's number of
+  // microbatches. DeepSpeed has this cap, and the measured runs were executed with it.
+  kOneForwardOneBackward,
+  // A replica has as many microbatches in flight as it needs to stay busy, also with unequal replicas and slow links.
+  kFlow,
 };
 
-// `little` is L = m (t + what happens downstream) / (the longest m t of the plan), by Little's law what a replica needs
-// to stay busy if all went evenly. `is_textbook`: equal pipelines over free links, where L suffices.
+// The cap of one replica under kFlow. `little` is L = m (t + time downstream) / (the longest m t of the plan), where t
+// is the time of a forward and a backward pass: by Little's law the number of microbatches that keeps the replica busy
+// if they arrive evenly. `is_textbook` is true for equal pipelines over free links, where L is enough.
 int flow_policy_cap(double little, bool is_textbook, bool is_last_stage);
 
-// The cap on microbatches in flight of each replica, [stage][replica].
+// The caps of all replicas, [stage][replica]. A cap is at least 1 and at most the replica's cap in `times`.
 std::vector<std::vector<int>> in_flight_caps(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
 
-// The same times with those caps. They are reckoned with fractions, of which every machine may have its own last digit:
-// so they travel, and all that a worker does with them is whole numbers.
+// The same times with these caps. The caps are computed in floating point, which may round differently on each machine.
+// Therefore they are computed once and sent to the workers, and the workers compute with integers only.
 ScheduleTimes with_in_flight_caps(const Plan& plan, ScheduleTimes times, SchedulePolicy policy);
 
 }  // namespace sailor

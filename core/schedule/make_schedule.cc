@@ -10,14 +10,15 @@
 namespace sailor {
 namespace {
 
-// A replica that does one microbatch more only because the shares do not divide evenly is as fast as the others.
+// Numbers of microbatches that differ by one at most count as even: one replica has one more only because the
+// microbatches do not divide evenly, not because it is faster.
 bool has_even_shares(const Stage& stage) {
   const auto [fewest, most] = std::ranges::minmax(stage.replicas, {}, &Replica::microbatches);
   return most.microbatches - fewest.microbatches <= 1;
 }
 
 ReplicaTimes times_of_share(double share) {
-  constexpr double kForwardOfStep = 1e9;  // ns; only ratios matter
+  constexpr double kForwardOfStep = 1e9;  // ns of all forward passes of a replica; only ratios matter
   const auto forward = static_cast<std::int64_t>(kForwardOfStep / share);
   return {.forward = Nanoseconds(forward), .backward = Nanoseconds(2 * forward)};
 }
@@ -43,7 +44,7 @@ Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePol
   return make_schedule(plan, with_in_flight_caps(plan, times, policy));
 }
 
-// Only the better one of two orders is written down.
+// Simulates the step with both route rules and writes the operations of the faster one down.
 std::optional<Schedule> make_schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
                                              const ScheduleTimes& times) {
   SAILOR_CHECK(!plan.stages.empty(), "a schedule of no stages");

@@ -1,4 +1,4 @@
-// How the schedule of a plan is made.
+// Makes the schedule of a plan.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,19 @@
 
 namespace sailor {
 
-// Times for a plan of which nothing is known but its shares: a replica that gets twice the microbatches is twice as
-// fast, a backward pass is two forward passes, links are free.
+// Times for a plan without measurements. They are derived from the replicas' numbers of microbatches: a replica with
+// twice the microbatches counts as twice as fast, a backward pass takes as long as two forward passes, and messages
+// take no time.
 ScheduleTimes times_from_shares(const Plan& plan);
 
-// Same plan and times: same schedule, on every machine. The plan is well-formed; caps are obeyed as they are.
+// Equal plans and times give equal schedules on every machine. The plan must be well-formed. The caps in `times` apply
+// unchanged.
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times);
-Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);  // of the capped times
+// First replaces the caps in `times` by those of the policy.
+Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
 
-// The same schedule; nothing if some stage is surely not done with its passes by its deadline, of which there is one
-// for each, or none at all.
+// The same schedule, or nothing if some stage certainly cannot finish its passes by its deadline. `deadlines` has one
+// entry a stage, counted from the start of the step, or is empty: then there are no deadlines.
 std::optional<Schedule> make_schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
                                              const ScheduleTimes& times);
 

@@ -1,5 +1,6 @@
-// MessageLists: messages as nodes of linked lists: those that wait for their pass, by microbatch, and those that wait
-// for a buffer, in the order of sending. A message is in one list at a time, so all lists share one array.
+// MessageLists: linked lists of messages. One kind of list holds the messages that wait for their pass, sorted by
+// microbatch; the other kind holds the messages that wait for a buffer, in the order of sending. A message is in one
+// list at a time, so all lists share one array of nodes.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ class MessageLists {
   [[nodiscard]] std::int64_t arrival(int node) const { return at(node).arrival; }
   [[nodiscard]] int next(int node) const { return at(node).next; }
 
-  // In ascending order. Most messages come in the order of their microbatches, so the place is found from the end.
+  // Inserts in ascending order of nodes. Most messages come in the order of their microbatches, so the search for the
+  // place starts at the end.
   void insert(List& list, int node, std::int64_t arrival) {
     int after = list.last;
     while (after > node) after = at(after).previous;
@@ -53,7 +55,7 @@ class MessageLists {
   [[nodiscard]] Node& at(int node) { return nodes_[static_cast<std::size_t>(node)]; }
   [[nodiscard]] const Node& at(int node) const { return nodes_[static_cast<std::size_t>(node)]; }
 
-  std::unique_ptr<Node[]> nodes_;  // written before they are read
+  std::unique_ptr<Node[]> nodes_;  // not initialised: every node is written before it is read
 };
 
 }  // namespace sailor

@@ -1,5 +1,5 @@
-// NextEvents: when each of some workers is due next, and who is due first. A tree of minima: a change costs as many
-// comparisons as levels change, and a worker is never due twice.
+// NextEvents: the time of every worker's next event, and which worker comes first. A tournament tree of minima: an
+// update compares one pair of times for each level that changes. A worker has one next event at most.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class NextEvents {
   [[nodiscard]] std::int64_t of(std::size_t worker) const { return times_[leaves_ + worker]; }
   [[nodiscard]] std::int64_t earliest() const { return times_[1]; }
 
-  // The lowest index of those that are due at `earliest()`.
+  // The lowest index of the workers whose next event is at `earliest()`.
   [[nodiscard]] std::size_t first() const {
     std::size_t node = 1;
     while (node < leaves_) {

@@ -17,8 +17,8 @@ bool is_equal_pipelines(const Plan& plan) {
   });
 }
 
-// Slots of one replica, for forward and backward passes in turn: +k is the forward pass of its k-th microbatch, counted
-// from 1, -k the backward pass, 0 nothing.
+// The slots of one replica, for forward and backward passes in turn. +k is the forward pass of its k-th microbatch,
+// counted from 1; -k is the backward pass; 0 is an empty slot.
 std::vector<int> slots_of(int microbatches, int stages_left) {
   std::vector<int> slots;
   for (int k = 1; k <= microbatches + stages_left - 1; ++k) {
@@ -33,7 +33,9 @@ ReplicaSchedule replica_schedule(std::vector<int> of_replica, int replica, bool 
   const auto share = static_cast<int>(of_replica.size());
   ReplicaSchedule schedule{
       .microbatches = std::move(of_replica), .operations = {}, .max_in_flight = std::min(stages_left, share)};
-  std::optional<Operation> unsent;  // of the slot before: it leaves in the next, a gradient first, an activation last
+  // The message of the previous slot. It is sent in the next slot: a gradient before anything is received, an
+  // activation after the gradient is received.
+  std::optional<Operation> unsent;
   const auto flush = [&] {
     if (unsent) schedule.operations.push_back(*unsent);
     unsent.reset();

@@ -1,4 +1,4 @@
-// The fixed order that DeepSpeed's pipeline engine follows: the measured runs were executed with it.
+// The fixed order of operations of DeepSpeed's pipeline engine. The measured runs were executed with it.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,11 @@
 
 namespace sailor {
 
-// P - i forward passes, then a backward and a forward pass in turn; a gradient is received before the activation of the
-// pass before is sent, and sent before the next activation is received. Replica r of every stage forms pipeline r,
-// which takes every D-th microbatch. Absent for plans that are no such pipelines of equal shares: there that order
-// deadlocks. `duration` and `max_waiting_inputs` are left 0, for nothing is timed here.
+// Stage i of P stages does P - i forward passes, then backward and forward passes in turn. It receives a gradient
+// before it sends the activation of the previous pass, and it sends a gradient before it receives the next activation.
+// Replica r of every stage forms pipeline r of D pipelines, which takes every D-th microbatch.
+// Returns nothing if the plan does not consist of such pipelines with equal numbers of microbatches: with other plans
+// this order deadlocks. `duration` and `max_waiting_inputs` stay 0, because this function simulates no times.
 std::optional<Schedule> deepspeed_schedule(const Plan& plan);
 
 }  // namespace sailor

@@ -7,7 +7,8 @@
 namespace sailor {
 namespace {
 
-// Due at numerator / (2 m) of the step; fractions are compared exactly, so that all machines sort alike.
+// A replica's next microbatch, due at numerator / (2 m) of the step. Fractions are compared exactly, so that all
+// machines sort alike.
 struct Turn {
   std::int64_t numerator = 0;
   std::int64_t microbatches = 1;
@@ -23,7 +24,7 @@ struct Turn {
 }  // namespace
 
 std::vector<int> make_route(std::span<const int> shares, RouteRule rule, int microbatches) {
-  std::vector<Turn> next;  // of every replica, the earliest first: a heap
+  std::vector<Turn> next;  // one of every replica; a heap, the earliest first
   for (int r = 0; r < std::ssize(shares); ++r) {
     next.push_back({rule == RouteRule::kSpread ? 1 : 0, shares[static_cast<std::size_t>(r)], r});
   }

@@ -1,5 +1,5 @@
-// Schedule: what every worker of a plan does in a step, in order. The trainer executes it, the simulator times it.
-// make_schedule.h makes it.
+// Schedule: the ordered list of operations of every worker of a plan in one step. The trainer executes it, the
+// simulator times it, and make_schedule.h makes it.
 #pragma once
 
 #include <string_view>
@@ -23,30 +23,30 @@ std::string_view to_string(OperationKind kind);
 
 struct Operation {
   OperationKind kind = OperationKind::kForward;
-  int microbatch = 0;  // of the step, 0..M-1: it is the same microbatch in every stage
-  int peer = -1;       // a transfer's other end: the replica's index in the neighbouring stage; -1: none
+  int microbatch = 0;  // 0..M-1 within the step; the same number in every stage
+  int peer = -1;       // index of the replica in the neighbouring stage that a message goes to or comes from; -1: none
   friend bool operator==(const Operation&, const Operation&) = default;
 };
 
-// What one replica does. All workers (shards) of its tensor-parallel group do the same.
+// The operations of one replica. All workers of its tensor-parallel group execute the same list.
 //
-// Contract for an executor: do the operations in this order. A send may return before its message has left, a receive
-// may be posted ahead of its place (that hides transfers); both ends of a link list its messages in the same order, so
-// a channel that is first-in-first-out for each (sender, receiver, direction) needs no tags. An executor that blocks in
-// every send until the receiver is there finishes as well: all lists are views of one sequence.
+// Contract for an executor: execute the operations in this order. A send may return before its message has left, and a
+// receive may be posted early; both hide transfer times. Both ends of a link list its messages in the same order, so a
+// first-in-first-out channel for each (sender, receiver, direction) needs no tags. An executor whose sends block until
+// the receiver receives does not deadlock: all lists are views of one sequence.
 // Gradients are accumulated in the order of the backward passes in the list, whatever the timing.
 struct ReplicaSchedule {
-  std::vector<int> microbatches;  // that go through it, ascending
+  std::vector<int> microbatches;  // ascending
   std::vector<Operation> operations;
-  int max_in_flight = 0;       // most microbatches whose forward is done and whose backward is not
-  int max_waiting_inputs = 0;  // most received messages that wait for their pass: buffers to provide
+  int max_in_flight = 0;       // most microbatches whose forward pass is done and whose backward pass is not
+  int max_waiting_inputs = 0;  // most received messages that wait for their pass: the executor needs as many buffers
   friend bool operator==(const ReplicaSchedule&, const ReplicaSchedule&) = default;
 };
 
 struct Schedule {
   std::vector<std::vector<ReplicaSchedule>> replicas;  // [stage][replica], as in the plan
-  std::vector<std::vector<int>> routes;                // [stage][microbatch]: the replica that it goes through
-  Nanoseconds duration{};                              // of all passes, by the given times
+  std::vector<std::vector<int>> routes;                // [stage][microbatch]: index of the replica that processes it
+  Nanoseconds duration{};                              // from the start of the step to the end of its last pass
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 

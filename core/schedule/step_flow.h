@@ -1,5 +1,5 @@
-// StepFlow: all that decides how a step goes, in flat arrays: what StepSimulation plays, a quarter of a million passes
-// in milliseconds, or a hundred in a few microseconds.
+// StepFlow: the input of the step simulation in flat arrays, so that a quarter of a million passes are simulated in
+// milliseconds, and a hundred passes in a few microseconds.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,38 @@
 
 namespace sailor {
 
-// Times in nanoseconds.
-struct FlowWorker {  // a replica of a stage
+// One replica of a stage. All times are in nanoseconds.
+struct FlowWorker {
   std::int64_t forward = 0;
   std::int64_t backward = 0;
-  int cap = 1;         // microbatches in flight
-  int link_class = 0;  // row or column of its boundaries' links
-  int nic = kNoNic;    // network card of the node, where replicas share one that limits them
+  int cap = 1;         // most microbatches in flight
+  int link_class = 0;  // its row or column in the tables of links
+  int nic = kNoNic;    // its node's NIC, if several replicas share it and it can limit them
   static constexpr int kNoNic = -1;
 };
 
+// What one message over a link takes, in nanoseconds.
 struct FlowLink {
   std::int64_t latency = 0;
-  std::int64_t occupancy = 0;  // of sender and receiver
-  std::int64_t nic = 0;        // of shared network cards
+  std::int64_t occupancy = 0;  // how long it occupies its sender, and its receiver
+  std::int64_t nic = 0;        // how long it occupies a shared NIC
 };
 
-struct FlowBoundary {  // between a stage and the next
+// The links between a stage and the next. The link from class a of the upper stage to class b of the lower stage is
+// number first_link + a * link_classes_below + b.
+struct FlowBoundary {
   int first_link = 0;
-  int link_classes_below = 1;  // link (a, b) of classes above and below is first_link + a * link_classes_below + b
+  int link_classes_below = 1;
 };
 
 struct StepFlow {
   int microbatches = 0;
   int nics = 0;
   std::vector<FlowWorker> workers;  // of all stages, in order
-  std::vector<int> first_worker;    // of every stage, and the number of workers
+  std::vector<int> first_worker;    // index of each stage's first worker; after them the number of workers
   std::vector<FlowBoundary> boundaries;
   std::vector<FlowLink> links;
-  std::vector<int> routes;  // [slot of stage and microbatch]: index of a worker within its stage
+  std::vector<int> routes;  // [slot(stage, microbatch)]: index of the worker within its stage
 
   [[nodiscard]] int stages() const { return static_cast<int>(first_worker.size()) - 1; }
   [[nodiscard]] int first(int stage) const { return first_worker[static_cast<std::size_t>(stage)]; }
@@ -53,13 +56,13 @@ struct StepFlow {
   [[nodiscard]] int worker_of(int stage, int microbatch) const { return first(stage) + replica_of(stage, microbatch); }
 };
 
-// `routes` as in Schedule.
+// `routes` has the layout of Schedule::routes.
 StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& routes);
 
 inline constexpr std::int64_t kTooLate = std::numeric_limits<std::int64_t>::max();
 
-// When the last pass is done, after the start of the step; kTooLate as soon as it is sure that some stage is not done
-// with its passes by its deadline, of which there is one for each, or none at all.
+// Simulates the step and returns its duration in nanoseconds. Returns kTooLate as soon as some stage certainly cannot
+// finish its passes by its deadline. `deadlines` has one entry a stage, or is empty: then there are no deadlines.
 std::int64_t step_duration(const StepFlow& flow, std::span<const Nanoseconds> deadlines);
 
 }  // namespace sailor

@@ -1,4 +1,4 @@
-// StepRecorder: writes down what a simulated step did, as the lists of operations of every replica.
+// StepRecorder: records a simulated step as the list of operations of every replica.
 #pragma once
 
 #include "core/schedule/schedule.h"
@@ -7,14 +7,14 @@ namespace sailor {
 
 class StepRecorder {
  public:
-  // Room for every pass and message, and the microbatches of every replica.
+  // Assigns the microbatches to replicas and reserves memory for every pass and message.
   StepRecorder(const Plan& plan, std::vector<std::vector<int>> routes);
 
   void pass(int stage, int microbatch, OperationKind kind);
-  // At both ends, when it begins.
+  // A message starts: it is recorded at its sender and at its receiver.
   void activation(int from_stage, int microbatch);
   void gradient(int from_stage, int microbatch);
-  // A pass of this stage has taken a message over.
+  // A pass of this stage has consumed its input, so the buffer is free.
   void consumed(int stage, int microbatch) { --waiting_of(stage, microbatch); }
 
   Schedule take(Nanoseconds duration) &&;
@@ -33,7 +33,7 @@ class StepRecorder {
 
   Schedule schedule_;
   std::vector<std::vector<int>> in_flight_;  // [stage][replica]
-  std::vector<std::vector<int>> waiting_;    // received messages
+  std::vector<std::vector<int>> waiting_;    // received messages that wait for their pass, [stage][replica]
 };
 
 }  // namespace sailor

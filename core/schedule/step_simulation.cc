@@ -13,7 +13,7 @@
 namespace sailor {
 namespace {
 
-using Time = std::int64_t;  // ns since the step began
+using Time = std::int64_t;  // ns since the start of the step
 
 using Direction = StepTraffic::Direction;
 using enum StepTraffic::Direction;
@@ -22,8 +22,8 @@ constexpr Time kNever = NextEvents::kNever;
 constexpr int kNone = MessageLists::kNone;
 
 struct WorkerState {
-  MessageLists::List inputs[2];  // by the direction in which they came: of forward passes, of backward passes
-  int microbatch = kNone;        // of the pass that it is doing; kNone: it is idle
+  MessageLists::List inputs[2];  // by direction: the inputs of forward passes, the inputs of backward passes
+  int microbatch = kNone;        // of the pass in progress; kNone: the worker is idle
   Direction pass = kDown;
   int stage = 0;
   int in_flight = 0;
@@ -33,7 +33,7 @@ struct WorkerState {
 
 class StepSimulation {
  public:
-  // `record` is null where only the length of the step is asked for.
+  // `record` is null if the caller wants the duration only.
   StepSimulation(const StepFlow& flow, std::span<const Nanoseconds> deadlines, StepRecorder* record)
       : flow_(flow),
         deadlines_(deadlines),
@@ -43,7 +43,7 @@ class StepSimulation {
         workers_(flow.workers.size()),
         traffic_(flow),
         messages_(2 * slots_),
-        turns_(flow.workers.size()) {
+        events_(flow.workers.size()) {
     for (int stage = 0; stage < stages_; ++stage) {
       for (int w = flow.first(stage); w < flow.first(stage + 1); ++w) workers_[index(w)].stage = stage;
     }
@@ -54,9 +54,9 @@ class StepSimulation {
   Time run() {
     for (int mb = 0; mb < flow_.microbatches; ++mb) add_input(flow_.worker_of(0, mb), kDown, 0, mb, 0);
     for (int w = flow_.first(0); w < flow_.first(1); ++w) dispatch(w);
-    while (!is_too_late_ && (now_ = turns_.earliest()) != kNever) {
+    while (!is_too_late_ && (now_ = events_.earliest()) != kNever) {
       touched_.clear();
-      while (turns_.earliest() == now_) take_turn(static_cast<int>(turns_.first()));
+      while (events_.earliest() == now_) handle_event(static_cast<int>(events_.first()));
       for (const int w : touched_) dispatch(w);
     }
     if (is_too_late_) return kTooLate;
@@ -66,7 +66,7 @@ class StepSimulation {
 
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  // The message that brings, or brought, this microbatch to this stage.
+  // The number of the message that brings this microbatch to this stage.
   [[nodiscard]] int message_of(Direction direction, int stage, int mb) const {
     return static_cast<int>(flow_.slot(stage, mb) + (direction == kUp ? slots_ : 0));
   }
@@ -74,7 +74,8 @@ class StepSimulation {
     return message - message_of(direction, stage, 0);
   }
 
-  // By when each worker has to begin the passes that it still has to do, if it is never idle again.
+  // The latest time at which each worker must start its next pass: from then on it can meet the deadline only if it is
+  // never idle.
   void set_latest() {
     for (int stage = 0; stage < stages_; ++stage) {
       const Time deadline = deadlines_[index(stage)].count();
@@ -86,9 +87,9 @@ class StepSimulation {
     }
   }
 
-  // A worker's pass ends, or it may begin one.
-  void take_turn(int w) {
-    turns_.set(index(w), kNever);
+  // The event is either the end of the worker's pass or the arrival of an input.
+  void handle_event(int w) {
+    events_.set(index(w), kNever);
     touched_.push_back(w);
     WorkerState& worker = workers_[index(w)];
     if (!worker.is_idle()) finish_pass(worker);
@@ -111,17 +112,17 @@ class StepSimulation {
     messages_.insert(workers_[index(w)].inputs[direction], message_of(direction, stage, mb), arrival);
   }
 
-  // Only replicas that something happened to can have become able to work.
+  // Starts a pass if the worker can. Only workers that had an event can have become able to start one.
   void dispatch(int w) {
     WorkerState& worker = workers_[index(w)];
     if (!worker.is_idle()) return;
     Time next = kNever;
     if (start_oldest(w, kUp, next)) return;
     if (worker.in_flight < flow_.workers[index(w)].cap && start_oldest(w, kDown, next)) return;
-    if (next < turns_.of(index(w))) turns_.set(index(w), next);
+    if (next < events_.of(index(w))) events_.set(index(w), next);
   }
 
-  // Starts the oldest pass whose input has arrived; else says when the next input arrives.
+  // Starts the oldest pass whose input has arrived. Otherwise lowers `next` to the arrival of the next input.
   bool start_oldest(int w, Direction pass, Time& next) {
     WorkerState& worker = workers_[index(w)];
     for (int message = worker.inputs[pass].first; message != kNone; message = messages_.next(message)) {
@@ -143,7 +144,7 @@ class StepSimulation {
     if (pass == kDown) ++worker.in_flight;
     const FlowWorker& cost = flow_.workers[index(w)];
     const Time length = pass == kDown ? cost.forward : cost.backward;
-    turns_.set(index(w), now_ + length);
+    events_.set(index(w), now_ + length);
     if (!latest_.empty()) {
       is_too_late_ = is_too_late_ || now_ > latest_[index(w)];
       latest_[index(w)] += length;
@@ -168,10 +169,10 @@ class StepSimulation {
     add_input(path.to, path.direction, path.to_stage, mb, arrival);
     const WorkerState& receiver = workers_[index(path.to)];
     const bool is_wanted = path.direction == kUp || receiver.in_flight < flow_.workers[index(path.to)].cap;
-    if (receiver.is_idle() && is_wanted && arrival < turns_.of(index(path.to))) turns_.set(index(path.to), arrival);
+    if (receiver.is_idle() && is_wanted && arrival < events_.of(index(path.to))) events_.set(index(path.to), arrival);
   }
 
-  // The pass takes its input over: the buffer is free for the next message of that link.
+  // The pass has consumed its input: the buffer is free for the next message over that link.
   void release_buffer(int stage, int mb, Direction direction) {
     const int from_stage = direction == kDown ? stage - 1 : stage + 1;
     if (from_stage < 0 || from_stage >= stages_) return;
@@ -188,7 +189,7 @@ class StepSimulation {
     for (std::size_t w = 0; w < workers_.size(); ++w) {
       const WorkerState& worker = workers_[w];
       const bool is_done = worker.in_flight == 0 && worker.inputs[kDown].first == kNone;
-      SAILOR_CHECK(is_done, "worker {} of stage {} waits for ever with {} microbatches in flight", w, worker.stage,
+      SAILOR_CHECK(is_done, "worker {} of stage {} is deadlocked with {} microbatches in flight", w, worker.stage,
                    worker.in_flight);
     }
   }
@@ -201,9 +202,9 @@ class StepSimulation {
   std::vector<WorkerState> workers_;
   StepTraffic traffic_;
   MessageLists messages_;  // [direction][stage][microbatch]
-  NextEvents turns_;
+  NextEvents events_;
   std::vector<int> touched_;
-  std::vector<Time> latest_;  // start of every worker's next pass; empty: there are no deadlines
+  std::vector<Time> latest_;  // latest start of every worker's next pass; empty: there are no deadlines
   bool is_too_late_ = false;
   Time now_ = 0;
   Time end_ = 0;

@@ -1,4 +1,4 @@
-// StepSimulation: plays a step by the given times and writes down what every replica did, in order.
+// Simulates a step with given times and records the operations of every replica in order.
 #pragma once
 
 #include "core/schedule/schedule.h"
@@ -6,11 +6,11 @@
 
 namespace sailor {
 
-// An idle replica takes its oldest ready backward pass, else, below its cap, its oldest ready forward pass. A transfer
-// begins when a buffer at the receiver is free; it takes its turn at both network cards, and is written into the lists
-// of both ends when it begins, so that all lists are views of one sequence in which everything comes after what it
-// needs.
-// `routes` are those of the flow, which is the plan's. Nothing as soon as a deadline is surely missed (step_flow.h).
+// An idle replica starts its oldest ready backward pass. If none is ready and the replica is below its cap, it starts
+// its oldest ready forward pass. A transfer starts when a buffer at the receiver is free; then it queues at both NICs.
+// It is recorded in the lists of both ends when it starts, so all lists are views of one sequence in which every
+// operation comes after the operations that it depends on. `flow` must have been made from `plan` and `routes`. Returns
+// nothing if a deadline is certainly missed (step_flow.h).
 std::optional<Schedule> simulate_step(const StepFlow& flow, const Plan& plan, std::vector<std::vector<int>> routes,
                                       std::span<const Nanoseconds> deadlines);
 

@@ -1,5 +1,5 @@
-// StepTraffic: messages on their way between replicas of neighbouring stages: the receivers' buffers, and the turns
-// that messages take at senders, at network cards and at receivers.
+// StepTraffic: the messages between replicas of neighbouring stages. It keeps the receivers' buffers and the queues at
+// senders, NICs and receivers.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +17,16 @@ class StepTraffic {
  public:
   enum Direction { kDown = 0, kUp = 1 };  // activations go down the pipeline, gradients up
 
-  // From one replica to another, in one direction.
+  // The messages from one replica to another, in one direction.
   struct Channel {
-    int used = 0;                // buffers of the receiver
-    MessageLists::List waiting;  // for a buffer
+    int used = 0;                // buffers of the receiver that are in use
+    MessageLists::List waiting;  // messages that wait for a buffer
   };
 
   // A message's path from one stage to the next or the one before.
   struct Path {
-    int from = 0;  // workers
-    int to = 0;
+    int from = 0;  // index of the sending worker
+    int to = 0;    // index of the receiving worker
     int from_stage = 0;
     int to_stage = 0;
     Direction direction = kDown;
@@ -34,7 +34,7 @@ class StepTraffic {
     Channel* channel = nullptr;
   };
 
-  // The flow outlives it.
+  // `flow` must outlive this object.
   explicit StepTraffic(const StepFlow& flow)
       : flow_(flow), ends_(flow.workers.size()), nics_(static_cast<std::size_t>(flow.nics)) {
     std::size_t channels = 0;
@@ -66,7 +66,8 @@ class StepTraffic {
     return path;
   }
 
-  // Two, and as many more as messages are on their way while the receiver works on one.
+  // Whether the receiver has a free buffer. It has two, and one more for every message that can be in transit while the
+  // receiver processes one microbatch.
   [[nodiscard]] bool has_buffer(const Path& path) const {
     if (path.channel->used < 2) return true;
     const FlowWorker& receiver = flow_.workers[index(path.to)];
@@ -74,21 +75,22 @@ class StepTraffic {
     return path.channel->used - 2 < (path.link->latency + path.link->occupancy) / pass;
   }
 
-  // Takes a buffer; returns when the message is there. It takes its turn at its sender, at both nodes' cards and at its
-  // receiver; what waits for a later one of them waits in the network and holds up nobody behind it.
+  // Takes a buffer and returns when the message arrives, in ns since the start of the step. The message queues at its
+  // sender, at the NICs of both nodes and at its receiver, in this order. While it waits in a later queue it does not
+  // block messages behind it in an earlier one.
   std::int64_t carry(const Path& path, std::int64_t now) {
     ++path.channel->used;
     Queues& receiver = ends_[index(path.to)];
     const FlowLink& cost = *path.link;
-    std::int64_t start = turn_at(ends_[index(path.from)].out_free, now, cost.occupancy);
-    if (Queues* nic = nic_of(path.from)) start = turn_at(nic->out_free, start, cost.nic);
-    if (Queues* nic = nic_of(path.to)) start = turn_at(nic->in_free, start, cost.nic);
+    std::int64_t start = occupy(ends_[index(path.from)].out_free, now, cost.occupancy);
+    if (Queues* nic = nic_of(path.from)) start = occupy(nic->out_free, start, cost.nic);
+    if (Queues* nic = nic_of(path.to)) start = occupy(nic->in_free, start, cost.nic);
     receiver.in_free = std::max(start, receiver.in_free) + cost.occupancy;
     return receiver.in_free + cost.latency;
   }
 
  private:
-  // Of a worker, or of the network card that replicas of a node share: one out and one in.
+  // When the queues of a worker, or of a NIC that replicas share, are free: one for sending, one for receiving.
   struct Queues {
     std::int64_t out_free = 0;
     std::int64_t in_free = 0;
@@ -101,17 +103,17 @@ class StepTraffic {
     return nic == FlowWorker::kNoNic ? nullptr : &nics_[index(nic)];
   }
 
-  // When it is over, the queue is free for the next one.
-  static std::int64_t turn_at(std::int64_t& free, std::int64_t ready, std::int64_t length) {
+  // Returns when a message that is ready at `ready` starts, and occupies the queue for `length` from then on.
+  static std::int64_t occupy(std::int64_t& free, std::int64_t ready, std::int64_t length) {
     const std::int64_t start = std::max(ready, free);
     free = start + length;
     return start;
   }
 
   const StepFlow& flow_;
-  std::vector<Queues> ends_;  // of every worker
+  std::vector<Queues> ends_;  // one for every worker
   std::vector<Queues> nics_;
-  std::vector<std::size_t> first_channel_;  // of every boundary
+  std::vector<std::size_t> first_channel_;  // index of every boundary's first pair of replicas
   std::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
 };
 

@@ -50,8 +50,8 @@ class BadInput(ProgramTest):
         first = "plan.stages[0].replicas[0]."
         cases = [
             (("stages", 0, "layers"), [1, LAYERS], "plan.stages[0].layers: [1, 26)", "every layer once"),
-            (("stages", 0, "layers"), [0, LAYERS - 1], "plan.stages[0].layers", "let it end at 26"),
-            (("stages", 0, "layers"), [0, LAYERS + 1], "plan.stages[0].layers", "let it end at 26"),
+            (("stages", 0, "layers"), [0, LAYERS - 1], "plan.stages[0].layers", "it must end at 26"),
+            (("stages", 0, "layers"), [0, LAYERS + 1], "plan.stages[0].layers", "it must end at 26"),
             (("stages", 0, "layers"), [5, 0], "plan.stages[0].layers: [5, 0)", "every layer once"),
             (("stages", 0, "layers"), [-1, LAYERS], "plan.stages[0].layers: [-1, 26)", "every layer once"),
             (("stages", 0, "layers"), [0], "plan.stages[0].layers", "[first, last)"),

@@ -67,7 +67,8 @@ TEST(JobJson, AMicrobatchSizeThatDoesNotDivideTheBatchIsLeftOutAndNoneLeftIsAnEr
   json["microbatchSizes"] = {6, 5, 2, 2};
   EXPECT_EQ(training_from_json(json, "t").value().microbatch_sizes, (std::vector<int>{2, 6}));
   json["microbatchSizes"] = {5, 7};
-  EXPECT_EQ(error_of(json), "spec.training.microbatchSizes: none of them divides globalBatchSize 12; add a divisor");
+  EXPECT_EQ(error_of(json),
+            "spec.training.microbatchSizes: none of these sizes divides globalBatchSize 12; add a divisor");
 }
 
 TEST(JobJson, SequenceParallelismIsRefusedWhereNoGroupCouldDealTheTokens) {
@@ -78,8 +79,8 @@ TEST(JobJson, SequenceParallelismIsRefusedWhereNoGroupCouldDealTheTokens) {
   json["sequenceLength"] = 1023;
   EXPECT_EQ(
       error_of(json),
-      "spec.training.sequenceParallelism: no group of GPUs can deal 1023 tokens evenly; make sequenceLength even, "
-      "best a multiple of the GPUs of a node");
+      "spec.training.sequenceParallelism: no group of GPUs can partition 1023 tokens evenly; make sequenceLength even, "
+      "preferably a multiple of the GPUs of a node");
   json["sequenceParallelism"] = "Never";
   EXPECT_TRUE(training_from_json(json, "t").has_value());
 }

@@ -51,11 +51,11 @@ TEST(Plan, OfMoreReplicasThanAMachineCanHoldIsRefused) {
     Json json = to_json(plan());
     json["stages"][0]["replicas"][0]["count"] = count;
     EXPECT_EQ(plan_from_json(json).error().message,
-              fmt::format("plan.stages[0].replicas[0].count: {} is not in 1 to 65536", count));
+              fmt::format("plan.stages[0].replicas[0].count: {} is not between 1 and 65536", count));
   }
   Json json = to_json(plan());
   json["stages"][0]["replicas"][0]["count"] = 65536;
-  EXPECT_EQ(plan_from_json(json).error().message, "plan.stages[0].replicas: there are more than 65536, all told");
+  EXPECT_EQ(plan_from_json(json).error().message, "plan.stages[0].replicas: a stage has at most 65536 replicas");
 }
 
 TEST(Plan, EqualPlansHaveEqualHashesAndAnyChangeAnotherOne) {
@@ -111,8 +111,8 @@ TEST(Plan, AGroupThatCannotDealTheTokensEvenlyIsNamed) {
   ASSERT_FALSE(checked.has_value());
   EXPECT_EQ(
       checked.error().message,
-      "plan.stages[1].replicas[0].tensorParallel: sequence parallelism deals the tokens of a sequence evenly, and "
-      "4 GPUs cannot share 1022; take a degree that divides sequenceLength");
+      "plan.stages[1].replicas[0].tensorParallel: sequence parallelism partitions the tokens of a sequence evenly, "
+      "but 4 GPUs cannot share 1022; use a tensorParallel that divides sequenceLength");
   one.stages[1].replicas[0].tensor_parallel = 2;
   EXPECT_TRUE(check_well_formed(one, wishing).has_value());
 }
@@ -127,9 +127,10 @@ TEST(Plan, AWellFormedPlanPassesItsCheck) { EXPECT_TRUE(check_well_formed(plan()
 TEST(Plan, AGapBetweenStagesIsNamed) {
   Plan broken = plan();
   broken.stages[1].first_layer = 3;
-  EXPECT_NE(
-      check_well_formed(broken, job()).error().message.find("plan.stages[1].layers: [3, 6) is no range from 2 on"),
-      std::string::npos);
+  EXPECT_NE(check_well_formed(broken, job())
+                .error()
+                .message.find("plan.stages[1].layers: [3, 6) is not a range that starts at 2"),
+            std::string::npos);
 }
 
 TEST(Plan, ReplicasThatDoNotShareOutAllMicrobatchesAreNamed) {
@@ -137,7 +138,7 @@ TEST(Plan, ReplicasThatDoNotShareOutAllMicrobatchesAreNamed) {
   broken.stages[0].replicas[0].microbatches = 4;
   EXPECT_NE(check_well_formed(broken, job())
                 .error()
-                .message.find("plan.stages[0].replicas: they do 7 microbatches of the step's 8"),
+                .message.find("plan.stages[0].replicas: their microbatches sum up to 7, not to the 8 of the step"),
             std::string::npos);
 }
 
@@ -146,7 +147,7 @@ TEST(Plan, StagesThatEndEarlyAreNamed) {
   broken.stages[1].last_layer = 5;
   EXPECT_NE(check_well_formed(broken, job())
                 .error()
-                .message.find("plan.stages[1].layers: the last stage ends at 5; let it end at 6"),
+                .message.find("plan.stages[1].layers: the last stage ends at 5; it must end at 6"),
             std::string::npos);
 }
 
@@ -160,7 +161,7 @@ TEST(Plan, ANumberThatNoIntHoldsIsRefusedNotWrappedAround) {
   Json json = to_json(plan());
   json["stages"][0]["replicas"][0]["tensorParallel"] = (std::int64_t{1} << 32) + 1;
   EXPECT_EQ(plan_from_json(json).error().message,
-            "plan.stages[0].replicas[0].tensorParallel: 4294967297 is out of range, or of the wrong type");
+            "plan.stages[0].replicas[0].tensorParallel: 4294967297 is out of range or of the wrong type");
 }
 
 TEST(ResourceViolations, APlanThatFitsHasNone) { EXPECT_TRUE(resource_violations(plan(), job(), cluster()).empty()); }
@@ -178,7 +179,7 @@ TEST(ResourceViolations, AGroupThatNoNodeCanHoldIsOneThoughThePoolHasTheGpus) {
   wide.stages[0].replicas = {{key("us-central1-a"), 4, 8}};
   const auto violations = resource_violations(wide, job(), cluster());
   ASSERT_EQ(violations.size(), 1U);
-  EXPECT_NE(violations[0].find("find no node with room"), std::string::npos);
+  EXPECT_NE(violations[0].find("do not fit on any node"), std::string::npos);
 }
 
 TEST(ResourceViolations, AStageOverTwoRegionsIsOne) {
@@ -186,7 +187,7 @@ TEST(ResourceViolations, AStageOverTwoRegionsIsOne) {
   spread.stages[1].replicas = {{key("us-central1-a"), 1, 4}, {key("us-west1-b"), 4, 4}};
   const auto violations = resource_violations(spread, job(), cluster());
   ASSERT_EQ(violations.size(), 1U);
-  EXPECT_NE(violations[0].find("stage 1: its replicas lie in 2 regions"), std::string::npos);
+  EXPECT_NE(violations[0].find("stage 1: its replicas are in 2 regions"), std::string::npos);
 }
 
 TEST(ResourceViolations, LimitsOfTheJobCount) {

@@ -17,8 +17,8 @@ TEST(Supported, AGroupThatCannotDealTheTokensEvenlyIsRefusedInASentence) {
   ASSERT_FALSE(checked.has_value());
   EXPECT_EQ(
       checked.error().message,
-      "plan.stages[1].replicas[0].tensorParallel: sequence parallelism deals the tokens of a sequence evenly, and "
-      "4 GPUs cannot share 22; take a degree that divides sequenceLength");
+      "plan.stages[1].replicas[0].tensorParallel: sequence parallelism partitions the tokens of a sequence evenly, "
+      "but 4 GPUs cannot share 22; use a tensorParallel that divides sequenceLength");
   job.plan = plan_of(job, {{0, 3, {8}, {2}}, {3, 5, {8}}});
   EXPECT_TRUE(check_supported(job).has_value());
 }
