@@ -1,4 +1,5 @@
-// The public measurements of Sailor's authors (the JSON files of eth-easl/sailor) as profiles and network figures.
+// Reads the artifact of the Sailor paper: the measurements that its authors published as JSON files (eth-easl/sailor).
+// They become profiles and network measurements.
 #pragma once
 
 #include <filesystem>
@@ -10,20 +11,19 @@
 
 namespace sailor {
 
-// Whether a folder is laid out as theirs: it has a layer_times.json.
+// Whether the folder has the layout of the artifact: it contains layer_times.json.
 bool is_artifact(const std::filesystem::path& folder);
 
-// layer_times.json, and layer_memory.json where there is one. Errors say file and field.
+// Reads layer_times.json, and layer_memory.json if it exists. Errors name the file and the field.
 Result<ProfileBook> read_artifact_profiles(const std::filesystem::path& folder);
 
-// inter_node_bandwidths.json, intra_node_bandwidths.json and egress_cost.json, each where there is one.
+// Reads inter_node_bandwidths.json, intra_node_bandwidths.json and egress_cost.json, each if it exists.
 Result<NetworkMeasurements> read_artifact_network(const std::filesystem::path& folder);
 
-// Their names of models and GPUs in ours: "OPT-350" is opt-350m, "GH-96" is nvidia-gh200.
-Result<std::string> artifact_model(std::string_view name);
+// Translates the artifact's name of a GPU: "GH-96" is nvidia-gh200.
 Result<Accelerator> artifact_accelerator(std::string_view name);
 
-// A JSON file; the error names it and says what is wrong.
+// Reads a JSON file. The error names the file and the problem.
 Result<nlohmann::json> read_json_file(const std::filesystem::path& file);
 
 }  // namespace sailor

@@ -50,20 +50,20 @@ bool has_type(const Json& value, FieldType type) {
 std::string expectation(const Json& value, FieldType type) {
   switch (type) {
     case kText:
-      return value.is_boolean() ? "a word was expected; YAML reads a bare On, Off, Yes or No as a boolean, so quote it"
-                                : "a word was expected; quote it";
+      return value.is_boolean() ? "expected text; YAML reads a bare On, Off, Yes or No as a boolean, so quote it"
+                                : "expected text; quote it";
     case kInteger:
-      return "a whole number without quotes was expected";
+      return "expected a whole number without quotes";
     case kBoolean:
-      return "true or false was expected";
+      return "expected true or false";
     case kDecimal:
       return value.is_number() ? fmt::format("decimals are written in quotes: \"{}\"", value.dump())
-                               : "a decimal in quotes, 0 or more, was expected, such as \"1.20\"";
+                               : "expected a decimal in quotes, 0 or more, such as \"1.20\"";
     case kObject:
     case kOpenObject:
-      return "a map of fields was expected";
+      return "expected a map of fields";
     case kList:
-      return "a list was expected";
+      return "expected a list";
     case kAnything:
       break;
   }
@@ -74,7 +74,7 @@ class Checker {
  public:
   explicit Checker(const Schema& schema) : schema_(schema) {}
 
-  // `pattern` is the path with "[]" for indices and "*" where any name goes.
+  // `pattern` is the path with "[]" for indices and "*" for names that the schema does not list.
   void check(const Json& value, const std::string& path, const std::string& pattern) {
     if (value.is_object()) {
       check_object(value, path, pattern);
@@ -107,11 +107,11 @@ class Checker {
   void check_field(const Json& value, const std::string& path, const std::string& pattern) {
     const Field* field = schema_.find(pattern);
     if (field == nullptr) {
-      errors_.push_back(wrong(path, "is no field here" + suggestion(pattern)));
+      errors_.push_back(wrong(path, "is not a field here" + suggestion(pattern)));
     } else if (value.is_null() || field->type == kAnything) {
-      return;  // null means absent, as it does to the API server
+      return;  // null means absent, as in the API server
     } else if (!has_type(value, field->type)) {
-      errors_.push_back(wrong(path, fmt::format("{} does not fit: {}", value.dump(), expectation(value, field->type))));
+      errors_.push_back(wrong(path, fmt::format("{} is invalid: {}", value.dump(), expectation(value, field->type))));
     } else if (std::string complaint = field->rule == nullptr ? "" : field->rule(value); !complaint.empty()) {
       errors_.push_back(wrong(path, complaint));
     } else {
@@ -130,7 +130,7 @@ class Checker {
     std::vector<std::string_view> names;
     for (const Field* field : schema_.children(parent))
       names.push_back(field->path.substr(parent.empty() ? 0 : cut + 1));
-    return names.empty() ? "" : fmt::format("; there are {}", fmt::join(names, ", "));
+    return names.empty() ? "" : fmt::format("; the fields are {}", fmt::join(names, ", "));
   }
 
   const Schema& schema_;
@@ -148,7 +148,7 @@ std::vector<Error> check_fields(const Json& manifest) {
   const std::string name = text_of(manifest, "kind");
   const Schema* schema = find_schema(name);
   if (schema == nullptr) {
-    return {wrong("kind", fmt::format("\"{}\" is no kind of Sailor; use TrainingJob, GpuPool, ModelProfile or "
+    return {wrong("kind", fmt::format("\"{}\" is not a kind of Sailor; use TrainingJob, GpuPool, ModelProfile or "
                                       "NetworkModel",
                                       name))};
   }

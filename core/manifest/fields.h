@@ -1,4 +1,5 @@
-// Checks a manifest's fields against the schema of its kind: what the API server checks at apply time, offline.
+// Checks the fields of a manifest against the schema of its kind. These are the checks that the API server does when a
+// manifest is applied, without a cluster.
 #pragma once
 
 #include <vector>
@@ -7,8 +8,8 @@
 
 namespace sailor {
 
-// Unknown fields, wrong types, values against a rule and missing required fields, each as "spec.field: what is wrong
-// and what it may be". A kind that is none of ours gives one error.
+// Returns an error for each unknown field, wrong type, value that violates a rule, and missing required field. A
+// message has the form "spec.field: problem and remedy". A manifest of an unknown kind gives one error.
 std::vector<Error> check_fields(const Json& manifest);
 
 }  // namespace sailor

@@ -16,7 +16,7 @@ Error in_file(const std::filesystem::path& file, std::string what) {
   return {ErrorCode::kInvalidArgument, fmt::format("{}: {}", file.string(), what)};
 }
 
-// `spec.data` may be absent where a job is only planned.
+// A job may omit `spec.data` if it is only planned.
 bool matters_to_planning(const Error& error) { return error.message != "spec.data: is missing"; }
 
 template <class T>
@@ -53,7 +53,7 @@ Result<Pool> read_pool(const SourceDocument& document) {
   if (!nodes) {
     return tl::unexpected(
         document.located({ErrorCode::kInvalidArgument,
-                          "spec.nodes: is missing; say how many nodes exist, or maxNodes for how many may"}));
+                          "spec.nodes: is missing; set it to the number of nodes that exist, or set maxNodes"}));
   }
   if (auto known = find_accelerator(declaration->key.accelerator); !known) {
     return tl::unexpected(document.located(std::move(known.error()).within("spec.accelerator")));
@@ -61,7 +61,7 @@ Result<Pool> read_pool(const SourceDocument& document) {
   return pool_of(*declaration, *nodes);
 }
 
-// Nodes of a pool may be described apart, but they cost the same.
+// Several GpuPools may describe nodes of the same pool, but they must agree about everything except the nodes.
 Result<void> check_agreement(const SourceDocument& document, const ClusterState& cluster, const Pool& pool) {
   const Pool* known = cluster.find(pool.key);
   const bool agrees =
@@ -71,7 +71,7 @@ Result<void> check_agreement(const SourceDocument& document, const ClusterState&
   if (agrees) return {};
   return tl::unexpected(document.located(
       {ErrorCode::kInvalidArgument,
-       fmt::format("spec: pool {} is described twice and differently; keep one", to_string(pool.key))}));
+       fmt::format("spec: pool {} is described twice with different values; keep one", to_string(pool.key))}));
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ Result<SourceDocument> read_job_document(const std::filesystem::path& file) {
   if (!documents) return tl::unexpected(documents.error());
   std::erase_if(*documents, [](const SourceDocument& document) { return document.kind() != "TrainingJob"; });
   if (documents->size() != 1) {
-    return tl::unexpected(in_file(file, fmt::format("has {} TrainingJobs; one was expected", documents->size())));
+    return tl::unexpected(in_file(file, fmt::format("has {} TrainingJobs; expected one", documents->size())));
   }
   return std::move(documents->front());
 }
@@ -135,13 +135,14 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
 
 namespace {
 
-// Of a model of the catalogue; what a job describes itself is known only with the job.
+// Checks profiles of models in the catalogue. The layers of a job's own configuration are known only with the job.
 Result<void> check_layers(const ModelProfile& profile) {
   const auto model = find_model(profile.model);
   const auto layers = static_cast<int>(profile.times.begin()->second.size());
   if (!model || layers == model->layer_count()) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("spec.layers: {} are not the {} of {}; measure it again", layers,
-                                                       model->layer_count(), model->name));
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("spec.layers: the profile has {} layers, but {} has {}; measure it again", layers,
+                          model->name, model->layer_count()));
 }
 
 Result<ProfileBook> read_profile_manifests(const std::filesystem::path& folder) {
@@ -164,7 +165,7 @@ Result<ProfileBook> read_profile_manifests(const std::filesystem::path& folder) 
     }
   }
   if (book.profiles().empty()) {
-    return tl::unexpected(in_file(folder, "holds no ModelProfile; name another folder or omit --profiles"));
+    return tl::unexpected(in_file(folder, "contains no ModelProfile; use another folder or omit --profiles"));
   }
   return book;
 }
@@ -174,7 +175,7 @@ Result<ProfileBook> read_profile_manifests(const std::filesystem::path& folder) 
 Result<ProfileBook> read_profiles(const std::filesystem::path& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
-    return tl::unexpected(in_file(folder, "is no folder; name one with ModelProfile manifests"));
+    return tl::unexpected(in_file(folder, "is not a folder; use a folder with ModelProfile manifests"));
   }
   return is_artifact(folder) ? read_artifact_profiles(folder) : read_profile_manifests(folder);
 }
@@ -187,7 +188,7 @@ Result<NetworkMeasurements> read_network_measurements(const std::filesystem::pat
 std::vector<Error> validate_file(const std::filesystem::path& file) {
   const auto documents = read_documents(file);
   if (!documents) return {documents.error()};
-  if (documents->empty()) return {in_file(file, "holds no manifest")};
+  if (documents->empty()) return {in_file(file, "contains no manifest")};
   std::vector<Error> errors;
   for (const SourceDocument& document : *documents) {
     std::ranges::move(validate_document(document), std::back_inserter(errors));

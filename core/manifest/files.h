@@ -1,4 +1,4 @@
-// Files of manifests: what the sailor command reads. Every error says file and line.
+// Reads the manifest files of the sailor command. Every error names the file, and the line where it applies.
 #pragma once
 
 #include <filesystem>
@@ -8,28 +8,28 @@
 
 namespace sailor {
 
-// In all of them the file "-" is the standard input.
+// In all functions the file "-" is the standard input.
 
-// The one TrainingJob of a file; other kinds in it are passed over.
+// Reads the one TrainingJob of a file and ignores documents of other kinds.
 Result<JobSpec> read_job(const std::filesystem::path& file);
-// The same in two steps, for those who need what JobSpec leaves out (the pod template).
+// The same in two steps, for callers that also need the fields that JobSpec does not have (the pod template).
 Result<SourceDocument> read_job_document(const std::filesystem::path& file);
 Result<JobSpec> job_of(const SourceDocument& document);
 
 struct ClusterFile {
-  ClusterState cluster;  // every pool has its `nodes`, or as many as `maxNodes` allows
+  ClusterState cluster;  // a pool has `nodes` nodes, or `maxNodes` if `nodes` is absent
   NetworkModel network;
 };
 
 Result<ClusterFile> read_cluster(const std::filesystem::path& file);
 
-// Every ModelProfile in the YAML and JSON files of a folder, in the order of their names; or the measurements of
-// Sailor's authors, where the folder is laid out as theirs (artifact.h).
+// Reads every ModelProfile in the YAML and JSON files of a folder, in the order of the file names. If the folder is the
+// artifact of the Sailor paper, reads its measurements instead (artifact.h).
 Result<ProfileBook> read_profiles(const std::filesystem::path& folder);
-// What such a folder says of the network; nothing where it holds manifests.
+// Reads the network measurements of such a folder. A folder of manifests has none.
 Result<NetworkMeasurements> read_network_measurements(const std::filesystem::path& folder);
 
-// All that is wrong with a file: unknown fields and wrong types first, of a document without any its values.
+// Returns all errors of a file. A document's values are checked only if it has no unknown fields and no wrong types.
 std::vector<Error> validate_file(const std::filesystem::path& file);
 
 }  // namespace sailor

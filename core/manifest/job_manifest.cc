@@ -1,4 +1,4 @@
-// TrainingJob -> JobSpec.
+// Reads a TrainingJob into a JobSpec.
 #include <limits>
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ void take(JsonReader& reader, Result<T> read, T& into) {
 
 void refuse(JsonReader& reader, std::string_view key, std::string_view type) {
   if (reader.has(key))
-    reader.record(key, fmt::format("limits {} only; set type to {} or remove the limit", type, type));
+    reader.record(key, fmt::format("applies to {} only; set type to {} or remove the limit", type, type));
 }
 
 std::optional<Dollars> dollars(std::optional<double> amount) {
@@ -76,7 +76,7 @@ std::optional<Seconds> optional_seconds(JsonReader& reader, std::string_view key
   return Seconds(static_cast<double>(*seconds));
 }
 
-// Sequences must fit the table of positions, of which OPT keeps the first rows for itself.
+// A sequence must not be longer than the model's learned positions, of which OPT reserves the first rows.
 void check_sequence_length(JsonReader& reader, const JobSpec& job) {
   const int reserved = job.model.first_position();
   if (job.model.max_positions == 0 || job.training.sequence_length + reserved <= job.model.max_positions) return;
@@ -88,13 +88,13 @@ void check_sequence_length(JsonReader& reader, const JobSpec& job) {
 void check_vocabulary(JsonReader& reader, const JobSpec& job) {
   if (job.data.format != DataFormat::kBytes || job.model.vocab_size >= kBytesVocabulary) return;
   reader.record("data.format",
-                fmt::format("Bytes has {} different tokens, model {} knows {}; raise model.config.vocabSize",
+                fmt::format("Bytes has {} different tokens, but model {} has {}; raise model.config.vocabSize",
                             kBytesVocabulary, job.model.name, job.model.vocab_size));
 }
 
 void check_evaluation(JsonReader& reader, const JobSpec& job) {
   if (!job.training.evaluation || job.data.validation) return;
-  reader.record("training.evaluation", "there is no data.validation to evaluate on; name its path or a fraction");
+  reader.record("training.evaluation", "evaluation needs data.validation; set its path or fraction");
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ Result<JobSpec> job_from_manifest(const Json& training_job) {
   JsonReader reader(root.child("spec"), "spec");
   if (const auto& error = metadata.error()) reader.absorb(*error);
   take(reader, model_from_json(reader.child("model"), "spec.model"), job.model);
-  if (job.model.name.empty()) job.model.name = job.key.name;  // a configuration without a name of its own
+  if (job.model.name.empty()) job.model.name = job.key.name;  // a configuration without a name
   take(reader, training_from_json(reader.child("training"), "spec.training"), job.training);
   if (reader.has("data")) take(reader, data_from_json(reader.child("data"), "spec.data"), job.data);
   if (reader.has("checkpoint")) {

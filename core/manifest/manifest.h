@@ -1,4 +1,4 @@
-// Manifests as values: what custom resources and files say, in the planner's vocabulary.
+// Reads custom resources and manifests into the types of core/model.
 #pragma once
 
 #include <map>
@@ -16,20 +16,20 @@ namespace sailor {
 
 using Json = nlohmann::json;
 
-// Every error names one field by its path, "spec.objective.maxCostPerHour: ...". Fields that only the API server and
-// the operator know (status, podTemplate, further metadata) are passed over; check_fields() finds unknown ones.
-// `data` may be absent here, for a plan does not depend on it; `sailor validate` and the API server ask for it.
+// Every error names one field by its path: "spec.objective.maxCostPerHour: ...". These functions ignore fields that
+// only the API server and the operator use (status, podTemplate, other metadata); check_fields() finds unknown fields.
+// `data` may be absent here, because a plan does not depend on it. `sailor validate` and the API server require it.
 Result<JobSpec> job_from_manifest(const Json& training_job);
 
-// What a GpuPool declares.
+// The contents of a GpuPool.
 struct PoolDeclaration {
   std::string name;
   PoolKey key;
   Region region;
   int gpus_per_node = 0;
-  std::optional<int> max_nodes;  // absent: as many as there are
-  std::optional<int> nodes;      // that exist; in files only
-  DollarsPerHour price_per_gpu;  // the accelerator's list price where the manifest says none
+  std::optional<int> max_nodes;  // absent: the pool does not grow
+  std::optional<int> nodes;      // that exist now; in files only
+  DollarsPerHour price_per_gpu;  // the accelerator's list price if the manifest has none
   bool whole_nodes = false;
   std::map<std::string, std::string> node_selector;
   std::optional<BytesPerSecond> inter_node_bandwidth;
@@ -38,12 +38,12 @@ struct PoolDeclaration {
 
 Result<PoolDeclaration> pool_from_manifest(const Json& gpu_pool);
 
-// A pool with that many nodes, all of their GPUs free.
+// A pool with this number of nodes, all of whose GPUs are free.
 Pool pool_of(const PoolDeclaration& declaration, int nodes);
 
 Result<ModelProfile> profile_from_manifest(const Json& model_profile);
 
-// Starts from Google Cloud's figures; what the manifest says replaces them.
+// Starts from google_cloud_network(); the fields of the manifest replace its values.
 Result<NetworkModel> network_from_manifest(const Json& network_model);
 
 }  // namespace sailor

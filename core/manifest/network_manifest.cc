@@ -1,4 +1,4 @@
-// NetworkModel (a file, or a key of a ConfigMap) -> NetworkModel (the value).
+// Reads the manifest NetworkModel (a file, or a key of a ConfigMap) into the struct NetworkModel.
 #include <fmt/format.h>
 
 #include "core/manifest/manifest.h"
@@ -8,13 +8,13 @@
 namespace sailor {
 namespace {
 
-// No link between machines is slower or later; a step over one would be longer than its clock can say.
+// Limits that no real link between machines reaches. Beyond them the duration of a step would overflow its clock.
 constexpr double kLeastGigabytesPerSecond = 1e-6;
 constexpr double kMostMicroseconds = 60e6;
 
 constexpr std::string_view kTierNames[kNetworkTiers] = {"node", "zone", "region", "continent", "world"};
 
-// What the object says of a link replaces what `link` has.
+// The fields of the object replace those of `link`.
 Link link_from(JsonReader& reader, Link link) {
   if (const auto rate = optional_decimal(reader, "gigabytesPerSecond")) {
     link.bandwidth = gigabytes_per_second(*rate);
@@ -27,7 +27,7 @@ Link link_from(JsonReader& reader, Link link) {
     link.latency = Seconds(*latency * 1e-6);
     if (*latency < 0 || *latency > kMostMicroseconds) {
       reader.record("latencyMicroseconds",
-                    fmt::format("{} is not from 0 to {}, a minute", *latency, kMostMicroseconds));
+                    fmt::format("{} is not between 0 and {}, a minute", *latency, kMostMicroseconds));
     }
   }
   if (const auto price = optional_decimal(reader, "dollarsPerGigabyte")) link.price = dollars_per_gigabyte(*price);
@@ -38,7 +38,7 @@ void read_tiers(JsonReader& spec, NetworkModel& network) {
   JsonReader tiers(spec.child("tiers"), "spec.tiers");
   for (const auto& [name, value] : spec.child("tiers").items()) {
     if (std::ranges::find(kTierNames, name) == std::end(kTierNames)) {
-      tiers.record(name, "is no tier; use node, zone, region, continent or world");
+      tiers.record(name, "is not a tier; use node, zone, region, continent or world");
     }
   }
   for (std::size_t tier = 0; tier < kNetworkTiers; ++tier) {

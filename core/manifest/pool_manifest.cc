@@ -1,4 +1,4 @@
-// GpuPool -> PoolDeclaration.
+// Reads a GpuPool into a PoolDeclaration.
 #include <fmt/format.h>
 
 #include "core/manifest/manifest.h"
@@ -25,7 +25,7 @@ DollarsPerHour price_from(JsonReader& reader, const Accelerator& accelerator) {
   if (!spec) reader.record("accelerator", spec.error().message);
   if (spec && spec->list_price) return *spec->list_price;
   reader.record("pricePerGpuHour",
-                fmt::format("is missing, and no list price of {} is known; write what it costs", accelerator.str()));
+                fmt::format("is missing, and the list price of {} is unknown; set the price", accelerator.str()));
   return {};
 }
 
@@ -49,7 +49,7 @@ std::map<std::string, std::string> node_selector(JsonReader& reader) {
     if (value.is_string()) {
       labels[label] = value.get<std::string>();
     } else {
-      reader.record("nodeSelector", fmt::format("the value of label {} must be a word; quote it", label));
+      reader.record("nodeSelector", fmt::format("the value of label {} must be text; quote it", label));
     }
   }
   return labels;

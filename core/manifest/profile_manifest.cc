@@ -1,5 +1,5 @@
-// ModelProfile (the custom resource) -> ModelProfile (the value). Layers are given as ranges that cover each layer
-// once.
+// Reads the custom resource ModelProfile into the struct ModelProfile. The resource lists ranges of layers that cover
+// each layer once.
 #include <fmt/format.h>
 
 #include "core/manifest/manifest.h"
@@ -24,13 +24,13 @@ LayerMemory memory_from(JsonReader& reader) {
   constexpr double kMost = 1e15;
   const auto number = [&](std::string_view key) {
     const auto value = reader.required<double>(key);
-    if (value < 0 || value > kMost) reader.record(key, fmt::format("{} is not from 0 to {}", value, kMost));
+    if (value < 0 || value > kMost) reader.record(key, fmt::format("{} is not between 0 and {}", value, kMost));
     return value;
   };
   return {number("parameters"), Bytes(number("activationBytesPerSample")), Bytes(number("outputBytesPerSample"))};
 }
 
-// Writes what `read` finds in each range to all layers of it.
+// Reads the value of each range and assigns it to all layers of the range.
 template <class T, class Read>
 std::vector<T> layers_from(JsonReader& point, int layers, Read read) {
   std::vector<T> values(static_cast<std::size_t>(layers));
@@ -42,7 +42,7 @@ std::vector<T> layers_from(JsonReader& point, int layers, Read read) {
     const int last = range.required<int>("last");
     const T value = read(range);
     if (!range.error() && (first < 0 || first >= last || last > layers)) {
-      range.record("last", fmt::format("[{}, {}) is no range of the {} layers", first, last, layers));
+      range.record("last", fmt::format("[{}, {}) is not a range of the {} layers", first, last, layers));
     }
     if (const auto& error = range.error()) {
       point.absorb(*error);
@@ -76,19 +76,19 @@ void read_times(JsonReader& spec, int layers, ModelProfile& profile) {
     auto times = layers_from<LayerTime>(point, layers, time_from);
     if (!point.error() && !profile.times.emplace(key, std::move(times)).second) {
       point.record("microbatchSize",
-                   fmt::format("{} on {} GPUs is there twice", key.microbatch_size, key.tensor_parallel));
+                   fmt::format("{} on {} GPUs is listed twice", key.microbatch_size, key.tensor_parallel));
     }
     if (const auto& error = point.error()) spec.absorb(*error);
   }
 }
 
 void read_memory(JsonReader& spec, int layers, ModelProfile& profile) {
-  const Json& degrees = spec.child("memory");
-  for (std::size_t i = 0; i < degrees.size() && !spec.error(); ++i) {
-    JsonReader degree(degrees[i], fmt::format("spec.memory[{}]", i));
-    const int tensor_parallel = positive(degree, "tensorParallel");
-    profile.memory[tensor_parallel] = layers_from<LayerMemory>(degree, layers, memory_from);
-    if (const auto& error = degree.error()) spec.absorb(*error);
+  const Json& groups = spec.child("memory");
+  for (std::size_t i = 0; i < groups.size() && !spec.error(); ++i) {
+    JsonReader group(groups[i], fmt::format("spec.memory[{}]", i));
+    const int tensor_parallel = positive(group, "tensorParallel");
+    profile.memory[tensor_parallel] = layers_from<LayerMemory>(group, layers, memory_from);
+    if (const auto& error = group.error()) spec.absorb(*error);
   }
 }
 

@@ -7,71 +7,72 @@
 namespace sailor {
 namespace {
 
-constexpr std::size_t kLongestName = 63;
-constexpr std::size_t kLongestController = 128;
-constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kMaxNameLength = 63;
+constexpr std::size_t kMaxControllerLength = 128;
+constexpr std::size_t kMaxPathLength = 4096;
 
 std::string unless(bool is_right, const Json& value, std::string_view remedy) {
-  return is_right ? "" : fmt::format("{} does not fit: {}", value.dump(), remedy);
+  return is_right ? "" : fmt::format("{} is invalid: {}", value.dump(), remedy);
 }
 
-bool matches(const Json& value, const std::regex& pattern, std::size_t longest) {
+bool matches(const Json& value, const std::regex& pattern, std::size_t max_length) {
   const auto& text = value.get_ref<const std::string&>();
-  return text.size() <= longest && std::regex_match(text, pattern);
+  return text.size() <= max_length && std::regex_match(text, pattern);
 }
 
 double decimal(const Json& value) { return std::strtod(value.get_ref<const std::string&>().c_str(), nullptr); }
 
 }  // namespace
 
-std::string in_range(const Json& value, std::int64_t least, std::int64_t most) {
-  // What is above the signed range is stored unsigned, and would read as negative.
-  const bool is_huge = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(kMostLong);
-  if (!is_huge && value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= most) return "";
-  if (is_huge || value.get<std::int64_t>() > most) return fmt::format("{} is above {}", value.dump(), most);
-  return fmt::format("{} is below {}", value.dump(), least);
+std::string in_range(const Json& value, std::int64_t min, std::int64_t max) {
+  // A value above the signed range is stored as unsigned and would read as negative.
+  const bool is_huge = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(kMaxLong);
+  if (!is_huge && value.get<std::int64_t>() >= min && value.get<std::int64_t>() <= max) return "";
+  if (is_huge || value.get<std::int64_t>() > max) return fmt::format("{} is above {}", value.dump(), max);
+  return fmt::format("{} is below {}", value.dump(), min);
 }
 
 std::string above_zero(const Json& value) {
-  return unless(decimal(value) > 0, value, "a decimal above 0 in quotes was expected, such as \"3e-4\"");
+  return unless(decimal(value) > 0, value, "expected a decimal above 0 in quotes, such as \"3e-4\"");
 }
 
 std::string below_one(const Json& value) {
-  return unless(decimal(value) < 1, value, "a decimal from 0 to below 1 in quotes was expected, such as \"0.95\"");
+  return unless(decimal(value) < 1, value, "expected a decimal from 0 to below 1 in quotes, such as \"0.95\"");
 }
 
 std::string fraction(const Json& value) {
   return unless(decimal(value) > 0 && decimal(value) < 1, value,
-                "a decimal above 0 and below 1 in quotes was expected, such as \"0.01\"");
+                "expected a decimal above 0 and below 1 in quotes, such as \"0.01\"");
 }
 
 std::string plain_name(const Json& value) {
   static const std::regex pattern("[a-z0-9]([-a-z0-9]*[a-z0-9])?");
-  return unless(matches(value, pattern, kLongestName), value,
-                "a name of small letters, digits and dashes was expected, such as nvidia-l4 or us-central1-a");
+  return unless(matches(value, pattern, kMaxNameLength), value,
+                "expected a name of lower-case letters, digits and dashes, such as nvidia-l4 or us-central1-a");
 }
 
 std::string dotted_name(const Json& value) {
   static const std::regex pattern("[a-z0-9]([-a-z0-9.]*[a-z0-9])?");
-  return unless(matches(value, pattern, kLongestName), value,
-                "a name of small letters, digits, dashes and dots was expected, such as gpt-neo-2.7b");
+  return unless(matches(value, pattern, kMaxNameLength), value,
+                "expected a name of lower-case letters, digits, dashes and dots, such as gpt-neo-2.7b");
 }
 
 std::string controller_name(const Json& value) {
   static const std::regex pattern("([a-z0-9]([-a-z0-9.]*[a-z0-9])?/.+)?");
-  return unless(matches(value, pattern, kLongestController), value,
-                "name a controller by domain and path, such as example.com/queue, or omit it for this operator");
+  return unless(
+      matches(value, pattern, kMaxControllerLength), value,
+      "expected a controller as domain and path, such as example.com/queue; omit the field for this operator");
 }
 
 std::string absolute_path(const Json& value) {
   const auto& path = value.get_ref<const std::string&>();
-  return unless(path.starts_with('/') && path.size() <= kLongestPath, value,
-                "the trainer's containers read it; write an absolute path, such as /data/*.txt");
+  return unless(path.starts_with('/') && path.size() <= kMaxPathLength, value,
+                "expected an absolute path in the trainer's container, such as /data/*.txt");
 }
 
-std::string small_set(const Json& value, std::size_t most) {
+std::string set_within(const Json& value, std::size_t max) {
   if (value.empty()) return "is empty; list at least one, or omit the field for its default";
-  if (value.size() > most) return fmt::format("has {} entries; {} are the most", value.size(), most);
+  if (value.size() > max) return fmt::format("has {} entries; at most {} are allowed", value.size(), max);
   for (auto element = value.begin(); element != value.end(); ++element) {
     if (std::find(value.begin(), element, *element) != element) {
       return fmt::format("has {} twice; keep one", element->dump());
@@ -80,30 +81,31 @@ std::string small_set(const Json& value, std::size_t most) {
   return "";
 }
 
-std::string users_labels(const Json& labels) {
+std::string no_operator_labels(const Json& labels) {
   for (const auto& [label, value] : labels.items()) {
-    if (!value.is_string()) return fmt::format("the value of label {} must be a word; quote it", label);
+    if (!value.is_string()) return fmt::format("the value of label {} must be text; quote it", label);
     if (label.starts_with("sailor.dev/")) {
-      return fmt::format("{} is the operator's own, as all labels under sailor.dev/ are; choose another prefix", label);
+      return fmt::format("{} is reserved: labels under sailor.dev/ belong to the operator; choose another prefix",
+                         label);
     }
   }
   return "";
 }
 
-std::string placed_by_plan(const Json& /*node_name*/) {
-  return "the plan decides on which node a pod runs; use resources.zones and resources.accelerators instead";
+std::string no_node_name(const Json& /*node_name*/) {
+  return "the plan decides which node a pod runs on; use resources.zones and resources.accelerators instead";
 }
 
-std::string never_restarted(const Json& restart_policy) {
+std::string restart_policy_never(const Json& restart_policy) {
   if (restart_policy == "Never") return "";
   return "the operator replaces failed pods, up to maxRestarts; omit restartPolicy";
 }
 
-std::string own_network(const Json& host_network) {
-  return host_network.get<bool>() ? "trainers find each other by pod address; omit hostNetwork" : "";
+std::string no_host_network(const Json& host_network) {
+  return host_network.get<bool>() ? "trainers reach each other by pod IP; omit hostNetwork" : "";
 }
 
-std::string gpus_of_plan(const Json& resource_list) {
+std::string no_gpus(const Json& resource_list) {
   if (!resource_list.contains("nvidia.com/gpu")) return "";
   return "the plan decides how many GPUs a pod takes; remove nvidia.com/gpu and use resources.minGpus and maxGpus of "
          "the job";

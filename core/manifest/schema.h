@@ -1,4 +1,4 @@
-// The fields that each kind of manifest has: their types, which of them must be there, and the rules for their values.
+// The fields of each kind of manifest: their types, whether they are required, and the rules for their values.
 #pragma once
 
 #include <span>
@@ -9,14 +9,14 @@
 
 namespace sailor {
 
-// An open object may have fields that are not listed, as those of a pod that only Kubernetes knows.
+// An open object may have fields that the schema does not list, such as the fields of a pod that only Kubernetes knows.
 enum class FieldType { kText, kInteger, kBoolean, kDecimal, kObject, kOpenObject, kList, kAnything };
 
 struct Field {
-  std::string_view path;  // "[]" stands for any index, a last "*" for any name that is not listed
+  std::string_view path;  // "[]" stands for any index, "*" for any name that is not listed
   FieldType type = FieldType::kText;
-  bool is_required = false;  // where the object that it belongs to is there
-  Rule rule = nullptr;       // for values of the right type
+  bool is_required = false;  // if its parent object is present
+  Rule rule = nullptr;       // for values of this type
 };
 
 struct Schema {
@@ -24,11 +24,11 @@ struct Schema {
   std::span<const Field> fields;
   bool needs_name = true;
 
-  [[nodiscard]] const Field* find(std::string_view pattern) const;  // nullptr where there is no such field
-  // Fields directly below the object that the pattern names.
+  [[nodiscard]] const Field* find(std::string_view pattern) const;  // nullptr if there is no such field
+  // The fields directly below the object with this pattern.
   [[nodiscard]] std::vector<const Field*> children(std::string_view pattern) const;
 };
 
-const Schema* find_schema(std::string_view kind);  // nullptr where the kind is none of ours
+const Schema* find_schema(std::string_view kind);  // nullptr if the kind is unknown
 
 }  // namespace sailor

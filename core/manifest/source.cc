@@ -11,9 +11,9 @@
 namespace sailor {
 namespace {
 
-// Deeper or larger documents are refused: aliases can make a small file enormous.
-constexpr int kMostDepth = 64;
-constexpr int kMostNodes = 300'000;
+// Limits on documents: with aliases a small file can describe an enormous document.
+constexpr int kMaxDepth = 64;
+constexpr int kMaxNodes = 300'000;
 
 struct ParseFailure {
   int line = 0;
@@ -36,7 +36,7 @@ bool is_one_of(const std::string& text, std::initializer_list<const char*> words
   return uniform && std::ranges::find(words, lower) != words.end();
 }
 
-// A plain scalar means what it means to kubectl: the words of YAML 1.1 are booleans, "Off" too.
+// Reads a plain scalar as kubectl does: the boolean words of YAML 1.1 are booleans, including "Off".
 Json plain_scalar(const std::string& text) {
   if (text.empty() || text == "~" || is_one_of(text, {"null"})) return nullptr;
   if (is_one_of(text, {"true", "yes", "on"})) return true;
@@ -56,9 +56,9 @@ class Converter {
 
   Json convert(const YAML::Node& node, const std::string& path, int depth) {
     const int line = node.Mark().line + 1;
-    if (depth > kMostDepth || ++nodes_ > kMostNodes) {
-      throw ParseFailure{line, fmt::format("the document is nested deeper than {} or has more than {} values",
-                                           kMostDepth, kMostNodes)};
+    if (depth > kMaxDepth || ++nodes_ > kMaxNodes) {
+      throw ParseFailure{
+          line, fmt::format("the document is nested deeper than {} or has more than {} values", kMaxDepth, kMaxNodes)};
     }
     document_.lines.try_emplace(path, line);
     switch (node.Type()) {
@@ -86,11 +86,11 @@ class Converter {
     Json object = Json::object();
     for (const auto& entry : node) {
       const int line = entry.first.Mark().line + 1;
-      if (!entry.first.IsScalar()) throw ParseFailure{line, "a field's name must be a word"};
+      if (!entry.first.IsScalar()) throw ParseFailure{line, "the name of a field must be text"};
       const std::string& key = entry.first.Scalar();
       const std::string field = path.empty() ? key : fmt::format("{}.{}", path, key);
       if (object.contains(key)) {
-        throw ParseFailure{line, fmt::format("{}: is written twice; keep one of them", field)};
+        throw ParseFailure{line, fmt::format("{}: is set twice; keep one", field)};
       }
       document_.lines.try_emplace(field, line);
       object[key] = convert(entry.second, field, depth + 1);
@@ -143,8 +143,8 @@ Result<std::vector<SourceDocument>> parse_documents(const std::string& text, con
       documents.push_back(std::move(document));
     }
   } catch (const YAML::Exception& error) {
-    return tl::unexpected(parse_error(
-        file, error.mark.line + 1, fmt::format("this is no YAML: {} (column {})", error.msg, error.mark.column + 1)));
+    return tl::unexpected(parse_error(file, error.mark.line + 1,
+                                      fmt::format("invalid YAML: {} (column {})", error.msg, error.mark.column + 1)));
   } catch (const ParseFailure& failure) {
     return tl::unexpected(parse_error(file, failure.line, failure.what));
   }

@@ -1,4 +1,4 @@
-// Manifests in files: YAML (or JSON) streams as JSON values that remember on which line each field stands.
+// Reads streams of YAML (or JSON) documents as JSON values and keeps the line of each field.
 #pragma once
 
 #include <filesystem>
@@ -18,16 +18,16 @@ using Json = nlohmann::json;
 struct SourceDocument {
   std::string file;
   Json value;
-  std::map<std::string, int> lines;  // of fields by path, "spec.training.seed", "spec.pairs[0].from"; counted from 1
+  std::map<std::string, int> lines;  // by the field's path, such as "spec.pairs[0].from"; counted from 1
 
-  // Of the field, or of the nearest field around it that there is.
+  // The line of the field, or of the nearest enclosing field that exists.
   [[nodiscard]] int line_of(std::string_view path) const;
   [[nodiscard]] std::string kind() const;
-  // "file:12: spec.training.seed: ..." from an error that begins with a field's path.
+  // Prefixes an error that starts with a field's path with file and line: "file:12: spec.training.seed: ...".
   [[nodiscard]] Error located(const Error& error) const;
 };
 
-// Documents without content are left out; "-" is the standard input. Errors say file, line and column.
+// Skips empty documents. The file "-" is the standard input. Errors name the file, line and column.
 Result<std::vector<SourceDocument>> read_documents(const std::filesystem::path& file);
 Result<std::vector<SourceDocument>> parse_documents(const std::string& text, const std::string& file);
 

@@ -42,8 +42,6 @@ constexpr std::array<AcceleratorSpec, 13> kCatalog = {
 
 }  // namespace
 
-std::span<const AcceleratorSpec> accelerator_catalog() { return kCatalog; }
-
 Result<AcceleratorSpec> find_accelerator(const Accelerator& accelerator) {
   std::string known;
   for (const AcceleratorSpec& entry : kCatalog) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "core/model/ids.h"
@@ -23,7 +22,6 @@ struct AcceleratorSpec {
   std::string_view source;
 };
 
-std::span<const AcceleratorSpec> accelerator_catalog();
 Result<AcceleratorSpec> find_accelerator(const Accelerator& accelerator);
 
 }  // namespace sailor

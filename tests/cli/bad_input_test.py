@@ -49,13 +49,13 @@ class BadInput(ProgramTest):
         replica = ("stages", 0, "replicas", 0)
         first = "plan.stages[0].replicas[0]."
         cases = [
-            (("stages", 0, "layers"), [1, LAYERS], "plan.stages[0].layers: [1, 26)", "every layer once"),
+            (("stages", 0, "layers"), [1, LAYERS], "plan.stages[0].layers: [1, 26)", "each once"),
             (("stages", 0, "layers"), [0, LAYERS - 1], "plan.stages[0].layers", "it must end at 26"),
             (("stages", 0, "layers"), [0, LAYERS + 1], "plan.stages[0].layers", "it must end at 26"),
-            (("stages", 0, "layers"), [5, 0], "plan.stages[0].layers: [5, 0)", "every layer once"),
-            (("stages", 0, "layers"), [-1, LAYERS], "plan.stages[0].layers: [-1, 26)", "every layer once"),
+            (("stages", 0, "layers"), [5, 0], "plan.stages[0].layers: [5, 0)", "each once"),
+            (("stages", 0, "layers"), [-1, LAYERS], "plan.stages[0].layers: [-1, 26)", "each once"),
             (("stages", 0, "layers"), [0], "plan.stages[0].layers", "[first, last)"),
-            (("stages",), [plan["stages"][0], plan["stages"][0]], "plan.stages[1].layers: [0, 26)", "every layer once"),
+            (("stages",), [plan["stages"][0], plan["stages"][0]], "plan.stages[1].layers: [0, 26)", "each once"),
             (("stages",), [], "plan.stages", "at least one"),
             (("stages", 0, "replicas"), [], "plan.stages[0].replicas", "at least one"),
             ((*replica, "pool"), "us-central9-z/nvidia-l4/spot", first + "pool", "declare it"),
@@ -100,7 +100,7 @@ class BadInput(ProgramTest):
             cluster = file.read()
         jobs = [
             ("{name: opt-350m}", "{name: opt-9}", "job.yaml:8: spec.model.name", "it has gpt2"),
-            ("[nvidia-tesla-a100,", "[nvidia-z9,", "spec.resources.accelerators[0]", "known are nvidia-tesla-t4"),
+            ("[nvidia-tesla-a100,", "[nvidia-z9,", "spec.resources.accelerators[0]", "the known accelerators are nvidia-tesla-t4"),
             ("globalBatchSize: 1024", "globalBatchSize: -4", "spec.training.globalBatchSize: -4 is below 1"),
             ("globalBatchSize: 1024", "globalBatchSize: 99999999999", "spec.training.globalBatchSize", "above"),
             ("sequenceLength: 2048", "sequenceLength: 4096", "spec.training.sequenceLength", "shorten"),
@@ -112,7 +112,7 @@ class BadInput(ProgramTest):
         for before, after, *fragments in jobs:
             self.assert_world_refused(job.replace(before, after, 1), cluster, "job.yaml:", *fragments)
         clusters = [
-            ("nvidia-tesla-a100", "nvidia-z9", "spec.accelerator", "known are nvidia-tesla-t4"),
+            ("nvidia-tesla-a100", "nvidia-z9", "spec.accelerator", "the known accelerators are nvidia-tesla-t4"),
             ("gpusPerNode: 4", "gpusPerNode: -4", "spec.gpusPerNode: -4 is below 1"),
             ("gpusPerNode: 4", "gpusPerNode: 2000000000", "spec.gpusPerNode", "above 1024"),
             ("maxNodes: 8", "maxNodes: -1", "spec.maxNodes: -1 is below 0"),
@@ -143,24 +143,24 @@ class BadInput(ProgramTest):
         third = ("OPT-350", "A100-40", "1", "1", "3")
         at = "layer_times.json: OPT-350.A100-40.1.1.3: "
         for value, *fragments in [
-            ([-1, 1, 1], at + "-1 is no number from 0 to 3600", "measure it again"),
-            ([1e300, 1, 1], at + "1e+300 is no number", "measure it again"),
-            (["a", 1, 1], at + '"a" is no number', "measure it again"),
+            ([-1, 1, 1], at + "-1 is not a number from 0 to 3600", "measure it again"),
+            ([1e300, 1, 1], at + "1e+300 is not a number", "measure it again"),
+            (["a", 1, 1], at + '"a" is not a number', "measure it again"),
             ([1, 1], at + "is not [forward, backward, update]", "measure it again"),
         ]:
             self.assert_profiles_refused(changed(layer_times(), third, value), layer_memory(), *fragments)
         self.assert_profiles_refused(layer_times(leave_out=7), layer_memory(), "layer_times.json: OPT-350.A100-40.1.1: ",
-                                     "has 25 layers where the model has 26", "measure it again")
+                                     "has 25 layers, but the model has 26", "measure it again")
         self.assert_profiles_refused(changed(layer_times(), ("OPT-350", "A100-40"), {}), layer_memory(),
-                                     "layer_times.json: OPT-350.A100-40: has no times", "leave it out")
-        self.assert_profiles_refused('{"OPT-350": {', layer_memory(), "layer_times.json: is no JSON", "fetch it again")
-        self.assert_profiles_refused({}, layer_memory(), "layer_times.json: has no model", "measure one")
+                                     "layer_times.json: OPT-350.A100-40: has no times", "remove it")
+        self.assert_profiles_refused('{"OPT-350": {', layer_memory(), "layer_times.json: is not valid JSON", "download it again")
+        self.assert_profiles_refused({}, layer_memory(), "layer_times.json: has no times of any model", "measure one")
         of_layer = ("OPT-350", "1", "3")
         for path, value, *fragments in [
-            (of_layer, None, "layer_memory.json: OPT-350.1: has 25 layers where the model has 26"),
+            (of_layer, None, "layer_memory.json: OPT-350.1: has 25 layers, but the model has 26"),
             ((*of_layer, "params_floats"), None, "layer_memory.json: OPT-350.1.3: has no params_floats"),
-            ((*of_layer, "params_floats"), -5, "layer_memory.json: OPT-350.1.3.params_floats: -5 is no number"),
-            ((*of_layer, "params_floats"), 1e300, "layer_memory.json: OPT-350.1.3.params_floats: 1e+300 is no number"),
+            ((*of_layer, "params_floats"), -5, "layer_memory.json: OPT-350.1.3.params_floats: -5 is not a number"),
+            ((*of_layer, "params_floats"), 1e300, "layer_memory.json: OPT-350.1.3.params_floats: 1e+300 is not a number"),
         ]:
             self.assert_profiles_refused(layer_times(), changed(layer_memory(), path, value), *fragments)
 
@@ -182,7 +182,7 @@ spec:
 """)
         folder = os.path.dirname(profile)
         self.assert_refused(sailor("simulate", *INPUTS, "--plan", self.plan, "--profiles", folder), 2,
-                            "short.yaml:9: spec.layers: 5 are not the 26 of opt-350m", "measure it again")
+                            "short.yaml:9: spec.layers: the profile has 5 layers, but opt-350m has 26", "measure it again")
 
     def evaluate(self, records):
         self.write("artifact/layer_memory.json", json.dumps(layer_memory()))
@@ -199,7 +199,7 @@ spec:
     def test_a_corrupt_measured_file_is_status_2_and_the_others_are_estimated_all_the_same(self):
         self.assertEqual(self.evaluate({}).returncode, 0)
         for record, *fragments in [
-            ("{", "is no JSON", "fetch it again"),
+            ("{", "is not valid JSON", "download it again"),
             ({**RUN, "mbs": -1}, "mbs: -1 is no whole number", "correct the record"),
             ({**RUN, "gbs": 0.5}, "gbs: 0.5 is no whole number", "correct the record"),
             ({**RUN, "real": -1}, "real: -1 is no number above 0", "correct the record"),
@@ -217,9 +217,9 @@ spec:
     def test_a_record_of_no_plan_is_reported_with_its_reason_and_is_no_error(self):
         over_nodes = changed(RUN, ("pipeline_list", 0, "tmp_per_stage", 0, 0, 0), [["GH-96", 4, "a-a-a"]] * 2)
         for name, record, reason in [
-            ("OPT-350_gap.json", changed(RUN, ("pipeline_list", 0, "layers_per_stage", 0), [1, 2]), "every layer once"),
+            ("OPT-350_gap.json", changed(RUN, ("pipeline_list", 0, "layers_per_stage", 0), [1, 2]), "each once"),
             ("OPT-350_nodes.json", over_nodes, "over several nodes"),
-            ("OPT-350_gpu.json", changed(RUN, ("pipeline_list", 0, "tmp_per_stage", 0, 0, 0, 0, 0), "Z9"), "no GPU"),
+            ("OPT-350_gpu.json", changed(RUN, ("pipeline_list", 0, "tmp_per_stage", 0, 0, 0, 0, 0), "Z9"), "not a GPU"),
             ("nameless.json", RUN, "put OPT-350 or GPT-NEO into it"),
         ]:
             with self.subTest(name):

@@ -57,12 +57,12 @@ TEST_F(Artifact, ALayerThatIsMissingIsNamedWithFileAndField) {
 TEST_F(Artifact, AGpuThatNobodyKnowsIsNamedWithThoseThatAreKnown) {
   write("layer_times.json", times("TPU").dump());
   EXPECT_THAT(read_profiles(folder_).error().message,
-              HasSubstr("\"TPU\" is no GPU of the artifact; known are A100-40"));
+              HasSubstr("\"TPU\" is not a GPU of the artifact; it has A100-40"));
 }
 
 TEST_F(Artifact, ATruncatedFileIsBadInput) {
   write("layer_times.json", R"({"OPT-350": {)");
-  EXPECT_THAT(read_profiles(folder_).error().message, HasSubstr("is no JSON from byte"));
+  EXPECT_THAT(read_profiles(folder_).error().message, HasSubstr("is not valid JSON from byte"));
 }
 
 TEST_F(Artifact, CurvesHoldTheirNearestMeasuredValueOutsideTheMeasuredRange) {

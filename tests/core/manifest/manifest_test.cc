@@ -62,8 +62,9 @@ TEST(JobManifest, AnAbsentLimitIsNoneAndZeroIsALimit) {
 }
 
 TEST(JobManifest, ALimitOfTheOtherObjectiveIsRefused) {
-  EXPECT_EQ(job("  objective: {type: MinCost, maxCostPerHour: \"3\"}\n").error().message,
-            "spec.objective.maxCostPerHour: limits MaxThroughput only; set type to MaxThroughput or remove the limit");
+  EXPECT_EQ(
+      job("  objective: {type: MinCost, maxCostPerHour: \"3\"}\n").error().message,
+      "spec.objective.maxCostPerHour: applies to MaxThroughput only; set type to MaxThroughput or remove the limit");
 }
 
 TEST(JobManifest, MaxGpusBelowMinGpusIsRefused) {
@@ -86,14 +87,15 @@ TEST(JobManifest, AnUnknownModelIsAnsweredWithTheCatalogue) {
 }
 
 TEST(Fields, AnUnknownFieldIsNamedWithItsLineAndItsNeighbours) {
-  EXPECT_THAT(complaints(std::string(kJob) + "  resources: {maxGpu: 3}\n"),
-              ElementsAre(HasSubstr("file.yaml:9: spec.resources.maxGpu: is no field here; there are accelerators, "
-                                    "zones, provisioning, minGpus, maxGpus")));
+  EXPECT_THAT(
+      complaints(std::string(kJob) + "  resources: {maxGpu: 3}\n"),
+      ElementsAre(HasSubstr("file.yaml:9: spec.resources.maxGpu: is not a field here; the fields are accelerators, "
+                            "zones, provisioning, minGpus, maxGpus")));
 }
 
 TEST(Fields, ADecimalWithoutQuotesIsShownWithThem) {
   EXPECT_THAT(complaints(std::string(kJob) + "  objective: {maxCostPerHour: 1.5}\n"),
-              ElementsAre(HasSubstr("spec.objective.maxCostPerHour: 1.5 does not fit: decimals are written in quotes: "
+              ElementsAre(HasSubstr("spec.objective.maxCostPerHour: 1.5 is invalid: decimals are written in quotes: "
                                     "\"1.5\"")));
 }
 
@@ -104,24 +106,23 @@ TEST(Fields, ABareOffIsABooleanAndIsSaidToBe) {
 
 TEST(Fields, AllErrorsOfADocumentAreReported) {
   EXPECT_THAT(complaints("apiVersion: sailor.dev/v1\nkind: TrainingJob\nspec:\n  model: []\n  trainig: {}\n"),
-              ::testing::IsSupersetOf({HasSubstr("file.yaml:4: spec.model: [] does not fit"),
-                                       HasSubstr("file.yaml:5: spec.trainig: is no field here"),
+              ::testing::IsSupersetOf({HasSubstr("file.yaml:4: spec.model: [] is invalid"),
+                                       HasSubstr("file.yaml:5: spec.trainig: is not a field here"),
                                        HasSubstr("spec.training: is missing"), HasSubstr("spec.data: is missing"),
                                        HasSubstr("metadata.name: is missing"),
                                        HasSubstr("file.yaml:1: apiVersion: \"sailor.dev/v1\" is unknown")}));
 }
 
 TEST(Fields, AnotherKindIsNotOurs) {
-  EXPECT_THAT(complaints("apiVersion: v1\nkind: Pod\n"), ElementsAre(HasSubstr("\"Pod\" is no kind of Sailor")));
+  EXPECT_THAT(complaints("apiVersion: v1\nkind: Pod\n"), ElementsAre(HasSubstr("\"Pod\" is not a kind of Sailor")));
 }
 
 TEST(Source, AFieldWrittenTwiceIsRefused) {
-  EXPECT_EQ(parse_documents("a: 1\nb: 2\na: 3\n", "x.yaml").error().message,
-            "x.yaml:3: a: is written twice; keep one of them");
+  EXPECT_EQ(parse_documents("a: 1\nb: 2\na: 3\n", "x.yaml").error().message, "x.yaml:3: a: is set twice; keep one");
 }
 
 TEST(Source, BrokenYamlSaysWhere) {
-  EXPECT_THAT(parse_documents("a: [1, 2\nb: 3\n", "x.yaml").error().message, HasSubstr("x.yaml:2: this is no YAML"));
+  EXPECT_THAT(parse_documents("a: [1, 2\nb: 3\n", "x.yaml").error().message, HasSubstr("x.yaml:2: invalid YAML"));
 }
 
 TEST(Source, AStreamHasManyDocumentsAndEmptyOnesDoNotCount) {
@@ -227,7 +228,7 @@ TEST(NetworkManifest, ReplacesWhatItNamesAndKeepsTheRest) {
 
 TEST(NetworkManifest, AnUnknownTierIsRefused) {
   const auto json = document("spec: {tiers: {planet: {gigabytesPerSecond: \"1\"}}}").value;
-  EXPECT_THAT(network_from_manifest(json).error().message, HasSubstr("spec.tiers.planet: is no tier"));
+  EXPECT_THAT(network_from_manifest(json).error().message, HasSubstr("spec.tiers.planet: is not a tier"));
 }
 
 }  // namespace
