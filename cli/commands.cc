@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "cli/input_files.h"
 #include "cli/results.h"
 #include "cli/tables.h"
 #include "cli/timeline.h"
-#include "cli/world_files.h"
 #include "report/page.h"
 
 namespace sailor::cli {
@@ -44,8 +44,8 @@ Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const st
               fmt::format("--timeline {}: cannot be written; check its folder and permissions", file));
 }
 
-// The choice is told in the figures that the search compared, the plan itself in the exact ones.
-Result<void> write_page(const WorldFiles& world, const PlannedJob& planned, const PlanOptions& options,
+// Alternatives are shown with the fast estimates that the search compared, the chosen plan with the exact estimate.
+Result<void> write_page(const InputFiles& world, const PlannedJob& planned, const PlanOptions& options,
                         const Estimate& exact, std::ostream& out) {
   const auto details = world.simulator->details(world.job, world.cluster, planned.plan);
   if (!details) return tl::unexpected(details.error());
@@ -60,13 +60,13 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
       !checked) {
     return checked;
   }
-  const auto world = read_world(arguments.inputs);
+  const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   const auto options = plan_options(arguments);
   if (!options) return tl::unexpected(options.error());
   auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, std::move(stop));
   if (!planned) return tl::unexpected(Error(planned.error()).within("planning job " + to_string(world->job.key)));
-  // The search compares plans by the fast timing; what is printed of the chosen one is what `simulate` says of it.
+  // The search compares plans by fast estimates. The chosen plan is printed with the estimate that `simulate` prints.
   auto exact = world->simulator->simulate(world->job, world->cluster, planned->plan);
   if (!exact) return tl::unexpected(std::move(exact.error()));
   if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *exact, out);
@@ -84,7 +84,7 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
   if (auto checked = check_standard_input({arguments.inputs.job, arguments.inputs.cluster, arguments.plan}); !checked) {
     return checked;
   }
-  const auto world = read_world(arguments.inputs);
+  const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   const auto plan = read_plan(arguments.plan);
   if (!plan) return tl::unexpected(plan.error());

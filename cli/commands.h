@@ -1,4 +1,5 @@
-// The commands of `sailor`. Results go to `out`; what fails comes back as an error, whose code decides the exit status.
+// The commands of `sailor`. They write results to `out` and return failures as errors, whose code determines the exit
+// status.
 #pragma once
 
 #include <iosfwd>
@@ -8,14 +9,15 @@
 
 namespace sailor::cli {
 
-// Once stopped, the answer is the best plan so far.
+// After a stop request the result is the best plan found so far.
 Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::stop_token stop = {});
 Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out);
 
-// Errors of all files, one a line, in `out`; fails if there was one.
+// Writes the errors of all files to `errors`, one a line, and the names of valid files to `out`. Fails if there was an
+// error.
 Result<void> run_validate(const std::vector<std::string>& files, std::ostream& out, std::ostream& errors);
 
-// 0 done, 1 a fault of ours, 2 bad input, 3 no feasible plan.
+// 0: success, 1: internal error, 2: bad input, 3: no feasible plan.
 int exit_status(const Error& error);
 
 }  // namespace sailor::cli

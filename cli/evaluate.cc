@@ -19,7 +19,7 @@ namespace {
 struct Comparison {
   double measured = 0;
   double estimated = 0;
-  std::string suspicion;  // why the measurement is not counted; empty: it is
+  std::string flaw;  // why the measurement is excluded from the summary; empty: it is included
 
   [[nodiscard]] double error_percent() const { return 100 * (estimated / measured - 1); }
 };
@@ -27,22 +27,22 @@ struct Comparison {
 struct EvaluatedRun {
   std::string file;
   std::string group;          // hardware and model
-  std::string reason;         // why there is no estimate; else empty
-  bool is_bad_input = false;  // that is the reason; else the record is of something that is no plan of ours
+  std::string reason;         // why there is no estimate; empty if there is one
+  bool is_bad_input = false;  // the reason is bad input; otherwise the record does not describe a plan of Sailor
   std::optional<Comparison> time;
   std::optional<Comparison> memory;
 };
 
 struct Summary {
   double sum = 0;
-  double most = 0;
+  double max = 0;
   int runs = 0;
 
   void add(const std::optional<Comparison>& one) {
-    if (!one || !one->suspicion.empty()) return;
+    if (!one || !one->flaw.empty()) return;
     const double error = std::abs(one->error_percent());
     sum += error;
-    most = std::max(most, error);
+    max = std::max(max, error);
     ++runs;
   }
   [[nodiscard]] double mean() const { return runs > 0 ? sum / runs : 0; }
@@ -79,19 +79,19 @@ EvaluatedRun evaluated(const RunRecord& record, const Measurements& measurements
     result.is_bad_input = true;
     return result;
   }
-  const Suspicion suspicion = suspicion_of(record.file);
+  const MeasurementFlaw flaw = known_flaw_of(record.file);
   if (record.run->time > Seconds(0)) {
-    result.time = {record.run->time.value(), estimate->time.value(), std::string(suspicion.time)};
+    result.time = {record.run->time.value(), estimate->time.value(), std::string(flaw.time)};
   }
   if (record.run->memory > Bytes(0)) {
-    result.memory = {record.run->memory.value(), estimate->memory.value(), std::string(suspicion.memory)};
+    result.memory = {record.run->memory.value(), estimate->memory.value(), std::string(flaw.memory)};
   }
   return result;
 }
 
 nlohmann::json to_json(const Comparison& one) {
   nlohmann::json json{{"measured", one.measured}, {"estimated", one.estimated}, {"errorPercent", one.error_percent()}};
-  if (!one.suspicion.empty()) json["suspect"] = one.suspicion;
+  if (!one.flaw.empty()) json["suspect"] = one.flaw;
   return json;
 }
 
@@ -99,7 +99,7 @@ nlohmann::json to_json(const Summaries& summary) {
   nlohmann::json json;
   const auto add = [&](const std::string& name, const Summary& of) {
     json[name + "MeanErrorPercent"] = of.runs > 0 ? nlohmann::json(of.mean()) : nlohmann::json();
-    json[name + "MaxErrorPercent"] = of.runs > 0 ? nlohmann::json(of.most) : nlohmann::json();
+    json[name + "MaxErrorPercent"] = of.runs > 0 ? nlohmann::json(of.max) : nlohmann::json();
   };
   add("time", summary.time);
   add("memory", summary.memory);
@@ -123,20 +123,20 @@ nlohmann::json to_json(const std::vector<EvaluatedRun>& runs, const Summaries& a
 
 std::string error_of(const std::optional<Comparison>& one) {
   if (!one) return "-";
-  return fmt::format("{:+.1f} %{}", one->error_percent(), one->suspicion.empty() ? "" : " *");
+  return fmt::format("{:+.1f} %{}", one->error_percent(), one->flaw.empty() ? "" : " *");
 }
 
 std::vector<std::string> row_of(const EvaluatedRun& run) {
-  const auto figure = [](const std::optional<Comparison>& one, double Comparison::*which, double unit, int digits) {
+  const auto number = [](const std::optional<Comparison>& one, double Comparison::*which, double unit, int digits) {
     return one ? fmt::format("{:.{}f}", (*one).*which / unit, digits) : std::string("-");
   };
   constexpr double kGigabyte = 1e9;
   return {run.file.substr(0, run.file.rfind(".json")),
-          figure(run.time, &Comparison::measured, 1, 3),
-          figure(run.time, &Comparison::estimated, 1, 3),
+          number(run.time, &Comparison::measured, 1, 3),
+          number(run.time, &Comparison::estimated, 1, 3),
           error_of(run.time),
-          figure(run.memory, &Comparison::measured, kGigabyte, 1),
-          figure(run.memory, &Comparison::estimated, kGigabyte, 1),
+          number(run.memory, &Comparison::measured, kGigabyte, 1),
+          number(run.memory, &Comparison::estimated, kGigabyte, 1),
           error_of(run.memory)};
 }
 
@@ -148,7 +148,7 @@ std::string as_table(const std::vector<EvaluatedRun>& runs, const Summaries& all
     rows.push_back(row_of(run));
     if (!run.reason.empty()) notes += fmt::format("{}: not estimated: {}\n", run.file, run.reason);
     for (const auto& [what, one] : {std::pair("time", run.time), std::pair("memory", run.memory)}) {
-      if (one && !one->suspicion.empty()) notes += fmt::format("* {}: {}: {}\n", run.file, what, one->suspicion);
+      if (one && !one->flaw.empty()) notes += fmt::format("* {}: {}: {}\n", run.file, what, one->flaw);
     }
   }
   const auto percent = [](const Summary& of, double value) {
@@ -156,12 +156,12 @@ std::string as_table(const std::vector<EvaluatedRun>& runs, const Summaries& all
   };
   std::vector<std::vector<std::string>> summary{{"GROUP", "TIME MEAN", "MAX", "MEMORY MEAN", "MAX"}};
   const auto add = [&](const std::string& name, const Summaries& of) {
-    summary.push_back({name, percent(of.time, of.time.mean()), percent(of.time, of.time.most),
-                       percent(of.memory, of.memory.mean()), percent(of.memory, of.memory.most)});
+    summary.push_back({name, percent(of.time, of.time.mean()), percent(of.time, of.time.max),
+                       percent(of.memory, of.memory.mean()), percent(of.memory, of.memory.max)});
   };
   for (const auto& [group, of] : groups) add(group, of);
   add("all", all);
-  return table(rows) + "\n" + notes + (notes.empty() ? "" : "* not counted below\n\n") + table(summary);
+  return table(rows) + "\n" + notes + (notes.empty() ? "" : "* excluded from the summary\n\n") + table(summary);
 }
 
 Result<Measurements> read_measurements(const std::string& folder) {
@@ -176,8 +176,8 @@ Result<void> check_input(const std::vector<EvaluatedRun>& runs) {
   const auto bad = std::ranges::count_if(runs, &EvaluatedRun::is_bad_input);
   if (bad == 0) return {};
   const auto first = std::ranges::find_if(runs, &EvaluatedRun::is_bad_input);
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} of {} records cannot be estimated; the first: {}", bad, runs.size(), first->reason));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} of {} records cannot be estimated; the first error: {}", bad,
+                                                       runs.size(), first->reason));
 }
 
 }  // namespace

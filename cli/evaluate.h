@@ -1,4 +1,4 @@
-// `sailor evaluate`: the simulator against measured runs.
+// `sailor evaluate`: compares the simulator with measured runs.
 #pragma once
 
 #include <iosfwd>
@@ -7,8 +7,8 @@
 
 namespace sailor::cli {
 
-// Every run with what was measured, what is estimated and the error; a run that cannot be estimated with its reason.
-// Fails, with all of that in `out` all the same, if a record is corrupt or the profiles lack what a run asks for.
+// Writes the measurement, the estimate and the error of every run, or the reason why a run cannot be estimated. After
+// writing all runs it fails if a record is corrupt or a profile is missing.
 Result<void> run_evaluate(const EvaluateArguments& arguments, std::ostream& out);
 
 }  // namespace sailor::cli

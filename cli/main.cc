@@ -1,4 +1,4 @@
-// sailor: everything that the operator decides, asked offline.
+// sailor: makes the decisions of the operator offline, without a cluster.
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -9,21 +9,21 @@
 
 #include "cli/commands.h"
 #include "cli/evaluate.h"
-#include "cli/patience.h"
 #include "cli/render.h"
 #include "cli/replay.h"
+#include "cli/terminal_progress.h"
 
 namespace {
 
 using sailor::PlanSpace;
 using sailor::cli::Format;
-using sailor::cli::Patience;
+using sailor::cli::TerminalProgress;
 
 const std::map<std::string, Format> kFormats = {
     {"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}, {"html", Format::kHtml}};
 const std::map<std::string, PlanSpace> kSpaces = {{"paper", PlanSpace::kPaper}, {"flow", PlanSpace::kFlow}};
 
-// Names in the help text, not the numbers behind them.
+// Adds an option with named values. The help text lists the names.
 template <class E>
 CLI::Option* add_choice(CLI::App& command, const std::string& name, E& value, const std::map<std::string, E>& choices,
                         const std::string& help) {
@@ -42,12 +42,12 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, E& value, co
 
 void add_inputs(CLI::App& command, sailor::cli::Inputs& inputs) {
   command.add_option("-f,--file", inputs.job, "manifest with one TrainingJob")->required()->type_name("JOB.yaml");
-  command.add_option("--cluster", inputs.cluster, "GpuPools, and at most one NetworkModel")
+  command.add_option("--cluster", inputs.cluster, "manifests of GpuPools and at most one NetworkModel")
       ->required()
       ->type_name("CLUSTER.yaml");
   command
       .add_option("--profiles", inputs.profiles,
-                  "folder of ModelProfiles; without it times are computed from data sheets")
+                  "folder of ModelProfiles (default: times are computed from data sheets)")
       ->type_name("DIR");
 }
 
@@ -55,42 +55,46 @@ CLI::Validator seconds_above_zero() {
   return {[](std::string& text) {
             double seconds = 0;
             const bool is_positive = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds < 1e6;
-            return is_positive ? std::string() : text + " is no number of seconds above 0 and below a million";
+            return is_positive ? std::string() : text + " is not a number of seconds above 0 and below 1000000";
           },
           ""};
 }
 
 CLI::App* add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
-  CLI::App* command = app.add_subcommand("plan", "Plan one job: which GPUs, where, and how to split the model");
+  CLI::App* command = app.add_subcommand("plan", "Plan a job: which GPUs to use and how to split the model over them");
   add_inputs(*command, arguments.inputs);
   add_choice(*command, "--space", arguments.space, kSpaces,
-             "paper: equal replicas and layers in every stage; flow (the default): anything");
-  auto* current =
-      command
-          ->add_option("--current", arguments.current, "the running plan: it is kept unless another is clearly better")
-          ->type_name("PLAN.json");
+             "paper: equal replicas and layers in every stage; flow (default): any shape");
+  auto* current = command
+                      ->add_option("--current", arguments.current,
+                                   "the running plan, which is kept unless another plan is clearly better")
+                      ->type_name("PLAN.json");
   command
       ->add_option("--lifetime", arguments.lifetime_seconds,
-                   "how long a plan runs, most likely: what moving costs is spread over it (default 3600)")
+                   "expected time until the next change; a move must pay off within it (default 3600)")
       ->needs(current)
       ->check(seconds_above_zero())
       ->type_name("SECONDS");
-  command->add_flag("--repair", arguments.is_repair, "look no further than near the running plan: an answer at once")
+  command
+      ->add_flag("--repair", arguments.is_repair,
+                 "search only near the running plan, which takes hundredths of a second")
       ->needs(current);
-  command->add_option("--budget", arguments.budget_seconds, "return the best plan found within so many seconds")
+  command
+      ->add_option("--budget", arguments.budget_seconds,
+                   "stop the search after this time and return the best plan so far")
       ->check(seconds_above_zero())
       ->type_name("SECONDS");
   command
       ->add_option("--prove", arguments.proof_seconds,
-                   "after the search, prove for so long that no plan is much better (default: some hundredths)")
+                   "time for proving a bound after the search (default: some hundredths of a second)")
       ->check(seconds_above_zero())
       ->type_name("SECONDS");
   command
       ->add_option("--max-tensor-parallel", arguments.max_tensor_parallel,
-                   "GPUs of a tensor-parallel group at most (default 8)")
+                   "maximum number of GPUs of a tensor-parallel group (default 8)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  add_choice(*command, "-o,--output", arguments.format, kFormats, "how to print it (default table)");
+  add_choice(*command, "-o,--output", arguments.format, kFormats, "output format (default table)");
   return command;
 }
 
@@ -98,29 +102,27 @@ CLI::App* add_simulate(CLI::App& app, sailor::cli::SimulateArguments& arguments)
   CLI::App* command = app.add_subcommand("simulate", "Estimate time, memory and cost of a given plan");
   add_inputs(*command, arguments.inputs);
   command
-      ->add_option(
-          "--plan", arguments.plan,
-          "a plan, or an object with a key `plan`, as `sailor plan -o json` prints; - reads it from standard input")
+      ->add_option("--plan", arguments.plan,
+                   "plan, or object with a key `plan` as `sailor plan -o json` prints it; - is standard input")
       ->required()
       ->type_name("PLAN.json");
   command
-      ->add_option("--timeline", arguments.timeline,
-                   "also write what every replica does when, as a trace that Perfetto and chrome://tracing open")
+      ->add_option("--timeline", arguments.timeline, "also write a trace of the step for Perfetto or chrome://tracing")
       ->type_name("TRACE.json");
-  add_choice(*command, "-o,--output", arguments.format, kFormats, "how to print it (default table)");
+  add_choice(*command, "-o,--output", arguments.format, kFormats, "output format (default table)");
   return command;
 }
 
 CLI::App* add_evaluate(CLI::App& app, sailor::cli::EvaluateArguments& arguments) {
   static const std::map<std::string, Format> formats = {{"table", Format::kTable}, {"json", Format::kJson}};
-  CLI::App* command = app.add_subcommand("evaluate", "Hold the simulator against measured runs");
-  command->add_option("runs", arguments.runs, "folder of measured runs, a JSON file each")
+  CLI::App* command = app.add_subcommand("evaluate", "Compare the simulator with measured runs");
+  command->add_option("runs", arguments.runs, "folder of measured runs, one JSON file each")
       ->required()
       ->type_name("RUNS_DIR");
-  command->add_option("--profiles", arguments.profiles, "folder of the profiles and bandwidths that they are told by")
+  command->add_option("--profiles", arguments.profiles, "folder with the profiles and bandwidths for these runs")
       ->required()
       ->type_name("DIR");
-  add_choice(*command, "-o,--output", arguments.format, formats, "how to print it (default table)");
+  add_choice(*command, "-o,--output", arguments.format, formats, "output format (default table)");
   return command;
 }
 
@@ -132,10 +134,10 @@ CLI::App* add_render(CLI::App& app, sailor::cli::RenderArguments& arguments) {
       ->type_name("IMAGE");
   command
       ->add_option("--max-tensor-parallel", arguments.max_tensor_parallel,
-                   "GPUs of a tensor-parallel group at most (default 8, as the operator has it)")
+                   "maximum number of GPUs of a tensor-parallel group (default 8, as in the operator)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  add_choice(*command, "-o,--output", arguments.format, formats, "how to print it (default yaml)");
+  add_choice(*command, "-o,--output", arguments.format, formats, "output format (default yaml)");
   return command;
 }
 
@@ -151,24 +153,26 @@ CLI::App* add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
   using sailor::ReplayPolicy;
   static const std::map<std::string, ReplayPolicy> policies = {
       {"live", ReplayPolicy::kLive}, {"restart", ReplayPolicy::kRestart}, {"static", ReplayPolicy::kStatic}};
-  CLI::App* command = app.add_subcommand("replay", "Play a job over a trace of availability: work done, cost, goodput");
+  CLI::App* command =
+      app.add_subcommand("replay", "Simulate a job over a trace of available nodes: steps, cost, goodput");
   add_inputs(*command, arguments.inputs);
   command
       ->add_option("--trace", arguments.traces,
-                   "how many nodes or GPUs there were when; of the only spot pool, or POOL=FILE; may be repeated")
+                   "nodes or GPUs over time, of the only spot pool or of POOL; may be repeated")
       ->required()
       ->type_name("[POOL=]FILE");
   add_choice(*command, "--policy", arguments.options.policy, policies,
-             "live (the default): re-planned while it runs; restart: from a checkpoint; static: planned once");
+             "live (default): a new plan while the job runs; restart: a new plan from a checkpoint; static: one plan");
   add_seconds(*command, "--rescale-seconds", arguments.options.rescale,
-              "a live change of plan takes so long (default 2)");
-  add_seconds(*command, "--restart-seconds", arguments.options.restart, "a start takes so long (default 60)");
-  add_choice(*command, "-o,--output", arguments.format, kFormats, "how to print it (default table)");
+              "duration of a live change of plan (default 2)");
+  add_seconds(*command, "--restart-seconds", arguments.options.restart, "duration of a start (default 60)");
+  add_choice(*command, "-o,--output", arguments.format, kFormats, "output format (default table)");
   return command;
 }
 
 CLI::App* add_validate(CLI::App& app, std::vector<std::string>& files) {
-  CLI::App* command = app.add_subcommand("validate", "Check manifests without a cluster: file, line, field, remedy");
+  CLI::App* command =
+      app.add_subcommand("validate", "Check manifests without a cluster; errors name file, line, field and remedy");
   command->add_option("-f,--file,files", files, "manifests")->required()->type_name("FILE...");
   return command;
 }
@@ -184,8 +188,8 @@ int bad_usage(const CLI::App& app, const CLI::ParseError& error, const char* fir
   const auto parsed = app.get_subcommands();
   std::string what = error.what();
   if (parsed.empty() && first_argument != nullptr && *first_argument != '-')
-    what = std::string("there is no command ") + first_argument;
-  if (parsed.empty()) what += "; commands are " + names_of_commands(app);
+    what = std::string("unknown command ") + first_argument;
+  if (parsed.empty()) what += "; the commands are " + names_of_commands(app);
   const std::string command = parsed.empty() ? "sailor" : "sailor " + parsed.front()->get_name();
   std::cerr << "sailor: " << what << "; see `" << command << " --help`\n";
   return kBadInput;
@@ -193,9 +197,8 @@ int bad_usage(const CLI::App& app, const CLI::ParseError& error, const char* fir
 
 int run(int argc, char** argv) {
   CLI::App app(
-      "Sailor plans training jobs over GPU pools. All that its operator decides can be asked here, without a "
-      "cluster, of the files that one applies.\nExit status: 0 done, 1 a fault of sailor, 2 bad input, 3 no "
-      "feasible plan.",
+      "Sailor plans training jobs over GPU pools. This command makes the decisions of the operator without a cluster, "
+      "from the manifests that you apply.\nExit status: 0 success, 1 internal error, 2 bad input, 3 no feasible plan.",
       "sailor");
   app.set_version_flag("--version", SAILOR_VERSION);
   app.require_subcommand(1);
@@ -219,16 +222,16 @@ int run(int argc, char** argv) {
     return bad_usage(app, error, argc > 1 ? argv[1] : nullptr);
   }
   sailor::Result<void> done;
-  std::ostringstream result;  // printed when the progress is off the terminal
+  std::ostringstream result;  // printed after the progress has been removed from the terminal
   if (plan_command->parsed()) {
-    const Patience patience("planning", Patience::Interrupt::kAsksForBestSoFar);
-    done = run_plan(plan, result, patience.token());
+    const TerminalProgress progress("planning", TerminalProgress::Interrupt::kReturnsBestSoFar);
+    done = run_plan(plan, result, progress.token());
   } else if (simulate_command->parsed()) {
     done = run_simulate(simulate, result);
   } else if (evaluate_command->parsed()) {
     done = run_evaluate(evaluate, result);
   } else if (replay_command->parsed()) {
-    const Patience patience("replaying", Patience::Interrupt::kEndsProgram);
+    const TerminalProgress progress("replaying", TerminalProgress::Interrupt::kEndsProgram);
     done = run_replay(replay, result);
   } else if (render_command->parsed()) {
     done = run_render(render, result);
@@ -241,7 +244,7 @@ int run(int argc, char** argv) {
     return sailor::cli::exit_status(done.error());
   }
   if (std::cout.flush()) return EXIT_SUCCESS;
-  std::cerr << "sailor: the result cannot be written to standard output; check where it goes and the room there\n";
+  std::cerr << "sailor: the result cannot be written to standard output; check its target and the free space there\n";
   return EXIT_FAILURE;
 }
 
@@ -251,7 +254,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {
-    std::cerr << "sailor: a fault of ours: " << error.what() << "; please report it with the files you used\n";
+    std::cerr << "sailor: internal error: " << error.what() << "; please report it with the files that you used\n";
     return EXIT_FAILURE;
   }
 }

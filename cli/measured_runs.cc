@@ -14,97 +14,102 @@
 namespace sailor::cli {
 namespace {
 
-struct KnownSuspicion {
+struct KnownFlaw {
   std::string_view file;
-  Suspicion suspicion;
+  MeasurementFlaw flaw;
 };
 
-constexpr std::array<KnownSuspicion, 3> kSuspicions = {
-    {{"clariden_GPT-NEO_N8_N8_D2.json", {"", "the same work per GPU takes 37.3 GB in another run"}},
-     {"clariden_GPT-NEO_N2_N2_D1.json", {"one microbatch, of whose time 85 ms are unexplained", ""}},
+constexpr std::array<KnownFlaw, 3> kKnownFlaws = {
+    {{"clariden_GPT-NEO_N8_N8_D2.json", {"", "another run with the same work per GPU takes 37.3 GB"}},
+     {"clariden_GPT-NEO_N2_N2_D1.json", {"85 ms of its single microbatch are unexplained", ""}},
      {"mit_N2_N2_D1.json", {"", "less than one microbatch and its optimizer state need"}}}};
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kRemedy = "correct the record or take it out of the folder";
+constexpr std::string_view kRemedy = "correct the record or remove it from the folder";
 
-struct Wrong {
+struct RecordError {
   std::string message;
   ErrorCode code = ErrorCode::kInvalidArgument;  // the record is corrupt
 };
 
-// A record of something that a plan cannot say.
-Wrong no_plan(std::string message) { return {std::move(message), ErrorCode::kInfeasible}; }
+// The record is valid, but Plan cannot represent it.
+RecordError not_a_plan(std::string message) { return {std::move(message), ErrorCode::kInfeasible}; }
 
 template <class T>
 T required(const Json& json, const char* key) {
-  if (!json.is_object() || !json.contains(key)) throw Wrong{fmt::format("{}: is missing; {}", key, kRemedy)};
+  if (!json.is_object() || !json.contains(key)) throw RecordError{fmt::format("{}: is missing; {}", key, kRemedy)};
   try {
     return json.at(key).get<T>();
   } catch (const Json::exception&) {
-    throw Wrong{fmt::format("{}: is of another type than expected; {}", key, kRemedy)};
+    throw RecordError{fmt::format("{}: is of the wrong type; {}", key, kRemedy)};
   }
 }
 
 double above_zero(const Json& json, const char* key) {
   const auto value = required<double>(json, key);
-  if (!(value > 0) || !(value < 1e18)) throw Wrong{fmt::format("{}: {} is no number above 0; {}", key, value, kRemedy)};
+  if (!(value > 0) || !(value < 1e18))
+    throw RecordError{fmt::format("{}: {} is not a number above 0; {}", key, value, kRemedy)};
   return value;
 }
 
-// As a double first: a number that no int holds must not wrap around.
-int whole(const Json& json, const std::string& path, int least, int most) {
+// Reads a double first, so that a number beyond the range of int does not wrap around.
+int whole(const Json& json, const std::string& path, int min, int max) {
   const double value = json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
-  if (!(value >= least) || !(value <= most) || value != std::floor(value)) {
-    throw Wrong{fmt::format("{}: {} is no whole number from {} to {}; {}", path, json.dump(), least, most, kRemedy)};
+  if (!(value >= min) || !(value <= max) || value != std::floor(value)) {
+    throw RecordError{
+        fmt::format("{}: {} is not a whole number from {} to {}; {}", path, json.dump(), min, max, kRemedy)};
   }
   return static_cast<int>(value);
 }
 
 int count(const Json& json, const char* key) {
-  constexpr int kMost = 1'000'000;
-  return whole(required<Json>(json, key), key, 1, kMost);
+  constexpr int kMax = 1'000'000;
+  return whole(required<Json>(json, key), key, 1, kMax);
 }
 
-// The records do not name their model; the names of their files do.
+// The model is in the file's name, not in the record.
 std::string model_of(const std::string& file) {
   if (file.starts_with("mit_") || file.find("OPT-350") != std::string::npos) return "opt-350m";
   if (file.find("GPT-NEO") != std::string::npos) return "gpt-neo-2.7b";
-  throw no_plan("the file's name has no model; put OPT-350 or GPT-NEO into it");
+  throw not_a_plan("the file's name does not contain a model; add OPT-350 or GPT-NEO to it");
 }
 
-// [[["GH-96", 4, "us-central1-a"], ...], 4]: the GPUs of the group, by node, and its degree.
+// Reads [[["GH-96", 4, "us-central1-a"], ...], 4]: the GPUs of the group by node, and its size (tensor_parallel).
 Replica replica_of(const Json& json, const std::string& path) {
-  constexpr int kMostGpus = 1024;  // of a group
+  constexpr int kMaxGpus = 1024;  // of a group
   const bool has_shape = json.is_array() && json.size() == 2 && json[0].is_array() && !json[0].empty();
-  if (!has_shape) throw Wrong{fmt::format("{}: is not [[[gpu, count, zone], ...], degree]; {}", path, kRemedy)};
+  if (!has_shape) throw RecordError{fmt::format("{}: is not [[[gpu, count, zone], ...], size]; {}", path, kRemedy)};
   const Json& node = json[0][0];
-  if (json[0].size() != 1) throw no_plan(path + ": a tensor-parallel group over several nodes is no plan of ours");
+  if (json[0].size() != 1)
+    throw not_a_plan(path + ": Sailor does not support a tensor-parallel group over several nodes");
   if (!node.is_array() || node.size() != 3 || !node[0].is_string() || !node[1].is_number_integer() ||
       !node[2].is_string()) {
-    throw Wrong{fmt::format("{}: is not [gpu, count, zone]; {}", path, kRemedy)};
+    throw RecordError{fmt::format("{}: is not [gpu, count, zone]; {}", path, kRemedy)};
   }
   const auto accelerator = artifact_accelerator(node[0].get<std::string>());
-  if (!accelerator) throw no_plan(path + ": " + accelerator.error().message);
-  const int degree = whole(json[1], path + "[1]", 1, kMostGpus);
-  return {{Zone(node[2].get<std::string>()), *accelerator, Provisioning::kOnDemand}, degree, 0};
+  if (!accelerator) throw not_a_plan(path + ": " + accelerator.error().message);
+  const int tensor_parallel = whole(json[1], path + "[1]", 1, kMaxGpus);
+  return {{Zone(node[2].get<std::string>()), *accelerator, Provisioning::kOnDemand}, tensor_parallel, 0};
 }
 
-// A stage is from its first to its last layer: some records have slips between them.
+// A stage ranges from its first to its last layer. The layers between them are wrong in some records.
 Stage stage_of(const Json& layers, const Json& replicas, int index) {
   const std::string path = fmt::format("layers_per_stage[{}]", index);
-  constexpr int kMostLayers = 10'000;
-  if (!layers.is_array() || layers.empty()) throw Wrong{fmt::format("{}: is no list of layers; {}", path, kRemedy)};
-  if (!replicas.is_array()) throw Wrong{fmt::format("tmp_per_stage[{}]: is no list of replicas; {}", index, kRemedy)};
-  Stage stage{whole(layers.front(), path, 0, kMostLayers), whole(layers.back(), path, 0, kMostLayers) + 1, {}};
+  constexpr int kMaxLayers = 10'000;
+  if (!layers.is_array() || layers.empty())
+    throw RecordError{fmt::format("{}: is not a list of layers; {}", path, kRemedy)};
+  if (!replicas.is_array())
+    throw RecordError{fmt::format("tmp_per_stage[{}]: is not a list of replicas; {}", index, kRemedy)};
+  Stage stage{whole(layers.front(), path, 0, kMaxLayers), whole(layers.back(), path, 0, kMaxLayers) + 1, {}};
   for (std::size_t r = 0; r < replicas.size(); ++r) {
     stage.replicas.push_back(replica_of(replicas[r], fmt::format("tmp_per_stage[{}][{}]", index, r)));
   }
-  if (stage.replicas.empty()) throw Wrong{fmt::format("tmp_per_stage[{}]: is empty; {}", index, kRemedy)};
+  if (stage.replicas.empty()) throw RecordError{fmt::format("tmp_per_stage[{}]: is empty; {}", index, kRemedy)};
   return stage;
 }
 
-void deal(Plan& plan) {
+void assign_microbatches(Plan& plan) {
   for (Stage& stage : plan.stages) {
     const auto replicas = static_cast<int>(stage.replicas.size());
     for (int r = 0; r < replicas; ++r) {
@@ -116,11 +121,11 @@ void deal(Plan& plan) {
 
 MeasuredRun run_of(const Json& json, const std::string& file) {
   const auto pipelines = required<Json>(json, "pipeline_list");
-  if (!pipelines.is_array() || pipelines.size() != 1) throw no_plan("pipeline_list: one pipeline was expected");
+  if (!pipelines.is_array() || pipelines.size() != 1) throw not_a_plan("pipeline_list: expected one pipeline");
   const auto layers = required<Json>(pipelines[0], "layers_per_stage");
   const auto replicas = required<Json>(pipelines[0], "tmp_per_stage");
   if (!layers.is_array() || !replicas.is_array() || layers.size() != replicas.size()) {
-    throw Wrong{fmt::format("tmp_per_stage: has not as many stages as layers_per_stage; {}", kRemedy)};
+    throw RecordError{fmt::format("tmp_per_stage: does not have as many stages as layers_per_stage; {}", kRemedy)};
   }
   MeasuredRun run;
   run.file = file;
@@ -128,13 +133,13 @@ MeasuredRun run_of(const Json& json, const std::string& file) {
   run.job.model = find_model(model_of(file)).value();
   run.plan = {run.job.model.name, count(json, "gbs"), count(json, "mbs"), {}};
   run.job.training.global_batch_size = run.plan.global_batch_size;
-  run.job.training.sequence_length = 2048;  // of all these runs
+  run.job.training.sequence_length = 2048;  // in all these runs
   run.job.training.microbatch_sizes = {run.plan.microbatch_size};
   for (std::size_t i = 0; i < layers.size(); ++i) {
     run.plan.stages.push_back(stage_of(layers[i], replicas[i], static_cast<int>(i)));
   }
-  deal(run.plan);
-  if (auto checked = check_well_formed(run.plan, run.job); !checked) throw no_plan(checked.error().message);
+  assign_microbatches(run.plan);
+  if (auto checked = check_well_formed(run.plan, run.job); !checked) throw not_a_plan(checked.error().message);
   run.time = json.contains("real") ? Seconds(above_zero(json, "real")) : Seconds(0);
   run.memory = json.contains("max_mem") ? Bytes(above_zero(json, "max_mem")) : Bytes(0);
   return run;
@@ -145,23 +150,23 @@ Result<MeasuredRun> read_run(const std::filesystem::path& file) {
   if (!json) return tl::unexpected(json.error());
   try {
     return run_of(*json, file.filename().string());
-  } catch (const Wrong& wrong) {
-    return fail(wrong.code, fmt::format("{}: {}", file.string(), wrong.message));
+  } catch (const RecordError& error) {
+    return fail(error.code, fmt::format("{}: {}", file.string(), error.message));
   }
 }
 
 }  // namespace
 
-Suspicion suspicion_of(std::string_view file) {
-  const auto known = std::ranges::find(kSuspicions, file, &KnownSuspicion::file);
-  return known == kSuspicions.end() ? Suspicion{} : known->suspicion;
+MeasurementFlaw known_flaw_of(std::string_view file) {
+  const auto known = std::ranges::find(kKnownFlaws, file, &KnownFlaw::file);
+  return known == kKnownFlaws.end() ? MeasurementFlaw{} : known->flaw;
 }
 
 Result<std::vector<RunRecord>> read_runs(const std::filesystem::path& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: is no folder; name one with measured runs", folder.string()));
+                fmt::format("{}: is not a folder; use a folder with measured runs", folder.string()));
   }
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -169,7 +174,7 @@ Result<std::vector<RunRecord>> read_runs(const std::filesystem::path& folder) {
   }
   if (files.empty()) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: holds no JSON file; name a folder with measured runs", folder.string()));
+                fmt::format("{}: contains no JSON file; use a folder with measured runs", folder.string()));
   }
   std::ranges::sort(files);
   std::vector<RunRecord> records;

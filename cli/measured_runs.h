@@ -1,4 +1,4 @@
-// Real runs of Sailor's authors as plans: the folder that `sailor evaluate` reads.
+// Reads the folder of `sailor evaluate`: the measured runs of Sailor's authors, as plans.
 #pragma once
 
 #include <filesystem>
@@ -9,19 +9,19 @@
 namespace sailor::cli {
 
 struct RunRecord {
-  std::string file;  // its name
+  std::string file;  // name of the file
   Result<MeasuredRun> run;
 };
 
-// Every JSON file, in the order of names. A record that is corrupt (kInvalidArgument) or of no plan (kInfeasible) has
-// its error; the others are read all the same.
+// Reads every JSON file, sorted by name. A record that is corrupt (kInvalidArgument) or does not describe a plan
+// (kInfeasible) contains its error; the other records are read nevertheless.
 Result<std::vector<RunRecord>> read_runs(const std::filesystem::path& folder);
 
-// What is wrong with the measurement itself; empty: nothing that we know of. Such runs are shown, not counted.
-struct Suspicion {
+// Known flaws of a measurement; empty if none is known. Flawed measurements are printed, but excluded from the summary.
+struct MeasurementFlaw {
   std::string_view time;
   std::string_view memory;
 };
-Suspicion suspicion_of(std::string_view file);
+MeasurementFlaw known_flaw_of(std::string_view file);
 
 }  // namespace sailor::cli

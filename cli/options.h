@@ -1,4 +1,4 @@
-// What the user typed.
+// The command-line arguments.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ enum class Format { kTable, kJson, kYaml, kHtml };
 struct Inputs {
   std::string job;
   std::string cluster;
-  std::string profiles;  // a folder; empty: analytic profiles only
+  std::string profiles;  // folder; empty: only analytic profiles
 };
 
 struct PlanArguments {
   Inputs inputs;
   PlanSpace space = PlanSpace::kFlow;
-  std::string current;  // the file of the running plan; empty: none
+  std::string current;  // file of the running plan; empty: none
   std::optional<double> lifetime_seconds;
-  bool is_repair = false;  // only plans near `current`
+  bool is_repair = false;  // search only near `current`
   std::optional<double> budget_seconds;
   std::optional<double> proof_seconds;
   int max_tensor_parallel = 8;
@@ -32,13 +32,13 @@ struct PlanArguments {
 struct SimulateArguments {
   Inputs inputs;
   std::string plan;
-  std::string timeline;  // the file to write a trace of the step to; empty: none
+  std::string timeline;  // output file for a trace of the step; empty: none
   Format format = Format::kTable;
 };
 
 struct EvaluateArguments {
-  std::string runs;      // a folder of measured runs
-  std::string profiles;  // a folder
+  std::string runs;      // folder of measured runs
+  std::string profiles;  // folder
   Format format = Format::kTable;
 };
 

@@ -2,15 +2,15 @@
 
 #include <ostream>
 
+#include "cli/input_files.h"
 #include "cli/results.h"
-#include "cli/world_files.h"
 #include "operator/reconcile/placement.h"
 #include "operator/render/pod.h"
 
 namespace sailor::cli {
 namespace {
 
-// Every node of the cluster, as one that the scheduler or the autoscaler will find.
+// A candidate for every node of the cluster. The scheduler or the autoscaler will find or create the real nodes.
 std::vector<Candidate> nodes_of(const ClusterState& cluster) {
   std::vector<Candidate> nodes;
   for (const Pool& pool : cluster.pools) {
@@ -35,7 +35,7 @@ ClusterView view_of(const ClusterState& cluster) {
   return view;
 }
 
-JobView job_view(const WorldFiles& world) {
+JobView job_view(const InputFiles& world) {
   JobView job;
   job.key = world.job.key;
   job.spec = world.job;
@@ -53,7 +53,7 @@ nlohmann::json without_identity(nlohmann::json pod) {
 }  // namespace
 
 Result<void> run_render(const RenderArguments& arguments, std::ostream& out) {
-  const auto world = read_world(arguments.inputs);
+  const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   PlanOptions options;
   options.max_tensor_parallel = arguments.max_tensor_parallel;

@@ -11,11 +11,12 @@ namespace sailor::cli {
 struct RenderArguments {
   Inputs inputs;
   std::string trainer_image = "sailor-trainer";
-  int max_tensor_parallel = PlanOptions{}.max_tensor_parallel;  // what the operator asks for
+  int max_tensor_parallel = PlanOptions{}.max_tensor_parallel;  // the operator's limit
   Format format = Format::kYaml;
 };
 
-// Pods as a stream of manifests, without what only the API server knows: the job's UID and its owner references.
+// Writes the pods as a stream of manifests, without fields that only the API server knows (the job's UID and the owner
+// references).
 Result<void> run_render(const RenderArguments& arguments, std::ostream& out);
 
 }  // namespace sailor::cli

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/input_files.h"
 #include "cli/results.h"
 #include "cli/tables.h"
-#include "cli/world_files.h"
 #include "report/numbers.h"
 #include "report/replay_page.h"
 
@@ -33,7 +33,7 @@ std::string names_of(const std::vector<PoolKey>& pools) {
   return names;
 }
 
-// A trace that names no pool is about the only spot pool, or about the only pool.
+// A trace without a pool applies to the only spot pool, or to the only pool.
 Result<PoolKey> only_pool(const ClusterState& cluster) {
   std::vector<PoolKey> all;
   std::vector<PoolKey> spot;
@@ -44,7 +44,8 @@ Result<PoolKey> only_pool(const ClusterState& cluster) {
   if (spot.size() == 1) return spot.front();
   if (all.size() == 1) return all.front();
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("--trace: which pool is it of? write --trace POOL=FILE, with one of {}", names_of(all)));
+              fmt::format("--trace: it is unclear which pool the trace is for; write --trace POOL=FILE, with one of {}",
+                          names_of(all)));
 }
 
 Result<NamedTrace> named(const std::string& argument, const ClusterState& cluster) {
@@ -81,7 +82,7 @@ Result<std::map<PoolKey, Trace>> read_traces(const std::vector<std::string>& arg
     if (!trace) return tl::unexpected(std::move(trace.error()));
     if (!traces.try_emplace(name->pool, *std::move(trace)).second) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--trace: pool {} has two traces; give it one", to_string(name->pool)));
+                  fmt::format("--trace: pool {} has two traces; remove one", to_string(name->pool)));
     }
   }
   return traces;
@@ -128,18 +129,18 @@ std::string as_text(const JobSpec& job, const ReplayReport& report, ReplayPolicy
   std::string text = table(
       {{"Policy", std::string(to_string(policy))},
        {"Steps", fmt::format("{} of {}{}", significant(report.steps, 4), counted(static_cast<long>(job.training.steps)),
-                             report.is_done ? ", done" : "")},
-       {"Goodput",
-        fmt::format("{} of the {} steps computed", percent(report.goodput()), significant(report.computed, 4))},
+                             report.is_done ? ", complete" : "")},
+       {"Goodput", fmt::format("{} of {} computed steps", percent(report.goodput()), significant(report.computed, 4))},
        {"Time", duration(report.end)},
        {"  training", share(report.training, report.end)},
        {"  paused", share(report.paused, report.end)},
        {"  waiting", share(report.waiting, report.end)},
-       {"Cost", fmt::format("{}{}", money(report.cost.value()),
-                            tokens > 0 ? ", " + money(report.cost.value() / tokens * 1e6) + " a million tokens" : "")},
-       {"Changes", counted(report.changes) + " of plan"}});
+       {"Cost",
+        fmt::format("{}{}", money(report.cost.value()),
+                    tokens > 0 ? ", " + money(report.cost.value() / tokens * 1e6) + " per million tokens" : "")},
+       {"Plan changes", counted(report.changes)}});
   std::vector<std::vector<std::string>> rows{
-      {"FROM", "FOR", "GPUS THERE", "USED", "ITERATIONS/S", "PAUSED", "STEPS LOST", "PLAN"}};
+      {"FROM", "DURATION", "AVAILABLE GPUS", "USED", "ITERATIONS/S", "PAUSED", "STEPS LOST", "PLAN"}};
   for (const ReplayPeriod& period : report.periods) {
     rows.push_back({duration(period.from), duration(period.to - period.from), counted(period.available_gpus),
                     counted(period.used_gpus), significant(period.throughput), duration(period.paused),
@@ -151,7 +152,7 @@ std::string as_text(const JobSpec& job, const ReplayReport& report, ReplayPolicy
 }  // namespace
 
 Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out) {
-  const auto world = read_world(arguments.inputs);
+  const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   const auto traces = read_traces(arguments.traces, world->cluster);
   if (!traces) return tl::unexpected(traces.error());

@@ -1,4 +1,4 @@
-// `sailor replay`: a job over a trace of availability.
+// `sailor replay`: simulates a job over a trace of available nodes.
 #pragma once
 
 #include <iosfwd>

@@ -1,4 +1,4 @@
-// Results for programs: JSON as docs describe it, and the same as YAML.
+// Results for programs as JSON, which the documentation describes, and as YAML with the same content.
 #pragma once
 
 #include <iosfwd>
@@ -15,7 +15,7 @@ nlohmann::json planned_json(const PlannedJob& planned);
 nlohmann::json simulated_json(const Plan& plan, const Estimate& estimate);
 
 std::string as_yaml(const nlohmann::json& json);
-// As YAML where that was asked for, else as JSON.
+// Prints YAML if that is the format, otherwise JSON.
 void print_json(const nlohmann::json& json, Format format, std::ostream& out);
 
 }  // namespace sailor::cli

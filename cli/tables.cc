@@ -23,8 +23,8 @@ std::string part_of(Seconds part, Seconds whole) {
   return fmt::format("{} ({:.0f} %)", seconds(part), 100 * (part / whole));
 }
 
-// Replicas that are alike, counted.
-std::map<std::tuple<PoolKey, int, int>, int> alike(const Stage& stage) {
+// The number of replicas with the same pool, tensor_parallel and number of microbatches.
+std::map<std::tuple<PoolKey, int, int>, int> equal_replicas(const Stage& stage) {
   std::map<std::tuple<PoolKey, int, int>, int> groups;
   for (const Replica& replica : stage.replicas) {
     ++groups[{replica.pool, replica.tensor_parallel, replica.microbatches}];
@@ -63,11 +63,11 @@ std::string describe_plan(const Plan& plan, const Estimate& estimate) {
       {"STAGE", "LAYERS", "REPLICAS", "GPUS EACH", "MICROBATCHES EACH", "MEMORY", "POOL"}};
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     bool is_first = true;
-    for (const auto& [key, count] : alike(plan.stages[i])) {
-      const auto& [pool, degree, microbatches] = key;
+    for (const auto& [key, count] : equal_replicas(plan.stages[i])) {
+      const auto& [pool, tensor_parallel, microbatches] = key;
       rows.push_back({is_first ? fmt::format("{}", i) : "",
                       is_first ? fmt::format("{}-{}", plan.stages[i].first_layer, plan.stages[i].last_layer - 1) : "",
-                      fmt::format("{}", count), fmt::format("{}", degree), fmt::format("{}", microbatches),
+                      fmt::format("{}", count), fmt::format("{}", tensor_parallel), fmt::format("{}", microbatches),
                       is_first ? gib(estimate.memory[i].total()) : "", to_string(pool)});
       is_first = false;
     }
@@ -88,8 +88,8 @@ std::string describe_estimate(const Estimate& estimate) {
       {"Throughput",
        fmt::format("{:.4g} iterations/s, {:.0f} tokens/s", estimate.throughput(), estimate.tokens_per_second)},
       {"Cost",
-       fmt::format("{} an iteration ({} GPUs, {} traffic), {} an hour", dollars(estimate.cost_per_iteration().value()),
-                   dollars(estimate.gpu_cost_per_iteration.value()),
+       fmt::format("{} per iteration ({} GPUs, {} traffic), {} per hour",
+                   dollars(estimate.cost_per_iteration().value()), dollars(estimate.gpu_cost_per_iteration.value()),
                    dollars(estimate.traffic_cost_per_iteration.value()), dollars(estimate.cost_per_hour.value()))},
       {"GPUs", pools_of(estimate)},
       {"Fits", estimate.fits() ? "yes" : "NO"},
@@ -101,15 +101,17 @@ std::string describe_estimate(const Estimate& estimate) {
 
 std::string describe_search(const PlannedJob& planned) {
   const std::string move =
-      planned.pause > Seconds(0) ? fmt::format("Move      the job stands still for {}\n", seconds(planned.pause)) : "";
+      planned.pause > Seconds(0) ? fmt::format("Move      training pauses for {}\n", seconds(planned.pause)) : "";
   return move + fmt::format(
-                    "Bound     {:.4g} iterations/s: no plan is faster; this one reaches {:.0f} % of it\n"
-                    "          ${:.4g} an iteration: no plan is cheaper; {:.0f} % of what this one costs\n"
-                    "Searched  {} candidates in {}, {} of them too large for memory{}\n",
+                    "Bound     no plan can exceed {:.4g} iterations/s; this plan reaches {:.0f} % of that\n"
+                    "          no plan can cost less than ${:.4g} per iteration, {:.0f} % of the cost of this plan\n"
+                    "Search    {} candidates in {}, {} of them did not fit into memory{}\n",
                     planned.bound_throughput, 100 * planned.bound_ratio(), planned.bound_cost.value(),
                     100 * planned.cost_bound_ratio(), planned.search.candidates, seconds(planned.search.elapsed),
                     planned.search.pruned_by_memory,
-                    planned.search.was_cut_short ? "; cut short, a longer search might find a better plan" : "");
+                    planned.search.was_cut_short
+                        ? "; stopped at the time limit, a longer search might find a better plan"
+                        : "");
 }
 
 std::string describe_alternatives(const PlannedJob& planned) {
@@ -122,7 +124,7 @@ std::string describe_alternatives(const PlannedJob& planned) {
                     fmt::format("{}", gpu_count(other.plan)), fmt::format("{}", other.plan.stages.size()),
                     plan_hash(other.plan) + (other.plan == planned.plan ? "  <- chosen" : "")});
   }
-  return "\nPlans of which none is both faster and cheaper than another:\n\n" + table(rows);
+  return "\nAlternatives (none is both faster and cheaper than another):\n\n" + table(rows);
 }
 
 }  // namespace sailor::cli

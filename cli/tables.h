@@ -1,4 +1,4 @@
-// Tables: plans and estimates for people, at most 100 columns wide.
+// Plans and estimates as text for people, at most 100 columns wide.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace sailor::cli {
 
-// Columns as wide as their widest cell; the first row is the heading.
+// Aligns cells in columns as wide as their widest cell. The first row is the heading.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 std::string describe_plan(const Plan& plan, const Estimate& estimate);

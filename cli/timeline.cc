@@ -40,7 +40,7 @@ void add_stage(const StepTiming& timing, const Stage& of_plan, std::size_t stage
   }
 }
 
-// Messages may be on their way at the same time: events that begin and end, not slices that must nest.
+// Messages may overlap, so they are pairs of begin and end events. Slices would have to nest.
 void add_message(const TimedMessage& message, std::size_t id, Json& events) {
   const int stage = message.is_gradient ? message.boundary + 1 : message.boundary;
   const std::string name = fmt::format("{} {} from replica {} to {}", message.is_gradient ? "gradient" : "activation",

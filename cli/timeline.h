@@ -1,4 +1,4 @@
-// A step as a trace in Chrome's format, which Perfetto opens too.
+// Writes a simulated step as a trace in Chrome's format, which Perfetto also reads.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace sailor::cli {
 
-// A process for each stage, a thread for each replica; messages, gradient sync and updates in tracks of their own.
+// Each stage is a process and each replica is a thread. Messages, gradient sync and updates have separate tracks.
 nlohmann::json trace_json(const StepTiming& timing, const Plan& plan);
 
 }  // namespace sailor::cli

@@ -4,18 +4,18 @@
 
 #include <fmt/format.h>
 
-#include "report/figure.h"
+#include "report/drawing.h"
 #include "report/gantt_window.h"
 #include "report/numbers.h"
 
 namespace sailor::report {
 namespace {
 
-constexpr double kLegiblePass = 9;
+constexpr double kLegiblePass = 9;  // width in SVG coordinates
 
 Seconds in_seconds(Nanoseconds time) { return Seconds(static_cast<double>(time.count()) * 1e-9); }
 
-// When the last stage's first backward pass begins: the pipeline is full.
+// The start of the last stage's first backward pass, when the pipeline is full.
 Nanoseconds filled_at(const StepTiming& step) {
   Nanoseconds earliest = step.passes_end();
   for (const auto& passes : step.passes.back()) {
@@ -26,17 +26,18 @@ Nanoseconds filled_at(const StepTiming& step) {
   return earliest;
 }
 
-// Long enough to see the pipeline fill, or two dozen passes.
+// The length of a close-up: long enough to show how the pipeline fills, and at least 24 passes.
 Nanoseconds close_up(const PlanView& view, const GanttRows& rows) {
   const auto fill = filled_at(view.details.step) * 13 / 10;
   return std::max(fill, mean_pass(view, rows) * 24);
 }
 
 std::string how_drawn(const GanttPicture& drawn) {
-  if (drawn.has_numbers) return "Numbers are microbatches.";
+  if (drawn.has_numbers) return "The numbers are microbatches.";
   if (drawn.has_single_passes) return "";
-  return "Passes are too short to be told apart here: the height of a colour is the share of the time that the replica "
-         "spends on it.";
+  return "Single passes are too short to be visible. The height of a colour is the share of time that the replica "
+         "spends "
+         "on these passes.";
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ Element gantt(const PlanView& view) {
                       {"orange", "backward pass"},
                       {"green", "gradient sync between replicas"},
                       {"purple", "optimizer update"},
-                      {"lane", "waiting"}}));
+                      {"lane", "idle"}}));
   const GanttPicture drawn = gantt_window(view, rows, whole);
   section.add(
       figure(fmt::format("The whole step, {}. {} {}", duration(in_seconds(whole.to)), rows.note, how_drawn(drawn)),
@@ -59,9 +60,9 @@ Element gantt(const PlanView& view) {
   const bool is_legible = drawn.has_numbers && drawn_width(whole, mean_pass(view, rows)) >= kLegiblePass;
   if (is_legible || part * 10 > whole.to * 6) return section;
   const GanttPicture beginning = gantt_window(view, rows, {Nanoseconds(0), part});
-  section.add(figure("How it begins. " + how_drawn(beginning), beginning.svg));
+  section.add(figure("The start of the step. " + how_drawn(beginning), beginning.svg));
   const GanttPicture end = gantt_window(view, rows, {whole.to - part, whole.to});
-  section.add(figure("How it ends. " + how_drawn(end), end.svg));
+  section.add(figure("The end of the step. " + how_drawn(end), end.svg));
   return section;
 }
 

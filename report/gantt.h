@@ -1,4 +1,4 @@
-// The pipeline as a Gantt chart: what every replica does when in a step, played operation by operation.
+// A Gantt chart of a simulated step: the operations of every replica over time.
 #pragma once
 
 #include "report/markup.h"
@@ -6,7 +6,7 @@
 
 namespace sailor::report {
 
-// The whole step and, where its passes are too short to be told apart there, its beginning and its end.
+// Draws the whole step. If single passes are too short to be visible, it also draws the start and the end of the step.
 Element gantt(const PlanView& view);
 
 }  // namespace sailor::report

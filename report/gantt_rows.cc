@@ -9,8 +9,8 @@
 namespace sailor::report {
 namespace {
 
-constexpr long kMostReplicas = 16;
-constexpr std::size_t kMostGroups = 72;
+constexpr long kMaxReplicas = 16;
+constexpr std::size_t kMaxGroups = 72;
 
 Nanoseconds busy(const PlanView& view, std::size_t stage, std::size_t replica) {
   Nanoseconds sum{};
@@ -18,14 +18,14 @@ Nanoseconds busy(const PlanView& view, std::size_t stage, std::size_t replica) {
   return sum;
 }
 
-GanttRow row_of(const PlanView& view, const AlikeReplicas& group) {
+GanttRow row_of(const PlanView& view, const SimilarReplicas& group) {
   const Stage& stage = view.plan.stages[group.stage];
   const Replica& replica = stage.replicas[group.replicas.front()];
   return {group.stage, group.replicas.front(),
           fmt::format("{} · {} x {} {}", group.stage, counted(static_cast<long>(group.replicas.size())),
                       replica.tensor_parallel, replica.pool.accelerator.str()),
-          fmt::format("stage {} (layers {}): {}, of {}", group.stage, layers_text(stage), alike_text(view.plan, group),
-                      counted(view.plan.microbatches()))};
+          fmt::format("stage {} (layers {}): {}, of {}", group.stage, layers_text(stage),
+                      similar_text(view.plan, group), counted(view.plan.microbatches()))};
 }
 
 std::vector<GanttRow> rows_of_replicas(const PlanView& view) {
@@ -41,35 +41,35 @@ std::vector<GanttRow> rows_of_replicas(const PlanView& view) {
   return rows;
 }
 
-// The busiest of a stage's groups is the one that sets its pace.
-AlikeReplicas busiest(const PlanView& view, const std::vector<AlikeReplicas>& groups) {
+// The group whose replicas are busy the longest. It limits the speed of the stage.
+SimilarReplicas busiest(const PlanView& view, const std::vector<SimilarReplicas>& groups) {
   return *std::ranges::max_element(
-      groups, {}, [&](const AlikeReplicas& group) { return busy(view, group.stage, group.replicas.front()); });
+      groups, {}, [&](const SimilarReplicas& group) { return busy(view, group.stage, group.replicas.front()); });
 }
 
 }  // namespace
 
 GanttRows gantt_rows(const PlanView& view) {
   long replicas = 0;
-  std::vector<std::vector<AlikeReplicas>> stages;
+  std::vector<std::vector<SimilarReplicas>> stages;
   std::size_t groups = 0;
   for (std::size_t stage = 0; stage < view.plan.stages.size(); ++stage) {
     replicas += static_cast<long>(view.plan.stages[stage].replicas.size());
-    groups += stages.emplace_back(alike_replicas(view.plan, stage)).size();
+    groups += stages.emplace_back(similar_replicas(view.plan, stage)).size();
   }
-  if (replicas <= kMostReplicas) return {rows_of_replicas(view), true, "Each row is a replica."};
+  if (replicas <= kMaxReplicas) return {rows_of_replicas(view), true, "Each row is a replica."};
   GanttRows result;
   for (const auto& alike : stages) {
-    if (groups > kMostGroups) {
+    if (groups > kMaxGroups) {
       result.rows.push_back(row_of(view, busiest(view, alike)));
     } else {
-      for (const AlikeReplicas& group : alike) result.rows.push_back(row_of(view, group));
+      for (const SimilarReplicas& group : alike) result.rows.push_back(row_of(view, group));
     }
   }
-  result.note = groups > kMostGroups
-                    ? fmt::format("Each row is one replica of the busiest kind in its stage: {} of {} replicas.",
+  result.note = groups > kMaxGroups
+                    ? fmt::format("Each row shows one replica of the busiest kind in its stage: {} of {} replicas.",
                                   result.rows.size(), counted(replicas))
-                    : fmt::format("Each row is one of several replicas that are alike: {} of {}.", result.rows.size(),
+                    : fmt::format("Each row shows one of several similar replicas: {} of {}.", result.rows.size(),
                                   counted(replicas));
   return result;
 }

@@ -1,4 +1,5 @@
-// The rows of a Gantt chart: every replica while they are few, else one of each group that is alike, else one a stage.
+// The rows of a Gantt chart. A small plan has a row for every replica. A larger plan has a row for each group of
+// similar replicas, and a very large plan has one row a stage.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@ namespace sailor::report {
 
 struct GanttRow {
   std::size_t stage = 0;
-  std::size_t replica = 0;  // whose passes are drawn
+  std::size_t replica = 0;  // the replica whose passes are drawn
   std::string label;
   std::string tooltip;
 };
@@ -18,7 +19,7 @@ struct GanttRow {
 struct GanttRows {
   std::vector<GanttRow> rows;
   bool has_all_replicas = false;
-  std::string note;  // which replicas they are
+  std::string note;  // explains which replicas the rows show
 };
 
 GanttRows gantt_rows(const PlanView& view);

@@ -5,19 +5,19 @@
 
 #include <fmt/format.h>
 
-#include "report/figure.h"
+#include "report/drawing.h"
 #include "report/numbers.h"
 
 namespace sailor::report {
 namespace {
 
-constexpr double kLeft = 232;  // of the first moment; labels stand before it
+constexpr double kLeft = 232;  // of the start of the window; labels are to the left of it
 constexpr double kRight = kPictureWidth - 8;
-constexpr double kTop = 24;  // of the first row; the axis is above it
+constexpr double kTop = 24;  // of the first row, below the axis
 constexpr double kNarrowestPass = 2.5;
-constexpr int kMostTooltips = 3000;
-constexpr int kMostMessages = 250;
-constexpr double kBin = 3;  // width over which shares of time are taken
+constexpr int kMaxTooltips = 3000;
+constexpr int kMaxMessages = 250;
+constexpr double kBin = 3;  // width of the intervals for shares of time
 
 double seconds(Nanoseconds time) { return static_cast<double>(time.count()) * 1e-9; }
 
@@ -37,7 +37,7 @@ class Drawing {
 
   GanttPicture draw() {
     const bool has_single_passes = drawn_width(window_, mean_pass(view_, rows_)) >= kNarrowestPass;
-    has_tooltips_ = has_single_passes && passes_seen() <= kMostTooltips;
+    has_tooltips_ = has_single_passes && passes_seen() <= kMaxTooltips;
     draw_axis();
     for (std::size_t i = 0; i < rows_.rows.size(); ++i) draw_row(i, has_single_passes);
     if (has_tooltips_ && rows_.has_all_replicas) draw_messages();
@@ -111,7 +111,7 @@ class Drawing {
     }
   }
 
-  // All passes of a kind as one shape: many of them take little room so.
+  // Draws all passes of a kind as one shape, so that many passes make a small page.
   void add_joined_passes(const GanttRow& row, const Box& lane, Element& group) const {
     std::string forward;
     std::string backward;
@@ -125,7 +125,8 @@ class Drawing {
     group.add(Element("path", {{"class", "orange cut"}, {"d", backward}}));
   }
 
-  // Areas whose height is the share of the time spent on passes: all of them, and over it the forward ones.
+  // Draws areas whose height is the share of time spent on passes: one of all passes, and over it one of forward
+  // passes.
   void add_shares(const GanttRow& row, const Box& lane, Element& group) const {
     const auto bins = static_cast<std::size_t>(lane.width / kBin);
     std::vector<double> all(bins);
@@ -163,7 +164,7 @@ class Drawing {
     for (const TimedMessage& message : view_.details.step.messages) {
       if (message.start >= window_.from && message.end <= window_.to) seen.push_back(&message);
     }
-    if (seen.size() > kMostMessages) return;
+    if (seen.size() > kMaxMessages) return;
     for (const TimedMessage* message : seen) svg_.add(arrow_of(*message));
   }
 
@@ -171,12 +172,12 @@ class Drawing {
     const auto above = static_cast<std::size_t>(message.boundary);
     const std::size_t from_stage = message.is_gradient ? above + 1 : above;
     const std::size_t to_stage = message.is_gradient ? above : above + 1;
-    Element way = line({x(message.start), middle_of(from_stage, message.from)},
-                       {x(message.end), middle_of(to_stage, message.to)}, "message");
-    way.add(
+    Element arrow = line({x(message.start), middle_of(from_stage, message.from)},
+                         {x(message.end), middle_of(to_stage, message.to)}, "message");
+    arrow.add(
         tooltip(fmt::format("{} of {}: {} to {}", message.is_gradient ? "gradient" : "activation", message.microbatch,
                             duration(Seconds(seconds(message.start))), duration(Seconds(seconds(message.end))))));
-    return way;
+    return arrow;
   }
 
   [[nodiscard]] double middle_of(std::size_t stage, int replica) const {
@@ -190,7 +191,7 @@ class Drawing {
   Window window_;
   Scale time_;
   double row_height_;
-  bool has_tooltips_ = false;  // for each pass, and its microbatch
+  bool has_tooltips_ = false;  // each pass has a tooltip and the number of its microbatch
   Element svg_;
 };
 

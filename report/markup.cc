@@ -65,7 +65,7 @@ Element& Element::add(const Element& child) & {
 }
 
 Element& Element::style_sheet(std::string_view css) & {
-  SAILOR_CHECK(css.find_first_of("<&") == std::string_view::npos, "a style sheet that is no text");
+  SAILOR_CHECK(css.find_first_of("<&") == std::string_view::npos, "a style sheet with '<' or '&'");
   body_ += css;
   return *this;
 }

@@ -1,5 +1,5 @@
-// Markup: elements of HTML and SVG. Text and attributes are escaped as they go in, and there is no other way in, so
-// that nothing that a user named can become markup. What comes out is well-formed XML as well as HTML.
+// Elements of HTML and SVG. Text and attributes are always escaped when they are added, so that no name that a user
+// chose can become markup. The output is well-formed as XML and as HTML.
 #pragma once
 
 #include <initializer_list>
@@ -8,7 +8,7 @@
 
 namespace sailor::report {
 
-// A coordinate or a length: at most two decimals, never "-0", never an exponent.
+// Formats a coordinate or a length with at most two decimals, never as "-0" and never with an exponent.
 std::string coordinate(double value);
 
 struct Attribute {
@@ -23,14 +23,15 @@ struct Attribute {
 
 class Element {
  public:
-  // Tag and attribute names are constants of ours; an attribute without a value is left out.
+  // Tags and attribute names must be constants of this program. An attribute with an empty value is omitted.
   explicit Element(std::string_view tag, std::initializer_list<Attribute> attributes = {});
 
   Element& text(std::string_view text) &;
   Element&& text(std::string_view text) && { return std::move(this->text(text)); }
   Element& add(const Element& child) &;
   Element&& add(const Element& child) && { return std::move(add(child)); }
-  // A style sheet of ours, which HTML would not unescape: it has no '<' and no '&'.
+  // Adds a style sheet of this program without escaping, because HTML does not unescape it. It must not contain '<' or
+  // '&'.
   Element& style_sheet(std::string_view css) &;
 
   [[nodiscard]] std::string str() const;
@@ -41,7 +42,7 @@ class Element {
   std::string body_;
 };
 
-// Markup of its own: "<!DOCTYPE html>" and the root.
+// The text of a document: "<!DOCTYPE html>" and the root element.
 std::string document(const Element& html);
 
 }  // namespace sailor::report

@@ -5,14 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "report/figure.h"
+#include "report/drawing.h"
 #include "report/numbers.h"
 
 namespace sailor::report {
 namespace {
 
 constexpr double kLeft = 232;
-constexpr double kRight = kPictureWidth - 130;  // the need in figures stands behind it
+constexpr double kRight = kPictureWidth - 130;  // the amounts are to the right of it
 constexpr double kTop = 24;
 
 struct Part {
@@ -38,7 +38,7 @@ Element bar(const PlanView& view, std::size_t stage, const Scale& scale, const B
   const StageMemory& memory = view.details.memory[stage];
   const std::string gpu = accelerator_of(view, memory).str();
   Element group("g");
-  group.add(tooltip(fmt::format("stage {}: {} of the {} of a GPU of {}", stage, memory_text(memory.use.total()),
+  group.add(tooltip(fmt::format("stage {}: {} of {} on {}", stage, memory_text(memory.use.total()),
                                 memory_text(memory.capacity), gpu)));
   group.add(label({0, lane.y + lane.height / 2 + 4}, fmt::format("{} · {}", stage, gpu)));
   double from = lane.x;
@@ -71,7 +71,7 @@ Element memory_bars(const PlanView& view) {
   const double height = std::clamp(420.0 / static_cast<double>(stages.size()), 14.0, 30.0);
   const double bottom = kTop + height * static_cast<double>(stages.size());
   Element svg = picture(bottom + 6, "Memory of every stage");
-  svg.add(label({0, kTop - 10}, "stage · its tightest GPU", "soft"));
+  svg.add(label({0, kTop - 10}, "stage · GPU", "soft"));
   for (const double tick : scale.ticks(8)) {
     svg.add(line({scale.at(tick), kTop - 6}, {scale.at(tick), bottom}, "grid"));
     svg.add(label({scale.at(tick), kTop - 10}, significant(tick) + " GiB", "soft middle"));
@@ -85,7 +85,7 @@ Element memory_bars(const PlanView& view) {
   entries.push_back({"red", "limit of the GPU"});
   Element section("section");
   section.add(legend(entries));
-  section.add(figure("Peak memory of one GPU of each stage, of the replica that comes nearest to its limit.", svg));
+  section.add(figure("Peak memory of one GPU of each stage, in the replica that is closest to its limit.", svg));
   return section;
 }
 

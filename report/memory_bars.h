@@ -1,4 +1,4 @@
-// Memory of every stage as stacked bars, against the limit of its GPU.
+// The memory of every stage as stacked bars, with the limit of its GPU.
 #pragma once
 
 #include "report/markup.h"

@@ -23,7 +23,7 @@ struct Unit {
   std::string_view name;
 };
 
-// In the largest unit of which it is at least one; `units` descend.
+// Formats the value in the largest unit of which it is at least 1. `units` must be in descending order.
 template <std::size_t N>
 std::string in_units(double value, const std::array<Unit, N>& units) {
   for (const Unit& unit : units) {
@@ -53,7 +53,7 @@ std::string significant(double value, int digits) {
 
 std::string percent(double part) {
   const double value = 100 * part;
-  if (value > 99 && value < 99.995) return significant(value, 4) + " %";  // nearly all is not all
+  if (value > 99 && value < 99.995) return significant(value, 4) + " %";  // 99.9 % must not become 100 %
   return std::abs(value) < 9.95 ? significant(value, 2) + " %" : fmt::format("{:.0f} %", value);
 }
 
@@ -74,7 +74,8 @@ std::string duration(Seconds time) {
   const double value = time.value();
   if (value == 0) return "0 s";
   for (const Unit& unit : kLong) {
-    const double size = unit.size / 2;  // from two of them on: "100 s" and "30 h" say more than "1.7 min", "1.3 days"
+    // A unit is used from two of it on, because "100 s" and "30 h" are clearer than "1.7 min" and "1.3 days".
+    const double size = unit.size / 2;
     if (value >= unit.size) return fmt::format("{} {}", significant(value / size), unit.name);
   }
   return in_units(value, kShort);

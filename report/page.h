@@ -1,4 +1,4 @@
-// Pages: one self-contained HTML document each, without scripts and without anything from elsewhere.
+// HTML pages about plans. Each page is one self-contained document without scripts and external resources.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace sailor::report {
 
-// A given plan: what it takes.
+// The page of a given plan and its estimate.
 std::string simulation_page(const PlanView& view);
 
-// A planned job: what was chosen, from what, how good it is, and what it takes.
-// `view` is of the chosen plan, with an estimate that may be more exact than that which the search compared it by.
+// The page of a planned job: the chosen plan, the other plans, the bound, and the estimate. `view` is the chosen plan
+// with an estimate that may be more exact than the fast estimate of the search.
 std::string planning_page(const PlanView& view, const PlannedJob& planned, const PlanOptions& options);
 
 }  // namespace sailor::report

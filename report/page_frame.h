@@ -1,4 +1,4 @@
-// What all pages are: one document with the style sheet inside, and nothing from elsewhere.
+// The frame of all pages: one document that contains the style sheet and refers to nothing else.
 #pragma once
 
 #include <string>

@@ -11,18 +11,19 @@ namespace sailor::report {
 
 namespace {
 
-bool is_alike(const Replica& a, const Replica& b) {
+bool are_similar(const Replica& a, const Replica& b) {
   return a.pool == b.pool && a.tensor_parallel == b.tensor_parallel && std::abs(a.microbatches - b.microbatches) <= 1;
 }
 
 }  // namespace
 
-std::vector<AlikeReplicas> alike_replicas(const Plan& plan, std::size_t stage) {
+std::vector<SimilarReplicas> similar_replicas(const Plan& plan, std::size_t stage) {
   const std::vector<Replica>& replicas = plan.stages[stage].replicas;
-  std::vector<AlikeReplicas> groups;
+  std::vector<SimilarReplicas> groups;
   for (std::size_t r = 0; r < replicas.size(); ++r) {
-    const auto found = std::ranges::find_if(
-        groups, [&](const AlikeReplicas& group) { return is_alike(replicas[group.replicas.front()], replicas[r]); });
+    const auto found = std::ranges::find_if(groups, [&](const SimilarReplicas& group) {
+      return are_similar(replicas[group.replicas.front()], replicas[r]);
+    });
     if (found == groups.end()) {
       groups.push_back({stage, {r}});
     } else {
@@ -32,7 +33,7 @@ std::vector<AlikeReplicas> alike_replicas(const Plan& plan, std::size_t stage) {
   return groups;
 }
 
-std::string alike_text(const Plan& plan, const AlikeReplicas& group) {
+std::string similar_text(const Plan& plan, const SimilarReplicas& group) {
   const std::vector<Replica>& replicas = plan.stages[group.stage].replicas;
   int fewest = replicas[group.replicas.front()].microbatches;
   int most = fewest;

@@ -1,4 +1,4 @@
-// PlanView: what the pictures of one plan are drawn from, and its replicas in groups that are alike.
+// PlanView: the data from which a plan is drawn, and its replicas in groups of similar ones.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace sailor::report {
 
-// What it refers to outlives it.
+// The referenced objects must outlive the view.
 struct PlanView {
   const JobSpec& job;
   const ClusterState& cluster;
@@ -18,16 +18,17 @@ struct PlanView {
   const PlanDetails& details;
 };
 
-// Replicas of a stage that have the same pool and degree, and the same share of the microbatches but for one.
-struct AlikeReplicas {
+// Replicas of a stage with the same pool and tensor_parallel, whose numbers of microbatches differ by at most one from
+// the first one's.
+struct SimilarReplicas {
   std::size_t stage = 0;
   std::vector<std::size_t> replicas;  // indices, ascending, never empty
 };
 
-std::vector<AlikeReplicas> alike_replicas(const Plan& plan, std::size_t stage);
+std::vector<SimilarReplicas> similar_replicas(const Plan& plan, std::size_t stage);
 
 // "12 replicas of 2 nvidia-l4 in us-central1-a, spot, with 20 to 21 microbatches each".
-std::string alike_text(const Plan& plan, const AlikeReplicas& group);
+std::string similar_text(const Plan& plan, const SimilarReplicas& group);
 std::string pool_text(const PoolKey& pool);   // "nvidia-l4 in us-central1-a, spot"
 std::string layers_text(const Stage& stage);  // "3-12", inclusive
 std::string microbatches_text(long count);    // "1 microbatch", "1,024 microbatches"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "report/figure.h"
+#include "report/drawing.h"
 #include "report/numbers.h"
 #include "report/page_frame.h"
 
@@ -17,9 +17,9 @@ constexpr double kRight = kPictureWidth - 10;
 constexpr double kTop = 26;
 constexpr double kBottom = 210;
 constexpr double kHeight = 236;
-constexpr std::size_t kMostRows = 200;
+constexpr std::size_t kMaxRows = 200;
 
-// A quantity over time, level within a period.
+// A quantity over time that is constant within a period.
 struct Curve {
   std::string colour;
   std::function<double(const ReplayPeriod&)> value;
@@ -33,7 +33,7 @@ std::string area(const std::vector<ReplayPeriod>& periods, const Curve& curve, c
   return path + fmt::format("V{}Z", coordinate(kBottom));
 }
 
-// What time is counted in on an axis that ends there, so that its marks are round.
+// The unit of a time axis that ends at `end`, in seconds, so that its ticks are round numbers.
 double time_unit(Seconds end) {
   for (const double unit : {86400.0, 3600.0, 60.0}) {
     if (end.value() >= 2 * unit) return unit;
@@ -67,7 +67,7 @@ Element over_time(const ReplayReport& report, const std::string& name, const std
 
 Element periods_table(const ReplayReport& report) {
   std::vector<Row> rows;
-  for (std::size_t i = 0; i < std::min(report.periods.size(), kMostRows); ++i) {
+  for (std::size_t i = 0; i < std::min(report.periods.size(), kMaxRows); ++i) {
     const ReplayPeriod& period = report.periods[i];
     rows.push_back({{duration(period.from), duration(period.to - period.from), counted(period.available_gpus),
                      period.used_gpus > 0 ? counted(period.used_gpus) : "waits",
@@ -75,12 +75,12 @@ Element periods_table(const ReplayReport& report) {
                      period.paused > Seconds(0) ? duration(period.paused) : "",
                      period.lost_steps > 0 ? significant(period.lost_steps) : "", period.plan}});
   }
-  const std::string rest = report.periods.size() > kMostRows
-                               ? fmt::format("The first {} of {} periods.", kMostRows, report.periods.size())
-                               : "Between changes of what there is.";
+  const std::string rest = report.periods.size() > kMaxRows
+                               ? fmt::format("The first {} of {} periods.", kMaxRows, report.periods.size())
+                               : "A period lies between two changes of the available GPUs or of the plan.";
   return figure(rest, table({{"From"},
-                             {"for"},
-                             {"GPUs there", true},
+                             {"Duration"},
+                             {"GPUs available", true},
                              {"used", true},
                              {"iterations/s", true},
                              {"paused", true},
@@ -91,40 +91,39 @@ Element periods_table(const ReplayReport& report) {
 
 Element words(const JobSpec& job, const ReplayReport& report, ReplayPolicy policy) {
   const std::string end =
-      report.is_done ? fmt::format("The job was done after {}.", duration(report.end))
-                     : fmt::format("The trace ends after {}, before the job's {} are done.", duration(report.end),
+      report.is_done ? fmt::format("The job completed after {}.", duration(report.end))
+                     : fmt::format("The trace ends after {}, before the job's {} are complete.", duration(report.end),
                                    counted(static_cast<long>(job.training.steps), "step"));
-  return Element("p").text(
-      fmt::format("Policy {}. {} The plan changed {}; {} steps that were computed had to be computed again.",
-                  to_string(policy), end, report.changes == 1 ? "once" : counted(report.changes) + " times",
-                  significant(report.computed - report.steps)));
+  return Element("p").text(fmt::format(
+      "Policy {}. {} The plan changed {}; {} completed steps were lost and had to be repeated.", to_string(policy), end,
+      report.changes == 1 ? "once" : counted(report.changes) + " times", significant(report.computed - report.steps)));
 }
 
 }  // namespace
 
 std::string replay_page(const JobSpec& job, const ReplayReport& report, ReplayPolicy policy) {
-  const std::string title = fmt::format("{}: a replay", job.key.name);
+  const std::string title = fmt::format("{}: replay", job.key.name);
   const double tokens = report.steps * job.training.global_batch_size * job.training.sequence_length;
   const double whole = std::max(report.end.value(), 1e-9);
   Element facts("dl", {{"class", "facts"}});
   facts.add(fact("Steps", significant(report.steps, 4), significant(tokens / 1e6) + " million tokens"))
-      .add(fact("Goodput", percent(report.goodput()), "of the steps computed count"))
+      .add(fact("Goodput", percent(report.goodput()), "of the computed steps were not lost"))
       .add(fact("Training", percent(report.training.value() / whole),
                 fmt::format("paused {}, waiting {}", percent(report.paused.value() / whole),
                             percent(report.waiting.value() / whole))))
       .add(fact("Cost", money(report.cost.value()),
-                tokens > 0 ? money(report.cost.value() / tokens * 1e6) + " a million tokens" : ""));
+                tokens > 0 ? money(report.cost.value() / tokens * 1e6) + " per million tokens" : ""));
   Element body("body");
   body.add(Element("h1").text(title)).add(words(job, report, policy)).add(facts);
   body.add(Element("h2").text("Over time"));
-  body.add(legend({{"sky", "GPUs that there were"}, {"blue", "GPUs that the plan used"}}));
+  body.add(legend({{"sky", "available GPUs"}, {"blue", "GPUs that the plan used"}}));
   body.add(figure("", over_time(report, "GPUs",
                                 {{"sky", [](const ReplayPeriod& period) { return period.available_gpus; }},
                                  {"blue", [](const ReplayPeriod& period) { return period.used_gpus; }}})));
   body.add(figure("", over_time(report, "iterations per second",
                                 {{"green", [](const ReplayPeriod& period) { return period.throughput; }}})));
   body.add(Element("h2").text("Periods")).add(periods_table(report));
-  body.add(Element("footer").text(fmt::format("Job {}. Estimates by the simulator of sailor.", to_string(job.key))));
+  body.add(Element("footer").text(fmt::format("Job {}. Estimated by the simulator of Sailor.", to_string(job.key))));
   return page(title, body);
 }
 

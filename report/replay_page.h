@@ -1,4 +1,4 @@
-// A replay as a page: what the job got done, and its GPUs and speed over time.
+// The HTML page of a replay: the work that the job completed, and its GPUs and throughput over time.
 #pragma once
 
 #include <string>

@@ -29,7 +29,7 @@ double Scale::clamped(double value) const { return at(std::clamp(value, from_, t
 std::vector<double> Scale::ticks(int about) const {
   const double step = round_step((to_ - from_) / about);
   std::vector<double> ticks;
-  // Counted, not added up: sums of decimal steps drift.
+  // Multiplies instead of adding up, because sums of decimal steps drift.
   for (auto i = static_cast<long>(std::ceil(from_ / step - 1e-9)); static_cast<double>(i) * step <= to_ + step * 1e-9;
        ++i) {
     ticks.push_back(static_cast<double>(i) * step);

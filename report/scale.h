@@ -1,4 +1,4 @@
-// Scale: from a quantity to a coordinate, and where to put the marks of its axis.
+// Scale: converts a quantity to a coordinate and chooses the ticks of its axis.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@ namespace sailor::report {
 
 class Scale {
  public:
-  // `from` and `to` are drawn at `start` and `end`; they differ.
+  // The values `from` and `to` have the coordinates `start` and `end`. `from` must be below `to`.
   Scale(double from, double to, double start, double end);
 
   [[nodiscard]] double at(double value) const;
-  [[nodiscard]] double clamped(double value) const;  // onto the axis
-  // Round values (1, 2 or 5 times a power of ten apart), about so many.
+  [[nodiscard]] double clamped(double value) const;  // the coordinate of the nearest value on the axis
+  // About `about` round values, whose distance is 1, 2 or 5 times a power of ten.
   [[nodiscard]] std::vector<double> ticks(int about) const;
 
  private:

@@ -1,4 +1,5 @@
-// The pages' one style sheet: colours that colour-blind people tell apart (Okabe and Ito, 2008), light, dark and print.
+// The style sheet of all pages, for light and dark screens and for print. Colour-blind people can distinguish its
+// colours (Okabe and Ito, 2008).
 #pragma once
 
 #include <string_view>

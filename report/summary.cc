@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "report/figure.h"
+#include "report/drawing.h"
 #include "report/numbers.h"
 
 namespace sailor::report {
@@ -32,9 +32,9 @@ double busy_share(const PlanView& view, std::size_t stage) {
 
 // Each pool, or where they are many each type with the number of its zones.
 std::string pools_sentence(const PlanView& view) {
-  constexpr std::size_t kMostPools = 4;
+  constexpr std::size_t kMaxPools = 4;
   std::map<std::string, std::pair<int, std::set<Zone>>> parts;  // GPUs and zones, by name
-  const bool is_brief = view.estimate.gpus.size() > kMostPools;
+  const bool is_brief = view.estimate.gpus.size() > kMaxPools;
   for (const auto& [pool, gpus] : view.estimate.gpus) {
     auto& [count, zones] = parts[is_brief ? pool.accelerator.str() : pool_text(pool)];
     count += gpus;
@@ -50,13 +50,13 @@ std::string pools_sentence(const PlanView& view) {
 
 std::string replicas_text(const PlanView& view, std::size_t stage) {
   std::string text;
-  for (const AlikeReplicas& group : alike_replicas(view.plan, stage)) {
-    text += (text.empty() ? "" : "; ") + alike_text(view.plan, group);
+  for (const SimilarReplicas& group : similar_replicas(view.plan, stage)) {
+    text += (text.empty() ? "" : "; ") + similar_text(view.plan, group);
   }
   return text;
 }
 
-bool are_alike(const Stage& a, const Stage& b) {
+bool are_equal(const Stage& a, const Stage& b) {
   return a.last_layer - a.first_layer == b.last_layer - b.first_layer && a.replicas == b.replicas;
 }
 
@@ -98,27 +98,27 @@ Element key_figures(const PlanView& view) {
       counted(view.plan.global_batch_size, "sequence") + " of " + counted(view.job.training.sequence_length, "token")));
   facts.add(fact("Throughput", significant(estimate.throughput()) + " iterations/s",
                  significant(estimate.tokens_per_second) + " tokens/s"));
-  facts.add(fact("Cost of an iteration", money(estimate.cost_per_iteration().value()),
+  facts.add(fact("Cost per iteration", money(estimate.cost_per_iteration().value()),
                  fmt::format("GPUs {}, traffic {}", money(estimate.gpu_cost_per_iteration.value()),
                              money(estimate.traffic_cost_per_iteration.value()))));
-  facts.add(fact("Cost of an hour", money(estimate.cost_per_hour.value()), ""));
+  facts.add(fact("Cost per hour", money(estimate.cost_per_hour.value()), ""));
   facts.add(fact("GPUs", counted(gpu_count(view.plan)), counted(static_cast<long>(view.plan.stages.size()), "stage")));
   return facts;
 }
 
-Element in_words(const PlanView& view) {
+Element plan_in_words(const PlanView& view) {
   const Plan& plan = view.plan;
   std::size_t busiest = 0;
   for (std::size_t stage = 1; stage < plan.stages.size(); ++stage) {
     if (busy_share(view, stage) > busy_share(view, busiest)) busiest = stage;
   }
   Element words("p");
-  words.text(fmt::format("{} in {} over {}: {}. ", plan.model, counted(static_cast<long>(plan.stages.size()), "stage"),
+  words.text(fmt::format("{} in {} on {}: {}. ", plan.model, counted(static_cast<long>(plan.stages.size()), "stage"),
                          counted(gpu_count(plan), "GPU"), pools_sentence(view)));
-  words.text(fmt::format("Every step of {} is cut into {} of {}; each goes through one replica of every stage. ",
+  words.text(fmt::format("Each step of {} is split into {} of {}; one replica of every stage processes each of them. ",
                          counted(plan.global_batch_size, "sequence"), microbatches_text(plan.microbatches()),
                          counted(plan.microbatch_size)));
-  words.text(fmt::format("Stage {} sets the pace: its busiest replica computes {} of the step.", busiest,
+  words.text(fmt::format("Stage {} is the bottleneck: its busiest replica computes for {} of the step.", busiest,
                          percent(busy_share(view, busiest))));
   return words;
 }
@@ -128,7 +128,7 @@ Element stage_table(const PlanView& view) {
   const std::vector<Stage>& stages = view.plan.stages;
   for (std::size_t first = 0; first < stages.size();) {
     std::size_t last = first;
-    while (last + 1 < stages.size() && are_alike(stages[last + 1], stages[first])) ++last;
+    while (last + 1 < stages.size() && are_equal(stages[last + 1], stages[first])) ++last;
     rows.push_back(row_of(view, first, last));
     first = last + 1;
   }
@@ -138,7 +138,7 @@ Element stage_table(const PlanView& view) {
 Element notes(const PlanView& view) {
   Element section("section");
   if (view.estimate.notes.empty()) return section;
-  section.add(Element("h2").text("What was assumed")).add(list_of(view.estimate.notes));
+  section.add(Element("h2").text("Assumptions")).add(list_of(view.estimate.notes));
   return section;
 }
 

@@ -1,4 +1,4 @@
-// A plan in words and figures: the answer before the pictures.
+// The summary of a plan in text and key figures, at the top of a page.
 #pragma once
 
 #include "report/markup.h"
@@ -6,15 +6,15 @@
 
 namespace sailor::report {
 
-// Whether it fits, and if not, what does not.
+// States whether the plan fits, and lists the violations if it does not.
 Element verdict(const PlanView& view);
-// Time, throughput, cost and GPUs at a glance.
+// Time, throughput, cost and GPUs.
 Element key_figures(const PlanView& view);
-// How the model is split, in sentences.
-Element in_words(const PlanView& view);
-// A row for each run of stages that are alike.
+// Sentences about how the model is split.
+Element plan_in_words(const PlanView& view);
+// A table with a row for each run of equal stages.
 Element stage_table(const PlanView& view);
-// What was assumed; nothing if nothing was.
+// The assumptions of the estimate; an empty section if there are none.
 Element notes(const PlanView& view);
 
 }  // namespace sailor::report

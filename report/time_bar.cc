@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "report/figure.h"
+#include "report/drawing.h"
 #include "report/numbers.h"
 
 namespace sailor::report {
@@ -26,7 +26,7 @@ constexpr std::array<Part, 5> kParts{{{"blue", "compute", &TimeBreakdown::comput
 }  // namespace
 
 Element time_bar(const Estimate& estimate) {
-  Element svg = picture(30, "Where the time of an iteration goes", Narrow::kShrinks);
+  Element svg = picture(30, "The parts of the time of an iteration", Narrow::kShrinks);
   const Scale scale(0, 1, 0, kPictureWidth);
   std::vector<LegendEntry> entries;
   double from = 0;

@@ -1,4 +1,4 @@
-// Where an iteration's time goes, as one stacked bar.
+// The parts of an iteration's time as one stacked bar.
 #pragma once
 
 #include "core/model/estimate.h"

@@ -1,4 +1,4 @@
-// UTF-8 that a page may hold: files may say anything, XML and HTML may not.
+// Makes text from files valid for XML and HTML.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace sailor::report {
 
-// The text with U+FFFD in place of broken sequences and of control characters other than tab and newline.
+// Replaces invalid UTF-8 sequences, and control characters other than tab and newline, by U+FFFD.
 std::string printable(std::string_view text);
 
 }  // namespace sailor::report

@@ -8,28 +8,28 @@
 
 #include <fmt/format.h>
 
-#include "report/figure.h"
+#include "report/drawing.h"
 #include "report/numbers.h"
 
 namespace sailor::report {
 namespace {
 
-constexpr std::size_t kMostZones = 24;  // more are drawn as their regions
-constexpr std::size_t kMostLabels = 12;
+constexpr std::size_t kMaxZones = 24;  // with more zones the map shows regions
+constexpr std::size_t kMaxLabels = 12;
 constexpr double kHeight = 560;
 constexpr Point kCentre{kPictureWidth / 2, kHeight / 2};
-constexpr double kAcross = 310;  // radii of the ellipse on which places stand
-constexpr double kDown = 190;
+constexpr double kRadiusX = 310;  // radii of the ellipse on which places are drawn
+constexpr double kRadiusY = 190;
 constexpr double kLineHeight = 15;
 
 struct Place {
   std::string name;
   int gpus = 0;
-  Bytes inside;  // sent within it
+  Bytes inside;  // sent between its own nodes
 };
 
-// Both directions between two places.
-struct Way {
+// The traffic between two places, in both directions.
+struct ZoneLink {
   std::size_t from = 0;
   std::size_t to = 0;
   Bytes there;
@@ -39,31 +39,31 @@ struct Way {
   [[nodiscard]] Bytes bytes() const { return there + back; }
 };
 
-class Map {
+class ZoneMap {
  public:
-  explicit Map(const PlanView& view) {
+  explicit ZoneMap(const PlanView& view) {
     std::set<Zone> zones;
     for (const PoolCharge& charge : view.details.charges) zones.insert(charge.pool.zone);
-    is_by_region_ = zones.size() > kMostZones;
+    is_by_region_ = zones.size() > kMaxZones;
     for (const PoolCharge& charge : view.details.charges) place(charge.pool.zone).gpus += charge.used;
     for (const ZoneTraffic& traffic : view.details.traffic) add(traffic);
-    std::ranges::stable_sort(ways_, std::greater<>(), &Way::bytes);
+    std::ranges::stable_sort(links_, std::greater<>(), &ZoneLink::bytes);
   }
 
   [[nodiscard]] Element draw() const {
     Element svg = picture(places_.size() > 2 ? kHeight : kHeight / 2, "Map of zones and traffic");
-    for (auto way = ways_.rbegin(); way != ways_.rend(); ++way) svg.add(drawn(*way));
+    for (auto link = links_.rbegin(); link != links_.rend(); ++link) svg.add(drawn(*link));
     for (std::size_t i = 0; i < places_.size(); ++i) svg.add(drawn(i));
-    for (std::size_t i = 0; i < std::min(ways_.size(), kMostLabels); ++i) svg.add(label_of(ways_[i]));
+    for (std::size_t i = 0; i < std::min(links_.size(), kMaxLabels); ++i) svg.add(label_of(links_[i]));
     return svg;
   }
 
   [[nodiscard]] std::string caption() const {
-    std::string text = is_by_region_ ? "Too many zones to draw: these are their regions. " : "";
-    text += "What is sent in an iteration; wider lines carry more.";
-    if (ways_.size() > kMostLabels) {
-      text += fmt::format(" The {} busiest of {} links have their figures; all have them as tooltips.", kMostLabels,
-                          ways_.size());
+    std::string text = is_by_region_ ? "There are too many zones to draw, so the map shows their regions. " : "";
+    text += "Traffic per iteration; wider lines carry more.";
+    if (links_.size() > kMaxLabels) {
+      text +=
+          fmt::format(" The {} busiest of {} links are labelled; all links have tooltips.", kMaxLabels, links_.size());
     }
     return text;
   }
@@ -90,9 +90,9 @@ class Map {
       return;
     }
     const auto found = std::ranges::find_if(
-        ways_, [&](const Way& way) { return std::minmax(way.from, way.to) == std::minmax(from, to); });
-    if (found == ways_.end()) {
-      ways_.push_back({from, to, traffic.bytes(), {}, traffic.cost});
+        links_, [&](const ZoneLink& link) { return std::minmax(link.from, link.to) == std::minmax(from, to); });
+    if (found == links_.end()) {
+      links_.push_back({from, to, traffic.bytes(), {}, traffic.cost});
       return;
     }
     (found->from == from ? found->there : found->back) += traffic.bytes();
@@ -104,7 +104,7 @@ class Map {
     if (places_.size() <= 2)
       return {kPictureWidth * (2 * static_cast<double>(index) + 1) / (2 * count), kHeight / 4 - 24};
     const double angle = 2 * std::numbers::pi * static_cast<double>(index) / count - std::numbers::pi / 2;
-    return {kCentre.x + kAcross * std::cos(angle), kCentre.y + kDown * std::sin(angle)};
+    return {kCentre.x + kRadiusX * std::cos(angle), kCentre.y + kRadiusY * std::sin(angle)};
   }
 
   [[nodiscard]] double radius(std::size_t index) const {
@@ -113,63 +113,64 @@ class Map {
     return 10 + 22 * std::sqrt(static_cast<double>(places_[index].gpus) / most);
   }
 
-  // Beside a place at the left or right, else above or below it: away from the lines, which run inwards.
+  // Places the text of a place at the left or right side of the map beside it, and the text of other places above or
+  // below them, away from the lines, which run inwards.
   [[nodiscard]] Element drawn(std::size_t index) const {
     const Point centre = at(index);
     const double size = radius(index);
-    const double side = places_.size() > 2 ? (centre.x - kCentre.x) / kAcross : 0;
+    const double side = places_.size() > 2 ? (centre.x - kCentre.x) / kRadiusX : 0;
     const bool is_above = places_.size() > 2 && centre.y < kCentre.y;
     Element group("g");
     group.add(Element("circle", {{"class", "zone"}, {"cx", centre.x}, {"cy", centre.y}, {"r", size}}));
     if (std::abs(side) > 0.3) {
-      add_lines(index, {centre.x + std::copysign(size + 8, side), centre.y - 10}, side > 0 ? "" : " end", group);
+      add_text(index, {centre.x + std::copysign(size + 8, side), centre.y - 10}, side > 0 ? "" : " end", group);
     } else {
-      add_lines(index, {centre.x, is_above ? centre.y - size - 8 - 2 * kLineHeight : centre.y + size + 16}, " middle",
-                group);
+      add_text(index, {centre.x, is_above ? centre.y - size - 8 - 2 * kLineHeight : centre.y + size + 16}, " middle",
+               group);
     }
     return group;
   }
 
-  void add_lines(std::size_t index, Point first, const std::string& anchor, Element& group) const {
+  void add_text(std::size_t index, Point first, const std::string& anchor, Element& group) const {
     const Place& each = places_[index];
     group.add(label(first, each.name, "strong outlined" + anchor));
     group.add(label({first.x, first.y + kLineHeight}, counted(each.gpus, "GPU"), "outlined" + anchor));
     group.add(
-        label({first.x, first.y + 2 * kLineHeight}, "inside " + traffic_text(each.inside), "soft outlined" + anchor));
+        label({first.x, first.y + 2 * kLineHeight}, "within " + traffic_text(each.inside), "soft outlined" + anchor));
   }
 
-  [[nodiscard]] Element drawn(const Way& way) const {
-    const Point from = at(way.from);
-    const Point to = at(way.to);
-    Element path("line", {{"class", way.cost > Dollars(0) ? "paid-link" : "free-link"},
+  [[nodiscard]] Element drawn(const ZoneLink& link) const {
+    const Point from = at(link.from);
+    const Point to = at(link.to);
+    Element path("line", {{"class", link.cost > Dollars(0) ? "paid-link" : "free-link"},
                           {"x1", from.x},
                           {"y1", from.y},
                           {"x2", to.x},
                           {"y2", to.y},
-                          {"stroke-width", 1.5 + 9 * std::sqrt(way.bytes() / ways_.front().bytes())}});
+                          {"stroke-width", 1.5 + 9 * std::sqrt(link.bytes() / links_.front().bytes())}});
     return std::move(path).add(
-        tooltip(fmt::format("{} to {}: {}; back: {}; {} an iteration", places_[way.from].name, places_[way.to].name,
-                            traffic_text(way.there), traffic_text(way.back), money(way.cost.value()))));
+        tooltip(fmt::format("{} to {}: {}; back: {}; {} per iteration", places_[link.from].name, places_[link.to].name,
+                            traffic_text(link.there), traffic_text(link.back), money(link.cost.value()))));
   }
 
-  [[nodiscard]] Element label_of(const Way& way) const {
-    const Point from = at(way.from);
-    const Point to = at(way.to);
-    const std::string cost = way.cost > Dollars(0) ? " · " + money(way.cost.value()) : "";
-    return label({(from.x + to.x) / 2, (from.y + to.y) / 2 - 4}, traffic_text(way.bytes()) + cost, "outlined middle");
+  [[nodiscard]] Element label_of(const ZoneLink& link) const {
+    const Point from = at(link.from);
+    const Point to = at(link.to);
+    const std::string cost = link.cost > Dollars(0) ? " · " + money(link.cost.value()) : "";
+    return label({(from.x + to.x) / 2, (from.y + to.y) / 2 - 4}, traffic_text(link.bytes()) + cost, "outlined middle");
   }
 
   bool is_by_region_ = false;
   std::vector<Place> places_;
-  std::vector<Way> ways_;  // most bytes first
+  std::vector<ZoneLink> links_;  // the link with the most bytes first
 };
 
 }  // namespace
 
 Element zone_map(const PlanView& view) {
-  const Map map(view);
+  const ZoneMap map(view);
   Element section("section");
-  section.add(legend({{"orange", "link that is paid for"}, {"sky", "free link"}}));
+  section.add(legend({{"orange", "paid link"}, {"sky", "free link"}}));
   section.add(figure(map.caption(), map.draw()));
   return section;
 }

@@ -1,4 +1,4 @@
-// The map: zones that a plan uses, and what they send each other in an iteration.
+// A map of the zones that a plan uses and of the traffic between them in an iteration.
 #pragma once
 
 #include "report/markup.h"

@@ -19,7 +19,7 @@ using Rule = std::string (*)(const Json& value);
 // Integers.
 std::string in_range(const Json& value, std::int64_t min, std::int64_t max);
 
-template <std::int64_t kLeast, std::int64_t kMax>
+template <std::int64_t kMin, std::int64_t kMax>
 std::string between(const Json& value) {
   return in_range(value, kMin, kMax);
 }

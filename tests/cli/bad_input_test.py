@@ -44,7 +44,7 @@ def changed(document, path, value):
 
 
 class BadInput(ProgramTest):
-    def test_a_plan_that_is_none_is_refused_with_its_field_and_what_to_do(self):
+    def test_an_invalid_plan_is_refused_with_its_field_and_a_remedy(self):
         plan = json.loads(self.planned)["plan"]
         replica = ("stages", 0, "replicas", 0)
         first = "plan.stages[0].replicas[0]."
@@ -93,7 +93,7 @@ class BadInput(ProgramTest):
                 files = ["-f", self.write("job.yaml", job), "--cluster", self.write("cluster.yaml", cluster)]
                 self.assert_refused(sailor(*command, *files), 2, *fragments)
 
-    def test_a_job_or_cluster_of_what_nobody_knows_is_refused_with_line_and_field(self):
+    def test_unknown_values_in_a_job_or_cluster_are_refused_with_line_and_field(self):
         with open(JOB, encoding="utf-8") as file:
             job = file.read()
         with open(CLUSTER, encoding="utf-8") as file:
@@ -196,14 +196,14 @@ spec:
             self.write(os.path.join("runs", name), text if isinstance(text, str) else json.dumps(text))
         return sailor("evaluate", runs, "--profiles", profiles, "-o", "json")
 
-    def test_a_corrupt_measured_file_is_status_2_and_the_others_are_estimated_all_the_same(self):
+    def test_a_corrupt_measured_file_is_status_2_and_the_others_are_still_estimated(self):
         self.assertEqual(self.evaluate({}).returncode, 0)
         for record, *fragments in [
             ("{", "is not valid JSON", "download it again"),
-            ({**RUN, "mbs": -1}, "mbs: -1 is no whole number", "correct the record"),
-            ({**RUN, "gbs": 0.5}, "gbs: 0.5 is no whole number", "correct the record"),
-            ({**RUN, "real": -1}, "real: -1 is no number above 0", "correct the record"),
-            ({**RUN, "max_mem": 1e300}, "max_mem: 1e+300 is no number above 0", "correct the record"),
+            ({**RUN, "mbs": -1}, "mbs: -1 is not a whole number", "correct the record"),
+            ({**RUN, "gbs": 0.5}, "gbs: 0.5 is not a whole number", "correct the record"),
+            ({**RUN, "real": -1}, "real: -1 is not a number above 0", "correct the record"),
+            ({**RUN, "max_mem": 1e300}, "max_mem: 1e+300 is not a number above 0", "correct the record"),
             (changed(RUN, ("gbs",), None), "gbs: is missing", "correct the record"),
             (changed(RUN, ("pipeline_list", 0, "tmp_per_stage"), 7), "tmp_per_stage", "correct the record"),
         ]:
@@ -214,13 +214,13 @@ spec:
                 self.assertIn(fragments[0], bad["reason"])
                 self.assertGreater(good["time"]["estimated"], 0)
 
-    def test_a_record_of_no_plan_is_reported_with_its_reason_and_is_no_error(self):
+    def test_a_record_that_is_not_a_plan_is_reported_with_its_reason_and_is_not_an_error(self):
         over_nodes = changed(RUN, ("pipeline_list", 0, "tmp_per_stage", 0, 0, 0), [["GH-96", 4, "a-a-a"]] * 2)
         for name, record, reason in [
             ("OPT-350_gap.json", changed(RUN, ("pipeline_list", 0, "layers_per_stage", 0), [1, 2]), "each once"),
             ("OPT-350_nodes.json", over_nodes, "over several nodes"),
             ("OPT-350_gpu.json", changed(RUN, ("pipeline_list", 0, "tmp_per_stage", 0, 0, 0, 0, 0), "Z9"), "not a GPU"),
-            ("nameless.json", RUN, "put OPT-350 or GPT-NEO into it"),
+            ("nameless.json", RUN, "add OPT-350 or GPT-NEO to it"),
         ]:
             with self.subTest(name):
                 done = self.evaluate({name: record})

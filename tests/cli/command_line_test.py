@@ -79,7 +79,7 @@ class CommandLine(ProgramTest):
         trace = self.write("trace.json", '{"metadata": {"gap_seconds": 600}, "data": [8, 3]}')
         pool = "us-central1-b/nvidia-tesla-v100/spot"
         replay = ["replay", *INPUTS, "--trace"]
-        self.assert_refused(sailor(*replay, trace), 2, "which pool", pool)
+        self.assert_refused(sailor(*replay, trace), 2, "unclear which pool", pool)
         self.assert_refused(sailor(*replay, f"{pool}=nowhere.json"), 2, "nowhere.json")
         self.assert_refused(sailor(*replay, f"{pool}={self.folder.name}"), 2, self.folder.name)
         self.assert_refused(sailor(*replay, f"{pool}={self.write('bad.json', '[]')}"), 2, "bad.json: line 1")

@@ -158,7 +158,7 @@ TEST_F(Commands, ValidateReportsEveryErrorOfEveryFile) {
   EXPECT_EQ(done.error().message, "2 errors found");
   EXPECT_EQ(exit_status(done.error()), 2);
   EXPECT_EQ(out.str(), cluster_ + ": valid\n");
-  EXPECT_THAT(errors.str(), HasSubstr(wrong + ":7: spec.gpus: is no field here"));
+  EXPECT_THAT(errors.str(), HasSubstr(wrong + ":7: spec.gpus: is not a field here"));
   EXPECT_THAT(errors.str(), HasSubstr(wrong + ":4: spec.gpusPerNode: is missing"));
 }
 

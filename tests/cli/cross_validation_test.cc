@@ -59,18 +59,19 @@ class CrossValidation : public ::testing::Test {
   struct Quantity {
     double (*estimated)(const RunEstimate&);
     double (*measured)(const MeasuredRun&);
-    std::string_view Suspicion::*suspicion;
+    std::string_view MeasurementFlaw::*flaw;
   };
   static constexpr Quantity kTime{[](const RunEstimate& run) { return run.time.value(); },
-                                  [](const MeasuredRun& run) { return run.time.value(); }, &Suspicion::time};
+                                  [](const MeasuredRun& run) { return run.time.value(); }, &MeasurementFlaw::time};
   static constexpr Quantity kMemory{[](const RunEstimate& run) { return run.memory.value(); },
-                                    [](const MeasuredRun& run) { return run.memory.value(); }, &Suspicion::memory};
+                                    [](const MeasuredRun& run) { return run.memory.value(); },
+                                    &MeasurementFlaw::memory};
 
   [[nodiscard]] Errors errors_of(const Quantity& quantity, const std::vector<const MeasuredRun*>& runs,
                                  const MeasuredSystem& system) const {
     Errors errors;
     for (const MeasuredRun* run : runs) {
-      if (!(suspicion_of(run->file).*quantity.suspicion).empty()) continue;
+      if (!(known_flaw_of(run->file).*quantity.flaw).empty()) continue;
       errors.add(quantity.estimated(estimate_run(*run, profiles_, network_, system).value()), quantity.measured(*run));
     }
     return errors;

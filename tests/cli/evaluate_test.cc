@@ -70,7 +70,7 @@ TEST_F(Evaluate, ARecordThatIsNoPlanHasItsReasonAndTheOthersStillRun) {
   std::filesystem::remove_all(folder);
   ASSERT_EQ(evaluation.at("runs").size(), 3U);
   EXPECT_TRUE(evaluation.at("runs").at(0).contains("time"));
-  EXPECT_THAT(evaluation.at("runs").at(1).at("reason"), HasSubstr("is no JSON"));
+  EXPECT_THAT(evaluation.at("runs").at(1).at("reason"), HasSubstr("is not valid JSON"));
   EXPECT_THAT(evaluation.at("runs").at(2).at("reason"), HasSubstr("gbs: is missing"));
 }
 
@@ -113,7 +113,7 @@ TEST(EvaluateInput, AFolderThatIsNotThereIsBadInput) {
   const auto done = run_evaluate({"no-such-folder", "none", Format::kTable}, out);
   ASSERT_FALSE(done);
   EXPECT_EQ(exit_status(done.error()), 2);
-  EXPECT_THAT(done.error().message, HasSubstr("name one with measured runs"));
+  EXPECT_THAT(done.error().message, HasSubstr("use a folder with measured runs"));
 }
 
 }  // namespace

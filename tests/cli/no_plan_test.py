@@ -87,7 +87,7 @@ class NoPlan(ProgramTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(json.loads(done.stdout)["search"]["cutShort"])
         table = self.ask("--budget", "0.000001", model="opt-1.3b", nodes=64)
-        self.assertIn("cut short, a longer search might find a better plan", table.stdout)
+        self.assertIn("stopped at the time limit, a longer search might find a better plan", table.stdout)
 
     def test_repair_and_lifetime_are_of_a_running_plan(self):
         self.assert_refused(self.ask("--repair"), 2, "--current")

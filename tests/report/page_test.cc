@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/offers.h"
+#include "report/compared_plans.h"
 #include "report/replay_page.h"
 #include "simulator/simulator.h"
 #include "tests/report/xml.h"
@@ -159,7 +159,7 @@ TEST(Page, EveryStageHasTheLimitOfItsGpuMarked) {
   EXPECT_EQ(with_class(*root, "limit"), 2) << "one mark a stage";
 }
 
-TEST(Page, TheBillAndTheMapNameEveryPoolAndZone) {
+TEST(Page, TheCostsAndTheMapNameEveryPoolAndZone) {
   const Told large = many_stages();
   const auto root = parse_xml(large.page());
   ASSERT_NE(root, nullptr);
@@ -186,7 +186,7 @@ TEST(PlanningPage, TheChosenPlanIsMarkedAmongItsRunnersUp) {
   root->visit([&](const XmlNode& node) {
     if (node.tag == "tr" && node.children.size() == 8 && node.children.front()->tag == "td") ++rows;
   });
-  EXPECT_EQ(rows, static_cast<int>(offers(job, planned, options).size()));
+  EXPECT_EQ(rows, static_cast<int>(compared_plans(job, planned, options).size()));
 }
 
 TEST(ReplayPage, EveryPeriodIsDrawnAndListed) {

@@ -1,5 +1,5 @@
-// Why a plan was not chosen, in words.
-#include "report/offers.h"
+// The reasons why plans were not chosen.
+#include "report/compared_plans.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
 
-// A plan of so many replicas that takes so long and costs so much.
+// A plan with this number of replicas, time per iteration and cost per iteration.
 PricedPlan priced(int replicas, double seconds, double dollars) {
   PricedPlan plan{an_even_plan(a_job(), kPool, 1, replicas, 1), {}};
   plan.estimate.iteration = Seconds(seconds);
@@ -34,55 +34,54 @@ PlannedJob planned(const PricedPlan& chosen, std::vector<PricedPlan> others) {
 
 std::string reason(const Objective& objective, const PricedPlan& chosen, const PricedPlan& other,
                    const PlanOptions& options = {}) {
-  for (const Offer& offer : offers(a_job().objective(objective), planned(chosen, {other}), options)) {
-    if (!offer.is_chosen) return offer.why_not;
+  for (const ComparedPlan& plan : compared_plans(a_job().objective(objective), planned(chosen, {other}), options)) {
+    if (!plan.is_chosen) return plan.reason;
   }
-  return "not offered";
+  return "not compared";
 }
 
-TEST(Offers, ASlowerPlanLosesThoughItIsCheaper) {
-  EXPECT_EQ(reason(MaximizeThroughput{}, priced(4, 1, 1), priced(2, 2, 0.8)), "50 % slower, though 20 % cheaper");
+TEST(ComparedPlans, ASlowerPlanLosesEvenIfItIsCheaper) {
+  EXPECT_EQ(reason(MaximizeThroughput{}, priced(4, 1, 1), priced(2, 2, 0.8)), "50 % slower, but 20 % cheaper");
 }
 
-TEST(Offers, ADearerPlanLosesWhereCostCounts) {
-  EXPECT_EQ(reason(MinimizeCost{}, priced(2, 2, 0.8), priced(4, 1, 1)), "25 % dearer, though 100 % faster");
+TEST(ComparedPlans, AMoreExpensivePlanLosesUnderMinCost) {
+  EXPECT_EQ(reason(MinimizeCost{}, priced(2, 2, 0.8), priced(4, 1, 1)), "25 % more expensive, but 100 % faster");
 }
 
-TEST(Offers, ABrokenLimitIsTheReason) {
+TEST(ComparedPlans, ABrokenLimitIsTheReason) {
   EXPECT_EQ(reason(MaximizeThroughput{Dollars(0.9)}, priced(2, 2, 0.8), priced(4, 1, 1)),
-            "$1.00 an iteration, over the limit of $0.9");
+            "$1.00 per iteration, over the limit of $0.9");
   EXPECT_EQ(reason(MaximizeThroughput{{}, DollarsPerHour(2000)}, priced(2, 2, 0.8), priced(4, 1, 1)),
-            "$3,600.00 an hour, over the limit of $2,000.00");
-  EXPECT_EQ(reason(MinimizeCost{1.0}, priced(4, 1, 1), priced(2, 2, 0.8)),
-            "0.5, below the 1 iterations/s that are asked for");
+            "$3,600.00 per hour, over the limit of $2,000.00");
+  EXPECT_EQ(reason(MinimizeCost{1.0}, priced(4, 1, 1), priced(2, 2, 0.8)), "0.5, below the minimum of 1 iterations/s");
 }
 
-TEST(Offers, ALimitOfZeroIsALimit) {
+TEST(ComparedPlans, ALimitOfZeroIsALimit) {
   EXPECT_THAT(reason(MaximizeThroughput{Dollars(0)}, priced(2, 2, 0), priced(4, 1, 1)),
               HasSubstr("over the limit of $0"));
 }
 
-TEST(Offers, ABetterPlanLosesToARunningOneBecauseMovingCosts) {
+TEST(ComparedPlans, ABetterPlanLosesToARunningOneBecauseMovingCosts) {
   const PricedPlan running = priced(2, 1, 1);
   PlanOptions options;
   options.current = running.plan;
   EXPECT_EQ(reason(MaximizeThroughput{}, running, priced(4, 0.98, 1.2), options),
-            "2 % faster; a running job is moved for 5 % or more, 20 % dearer");
+            "2 % faster, 20 % more expensive; a running job is moved only for a gain of at least 5 %");
 }
 
-TEST(Offers, AreFastestFirstAndHoldTheChosenOneOnce) {
+TEST(ComparedPlans, TheFastestComesFirstAndTheChosenOneIsListedOnce) {
   const PricedPlan chosen = priced(2, 2, 0.8);
-  const auto all = offers(a_job().objective(MinimizeCost{}), planned(chosen, {priced(4, 1, 1), chosen}), {});
+  const auto all = compared_plans(a_job().objective(MinimizeCost{}), planned(chosen, {priced(4, 1, 1), chosen}), {});
   ASSERT_EQ(all.size(), 2U);
   EXPECT_FALSE(all[0].is_chosen);
   EXPECT_TRUE(all[1].is_chosen);
-  EXPECT_EQ(all[1].why_not, "");
+  EXPECT_EQ(all[1].reason, "");
 }
 
-TEST(Offers, TheObjectiveIsASentenceWithItsLimits) {
+TEST(ComparedPlans, TheObjectiveIsASentenceWithItsLimits) {
   EXPECT_EQ(objective_text(MaximizeThroughput{Dollars(1.2), DollarsPerHour(100)}),
-            "the most iterations per second for at most $1.20 an iteration and at most $100.00 an hour");
-  EXPECT_EQ(objective_text(MinimizeCost{0.5}), "the least cost of an iteration with at least 0.5 iterations/s");
+            "the most iterations per second for at most $1.20 per iteration and at most $100.00 per hour");
+  EXPECT_EQ(objective_text(MinimizeCost{0.5}), "the lowest cost per iteration with at least 0.5 iterations/s");
 }
 
 }  // namespace

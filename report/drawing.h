@@ -1,4 +1,4 @@
-// Figure: what all pictures and tables of a page are framed by.
+// Building blocks of pages: SVG shapes, legends, captions, key figures and tables.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace sailor::report {
 
-// The width of all pictures, in their own coordinates; pages scale them to fit.
+// The width of all pictures in SVG coordinates. Pages scale pictures to fit.
 inline constexpr double kPictureWidth = 1000;
 
 struct Point {
@@ -24,15 +24,15 @@ struct Box {
   double height = 0;
 };
 
-// `name` is what a screen reader says. On narrow screens a picture scrolls sideways, unless it is still plain when
-// small.
+// What a picture does on a narrow screen: it scrolls sideways, or it shrinks if it is legible when small.
 enum class Narrow { kScrolls, kShrinks };
+// An empty <svg>. `name` is the text for screen readers.
 Element picture(double height, std::string_view name, Narrow narrow = Narrow::kScrolls);
 
 Element rectangle(const Box& box, std::string_view classes);
 Element line(Point from, Point to, std::string_view classes);
 Element label(Point at, std::string_view text, std::string_view classes = "");
-// What a pointer that rests on an element is told.
+// The text that a browser shows for the parent element under the pointer.
 Element tooltip(std::string_view text);
 
 struct LegendEntry {
@@ -41,10 +41,10 @@ struct LegendEntry {
 };
 Element legend(const std::vector<LegendEntry>& entries);
 
-// Picture or table under its caption, scrolling sideways on narrow screens.
+// A picture or table with a caption. It scrolls sideways on narrow screens.
 Element figure(std::string_view caption, const Element& content);
 
-// One figure of those that a page begins with, in a list of the class "facts"; the note may be empty.
+// One key figure at the top of a page. Its parent is a list of the class "facts". The note may be empty.
 Element fact(std::string_view name, const std::string& value, const std::string& note);
 
 struct Column {

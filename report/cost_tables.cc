@@ -1,20 +1,20 @@
-#include "report/bill.h"
+#include "report/cost_tables.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "report/figure.h"
+#include "report/drawing.h"
 #include "report/numbers.h"
 
 namespace sailor::report {
 namespace {
 
-constexpr std::size_t kMostLinks = 20;
+constexpr std::size_t kMaxLinks = 20;
 
-class Bill {
+class CostTables {
  public:
-  explicit Bill(const PlanView& view) : view_(view) {}
+  explicit CostTables(const PlanView& view) : view_(view) {}
 
   [[nodiscard]] Element gpus() const {
     std::vector<Row> rows;
@@ -22,7 +22,7 @@ class Bill {
       const double hourly = charge.price_per_gpu.value() * charge.paid;
       const std::string unused =
           charge.paid > charge.used
-              ? fmt::format(" and {} beside them, as nodes are paid for whole", counted(charge.paid - charge.used))
+              ? fmt::format(" (and {} unused, because whole nodes are paid for)", counted(charge.paid - charge.used))
               : "";
       rows.push_back({{pool_text(charge.pool) + unused, counted(charge.used), money(charge.price_per_gpu.value()),
                        money(hourly), money(charge.cost.value()), share(charge.cost)}});
@@ -32,7 +32,7 @@ class Bill {
         {{"All GPUs", counted(gpu_count(view_.plan)), "", money(per_hour(all)), money(all.value()), share(all)},
          "total"});
     return table(
-        {{"GPUs"}, {"used", true}, {"$/GPU/hour", true}, {"$/hour", true}, {"$/iteration", true}, {"of all", true}},
+        {{"GPUs"}, {"used", true}, {"$/GPU/hour", true}, {"$/hour", true}, {"$/iteration", true}, {"share", true}},
         rows);
   }
 
@@ -42,17 +42,17 @@ class Bill {
       return std::pair(a.cost, a.bytes()) > std::pair(b.cost, b.bytes());
     });
     std::vector<Row> rows;
-    const std::size_t shown = std::min(links.size(), kMostLinks);
+    const std::size_t shown = std::min(links.size(), kMaxLinks);
     for (std::size_t i = 0; i < shown; ++i) rows.push_back(row_of(links[i]));
     if (shown < links.size()) rows.push_back(rest_of(links, shown));
     const Dollars all = view_.estimate.traffic_cost_per_iteration;
     rows.push_back({{"All traffic", "", "", money(per_hour(all)), money(all.value()), share(all)}, "total"});
-    return table({{"Traffic of an iteration"},
+    return table({{"Traffic per iteration"},
                   {"activations", true},
                   {"gradient sync", true},
                   {"$/hour", true},
                   {"$/iteration", true},
-                  {"of all", true}},
+                  {"share", true}},
                  rows);
   }
 
@@ -60,9 +60,10 @@ class Bill {
     const double each = view_.estimate.cost_per_iteration().value();
     const auto steps = static_cast<double>(view_.job.training.steps);
     return Element("p").text(fmt::format(
-        "Altogether {} an iteration and {} an hour. The job's {} take {} and cost {}, if nothing changes.", money(each),
-        money(view_.estimate.cost_per_hour.value()), counted(static_cast<long>(view_.job.training.steps), "step"),
-        duration(view_.estimate.iteration * steps), money(each * steps)));
+        "The plan costs {} per iteration and {} per hour. The job's {} take {} and cost {} if nothing changes.",
+        money(each), money(view_.estimate.cost_per_hour.value()),
+        counted(static_cast<long>(view_.job.training.steps), "step"), duration(view_.estimate.iteration * steps),
+        money(each * steps)));
   }
 
  private:
@@ -73,7 +74,7 @@ class Bill {
   }
   [[nodiscard]] Row row_of(const ZoneTraffic& link) const {
     const std::string where =
-        link.from == link.to ? "inside " + link.from.str() : fmt::format("{} to {}", link.from.str(), link.to.str());
+        link.from == link.to ? "within " + link.from.str() : fmt::format("{} to {}", link.from.str(), link.to.str());
     return {{where, traffic_text(link.activations), traffic_text(link.gradients), money(per_hour(link.cost)),
              money(link.cost.value()), share(link.cost)}};
   }
@@ -85,7 +86,7 @@ class Bill {
       sum.cost += links[i].cost;
     }
     Row row = row_of(sum);
-    row.cells.front() = fmt::format("{} smaller ones together", links.size() - shown);
+    row.cells.front() = fmt::format("{} others together", links.size() - shown);
     return row;
   }
 
@@ -94,11 +95,11 @@ class Bill {
 
 }  // namespace
 
-Element bill(const PlanView& view) {
-  const Bill made(view);
+Element cost_tables(const PlanView& view) {
+  const CostTables tables(view);
   Element section("section");
-  section.add(made.total()).add(figure("", made.gpus()));
-  if (!view.details.traffic.empty()) section.add(figure("", made.traffic()));
+  section.add(tables.total()).add(figure("", tables.gpus()));
+  if (!view.details.traffic.empty()) section.add(figure("", tables.traffic()));
   return section;
 }
 

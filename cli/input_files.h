@@ -1,4 +1,4 @@
-// The files that most commands read: job, cluster, profiles.
+// Reads the files that most commands need: job, cluster and profiles.
 #pragma once
 
 #include <memory>
@@ -9,19 +9,19 @@
 
 namespace sailor::cli {
 
-struct WorldFiles {
+struct InputFiles {
   JobSpec job;
   SourceDocument job_document;
   ClusterState cluster;
   std::unique_ptr<Simulator> simulator;
 };
 
-Result<WorldFiles> read_world(const Inputs& inputs);
+Result<InputFiles> read_input_files(const Inputs& inputs);
 
-// The standard input ("-") can be read once.
+// Fails if several files are the standard input ("-"), which can be read only once.
 Result<void> check_standard_input(std::initializer_list<std::string_view> files);
 
-// A bare plan, or an object with a key `plan`; "-" is the standard input.
+// Reads a plan, or an object with a key `plan`. The file "-" is the standard input.
 Result<Plan> read_plan(const std::string& file);
 
 }  // namespace sailor::cli

@@ -1,4 +1,4 @@
-#include "report/figure.h"
+#include "report/drawing.h"
 
 namespace sailor::report {
 

@@ -1,4 +1,4 @@
-#include "cli/patience.h"
+#include "cli/terminal_progress.h"
 
 #include <chrono>
 #include <csignal>
@@ -14,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 250'000'000};
-constexpr std::chrono::seconds kSilence(1);  // what is done by then needs no progress
+constexpr std::chrono::seconds kDelay(1);  // shorter work shows no progress
 
 constexpr int kDone = SIGUSR1;  // wakes the watcher at the end
 
@@ -25,28 +25,29 @@ sigset_t signals(std::initializer_list<int> numbers) {
   return set;
 }
 
-sigset_t taken_by_watcher(Patience::Interrupt interrupt) {
-  return interrupt == Patience::Interrupt::kAsksForBestSoFar ? signals({SIGINT, kDone}) : signals({kDone});
+sigset_t signals_of_watcher(TerminalProgress::Interrupt interrupt) {
+  return interrupt == TerminalProgress::Interrupt::kReturnsBestSoFar ? signals({SIGINT, kDone}) : signals({kDone});
 }
 
-// What Ctrl-C would do, or has done.
-std::string_view hint(Patience::Interrupt interrupt, bool is_stopping) {
-  if (interrupt == Patience::Interrupt::kEndsProgram) return "";
-  return is_stopping ? "; stopping with the best so far" : "; Ctrl-C for the best so far";
+// Explains what Ctrl-C does, or has done.
+std::string_view hint(TerminalProgress::Interrupt interrupt, bool is_stopping) {
+  if (interrupt == TerminalProgress::Interrupt::kEndsProgram) return "";
+  return is_stopping ? "; stopping with the best result so far" : "; press Ctrl-C to stop with the best result so far";
 }
 
 void clear_line() { std::cerr << "\r\033[K" << std::flush; }
 
 }  // namespace
 
-Patience::Patience(std::string what, Interrupt interrupt) : what_(std::move(what)), interrupt_(interrupt) {
+TerminalProgress::TerminalProgress(std::string what, Interrupt interrupt)
+    : what_(std::move(what)), interrupt_(interrupt) {
   if (isatty(STDERR_FILENO) == 0) return;
-  const sigset_t waited_for = taken_by_watcher(interrupt_);  // blocked in all threads
+  const sigset_t waited_for = signals_of_watcher(interrupt_);  // blocked in all threads
   pthread_sigmask(SIG_BLOCK, &waited_for, nullptr);
   watcher_ = std::thread([this] { watch(); });
 }
 
-Patience::~Patience() {
+TerminalProgress::~TerminalProgress() {
   if (!watcher_.joinable()) return;
   pthread_kill(watcher_.native_handle(), kDone);
   watcher_.join();
@@ -54,8 +55,8 @@ Patience::~Patience() {
   pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
 }
 
-void Patience::watch() {
-  const sigset_t waited_for = taken_by_watcher(interrupt_);
+void TerminalProgress::watch() {
+  const sigset_t waited_for = signals_of_watcher(interrupt_);
   const Clock::time_point start = Clock::now();
   bool is_shown = false;
   for (int signal = 0; signal != kDone;) {
@@ -65,7 +66,7 @@ void Patience::watch() {
       const sigset_t interrupt = signals({SIGINT});  // the next one ends the program
       pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
     }
-    if (signal == kDone || Clock::now() - start < kSilence) continue;
+    if (signal == kDone || Clock::now() - start < kDelay) continue;
     is_shown = true;
     const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
     std::cerr << fmt::format("\r\033[K{}: {:.1f} s{}", what_, elapsed, hint(interrupt_, stop_.stop_requested()))

@@ -1,4 +1,4 @@
-#include "report/offers.h"
+#include "report/compared_plans.h"
 
 #include <algorithm>
 #include <set>
@@ -19,31 +19,30 @@ Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 std::string rate_text(double throughput) { return significant(throughput) + " iterations/s"; }
 
-// The limit of the objective that the estimate breaks; empty: none.
+// The limit of the objective that the estimate exceeds; empty if there is none.
 std::string broken_limit(const Objective& objective, const Estimate& estimate) {
   const double each = estimate.cost_per_iteration().value();
   const double hourly = estimate.cost_per_hour.value();
   return std::visit(Overloaded{[&](const MaximizeThroughput& most) -> std::string {
                                  if (most.max_cost_per_iteration && each > most.max_cost_per_iteration->value()) {
-                                   return fmt::format("{} an iteration, over the limit of {}", money(each),
+                                   return fmt::format("{} per iteration, over the limit of {}", money(each),
                                                       money(most.max_cost_per_iteration->value()));
                                  }
                                  if (most.max_cost_per_hour && hourly > most.max_cost_per_hour->value()) {
-                                   return fmt::format("{} an hour, over the limit of {}", money(hourly),
+                                   return fmt::format("{} per hour, over the limit of {}", money(hourly),
                                                       money(most.max_cost_per_hour->value()));
                                  }
                                  return "";
                                },
                                [&](const MinimizeCost& least) -> std::string {
                                  if (!least.min_throughput || estimate.throughput() >= *least.min_throughput) return "";
-                                 return fmt::format("{}, below the {} that are asked for",
-                                                    significant(estimate.throughput()),
+                                 return fmt::format("{}, below the minimum of {}", significant(estimate.throughput()),
                                                     rate_text(*least.min_throughput));
                                }},
                     objective);
 }
 
-// "12 % faster"; empty if they are equal.
+// "12 % faster"; empty if the two are equal.
 std::string compared(double ratio, const std::string& more, const std::string& less) {
   if (std::abs(ratio - 1) < 5e-4) return "";
   return ratio > 1 ? percent(ratio - 1) + " " + more : percent(1 - ratio) + " " + less;
@@ -55,7 +54,7 @@ std::set<std::string> accelerators_of(const Estimate& estimate) {
   return names;
 }
 
-// What it does without, and what it has besides.
+// The types of GPUs that the other plan does not use, and those that only it uses.
 std::string other_gpus(const Estimate& chosen, const Estimate& other) {
   const auto ours = accelerators_of(chosen);
   const auto theirs = accelerators_of(other);
@@ -73,8 +72,8 @@ std::string other_gpus(const Estimate& chosen, const Estimate& other) {
 }
 
 struct Comparison {
-  std::string faster;   // or slower; empty: neither
-  std::string cheaper;  // or dearer
+  std::string faster;   // or slower; empty: equally fast
+  std::string cheaper;  // or more expensive; empty: equally expensive
   bool is_better = false;
 };
 
@@ -82,37 +81,37 @@ Comparison comparison(const Objective& objective, const Estimate& chosen, const 
   const double speed = other.throughput() / chosen.throughput();
   const double cost = other.cost_per_iteration() / chosen.cost_per_iteration();
   const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(objective);
-  return {compared(speed, "faster", "slower"), compared(cost, "dearer", "cheaper"),
+  return {compared(speed, "faster", "slower"), compared(cost, "more expensive", "cheaper"),
           seeks_throughput ? speed > 1 : cost < 1};
 }
 
-std::string why_not(const JobSpec& job, const Estimate& chosen, const Estimate& other, bool is_kept) {
+std::string reason_against(const JobSpec& job, const Estimate& chosen, const Estimate& other, bool is_kept) {
   if (!other.fits()) return other.violations.front();
   if (const std::string limit = broken_limit(job.objective, other); !limit.empty()) return limit;
   const Comparison against = comparison(job.objective, chosen, other);
   const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(job.objective);
   const std::string& decisive = seeks_throughput ? against.faster : against.cheaper;
   const std::string& besides = seeks_throughput ? against.cheaper : against.faster;
-  if (decisive.empty()) return besides.empty() ? "as good, with more GPUs" : "as good, but " + besides;
+  if (decisive.empty()) return besides.empty() ? "equally good, with more GPUs" : "equally good, but " + besides;
   std::string text = decisive;
+  if (!besides.empty()) text += (against.is_better ? ", " : ", but ") + besides;
   if (against.is_better && is_kept) {
-    text += fmt::format("; a running job is moved for {} or more", percent(kWorthwhileGain));
+    text += fmt::format("; a running job is moved only for a gain of at least {}", percent(kWorthwhileGain));
   }
-  if (!besides.empty()) text += (against.is_better ? ", " : ", though ") + besides;
   if (const std::string gpus = other_gpus(chosen, other); !gpus.empty()) text += "; " + gpus;
   return text;
 }
 
 }  // namespace
 
-std::vector<Offer> offers(const JobSpec& job, const PlannedJob& planned, const PlanOptions& options) {
+std::vector<ComparedPlan> compared_plans(const JobSpec& job, const PlannedJob& planned, const PlanOptions& options) {
   const bool is_kept = options.current && *options.current == planned.plan;
-  std::vector<Offer> all{{planned.plan, planned.estimate, true, ""}};
+  std::vector<ComparedPlan> all{{planned.plan, planned.estimate, true, ""}};
   for (const PricedPlan& other : planned.alternatives) {
     if (other.plan == planned.plan) continue;
-    all.push_back({other.plan, other.estimate, false, why_not(job, planned.estimate, other.estimate, is_kept)});
+    all.push_back({other.plan, other.estimate, false, reason_against(job, planned.estimate, other.estimate, is_kept)});
   }
-  std::ranges::stable_sort(all, std::greater<>(), [](const Offer& offer) { return offer.estimate.throughput(); });
+  std::ranges::stable_sort(all, std::greater<>(), [](const ComparedPlan& plan) { return plan.estimate.throughput(); });
   return all;
 }
 
@@ -121,16 +120,16 @@ std::string objective_text(const Objective& objective) {
       Overloaded{[](const MaximizeThroughput& most) {
                    std::string text = "the most iterations per second";
                    if (most.max_cost_per_iteration) {
-                     text += fmt::format(" for at most {} an iteration", money(most.max_cost_per_iteration->value()));
+                     text += fmt::format(" for at most {} per iteration", money(most.max_cost_per_iteration->value()));
                    }
                    if (most.max_cost_per_hour) {
-                     text += fmt::format("{} at most {} an hour", most.max_cost_per_iteration ? " and" : " for",
+                     text += fmt::format("{} at most {} per hour", most.max_cost_per_iteration ? " and" : " for",
                                          money(most.max_cost_per_hour->value()));
                    }
                    return text;
                  },
                  [](const MinimizeCost& least) {
-                   std::string text = "the least cost of an iteration";
+                   std::string text = "the lowest cost per iteration";
                    if (least.min_throughput) {
                      text += fmt::format(" with at least {}", rate_text(*least.min_throughput));
                    }

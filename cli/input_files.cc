@@ -1,4 +1,4 @@
-#include "cli/world_files.h"
+#include "cli/input_files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace sailor::cli {
 
-Result<WorldFiles> read_world(const Inputs& inputs) {
+Result<InputFiles> read_input_files(const Inputs& inputs) {
   if (auto checked = check_standard_input({inputs.job, inputs.cluster}); !checked) {
     return tl::unexpected(std::move(checked.error()));
   }
@@ -34,20 +34,21 @@ Result<WorldFiles> read_world(const Inputs& inputs) {
     if (!measured) return tl::unexpected(std::move(measured.error()));
     cluster->network.measured = *std::move(measured);
   }
-  return WorldFiles{*std::move(job), *std::move(document), std::move(cluster->cluster),
+  return InputFiles{*std::move(job), *std::move(document), std::move(cluster->cluster),
                     std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network))};
 }
 
 Result<void> check_standard_input(std::initializer_list<std::string_view> files) {
   if (std::ranges::count(files, "-") < 2) return {};
-  return fail(ErrorCode::kInvalidArgument, "- is named twice, but the standard input can be read once; name a file");
+  return fail(ErrorCode::kInvalidArgument,
+              "- is given twice, but the standard input can be read only once; use a file");
 }
 
 Result<Plan> read_plan(const std::string& file) {
   const std::string name = file == "-" ? "standard input" : file;
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory; name the file of a plan", file));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory; use a file with a plan", file));
   }
   std::ifstream stream(file);
   if (!stream && file != "-") {
@@ -56,7 +57,7 @@ Result<Plan> read_plan(const std::string& file) {
   const Json json = Json::parse(file == "-" ? std::cin : stream, nullptr, false);
   if (json.is_discarded()) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: this is no JSON; give a plan as `sailor plan -o json` prints it", name));
+                fmt::format("{}: is not valid JSON; use a plan as `sailor plan -o json` prints it", name));
   }
   auto plan = plan_from_json(json.is_object() && json.contains("plan") ? json.at("plan") : json);
   if (!plan) return tl::unexpected(std::move(plan.error()).within(name));
