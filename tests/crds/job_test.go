@@ -58,7 +58,7 @@ func TestWhatIsLearnedCannotChange(t *testing.T) {
 	create(t, "learned", `, "checkpoint": {"path": "/checkpoints"}`)
 	const another = "delete the job and create a new one"
 	for field, test := range map[string]struct{ change, message string }{
-		"spec.model":                    {`{"model": {"name": "opt-350m"}}`, "other weights would be another run; " + another},
+		"spec.model":                    {`{"model": {"name": "opt-350m"}}`, "other weights are another run; " + another},
 		"spec.training.globalBatchSize": {`{"training": {"globalBatchSize": 128}}`, another},
 		"spec.training.sequenceLength":  {`{"training": {"sequenceLength": 512}}`, another},
 		"spec.training.precision":       {`{"training": {"precision": "BF16"}}`, another},
@@ -67,8 +67,8 @@ func TestWhatIsLearnedCannotChange(t *testing.T) {
 		"spec.training.seed":            {`{"training": {"seed": 2}}`, another},
 		"spec.data":                     {`{"data": {"path": "/other/*.bin"}}`, another},
 		"spec.managedBy":                {`{"managedBy": "example.com/queue"}`, "two controllers could act at once; " + another},
-		"spec.checkpoint":               {`{"checkpoint": {"path": "/elsewhere"}}`, "a restart would not find what was saved"},
-		"spec.checkpoint ":              {`{"checkpoint": null}`, "a restart would not find what was saved"},
+		"spec.checkpoint":               {`{"checkpoint": {"path": "/elsewhere"}}`, "a restart would not find the checkpoints"},
+		"spec.checkpoint ":              {`{"checkpoint": null}`, "a restart would not find the checkpoints"},
 	} {
 		t.Run(strings.TrimPrefix(field, "spec."), func(t *testing.T) {
 			err := patch(t, "learned", `{"spec": `+test.change+`}`)

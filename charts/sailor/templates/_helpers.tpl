@@ -30,7 +30,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- else }}{{ $image.repository }}:{{ $image.tag | default $root.Chart.AppVersion }}{{ end }}
 {{- end }}
 
-{{/* Ends with a sentence unless the cluster serves an API: (list . "group/version" "the value that asks for it") */}}
+{{/* Fails with a message unless the cluster serves an API: (list . "group/version" "the value that needs it") */}}
 {{- define "sailor.requireApi" -}}
 {{- $root := index . 0 }}{{ $api := index . 1 }}
 {{- if not ($root.Capabilities.APIVersions.Has $api) }}
