@@ -63,7 +63,7 @@ TEST(ModelSpec, RefusesHeadsThatDoNotDivideTheHiddenSize) {
   model.kv_heads = 3;
   const auto checked = validated(model);
   ASSERT_FALSE(checked.has_value());
-  EXPECT_NE(checked.error().message.find("no multiple of heads 3"), std::string::npos);
+  EXPECT_NE(checked.error().message.find("not a multiple of heads 3"), std::string::npos);
 }
 
 TEST(MaxTensorParallel, LeavesEveryGpuAKeyValueHead) {
