@@ -117,7 +117,7 @@ class Chart {
 
   void draw_plan(std::size_t index) {
     const ComparedPlan& plan = plans_[index];
-    const Point at = place_of(offer);
+    const Point at = place_of(plan);
     Element group("g");
     group.add(tooltip(
         fmt::format("{}: {} iterations/s, {} per iteration, {}", index + 1, significant(plan.estimate.throughput()),

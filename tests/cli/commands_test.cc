@@ -66,7 +66,7 @@ TEST_F(Commands, PlanAsJsonHasTheDocumentedFields) {
   EXPECT_FALSE(json.at("alternatives").empty());
 }
 
-TEST_F(Commands, YamlSaysTheSameAsJson) {
+TEST_F(Commands, YamlHasTheSameContentAsJson) {
   const auto json = nlohmann::json::parse(plan_text(Format::kJson));
   const YAML::Node yaml = YAML::Load(plan_text(Format::kYaml));
   EXPECT_EQ(yaml["plan"]["stages"].size(), json.at("plan").at("stages").size());
@@ -74,7 +74,7 @@ TEST_F(Commands, YamlSaysTheSameAsJson) {
             json.at("estimate").at("iterationSeconds").get<double>());
 }
 
-TEST_F(Commands, SimulateTakesWhatPlanPrintsAndAgreesWithIt) {
+TEST_F(Commands, SimulateReadsTheOutputOfPlanAndAgreesWithIt) {
   const auto planned = nlohmann::json::parse(plan_text(Format::kJson));
   for (const auto& content : {planned, planned.at("plan")}) {  // other keys are ignored; a bare plan does too
     SimulateArguments arguments{{kJob, cluster_, ""}, write("plan.json", content.dump()), "", Format::kJson};
@@ -125,7 +125,7 @@ TEST_F(Commands, APlanThatDoesNotFitIsAResult) {
   EXPECT_FALSE(nlohmann::json::parse(out.str()).at("estimate").at("fits"));
 }
 
-TEST_F(Commands, APlanThatLeavesOutALayerIsBadInput) {
+TEST_F(Commands, APlanWithoutSomeLayerIsBadInput) {
   auto plan = nlohmann::json::parse(plan_text(Format::kJson)).at("plan");
   plan.at("stages").back().at("layers") = {0, 1};
   std::ostringstream out;
@@ -136,7 +136,7 @@ TEST_F(Commands, APlanThatLeavesOutALayerIsBadInput) {
   EXPECT_THAT(done.error().message, HasSubstr("plan.stages[0].layers"));
 }
 
-TEST_F(Commands, NoFeasiblePlanHasAStatusOfItsOwn) {
+TEST_F(Commands, NoFeasiblePlanIsStatusThree) {
   std::ofstream(cluster_) << "apiVersion: sailor.dev/v1alpha1\nkind: GpuPool\nmetadata: {name: a}\nspec: {region: r-1, "
                              "zone: r-1-a, accelerator: nvidia-l4, gpusPerNode: 1, nodes: 0, provisioning: Spot}\n";
   std::ostringstream out;

@@ -136,7 +136,7 @@ class CrossValidation : public ::testing::Test {
   NetworkMeasurements network_;
 };
 
-TEST_F(CrossValidation, WhatIsFittedOnOneModelHoldsForTheOtherOnTheSameHardware) {
+TEST_F(CrossValidation, ParametersFittedOnOneModelPredictTheOtherOnTheSameHardware) {
   const auto opt = runs_of("clariden_OPT");
   const auto neo = runs_of("clariden_GPT");
   expect_within("GH200 OPT-350M by GPT-Neo", {{neo, opt}}, 5, 5);
@@ -144,7 +144,7 @@ TEST_F(CrossValidation, WhatIsFittedOnOneModelHoldsForTheOtherOnTheSameHardware)
 }
 
 // No other group is on this hardware: each run is told by the three others.
-TEST_F(CrossValidation, ARunOnMixedHardwareIsToldByTheOthers) {
+TEST_F(CrossValidation, RunsOnOneHardwarePredictARunOnMixedHardware) {
   const auto all = runs_of("mit");
   std::vector<Split> splits;
   for (const MeasuredRun* left_out : all) {

@@ -58,7 +58,7 @@ TEST_F(Evaluate, SuspectRecordsAreShownWithTheirReason) {
   EXPECT_EQ(suspects, 3);
 }
 
-TEST_F(Evaluate, ARecordThatIsNoPlanHasItsReasonAndTheOthersStillRun) {
+TEST_F(Evaluate, ARecordThatIsNotAPlanHasItsReasonAndTheOthersAreEstimated) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "sailor-evaluate";
   std::filesystem::create_directories(folder);
   std::filesystem::copy_file(kData / "measured/mit_N4_N4_D2.json", folder / "mit_N4_N4_D2.json",
@@ -75,7 +75,7 @@ TEST_F(Evaluate, ARecordThatIsNoPlanHasItsReasonAndTheOthersStillRun) {
 }
 
 // Every value of a record replaced by what it cannot be: each has its reason or an estimate, and the good one runs on.
-TEST_F(Evaluate, ARecordWithAnAbsurdValueAnywhereNeverStopsTheOthers) {
+TEST_F(Evaluate, AnAbsurdValueInARecordNeverAffectsOtherRecords) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "sailor-evaluate-absurd";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
@@ -108,7 +108,7 @@ TEST_F(Evaluate, ARecordWithAnAbsurdValueAnywhereNeverStopsTheOthers) {
   }
 }
 
-TEST(EvaluateInput, AFolderThatIsNotThereIsBadInput) {
+TEST(EvaluateInput, AMissingFolderIsBadInput) {
   std::ostringstream out;
   const auto done = run_evaluate({"no-such-folder", "none", Format::kTable}, out);
   ASSERT_FALSE(done);

@@ -20,7 +20,7 @@ TEST(Markup, TextStaysText) {
   EXPECT_TRUE(root->children.empty());
 }
 
-TEST(Markup, BytesThatNoPageMayHoldAreReplaced) {
+TEST(Markup, InvalidBytesAreReplaced) {
   const std::string broken = std::string("a\x01") + "b\xFF" + "c\xC0\x80" + "d\xED\xA0\x80" + "e\xE2\x82";
   const auto root = parse_xml(Element("p").text(broken).str());
   ASSERT_NE(root, nullptr);
@@ -47,7 +47,7 @@ TEST(Markup, CoordinatesAreShortAndNeverExponents) {
   EXPECT_EQ(coordinate(2.5), "2.5");
 }
 
-TEST(MarkupDeathTest, AStyleSheetWithMarkupInItIsABug) {
+TEST(MarkupDeathTest, AStyleSheetWithMarkupAborts) {
   Element style("style");
   EXPECT_DEATH(style.style_sheet("</style>"), "a style sheet that is no text");
 }

@@ -6,7 +6,7 @@
 namespace sailor::report {
 namespace {
 
-TEST(Numbers, CountsHaveSeparatorsAndThingsTheirPlural) {
+TEST(Numbers, CountsHaveSeparatorsAndNounsHavePlurals) {
   EXPECT_EQ(counted(999), "999");
   EXPECT_EQ(counted(1234567), "1,234,567");
   EXPECT_EQ(counted(1, "stage"), "1 stage");
@@ -22,7 +22,7 @@ TEST(Numbers, SignificantDigitsNeverBecomeExponents) {
   EXPECT_EQ(significant(-2.5), "-2.5");
 }
 
-TEST(Numbers, QuantitiesHaveAUnitOfTheirSize) {
+TEST(Numbers, QuantitiesHaveAFittingUnit) {
   EXPECT_EQ(memory_text(gibibytes(15.23)), "15.2 GiB");
   EXPECT_EQ(memory_text(Bytes(512)), "512 B");
   EXPECT_EQ(traffic_text(Bytes(3.4e9)), "3.4 GB");
@@ -43,7 +43,7 @@ TEST(Numbers, MoneyHasCentsFromADollarOn) {
   EXPECT_EQ(money(0.01234), "$0.0123");
 }
 
-TEST(Numbers, PercentagesHaveDecimalsOnlyNearNothingAndNearAll) {
+TEST(Numbers, PercentagesHaveDecimalsOnlyNearZeroAndNearAHundred) {
   EXPECT_EQ(percent(0.9998), "99.98 %");
   EXPECT_EQ(percent(0.865), "86 %");
   EXPECT_EQ(percent(0.0042), "0.42 %");

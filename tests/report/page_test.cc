@@ -79,7 +79,7 @@ std::set<int> stages_labelled(const XmlNode& root) {
   return stages;
 }
 
-TEST(Page, IsOneDocumentWithoutScriptsAndWithoutAnythingFromElsewhere) {
+TEST(Page, IsOneDocumentWithoutScriptsAndExternalResources) {
   for (const Told& each : {two_stages(), many_stages()}) {
     const auto root = parse_xml(each.page());
     ASSERT_NE(root, nullptr);
@@ -91,7 +91,7 @@ TEST(Page, IsOneDocumentWithoutScriptsAndWithoutAnythingFromElsewhere) {
   }
 }
 
-TEST(Page, EveryPassOfASmallPlanIsThereWithItsTooltip) {
+TEST(Page, EveryPassOfASmallPlanHasATooltip) {
   const Told small = two_stages();
   const auto root = parse_xml(small.page());
   ASSERT_NE(root, nullptr);
@@ -105,7 +105,7 @@ TEST(Page, EveryPassOfASmallPlanIsThereWithItsTooltip) {
   }
 }
 
-TEST(Page, EveryStageAppearsHoweverManyThereAre) {
+TEST(Page, EveryStageOfALargePlanAppears) {
   const auto root = parse_xml(many_stages().page());
   ASSERT_NE(root, nullptr);
   const std::set<int> stages = stages_labelled(*root);
@@ -113,14 +113,14 @@ TEST(Page, EveryStageAppearsHoweverManyThereAre) {
   EXPECT_EQ(*stages.rbegin(), 63);
 }
 
-TEST(Page, ALargePlanIsDrawnInGroupsAndSaysSo) {
+TEST(Page, ALargePlanIsDrawnInGroupsAndThePageSaysSo) {
   const std::string page = many_stages().page();
   EXPECT_LT(page.size(), 1'500'000U);
   EXPECT_THAT(page, HasSubstr("of 1,536"));
   EXPECT_THAT(two_stages().page(), HasSubstr("Each row is a replica."));
 }
 
-TEST(Page, NamesAreTextWhateverTheySay) {
+TEST(Page, NamesNeverBecomeMarkup) {
   Told hostile = two_stages();
   const std::string name = "</title><script>alert(1)</script>\x02";
   hostile.job.key.name = name;
@@ -135,7 +135,7 @@ TEST(Page, NamesAreTextWhateverTheySay) {
   EXPECT_THAT(root->whole_text(), HasSubstr("</title><script>alert(1)</script>"));
 }
 
-TEST(Page, TheSameInputMakesTheSamePageToTheLastBit) {
+TEST(Page, EqualInputGivesIdenticalPages) {
   EXPECT_EQ(two_stages().page(), two_stages().page());
   EXPECT_EQ(many_stages().page(), many_stages().page());
 }
@@ -170,7 +170,7 @@ TEST(Page, TheCostsAndTheMapNameEveryPoolAndZone) {
   EXPECT_EQ(with_class(*root, "paid-link"), 1) << "both directions are one line";
 }
 
-TEST(PlanningPage, TheChosenPlanIsMarkedAmongItsRunnersUp) {
+TEST(PlanningPage, TheChosenPlanIsMarkedAmongTheOthers) {
   const JobSpec job = a_job().batch(32);
   const ClusterState cluster =
       a_cluster().pool(kZone, "nvidia-l4", 4, 2).price(0.7).pool(kZone, "nvidia-tesla-t4", 4, 2).price(0.2);
@@ -209,7 +209,7 @@ TEST(ReplayPage, EveryPeriodIsDrawnAndListed) {
   EXPECT_EQ(root->count("path"), 3) << "GPUs there, GPUs used, throughput";
 }
 
-TEST(ReplayPage, AReplayOfNothingIsAPageToo) {
+TEST(ReplayPage, AnEmptyReplayIsAValidPage) {
   EXPECT_NE(parse_xml(replay_page(a_job(), {}, ReplayPolicy::kStatic)), nullptr);
 }
 

@@ -17,14 +17,14 @@ TEST(Scale, MapsItsEndsAndTheMiddle) {
   EXPECT_DOUBLE_EQ(up.clamped(20), 100);
 }
 
-TEST(Scale, MarksAreRoundAndInside) {
+TEST(Scale, TicksAreRoundAndInside) {
   EXPECT_THAT(Scale(0, 1, 0, 1).ticks(5),
               ElementsAre(0, DoubleNear(0.2, 1e-12), DoubleNear(0.4, 1e-12), DoubleNear(0.6, 1e-12),
                           DoubleNear(0.8, 1e-12), DoubleNear(1, 1e-12)));
   EXPECT_THAT(Scale(95, 260, 0, 1).ticks(3), ElementsAre(100, 200));
 }
 
-TEST(Scale, MarksAreAboutAsManyAsAskedForAtAnySize) {
+TEST(Scale, ThereAreAboutAsManyTicksAsAskedFor) {
   for (const double size : {1e-7, 3e-3, 0.77, 12.0, 4.2e5}) {
     const auto ticks = Scale(0, size, 0, 1).ticks(8);
     EXPECT_GE(ticks.size(), 4U) << size;

@@ -37,7 +37,7 @@ class Artifact : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(Artifact, TimesBecomeAProfileOfOurModelOnOurAccelerator) {
+TEST_F(Artifact, TimesBecomeAProfileWithSailorsNames) {
   write("layer_times.json", times("GH-96").dump());
   const auto book = read_profiles(folder_);
   ASSERT_TRUE(book) << book.error().message;
@@ -47,14 +47,14 @@ TEST_F(Artifact, TimesBecomeAProfileOfOurModelOnOurAccelerator) {
   EXPECT_EQ(profile.times.at({2, 4}).at(3), (LayerTime{Seconds(0.003), Seconds(0.006), Seconds(0.5)}));
 }
 
-TEST_F(Artifact, ALayerThatIsMissingIsNamedWithFileAndField) {
+TEST_F(Artifact, AMissingLayerIsNamedWithFileAndField) {
   Json wrong = times("GH-96", 7);
   wrong["OPT-350"]["GH-96"]["2"]["4"]["26"] = {0.0, 0.0, 0.0};
   write("layer_times.json", wrong.dump());
   EXPECT_THAT(read_profiles(folder_).error().message, HasSubstr("layer_times.json: OPT-350.GH-96.2.4: has no layer 7"));
 }
 
-TEST_F(Artifact, AGpuThatNobodyKnowsIsNamedWithThoseThatAreKnown) {
+TEST_F(Artifact, AnErrorAboutAnUnknownGpuListsTheKnownOnes) {
   write("layer_times.json", times("TPU").dump());
   EXPECT_THAT(read_profiles(folder_).error().message,
               HasSubstr("\"TPU\" is not a GPU of the artifact; it has A100-40"));
@@ -65,7 +65,7 @@ TEST_F(Artifact, ATruncatedFileIsBadInput) {
   EXPECT_THAT(read_profiles(folder_).error().message, HasSubstr("is not valid JSON from byte"));
 }
 
-TEST_F(Artifact, CurvesHoldTheirNearestMeasuredValueOutsideTheMeasuredRange) {
+TEST_F(Artifact, OutsideTheMeasuredRangeACurveHasItsNearestMeasuredValue) {
   const BandwidthCurve curve{-0.5, 4, 10, gigabytes_per_second(17)};
   EXPECT_EQ(curve.at(Bytes(10)), gigabytes_per_second(10)) << "not extrapolated below a megabyte";
   EXPECT_EQ(curve.at(Bytes(2e6)), gigabytes_per_second(13.5));
@@ -73,7 +73,7 @@ TEST_F(Artifact, CurvesHoldTheirNearestMeasuredValueOutsideTheMeasuredRange) {
   EXPECT_EQ(curve.at(Bytes(1e15)), gigabytes_per_second(17)) << "it does not fall again beyond its peak";
 }
 
-TEST_F(Artifact, APairOfTypesMeasuredElsewhereHoldsForZonesAsFarApart) {
+TEST_F(Artifact, AMeasuredPairOfTypesAppliesToOtherZonesOfTheSameTier) {
   write("layer_times.json", times("GH-96").dump());
   write("inter_node_bandwidths.json",
         R"({"us-central1-a": {"GH-96": {"4": {"us-central1-b": {"GH-96": {"4": [[0, 0, 5], 5e9]}}}}}})");
@@ -84,7 +84,7 @@ TEST_F(Artifact, APairOfTypesMeasuredElsewhereHoldsForZonesAsFarApart) {
   EXPECT_EQ(network->between(end("us-east1-b"), end("us-east1-b")), nullptr) << "inside a zone it was not measured";
 }
 
-TEST_F(Artifact, AllOfItIsRead) {
+TEST_F(Artifact, TheWholeArtifactIsRead) {
   if (!std::filesystem::exists(kArtifact)) GTEST_SKIP() << kArtifact << " is not here: the files above stand for it";
   const auto book = read_profiles(kArtifact);
   ASSERT_TRUE(book) << book.error().message;

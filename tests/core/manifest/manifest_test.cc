@@ -35,7 +35,7 @@ std::vector<std::string> complaints(const std::string& yaml) {
   return messages;
 }
 
-TEST(JobManifest, WhatItOmitsHasItsDefault) {
+TEST(JobManifest, OmittedFieldsHaveTheirDefaults) {
   const JobSpec spec = job("").value();
   EXPECT_EQ(spec.key, (JobKey{"research", "opt"}));
   EXPECT_EQ(spec.model.blocks, 24);
@@ -48,13 +48,13 @@ TEST(JobManifest, WhatItOmitsHasItsDefault) {
   EXPECT_THAT(spec.training.microbatch_sizes, ElementsAre(1, 2, 4, 8, 16, 32, 64));
 }
 
-TEST(JobManifest, CopiesInPeersAreAskedForByName) {
+TEST(JobManifest, RedundancyIsReadByName) {
   EXPECT_EQ(job("  elasticity: {redundancy: Peer}\n").value().redundancy, Redundancy::kPeer);
   EXPECT_THAT(job("  elasticity: {redundancy: Twice}\n").error().message,
               HasSubstr("spec.elasticity.redundancy: \"Twice\" is unknown; use one of None, Peer"));
 }
 
-TEST(JobManifest, AnAbsentLimitIsNoneAndZeroIsALimit) {
+TEST(JobManifest, AnAbsentLimitIsUnlimitedAndZeroIsALimit) {
   EXPECT_EQ(job("  objective: {maxCostPerIteration: \"0\"}\n").value().objective,
             Objective(MaximizeThroughput{Dollars(0), std::nullopt}));
   EXPECT_EQ(job("  objective: {type: MinCost, minThroughput: \"0.25\"}\n").value().objective,
@@ -79,27 +79,27 @@ TEST(JobManifest, SequencesLongerThanTheModelsPositionsAreRefused) {
               HasSubstr("spec.training.sequenceLength: 4096 exceeds the 2048 positions of model opt-350m"));
 }
 
-TEST(JobManifest, AnUnknownModelIsAnsweredWithTheCatalogue) {
+TEST(JobManifest, AnErrorAboutAnUnknownModelListsTheCatalogue) {
   std::string yaml = kJob;
   yaml.replace(yaml.find("opt-350m"), 8, "opt-351m");
   EXPECT_THAT(job_from_manifest(document(yaml).value).error().message,
               ::testing::AllOf(HasSubstr("spec.model.name"), HasSubstr("opt-351m"), HasSubstr("llama-3-8b")));
 }
 
-TEST(Fields, AnUnknownFieldIsNamedWithItsLineAndItsNeighbours) {
+TEST(Fields, AnErrorAboutAnUnknownFieldHasItsLineAndTheKnownFields) {
   EXPECT_THAT(
       complaints(std::string(kJob) + "  resources: {maxGpu: 3}\n"),
       ElementsAre(HasSubstr("file.yaml:9: spec.resources.maxGpu: is not a field here; the fields are accelerators, "
                             "zones, provisioning, minGpus, maxGpus")));
 }
 
-TEST(Fields, ADecimalWithoutQuotesIsShownWithThem) {
+TEST(Fields, ADecimalWithoutQuotesIsShownWithQuotes) {
   EXPECT_THAT(complaints(std::string(kJob) + "  objective: {maxCostPerHour: 1.5}\n"),
               ElementsAre(HasSubstr("spec.objective.maxCostPerHour: 1.5 is invalid: decimals are written in quotes: "
                                     "\"1.5\"")));
 }
 
-TEST(Fields, ABareOffIsABooleanAndIsSaidToBe) {
+TEST(Fields, AnErrorAboutABareOffSaysThatItIsABoolean) {
   EXPECT_THAT(complaints(std::string(kJob) + "  elasticity: {mode: Off}\n"),
               ElementsAre(HasSubstr("YAML reads a bare On, Off, Yes or No as a boolean, so quote it")));
 }
@@ -113,26 +113,26 @@ TEST(Fields, AllErrorsOfADocumentAreReported) {
                                        HasSubstr("file.yaml:1: apiVersion: \"sailor.dev/v1\" is unknown")}));
 }
 
-TEST(Fields, AnotherKindIsNotOurs) {
+TEST(Fields, AnUnknownKindIsRefused) {
   EXPECT_THAT(complaints("apiVersion: v1\nkind: Pod\n"), ElementsAre(HasSubstr("\"Pod\" is not a kind of Sailor")));
 }
 
-TEST(Source, AFieldWrittenTwiceIsRefused) {
+TEST(Source, AFieldThatIsSetTwiceIsRefused) {
   EXPECT_EQ(parse_documents("a: 1\nb: 2\na: 3\n", "x.yaml").error().message, "x.yaml:3: a: is set twice; keep one");
 }
 
-TEST(Source, BrokenYamlSaysWhere) {
+TEST(Source, AnErrorAboutInvalidYamlHasTheLine) {
   EXPECT_THAT(parse_documents("a: [1, 2\nb: 3\n", "x.yaml").error().message, HasSubstr("x.yaml:2: invalid YAML"));
 }
 
-TEST(Source, AStreamHasManyDocumentsAndEmptyOnesDoNotCount) {
+TEST(Source, EmptyDocumentsOfAStreamAreSkipped) {
   const auto documents = parse_documents("---\na: 1\n---\n---\nb: 2\n", "x.yaml").value();
   ASSERT_EQ(documents.size(), 2U);
   EXPECT_EQ(documents[1].line_of("b"), 5);
   EXPECT_EQ(documents[1].line_of("b.c[3].d"), 5) << "the nearest field around it";
 }
 
-TEST(Source, QuotedScalarsAreWordsAndPlainOnesWhatTheyLookLike) {
+TEST(Source, QuotedScalarsAreTextAndPlainOnesHaveTheTypeTheyLookLike) {
   const Json json = document("{a: \"1\", b: 1, c: 1.5e-3, d: yes, e: 'yes', f: 2024-11-21, g: ~, h: .inf}").value;
   EXPECT_EQ(json, (Json{{"a", "1"},
                         {"b", 1},
@@ -144,7 +144,7 @@ TEST(Source, QuotedScalarsAreWordsAndPlainOnesWhatTheyLookLike) {
                         {"h", ".inf"}}));
 }
 
-TEST(Source, ADocumentThatAliasesMakeEnormousIsRefused) {
+TEST(Source, AnEnormousDocumentOfAliasesIsRefused) {
   std::string bomb = "a: &a [1,1,1,1,1,1,1,1,1,1]\n";
   for (char c = 'b'; c < 'j'; ++c) {
     const std::string last(1, static_cast<char>(c - 1));
@@ -160,7 +160,7 @@ metadata: {name: pool}
 spec: {region: us-central1, zone: us-central1-a, accelerator: nvidia-tesla-a100, gpusPerNode: 4, provisioning: Spot,
        maxNodes: 3, pricePerGpuHour: "1.10", wholeNodes: true, network: {interNodeGbps: "100"}})";
 
-TEST(PoolManifest, SaysWhatThePoolsNodesAre) {
+TEST(PoolManifest, FieldsBecomeADeclaration) {
   const PoolDeclaration pool = pool_from_manifest(document(kPool).value).value();
   EXPECT_EQ(to_string(pool.key), "us-central1-a/nvidia-tesla-a100/spot");
   EXPECT_EQ(pool.max_nodes, 3);
@@ -170,7 +170,7 @@ TEST(PoolManifest, SaysWhatThePoolsNodesAre) {
   EXPECT_EQ(pool_of(pool, 0).free_gpus(), 0);
 }
 
-TEST(PoolManifest, WithoutAPriceTheListPriceCounts) {
+TEST(PoolManifest, WithoutAPriceTheListPriceApplies) {
   Json json = document(kPool).value;
   json["spec"].erase("pricePerGpuHour");
   EXPECT_GT(pool_from_manifest(json).value().price_per_gpu, DollarsPerHour(0));
@@ -196,7 +196,7 @@ spec:
     - {first: 1, last: 6, forwardSeconds: "0.002", backwardSeconds: "0.004", updateSeconds: "1e-4"}
 )";
 
-TEST(ProfileManifest, ARangeGivesItsTimesToEachOfItsLayers) {
+TEST(ProfileManifest, TheTimesOfARangeApplyToEachOfItsLayers) {
   const ModelProfile profile = profile_from_manifest(document(kProfile).value).value();
   const auto& layers = profile.times.at({2, 1});
   ASSERT_EQ(layers.size(), 6U);
@@ -204,7 +204,7 @@ TEST(ProfileManifest, ARangeGivesItsTimesToEachOfItsLayers) {
   EXPECT_EQ(layers[5].backward, Seconds(0.004));
 }
 
-TEST(ProfileManifest, RangesCoverEveryLayerOnce) {
+TEST(ProfileManifest, RangesMustCoverEveryLayerOnce) {
   Json json = document(kProfile).value;
   json["spec"]["times"][0]["layers"][1]["first"] = 2;
   EXPECT_EQ(profile_from_manifest(json).error().message, "spec.times[0].layers: no range covers layer 1 of 6");
@@ -212,7 +212,7 @@ TEST(ProfileManifest, RangesCoverEveryLayerOnce) {
   EXPECT_THAT(profile_from_manifest(json).error().message, HasSubstr("layer 0 is in two ranges"));
 }
 
-TEST(NetworkManifest, ReplacesWhatItNamesAndKeepsTheRest) {
+TEST(NetworkManifest, FieldsReplaceTheDefaultsAndOtherDefaultsRemain) {
   const auto network = network_from_manifest(document("kind: NetworkModel\nspec:\n"
                                                       "  tiers: {zone: {gigabytesPerSecond: \"12\"}}\n"
                                                       "  pairs: [{from: us-central1-a, to: us-west1-b, "

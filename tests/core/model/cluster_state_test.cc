@@ -20,7 +20,7 @@ TEST(Pool, ATensorParallelGroupNeverSpansNodes) {
   EXPECT_EQ(three_and_one.group_capacity(4), 0);
 }
 
-TEST(ClusterState, TheSameWorldReadInAnotherOrderIsEqual) {
+TEST(ClusterState, EqualClustersReadInAnotherOrderAreEqual) {
   const ClusterState one = normalized({{pool("us-central1-a", {{2, 1}, {4, 2}}), pool("us-west1-b", {{1, 1}})}});
   const ClusterState other = normalized({{pool("us-west1-b", {{1, 1}}), pool("us-central1-a", {{4, 1}}),
                                           pool("us-central1-a", {{4, 1}, {2, 1}, {0, 7}})}});
@@ -28,13 +28,13 @@ TEST(ClusterState, TheSameWorldReadInAnotherOrderIsEqual) {
   EXPECT_EQ(one.free_gpus(), 11);
 }
 
-TEST(Ids, APoolsNameReadsBackAsThePool) {
+TEST(Ids, APoolKeyIsReadBackAsWritten) {
   const PoolKey key = pool("europe-west4-a", {}).key;
   EXPECT_EQ(to_string(key), "europe-west4-a/nvidia-l4/spot");
   EXPECT_EQ(parse_pool_key(to_string(key)).value(), key);
 }
 
-TEST(Ids, AMalformedPoolIsRefusedWithTheFormThatIsExpected) {
+TEST(Ids, AMalformedPoolKeyIsRefusedWithTheExpectedForm) {
   for (const char* text : {"", "a", "a/b", "a/b/", "a/b/cheap", "/b/spot", "a//spot"}) {
     const auto parsed = parse_pool_key(text);
     ASSERT_FALSE(parsed.has_value()) << text;

@@ -14,12 +14,12 @@ std::string error_of(const Json& json) {
   return read ? "" : read.error().message;
 }
 
-TEST(JobJson, TrainingReadsBackAsWritten) {
+TEST(JobJson, TrainingIsReadBackAsWritten) {
   const TrainingSpec spec = training_from_json(training(), "spec.training").value();
   EXPECT_EQ(training_from_json(to_json(spec), "spec.training").value(), spec);
 }
 
-TEST(JobJson, WhatWatchesTheTrainingReadsBackAsWritten) {
+TEST(JobJson, EvaluationAndValidationAreReadBackAsWritten) {
   TrainingSpec spec = training_from_json(training(), "t").value();
   spec.initial_weights = "/models/gpt2";
   spec.on_non_finite = OnNonFinite::kSkip;
@@ -38,7 +38,7 @@ TEST(JobJson, ValidationIsEitherFilesOrAFraction) {
   }
 }
 
-TEST(JobJson, AConfigurationTakesWhatItLeavesOutFromItsFamily) {
+TEST(JobJson, FieldsThatAConfigurationOmitsAreThoseOfItsFamily) {
   const Json shape = {{"layers", 2}, {"hiddenSize", 8}, {"heads", 2}, {"vocabSize", 16}};
   Json neo = shape;
   neo["family"] = "gpt-neo";
@@ -52,7 +52,7 @@ TEST(JobJson, AConfigurationTakesWhatItLeavesOutFromItsFamily) {
   EXPECT_NE(model_from_json({{"config", opt}}, "m").error().message.find("m.config.ropeTheta"), std::string::npos);
 }
 
-TEST(JobJson, EveryModelOfTheCatalogueReadsBackAsWritten) {
+TEST(JobJson, EveryModelOfTheCatalogueIsReadBackAsWritten) {
   for (const ModelSpec& model : model_catalog()) {
     EXPECT_EQ(model_from_json(to_json(model), "spec.model").value(), model) << model.name;
   }
@@ -62,7 +62,7 @@ TEST(JobJson, OmittedMicrobatchSizesArePowersOfTwoThatDivideTheBatch) {
   EXPECT_EQ(training_from_json(training(), "t").value().microbatch_sizes, (std::vector<int>{1, 2, 4}));
 }
 
-TEST(JobJson, AMicrobatchSizeThatDoesNotDivideTheBatchIsLeftOutAndNoneLeftIsAnError) {
+TEST(JobJson, MicrobatchSizesThatDoNotDivideTheBatchAreDroppedAndAnEmptyRestIsAnError) {
   Json json = training();
   json["microbatchSizes"] = {6, 5, 2, 2};
   EXPECT_EQ(training_from_json(json, "t").value().microbatch_sizes, (std::vector<int>{2, 6}));
@@ -71,7 +71,7 @@ TEST(JobJson, AMicrobatchSizeThatDoesNotDivideTheBatchIsLeftOutAndNoneLeftIsAnEr
             "spec.training.microbatchSizes: none of these sizes divides globalBatchSize 12; add a divisor");
 }
 
-TEST(JobJson, SequenceParallelismIsRefusedWhereNoGroupCouldDealTheTokens) {
+TEST(JobJson, SequenceParallelismIsRefusedIfNoGroupCanPartitionTheTokens) {
   Json json = training();
   json["sequenceParallelism"] = "Always";
   json["sequenceLength"] = 1024;
@@ -91,13 +91,13 @@ TEST(JobJson, AMissingFieldIsNamedByItsPath) {
   EXPECT_EQ(error_of(json), "spec.training.steps: is missing");
 }
 
-TEST(JobJson, AWrongTypeIsShown) {
+TEST(JobJson, AWrongTypeIsNamedInTheError) {
   Json json = training();
   json["globalBatchSize"] = "many";
   EXPECT_EQ(error_of(json), "spec.training.globalBatchSize: \"many\" is of the wrong type (string)");
 }
 
-TEST(JobJson, ADecimalMayBeAStringOrANumberAndNothingElse) {
+TEST(JobJson, ADecimalMayBeAStringOrANumberOnly) {
   Json json = training();
   json["optimizer"]["learningRate"] = 0.5;
   EXPECT_DOUBLE_EQ(training_from_json(json, "t").value().optimizer.learning_rate, 0.5);
@@ -107,7 +107,7 @@ TEST(JobJson, ADecimalMayBeAStringOrANumberAndNothingElse) {
   }
 }
 
-TEST(JobJson, AnUnknownEnumeratorIsAnsweredWithTheChoices) {
+TEST(JobJson, AnErrorAboutAnUnknownEnumeratorListsTheChoices) {
   Json json = training();
   json["precision"] = "FP8";
   EXPECT_EQ(error_of(json), "spec.training.precision: \"FP8\" is unknown; use one of FP32, BF16");

@@ -28,7 +28,7 @@ TEST(ModelCatalog, EveryModelCanBeBuilt) {
   }
 }
 
-TEST(ModelCatalog, KnowsWhatSetsTheFamiliesApart) {
+TEST(ModelCatalog, FamiliesHaveTheirActivationsPositionsAndWindows) {
   EXPECT_EQ(find_model("opt-125m").value().activation, Activation::kRelu);
   EXPECT_TRUE(find_model("opt-350m").value().post_norm);
   EXPECT_EQ(find_model("gpt-neo-1.3b").value().local_window, 256);
@@ -36,21 +36,21 @@ TEST(ModelCatalog, KnowsWhatSetsTheFamiliesApart) {
   EXPECT_EQ(find_model("llama-2-7b").value().rope_theta, 10'000);
 }
 
-TEST(ModelSpec, EverySecondBlockIsLocalBeginningWithTheSecond) {
+TEST(ModelSpec, EverySecondBlockIsLocalStartingWithTheSecond) {
   const ModelSpec neo = find_model("gpt-neo-1.3b").value();
   EXPECT_FALSE(neo.is_local(1));
   EXPECT_TRUE(neo.is_local(2));
   EXPECT_FALSE(find_model("gpt2").value().is_local(2));
 }
 
-TEST(ModelCatalog, AnUnknownNameIsAnsweredWithTheKnownOnes) {
+TEST(ModelCatalog, AnErrorAboutAnUnknownNameListsTheKnownOnes) {
   const auto found = find_model("gpt-5");
   ASSERT_FALSE(found.has_value());
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
   EXPECT_NE(found.error().message.find("opt-350m"), std::string::npos);
 }
 
-TEST(ModelSpec, TheLastLayerHoldsItsOwnCopyOfATiedEmbeddingUnlessTheStageHasTheFirst) {
+TEST(ModelSpec, ATiedEmbeddingCountsOnceOnlyIfTheStageHasFirstAndLastLayer) {
   const ModelSpec model = find_model("gpt2").value();
   const int layers = model.layer_count();
   const std::int64_t split = stage_parameters(model, 0, 1) + stage_parameters(model, 1, layers);
@@ -66,12 +66,12 @@ TEST(ModelSpec, RefusesHeadsThatDoNotDivideTheHiddenSize) {
   EXPECT_NE(checked.error().message.find("not a multiple of heads 3"), std::string::npos);
 }
 
-TEST(MaxTensorParallel, LeavesEveryGpuAKeyValueHead) {
+TEST(MaxTensorParallel, EveryGpuHasAKeyValueHead) {
   EXPECT_EQ(max_tensor_parallel(*find_model("llama-3-8b")), 8);
   EXPECT_EQ(max_tensor_parallel(*find_model("gpt2")), 12);
 }
 
-TEST(MaxTensorParallel, DividesASequenceWhoseTokensAreDealt) {
+TEST(MaxTensorParallel, DividesTheSequenceWithSequenceParallelism) {
   JobSpec job;
   job.model = *find_model("gpt2");
   job.training.sequence_length = 6 * 1024 + 4;

@@ -5,14 +5,14 @@
 namespace sailor {
 namespace {
 
-TEST(NetworkModel, TheNearestCommonPlaceDecidesTheTier) {
+TEST(NetworkModel, TheSmallestCommonAreaDecidesTheTier) {
   EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("us-central1-a")), NetworkTier::kZone);
   EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("us-central1-b")), NetworkTier::kRegion);
   EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("us-west1-b")), NetworkTier::kContinent);
   EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("europe-west4-a")), NetworkTier::kWorld);
 }
 
-TEST(NetworkModel, AnOverrideHoldsInBothDirections) {
+TEST(NetworkModel, AnOverrideAppliesInBothDirections) {
   NetworkModel network = google_cloud_network();
   const Link slow{gigabytes_per_second(0.1), Seconds(0.2), dollars_per_gigabyte(0.08)};
   network.pairs.push_back({Zone("us-central1-a"), Zone("us-west1-b"), slow});

@@ -12,14 +12,14 @@ using testing::a_cluster;
 
 Pool a_pool(const testing::ClusterBuilder& cluster) { return cluster.build().pools.front(); }
 
-TEST(NodePacking, AGroupNeverLeavesItsNode) {
+TEST(NodePacking, AGroupNeverSpansNodes) {
   const Pool pool = a_pool(a_cluster().pool("z-1-a", "nvidia-l4", 4, 3));
   EXPECT_EQ(pack_groups(pool, {{2, 4}}).left_over, 0);
   EXPECT_EQ(pack_groups(pool, {{2, 6}}).left_over, 2) << "twelve GPUs, but the third of a node is alone";
   EXPECT_EQ(pack_groups(pool, {{4, 1}}).left_over, 1);
 }
 
-TEST(NodePacking, SmallGroupsFillWhatLargeOnesLeave) {
+TEST(NodePacking, SmallGroupsFillTheSpaceThatLargeOnesLeave) {
   const Pool pool = a_pool(a_cluster().pool("z-1-a", "nvidia-l4", 2, 4));
   const Packing packing = pack_groups(pool, {{1, 2}, {2, 1}, {4, 1}});
   EXPECT_EQ(packing.left_over, 0);
@@ -32,7 +32,7 @@ TEST(NodePacking, UsesNoMoreNodesThanNeeded) {
   EXPECT_EQ(pack_groups(pool, {}).nodes_used, 0);
 }
 
-TEST(NodePacking, APartlyUsedNodeOfWholeNodesHoldsNothing) {
+TEST(NodePacking, APartlyUsedNodeOfAPoolOfWholeNodesIsNotOffered) {
   const Pool pool = a_pool(a_cluster().pool("z-1-a", "nvidia-l4", 1, 4).partly_free(3, 5).whole_nodes());
   EXPECT_EQ(pack_groups(pool, {{1, 5}}).left_over, 1);
 }

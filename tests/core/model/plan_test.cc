@@ -36,7 +36,7 @@ ClusterState cluster() {
 
 TEST(Plan, ReadsBackAsWritten) { EXPECT_EQ(plan_from_json(to_json(plan())).value(), plan()); }
 
-TEST(Plan, InShortHasEqualNeighboursOnceAndReadsBackAsWritten) {
+TEST(Plan, CompactJsonListsEqualNeighboursOnceAndIsReadBackAsWritten) {
   Plan wide = plan();
   auto& replicas = wide.stages[0].replicas;
   replicas = {replicas[0], replicas[0], replicas[0], replicas[1], replicas[0]};
@@ -46,7 +46,7 @@ TEST(Plan, InShortHasEqualNeighboursOnceAndReadsBackAsWritten) {
   EXPECT_EQ(plan_from_json(json).value(), wide);
 }
 
-TEST(Plan, OfMoreReplicasThanAMachineCanHoldIsRefused) {
+TEST(Plan, TooManyReplicasAreRefused) {
   for (const int count : {0, -1, 65537}) {
     Json json = to_json(plan());
     json["stages"][0]["replicas"][0]["count"] = count;
@@ -58,14 +58,14 @@ TEST(Plan, OfMoreReplicasThanAMachineCanHoldIsRefused) {
   EXPECT_EQ(plan_from_json(json).error().message, "plan.stages[0].replicas: a stage has at most 65536 replicas");
 }
 
-TEST(Plan, EqualPlansHaveEqualHashesAndAnyChangeAnotherOne) {
+TEST(Plan, EqualPlansHaveEqualHashesAndAnyChangeGivesAnotherHash) {
   EXPECT_EQ(plan_hash(plan()), plan_hash(plan()));
   Plan other = plan();
   other.stages[0].replicas[0].microbatches = 6;
   EXPECT_NE(plan_hash(other), plan_hash(plan()));
 }
 
-TEST(Plan, OptionsAreWrittenOnlyWhereTheyAreTaken) {
+TEST(Plan, OptionsAreWrittenOnlyIfTheyAreOn) {
   EXPECT_FALSE(to_json(plan()).contains("activationCheckpointing"));
   EXPECT_FALSE(to_json(plan()).contains("shardedOptimizer"));
   EXPECT_FALSE(to_json(plan()).contains("sequenceParallelism"));
@@ -75,7 +75,7 @@ TEST(Plan, OptionsAreWrittenOnlyWhereTheyAreTaken) {
   EXPECT_NE(plan_hash(other), plan_hash(plan()));
 }
 
-TEST(Plan, RecomputesActivationsOnlyAsTheJobWishes) {
+TEST(Plan, RecomputationMustAgreeWithTheJob) {
   JobSpec wishing = job();
   const auto is_accepted = [&](ActivationCheckpointing wish, bool recomputes) {
     wishing.training.activation_checkpointing = wish;
@@ -90,7 +90,7 @@ TEST(Plan, RecomputesActivationsOnlyAsTheJobWishes) {
   EXPECT_FALSE(is_accepted(ActivationCheckpointing::kNever, true));
 }
 
-TEST(Plan, DealsTokensOnlyAsTheJobWishes) {
+TEST(Plan, SequenceParallelismMustAgreeWithTheJob) {
   JobSpec wishing = job();
   Plan one = plan();
   one.sequence_parallelism = true;
@@ -101,7 +101,7 @@ TEST(Plan, DealsTokensOnlyAsTheJobWishes) {
   EXPECT_FALSE(check_well_formed(one, wishing).has_value());
 }
 
-TEST(Plan, AGroupThatCannotDealTheTokensEvenlyIsNamed) {
+TEST(Plan, AGroupThatCannotPartitionTheTokensEvenlyIsNamed) {
   JobSpec wishing = job();
   wishing.training.sequence_parallelism = SequenceParallelism::kAlways;
   wishing.training.sequence_length = 1022;
@@ -133,7 +133,7 @@ TEST(Plan, AGapBetweenStagesIsNamed) {
             std::string::npos);
 }
 
-TEST(Plan, ReplicasThatDoNotShareOutAllMicrobatchesAreNamed) {
+TEST(Plan, ReplicasThatDoNotProcessAllMicrobatchesAreNamed) {
   Plan broken = plan();
   broken.stages[0].replicas[0].microbatches = 4;
   EXPECT_NE(check_well_formed(broken, job())
@@ -157,16 +157,18 @@ TEST(Plan, AMissingFieldOfAReplicaIsNamedByItsPath) {
   EXPECT_EQ(plan_from_json(json).error().message, "plan.stages[1].replicas[0].microbatches: is missing");
 }
 
-TEST(Plan, ANumberThatNoIntHoldsIsRefusedNotWrappedAround) {
+TEST(Plan, ANumberBeyondTheRangeOfIntIsRefused) {
   Json json = to_json(plan());
   json["stages"][0]["replicas"][0]["tensorParallel"] = (std::int64_t{1} << 32) + 1;
   EXPECT_EQ(plan_from_json(json).error().message,
             "plan.stages[0].replicas[0].tensorParallel: 4294967297 is out of range or of the wrong type");
 }
 
-TEST(ResourceViolations, APlanThatFitsHasNone) { EXPECT_TRUE(resource_violations(plan(), job(), cluster()).empty()); }
+TEST(ResourceViolations, APlanThatFitsHasNoViolation) {
+  EXPECT_TRUE(resource_violations(plan(), job(), cluster()).empty());
+}
 
-TEST(ResourceViolations, MoreGpusThanAPoolHasIsOne) {
+TEST(ResourceViolations, MoreGpusThanAPoolHasAreAViolation) {
   Plan greedy = plan();
   greedy.stages[0].replicas.push_back({key("us-central1-a"), 2, 1});
   const auto violations = resource_violations(greedy, job(), cluster());
@@ -174,7 +176,7 @@ TEST(ResourceViolations, MoreGpusThanAPoolHasIsOne) {
   EXPECT_EQ(violations[0], "pool us-central1-a/nvidia-tesla-a100/spot: the plan needs 5 GPUs of 4");
 }
 
-TEST(ResourceViolations, AGroupThatNoNodeCanHoldIsOneThoughThePoolHasTheGpus) {
+TEST(ResourceViolations, AGroupThatFitsOnNoNodeIsAViolationEvenIfThePoolHasEnoughGpus) {
   Plan wide = plan();
   wide.stages[0].replicas = {{key("us-central1-a"), 4, 8}};
   const auto violations = resource_violations(wide, job(), cluster());
@@ -182,7 +184,7 @@ TEST(ResourceViolations, AGroupThatNoNodeCanHoldIsOneThoughThePoolHasTheGpus) {
   EXPECT_NE(violations[0].find("do not fit on any node"), std::string::npos);
 }
 
-TEST(ResourceViolations, AStageOverTwoRegionsIsOne) {
+TEST(ResourceViolations, AStageInTwoRegionsIsAViolation) {
   Plan spread = plan();
   spread.stages[1].replicas = {{key("us-central1-a"), 1, 4}, {key("us-west1-b"), 4, 4}};
   const auto violations = resource_violations(spread, job(), cluster());
@@ -190,7 +192,7 @@ TEST(ResourceViolations, AStageOverTwoRegionsIsOne) {
   EXPECT_NE(violations[0].find("stage 1: its replicas are in 2 regions"), std::string::npos);
 }
 
-TEST(ResourceViolations, LimitsOfTheJobCount) {
+TEST(ResourceViolations, ExceedingTheJobsLimitsIsAViolation) {
   JobSpec limited = job();
   limited.resources.max_gpus = 0;
   limited.resources.zones = {Zone("us-west1-b")};

@@ -39,13 +39,13 @@ TEST(ProfileBook, AJobWithSequenceParallelismPrefersAProfileThatWasMeasuredWithI
   EXPECT_EQ(book.find(a_job(kNever), kGpu)->source, "without");
 }
 
-TEST(ProfileBook, AJobWithoutSequenceParallelismTakesNoProfileThatWasMeasuredWithIt) {
+TEST(ProfileBook, AJobWithoutSequenceParallelismNeverUsesAProfileThatWasMeasuredWithIt) {
   ProfileBook book;
   book.add(a_profile(kAlways, "with"));
   EXPECT_EQ(book.find(a_job(kNever), kGpu), nullptr);
 }
 
-TEST(ProfileBook, ALaterProfileOfTheSameReplacesTheOneBefore) {
+TEST(ProfileBook, ALaterProfileOfTheSameKindReplacesTheEarlierOne) {
   ProfileBook book;
   for (const char* source : {"first", "second"}) book.add(a_profile(kAlways, source));
   ASSERT_EQ(book.profiles().size(), 1U);

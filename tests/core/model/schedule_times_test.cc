@@ -50,12 +50,12 @@ TEST(ScheduleTimes, ReadBackAsWritten) {
   }
 }
 
-TEST(ScheduleTimes, WriteEqualNeighboursOnce) {
+TEST(ScheduleTimes, EqualNeighboursAreWrittenOnce) {
   const Case one = small_case();
   EXPECT_EQ(to_json(one.times)["replicas"][0].dump(), "[[2,10,20,0,3,1],[1,5,11,1,4,-1]]");
 }
 
-TEST(ScheduleTimes, OfAnotherNumberOfReplicasAreRefused) {
+TEST(ScheduleTimes, AWrongNumberOfReplicasIsRefused) {
   const Case one = small_case();
   for (const int count : {1, 3, -1, 0}) {
     auto json = to_json(one.times);
@@ -69,7 +69,7 @@ TEST(ScheduleTimes, OfAnotherNumberOfReplicasAreRefused) {
 }
 
 // What would run for ever, out of memory or past the end of a list.
-TEST(ScheduleTimes, ThatNoScheduleCanBeMadeFromAreRefused) {
+TEST(ScheduleTimes, ValuesFromWhichNoScheduleCanBeMadeAreRefused) {
   const Case one = small_case();
   struct Damage {
     int column;
@@ -86,7 +86,7 @@ TEST(ScheduleTimes, ThatNoScheduleCanBeMadeFromAreRefused) {
   EXPECT_THAT(refusal(one, short_row), HasSubstr("stage 0, row ["));
 }
 
-TEST(ScheduleTimes, OfAnotherNumberOfLinksAreRefused) {
+TEST(ScheduleTimes, AWrongNumberOfLinksIsRefused) {
   const Case one = small_case();
   for (const int count : {-1, 0, 2}) {
     auto json = to_json(one.times);

@@ -50,7 +50,7 @@ TEST(DeepSpeedSchedule, GradientsAreReceivedBeforeActivationsAreSent) {
   EXPECT_EQ(text_of(schedule->replicas[1][0]), "<0 F0 B0 )0 <1 F1 B1 )1 <2 F2 B2 )2");
 }
 
-TEST(DeepSpeedSchedule, OneMicrobatchLeavesBeforeItsGradientIsAwaited) {
+TEST(DeepSpeedSchedule, AMicrobatchIsSentBeforeItsGradientIsReceived) {
   const auto schedule = deepspeed_schedule(an_even_plan(a_job().batch(1), kPool, 3, 1, 1));
   ASSERT_TRUE(schedule);
   EXPECT_EQ(text_of(schedule->replicas[0][0]), "F0 >0 (0 B0");
@@ -67,7 +67,7 @@ TEST(DeepSpeedSchedule, ReplicasOfEqualIndexFormAPipeline) {
   EXPECT_EQ(schedule->replicas[0][0].max_in_flight, 2);
 }
 
-TEST(DeepSpeedSchedule, PoolsOfUnequalReplicasHaveNone) {
+TEST(DeepSpeedSchedule, UnequalReplicasHaveNoSchedule) {
   Plan plan = an_even_plan(a_job().batch(8), kPool, 2, 2, 1);
   plan.stages[0].replicas[0].microbatches = 5;
   plan.stages[0].replicas[1].microbatches = 3;

@@ -11,7 +11,7 @@
 namespace sailor {
 namespace {
 
-TEST(NextEvents, AnswersAsASortedSetWould) {
+TEST(NextEvents, AgreesWithASortedSet) {
   for (const std::size_t workers : {1U, 2U, 7U, 64U, 100U}) {
     std::mt19937_64 random(workers);
     NextEvents turns(workers);

@@ -33,7 +33,7 @@ Schedule even_schedule(int stages, int replicas, int microbatches, SchedulePolic
   return make_schedule(plan, times_from_shares(plan), policy);
 }
 
-TEST(Schedule, EqualReplicasDoTheTextbooksOneForwardOneBackward) {
+TEST(Schedule, EqualReplicasFollowOneForwardOneBackward) {
   for (const SchedulePolicy policy : {SchedulePolicy::kFlow, SchedulePolicy::kOneForwardOneBackward}) {
     const Schedule schedule = even_schedule(3, 1, 5, policy);
     EXPECT_EQ(passes(schedule.replicas[0][0]), "F0 F1 F2 B0 F3 B1 F4 B2 B3 B4");
@@ -56,7 +56,7 @@ TEST(Schedule, EqualReplicasFormPipelinesThatShareNothing) {
   EXPECT_THAT(schedule.replicas[1][2].microbatches, ::testing::ElementsAre(2, 5, 8));
 }
 
-TEST(Schedule, FirstStagesOfAnUnevenDivisionStillFormPipelines) {
+TEST(Schedule, UnevenMicrobatchesStillFormPipelines) {
   const Schedule schedule = even_schedule(2, 4, 10, SchedulePolicy::kFlow);
   EXPECT_EQ(schedule.routes[0], schedule.routes[1]);
   EXPECT_LE(schedule.replicas[0][0].max_in_flight, 2);
@@ -79,7 +79,7 @@ TEST(Schedule, TransfersNameTheReplicaAtTheOtherEnd) {
   }
 }
 
-TEST(Schedule, MemoryForOneMicrobatchMeansOneInFlight) {
+TEST(Schedule, MemoryForOneMicrobatchAllowsOneInFlight) {
   const JobSpec job = a_job().batch(6);
   const Plan plan = an_even_plan(job, kPool, 3, 1, 1);
   ScheduleTimes times = times_from_shares(plan);
