@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plans, worlds, profiles and measured runs that cannot be: each is refused with file, field and remedy.
+"""Invalid plans, jobs, clusters, profiles and measured runs: each is refused with file, field and remedy.
 
 usage: bad_input_test.py SAILOR ROOT
 """
@@ -31,7 +31,7 @@ RUN = {
 
 
 def changed(document, path, value):
-    """A copy with the value at the path replaced; None takes the field away."""
+    """A copy with the value at the path replaced. None removes the field."""
     result = copy.deepcopy(document)
     at = result
     for step in path[:-1]:

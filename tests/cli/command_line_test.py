@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program as people and scripts meet it: exit statuses, which stream says what, and whether messages help.
+"""The program as users and scripts run it: exit statuses, output streams and helpful messages.
 
 usage: command_line_test.py SAILOR ROOT
 """
@@ -107,7 +107,7 @@ class CommandLine(ProgramTest):
         self.assertEqual((done.returncode, done.stdout), (0, sailor("--version").stdout))
 
     def at_a_terminal(self, *arguments):
-        """What a command writes to a pseudo-terminal as standard error, and the seconds that it took."""
+        """Runs a command whose standard error is a pseudo-terminal. Returns what it wrote there, and its seconds."""
         ours, theirs = pty.openpty()
         start = time.monotonic()
         done = subprocess.run([SAILOR, *arguments], stdout=subprocess.PIPE, stderr=theirs, text=True, check=False)

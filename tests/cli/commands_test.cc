@@ -1,4 +1,4 @@
-// The command line's commands, from files to output, errors and exit statuses.
+// The commands of the command line: input files, output, errors and exit statuses.
 #include "cli/commands.h"
 
 #include <filesystem>
@@ -172,7 +172,7 @@ TEST_F(Commands, RenderPrintsOnePodForEachNodeThatThePlanUses) {
   for (const auto& pod : pods) {
     EXPECT_EQ(pod.at("spec").at("containers").at(0).at("image"), "example/trainer:1");
     EXPECT_EQ(pod.at("spec").at("nodeSelector").at("cloud.google.com/gke-accelerator"), "nvidia-l4");
-    EXPECT_EQ(pod.at("spec").at("volumes").at(0).at("name"), "checkpoints") << "of the job's podTemplate";
+    EXPECT_EQ(pod.at("spec").at("volumes").at(0).at("name"), "checkpoints") << "from the job's podTemplate";
   }
 }
 

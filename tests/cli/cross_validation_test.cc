@@ -1,5 +1,5 @@
-// Whether the parameters of a measured system say something of runs that they were not chosen by: fitted on some runs
-// from coarse grids of plausible values, held against the runs left out.
+// Cross-validation: do the parameters of a measured system predict runs that they were not fitted to? They are fitted
+// to some runs on coarse grids of plausible values and compared with the other runs.
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -39,7 +39,7 @@ class CrossValidation : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(kData / "measured")) {
-      GTEST_SKIP() << kData << " is not here: runs are compared where the measurements are";
+      GTEST_SKIP() << kData << " does not exist; this test needs the measurements";
     }
     profiles_ = read_profiles(kData / "sailor-artifact").value();
     network_ = read_network_measurements(kData / "sailor-artifact").value();
@@ -55,7 +55,7 @@ class CrossValidation : public ::testing::Test {
     return found;
   }
 
-  // What is measured twice, and why a measurement of it is not counted.
+  // Parameters that are measured twice, and why one measurement is excluded.
   struct Quantity {
     double (*estimated)(const RunEstimate&);
     double (*measured)(const MeasuredRun&);
@@ -77,7 +77,7 @@ class CrossValidation : public ::testing::Test {
     return errors;
   }
 
-  // The best by the mean error of time, then by that of memory, of which the context alone decides.
+  // The parameters with the lowest mean error of time, then of memory, which depends on the context only.
   [[nodiscard]] MeasuredSystem fitted(const std::vector<const MeasuredRun*>& runs, MeasuredSystem system) const {
     const double scale = system.name == "RTX" ? 10 : 1;  // its messages take many segments of TCP
     MeasuredSystem best = system;
@@ -143,7 +143,7 @@ TEST_F(CrossValidation, ParametersFittedOnOneModelPredictTheOtherOnTheSameHardwa
   expect_within("GH200 GPT-Neo by OPT-350M", {{opt, neo}}, 5, 5);
 }
 
-// No other group is on this hardware: each run is told by the three others.
+// No other group ran on this hardware, so each run is predicted from the three others.
 TEST_F(CrossValidation, RunsOnOneHardwarePredictARunOnMixedHardware) {
   const auto all = runs_of("mit");
   std::vector<Split> splits;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs what docs/cli.md shows, and holds it against what the commands say of themselves.
+"""Runs the commands of docs/cli.md and compares its flags with the help texts.
 
 usage: docs_test.py SAILOR ROOT
 """
@@ -29,7 +29,7 @@ def help_of(command):
 
 class Docs(unittest.TestCase):
     def run_blocks(self, blocks):
-        """In one folder, one after another, as a reader would."""
+        """Runs the blocks one after another in one folder, as a reader would."""
         with tempfile.TemporaryDirectory() as folder:
             os.symlink(ROOT / "crds", os.path.join(folder, "crds"))
             os.makedirs(os.path.join(folder, "build"))

@@ -1,4 +1,4 @@
-// The simulator against real runs, where their data is; and records that are no runs.
+// Compares the simulator with measured runs if their data is present, and reads invalid records.
 #include "cli/evaluate.h"
 
 #include <filesystem>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 const std::filesystem::path kData = std::filesystem::path(SAILOR_SOURCE_DIR) / "../shared/data";
 
-// A corrupt record makes an error of it, and the evaluation of the others is there all the same.
+// A corrupt record makes the command fail, but the other records are still evaluated.
 nlohmann::json evaluation_of(const std::filesystem::path& runs, bool has_corrupt_records = false) {
   std::ostringstream out;
   const auto done = run_evaluate({runs.string(), (kData / "sailor-artifact").string(), Format::kJson}, out);
@@ -30,7 +30,7 @@ class Evaluate : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(kData / "measured")) {
-      GTEST_SKIP() << kData << " is not here: runs are compared where the measurements are";
+      GTEST_SKIP() << kData << " does not exist; this test needs the measurements";
     }
   }
 };
@@ -74,7 +74,8 @@ TEST_F(Evaluate, ARecordThatIsNotAPlanHasItsReasonAndTheOthersAreEstimated) {
   EXPECT_THAT(evaluation.at("runs").at(2).at("reason"), HasSubstr("gbs: is missing"));
 }
 
-// Every value of a record replaced by what it cannot be: each has its reason or an estimate, and the good one runs on.
+// Replaces every value of a record by an invalid one. Each record has a reason or an estimate, and the valid record is
+// still evaluated.
 TEST_F(Evaluate, AnAbsurdValueInARecordNeverAffectsOtherRecords) {
   const auto folder = std::filesystem::path(::testing::TempDir()) / "sailor-evaluate-absurd";
   std::filesystem::remove_all(folder);

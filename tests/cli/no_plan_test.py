@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Questions to `sailor plan` that have no answer, or a poor one: the status, and one sentence that says what would help.
+"""Jobs for which `sailor plan` finds no plan or a poor one: the exit status, and one sentence with a remedy.
 
 usage: no_plan_test.py SAILOR ROOT
 """

@@ -1,4 +1,4 @@
-"""The program under test, and how it refuses. Takes the first two arguments of the test's command line: SAILOR ROOT."""
+"""Runs the program under test and checks its refusals. Takes the arguments SAILOR ROOT from the command line."""
 
 import os
 import pathlib
@@ -38,7 +38,7 @@ class ProgramTest(unittest.TestCase):
         return path
 
     def assert_sentence(self, done, status, *fragments):
-        """One sentence on standard error."""
+        """Checks the status and that standard error is one sentence with the fragments."""
         self.assertEqual(done.returncode, status, done.stderr)
         self.assertRegex(done.stderr, r"\Asailor: .*\n\Z")
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
@@ -46,6 +46,6 @@ class ProgramTest(unittest.TestCase):
             self.assertIn(fragment, done.stderr)
 
     def assert_refused(self, done, status, *fragments):
-        """And nothing on standard output."""
+        """Also checks that standard output is empty."""
         self.assert_sentence(done, status, *fragments)
         self.assertEqual(done.stdout, "")

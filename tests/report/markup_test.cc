@@ -1,4 +1,4 @@
-// Whatever goes into markup as text comes out as text.
+// Text never becomes markup.
 #include "report/markup.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formatting of numbers for people.
 #include "report/numbers.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Pages as a reader's program sees them: well-formed, complete, self-contained, and the same every time.
+// Pages are well-formed, complete, self-contained and reproducible.
 #include "report/page.h"
 
 #include <set>
@@ -26,8 +26,8 @@ using ::testing::Not;
 
 const std::string kZone = "us-central1-a";
 
-// What a page is made from, held together.
-struct Told {
+// The data of a page.
+struct PageData {
   JobSpec job;
   ClusterState cluster;
   Plan plan;
@@ -37,21 +37,21 @@ struct Told {
   [[nodiscard]] std::string page() const { return simulation_page({job, cluster, plan, estimate, details}); }
 };
 
-Told told(JobSpec job, ClusterState cluster, Plan plan) {
+PageData page_data(JobSpec job, ClusterState cluster, Plan plan) {
   const Simulator simulator;
   Estimate estimate = simulator.estimate(job, cluster, plan).value();
   PlanDetails details = simulator.details(job, cluster, plan).value();
   return {std::move(job), std::move(cluster), std::move(plan), std::move(estimate), std::move(details)};
 }
 
-Told two_stages() {
+PageData two_stages() {
   const JobSpec job = a_job().batch(16);
   const PoolKey pool = a_key(kZone, "nvidia-l4");
-  return told(job, a_cluster().pool(kZone, "nvidia-l4", 4, 2).price(0.7), an_even_plan(job, pool, 2, 2, 1));
+  return page_data(job, a_cluster().pool(kZone, "nvidia-l4", 4, 2).price(0.7), an_even_plan(job, pool, 2, 2, 1));
 }
 
-// 64 stages of 24 replicas each, every third of them elsewhere.
-Told many_stages() {
+// 64 stages of 24 replicas each. Every third replica is in another zone.
+PageData many_stages() {
   const JobSpec job = a_job().blocks(62).batch(256);
   const ClusterState cluster =
       a_cluster().pool(kZone, "nvidia-l4", 2000, 2).price(0.7).pool("us-central1-b", "nvidia-l4", 2000, 2).price(0.7);
@@ -59,7 +59,7 @@ Told many_stages() {
   for (Stage& stage : plan.stages) {
     for (std::size_t r = 0; r < stage.replicas.size(); r += 3) stage.replicas[r].pool.zone = Zone("us-central1-b");
   }
-  return told(job, cluster, plan);
+  return page_data(job, cluster, plan);
 }
 
 int with_class(const XmlNode& root, const std::string& name) {
@@ -68,7 +68,7 @@ int with_class(const XmlNode& root, const std::string& name) {
   return found;
 }
 
-// Labels of rows begin with their stage's number: "3 · ...".
+// The label of a row starts with the number of its stage: "3 · ...".
 std::set<int> stages_labelled(const XmlNode& root) {
   std::set<int> stages;
   root.visit([&](const XmlNode& node) {
@@ -80,7 +80,7 @@ std::set<int> stages_labelled(const XmlNode& root) {
 }
 
 TEST(Page, IsOneDocumentWithoutScriptsAndExternalResources) {
-  for (const Told& each : {two_stages(), many_stages()}) {
+  for (const PageData& each : {two_stages(), many_stages()}) {
     const auto root = parse_xml(each.page());
     ASSERT_NE(root, nullptr);
     for (const char* tag : {"script", "link", "img", "iframe", "object"}) EXPECT_EQ(root->count(tag), 0) << tag;
@@ -92,7 +92,7 @@ TEST(Page, IsOneDocumentWithoutScriptsAndExternalResources) {
 }
 
 TEST(Page, EveryPassOfASmallPlanHasATooltip) {
-  const Told small = two_stages();
+  const PageData small = two_stages();
   const auto root = parse_xml(small.page());
   ASSERT_NE(root, nullptr);
   std::multiset<std::string> tooltips;
@@ -121,7 +121,7 @@ TEST(Page, ALargePlanIsDrawnInGroupsAndThePageSaysSo) {
 }
 
 TEST(Page, NamesNeverBecomeMarkup) {
-  Told hostile = two_stages();
+  PageData hostile = two_stages();
   const std::string name = "</title><script>alert(1)</script>\x02";
   hostile.job.key.name = name;
   hostile.plan.model = name;
@@ -142,8 +142,8 @@ TEST(Page, EqualInputGivesIdenticalPages) {
 
 TEST(Page, AStageThatDoesNotFitIsNamedAndMarked) {
   const JobSpec job = a_job().model("opt-30b").batch(4).microbatch_sizes({1}).sequence_length(2048);
-  const Told large =
-      told(job, a_cluster().pool(kZone, "nvidia-l4", 4, 2), an_even_plan(job, a_key(kZone, "nvidia-l4"), 2, 2, 1));
+  const PageData large =
+      page_data(job, a_cluster().pool(kZone, "nvidia-l4", 4, 2), an_even_plan(job, a_key(kZone, "nvidia-l4"), 2, 2, 1));
   ASSERT_FALSE(large.estimate.fits());
   const auto root = parse_xml(large.page());
   ASSERT_NE(root, nullptr);
@@ -153,14 +153,14 @@ TEST(Page, AStageThatDoesNotFitIsNamedAndMarked) {
 }
 
 TEST(Page, EveryStageHasTheLimitOfItsGpuMarked) {
-  const Told small = two_stages();
+  const PageData small = two_stages();
   const auto root = parse_xml(small.page());
   ASSERT_NE(root, nullptr);
   EXPECT_EQ(with_class(*root, "limit"), 2) << "one mark a stage";
 }
 
 TEST(Page, TheCostsAndTheMapNameEveryPoolAndZone) {
-  const Told large = many_stages();
+  const PageData large = many_stages();
   const auto root = parse_xml(large.page());
   ASSERT_NE(root, nullptr);
   for (const PoolCharge& charge : large.details.charges) {
@@ -206,7 +206,7 @@ TEST(ReplayPage, EveryPeriodIsDrawnAndListed) {
   EXPECT_EQ(root->count("b"), 0);
   for (int i = 0; i < 5; ++i) EXPECT_THAT(root->whole_text(), HasSubstr("plan-" + std::to_string(i)));
   EXPECT_THAT(root->whole_text(), HasSubstr("waits"));
-  EXPECT_EQ(root->count("path"), 3) << "GPUs there, GPUs used, throughput";
+  EXPECT_EQ(root->count("path"), 3) << "available GPUs, used GPUs, throughput";
 }
 
 TEST(ReplayPage, AnEmptyReplayIsAValidPage) {

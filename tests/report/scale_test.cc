@@ -1,4 +1,4 @@
-// Axes: where values are drawn, and their marks.
+// Axes: the coordinates of values, and ticks.
 #include "report/scale.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The measurements of Sailor's authors, as files; the real ones where they are there.
+// Reads small files in the format of the paper's artifact, and the artifact itself if it is present.
 #include "core/manifest/artifact.h"
 
 #include <fstream>
@@ -25,7 +25,7 @@ class Artifact : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
   void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
 
-  // One point of opt-350m with all its 26 layers, but those that `leave_out` names.
+  // One point of opt-350m with its 26 layers, except for those in `leave_out`.
   static Json times(const std::string& gpu, int leave_out = -1) {
     Json layers;
     for (int i = 0; i < 26; ++i) {
@@ -69,8 +69,8 @@ TEST_F(Artifact, OutsideTheMeasuredRangeACurveHasItsNearestMeasuredValue) {
   const BandwidthCurve curve{-0.5, 4, 10, gigabytes_per_second(17)};
   EXPECT_EQ(curve.at(Bytes(10)), gigabytes_per_second(10)) << "not extrapolated below a megabyte";
   EXPECT_EQ(curve.at(Bytes(2e6)), gigabytes_per_second(13.5));
-  EXPECT_EQ(curve.at(Bytes(16e6)), gigabytes_per_second(17)) << "never more than was measured";
-  EXPECT_EQ(curve.at(Bytes(1e15)), gigabytes_per_second(17)) << "it does not fall again beyond its peak";
+  EXPECT_EQ(curve.at(Bytes(16e6)), gigabytes_per_second(17)) << "at most the measured peak";
+  EXPECT_EQ(curve.at(Bytes(1e15)), gigabytes_per_second(17)) << "it does not fall beyond its maximum";
 }
 
 TEST_F(Artifact, AMeasuredPairOfTypesAppliesToOtherZonesOfTheSameTier) {
@@ -81,11 +81,13 @@ TEST_F(Artifact, AMeasuredPairOfTypesAppliesToOtherZonesOfTheSameTier) {
   ASSERT_TRUE(network) << network.error().message;
   const auto end = [](const char* zone) { return MeasuredEndpoint{Zone(zone), Accelerator("nvidia-gh200"), 1}; };
   EXPECT_NE(network->between(end("us-east1-b"), end("us-east1-c")), nullptr);
-  EXPECT_EQ(network->between(end("us-east1-b"), end("us-east1-b")), nullptr) << "inside a zone it was not measured";
+  EXPECT_EQ(network->between(end("us-east1-b"), end("us-east1-b")), nullptr)
+      << "this pair was not measured within a zone";
 }
 
 TEST_F(Artifact, TheWholeArtifactIsRead) {
-  if (!std::filesystem::exists(kArtifact)) GTEST_SKIP() << kArtifact << " is not here: the files above stand for it";
+  if (!std::filesystem::exists(kArtifact))
+    GTEST_SKIP() << kArtifact << " does not exist; the tests above use small files instead";
   const auto book = read_profiles(kArtifact);
   ASSERT_TRUE(book) << book.error().message;
   EXPECT_EQ(book->profiles().size(), 16U);

@@ -1,4 +1,4 @@
-// What manifests mean, and what the messages about wrong ones say.
+// How manifests are read, and the messages about invalid ones.
 #include "core/manifest/manifest.h"
 
 #include <fmt/format.h>
@@ -129,7 +129,7 @@ TEST(Source, EmptyDocumentsOfAStreamAreSkipped) {
   const auto documents = parse_documents("---\na: 1\n---\n---\nb: 2\n", "x.yaml").value();
   ASSERT_EQ(documents.size(), 2U);
   EXPECT_EQ(documents[1].line_of("b"), 5);
-  EXPECT_EQ(documents[1].line_of("b.c[3].d"), 5) << "the nearest field around it";
+  EXPECT_EQ(documents[1].line_of("b.c[3].d"), 5) << "the nearest enclosing field";
 }
 
 TEST(Source, QuotedScalarsAreTextAndPlainOnesHaveTheTypeTheyLookLike) {

@@ -1,4 +1,4 @@
-// What the API server refuses is refused offline too, for the same field; and what it accepts is accepted.
+// Offline validation refuses what the API server refuses, for the same field, and accepts what it accepts.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Refused by the API server and right in a file, with the reason.
+// Manifests that the API server refuses but that are valid in files, with the reason.
 constexpr std::string_view kRightInFiles[] = {
-    "pool_counts_its_nodes",  // a cluster's nodes are counted; a file has to say how many there are
+    "pool_counts_its_nodes",  // the operator counts nodes; a file must state their number
 };
 
 std::vector<fs::path> manifests(const fs::path& folder) {
@@ -32,7 +32,7 @@ std::vector<fs::path> manifests(const fs::path& folder) {
   return files;
 }
 
-// Of the first line, "# expect: PART OF THE API SERVER'S MESSAGE".
+// The first line, "# expect: PART OF THE API SERVER'S MESSAGE".
 std::string expected_message(const fs::path& file) {
   std::ifstream stream(file);
   std::string line;
@@ -40,7 +40,7 @@ std::string expected_message(const fs::path& file) {
   return line;
 }
 
-// The field that a message is about, or nothing where it names none.
+// The field that a message names; empty if it names none.
 std::string field_of(const std::string& message) {
   static const std::regex pattern(R"(spec(\.[A-Za-z0-9]+|\[[0-9]+\])+)");
   std::smatch match;
@@ -51,7 +51,7 @@ bool is_within(const std::string& one, const std::string& other) {
   return one.starts_with(other) || other.starts_with(one);
 }
 
-// One of the complaints must be about what the API server complains of, not about something that is wrong besides.
+// Whether the error concerns the field that the API server names, not another one.
 bool is_agreement(const std::string& complaint, const std::string& expected) {
   const bool both_miss = complaint.ends_with("is missing") == expected.ends_with("Required value");
   return both_miss && is_within(field_of(complaint), field_of(expected));

@@ -1,4 +1,4 @@
-// Which tensor-parallel groups a pool's nodes can hold.
+// Packing of tensor-parallel groups into the nodes of a pool.
 #include "core/model/node_packing.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ Pool a_pool(const testing::ClusterBuilder& cluster) { return cluster.build().poo
 TEST(NodePacking, AGroupNeverSpansNodes) {
   const Pool pool = a_pool(a_cluster().pool("z-1-a", "nvidia-l4", 4, 3));
   EXPECT_EQ(pack_groups(pool, {{2, 4}}).left_over, 0);
-  EXPECT_EQ(pack_groups(pool, {{2, 6}}).left_over, 2) << "twelve GPUs, but the third of a node is alone";
+  EXPECT_EQ(pack_groups(pool, {{2, 6}}).left_over, 2)
+      << "twelve GPUs, but one of the three GPUs of each node remains unused";
   EXPECT_EQ(pack_groups(pool, {{4, 1}}).left_over, 1);
 }
 

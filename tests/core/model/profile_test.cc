@@ -1,4 +1,4 @@
-// Which of the known profiles a job is estimated with.
+// Which profile of the book a job uses.
 #include "core/model/profile.h"
 
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ Case random_case(std::uint64_t seed) {
   return {std::move(plan), std::move(times)};
 }
 
-// Two stages of three replicas, of which two are alike, over two link classes.
+// Two stages with three replicas each, two of them equal, in two link classes.
 Case small_case() {
   const PoolKey pool = testing::a_key("us-central1-a", "nvidia-l4");
   const Stage stage{0, 1, {{pool, 1, 2}, {pool, 1, 2}, {pool, 1, 4}}};
@@ -68,7 +68,7 @@ TEST(ScheduleTimes, AWrongNumberOfReplicasIsRefused) {
   EXPECT_EQ(refusal(one, json), "times.replicas: 1 stages: that does not fit the plan");
 }
 
-// What would run for ever, out of memory or past the end of a list.
+// These values would lead to endless loops, too much memory or out-of-range indices.
 TEST(ScheduleTimes, ValuesFromWhichNoScheduleCanBeMadeAreRefused) {
   const Case one = small_case();
   struct Damage {

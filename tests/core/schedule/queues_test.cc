@@ -1,4 +1,4 @@
-// The two structures that a simulated step is made of, against what they stand for.
+// The data structures of the step simulation, compared with simple containers.
 #include <map>
 #include <random>
 #include <set>
@@ -53,7 +53,7 @@ TEST(MessageLists, InsertsInAscendingOrderAndAppendsInTheOrderOfCalls) {
   EXPECT_EQ(nodes_of(lists, waiting), (std::vector<int>{2, 4}));
   for (const int node : {7, 1}) lists.remove(inputs, node);
   lists.insert(inputs, 6, 0);
-  EXPECT_EQ(nodes_of(lists, inputs), std::vector<int>{6}) << "from one list into another";
+  EXPECT_EQ(nodes_of(lists, inputs), std::vector<int>{6}) << "it moved from one list to another";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The schedule of plans that one can check by hand.
+// Schedules of plans that are small enough to check by hand.
 #include "core/schedule/schedule.h"
 
 #include <gmock/gmock.h>
