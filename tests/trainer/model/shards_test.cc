@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/tensor_parallel.h"
+#include "tests/support/seed.h"
 
 namespace sailor::trainer {
 namespace {
@@ -140,10 +141,7 @@ void expect_held_by(const TransferUnit& unit, const Slice& slice, const StateLay
 }
 
 TEST(TransferUnits, HaveEveryElementExactlyOnceAndEachHolderEntirelyOrNotAtAll) {
-  const auto seed = std::random_device{}();
-  RecordProperty("seed", std::to_string(seed));
-  SCOPED_TRACE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(sailor::testing::test_seed());
   for (int round = 0; round < 25; ++round) {
     const ModelSpec spec = small(random);
     for (const int id : all_layer_states(spec)) {

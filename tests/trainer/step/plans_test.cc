@@ -1,5 +1,4 @@
 // The heart of the trainer: every plan learns the same. Real workers over real Gloo, a thread each.
-#include <cstdlib>
 #include <random>
 
 #include <ATen/core/Tensor.h>
@@ -10,6 +9,7 @@
 #include "core/model/plan_json.h"
 #include "core/schedule/caps.h"
 #include "tests/support/random_plans.h"
+#include "tests/support/seed.h"
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/delegating_group.h"
 #include "tests/trainer/support/family_name.h"
@@ -31,14 +31,6 @@ Assignment job_of_30_steps(const Scratch& scratch) {
 using ::sailor::trainer::testing::expect_same_learning;
 void expect_same_learning(const Assignment& job, const Shares& shares) {
   expect_same_learning(job, plan_of(job, shares));
-}
-
-// A new one in every run; a failure is repeated with the seed that it printed.
-unsigned seed_of_this_run() {
-  const char* given = std::getenv("SAILOR_PLAN_SEED");
-  const auto seed = given == nullptr ? std::random_device{}() : static_cast<unsigned>(std::stoul(given));
-  fmt::print("to repeat: SAILOR_PLAN_SEED={}\n", seed);
-  return seed;
 }
 
 struct PlanCase {
@@ -114,7 +106,7 @@ TEST(Plans, InTheOrderOfASimulationLearnTheSame) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Plan plan = plan_of(job, {{0, 2, {3, 3, 2}}, {2, 4, {5, 3}}, {4, 5, {8}}});
-  sailor::testing::Random random(seed_of_this_run());
+  sailor::testing::Random random(sailor::testing::test_seed());
   job.schedule_times = with_in_flight_caps(plan, sailor::testing::random_times(random, plan), SchedulePolicy::kFlow);
   expect_same_learning(job, plan);
 }
@@ -186,7 +178,7 @@ Plan random_plan(const Assignment& job, std::mt19937& random) {
 
 // Of a plan in which two workers wait for each other no step would end; their patience does, and the test fails.
 TEST(Plans, NoRandomPlanStandsStill) {
-  std::mt19937 random(seed_of_this_run());
+  std::mt19937 random(sailor::testing::test_seed());
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
   job.training.steps = 2;
@@ -197,7 +189,7 @@ TEST(Plans, NoRandomPlanStandsStill) {
 }
 
 TEST(Plans, ARandomPlanLearnsTheSame) {
-  std::mt19937 random(seed_of_this_run());
+  std::mt19937 random(sailor::testing::test_seed());
   const Scratch scratch;
   const Assignment job = job_of_30_steps(scratch);
   const Plan plan = random_plan(job, random);

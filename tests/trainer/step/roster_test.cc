@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/seed.h"
 #include "tests/trainer/support/assignments.h"
 
 namespace sailor::trainer {
@@ -39,10 +40,7 @@ std::vector<testing::StageShares> random_shares(std::mt19937& random) {
 }
 
 TEST(Roster, EveryElementIsKeptByOneOfThoseWhoHoldIt) {
-  const auto seed = std::random_device{}();
-  RecordProperty("seed", std::to_string(seed));
-  SCOPED_TRACE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(sailor::testing::test_seed());
   for (int round = 0; round < 30; ++round) {
     const Assignment assignment = assignment_of(random_shares(random), round % 2 == 1);
     const Roster roster(assignment);

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/seed.h"
 #include "tests/trainer/support/assignments.h"
 #include "trainer/elastic/state/peer_replicas.h"
 #include "trainer/elastic/state/worker_locations.h"
@@ -59,9 +60,7 @@ class FollowPlans : public ::testing::Test {
 };
 
 TEST_F(FollowPlans, BringEachNewcomerWhatItIsToHoldOnceAndNobodyElseAnything) {
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(sailor::testing::test_seed());
   const auto number = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
   job_.redundancy = Redundancy::kPeer;
   for (int round = 0; round < 100; ++round) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/seed.h"
 #include "tests/trainer/support/random_stages.h"
 #include "trainer/elastic/state/worker_locations.h"
 
@@ -73,13 +74,10 @@ int training_nodes(const Assignment& assignment) {
 
 class Copies : public ::testing::Test {
  protected:
-  void SetUp() override { RecordProperty("seed", std::to_string(seed_)); }
-  const unsigned seed_ = std::random_device{}();
-  RandomAssignments assignments_{seed_};
+  RandomAssignments assignments_{sailor::testing::test_seed()};
 };
 
 TEST_F(Copies, EveryElementOfTheStateIsOnTwoNodesWhereThereAreTwo) {
-  SCOPED_TRACE(seed_);
   for (int round = 0; round < 100; ++round) {
     const Assignment assignment = assignments_.next();
     const std::size_t least = training_nodes(assignment) > 1 ? 2 : 1;
@@ -88,7 +86,6 @@ TEST_F(Copies, EveryElementOfTheStateIsOnTwoNodesWhereThereAreTwo) {
 }
 
 TEST_F(Copies, AreOnlyOfWhatOneNodeAloneHolds) {
-  SCOPED_TRACE(seed_);
   for (int round = 0; round < 100; ++round) {
     const Assignment assignment = assignments_.next();
     const Roster roster(assignment);

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/seed.h"
 #include "tests/trainer/support/delegating_group.h"
 #include "tests/trainer/support/random_stages.h"
 #include "trainer/comm/peer_lost.h"
@@ -122,10 +123,7 @@ void expect_arrives(const Assignment& before, const Assignment& after) {
 }
 
 TEST(StateTransfer, BringsEveryWorkerOfARandomPlanWhatItHoldsFromThoseOfAnother) {
-  const auto seed = std::random_device{}();
-  RecordProperty("seed", std::to_string(seed));
-  SCOPED_TRACE(seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(sailor::testing::test_seed());
   for (int round = 0; round < 6; ++round) expect_arrives(random_assignment(random), random_assignment(random));
 }
 
