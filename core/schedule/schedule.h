@@ -38,8 +38,7 @@ struct Operation {
 struct ReplicaSchedule {
   std::vector<int> microbatches;  // ascending
   std::vector<Operation> operations;
-  int max_in_flight = 0;       // most microbatches whose forward pass is done and whose backward pass is not
-  int max_waiting_inputs = 0;  // most received messages that wait for their pass: the executor needs as many buffers
+  int max_in_flight = 0;  // most microbatches whose forward pass is done and whose backward pass is not
   friend bool operator==(const ReplicaSchedule&, const ReplicaSchedule&) = default;
 };
 

@@ -19,7 +19,6 @@ StepRecorder::StepRecorder(const Plan& plan, std::vector<std::vector<int>> route
       replicas[static_cast<std::size_t>(route[mb])].microbatches.push_back(static_cast<int>(mb));
     }
     in_flight_.emplace_back(replicas.size());
-    waiting_.emplace_back(replicas.size());
   }
 }
 
@@ -44,9 +43,7 @@ void StepRecorder::gradient(int from_stage, int microbatch) {
 }
 
 void StepRecorder::received(int stage, int microbatch, OperationKind kind, int peer) {
-  ReplicaSchedule& list = list_of(stage, microbatch);
-  list.operations.push_back({kind, microbatch, peer});
-  list.max_waiting_inputs = std::max(list.max_waiting_inputs, ++waiting_of(stage, microbatch));
+  list_of(stage, microbatch).operations.push_back({kind, microbatch, peer});
 }
 
 Schedule StepRecorder::take(Nanoseconds duration) && {

@@ -14,8 +14,6 @@ class StepRecorder {
   // A message starts: it is recorded at its sender and at its receiver.
   void activation(int from_stage, int microbatch);
   void gradient(int from_stage, int microbatch);
-  // A pass of this stage has consumed its input, so the buffer is free.
-  void consumed(int stage, int microbatch) { --waiting_of(stage, microbatch); }
 
   Schedule take(Nanoseconds duration) &&;
 
@@ -26,14 +24,10 @@ class StepRecorder {
   ReplicaSchedule& list_of(int stage, int microbatch) {
     return schedule_.replicas[static_cast<std::size_t>(stage)][static_cast<std::size_t>(replica_of(stage, microbatch))];
   }
-  int& waiting_of(int stage, int microbatch) {
-    return waiting_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(replica_of(stage, microbatch))];
-  }
   void received(int stage, int microbatch, OperationKind kind, int peer);
 
   Schedule schedule_;
   std::vector<std::vector<int>> in_flight_;  // [stage][replica]
-  std::vector<std::vector<int>> waiting_;    // received messages that wait for their pass, [stage][replica]
 };
 
 }  // namespace sailor

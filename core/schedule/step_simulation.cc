@@ -176,7 +176,6 @@ class StepSimulation {
   void release_buffer(int stage, int mb, Direction direction) {
     const int from_stage = direction == kDown ? stage - 1 : stage + 1;
     if (from_stage < 0 || from_stage >= stages_) return;
-    if (record_ != nullptr) record_->consumed(stage, mb);
     const StepTraffic::Path path = traffic_.path_of(from_stage, mb, direction);
     --path.channel->used;
     const int waiting = path.channel->waiting.first;
