@@ -16,8 +16,8 @@ constexpr double kRight = kPictureWidth - 20;
 constexpr double kTop = 30;
 constexpr double kBottom = 360;
 constexpr double kHeight = 400;
-constexpr double kFarBound =
-    3;  // a bound beyond this multiple of the fastest plan is not drawn, or plans would overlap
+// A bound beyond this multiple of the fastest plan is not drawn, because the plans would be drawn too close together.
+constexpr double kFarBound = 3;
 
 class Chart {
  public:

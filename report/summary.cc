@@ -30,7 +30,7 @@ double busy_share(const PlanView& view, std::size_t stage) {
   return whole.count() > 0 ? static_cast<double>(most.count()) / static_cast<double>(whole.count()) : 0;
 }
 
-// Each pool, or where they are many each type with the number of its zones.
+// Lists every pool. If there are many, lists each GPU type with its number of zones.
 std::string pools_sentence(const PlanView& view) {
   constexpr std::size_t kMaxPools = 4;
   std::map<std::string, std::pair<int, std::set<Zone>>> parts;  // GPUs and zones, by name

@@ -44,7 +44,7 @@ auto find_name(const Table& table, std::string_view name, std::string_view what)
               fmt::format("\"{}\" is not a {} of the artifact; it has {}", name, what, known));
 }
 
-// Thrown and caught inside this file. The message starts with the path of the error field.
+// Thrown and caught inside this file. The message starts with the path of the wrong field.
 struct FieldError {
   std::string message;
 };
