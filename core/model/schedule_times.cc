@@ -48,12 +48,12 @@ class TimesReader {
   TimesReader(const Json& json, const Plan& plan, const std::string& path) : reader_(json, path), plan_(plan) {}
 
   Result<ScheduleTimes> read() {
-    times_.link_classes = reader_.required<int>("linkClasses");
+    times_.link_classes = reader_.required<int>("sites");
     const auto stages = reader_.required<std::vector<std::vector<Row>>>("replicas");
     const auto boundaries = reader_.required<std::vector<Row>>("links");
     for (const Stage& stage : plan_.stages) replicas_ += static_cast<std::int64_t>(stage.replicas.size());
     if (times_.link_classes < 1 || times_.link_classes > replicas_)
-      reader_.record("linkClasses", "it must be at least 1 and at most the number of replicas");
+      reader_.record("sites", "it must be at least 1 and at most the number of replicas");
     if (stages.size() != plan_.stages.size()) refuse_replicas(fmt::format("{} stages", stages.size()));
     for (std::size_t stage = 0; stage < stages.size() && !reader_.error(); ++stage) add_stage(stage, stages[stage]);
     for (const Row& row : boundaries) add_boundaries(row);
@@ -112,11 +112,12 @@ class TimesReader {
 
 }  // namespace
 
+// The key of link_classes is "sites", because `sailor simulate -o json` prints these times and its keys are a contract.
 Json to_json(const ScheduleTimes& times) {
   std::vector<std::vector<Row>> stages;
   stages.reserve(times.replicas.size());
   for (const auto& replicas : times.replicas) stages.push_back(rows_of(replicas));
-  return {{"linkClasses", times.link_classes}, {"replicas", std::move(stages)}, {"links", rows_of(times.links)}};
+  return {{"sites", times.link_classes}, {"replicas", std::move(stages)}, {"links", rows_of(times.links)}};
 }
 
 Result<ScheduleTimes> schedule_times_from_json(const Json& json, const Plan& plan, const std::string& path) {

@@ -103,7 +103,7 @@ TEST(ScheduleTimes, AWrongNumberOfLinksIsRefused) {
   EXPECT_THAT(refusal(one, json), HasSubstr("times.links: the plan has another number of boundaries"));
   for (const int link_classes : {0, -1, 7, 1 << 30}) {
     json = to_json(one.times);
-    json["linkClasses"] = link_classes;
+    json["sites"] = link_classes;
     EXPECT_THAT(refusal(one, json), HasSubstr("times.")) << link_classes;
   }
 }
