@@ -1,4 +1,5 @@
-// sailor-trainer: the program in a trainer pod. `agent` is what a pod runs; `worker` is started by the agent.
+// sailor-trainer: the program in a trainer pod. The pod runs `agent`, which starts one `worker` process per GPU. The
+// other commands measure this machine (`profile`, `links`) and convert weights (`import`, `export`).
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -13,18 +14,18 @@
 #include "core/protocol/timeouts.h"
 #include "trainer/agent/agent.h"
 #include "trainer/agent/worker_main.h"
-#include "trainer/device.h"
+#include "trainer/device/device.h"
 #include "trainer/log.h"
-#include "trainer/profile/command.h"
 #include "trainer/profile/links_command.h"
-#include "trainer/threads.h"
-#include "trainer/weights/command.h"
+#include "trainer/profile/profile_command.h"
+#include "trainer/weights/import_export.h"
 
 namespace {
 
 using namespace sailor::trainer;
 
-void block_signals() {  // before any thread exists: all inherit it, and one waits for them
+// Called before any thread exists: all threads inherit the mask, and one of them waits for the signals.
+void block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, signal);
@@ -51,33 +52,35 @@ struct WorkerOptions {
 int worker_main(WorkerOptions& options) {
   name_log(fmt::format("worker-{}", options.settings.gpu));
   options.settings.patience.peer = std::chrono::seconds(options.peer_timeout_s);
-  use_threads(options.threads);
+  set_cpu_threads(options.threads);
   const bool has_gpu = use_gpu(options.settings.gpu);
-  if (has_gpu) use_tf32();
-  log_info(has_gpu ? "computes on its GPU" : "computes on the CPU", {{"threads", std::to_string(options.threads)}});
+  if (has_gpu) allow_tf32();
+  log_info(has_gpu ? "computing on the GPU" : "computing on the CPU", {{"threads", std::to_string(options.threads)}});
   serve_agent(options.settings, options.channel);
   return 0;
 }
 
 void add_agent_options(CLI::App& command, AgentSettings& settings, long& peer_timeout_s) {
   command.add_option("--name", settings.name, "name of the pod")->required();
-  command.add_option("--host", settings.host, "IP address of the pod; everything listens on it only")->required();
+  command.add_option("--host", settings.host, "IP address of the pod; the agent listens on this address only")
+      ->required();
   command.add_option("--gpus", settings.gpus, "worker processes to start")->check(CLI::Range(1, 64));
-  command.add_option("--port", settings.port, "for the operator's requests")->check(CLI::Range(1, 65535));
-  command.add_option("--store-port", settings.store_port, "of the rendezvous store")->check(CLI::Range(1, 65535));
+  command.add_option("--port", settings.port, "port for the operator's requests")->check(CLI::Range(1, 65535));
+  command.add_option("--store-port", settings.store_port, "port of the rendezvous store")->check(CLI::Range(1, 65535));
   command.add_option("--threads", settings.threads, "CPU threads of each worker")->check(CLI::Range(1, 1024));
-  command.add_option("--peer-timeout", peer_timeout_s, "seconds of silence after which a peer counts as lost")
+  command.add_option("--peer-timeout", peer_timeout_s, "seconds without an answer after which a peer counts as lost")
       ->check(CLI::Range(1, 3600));
-  command.add_option("--termination-log", settings.termination_log, "file for the last report");
+  command.add_option("--termination-log", settings.termination_log, "file for the termination report");
 }
 
 void add_worker_options(CLI::App& command, WorkerOptions& options) {
-  command.add_option("--agent", options.settings.agent)->required();
-  command.add_option("--host", options.settings.host)->required();
-  command.add_option("--gpu", options.settings.gpu)->required();
-  command.add_option("--threads", options.threads);
-  command.add_option("--peer-timeout", options.peer_timeout_s);
-  command.add_option("--channel", options.channel, "descriptor of the socket to the agent")->required();
+  command.add_option("--agent", options.settings.agent, "name of the pod")->required();
+  command.add_option("--host", options.settings.host, "IP address of the pod")->required();
+  command.add_option("--gpu", options.settings.gpu, "index of the GPU in the pod")->required();
+  command.add_option("--threads", options.threads, "CPU threads");
+  command.add_option("--peer-timeout", options.peer_timeout_s,
+                     "seconds without an answer after which a peer counts as lost");
+  command.add_option("--channel", options.channel, "file descriptor of the socket to the agent")->required();
 }
 
 struct ProfileCommand {
@@ -86,7 +89,7 @@ struct ProfileCommand {
   int sequence_length = 0;
   std::string accelerator;
   std::vector<int> microbatch_sizes;
-  std::vector<int> degrees = {1};
+  std::vector<int> tensor_parallel_sizes = {1};
   std::string precision = "FP32";
   bool has_sequence_parallelism = false;
   double seconds = 2;
@@ -94,29 +97,39 @@ struct ProfileCommand {
 };
 
 void add_profile_options(CLI::App& command, ProfileCommand& profile) {
-  auto* job = command.add_option("--job", profile.job, "file with the TrainingJob whose model is measured");
-  auto* model = command.add_option("--model", profile.model, "or a model of the catalogue");
-  command.add_option("--sequence-length", profile.sequence_length, "with --model: tokens of a sequence")
+  auto* job = command.add_option("--job", profile.job, "file with a TrainingJob; measures its model with its settings");
+  auto* model = command.add_option("--model", profile.model, "instead of --job: name of a model in the catalogue");
+  command.add_option("--sequence-length", profile.sequence_length, "with --model: tokens per sequence")
       ->check(CLI::Range(1, 1 << 20));
   job->excludes(model);
-  command.add_option("--accelerator", profile.accelerator, "name under which the planner finds the figures")
+  command
+      .add_option("--accelerator", profile.accelerator,
+                  "GPU type of this machine, under which the planner finds the profile")
       ->required();
-  command.add_option("--microbatch-sizes", profile.microbatch_sizes, "default: the job's")
+  command
+      .add_option("--microbatch-sizes", profile.microbatch_sizes, "default: those of the job, or 1,2,4 with --model")
       ->delimiter(',')
       ->check(CLI::Range(1, 65536));
-  command.add_option("--degrees", profile.degrees, "of tensor parallelism; workers are threads of this process")
+  command
+      .add_option("--degrees", profile.tensor_parallel_sizes,
+                  "tensor-parallel sizes; the workers of a group are threads of this process")
       ->delimiter(',')
       ->check(CLI::Range(1, 64));
-  command.add_option("--precision", profile.precision, "with --model; a job has its own")
+  command.add_option("--precision", profile.precision, "with --model: precision; a job has its own setting")
       ->check(CLI::IsMember({"FP32", "BF16"}));
-  command.add_flag("--sequence-parallelism", profile.has_sequence_parallelism, "with --model; a job has its own");
-  command.add_option("--seconds", profile.seconds, "to spend on each microbatch size and degree")
+  command.add_flag("--sequence-parallelism", profile.has_sequence_parallelism,
+                   "with --model: use sequence parallelism; a job has its own setting");
+  command.add_option("--seconds", profile.seconds, "seconds to spend on each combination of sizes")
       ->check(CLI::Range(0.0, 3600.0));
-  command.add_option("--concurrency", profile.options.concurrency, "processes that compute at once; one is measured")
+  command
+      .add_option("--concurrency", profile.options.concurrency,
+                  "processes that compute at the same time; one of them is measured")
       ->check(CLI::Range(1, 256));
-  command.add_option("--threads", profile.options.threads, "CPU threads of each")->check(CLI::Range(1, 1024));
-  command.add_option("--name", profile.options.name, "metadata.name of the manifest");
-  command.add_option("--channel", profile.options.channel)->group("");  // of a process that only loads the machine
+  command.add_option("--threads", profile.options.threads, "CPU threads of each process")->check(CLI::Range(1, 1024));
+  command.add_option("--name", profile.options.name,
+                     "metadata.name of the manifest; default: made of model and accelerator");
+  command.add_option("--channel", profile.options.channel)
+      ->group("");  // set in processes that only generate background load
 }
 
 sailor::Result<MeasureRequest> measure_request(const ProfileCommand& command) {
@@ -124,7 +137,7 @@ sailor::Result<MeasureRequest> measure_request(const ProfileCommand& command) {
                          .sequence_length = command.sequence_length,
                          .accelerator = sailor::Accelerator(command.accelerator),
                          .microbatch_sizes = command.microbatch_sizes,
-                         .degrees = command.degrees,
+                         .tensor_parallel_sizes = command.tensor_parallel_sizes,
                          .precision = sailor::parse_precision(command.precision).value(),
                          .sequence_parallelism = command.has_sequence_parallelism ? sailor::SequenceParallelism::kAlways
                                                                                   : sailor::SequenceParallelism::kNever,
@@ -156,33 +169,37 @@ int profile_main(ProfileCommand& command, int argc, char** argv) {
   command.options.arguments.assign(argv + 1, argv + argc);
   const auto request = measure_request(command);
   if (!request) {
-    log_error("nothing to measure", {{"why", request.error().message}});
+    log_error("cannot measure: invalid options", {{"why", request.error().message}});
     return sailor::kExitBadInput;
   }
   const auto manifest = profile(*request, command.options);
   if (!manifest) {
-    log_error("not measured", {{"why", manifest.error().message}});
+    log_error("measurement failed", {{"why", manifest.error().message}});
     return 1;
   }
   fmt::print("{}", *manifest);
   return 0;
 }
 
-void add_links_options(CLI::App& command, LinksCommand& links) {
+void add_links_options(CLI::App& command, LinksOptions& links) {
   command.add_option("--rank", links.rank, "0 on one machine, 1 on the other")->check(CLI::Range(0, 1));
-  auto* host = command.add_option("--host", links.host, "own IP address; absent: both ends are on this machine");
+  auto* host = command.add_option("--host", links.host,
+                                  "IP address of this machine; default: both ends are threads of this process");
   auto* store = command.add_option("--store", links.store, "IP address of the machine with rank 0");
   host->needs(store);
   store->needs(host);
-  command.add_option("--port", links.port, "at which they meet")->check(CLI::Range(1, 65535));
-  command.add_option("--zones", links.zones, "FROM,TO: the link is that of these zones")->delimiter(',')->expected(2);
+  command.add_option("--port", links.port, "port of the rendezvous store on the machine with rank 0")
+      ->check(CLI::Range(1, 65535));
+  command.add_option("--zones", links.zones, "FROM,TO: zones of the two machines; default: the link within a node")
+      ->delimiter(',')
+      ->expected(2);
 }
 
-int links_main(const LinksCommand& command) {
+int links_main(const LinksOptions& options) {
   name_log("links");
-  const auto manifest = measure_links(command);
+  const auto manifest = measure_links(options);
   if (manifest) fmt::print("{}", *manifest);
-  if (!manifest) log_error("not measured", {{"why", manifest.error().message}});
+  if (!manifest) log_error("measurement failed", {{"why", manifest.error().message}});
   return manifest ? 0 : 1;
 }
 
@@ -192,14 +209,18 @@ struct WeightCommands {
 };
 
 void add_import_options(CLI::App& command, WeightCommands& weights) {
-  command.add_option("folder", weights.model_folder, "with config.json and safetensors, as trainer pods see it")
+  command
+      .add_option("folder", weights.model_folder,
+                  "folder with config.json and safetensors files, at the path where trainer pods see it")
       ->required();
 }
 
 void add_export_options(CLI::App& command, WeightCommands& weights) {
-  command.add_option("--checkpoints", weights.to_export.checkpoints, "a job's: checkpoint.path/namespace/job/uid")
+  command
+      .add_option("--checkpoints", weights.to_export.checkpoints,
+                  "folder of a job's checkpoints: checkpoint.path/namespace/job/uid")
       ->required();
-  command.add_option("--step", weights.to_export.step, "default: the newest complete checkpoint");
+  command.add_option("--step", weights.to_export.step, "step of the checkpoint; default: the newest complete one");
   command.add_option("--into", weights.to_export.into, "folder for config.json and model.safetensors")->required();
 }
 
@@ -207,7 +228,7 @@ int import_main(const WeightCommands& command) {
   name_log("import");
   const auto spec = import_model(command.model_folder);
   if (spec) fmt::print("{}", *spec);
-  if (!spec) log_error("not imported", {{"why", spec.error().message}});
+  if (!spec) log_error("import failed", {{"why", spec.error().message}});
   return spec ? 0 : sailor::kExitBadInput;
 }
 
@@ -215,30 +236,34 @@ int export_main(const WeightCommands& command) {
   name_log("export");
   const auto step = export_model(command.to_export);
   if (step) log_info("exported", {{"step", std::to_string(*step)}, {"into", command.to_export.into.string()}});
-  if (!step) log_error("not exported", {{"why", step.error().message}});
+  if (!step) log_error("export failed", {{"why", step.error().message}});
   return step ? 0 : sailor::kExitBadInput;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains a model as the operator's plan says, on whatever workers there are.", "sailor-trainer");
+  CLI::App app("Trains a model according to the operator's plan.", "sailor-trainer");
   app.require_subcommand(1);
   AgentSettings agent;
   long peer_timeout_s = sailor::kPeerTimeout.count();
-  CLI::App* agent_command = app.add_subcommand("agent", "serve the operator and run one worker per GPU");
+  CLI::App* agent_command =
+      app.add_subcommand("agent", "run in a pod: take assignments from the operator and start one worker per GPU");
   add_agent_options(*agent_command, agent, peer_timeout_s);
   WorkerOptions worker;
-  CLI::App* worker_command = app.add_subcommand("worker", "train on one GPU; started by the agent");
+  CLI::App* worker_command = app.add_subcommand("worker", "train on one GPU; started by the agent only");
   add_worker_options(*worker_command, worker);
   ProfileCommand profile;
-  CLI::App* profile_command = app.add_subcommand("profile", "measure a model's layers here; prints a ModelProfile");
+  CLI::App* profile_command =
+      app.add_subcommand("profile", "measure the layers of a model on this machine and print a ModelProfile");
   add_profile_options(*profile_command, profile);
-  LinksCommand links;
-  CLI::App* links_command = app.add_subcommand("links", "measure messages between workers; prints a NetworkModel");
+  LinksOptions links;
+  CLI::App* links_command =
+      app.add_subcommand("links", "measure the network between two workers and print a NetworkModel");
   add_links_options(*links_command, links);
   WeightCommands weights;
-  CLI::App* import_command = app.add_subcommand("import", "check a Hugging Face model; prints what to put into a job");
+  CLI::App* import_command = app.add_subcommand(
+      "import", "check that a Hugging Face model can be trained and print the spec of a job that does so");
   add_import_options(*import_command, weights);
   CLI::App* export_command = app.add_subcommand("export", "write a checkpoint as a Hugging Face model");
   add_export_options(*export_command, weights);
@@ -253,7 +278,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : sailor::kExitBadInput;
   } catch (const std::exception& error) {
-    log_error("stopped by a fault", {{"why", error.what()}});
+    log_error("stopped by an error", {{"why", error.what()}});
     return 1;
   }
 }

@@ -29,7 +29,7 @@ class Agent {
   explicit Agent(const AgentSettings& settings) : settings_(settings), state_(settings.name, settings.gpus) {}
 
   Result<int> run() {
-    auto store = RendezvousHost::listen(settings_.host, settings_.store_port);
+    auto store = RendezvousServer::listen(settings_.host, settings_.store_port);
     if (!store) return tl::unexpected(store.error());
     store_ = *std::move(store);
     // Before the first request is answered: an assignment is taken only once, by the workers that there are.
@@ -115,7 +115,7 @@ class Agent {
 
   // Nobody asks the store for what is older. Not under the lock that the operator's requests need.
   void forget_before(std::int64_t generation) {
-    const auto left = store_->forget_before(job_uid(), generation);
+    const auto left = store_->delete_generations_before(job_uid(), generation);
     const std::string outcome = left ? std::to_string(*left) : left.error().message;
     log_info("older generations forgotten", {{"generation", std::to_string(generation)}, {"keys_left", outcome}});
   }
@@ -203,7 +203,7 @@ class Agent {
   }
 
   const AgentSettings& settings_;
-  std::unique_ptr<RendezvousHost> store_;
+  std::unique_ptr<RendezvousServer> store_;
   std::atomic<std::int64_t> confirmed_ = 0;  // the newest generation that a worker here has trained in
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -5,10 +5,10 @@
 
 #include <unistd.h>
 
-#include "trainer/agent/child_process.h"
 #include "trainer/agent/messages.h"
 #include "trainer/elastic/worker/worker.h"
 #include "trainer/log.h"
+#include "trainer/process/child_process.h"
 
 namespace sailor::trainer {
 namespace {

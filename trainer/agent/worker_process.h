@@ -10,10 +10,10 @@
 
 #include "core/protocol/agent_report.h"
 #include "core/protocol/assignment.h"
-#include "trainer/agent/child_process.h"
 #include "trainer/agent/pulse.h"
 #include "trainer/agent/silence.h"
 #include "trainer/elastic/protocol/lease.h"
+#include "trainer/process/child_process.h"
 
 namespace sailor::trainer {
 

@@ -10,14 +10,14 @@
 namespace sailor::trainer {
 namespace {
 
-class WorkTransfer : public Transfer {
+class BackendWork : public Work {
  public:
-  WorkTransfer(std::string doing, std::vector<at::Tensor> tensors, c10::intrusive_ptr<c10d::Work> work,
-               std::chrono::milliseconds timeout)
+  BackendWork(std::string doing, std::vector<at::Tensor> tensors, c10::intrusive_ptr<c10d::Work> work,
+              std::chrono::milliseconds timeout)
       : doing_(std::move(doing)), tensors_(std::move(tensors)), work_(std::move(work)), timeout_(timeout) {}
 
   void wait() override {
-    guarded(doing_, [&] { work_->wait(timeout_); });
+    translate_errors(doing_, [&] { work_->wait(timeout_); });
   }
 
  private:
@@ -36,18 +36,18 @@ std::string described(const std::string& name, const std::vector<Member>& member
   return fmt::format("group {} ({})", name, fmt::join(names, ", "));
 }
 
-// Collectives have the backend's own timeout from their start on. A message between two would keep the one that the
-// backend was made with, whatever is set later: it is told how long to wait.
+// Collectives use the backend's own timeout, from the moment they are started. A message would use the timeout with
+// which the backend was made, whatever is set later, so its wait is told the timeout.
 template <class Start>
-std::unique_ptr<Transfer> transfer(std::string doing, std::vector<at::Tensor> tensors, Start start,
-                                   std::chrono::milliseconds timeout = kNoTimeout) {
-  auto work = guarded(doing, [&] { return start(tensors); });
-  return std::make_unique<WorkTransfer>(std::move(doing), std::move(tensors), std::move(work), timeout);
+std::unique_ptr<Work> started(std::string doing, std::vector<at::Tensor> tensors, Start start,
+                              std::chrono::milliseconds timeout = kNoTimeout) {
+  auto work = translate_errors(doing, [&] { return start(tensors); });
+  return std::make_unique<BackendWork>(std::move(doing), std::move(tensors), std::move(work), timeout);
 }
 
 }  // namespace
 
-// Gloo begins its messages with the place in its sources, "[.../pair.cc:547] "; nobody who reads ours needs it.
+// Gloo's messages begin with their source location, "[.../pair.cc:547] ", which does not help our readers.
 std::string first_line(const std::string& text) {
   const auto end_of_place = text.starts_with('[') ? text.find("] ") : std::string::npos;
   const std::size_t begin = end_of_place == std::string::npos ? 0 : end_of_place + 2;
@@ -56,12 +56,12 @@ std::string first_line(const std::string& text) {
 
 BackendGroup::BackendGroup(const std::string& name, std::vector<Member> members, Connection connection,
                            std::chrono::milliseconds timeout, std::shared_ptr<Interrupt> interrupt)
-    : name_(described(name, members)),
+    : description_(described(name, members)),
       members_(std::move(members)),
       backend_(std::move(connection.backend)),
       timeout_(timeout),
       interrupt_(std::move(interrupt)) {
-  interrupt_->add(this, std::move(connection.break_off));
+  interrupt_->add(this, std::move(connection.abort));
 }
 
 BackendGroup::~BackendGroup() { interrupt_->remove(this); }
@@ -71,46 +71,50 @@ void BackendGroup::set_timeout(std::chrono::milliseconds timeout) {
   backend_->setTimeout(timeout);
 }
 
-std::unique_ptr<Transfer> BackendGroup::start_sum(const at::Tensor& tensor) {
-  return transfer(fmt::format("summing over {}", name_), {tensor},
-                  [&](std::vector<at::Tensor>& tensors) { return backend_->allreduce(tensors); });
+std::unique_ptr<Work> BackendGroup::start_all_reduce(const at::Tensor& tensor) {
+  return started(fmt::format("all-reduce in {}", description_), {tensor},
+                 [&](std::vector<at::Tensor>& tensors) { return backend_->allreduce(tensors); });
 }
 
-std::unique_ptr<Transfer> BackendGroup::start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) {
-  return transfer(fmt::format("summing parts over {}", name_), {parts, mine}, [&](std::vector<at::Tensor>& tensors) {
-    return backend_->_reduce_scatter_base(tensors[1], tensors[0]);
-  });
+std::unique_ptr<Work> BackendGroup::start_reduce_scatter(const at::Tensor& input, const at::Tensor& output) {
+  return started(
+      fmt::format("reduce-scatter in {}", description_), {input, output},
+      [&](std::vector<at::Tensor>& tensors) { return backend_->_reduce_scatter_base(tensors[1], tensors[0]); });
 }
 
-std::unique_ptr<Transfer> BackendGroup::start_gather(const at::Tensor& mine, const at::Tensor& parts) {
-  return transfer(fmt::format("gathering over {}", name_), {mine, parts},
-                  [&](std::vector<at::Tensor>& tensors) { return backend_->_allgather_base(tensors[1], tensors[0]); });
+std::unique_ptr<Work> BackendGroup::start_all_gather(const at::Tensor& input, const at::Tensor& output) {
+  return started(fmt::format("all-gather in {}", description_), {input, output},
+                 [&](std::vector<at::Tensor>& tensors) { return backend_->_allgather_base(tensors[1], tensors[0]); });
 }
 
-void BackendGroup::max(const at::Tensor& tensor) {
+void BackendGroup::all_reduce_max(const at::Tensor& tensor) {
   c10d::AllreduceOptions options;
   options.reduceOp = c10d::ReduceOp::MAX;
-  transfer(fmt::format("finding the largest in {}", name_), {tensor}, [&](std::vector<at::Tensor>& tensors) {
+  started(fmt::format("all-reduce (maximum) in {}", description_), {tensor}, [&](std::vector<at::Tensor>& tensors) {
     return backend_->allreduce(tensors, options);
   })->wait();
 }
 
-std::unique_ptr<Transfer> BackendGroup::send(const at::Tensor& tensor, int to, int tag) {
-  return transfer(
-      fmt::format("sending to {}", members_[static_cast<std::size_t>(index_of(to))].name), {tensor},
+std::unique_ptr<Work> BackendGroup::send(const at::Tensor& tensor, int to, int tag) {
+  return started(
+      fmt::format("sending to {}", name_of(to)), {tensor},
       [&](std::vector<at::Tensor>& tensors) { return backend_->send(tensors, index_of(to), tag); }, timeout_);
 }
 
-std::unique_ptr<Transfer> BackendGroup::receive(const at::Tensor& into, int from, int tag) {
-  return transfer(
-      fmt::format("receiving from {}", members_[static_cast<std::size_t>(index_of(from))].name), {into},
+std::unique_ptr<Work> BackendGroup::receive(const at::Tensor& into, int from, int tag) {
+  return started(
+      fmt::format("receiving from {}", name_of(from)), {into},
       [&](std::vector<at::Tensor>& tensors) { return backend_->recv(tensors, index_of(from), tag); }, timeout_);
 }
 
 int BackendGroup::index_of(int rank) const {
   const auto found = std::ranges::find(members_, rank, &Member::rank);
-  SAILOR_CHECK(found != members_.end(), "rank {} is not in {}", rank, name_);
+  SAILOR_CHECK(found != members_.end(), "rank {} is not in {}", rank, description_);
   return static_cast<int>(found - members_.begin());
+}
+
+const std::string& BackendGroup::name_of(int rank) const {
+  return members_[static_cast<std::size_t>(index_of(rank))].name;
 }
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// BackendGroup: a Group over any of LibTorch's backends of communication. Gloo and NCCL differ in how they are made.
+// BackendGroup: a Group over one of LibTorch's communication backends. Gloo and NCCL differ only in how they are made.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@
 
 namespace sailor::trainer {
 
-// The first line of what a backend says, without the place in its sources that it begins with.
+// Returns the first line of a backend's error message, without the source location at its beginning.
 std::string first_line(const std::string& text);
 
-// Runs what a backend does and gives its failures our type and one line.
+// Runs an action of a backend and turns its exceptions into PeerLost with a message of one line.
 template <class Action>
-auto guarded(const std::string& doing, Action action) {
+auto translate_errors(const std::string& doing, Action action) {
   try {
     return action();
   } catch (const std::exception& error) {
@@ -30,10 +30,10 @@ struct Member {
   std::string name;
 };
 
-// A backend that has connected the members, and what ends from another thread all that anybody waits for in it.
+// A backend that has connected the members, and a function that ends every wait in it from another thread.
 struct Connection {
   c10::intrusive_ptr<c10d::Backend> backend;
-  std::function<void()> break_off;
+  std::function<void()> abort;
 };
 
 class BackendGroup : public Group {
@@ -43,21 +43,22 @@ class BackendGroup : public Group {
   ~BackendGroup() override;
 
   [[nodiscard]] int size() const override { return static_cast<int>(members_.size()); }
-  std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override;
-  std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override;
-  std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override;
-  void max(const at::Tensor& tensor) override;
+  std::unique_ptr<Work> start_all_reduce(const at::Tensor& tensor) override;
+  std::unique_ptr<Work> start_reduce_scatter(const at::Tensor& input, const at::Tensor& output) override;
+  std::unique_ptr<Work> start_all_gather(const at::Tensor& input, const at::Tensor& output) override;
+  void all_reduce_max(const at::Tensor& tensor) override;
   void set_timeout(std::chrono::milliseconds timeout) override;
-  std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) override;
-  std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) override;
+  std::unique_ptr<Work> send(const at::Tensor& tensor, int to, int tag) override;
+  std::unique_ptr<Work> receive(const at::Tensor& into, int from, int tag) override;
 
  private:
   [[nodiscard]] int index_of(int rank) const;
+  [[nodiscard]] const std::string& name_of(int rank) const;
 
-  std::string name_;  // of the group, with its members' names where they are few
+  std::string description_;  // the group's name, with its members' names if they are few
   std::vector<Member> members_;
   c10::intrusive_ptr<c10d::Backend> backend_;
-  std::chrono::milliseconds timeout_;  // of messages between two members
+  std::chrono::milliseconds timeout_;  // of messages
   std::shared_ptr<Interrupt> interrupt_;
 };
 

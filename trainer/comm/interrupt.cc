@@ -9,18 +9,18 @@ namespace sailor::trainer {
 void Interrupt::raise() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(is_raised_, true)) return;
-  for (const auto& [owner, break_off] : groups_) break_off();
+  for (const auto& [owner, abort] : groups_) abort();
 }
 
 void Interrupt::check() const {
   const std::lock_guard lock(mutex_);
-  if (is_raised_) throw PeerLost("a newer generation has given this one up");
+  if (is_raised_) throw PeerLost("a newer generation has ended this one");
 }
 
-void Interrupt::add(const void* owner, std::function<void()> break_off) {
+void Interrupt::add(const void* owner, std::function<void()> abort) {
   const std::lock_guard lock(mutex_);
-  if (is_raised_) break_off();
-  groups_.emplace(owner, std::move(break_off));
+  if (is_raised_) abort();
+  groups_.emplace(owner, std::move(abort));
 }
 
 void Interrupt::remove(const void* owner) {

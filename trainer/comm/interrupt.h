@@ -1,4 +1,4 @@
-// Interrupt: ends, from another thread, whatever a worker waits for in the groups of one generation.
+// Interrupt: aborts the groups of one generation from another thread.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,14 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // All waits in the groups end with PeerLost, and so does all that is asked of them afterwards. Their connections are
-  // closed, so that peers take this worker for gone.
+  // Every wait in the groups ends with PeerLost, and so does every later call. The connections of the groups are
+  // closed, so that peers consider this worker lost.
   void raise();
-  void check() const;  // throws PeerLost once it is raised: for whoever computes for long without asking a group
+  // Throws PeerLost once the interrupt is raised. Code that computes for a long time without using a group calls it.
+  void check() const;
 
-  // A group tells how it is broken off, for as long as it lives. `owner` names it.
-  void add(const void* owner, std::function<void()> break_off);
+  // Registers how to abort a group, which stays registered as long as it lives. `owner` identifies it.
+  void add(const void* owner, std::function<void()> abort);
   void remove(const void* owner);
 
  private:

@@ -7,15 +7,15 @@
 namespace sailor::trainer {
 namespace {
 
-// LibTorch asks for these when a group is made. A failure has to surface where the trainer waits, as an exception, so
-// that survivors regroup in the same process; by default its watchdog thread would end the process instead.
-void make_failures_exceptions() {
+// LibTorch reads these when a group is made. A failure must be thrown as an exception where the trainer waits, so that
+// the survivors can regroup in the same process. By default LibTorch's watchdog thread would end the process.
+void report_failures_as_exceptions() {
   setenv("TORCH_NCCL_BLOCKING_WAIT", "1", /*overwrite=*/1);
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", /*overwrite=*/1);
   setenv("TORCH_NCCL_ENABLE_MONITORING", "0", /*overwrite=*/1);
 }
 
-// What is under way when a generation ends may never end by itself, since a peer is gone: it is broken off.
+// A collective that is running when its generation ends may never complete, because a peer is gone. So it is aborted.
 class AbortingNccl : public c10d::ProcessGroupNCCL {
  public:
   using c10d::ProcessGroupNCCL::ProcessGroupNCCL;
@@ -24,11 +24,12 @@ class AbortingNccl : public c10d::ProcessGroupNCCL {
 
 }  // namespace
 
-c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendPlace& place, std::chrono::milliseconds timeout) {
-  make_failures_exceptions();
+c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendMembership& membership,
+                                                    std::chrono::milliseconds timeout) {
+  report_failures_as_exceptions();
   auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = timeout;
-  return c10::make_intrusive<AbortingNccl>(place.store, place.index, place.size, options);
+  return c10::make_intrusive<AbortingNccl>(membership.store, membership.index, membership.size, options);
 }
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// Collectives between GPUs, in programs that are linked for them (cuda.cmake).
+// Collectives between GPUs over NCCL, in programs that are linked with CUDA (cuda.cmake).
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,16 @@
 
 namespace sailor::trainer {
 
-struct BackendPlace {
-  c10::intrusive_ptr<c10d::Store> store;
-  int index = 0;  // of this member
-  int size = 1;
+// What a LibTorch backend needs to connect its members.
+struct BackendMembership {
+  c10::intrusive_ptr<c10d::Store> store;  // where the members exchange their addresses
+  int index = 0;                          // of this member
+  int size = 1;                           // members
 };
 
-// NCCL's: waiting for a collective returns when it is done, and throws once it has taken longer than the timeout.
-c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendPlace& place, std::chrono::milliseconds timeout);
+// Waiting for a collective of this backend returns when it is done, and throws once it has taken longer than the
+// timeout.
+c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendMembership& membership,
+                                                    std::chrono::milliseconds timeout);
 
 }  // namespace sailor::trainer

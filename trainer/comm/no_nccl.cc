@@ -1,12 +1,12 @@
-// Alone in its file: a program for GPUs brings nccl.cc's make_nccl_backend as an object of its own, and the linker
-// takes this one out of the library only where that is missing.
+// The make_nccl_backend of programs without CUDA. It has a file of its own: a program with CUDA links nccl.cc as an
+// object, so the linker does not take this definition out of the library.
 #include "core/model/check.h"
 #include "trainer/comm/nccl.h"
 
 namespace sailor::trainer {
 
-c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendPlace&, std::chrono::milliseconds) {
-  SAILOR_CHECK(false, "a program without CUDA computes on a GPU");
+c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendMembership&, std::chrono::milliseconds) {
+  SAILOR_CHECK(false, "NCCL in a program that is not linked with CUDA");
 }
 
 }  // namespace sailor::trainer

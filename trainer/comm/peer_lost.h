@@ -1,4 +1,5 @@
-// PeerLost: the one exception with which every failure of communication surfaces. Caught by the elastic loop only.
+// PeerLost: the one exception for every failure of communication. Only the worker's loop over generations
+// (trainer/elastic) and the command-line tools catch it.
 #pragma once
 
 #include <stdexcept>

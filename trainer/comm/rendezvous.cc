@@ -12,16 +12,17 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <unistd.h>
 
 #include "core/model/check.h"
 #include "trainer/comm/peer_lost.h"
-#include "trainer/comm/rendezvous_impl.h"
 
 namespace sailor::trainer {
 namespace {
 
-// LibTorch warns of every wait that we give up on purpose.
+// LibTorch warns whenever a wait times out, but timeouts are expected here.
 [[maybe_unused]] const bool kIsQuiet = [] {
   ::setenv("TORCH_CPP_LOG_LEVEL", "ERROR", /*overwrite=*/0);
   c10::initLogging();
@@ -40,8 +41,8 @@ Error cannot_listen(const std::string& host, int port, const std::string& why) {
                   host, port, why)};
 }
 
-// A listening socket, bound to this address only: LibTorch itself would take the port on all addresses.
-Result<int> bound_socket(const std::string& host, int port) {
+// Returns a listening socket that is bound to this address only. LibTorch itself would take the port on all addresses.
+Result<int> listening_socket(const std::string& host, int port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -60,7 +61,7 @@ Result<int> bound_socket(const std::string& host, int port) {
   return tl::unexpected(cannot_listen(host, port, std::strerror(error)));
 }
 
-// Nothing: the key is of no generation of this job. "UID/12/here/0" is of the twelfth.
+// Returns the generation of a key of this job: 12 for "UID/12/here/0". Returns nothing for other keys.
 std::optional<std::int64_t> generation_of(std::string_view key, const std::string& job_uid) {
   key.remove_prefix(std::min(key.find_first_not_of('/'), key.size()));
   if (!key.starts_with(job_uid + '/')) return std::nullopt;
@@ -73,9 +74,14 @@ std::optional<std::int64_t> generation_of(std::string_view key, const std::strin
 
 }  // namespace
 
-std::string store_prefix(const std::string& job_uid, std::int64_t generation) {
+std::string rendezvous_prefix(const std::string& job_uid, std::int64_t generation) {
   return fmt::format("{}/{}", job_uid, generation);
 }
+
+struct Rendezvous::Impl {
+  c10::intrusive_ptr<c10d::TCPStore> server;
+  c10::intrusive_ptr<c10d::PrefixStore> store;
+};
 
 Rendezvous::Rendezvous(const std::string& host, int port, std::string prefix, std::chrono::milliseconds timeout)
     : impl_(std::make_unique<Impl>()) {
@@ -95,8 +101,8 @@ Rendezvous::Rendezvous(const std::string& host, int port, std::string prefix, st
 Rendezvous::~Rendezvous() = default;
 
 void Rendezvous::set(const std::string& key, const std::string& value) {
-  // The store announces more bytes after a value's length; where none come the kernel waits 200 ms for them.
-  SAILOR_CHECK(!value.empty(), "key {} is set to nothing", key);
+  // LibTorch sends a value's length with the flag that more bytes follow. If none do, the kernel waits 200 ms for them.
+  SAILOR_CHECK(!value.empty(), "the value of key {} is empty", key);
   try {
     impl_->store->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
   } catch (const std::exception& error) {
@@ -109,22 +115,24 @@ std::optional<std::string> Rendezvous::wait(const std::string& key, std::chrono:
     impl_->store->wait({key}, timeout);
     const auto value = impl_->store->get(key);
     return std::string(value.begin(), value.end());
-  } catch (const c10::DistStoreError&) {  // the timeout's type; a lost connection is a DistNetworkError
+  } catch (const c10::DistStoreError&) {  // a timeout; a lost connection is a DistNetworkError
     return std::nullopt;
   } catch (const std::exception& error) {
     lost("reading", key, error);
   }
 }
 
-struct RendezvousHost::Impl {
+c10::intrusive_ptr<c10d::Store> Rendezvous::store() const { return impl_->store; }
+
+struct RendezvousServer::Impl {
   c10::intrusive_ptr<c10d::TCPStore> server;
 };
 
-RendezvousHost::RendezvousHost() : impl_(std::make_unique<Impl>()) {}
-RendezvousHost::~RendezvousHost() = default;
+RendezvousServer::RendezvousServer() : impl_(std::make_unique<Impl>()) {}
+RendezvousServer::~RendezvousServer() = default;
 
-Result<std::unique_ptr<RendezvousHost>> RendezvousHost::listen(const std::string& host, int port) {
-  const auto socket = bound_socket(host, port);
+Result<std::unique_ptr<RendezvousServer>> RendezvousServer::listen(const std::string& host, int port) {
+  const auto socket = listening_socket(host, port);
   if (!socket) return tl::unexpected(socket.error());
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(port);
@@ -133,7 +141,7 @@ Result<std::unique_ptr<RendezvousHost>> RendezvousHost::listen(const std::string
   options.useLibUV = false;
   options.masterListenFd = *socket;
   try {
-    std::unique_ptr<RendezvousHost> store(new RendezvousHost);
+    std::unique_ptr<RendezvousServer> store(new RendezvousServer);
     store->impl_->server = c10::make_intrusive<c10d::TCPStore>(host, options);
     return store;
   } catch (const std::exception& error) {
@@ -141,7 +149,7 @@ Result<std::unique_ptr<RendezvousHost>> RendezvousHost::listen(const std::string
   }
 }
 
-Result<std::size_t> RendezvousHost::forget_before(const std::string& job_uid, std::int64_t generation) {
+Result<std::size_t> RendezvousServer::delete_generations_before(const std::string& job_uid, std::int64_t generation) {
   try {
     std::size_t left = 0;
     for (const std::string& key : impl_->server->listKeys()) {

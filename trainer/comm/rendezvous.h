@@ -1,4 +1,5 @@
-// Rendezvous: the store of an agent at which the workers of a generation meet, seen from a worker; and its host.
+// Rendezvous: the key-value store at which the workers of a generation meet. Rendezvous is a worker's connection to it;
+// RendezvousServer is the store itself, which runs in an agent.
 #pragma once
 
 #include <chrono>
@@ -8,18 +9,20 @@
 #include <optional>
 #include <string>
 
+#include <c10/util/intrusive_ptr.h>
+
 #include "core/model/error.h"
 
 namespace c10d {
 class Store;
-}
+}  // namespace c10d
 
 namespace sailor::trainer {
 
-// The prefix of a generation's keys.
-std::string store_prefix(const std::string& job_uid, std::int64_t generation);
+// The prefix of all keys of one generation.
+std::string rendezvous_prefix(const std::string& job_uid, std::int64_t generation);
 
-// Keys of one generation, under a prefix of their own. Throws PeerLost when the store is gone.
+// Reads and writes the keys under one prefix. Every call throws PeerLost when the server is unreachable.
 class Rendezvous {
  public:
   Rendezvous(const std::string& host, int port, std::string prefix, std::chrono::milliseconds timeout);
@@ -27,31 +30,33 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  void set(const std::string& key, const std::string& value);  // not empty
-  // The key's value once somebody has set it; nothing if nobody has within the timeout.
+  void set(const std::string& key, const std::string& value);  // the value is not empty
+  // Waits until some worker has set the key, and returns its value. Returns nothing after the timeout.
   [[nodiscard]] std::optional<std::string> wait(const std::string& key, std::chrono::milliseconds timeout);
 
+  // The LibTorch store behind this object. LibTorch's backends exchange their addresses in it.
+  [[nodiscard]] c10::intrusive_ptr<c10d::Store> store() const;
+
  private:
-  friend class GroupFactory;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// Holds the store as long as it lives. It listens on the given address only, so that several agents on one machine,
-// each with its own, may use the same port.
-class RendezvousHost {
+// Serves the store as long as it lives. It listens on the given address only, so that several agents on one machine,
+// each with an address of its own, can use the same port.
+class RendezvousServer {
  public:
-  static Result<std::unique_ptr<RendezvousHost>> listen(const std::string& host, int port);
-  ~RendezvousHost();
+  static Result<std::unique_ptr<RendezvousServer>> listen(const std::string& host, int port);
+  ~RendezvousServer();
+  RendezvousServer(const RendezvousServer&) = delete;
+  RendezvousServer& operator=(const RendezvousServer&) = delete;
 
-  // Deletes the keys of the job's generations before this one, which nobody asks for any more once it has been
-  // confirmed. How many keys are left.
-  Result<std::size_t> forget_before(const std::string& job_uid, std::int64_t generation);
-  RendezvousHost(const RendezvousHost&) = delete;
-  RendezvousHost& operator=(const RendezvousHost&) = delete;
+  // Deletes the keys of all generations of the job before this one. No worker reads them after this generation has been
+  // confirmed. Returns how many keys are left.
+  Result<std::size_t> delete_generations_before(const std::string& job_uid, std::int64_t generation);
 
  private:
-  RendezvousHost();
+  RendezvousServer();
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,48 +1,50 @@
-// Batches: the tokens of a step's microbatches, and of the batches that validate.
+// Batches: the token ids and targets of each microbatch, for training and for validation.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "trainer/data/corpus.h"
 #include "trainer/data/sample_order.h"
-#include "trainer/data/token_source.h"
 
 namespace sailor::trainer {
 
-struct Microbatch {  // both of microbatch_size times sequence_length tokens, sequence by sequence
+// Both vectors have microbatch_size * sequence_length elements, sequence after sequence.
+struct Microbatch {
   std::vector<std::int64_t> tokens;
-  std::vector<std::int64_t> targets;  // the tokens that follow
+  std::vector<std::int64_t> targets;  // for each token, the one that follows it
 };
 
-// The corpus is cut into windows of a sequence's length; validation has files of its own, or the last windows.
+// The corpus is divided into windows of one sequence each. Validation data are files of their own, or the last windows
+// of the training data.
 class Batches {
  public:
   static Result<std::unique_ptr<Batches>> open(const DataSpec& data, const TrainingSpec& training, int vocab_size);
 
-  // `step` counts from 0. A token that the vocabulary lacks is an error of the data.
+  // Returns microbatch `index` of the step, with `size` sequences. `step` counts from 0. Fails if a token is outside
+  // the vocabulary.
   [[nodiscard]] Result<Microbatch> microbatch(std::int64_t step, int index, int size) const;
 
-  // Of the batch with this number of the validation data, which are read in their own order: all evaluations see
-  // the same sequences. Where there are fewer than asked for, they are read again from the first on.
-  [[nodiscard]] bool has_validation() const { return parts_.validation_windows > 0; }
+  // Validation batches are read in the order of the data, so that all evaluations see the same sequences. If there are
+  // too few sequences, they are read again from the first one.
   [[nodiscard]] Result<Microbatch> validation_microbatch(int batch, int index, int size) const;
 
  private:
-  struct Parts {
-    std::shared_ptr<const TokenSource> training;
-    std::int64_t training_windows = 0;  // the source's first
-    std::shared_ptr<const TokenSource> validation;
+  struct Split {
+    std::shared_ptr<const Corpus> training;
+    std::int64_t training_windows = 0;  // the first ones of `training`
+    std::shared_ptr<const Corpus> validation;
     std::int64_t first_validation_window = 0;
-    std::int64_t validation_windows = 0;  // 0: there is no validation
+    std::int64_t validation_windows = 0;  // 0 without validation
   };
-  static Result<Parts> split(const DataSpec& data, const TrainingSpec& training);
-  static Result<void> hold_back(const DataSpec& data, const TrainingSpec& training, Parts& parts);
+  static Result<Split> split_corpus(const DataSpec& data, const TrainingSpec& training);
+  static Result<void> hold_back(const DataSpec& data, const TrainingSpec& training, Split& split);
 
-  Batches(Parts parts, const TrainingSpec& training, int vocab_size);
-  [[nodiscard]] Result<void> append(const TokenSource& source, std::int64_t window, Microbatch& batch) const;
+  Batches(Split split, const TrainingSpec& training, int vocab_size);
+  [[nodiscard]] Result<void> append(const Corpus& corpus, std::int64_t window, Microbatch& batch) const;
 
-  Parts parts_;
+  Split split_;
   SampleOrder order_;
   int global_batch_size_;
   int sequence_length_;

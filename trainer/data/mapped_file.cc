@@ -16,7 +16,7 @@ tl::unexpected<Error> unreadable(const std::string& path, const char* why) {
   return fail(
       ErrorCode::kInvalidArgument,
       fmt::format("reading training data {}: {}; mount the data into the trainer's pod (podTemplate) so that its "
-                  "user may read it",
+                  "user can read it",
                   path, why));
 }
 

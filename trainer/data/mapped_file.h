@@ -1,4 +1,4 @@
-// MappedFile: a file's content, read-only, paged in as it is touched.
+// MappedFile: a read-only memory-mapped file. The kernel reads each page when it is first accessed.
 #pragma once
 
 #include <cstddef>

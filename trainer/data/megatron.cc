@@ -21,7 +21,7 @@ T value_at(const MappedFile& file, std::size_t offset) {  // the numbers in the 
   return value;
 }
 
-std::optional<TokenType> type_of_code(std::uint8_t code) {  // 6 and 7 are floats, which no tokens are
+std::optional<TokenType> type_of_code(std::uint8_t code) {  // codes 6 and 7 are floating-point types
   switch (code) {
     case 1:
       return TokenType::kUint8;
@@ -55,14 +55,14 @@ struct Header {
 
 Result<Header> read_header(const MappedFile& index, const std::string& name) {
   if (index.size() < kHeaderSize || std::memcmp(index.data(), kMagic.data(), kMagic.size()) != 0) {
-    return bad_index(name, "it does not begin as an index of Megatron");
+    return bad_index(name, "it does not start with the magic bytes of a Megatron index");
   }
   if (const auto version = value_at<std::uint64_t>(index, 9); version != kVersion) {
     return bad_index(name, fmt::format("its version is {}, this trainer reads version {}", version, kVersion));
   }
   const auto code = value_at<std::uint8_t>(index, 17);
   const auto type = type_of_code(code);
-  if (!type) return bad_index(name, fmt::format("its type of tokens has the code {}, which is no integer type", code));
+  if (!type) return bad_index(name, fmt::format("its token type has the code {}, which is not an integer type", code));
   const Header header{*type, value_at<std::uint64_t>(index, 18), value_at<std::uint64_t>(index, 26)};
   const std::size_t room = index.size() - kHeaderSize;
   if (header.sequences > room / kBytesOfSequence ||
@@ -72,7 +72,8 @@ Result<Header> read_header(const MappedFile& index, const std::string& name) {
   return header;
 }
 
-// That the sequences follow each other without a gap and fill the .bin, and that the documents consist of all of them.
+// Checks that the sequences follow each other without a gap and fill the .bin, and that the documents contain all of
+// them.
 Result<void> check_sequences(const MappedFile& index, const std::string& name, const Header& header,
                              std::size_t bin_size) {
   const std::size_t lengths = kHeaderSize;
@@ -82,7 +83,7 @@ Result<void> check_sequences(const MappedFile& index, const std::string& name, c
   for (std::uint64_t i = 0; i < header.sequences; ++i) {
     const auto length = value_at<std::int32_t>(index, lengths + 4 * i);
     if (length < 0 || value_at<std::uint64_t>(index, pointers + 8 * i) != next) {
-      return bad_index(name, fmt::format("its sequence {} does not begin where the one before ends", i));
+      return bad_index(name, fmt::format("its sequence {} does not start where the previous one ends", i));
     }
     next += static_cast<std::uint64_t>(length) * bytes_of(header.type);
   }

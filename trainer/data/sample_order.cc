@@ -28,7 +28,8 @@ std::int64_t SampleOrder::window(std::int64_t step, int index) const {
   return static_cast<std::int64_t>(shuffled(sample % windows_, sample / windows_));
 }
 
-// The network permutes a power of four; walking along its cycle until a number is a window permutes the windows.
+// The network permutes a power of four, which can exceed the number of windows. Applying it again until the result is a
+// window yields a permutation of the windows (cycle walking).
 std::uint64_t SampleOrder::shuffled(std::uint64_t position, std::uint64_t epoch) const {
   do {
     position = scrambled(position, epoch);

@@ -1,17 +1,18 @@
-// SampleOrder: which sequence of the corpus is sample i of step k: a pure function, equal for every plan.
+// SampleOrder: the shuffled order in which training visits the corpus. It maps (step, index in the global batch) to a
+// sequence of the corpus. The mapping is a pure function and does not depend on the plan.
 #pragma once
 
 #include <cstdint>
 
 namespace sailor::trainer {
 
-// The corpus is cut into windows of a sequence's length; each epoch visits every window once, in an order of its own.
-// Nothing is stored: the order is a permutation computed by a small Feistel network keyed with (seed, epoch).
+// The corpus is divided into windows of one sequence each. Every epoch visits every window once, in an order of its
+// own. The order is not stored: a small Feistel network with the key (seed, epoch) computes it.
 class SampleOrder {
  public:
   SampleOrder(std::uint64_t seed, std::int64_t windows, int global_batch_size);
 
-  // The window of the sample with this index in the global batch of the step (the first step is 0).
+  // Returns the window for sample `index` of the global batch. The first step is 0.
   [[nodiscard]] std::int64_t window(std::int64_t step, int index) const;
 
  private:
@@ -21,7 +22,7 @@ class SampleOrder {
   std::uint64_t seed_;
   std::uint64_t windows_;
   std::uint64_t batch_;
-  int half_bits_ = 1;  // the network permutes numbers of twice as many bits, at least as many as there are windows
+  int half_bits_ = 1;  // the network permutes numbers of 2 * half_bits_ bits, which are at least as many as the windows
 };
 
 }  // namespace sailor::trainer

@@ -5,7 +5,7 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
-#include "trainer/device.h"
+#include "trainer/device/device.h"
 
 namespace sailor::trainer {
 namespace {

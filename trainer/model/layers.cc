@@ -5,8 +5,8 @@
 
 #include <ATen/ATen.h>
 
-// Legend: B sequences, T tokens, H hidden_size, D head_size. Outside of the linears of a group with sequence
-// parallelism T is the number of tokens that the worker has a share of.
+// Legend: B sequences, T tokens, H hidden_size, D head_size. With sequence parallelism, outside of the tensor-parallel
+// region T is the number of tokens per sequence divided by the size of the group.
 
 namespace sailor::trainer {
 namespace {
@@ -20,11 +20,11 @@ at::Tensor linear(const Parameters& parameters, const std::string& name, const a
   return at::linear(x, weight, bias);
 }
 
-// Each worker has some of the inputs: their parts of the product are added up, then the bias, once.
+// Each worker has some of the inputs. The partial products are summed over the workers, then the bias is added once.
 at::Tensor row_linear(const TensorParallel& group, const Parameters& parameters, const std::string& name,
                       const at::Tensor& x) {
-  if (group.is_one()) return linear(parameters, name, x);
-  const at::Tensor y = group.leave(at::linear(x, parameters.at(name + ".weight")));
+  if (group.is_single()) return linear(parameters, name, x);
+  const at::Tensor y = group.reduce_from_region(at::linear(x, parameters.at(name + ".weight")));
   const at::Tensor bias = parameters.find(name + ".bias");
   return bias.defined() ? y + bias : y;
 }
@@ -40,7 +40,8 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t head_size) {  // (B, T,
   return x.view({x.size(0), x.size(1), -1, head_size}).transpose(1, 2);
 }
 
-// Rotates each pair (x_i, x_{i + D/2}) by the token's position times a frequency that falls with i.
+// Rotary position embedding: rotates each pair (x_i, x_{i + D/2}) by the token's position times a frequency that
+// decreases with i.
 at::Tensor rotated(const ModelSpec& spec, const at::Tensor& x) {
   const std::int64_t T = x.size(2);
   const std::int64_t D = x.size(3);
@@ -68,7 +69,7 @@ at::Tensor attend(const ModelSpec& spec, int layer, const at::Tensor& query, con
   return at::scaled_dot_product_attention(query, key, value, {}, 0.0, true, scale);
 }
 
-// Each worker of the group has some of the key-value heads, and the heads that share them.
+// Each worker of the group has some of the key-value heads, and the query heads that use them.
 at::Tensor attention(const LayerContext& context, int layer, const Parameters& block, const at::Tensor& input) {
   const ModelSpec& spec = context.spec;
   const auto projected = context.group.column_linears(
@@ -103,7 +104,7 @@ at::Tensor activated(const ModelSpec& spec, const at::Tensor& x) {
   return x;
 }
 
-at::Tensor widened(const LayerContext& context, const Parameters& block, const at::Tensor& x) {
+at::Tensor up_projection(const LayerContext& context, const Parameters& block, const at::Tensor& x) {
   const ModelSpec& spec = context.spec;
   std::vector<Linear> linears = {linear_of(block, "ffn.up")};
   if (spec.is_gated()) linears.push_back(linear_of(block, "ffn.gate"));
@@ -113,48 +114,51 @@ at::Tensor widened(const LayerContext& context, const Parameters& block, const a
 }
 
 at::Tensor feed_forward(const LayerContext& context, const Parameters& block, const at::Tensor& x) {
-  return row_linear(context.group, block, "ffn.down", widened(context, block, x));
+  return row_linear(context.group, block, "ffn.down", up_projection(context, block, x));
 }
 
-// Tokens or targets as rows of this worker's slice of the vocabulary, and which are not in it (their row is 0).
-std::pair<at::Tensor, at::Tensor> rows_of(const at::Tensor& words, std::int64_t begin, std::int64_t count) {
-  const at::Tensor rows = words - begin;
+// Converts token ids to rows of this worker's slice of the vocabulary. Also returns which tokens are not in it; their
+// row is 0.
+std::pair<at::Tensor, at::Tensor> rows_of(const at::Tensor& token_ids, std::int64_t begin, std::int64_t count) {
+  const at::Tensor rows = token_ids - begin;
   const at::Tensor is_elsewhere = rows.lt(0).logical_or_(rows.ge(count));
   return {rows.masked_fill(is_elsewhere, 0), is_elsewhere};
 }
 
-// Every worker looks up the words that it has; the sum has them all.
-at::Tensor look_up(const TensorParallel& group, const Parameters& tokens, const at::Tensor& words) {
+// Every worker looks up the tokens in its part of the vocabulary. The sum over the workers has all of them.
+at::Tensor token_embedding(const TensorParallel& group, const Parameters& tokens, const at::Tensor& words) {
   const at::Tensor& table = tokens.at("tokens.weight");
-  if (group.is_one()) return at::embedding(table, words);
+  if (group.is_single()) return at::embedding(table, words);
   const auto [rows, is_elsewhere] = rows_of(words, tokens.layout_of("tokens.weight").begin, table.size(0));
-  return group.leave(at::embedding(table, rows).masked_fill(is_elsewhere.unsqueeze(-1), 0));
+  return group.reduce_from_region(at::embedding(table, rows).masked_fill(is_elsewhere.unsqueeze(-1), 0));
 }
 
-// The rows of the table at the tokens' places in their sequences: of all, or of the share that this worker has.
-at::Tensor at_places(const LayerContext& context, const at::Tensor& table, const at::Tensor& tokens) {
+// Returns the rows of the table for the positions of the tokens in their sequences. With sequence parallelism these are
+// the tokens of this worker.
+at::Tensor position_embedding(const LayerContext& context, const at::Tensor& table, const at::Tensor& tokens) {
   const std::int64_t T = tokens.size(1);
   const std::int64_t first = context.spec.first_position();
-  if (!context.group.deals_tokens()) return table.narrow(0, first, T);
-  const auto [index, degree] = context.group.rank();
-  const std::int64_t count = tokens.numel() / degree;
-  const at::Tensor places = at::arange(index * count, (index + 1) * count, tokens.options()).remainder_(T).add_(first);
-  return at::embedding(table, places.view({tokens.size(0), T / degree}));
+  if (!context.group.is_sequence_parallel()) return table.narrow(0, first, T);
+  const auto [index, workers] = context.group.rank();
+  const std::int64_t count = tokens.numel() / workers;
+  const at::Tensor positions =
+      at::arange(index * count, (index + 1) * count, tokens.options()).remainder_(T).add_(first);
+  return at::embedding(table, positions.view({tokens.size(0), T / workers}));
 }
 
-// Cross entropy without the logits of all words in one place: the workers agree on the largest logit of each token, and
-// add up the exponentials and, from the worker that has it, the target's logit.
+// Cross entropy over a vocabulary that is split over the workers. The workers agree on the largest logit of each token.
+// Then they sum the exponentials, and the target's logit from the worker that has it. No worker needs all logits.
 at::Tensor sum_of_losses(const TensorParallel& group, const at::Tensor& logits, const at::Tensor& targets,
                          std::int64_t begin) {
-  if (group.is_one()) return at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum);
+  if (group.is_single()) return at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum);
   const at::Tensor largest = logits.detach().amax(-1, true);
-  group.max(largest);
+  group.all_reduce_max(largest);
   const at::Tensor shifted = logits - largest;
   const at::Tensor total = shifted.exp().sum(-1);
-  group.sum(total);
+  group.all_reduce(total);
   const auto [rows, is_elsewhere] = rows_of(targets, begin, logits.size(-1));
   const at::Tensor target = shifted.gather(-1, rows.unsqueeze(-1)).squeeze(-1).masked_fill(is_elsewhere, 0);
-  group.sum(target);
+  group.all_reduce(target);
   return (total.log() - target).sum();
 }
 
@@ -163,11 +167,11 @@ at::Tensor sum_of_losses(const TensorParallel& group, const at::Tensor& logits, 
 at::Tensor embedding_forward(const LayerContext& context, const Parameters& tokens, const Parameters* positions,
                              const at::Tensor& input) {
   const ModelSpec& spec = context.spec;
-  at::Tensor x = look_up(context.group, tokens, input);
+  at::Tensor x = token_embedding(context.group, tokens, input);
   if (positions == nullptr) return x;
   if (positions->find("projection.weight").defined()) x = linear(*positions, "projection", x);
   if (spec.max_positions == 0) return x;
-  return x + at_places(context, positions->at("positions.weight"), input);
+  return x + position_embedding(context, positions->at("positions.weight"), input);
 }
 
 at::Tensor block_forward(const LayerContext& context, int layer, const Parameters& block, const at::Tensor& input) {

@@ -13,88 +13,90 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Tensors and what is on its way into the second one.
-struct Exchange {
+// A collective that has been started, and the tensor that it fills.
+struct PendingResult {
   at::Tensor result;
-  std::unique_ptr<Transfer> transfer;
+  std::unique_ptr<Work> work;
 
   at::Tensor wait() {
-    transfer->wait();
+    work->wait();
     return std::move(result);
   }
 };
 
-Exchange start_gather(Group& group, const at::Tensor& share) {
-  const at::Tensor whole = share.new_empty({share.size(0), share.size(1) * group.size(), share.size(2)});
-  return {whole, group.start_gather(share.contiguous().view({-1}), whole.view({-1}))};
+PendingResult start_all_gather(Group& group, const at::Tensor& own) {
+  const at::Tensor all = own.new_empty({own.size(0), own.size(1) * group.size(), own.size(2)});
+  return {all, group.start_all_gather(own.contiguous().view({-1}), all.view({-1}))};
 }
 
-Exchange start_scatter(Group& group, const at::Tensor& whole) {
-  SAILOR_CHECK(whole.size(1) % group.size() == 0, "{} tokens for {} workers", whole.size(1), group.size());
-  const at::Tensor share = whole.new_empty({whole.size(0), whole.size(1) / group.size(), whole.size(2)});
-  return {share, group.start_sum_of_parts(whole.contiguous().view({-1}), share.view({-1}))};
+PendingResult start_reduce_scatter(Group& group, const at::Tensor& all) {
+  SAILOR_CHECK(all.size(1) % group.size() == 0, "{} tokens for {} workers", all.size(1), group.size());
+  const at::Tensor own = all.new_empty({all.size(0), all.size(1) / group.size(), all.size(2)});
+  return {own, group.start_reduce_scatter(all.contiguous().view({-1}), own.view({-1}))};
 }
 
-// What a backward pass needs is kept as an IValue: a group outlives all graphs.
-void keep(AutogradContext& context, Group* group) {
+// Stores the group for the backward pass. Autograd stores IValues, so the pointer is stored as a number. The group
+// outlives all graphs.
+void save_group(AutogradContext& context, Group* group) {
   context.saved_data["group"] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(group));
 }
-Group& kept_group(const AutogradContext& context) {
+Group& saved_group(const AutogradContext& context) {
   return *reinterpret_cast<Group*>(static_cast<std::intptr_t>(context.saved_data.at("group").toInt()));
 }
 
-class GatheredProducts : public torch::autograd::Function<GatheredProducts> {
+class AllGatherLinear : public torch::autograd::Function<AllGatherLinear> {
  public:
-  static variable_list forward(AutogradContext* context, Group* group, const at::Tensor& share,
-                               at::TensorList weights) {
-    keep(*context, group);
-    variable_list kept = {share};
-    kept.insert(kept.end(), weights.begin(), weights.end());
-    context->save_for_backward(std::move(kept));
-    const at::Tensor whole = start_gather(*group, share).wait();
+  static variable_list forward(AutogradContext* context, Group* group, const at::Tensor& own, at::TensorList weights) {
+    save_group(*context, group);
+    variable_list saved = {own};
+    saved.insert(saved.end(), weights.begin(), weights.end());
+    context->save_for_backward(std::move(saved));
+    const at::Tensor all = start_all_gather(*group, own).wait();
     variable_list products;
-    for (const at::Tensor& weight : weights) products.push_back(at::linear(whole, weight));
+    for (const at::Tensor& weight : weights) products.push_back(at::linear(all, weight));
     return products;
   }
 
-  // The tokens arrive while the gradient of the input is computed; it is dealt while those of the weights are.
+  // The all-gather of the tokens overlaps with the computation of the input's gradient; the reduce-scatter of that
+  // gradient overlaps with the computation of the weights' gradients.
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    Group& group = kept_group(*context);
-    const variable_list kept = context->get_saved_variables();
-    Exchange tokens = start_gather(group, kept.front());
+    Group& group = saved_group(*context);
+    const variable_list saved = context->get_saved_variables();
+    PendingResult tokens = start_all_gather(group, saved.front());
     at::Tensor input;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-      const at::Tensor part = gradients[i].matmul(kept[i + 1]);
+      const at::Tensor part = gradients[i].matmul(saved[i + 1]);
       input = input.defined() ? input.add_(part) : part;
     }
-    Exchange share = start_scatter(group, input);
+    PendingResult own = start_reduce_scatter(group, input);
     const at::Tensor rows = tokens.wait().flatten(0, 1);
-    variable_list results = {{}, {}};  // of the group, and of the share
+    variable_list results = {{}, {}};  // no gradient for the group; the second is filled in below
     for (const at::Tensor& gradient : gradients) results.push_back(gradient.flatten(0, 1).t().mm(rows));
-    results[1] = share.wait();
+    results[1] = own.wait();
     return results;
   }
 };
 
-class ScatteredSum : public torch::autograd::Function<ScatteredSum> {
+class ReduceScatterTokens : public torch::autograd::Function<ReduceScatterTokens> {
  public:
-  static at::Tensor forward(AutogradContext* context, Group* group, const at::Tensor& whole) {
-    keep(*context, group);
-    return start_scatter(*group, whole).wait();
+  static at::Tensor forward(AutogradContext* context, Group* group, const at::Tensor& all) {
+    save_group(*context, group);
+    return start_reduce_scatter(*group, all).wait();
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    return {{}, start_gather(kept_group(*context), gradients.front()).wait()};
+    return {{}, start_all_gather(saved_group(*context), gradients.front()).wait()};
   }
 };
 
 }  // namespace
 
-std::vector<at::Tensor> gathered_products(Group& group, const at::Tensor& share,
-                                          const std::vector<at::Tensor>& weights) {
-  return GatheredProducts::apply(&group, share, at::TensorList(weights));
+std::vector<at::Tensor> all_gather_linear(Group& group, const at::Tensor& own, const std::vector<at::Tensor>& weights) {
+  return AllGatherLinear::apply(&group, own, at::TensorList(weights));
 }
 
-at::Tensor scattered_sum(Group& group, const at::Tensor& whole) { return ScatteredSum::apply(&group, whole); }
+at::Tensor reduce_scatter_tokens(Group& group, const at::Tensor& all) {
+  return ReduceScatterTokens::apply(&group, all);
+}
 
 }  // namespace sailor::trainer

@@ -1,11 +1,11 @@
-// Sequence parallelism: outside of the linears of a tensor-parallel group each worker has a share of the tokens. What a
-// sum over the group was becomes an all-gather on the way in and a reduce-scatter on the way out, of as many bytes
-// together (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", MLSys 2023,
+// Sequence parallelism: outside of the tensor-parallel region each worker of the group has only a part of the tokens.
+// The all-reduce of tensor parallelism becomes an all-gather on entry and a reduce-scatter on exit, which together move
+// as many bytes (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", MLSys 2023,
 // section 4.2).
 //
-// A microbatch's tokens are dealt as they lie in memory, sequence after sequence, in equal stretches: worker k of d has
-// the k-th d-th of its rows. A share has the shape (B, T / d, H) only so that it says how many there are; where B > 1
-// its rows may be of any of the sequences. What happens outside never looks beyond a token.
+// The B * T tokens of a microbatch lie in memory sequence after sequence. Worker k of d has the k-th of d equal parts
+// of them. A worker's tensor has the shape (B, T / d, H) only to say how many tokens it has: if B > 1, its rows can
+// belong to any of the sequences. Outside of the region every operation treats each token by itself.
 #pragma once
 
 #include <vector>
@@ -16,12 +16,12 @@
 
 namespace sailor::trainer {
 
-// All tokens times each of the weights (outputs, inputs), from the worker's share of the tokens. Keeps the share alone
-// for the backward pass, which gathers the tokens once more while it computes the gradient of the input.
-std::vector<at::Tensor> gathered_products(Group& group, const at::Tensor& share,
+// Gathers the tokens of all workers and multiplies them with each of the weights (outputs, inputs). For the backward
+// pass it keeps only this worker's tokens, and gathers all tokens again while it computes the gradient of the input.
+std::vector<at::Tensor> all_gather_linear(Group& group, const at::Tensor& own_tokens,
                                           const std::vector<at::Tensor>& weights);
 
-// The worker's share of the tokens of the sum of all workers' values.
-at::Tensor scattered_sum(Group& group, const at::Tensor& whole);
+// Sums the values over the workers, and returns the sum for this worker's part of the tokens.
+at::Tensor reduce_scatter_tokens(Group& group, const at::Tensor& all_tokens);
 
 }  // namespace sailor::trainer

@@ -1,6 +1,7 @@
-// TensorParallel: how the workers of one group compute a layer together. Inside, from the column-parallel linears to
-// `leave`, each works on its own heads, columns or words, of all tokens. Outside all have the same activations, or,
-// with sequence parallelism, each a share of the tokens (sequence_parallel.h).
+// TensorParallel: how the workers of a tensor-parallel group compute a layer together, as in Megatron-LM. Between
+// column_linears() and reduce_from_region() is the tensor-parallel region: there each worker computes its own attention
+// heads, columns or vocabulary entries, for all tokens. Outside of it all workers have the same activations or, with
+// sequence parallelism, each has a part of the tokens (sequence_parallel.h).
 #pragma once
 
 #include <vector>
@@ -12,39 +13,41 @@ namespace sailor::trainer {
 
 struct Linear {
   at::Tensor weight;  // (outputs, inputs)
-  at::Tensor bias;    // undefined where there is none
+  at::Tensor bias;    // undefined if there is none
 };
 
 class TensorParallel {
  public:
-  TensorParallel() = default;  // a group of one
-  // `group` outlives all graphs.
-  TensorParallel(Group& group, TensorParallelRank rank, bool deals_tokens)
-      : group_(&group), rank_(rank), deals_tokens_(deals_tokens && rank.tensor_parallel > 1) {}
+  TensorParallel() = default;  // a group of one worker
+  // `group` outlives all autograd graphs.
+  TensorParallel(Group& group, TensorParallelRank rank, bool is_sequence_parallel)
+      : group_(&group), rank_(rank), is_sequence_parallel_(is_sequence_parallel && rank.tensor_parallel > 1) {}
 
   [[nodiscard]] TensorParallelRank rank() const { return rank_; }
-  [[nodiscard]] bool is_one() const { return rank_.tensor_parallel == 1; }
-  [[nodiscard]] bool deals_tokens() const { return deals_tokens_; }  // sequence parallelism
+  [[nodiscard]] bool is_single() const { return rank_.tensor_parallel == 1; }
+  [[nodiscard]] bool is_sequence_parallel() const { return is_sequence_parallel_; }
 
-  // From outside to inside: this worker's outputs of linears that have one input. Backward, the gradients that the
-  // workers have of the input are added up.
+  // Enters the region: returns this worker's outputs of linear layers that have the same input. The backward pass sums
+  // the gradients of the input over the workers.
   [[nodiscard]] std::vector<at::Tensor> column_linears(const at::Tensor& x, const std::vector<Linear>& linears) const;
 
-  // From inside to outside: the sum of the workers' values, in place where nothing is dealt. The operation that made
-  // `x` must not need its own result for its gradient.
-  [[nodiscard]] at::Tensor leave(const at::Tensor& x) const;
+  // Leaves the region: returns the sum over the workers, in place without sequence parallelism. The gradient of the
+  // operation that made `x` must not need the values of `x`.
+  [[nodiscard]] at::Tensor reduce_from_region(const at::Tensor& x) const;
 
-  // Inside: adds the workers' values, in place; backward, each gets the gradient of the sum. As for leave().
-  void sum(const at::Tensor& x) const;
+  // Sums over the workers inside the region, in place. In the backward pass each worker gets the gradient of the sum.
+  // The same condition holds for `x`.
+  void all_reduce(const at::Tensor& x) const;
 
-  void max(const at::Tensor& x) const;  // the largest of the workers' values, in place; not differentiated
+  // Takes the maximum over the workers, in place. It has no gradient.
+  void all_reduce_max(const at::Tensor& x) const;
 
  private:
-  [[nodiscard]] at::Tensor enter(const at::Tensor& x) const;
+  [[nodiscard]] at::Tensor copy_to_region(const at::Tensor& x) const;
 
   Group* group_ = nullptr;
   TensorParallelRank rank_;
-  bool deals_tokens_ = false;
+  bool is_sequence_parallel_ = false;
 };
 
 }  // namespace sailor::trainer

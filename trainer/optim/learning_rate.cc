@@ -7,9 +7,9 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr double kCosineFloor = 0.1;  // of the peak, where a cosine schedule ends (Hoffmann et al. 2022)
+constexpr double kCosineFloor = 0.1;  // a cosine schedule ends at this fraction of the peak (Hoffmann et al. 2022)
 
-// From 0 at the end of the warm-up to 1 at the last step.
+// Grows from 0 at the end of the warm-up to 1 at the last step.
 double decay_progress(const TrainingSpec& training, std::int64_t step) {
   const auto begin = training.optimizer.warmup_steps;
   const auto length = std::max<std::int64_t>(training.steps - begin, 1);

@@ -1,45 +1,46 @@
 #include "trainer/profile/links_command.h"
 
+#include "trainer/comm/group_factory.h"
 #include "trainer/comm/peer_lost.h"
-#include "trainer/profile/links.h"
+#include "trainer/device/device.h"
 #include "trainer/profile/local_group.h"
-#include "trainer/profile/manifest.h"
-#include "trainer/threads.h"
+#include "trainer/profile/manifests.h"
+#include "trainer/profile/measure_link.h"
 
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kTimeout{60};
 
-Link link_within_this_machine(const LinksCommand& command) {
+Link link_within_this_machine(const LinksOptions& options) {
   Link link;
-  in_local_group({.port = command.port, .size = 2}, [&](int rank, Group& group) {
-    const Link seen = measure_link(group, rank);
-    if (rank == 0) link = seen;
+  run_local_group({.port = options.port, .size = 2}, [&](int rank, Group& group) {
+    const Link measured = measure_link(group, rank);
+    if (rank == 0) link = measured;
   });
   return link;
 }
 
-Link link_to_other_machine(const LinksCommand& command) {
-  std::unique_ptr<RendezvousHost> store;
-  if (command.rank == 0) {
-    auto listening = RendezvousHost::listen(command.store, command.port);
+Link link_to_other_machine(const LinksOptions& options) {
+  std::unique_ptr<RendezvousServer> store;
+  if (options.rank == 0) {
+    auto listening = RendezvousServer::listen(options.store, options.port);
     if (!listening) throw PeerLost(listening.error().message);
     store = *std::move(listening);
   }
-  Rendezvous rendezvous(command.store, command.port, "links", kPatience);
-  GroupFactory factory(rendezvous, command.host, command.rank, kPatience);
-  return measure_link(*factory.make("links", {0, 1}), command.rank);
+  Rendezvous rendezvous(options.store, options.port, "links", kTimeout);
+  GroupFactory factory(rendezvous, options.host, options.rank, kTimeout);
+  return measure_link(*factory.make_collective_group("links", {0, 1}), options.rank);
 }
 
 }  // namespace
 
-Result<std::string> measure_links(const LinksCommand& command) try {
-  use_threads(1);
-  const Link link = command.host.empty() ? link_within_this_machine(command) : link_to_other_machine(command);
-  if (command.rank == 1) return "";
-  const bool has_zones = command.zones.size() == 2;
-  return link_manifest(link, has_zones ? command.zones[0] : "", has_zones ? command.zones[1] : "");
+Result<std::string> measure_links(const LinksOptions& options) try {
+  set_cpu_threads(1);
+  const Link link = options.host.empty() ? link_within_this_machine(options) : link_to_other_machine(options);
+  if (options.rank == 1) return "";
+  const bool has_zones = options.zones.size() == 2;
+  return network_manifest(link, has_zones ? options.zones[0] : "", has_zones ? options.zones[1] : "");
 } catch (const PeerLost& error) {
   return fail(ErrorCode::kUnavailable, error.what());
 }

@@ -1,4 +1,4 @@
-// The command `sailor-trainer links`.
+// The command `sailor-trainer links`: measures bandwidth and latency between two workers and prints a NetworkModel.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace sailor::trainer {
 
-struct LinksCommand {
+struct LinksOptions {
   int rank = 0;                    // 0 on one machine, 1 on the other
-  std::string host;                // own address; empty: both ends are threads of this process
+  std::string host;                // address of this machine; if empty, both ends are threads of this process
   std::string store;               // address of the machine with rank 0
-  int port = 7079;                 // at which they meet
-  std::vector<std::string> zones;  // from and to; empty: the link is that within a node
+  int port = 7079;                 // of the rendezvous store on the machine with rank 0
+  std::vector<std::string> zones;  // from and to; if empty, the link is the one within a node
 };
 
-// A NetworkModel; nothing on the machine with rank 1.
-Result<std::string> measure_links(const LinksCommand& command);
+// Returns the manifest as YAML on the machine with rank 0, and an empty text on the other.
+Result<std::string> measure_links(const LinksOptions& options);
 
 }  // namespace sailor::trainer

@@ -6,20 +6,21 @@
 #include <thread>
 #include <vector>
 
+#include "trainer/comm/group_factory.h"
 #include "trainer/comm/peer_lost.h"
-#include "trainer/threads.h"
+#include "trainer/device/device.h"
 
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{60'000};
+constexpr std::chrono::milliseconds kTimeout{60'000};
 
 }  // namespace
 
-void in_local_group(const LocalGroup& local, const std::function<void(int rank, Group& group)>& work) {
-  const auto store = RendezvousHost::listen(local.host, local.port);
+void run_local_group(const LocalGroupOptions& options, const std::function<void(int rank, Group& group)>& work) {
+  const auto store = RendezvousServer::listen(options.host, options.port);
   if (!store) throw PeerLost(store.error().message);
-  std::vector<int> ranks(static_cast<std::size_t>(local.size));
+  std::vector<int> ranks(static_cast<std::size_t>(options.size));
   std::iota(ranks.begin(), ranks.end(), 0);
   std::mutex mutex;
   std::exception_ptr failure;
@@ -27,12 +28,12 @@ void in_local_group(const LocalGroup& local, const std::function<void(int rank, 
   for (const int rank : ranks) {
     threads.emplace_back([&, rank] {
       try {
-        use_threads(local.threads);
-        Rendezvous rendezvous(local.host, local.port, "profile", kPatience);
-        GroupFactory factory(rendezvous, local.host, rank, kPatience);
-        const auto group = factory.make("profile", ranks);
+        set_cpu_threads(options.threads);
+        Rendezvous rendezvous(options.host, options.port, "profile", kTimeout);
+        GroupFactory factory(rendezvous, options.host, rank, kTimeout);
+        const auto group = factory.make_collective_group("profile", ranks);
         work(rank, *group);
-      } catch (...) {  // carried to the caller
+      } catch (...) {  // thrown again in the caller's thread
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();
       }

@@ -1,4 +1,4 @@
-// Workers of one group as threads of this process, over real communication on the loopback.
+// Runs the workers of one group as threads of this process. They communicate over the loopback interface.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,14 @@
 
 namespace sailor::trainer {
 
-struct LocalGroup {
+struct LocalGroupOptions {
   std::string host = "127.0.0.1";
-  int port = 7079;  // of the store at which the threads meet
-  int size = 1;
-  int threads = 1;  // that each worker computes with
+  int port = 7079;  // of the rendezvous store
+  int size = 1;     // workers
+  int threads = 1;  // CPU threads that each worker computes with
 };
 
-// Runs `work` once a worker and returns when all are done. Throws what the first of them threw.
-void in_local_group(const LocalGroup& local, const std::function<void(int rank, Group& group)>& work);
+// Runs `work` once for each worker and returns when all are done. Throws the first exception that a worker threw.
+void run_local_group(const LocalGroupOptions& options, const std::function<void(int rank, Group& group)>& work);
 
 }  // namespace sailor::trainer

@@ -14,7 +14,8 @@ Seconds length_of(const std::vector<LayerTime>& pass) {
   });
 }
 
-// Sorted by length, without the quarter (one of a few) at either end.
+// Returns the passes in the order of their length, without the quarter at either end. Of 3 to 7 passes one is left out
+// at either end.
 std::vector<std::vector<LayerTime>> middle_of(std::vector<std::vector<LayerTime>> passes) {
   std::ranges::sort(passes, {}, length_of);
   const std::size_t count = passes.size();
@@ -24,7 +25,7 @@ std::vector<std::vector<LayerTime>> middle_of(std::vector<std::vector<LayerTime>
 
 }  // namespace
 
-std::vector<LayerTime> PassTimes::typical() const {
+std::vector<LayerTime> PassTimes::trimmed_means() const {
   SAILOR_CHECK(!passes_.empty(), "no pass over {} layers was timed", layers_);
   const auto middle = middle_of(passes_);
   const auto count = static_cast<double>(middle.size());

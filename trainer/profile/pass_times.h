@@ -1,4 +1,4 @@
-// PassTimes: what each layer took in each pass of a measurement, and what is to be believed of it.
+// PassTimes: how long each layer took in each pass of a measurement, and a robust mean of it.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,16 @@ class PassTimes {
   explicit PassTimes(int layers) : layers_(static_cast<std::size_t>(layers)) {}
 
   void begin_pass() { passes_.emplace_back(layers_); }
-  void forget() { passes_.clear(); }
-  [[nodiscard]] LayerTime& of(int layer) { return passes_.back()[static_cast<std::size_t>(layer)]; }  // this pass's
+  void clear() { passes_.clear(); }
+  // The times of a layer in the current pass.
+  [[nodiscard]] LayerTime& layer(int layer) { return passes_.back()[static_cast<std::size_t>(layer)]; }
   [[nodiscard]] int passes() const { return static_cast<int>(passes_.size()); }
 
-  // Each layer's mean over the passes of middling length: where something else had the processor a pass says too much,
-  // and the quickest of a noisy machine say what no step is made of. Whole passes and means, not each layer's median:
-  // with more workers than cores, layers wait for a core by turns.
-  [[nodiscard]] std::vector<LayerTime> typical() const;
+  // Returns each layer's mean over the passes, without the slowest and the fastest quarter of them. A slow pass shared
+  // the processor with another program; the fastest passes of a noisy machine are not representative of a step. Whole
+  // passes are left out, not the median taken of each layer: with more workers than cores, layers take turns in waiting
+  // for a core.
+  [[nodiscard]] std::vector<LayerTime> trimmed_means() const;
 
  private:
   std::size_t layers_;

@@ -7,17 +7,18 @@
 
 namespace sailor::trainer {
 
-// LibTorch's own profiler hears of allocations this way; its allocator only keeps their sizes while somebody listens.
+// LibTorch's own profiler is told of allocations in this way. The allocator records their sizes only while a listener
+// is registered.
 struct TensorMemory::Counter : c10::MemoryReportingInfoBase {
-  void reportMemoryUsage(void* /*place*/, std::int64_t size, std::size_t /*allocated*/, std::size_t /*reserved*/,
-                         c10::Device device) override {
+  void reportMemoryUsage(void* /*address*/, std::int64_t size, std::size_t /*total_allocated*/,
+                         std::size_t /*total_reserved*/, c10::Device device) override {
     if (!device.is_cpu()) return;
-    held += size;
-    peak = std::max(peak, held);
+    allocated += size;
+    peak = std::max(peak, allocated);
   }
   [[nodiscard]] bool memoryProfilingEnabled() const override { return true; }
 
-  std::int64_t held = 0;
+  std::int64_t allocated = 0;
   std::int64_t peak = 0;
 };
 
@@ -30,10 +31,8 @@ TensorMemory::TensorMemory()
 
 TensorMemory::~TensorMemory() = default;
 
-std::int64_t TensorMemory::held() const { return counter_->held; }
+std::int64_t TensorMemory::allocated() const { return counter_->allocated; }
 
 std::int64_t TensorMemory::peak() const { return counter_->peak; }
-
-void TensorMemory::forget_peak() { counter_->peak = counter_->held; }
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// TensorMemory: how many bytes of tensors this thread has allocated and not freed, on the CPU, while the object lives.
+// TensorMemory: counts the bytes of CPU tensors that this thread allocates and frees while the object lives.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,8 @@ class TensorMemory {
   TensorMemory(const TensorMemory&) = delete;
   TensorMemory& operator=(const TensorMemory&) = delete;
 
-  [[nodiscard]] std::int64_t held() const;  // now; negative where more was freed than allocated meanwhile
-  [[nodiscard]] std::int64_t peak() const;  // the most at any moment since the object or the last call of forget_peak
-  void forget_peak();
+  [[nodiscard]] std::int64_t allocated() const;  // now; negative if more was freed than allocated
+  [[nodiscard]] std::int64_t peak() const;       // the maximum of allocated()
 
  private:
   struct Counter;

@@ -38,8 +38,8 @@ double squared_norm(const at::Tensor& rows) {
 
 }  // namespace
 
-GradientSums::GradientSums(const Roster& roster, int rank, Groups& groups, StageModel& model)
-    : model_(model), degree_(roster.tensor_parallel_rank_of(rank).tensor_parallel) {
+GradientSums::GradientSums(const Roster& roster, int rank, TrainingGroups& groups, StageModel& model)
+    : model_(model), tensor_parallel_(roster.tensor_parallel_rank_of(rank).tensor_parallel) {
   for (auto& [id, parameters] : model.parameters()) {
     const StateLayout& computed = parameters.layout();
     const StateLayout held = roster.held_shard(rank, id);
@@ -47,12 +47,12 @@ GradientSums::GradientSums(const Roster& roster, int rank, Groups& groups, Stage
     layer_state.kept = spans_of(held, roster.kept_slices(rank, id));
     layer_state.held_gradient =
         held == computed ? parameters.gradient() : at::zeros({held.size}, parameters.gradient().options());
-    if (degree_ > 1 && !model.group().deals_tokens())
+    if (tensor_parallel_ > 1 && !model.group().is_sequence_parallel())
       layer_state.copies = spans_of(computed, replicated_slices(computed));
     for (const TransferUnit& unit : roster.transfer_units_of(id)) {
       const auto found = std::ranges::find(unit.holders, rank);
       if (found == unit.holders.end()) continue;
-      Sum sum{.group = &groups.of(unit.holders),
+      Sum sum{.group = &groups.data_parallel(unit.holders),
               .spans = spans_of(computed, unit.slices),
               .spans_by_holder = {},
               .own_spans = {}};
@@ -73,7 +73,7 @@ void GradientSums::start(int layer_state) {
   const at::Tensor& gradient = model_.parameters().at(layer_state).gradient();
   // Every worker of a tensor-parallel group has the whole gradient of what it has a copy of: together, once. Where the
   // group deals the tokens, it has its tokens' shard of it.
-  for (const StridedSpan& span : sums.copies) view_of(gradient, span).div_(degree_);
+  for (const StridedSpan& span : sums.copies) view_of(gradient, span).div_(tensor_parallel_);
   const std::size_t pending_before = pending_.size();
   for (const Sum& sum : sums.sums) {
     if (sum.spans_by_holder.empty()) {
@@ -88,14 +88,14 @@ void GradientSums::start(int layer_state) {
 void GradientSums::start_whole(int layer_state, const Sum& sum, const at::Tensor& gradient) {
   if (sum.group->size() == 1) return;
   const at::Tensor message = packed(gradient, sum.spans);
-  pending_.push_back({layer_state, message, gradient, &sum.spans, sum.group->start_sum(message)});
+  pending_.push_back({layer_state, message, gradient, &sum.spans, sum.group->start_all_reduce(message)});
 }
 
 void GradientSums::start_scattered(int layer_state, const Sum& sum, const at::Tensor& gradient) {
   const at::Tensor shards = packed_messages(gradient, sum.spans_by_holder);
   const at::Tensor mine = at::empty({shards.numel() / sum.group->size()}, shards.options());
   pending_.push_back({layer_state, mine, layer_states_.at(layer_state).held_gradient, &sum.own_spans,
-                      sum.group->start_sum_of_parts(shards, mine)});
+                      sum.group->start_reduce_scatter(shards, mine)});
 }
 
 void GradientSums::finish() {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trainer/model/stage_model.h"
-#include "trainer/step/groups.h"
+#include "trainer/step/training_groups.h"
 
 namespace sailor::trainer {
 
@@ -17,7 +17,7 @@ namespace sailor::trainer {
 class GradientSums {
  public:
   // All of them outlive the sums.
-  GradientSums(const Roster& roster, int rank, Groups& groups, StageModel& model);
+  GradientSums(const Roster& roster, int rank, TrainingGroups& groups, StageModel& model);
 
   // Told of each layer state once its gradient is complete, and stays so until the next step: in start() where nobody
   // else computes with it, else in finish().
@@ -52,14 +52,14 @@ class GradientSums {
     at::Tensor message;
     at::Tensor target;
     const std::vector<StridedSpan>* spans = nullptr;  // of the target
-    std::unique_ptr<Transfer> transfer;
+    std::unique_ptr<Work> transfer;
   };
 
   void start_whole(int layer_state, const Sum& sum, const at::Tensor& gradient);
   void start_scattered(int layer_state, const Sum& sum, const at::Tensor& gradient);
 
   StageModel& model_;
-  int degree_;
+  int tensor_parallel_;
   std::map<int, LayerSums> layer_states_;
   OnComplete on_complete_;
   std::vector<Pending> pending_;  // those of a layer state in a row

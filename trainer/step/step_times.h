@@ -1,31 +1,31 @@
-// StepTimes: where a worker's time goes in a step, in seconds.
+// StepTimes: how much time a worker spends in each part of a training step, in seconds.
 #pragma once
 
 #include <chrono>
 
 namespace sailor::trainer {
 
-// On a GPU a pass returns before it is computed: what it takes shows up where the worker waits for its result.
+// On a GPU a pass returns before it is computed. Its time is counted where the worker waits for the result.
 struct StepTimes {
-  double forward = 0;   // passes, with what a tensor-parallel group adds up in them
-  double backward = 0;  // and starting to sum gradients
-  double messages = 0;  // between stages, waiting for them included: a pipeline's bubbles are here
-  double sums = 0;      // of gradients, as far as they were not done meanwhile, and agreeing on the step
-  double copies = 0;    // exchanging gradients with the peers that keep copies, as far as it was not done meanwhile
-  double update = 0;
+  double forward = 0;   // passes, including the collectives of the tensor-parallel group
+  double backward = 0;  // passes, including the start of gradient reductions
+  double messages = 0;  // sending to and receiving from other stages, including the wait: pipeline bubbles are here
+  double sums = 0;      // waiting for gradient reductions that did not overlap with the passes, and the votes
+  double copies = 0;    // exchanging gradients with peers that hold replicas of state, as far as it did not overlap
+  double update = 0;    // the optimizer
 };
 
-// Adds the time that it lives to one of them.
-class Timed {
+// Adds the time between its construction and destruction to one of them.
+class ScopedTimer {
  public:
-  explicit Timed(double& part) : part_(part) {}
-  ~Timed() { part_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
+  explicit ScopedTimer(double& total) : total_(total) {}
+  ~ScopedTimer() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  ScopedTimer(const ScopedTimer&) = delete;
+  ScopedTimer& operator=(const ScopedTimer&) = delete;
 
  private:
-  double& part_;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  double& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace sailor::trainer

@@ -8,7 +8,7 @@
 #include <ATen/ATen.h>
 
 #include "core/model/check.h"
-#include "trainer/device.h"
+#include "trainer/device/device.h"
 #include "trainer/step/cannot_train.h"
 #include "trainer/step/operations.h"
 
@@ -28,7 +28,7 @@ at::Tensor taken(std::map<int, at::Tensor>& tensors, int microbatch) {
 MessageShape message_shape(const Assignment& assignment) {
   return {.sizes = {assignment.plan.microbatch_size, assignment.training.sequence_length, assignment.model.hidden_size},
           .type = scalar_type_of(assignment.training.precision),
-          .is_dealt = assignment.plan.sequence_parallelism};
+          .is_sequence_parallel = assignment.plan.sequence_parallelism};
 }
 
 at::Tensor token_tensor(std::vector<std::int64_t>& tokens, const Assignment& assignment) {
@@ -48,7 +48,7 @@ StageShape stage_shape(const Assignment& assignment, int rank) {
           .precision = assignment.training.precision};
 }
 
-TrainingStep::TrainingStep(const Assignment& assignment, int rank, const Roster& roster, Groups& groups,
+TrainingStep::TrainingStep(const Assignment& assignment, int rank, const Roster& roster, TrainingGroups& groups,
                            StageModel& model, const Batches& batches)
     : assignment_(assignment),
       rank_(rank),
@@ -68,26 +68,26 @@ void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) 
   gradients_.clear();
   loss_ = 0;
   backward_passes_left_ = static_cast<int>(std::ranges::count(operations_, OperationKind::kBackward, &Operation::kind));
-  StageLinks links(groups_, roster_, role_, message_shape(assignment_), operations_);
+  PipelineMessages messages(groups_, roster_, role_, message_shape(assignment_), operations_);
   for (const Operation& operation : operations_) {
-    const Timed timed(time_of(operation.kind));
-    execute(operation, {.step = step, .validation_batch = {}}, links);
+    const ScopedTimer timer(time_of(operation.kind));
+    execute(operation, {.step = step, .validation_batch = {}}, messages);
   }
   {
-    const Timed timed(times_.messages);
-    links.finish();
+    const ScopedTimer timer(times_.messages);
+    messages.finish();
   }
-  const Timed timed(times_.sums);
+  const ScopedTimer timer(times_.sums);
   sums_.finish();
 }
 
 Totals TrainingStep::totals() {
-  const Timed timed(times_.sums);
+  const ScopedTimer timer(times_.sums);
   const double loss = role_.shard == 0 ? loss_ : 0;  // all workers of a group have the same
   const bool is_bad = !std::isfinite(loss);
   const at::Tensor all = at::tensor(
       {sums_.squared_norm_of_kept(), loss, is_bad ? 1.0 : 0.0, is_bad ? static_cast<double>(rank_) : 0.0}, at::kDouble);
-  groups_.control().sum(all);
+  groups_.control().all_reduce(all);
   const auto* sum = all.const_data_ptr<double>();
   return {.squared_norm = sum[0], .loss = sum[1], .non_finite_workers = sum[2], .non_finite_ranks = sum[3]};
 }
@@ -102,40 +102,40 @@ double TrainingStep::evaluate(int batches) {
   loss_ = 0;
   inputs_.clear();
   for (int batch = 0; batch < batches; ++batch) {
-    StageLinks links(groups_, roster_, role_, message_shape(assignment_), operations);
-    for (const Operation& operation : operations) execute(operation, {.step = 0, .validation_batch = batch}, links);
-    links.finish();
+    PipelineMessages messages(groups_, roster_, role_, message_shape(assignment_), operations);
+    for (const Operation& operation : operations) execute(operation, {.step = 0, .validation_batch = batch}, messages);
+    messages.finish();
   }
   const at::Tensor sum = at::full({1}, role_.shard == 0 ? loss_ / batches : 0, at::kDouble);
-  groups_.control().sum(sum);
+  groups_.control().all_reduce(sum);
   return sum.item<double>();
 }
 
 Vote TrainingStep::vote(Vote mine) {
-  const Timed timed(times_.sums);
+  const ScopedTimer timer(times_.sums);
   const at::Tensor all = at::tensor({mine.leaving, mine.saved_shards, mine.waiting}, at::kDouble);
-  groups_.control().sum(all);
+  groups_.control().all_reduce(all);
   const auto* sum = all.const_data_ptr<double>();
   return {.leaving = sum[0], .saved_shards = sum[1], .waiting = sum[2]};
 }
 
-void TrainingStep::execute(const Operation& operation, const Source& source, StageLinks& links) {
+void TrainingStep::execute(const Operation& operation, const Source& source, PipelineMessages& messages) {
   groups_.check();  // a replica may have many microbatches to compute before it asks another
   switch (operation.kind) {
     case OperationKind::kReceiveActivation:
-      inputs_[operation.microbatch] = links.receive(operation);
+      inputs_[operation.microbatch] = messages.receive(operation);
       return;
     case OperationKind::kForward:
       return forward(operation, source);
     case OperationKind::kSendActivation:
-      return links.send(operation, taken(inputs_, operation.microbatch));
+      return messages.send(operation, taken(inputs_, operation.microbatch));
     case OperationKind::kReceiveGradient:
-      gradients_[operation.microbatch] = links.receive(operation);
+      gradients_[operation.microbatch] = messages.receive(operation);
       return;
     case OperationKind::kBackward:
       return backward(operation);
     case OperationKind::kSendGradient:
-      return links.send(operation, taken(gradients_, operation.microbatch));
+      return messages.send(operation, taken(gradients_, operation.microbatch));
   }
 }
 

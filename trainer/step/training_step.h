@@ -8,7 +8,7 @@
 #include "trainer/data/batches.h"
 #include "trainer/model/stage_model.h"
 #include "trainer/step/gradient_sums.h"
-#include "trainer/step/stage_links.h"
+#include "trainer/step/pipeline_messages.h"
 #include "trainer/step/step_times.h"
 #include "trainer/step/weight_sync.h"
 
@@ -35,7 +35,7 @@ StageShape stage_shape(const Assignment& assignment, int rank);
 class TrainingStep {
  public:
   // All of them outlive the step.
-  TrainingStep(const Assignment& assignment, int rank, const Roster& roster, Groups& groups, StageModel& model,
+  TrainingStep(const Assignment& assignment, int rank, const Roster& roster, TrainingGroups& groups, StageModel& model,
                const Batches& batches);
 
   // Forward and backward of all microbatches, and the sums of the gradients. `step` counts from 0. `on_complete` may
@@ -66,7 +66,7 @@ class TrainingStep {
     std::int64_t step = 0;
     std::optional<int> validation_batch;
   };
-  void execute(const Operation& operation, const Source& source, StageLinks& links);
+  void execute(const Operation& operation, const Source& source, PipelineMessages& messages);
   [[nodiscard]] double& time_of(OperationKind kind);
   void forward(const Operation& operation, const Source& source);
   void backward(const Operation& operation);
@@ -77,7 +77,7 @@ class TrainingStep {
   int rank_;
   Role role_;
   const Roster& roster_;
-  Groups& groups_;
+  TrainingGroups& groups_;
   StageModel& model_;
   const Batches& batches_;
   GradientSums sums_;

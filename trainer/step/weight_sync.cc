@@ -8,7 +8,7 @@
 
 namespace sailor::trainer {
 
-WeightSync::WeightSync(const Roster& roster, int rank, Groups& groups, StageModel& model)
+WeightSync::WeightSync(const Roster& roster, int rank, TrainingGroups& groups, StageModel& model)
     : model_(model), shards_optimizer_(roster.shards_optimizer()) {
   if (!shards_optimizer_) return;
   for (const auto& [id, parameters] : model.parameters()) {
@@ -18,7 +18,7 @@ WeightSync::WeightSync(const Roster& roster, int rank, Groups& groups, StageMode
       if (found == unit.holders.end()) continue;
       const auto own = slices_of_holder(unit, static_cast<int>(found - unit.holders.begin()));
       gathers_[id].push_back(
-          {&groups.of(unit.holders), spans_of(held, own), spans_by_holder(parameters.layout(), unit)});
+          {&groups.data_parallel(unit.holders), spans_of(held, own), spans_by_holder(parameters.layout(), unit)});
     }
   }
 }
@@ -42,7 +42,7 @@ void WeightSync::gather(int layer_state, const LayerStates& held) {
     const at::Tensor mine = at::zeros({length}, weights.options());
     mine.narrow(0, 0, own.numel()).copy_(own);
     const at::Tensor all = at::empty({length * std::ssize(gather.spans_by_holder)}, weights.options());
-    gather.group->start_gather(mine, all)->wait();
+    gather.group->start_all_gather(mine, all)->wait();
     unpack_messages(all, weights, gather.spans_by_holder);
   }
 }

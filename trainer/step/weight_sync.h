@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "trainer/model/stage_model.h"
-#include "trainer/step/groups.h"
+#include "trainer/step/training_groups.h"
 
 namespace sailor::trainer {
 
@@ -13,7 +13,7 @@ namespace sailor::trainer {
 class WeightSync {
  public:
   // All of them outlive the object.
-  WeightSync(const Roster& roster, int rank, Groups& groups, StageModel& model);
+  WeightSync(const Roster& roster, int rank, TrainingGroups& groups, StageModel& model);
 
   // Called by all workers of a generation: when it begins, and after every update.
   void run(const LayerStates& held);

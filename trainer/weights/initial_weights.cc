@@ -4,7 +4,8 @@
 
 namespace sailor::trainer {
 
-Result<LayerState> imported_state(const ModelFiles& files, const ModelSpec& spec, const StateLayout& shard) {
+Result<LayerState> load_pretrained_state(const HuggingFaceModel& files, const ModelSpec& spec,
+                                         const StateLayout& shard) {
   auto values = files.weights(shard.id);
   if (!values) return tl::unexpected(values.error());
   const StateLayout whole = layout_of(spec, shard.id);

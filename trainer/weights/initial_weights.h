@@ -2,11 +2,12 @@
 #pragma once
 
 #include "trainer/model/layer_state.h"
-#include "trainer/weights/model_files.h"
+#include "trainer/weights/hugging_face_model.h"
 
 namespace sailor::trainer {
 
 // The shard of its layer state, cut out of the files; the optimizer's moments are zero.
-Result<LayerState> imported_state(const ModelFiles& files, const ModelSpec& spec, const StateLayout& shard);
+Result<LayerState> load_pretrained_state(const HuggingFaceModel& files, const ModelSpec& spec,
+                                         const StateLayout& shard);
 
 }  // namespace sailor::trainer

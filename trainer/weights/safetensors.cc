@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kLengthSize = 8;
-constexpr std::size_t kAlignment = 8;  // of the data, by blanks at the header's end
+constexpr std::size_t kAlignment = 8;  // of the data; the header is padded with blanks
 
 tl::unexpected<Error> unreadable(const std::filesystem::path& file, std::string_view what) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("reading weights {}: {}", file.string(), what));
@@ -79,15 +79,16 @@ Result<void> SafetensorsFile::read_header() {
   if (content_->size() < kLengthSize) return unreadable(path_, "it is too short for a safetensors file");
   std::memcpy(&length, content_->data(), kLengthSize);
   if (length > content_->size() - kLengthSize) {
-    return unreadable(path_, "its header ends beyond the file; it is truncated or no safetensors file");
+    return unreadable(path_, "its header ends beyond the file; it is truncated or not a safetensors file");
   }
   const auto* text = reinterpret_cast<const char*>(content_->data()) + kLengthSize;
   const Json header = Json::parse(text, text + length, nullptr, false);
-  if (!header.is_object()) return unreadable(path_, "its header is no JSON object; it is no safetensors file");
+  if (!header.is_object()) return unreadable(path_, "its header is not a JSON object; it is not a safetensors file");
   const std::size_t data = kLengthSize + length;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
-    if (!describes_a_tensor(entry)) return unreadable(path_, fmt::format("tensor {} is not described", name));
+    if (!describes_a_tensor(entry))
+      return unreadable(path_, fmt::format("the header entry of tensor {} is invalid", name));
     const Tensor tensor{entry["dtype"].get<std::string>(), entry["shape"].get<std::vector<std::int64_t>>(),
                         data + entry["data_offsets"][0].get<std::size_t>(),
                         data + entry["data_offsets"][1].get<std::size_t>()};
@@ -105,7 +106,7 @@ Result<std::vector<float>> SafetensorsFile::values(const Tensor& tensor) const {
     return unreadable(path_, fmt::format("it has tensors of type {}; convert it to F32, F16 or BF16", tensor.type));
   }
   if (tensor.end - tensor.begin != width * elements_of(tensor.shape)) {
-    return unreadable(path_, "a tensor's size does not fit its shape");
+    return unreadable(path_, "the size of a tensor does not match its shape");
   }
   std::vector<float> values(elements_of(tensor.shape));
   const std::byte* from = content_->data() + tensor.begin;

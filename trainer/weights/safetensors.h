@@ -1,8 +1,8 @@
-// Files of named tensors in Hugging Face's safetensors format, without LibTorch.
+// Reads and writes files in Hugging Face's safetensors format, without LibTorch.
 //
 //   length of the header (8 bytes, little endian)
 //   header: JSON {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ...}
-//   data: the tensors' elements, row by row, little endian; offsets count from here
+//   data: the elements of the tensors, row by row, little endian; offsets count from here
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace sailor::trainer {
 class SafetensorsFile {
  public:
   struct Tensor {
-    std::string type;  // "F32", "F16" or "BF16"; others can be listed but not read
+    std::string type;  // "F32", "F16" or "BF16"; tensors of other types can be listed but not read
     std::vector<std::int64_t> shape;
     std::size_t begin = 0;  // bytes, from the start of the file
     std::size_t end = 0;
@@ -29,7 +29,7 @@ class SafetensorsFile {
   static Result<std::unique_ptr<SafetensorsFile>> open(const std::filesystem::path& file);
 
   [[nodiscard]] const std::map<std::string, Tensor>& tensors() const { return tensors_; }
-  [[nodiscard]] Result<std::vector<float>> values(const Tensor& tensor) const;  // widened to FP32
+  [[nodiscard]] Result<std::vector<float>> values(const Tensor& tensor) const;  // converted to FP32
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -47,8 +47,8 @@ struct TensorToWrite {
   std::vector<std::int64_t> shape;
 };
 
-// Writes FP32 tensors in this order. `values` is asked for one tensor after the other, so that a model need not fit
-// into memory as a whole. The file appears under its name only when it is complete.
+// Writes FP32 tensors in this order. `values` is called for one tensor after the other, so that the model does not have
+// to fit into memory. The file appears under its name only when it is complete.
 Result<void> write_safetensors(const std::filesystem::path& file, const std::vector<TensorToWrite>& tensors,
                                const std::function<Result<std::vector<float>>(std::size_t index)>& values);
 

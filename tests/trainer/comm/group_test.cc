@@ -1,4 +1,4 @@
-// Groups over real Gloo, a thread a member: every failure is one exception that names the peer.
+// TrainingGroups over real Gloo, a thread a member: every failure is one exception that names the peer.
 #include "trainer/comm/group.h"
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "trainer/comm/group_factory.h"
 #include "trainer/comm/interrupt.h"
 #include "trainer/comm/peer_lost.h"
 
@@ -32,14 +33,14 @@ struct Conditions {
 std::string failure(const std::function<void(Group&)>& act, const std::function<void(Group&)>& other,
                     const Conditions& conditions = {}) {
   const std::string host = testing::own_address();
-  const auto store = RendezvousHost::listen(host, kPort);
+  const auto store = RendezvousServer::listen(host, kPort);
   if (!store) throw std::runtime_error(store.error().message);
   const auto join = [&](int rank, const std::function<void(Group&)>& work,
                         const std::function<void(Interrupt&)>& meanwhile) {
     Rendezvous rendezvous(host, kPort, "group-test", kLong);
     GroupFactory factory(rendezvous, host, rank, conditions.timeout_at_first, {"pod-a", "pod-b"});
-    const auto group = factory.make("pair", {0, 1});
-    group->sum(at::ones({1}));  // both are there
+    const auto group = factory.make_collective_group("pair", {0, 1});
+    group->all_reduce(at::ones({1}));  // both are there
     group->set_timeout(conditions.timeout_set);
     const std::jthread helper([&] { meanwhile(*factory.interrupt()); });
     work(*group);
@@ -53,7 +54,7 @@ std::string failure(const std::function<void(Group&)>& act, const std::function<
   return "";
 }
 
-void sum(Group& group) { group.sum(at::ones({4})); }
+void sum(Group& group) { group.all_reduce(at::ones({4})); }
 void send(Group& group) { group.send(at::ones({1 << 22}), 1, 1)->wait(); }
 void receive_from(Group& group, int rank) { group.receive(at::ones({4}), rank, 1)->wait(); }
 void receive(Group& group) { receive_from(group, 1); }

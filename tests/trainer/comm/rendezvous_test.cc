@@ -17,20 +17,20 @@ void set(Rendezvous&& rendezvous, const std::string& key) {
   EXPECT_EQ(rendezvous.wait(key, std::chrono::seconds(10)), "yes");
 }
 
-TEST(RendezvousHost, ForgetsOlderGenerationsOfTheJobAndNothingElse) {
+TEST(RendezvousServer, ForgetsOlderGenerationsOfTheJobAndNothingElse) {
   const std::string host = testing::own_address();
-  const auto store = RendezvousHost::listen(host, kPort);
+  const auto store = RendezvousServer::listen(host, kPort);
   ASSERT_TRUE(store.has_value()) << store.error().message;
   const auto meets = [&](const std::string& uid, std::int64_t generation) {
-    return Rendezvous(host, kPort, store_prefix(uid, generation), std::chrono::seconds(10));
+    return Rendezvous(host, kPort, rendezvous_prefix(uid, generation), std::chrono::seconds(10));
   };
-  const std::size_t at_first = (*store)->forget_before("job", 0).value();
+  const std::size_t at_first = (*store)->delete_generations_before("job", 0).value();
   for (const std::int64_t generation : {1, 9, 10, 11}) {
     for (const char* key : {"here/0", "control/peer/1"}) set(meets("job", generation), key);
   }
   set(meets("other-job", 1), "here/0");
 
-  EXPECT_EQ((*store)->forget_before("job", 10).value(), at_first + 5);
+  EXPECT_EQ((*store)->delete_generations_before("job", 10).value(), at_first + 5);
   for (const std::int64_t generation : {1, 9}) {
     EXPECT_FALSE(meets("job", generation).wait("here/0", kAtOnce)) << generation;
     EXPECT_FALSE(meets("job", generation).wait("control/peer/1", kAtOnce)) << generation;
@@ -40,7 +40,7 @@ TEST(RendezvousHost, ForgetsOlderGenerationsOfTheJobAndNothingElse) {
     EXPECT_EQ(meets("job", generation).wait("control/peer/1", kAtOnce), "yes") << generation;
   }
   EXPECT_EQ(meets("other-job", 1).wait("here/0", kAtOnce), "yes");
-  EXPECT_EQ((*store)->forget_before("job", 12).value(), at_first + 1);
+  EXPECT_EQ((*store)->delete_generations_before("job", 12).value(), at_first + 1);
 }
 
 }  // namespace

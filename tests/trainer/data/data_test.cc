@@ -9,8 +9,8 @@
 
 #include "tests/trainer/support/assignments.h"
 #include "trainer/data/batches.h"
+#include "trainer/data/corpus.h"
 #include "trainer/data/sample_order.h"
-#include "trainer/data/token_source.h"
 
 namespace sailor::trainer {
 namespace {
@@ -23,8 +23,8 @@ void write(const std::filesystem::path& file, std::string_view content) {
 }
 
 std::string error_of(const DataSpec& data, int sequence_length = 4) {
-  const auto source = open_tokens(data, sequence_length);
-  return source ? "" : source.error().message;
+  const auto corpus = Corpus::open(data, sequence_length);
+  return corpus ? "" : corpus.error().message;
 }
 
 TEST(SampleOrder, AnEpochVisitsEveryWindowOnceAndEachEpochInAnOrderOfItsOwn) {
@@ -48,30 +48,30 @@ TEST(SampleOrder, DependsOnTheSeed) {
   EXPECT_LT(equal, 5);
 }
 
-TEST(TokenSource, ReadsOverTheEndsOfFilesInTheOrderOfTheirNames) {
+TEST(Corpus, ReadsOverTheEndsOfFilesInTheOrderOfTheirNames) {
   const testing::Scratch scratch;
   write(scratch.folder() / "b.dat", "defg");
   write(scratch.folder() / "a.dat", "abc");
   write(scratch.folder() / "c.dat", "");
   write(scratch.folder() / "d.dat", "h");
-  const auto source = open_tokens({DataFormat::kBytes, (scratch.folder() / "*.dat").string()}, 4);
-  ASSERT_TRUE(source);
-  EXPECT_EQ((*source)->size(), 8);
+  const auto corpus = Corpus::open({DataFormat::kBytes, (scratch.folder() / "*.dat").string()}, 4);
+  ASSERT_TRUE(corpus);
+  EXPECT_EQ((*corpus)->size(), 8);
   std::vector<std::int64_t> tokens(6);
-  (*source)->read(2, tokens);
+  (*corpus)->read(2, tokens);
   EXPECT_THAT(tokens, ElementsAre('c', 'd', 'e', 'f', 'g', 'h'));
 }
 
-TEST(TokenSource, ReadsTokensOfTwoAndFourBytes) {
+TEST(Corpus, ReadsTokensOfTwoAndFourBytes) {
   const testing::Scratch scratch;
   write(scratch.folder() / "a.bin", std::string_view("\x01\x00\x02\x01\x03\x00\x04\x00\x05\x00\x06\x00", 12));
-  const auto narrow = open_tokens({DataFormat::kTokens, (scratch.folder() / "a.bin").string()}, 4);
+  const auto narrow = Corpus::open({DataFormat::kTokens, (scratch.folder() / "a.bin").string()}, 4);
   ASSERT_TRUE(narrow);
   std::vector<std::int64_t> tokens(2);
   (*narrow)->read(0, tokens);
   EXPECT_THAT(tokens, ElementsAre(1, 258));
   write(scratch.folder() / "a.u32.bin", std::string_view("\x01\x00\x01\x00\x02\x00\x00\x00\x03\x00\x00\x00", 12));
-  const auto wide = open_tokens({DataFormat::kTokens, (scratch.folder() / "a.u32.bin").string()}, 2);
+  const auto wide = Corpus::open({DataFormat::kTokens, (scratch.folder() / "a.u32.bin").string()}, 2);
   ASSERT_TRUE(wide);
   (*wide)->read(0, tokens);
   EXPECT_THAT(tokens, ElementsAre(65537, 2));
@@ -85,7 +85,7 @@ std::int64_t resident() {
   return pages * ::sysconf(_SC_PAGESIZE);
 }
 
-TEST(TokenSource, ReadsAFileLargerThanMemoryWhereItIsAskedFor) {
+TEST(Corpus, ReadsAFileLargerThanMemoryWhereItIsAskedFor) {
   const testing::Scratch scratch;
   const std::filesystem::path file = scratch.folder() / "large.bin";
   write(file, "");
@@ -95,18 +95,18 @@ TEST(TokenSource, ReadsAFileLargerThanMemoryWhereItIsAskedFor) {
   if (refused) GTEST_SKIP() << "skipped: no file of " << larger << " bytes can be made here: " << refused.message();
   std::fstream(file, std::ios::binary | std::ios::in | std::ios::out).seekp(larger - 4).write("\x07\x00\x01\x02", 4);
   const std::int64_t before = resident();
-  const auto source = open_tokens({DataFormat::kTokens, file.string()}, 4);
-  ASSERT_TRUE(source);
-  EXPECT_EQ((*source)->size(), larger / 2);
+  const auto corpus = Corpus::open({DataFormat::kTokens, file.string()}, 4);
+  ASSERT_TRUE(corpus);
+  EXPECT_EQ((*corpus)->size(), larger / 2);
   std::vector<std::int64_t> tokens(3);
-  (*source)->read(larger / 2 - 3, tokens);
+  (*corpus)->read(larger / 2 - 3, tokens);
   EXPECT_THAT(tokens, ElementsAre(0, 7, 513));
-  (*source)->read(larger / 4, tokens);
+  (*corpus)->read(larger / 4, tokens);
   EXPECT_THAT(tokens, ElementsAre(0, 0, 0));
   EXPECT_LT(resident() - before, 16 << 20);
 }
 
-TEST(TokenSource, SaysWhatIsWrongWithThePath) {
+TEST(Corpus, SaysWhatIsWrongWithThePath) {
   const testing::Scratch scratch;
   EXPECT_THAT(error_of({DataFormat::kBytes, "/nonexistent/*"}), HasSubstr("no file matches"));
   EXPECT_THAT(error_of({DataFormat::kBytes, scratch.folder().string()}), HasSubstr("only folders"));

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
-#include "trainer/data/token_source.h"
+#include "trainer/data/corpus.h"
 
 namespace sailor::trainer {
 namespace {
@@ -53,12 +53,12 @@ class Megatron : public ::testing::Test {
     std::ofstream(scratch_.folder() / "corpus.idx", std::ios::binary) << index;
     std::ofstream(scratch_.folder() / "corpus.bin", std::ios::binary) << tokens;
   }
-  Result<std::unique_ptr<TokenSource>> open(const std::string& name = "corpus.bin") {
-    return open_tokens({DataFormat::kMegatron, (scratch_.folder() / name).string()}, 4);
+  Result<std::unique_ptr<Corpus>> open(const std::string& name = "corpus.bin") {
+    return Corpus::open({DataFormat::kMegatron, (scratch_.folder() / name).string()}, 4);
   }
   std::string error() {
-    const auto source = open();
-    return source ? "" : source.error().message;
+    const auto corpus = open();
+    return corpus ? "" : corpus.error().message;
   }
 
   testing::Scratch scratch_;
@@ -66,10 +66,10 @@ class Megatron : public ::testing::Test {
 
 TEST_F(Megatron, ReadsTokensAcrossSequencesAndDocuments) {
   write(Index().bytes(), nine_tokens<std::uint16_t>());
-  const auto source = open().value();
-  EXPECT_EQ(source->size(), 9);
+  const auto corpus = open().value();
+  EXPECT_EQ(corpus->size(), 9);
   std::vector<std::int64_t> tokens(6);
-  source->read(2, tokens);
+  corpus->read(2, tokens);
   EXPECT_THAT(tokens, ElementsAre(3, 4, 5, 6, 7, 8));
 }
 
@@ -94,7 +94,7 @@ TEST_F(Megatron, SaysWhatIsWrongWithTheIndex) {
   write(index.bytes().substr(0, 40), tokens);
   EXPECT_THAT(error(), HasSubstr("corpus.idx: it is truncated"));
   write("nonsense", tokens);
-  EXPECT_THAT(error(), HasSubstr("does not begin as an index of Megatron"));
+  EXPECT_THAT(error(), HasSubstr("does not start with the magic bytes of a Megatron index"));
   index.version = 2;
   write(index.bytes(), tokens);
   EXPECT_THAT(error(), HasSubstr("its version is 2"));
@@ -105,7 +105,7 @@ TEST_F(Megatron, SaysWhatIsWrongWithTheIndex) {
   index = {};
   index.pointers = {0, 8, 10};
   write(index.bytes(), tokens);
-  EXPECT_THAT(error(), HasSubstr("its sequence 1 does not begin where the one before ends"));
+  EXPECT_THAT(error(), HasSubstr("its sequence 1 does not start where the previous one ends"));
   index = {};
   index.bounds = {0, 2};
   write(index.bytes(), tokens);

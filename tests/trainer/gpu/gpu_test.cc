@@ -8,14 +8,16 @@
 #include "tests/trainer/support/training.h"
 #include "trainer/checkpoint/images.h"
 #include "trainer/comm/nccl.h"
-#include "trainer/device.h"
+#include "trainer/device/device.h"
 
 namespace sailor::trainer::testing {
 namespace {
 
 constexpr double kTolerance = 1e-4;  // relative: other kernels, other orders of summation
 
-const char* why_not() { return knows_gpus() ? "this machine has no GPU" : "built without CUDA, which `make gpu` adds"; }
+const char* why_not() {
+  return has_cuda_support() ? "this machine has no GPU" : "built without CUDA, which `make gpu` adds";
+}
 
 std::string refusal_of_nccl() {
   try {
@@ -29,7 +31,7 @@ std::string refusal_of_nccl() {
 
 // Also on a machine without a GPU: the libraries are found and loaded, and who refuses is NCCL's half.
 TEST(Gpu, CollectivesAreThoseOfNccl) {
-  if (!knows_gpus()) GTEST_SKIP() << why_not();
+  if (!has_cuda_support()) GTEST_SKIP() << why_not();
   if (use_gpu(0)) {
     EXPECT_EQ(refusal_of_nccl(), "");
   } else {

@@ -10,11 +10,11 @@
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/thread_group.h"
 #include "tests/trainer/support/worker_threads.h"
+#include "trainer/device/device.h"
 #include "trainer/model/stage_model.h"
 #include "trainer/optim/adamw.h"
-#include "trainer/profile/measure.h"
+#include "trainer/profile/measure_layers.h"
 #include "trainer/profile/tensor_memory.h"
-#include "trainer/threads.h"
 
 namespace sailor::trainer {
 namespace {
@@ -57,7 +57,7 @@ Plan a_plan(const Assignment& job, const PoolKey& pool, int degree = 1) {
 
 class EstimateFromProfile : public ::testing::Test {
  protected:
-  void SetUp() override { use_threads(1); }
+  void SetUp() override { set_cpu_threads(1); }
 
   Estimate estimate(SequenceParallelism measured_with = SequenceParallelism::kNever) {
     ProfileBook profiles;
@@ -65,7 +65,7 @@ class EstimateFromProfile : public ::testing::Test {
                           .sequence_length = job_.training.sequence_length,
                           .accelerator = pool_.accelerator,
                           .microbatch_sizes = {kMicrobatch},
-                          .degrees = {degree_},
+                          .tensor_parallel_sizes = {degree_},
                           .sequence_parallelism = measured_with,
                           .time = std::chrono::milliseconds(300)})
                      .profile);
@@ -131,15 +131,15 @@ TEST_F(EstimateFromProfile, KnowsThePeakOfTheTensorsWithinATenth) {
 TEST_F(EstimateFromProfile, KnowsThePeakOfAGroupThatDealsTheTokensWithinATenth) {
   using enum SequenceParallelism;
   for (const auto& [wish, measured_with] : {std::pair(kNever, kNever), {kAlways, kNever}, {kAlways, kAlways}}) {
-    const bool deals_tokens = wish == kAlways;
+    const bool is_sequence_parallel = wish == kAlways;
     job_.training.sequence_parallelism = wish;
     degree_ = 2;
     const MemoryBreakdown memory = estimate(measured_with).memory.at(0);
     std::array<std::int64_t, 2> peaks{};
     testing::in_thread_group(2, [&](int rank, Group& group) {
-      use_threads(1);
+      set_cpu_threads(1);
       const TensorMemory tensors;
-      train_twice(job_, TensorParallel(group, {rank, 2}, deals_tokens));
+      train_twice(job_, TensorParallel(group, {rank, 2}, is_sequence_parallel));
       peaks.at(static_cast<std::size_t>(rank)) = tensors.peak();
     });
     for (const std::int64_t peak : peaks) expect_within_a_tenth(peak, memory);

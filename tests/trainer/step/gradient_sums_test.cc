@@ -8,8 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "trainer/comm/group_factory.h"
+#include "trainer/device/device.h"
 #include "trainer/step/training_step.h"
-#include "trainer/threads.h"
 
 namespace sailor::trainer::testing {
 namespace {
@@ -29,7 +30,7 @@ struct Summing {
         groups(roster, rank, factory),
         model(stage_shape(assignment, rank), states_of(assignment, rank)),
         sums(roster, rank, groups, model) {
-    use_threads(1);
+    set_cpu_threads(1);
     model.clear_gradients();
     for (auto& [id, parameters] : model.parameters()) parameters.gradient().fill_(rank + 1);
     sums.begin([this](int layer_state, const at::Tensor& gradient) {
@@ -47,7 +48,7 @@ struct Summing {
   Roster roster;
   Rendezvous rendezvous;
   GroupFactory factory;
-  Groups groups;
+  TrainingGroups groups;
   StageModel model;
   GradientSums sums;
   std::vector<std::pair<int, float>> told;
@@ -62,7 +63,7 @@ class GradientSumsTest : public ::testing::Test {
   const Scratch scratch_;
   const Assignment job_ = tiny_job(scratch_.text());
   const std::string host_ = own_address();
-  const Result<std::unique_ptr<RendezvousHost>> store_ = RendezvousHost::listen(host_, kStorePort);
+  const Result<std::unique_ptr<RendezvousServer>> store_ = RendezvousServer::listen(host_, kStorePort);
 };
 
 TEST_F(GradientSumsTest, OfAPieceThatNobodySharesIsCompleteAtOnce) {

@@ -130,11 +130,11 @@ TEST(Plans, InBf16StayNearFp32OnWhateverPlan) {
 class Forgetful : public DelegatingGroup {
  public:
   using DelegatingGroup::DelegatingGroup;
-  std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override {
+  std::unique_ptr<Work> start_all_reduce(const at::Tensor& tensor) override {
     constexpr int kMessagesOfStep = 4;               // three blocks and the token embedding
     constexpr std::int64_t kQueryWeights = 16 * 32;  // of half of the heads
     if (messages_++ % kMessagesOfStep == 0) tensor.narrow(0, 0, kQueryWeights).zero_();
-    return DelegatingGroup::start_sum(tensor);
+    return DelegatingGroup::start_all_reduce(tensor);
   }
 
  private:
@@ -147,7 +147,7 @@ TEST(Plans, OneGradientSliceLeftOutIsNoticed) {
   const Trained reference = train(job, plan_of(job, kOneWorker));
   const Trained wrong = train(job, plan_of(job, {{0, 5, {5, 3}, {2, 1}}}),
                               [](std::unique_ptr<Group> group, const std::string& name, int rank) {
-                                if (rank != 2 || name != "holders-0-2") return group;
+                                if (rank != 2 || name != "data-parallel-0-2") return group;
                                 return std::unique_ptr<Group>(std::make_unique<Forgetful>(std::move(group)));
                               });
   const Difference apart = difference(job, wrong, reference);

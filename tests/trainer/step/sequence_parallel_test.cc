@@ -92,8 +92,8 @@ TEST(SequenceParallel, InBf16StaysNearFp32) {
 class Unsummed : public DelegatingGroup {
  public:
   using DelegatingGroup::DelegatingGroup;
-  std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override {
-    return DelegatingGroup::start_sum(tensor.clone());
+  std::unique_ptr<Work> start_all_reduce(const at::Tensor& tensor) override {
+    return DelegatingGroup::start_all_reduce(tensor.clone());
   }
 };
 
@@ -105,7 +105,7 @@ TEST(SequenceParallel, GradientsOfWhatAllHaveThatAreNotSummedOverTheGroupAreNoti
   const Trained reference = train(job, plan_of(job, {{0, 5, {8}}}));
   const Trained wrong =
       train(job, plan_of(job, {{0, 5, {8}, {2}}}), [](std::unique_ptr<Group> group, const std::string& name, int) {
-        if (name != "holders-0-1") return group;
+        if (name != "data-parallel-0-1") return group;
         return std::unique_ptr<Group>(std::make_unique<Unsummed>(std::move(group)));
       });
   const Difference apart = difference(job, wrong, reference);

@@ -13,19 +13,19 @@ class DelegatingGroup : public Group {
   explicit DelegatingGroup(std::unique_ptr<Group> group) : group_(std::move(group)) {}
 
   [[nodiscard]] int size() const override { return group_->size(); }
-  std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override { return group_->start_sum(tensor); }
-  std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override {
-    return group_->start_sum_of_parts(parts, mine);
+  std::unique_ptr<Work> start_all_reduce(const at::Tensor& tensor) override { return group_->start_all_reduce(tensor); }
+  std::unique_ptr<Work> start_reduce_scatter(const at::Tensor& input, const at::Tensor& output) override {
+    return group_->start_reduce_scatter(input, output);
   }
-  std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override {
-    return group_->start_gather(mine, parts);
+  std::unique_ptr<Work> start_all_gather(const at::Tensor& input, const at::Tensor& output) override {
+    return group_->start_all_gather(input, output);
   }
-  void max(const at::Tensor& tensor) override { group_->max(tensor); }
+  void all_reduce_max(const at::Tensor& tensor) override { group_->all_reduce_max(tensor); }
   void set_timeout(std::chrono::milliseconds timeout) override { group_->set_timeout(timeout); }
-  std::unique_ptr<Transfer> send(const at::Tensor& tensor, int to, int tag) override {
+  std::unique_ptr<Work> send(const at::Tensor& tensor, int to, int tag) override {
     return group_->send(tensor, to, tag);
   }
-  std::unique_ptr<Transfer> receive(const at::Tensor& into, int from, int tag) override {
+  std::unique_ptr<Work> receive(const at::Tensor& into, int from, int tag) override {
     return group_->receive(into, from, tag);
   }
 

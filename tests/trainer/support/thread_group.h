@@ -11,11 +11,11 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "trainer/comm/collectives_only.h"
+#include "trainer/comm/collective_only_group.h"
 
 namespace sailor::trainer::testing {
 
-class ThreadGroup : public CollectivesOnly {
+class ThreadGroup : public CollectiveOnlyGroup {
  public:
   // What the members share; it outlives them.
   struct Meeting {
@@ -27,21 +27,22 @@ class ThreadGroup : public CollectivesOnly {
   ThreadGroup(Meeting& meeting, int rank) : meeting_(meeting), rank_(static_cast<std::size_t>(rank)) {}
 
   [[nodiscard]] int size() const override { return static_cast<int>(meeting_.tensors.size()); }
-  std::unique_ptr<Transfer> start_sum(const at::Tensor& tensor) override {
+  std::unique_ptr<Work> start_all_reduce(const at::Tensor& tensor) override {
     return reduced(tensor, tensor, 0, [](float a, float b) { return a + b; });
   }
-  std::unique_ptr<Transfer> start_sum_of_parts(const at::Tensor& parts, const at::Tensor& mine) override {
-    return reduced(parts, mine, rank_ * static_cast<std::size_t>(mine.numel()), [](float a, float b) { return a + b; });
+  std::unique_ptr<Work> start_reduce_scatter(const at::Tensor& input, const at::Tensor& output) override {
+    return reduced(input, output, rank_ * static_cast<std::size_t>(output.numel()),
+                   [](float a, float b) { return a + b; });
   }
-  void max(const at::Tensor& tensor) override {
+  void all_reduce_max(const at::Tensor& tensor) override {
     reduced(tensor, tensor, 0, [](float a, float b) { return std::max(a, b); })->wait();
   }
-  std::unique_ptr<Transfer> start_gather(const at::Tensor& mine, const at::Tensor& parts) override {
-    meet(mine);
-    auto* into = parts.mutable_data_ptr<float>();
-    for (const float* from : meeting_.tensors) into = std::copy_n(from, mine.numel(), into);
+  std::unique_ptr<Work> start_all_gather(const at::Tensor& input, const at::Tensor& output) override {
+    meet(input);
+    auto* into = output.mutable_data_ptr<float>();
+    for (const float* from : meeting_.tensors) into = std::copy_n(from, input.numel(), into);
     meeting_.barrier.arrive_and_wait();
-    return done();
+    return completed();
   }
 
  private:
@@ -51,8 +52,8 @@ class ThreadGroup : public CollectivesOnly {
   }
 
   template <class Operation>
-  std::unique_ptr<Transfer> reduced(const at::Tensor& from, const at::Tensor& into, std::size_t begin,
-                                    Operation operation) {
+  std::unique_ptr<Work> reduced(const at::Tensor& from, const at::Tensor& into, std::size_t begin,
+                                Operation operation) {
     meet(from);
     const auto count = static_cast<std::size_t>(into.numel());
     std::vector<float> result(meeting_.tensors[0] + begin, meeting_.tensors[0] + begin + count);
@@ -61,7 +62,7 @@ class ThreadGroup : public CollectivesOnly {
     }
     meeting_.barrier.arrive_and_wait();  // all have read
     std::ranges::copy(result, into.mutable_data_ptr<float>());
-    return done();
+    return completed();
   }
 
   Meeting& meeting_;

@@ -9,9 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "trainer/comm/group_factory.h"
+#include "trainer/device/device.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/step/training_step.h"
-#include "trainer/threads.h"
 
 namespace sailor::trainer::testing {
 namespace {
@@ -24,8 +25,8 @@ class WrappingFactory : public GroupFactory {
   WrappingFactory(Rendezvous& rendezvous, const std::string& host, int rank, const Wrap& wrap)
       : GroupFactory(rendezvous, host, rank, kPatience), rank_(rank), wrap_(wrap) {}
 
-  std::unique_ptr<Group> make(const std::string& name, const std::vector<int>& ranks) override {
-    auto group = GroupFactory::make(name, ranks);
+  std::unique_ptr<Group> make_collective_group(const std::string& name, const std::vector<int>& ranks) override {
+    auto group = GroupFactory::make_collective_group(name, ranks);
     return wrap_ ? wrap_(std::move(group), name, rank_) : std::move(group);
   }
 
@@ -90,7 +91,7 @@ class TrainingWorker {
   Roster roster_;
   Rendezvous rendezvous_;
   WrappingFactory factory_;
-  Groups groups_;
+  TrainingGroups groups_;
   LayerStates held_;
 };
 
@@ -103,10 +104,10 @@ std::vector<AgentAddress> agents_of(const Plan& plan) {
 }  // namespace
 
 Trained train(const Assignment& job, const Plan& plan, const Wrap& wrap) {
-  use_threads(1);
+  set_cpu_threads(1);
   const Assignment assignment = generation(job, 1, plan, agents_of(plan));
   const std::string host = own_address();
-  const auto store = RendezvousHost::listen(host, kStorePort);
+  const auto store = RendezvousServer::listen(host, kStorePort);
   if (!store) throw std::runtime_error(store.error().message);
   Trained trained;
   std::mutex mutex;
@@ -114,7 +115,7 @@ Trained train(const Assignment& job, const Plan& plan, const Wrap& wrap) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < gpu_count(plan); ++rank) {
     threads.emplace_back([&, rank] {
-      use_threads(1);
+      set_cpu_threads(1);
       try {
         TrainingWorker worker(assignment, rank, host, wrap);
         auto losses = worker.run();

@@ -8,9 +8,9 @@
 
 #include "core/protocol/ports.h"
 #include "tests/trainer/support/assignments.h"
+#include "trainer/device/device.h"
 #include "trainer/elastic/control/reporter.h"
 #include "trainer/elastic/worker/worker.h"
-#include "trainer/threads.h"
 
 namespace sailor::trainer::testing {
 namespace {
@@ -55,14 +55,14 @@ class CollectingReporter : public Reporter {
 }  // namespace
 
 WorkerThreads::WorkerThreads(int count) : host_(own_address()), collector_(std::make_unique<Collector>()) {
-  use_threads(1);
-  auto store = RendezvousHost::listen(host_, kStorePort);
+  set_cpu_threads(1);
+  auto store = RendezvousServer::listen(host_, kStorePort);
   if (!store) throw std::runtime_error(store.error().message);
   store_ = *std::move(store);
   for (int worker = 0; worker < count; ++worker) inboxes_.push_back(std::make_unique<Inbox>());
   for (int worker = 0; worker < count; ++worker) {
     threads_.emplace_back([this, worker, &inbox = *inboxes_[static_cast<std::size_t>(worker)]] {
-      use_threads(1);
+      set_cpu_threads(1);
       CollectingReporter reporter(*collector_, worker);
       run_worker({.agent = name_of(worker), .host = host_, .gpu = 0, .patience = {}}, inbox, reporter);
     });
@@ -98,7 +98,7 @@ void WorkerThreads::run_until(const Assignment& assignment, std::int64_t step) {
 }
 
 std::size_t WorkerThreads::forget_before(const Assignment& assignment) {
-  const auto left = store_->forget_before(assignment.job_uid, assignment.generation);
+  const auto left = store_->delete_generations_before(assignment.job_uid, assignment.generation);
   if (!left) throw std::runtime_error(left.error().message);
   return *left;
 }

@@ -52,7 +52,7 @@ class WorkerThreads {
   void halt_at(std::int64_t step);
 
   std::string host_;
-  std::unique_ptr<RendezvousHost> store_;
+  std::unique_ptr<RendezvousServer> store_;
   std::unique_ptr<Collector> collector_;
   std::vector<std::unique_ptr<Inbox>> inboxes_;
   std::vector<std::thread> threads_;

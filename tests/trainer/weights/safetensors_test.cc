@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
-#include "trainer/weights/config_json.h"
+#include "trainer/weights/hugging_face_config.h"
 
 namespace sailor::trainer {
 namespace {
@@ -54,7 +54,7 @@ TEST_F(Safetensors, SaysWhatIsWrongWithTheFile) {
   std::ofstream(file_) << "something else entirely";
   EXPECT_THAT(error(), HasSubstr("header ends beyond the file"));
   write("[]", "");
-  EXPECT_THAT(error(), HasSubstr("no JSON object"));
+  EXPECT_THAT(error(), HasSubstr("not a JSON object"));
   write(R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}})", "1234");
   EXPECT_THAT(error(), HasSubstr("tensor a ends beyond the file"));
 }
@@ -69,19 +69,21 @@ TEST(ConfigJson, RefusesWhatTheLayersDoNotCompute) {
   nlohmann::json config = {{"model_type", "llama"},          {"vocab_size", 32},       {"hidden_size", 16},
                            {"num_hidden_layers", 2},         {"intermediate_size", 8}, {"num_attention_heads", 2},
                            {"rope_scaling", {{"factor", 8}}}};
-  EXPECT_THAT(spec_from_config(config, "m").error().message, HasSubstr("config.rope_scaling: scaled rotary"));
+  EXPECT_THAT(spec_from_hugging_face_config(config, "m").error().message,
+              HasSubstr("config.rope_scaling: this trainer does not support scaled rotary"));
   config.erase("rope_scaling");
-  EXPECT_TRUE(spec_from_config(config, "m"));
+  EXPECT_TRUE(spec_from_hugging_face_config(config, "m"));
   config["attention_bias"] = true;
-  EXPECT_THAT(spec_from_config(config, "m").error().message, HasSubstr("config.attention_bias"));
-  EXPECT_THAT(spec_from_config({{"model_type", "bert"}}, "m").error().message, HasSubstr("\"bert\" is unknown"));
+  EXPECT_THAT(spec_from_hugging_face_config(config, "m").error().message, HasSubstr("config.attention_bias"));
+  EXPECT_THAT(spec_from_hugging_face_config({{"model_type", "bert"}}, "m").error().message,
+              HasSubstr("\"bert\" is unknown"));
 }
 
 TEST(ConfigJson, RefusesToWriteWhatTheFamilyCannotExpress) {
   ModelSpec spec = find_model("tiny-gpt2").value();
-  EXPECT_TRUE(config_of(spec));
+  EXPECT_TRUE(hugging_face_config(spec));
   spec.local_window = 8;
-  EXPECT_THAT(config_of(spec).error().message, HasSubstr("cannot express it"));
+  EXPECT_THAT(hugging_face_config(spec).error().message, HasSubstr("cannot express it"));
 }
 
 }  // namespace

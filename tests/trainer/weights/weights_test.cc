@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/trainer/support/assignments.h"
+#include "trainer/device/device.h"
 #include "trainer/model/stage_model.h"
-#include "trainer/threads.h"
-#include "trainer/weights/config_json.h"
+#include "trainer/weights/hugging_face_config.h"
+#include "trainer/weights/hugging_face_model.h"
 #include "trainer/weights/initial_weights.h"
-#include "trainer/weights/model_files.h"
 
 namespace sailor::trainer {
 namespace {
@@ -52,20 +52,20 @@ std::vector<float> elements(const TensorToWrite& tensor) {
 class Reference : public ::testing::TestWithParam<std::size_t> {
  protected:
   void SetUp() override {
-    use_threads(1);
+    set_cpu_threads(1);
     for (const auto& [name, shape] : model_["tensors"].items()) tensors_.push_back({name, shape});
     const auto values = [&](std::size_t index) { return Result<std::vector<float>>(elements(tensors_[index])); };
     ASSERT_TRUE(write_safetensors(file(), tensors_, values));
-    spec_ = spec_from_config(model_["config"], model_["name"]).value();
+    spec_ = spec_from_hugging_face_config(model_["config"], model_["name"]).value();
   }
 
   [[nodiscard]] std::filesystem::path file() const { return scratch_.folder() / "model.safetensors"; }
 
   [[nodiscard]] LayerStates states() const {
-    const auto files = ModelFiles::open(file(), spec_).value();
+    const auto files = HuggingFaceModel::open(file(), spec_).value();
     LayerStates states;
     for (const int id : all_layer_states(spec_))
-      states[id] = imported_state(*files, spec_, layout_of(spec_, id)).value();
+      states[id] = load_pretrained_state(*files, spec_, layout_of(spec_, id)).value();
     return states;
   }
 
@@ -100,9 +100,9 @@ TEST_P(Reference, HasTheSameLossAndLogProbabilities) {
 }
 
 TEST_P(Reference, IsExportedAsItWasImported) {
-  const auto files = ModelFiles::open(file(), spec_).value();
+  const auto files = HuggingFaceModel::open(file(), spec_).value();
   const std::filesystem::path folder = scratch_.folder() / "exported";
-  ASSERT_TRUE(write_model_files(folder, spec_, [&](int layer_state) { return files->weights(layer_state); }));
+  ASSERT_TRUE(write_hugging_face_model(folder, spec_, [&](int layer_state) { return files->weights(layer_state); }));
   const auto exported = SafetensorsFile::open(folder / "model.safetensors").value();
   ASSERT_EQ(exported->tensors().size(), tensors_.size());
   for (const TensorToWrite& tensor : tensors_) {
@@ -111,7 +111,7 @@ TEST_P(Reference, IsExportedAsItWasImported) {
     EXPECT_EQ(written.shape, tensor.shape) << tensor.name;
     EXPECT_EQ(exported->values(written).value(), elements(tensor)) << tensor.name;
   }
-  ModelSpec again = read_config(folder).value();
+  ModelSpec again = read_hugging_face_config(folder).value();
   again.name = spec_.name;
   EXPECT_EQ(again, spec_);
 }
@@ -122,13 +122,14 @@ TEST(InitialWeights, OfAnotherModelAreRefusedWithTheTensorThatDiffers) {
   const auto values = [&](std::size_t index) { return Result<std::vector<float>>(elements(tensors[index])); };
   ASSERT_TRUE(write_safetensors(scratch.folder() / "model.safetensors", tensors, values));
   ModelSpec spec = find_model("tiny-gpt2").value();
-  EXPECT_THAT(ModelFiles::open(scratch.folder(), spec).error().message,
-              HasSubstr("transformer.wte.weight has shape [4, 8], that of model tiny-gpt2 has [256, 128]"));
+  EXPECT_THAT(HuggingFaceModel::open(scratch.folder(), spec).error().message,
+              HasSubstr("transformer.wte.weight has shape [4, 8], but in model tiny-gpt2 it has shape [256, 128]"));
   spec.vocab_size = 4;
   spec.hidden_size = 8;
-  EXPECT_THAT(ModelFiles::open(scratch.folder(), spec).error().message,
+  EXPECT_THAT(HuggingFaceModel::open(scratch.folder(), spec).error().message,
               HasSubstr("tensor transformer.wpe.weight is missing"));
-  EXPECT_THAT(ModelFiles::open(scratch.folder() / "nothing", spec).error().message, HasSubstr("no safetensors file"));
+  EXPECT_THAT(HuggingFaceModel::open(scratch.folder() / "nothing", spec).error().message,
+              HasSubstr("neither a safetensors file"));
 }
 
 INSTANTIATE_TEST_SUITE_P(OfHuggingFace, Reference, ::testing::Range<std::size_t>(0, 5), [](const auto& parameter) {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "trainer/comm/peer_lost.h"
-#include "trainer/device.h"
+#include "trainer/device/device.h"
 #include "trainer/elastic/state/state_transfer.h"
 #include "trainer/log.h"
 

@@ -5,7 +5,7 @@
 #include <c10/core/DeviceGuard.h>
 
 #include "core/model/check.h"
-#include "trainer/device.h"
+#include "trainer/device/device.h"
 #include "trainer/elastic/preparation/supported.h"
 #include "trainer/elastic/protocol/command.h"
 #include "trainer/step/cannot_train.h"

@@ -29,7 +29,7 @@ void FollowEnds::connect(const std::shared_ptr<const Assignment>& assignment, Me
   try {
     for (auto& [feeder, follower, shards] : plan.streams) {
       if (meeting.rank() != feeder && meeting.rank() != follower) continue;
-      auto group = factory.make_messages(fmt::format("follow-{}-{}", feeder, follower), {feeder, follower});
+      auto group = factory.make_message_group(fmt::format("follow-{}-{}", feeder, follower), {feeder, follower});
       FollowLink link(std::move(group), meeting.rank() == feeder ? follower : feeder, patience_);
       if (meeting.rank() == feeder) {
         outlets.push_back(std::make_unique<Outlet>(std::move(shards), std::move(link)));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "trainer/comm/group_factory.h"
 #include "trainer/comm/interrupt.h"
 #include "trainer/elastic/control/worker_settings.h"
 #include "trainer/elastic/joining/state_receiver.h"

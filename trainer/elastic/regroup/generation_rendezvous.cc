@@ -48,7 +48,7 @@ Meeting::Meeting(std::shared_ptr<const Assignment> assignment, int rank, const P
       roster_(*assignment_),
       copies_(plan_copies(*assignment_, roster_)),
       rendezvous_(host_of(*assignment_).host, host_of(*assignment_).store_port,
-                  store_prefix(assignment_->job_uid, assignment_->generation), patience.peer) {}
+                  rendezvous_prefix(assignment_->job_uid, assignment_->generation), patience.peer) {}
 
 bool Meeting::gather(const Standing& mine, const std::atomic<TimePoint>& deadline) {
   rendezvous_.set(fmt::format("here/{}", rank_), to_line(mine));

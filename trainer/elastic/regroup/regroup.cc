@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "trainer/comm/group_factory.h"
 #include "trainer/elastic/regroup/peer_names.h"
 #include "trainer/elastic/state/restore.h"
 #include "trainer/elastic/state/state_transfer.h"
@@ -50,12 +51,12 @@ void connect(const Assignment& assignment, const std::string& host, const Patien
   Meeting& meeting = *membership.meeting;
   GroupFactory factory(meeting.rendezvous(), host, meeting.rank(), patience.peer, names_of_workers(assignment));
   membership.interrupt = factory.interrupt();
-  membership.everyone = factory.make_messages("everyone", ranks_below(meeting.roster().workers()));
+  membership.everyone = factory.make_message_group("everyone", ranks_below(meeting.roster().workers()));
   const bool has_role = meeting.rank() < assignment.training_workers();
   if (!has_role) return;
-  membership.groups = std::make_unique<Groups>(meeting.roster(), meeting.rank(), factory);
+  membership.groups = std::make_unique<TrainingGroups>(meeting.roster(), meeting.rank(), factory);
   if (!meeting.copies().empty()) {
-    membership.copying = factory.make_messages("copying", ranks_below(assignment.training_workers()));
+    membership.copying = factory.make_message_group("copying", ranks_below(assignment.training_workers()));
   }
 }
 

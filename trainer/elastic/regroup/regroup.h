@@ -8,7 +8,7 @@
 #include "trainer/elastic/control/worker_settings.h"
 #include "trainer/elastic/regroup/generation_rendezvous.h"
 #include "trainer/elastic/state/held_state.h"
-#include "trainer/step/groups.h"
+#include "trainer/step/training_groups.h"
 
 namespace sailor::trainer {
 
@@ -16,10 +16,10 @@ namespace sailor::trainer {
 // this generation is over for it.
 struct Membership {
   std::unique_ptr<Meeting> meeting;
-  std::shared_ptr<Interrupt> interrupt;  // of all groups here; none where there are none
-  std::unique_ptr<Group> everyone;       // leaving workers included
-  std::unique_ptr<Groups> groups;        // none for a worker that leaves
-  std::unique_ptr<Group> copying;        // of those who train, where they keep copies for each other
+  std::shared_ptr<Interrupt> interrupt;    // of all groups here; none where there are none
+  std::unique_ptr<Group> everyone;         // leaving workers included
+  std::unique_ptr<TrainingGroups> groups;  // none for a worker that leaves
+  std::unique_ptr<Group> copying;          // of those who train, where they keep copies for each other
   Patience patience;
   double known_step_seconds = 0;  // of the steps before this generation; 0: not known
   std::int64_t steps_lost = 0;

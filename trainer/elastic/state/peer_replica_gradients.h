@@ -45,7 +45,7 @@ class CopiedGradients {
   std::vector<Outgoing> outgoing_;
   std::vector<Incoming> incoming_;
   std::map<int, at::Tensor> received_;  // by layer state, laid out as the copies' shards
-  std::vector<std::unique_ptr<Transfer>> transfers_;
+  std::vector<std::unique_ptr<Work>> transfers_;
 };
 
 }  // namespace sailor::trainer

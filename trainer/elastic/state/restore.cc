@@ -31,10 +31,11 @@ Result<void> fill(const ModelSpec& model, const WorkerSlices& wanted, HeldState&
 }
 
 void start_from_files(const Assignment& assignment, const WorkerSlices& wanted, HeldState& held) {
-  const auto files = ModelFiles::open(assignment.training.initial_weights, assignment.model);
+  const auto files = HuggingFaceModel::open(assignment.training.initial_weights, assignment.model);
   if (!files) throw CannotTrain(files.error().message);
-  const auto filled = fill(assignment.model, wanted, held,
-                           [&](const StateLayout& shard) { return imported_state(**files, assignment.model, shard); });
+  const auto filled = fill(assignment.model, wanted, held, [&](const StateLayout& shard) {
+    return load_pretrained_state(**files, assignment.model, shard);
+  });
   if (!filled) throw CannotTrain(filled.error().message);
 }
 
@@ -94,7 +95,7 @@ void restore(const Assignment& assignment, const Taker& taker, Group& everyone, 
     auto state = loaded(assignment, taker.wanted, step);
     if (!state) log_warning("checkpoint refused", {{"step", std::to_string(step)}, {"why", state.error().message}});
     const at::Tensor failures = at::full({1}, state ? 0.0 : 1.0);
-    everyone.sum(failures);
+    everyone.all_reduce(failures);
     if (failures.item<double>() == 0) {
       held = *std::move(state);
       return;

@@ -67,7 +67,7 @@ void transfer_state(const TransferUnits& units, const std::vector<UnitMove>& mov
   Wanted wanted{.own = wanted_states(units.model(), taker.wanted.own, held.layer_states),
                 .copies = wanted_states(units.model(), taker.wanted.copies, held.copies)};
   copy_own(units, taker.rank, held, wanted);
-  std::vector<std::unique_ptr<Transfer>> transfers;
+  std::vector<std::unique_ptr<Work>> transfers;
   std::vector<Arrival> arrivals;
   for (int tag = 0; const UnitMove& move : moves) {
     const TransferUnit& unit = units.units()[static_cast<std::size_t>(move.unit)];

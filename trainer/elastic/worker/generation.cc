@@ -68,7 +68,7 @@ void Generation::compute() {
   step_.run(held_.step,
             [this](int layer_state, const at::Tensor& gradient) { copied_gradients_.send(layer_state, gradient); });
   {
-    const Timed timed(step_.times().copies);
+    const ScopedTimer timer(step_.times().copies);
     held_.copied_gradients = copied_gradients_.finish();
   }
   const Totals totals = step_.totals();
@@ -91,7 +91,7 @@ bool Generation::vote(const Wish& wish) {
 
 // Followers hear of the step only now that all have voted for it.
 void Generation::update(Feeding* feeding, bool is_last) {
-  const Timed timed(step_.times().update);
+  const ScopedTimer timer(step_.times().update);
   if (feeding != nullptr) feeding->note_gradients(held_);
   held_.apply_gradients(assignment_.training);
   if (feeding == nullptr) return;
@@ -191,7 +191,7 @@ void Generation::finish_last_checkpoint() {
       const bool is_idle = writer_.wait_until_idle(kLastWriteLook);
       const int saved = writer_.saved_shards(held_.step);
       const at::Tensor sums = at::tensor({static_cast<double>(saved), is_idle ? 0.0 : 1.0}, at::kDouble);
-      membership_.groups->control().sum(sums);
+      membership_.groups->control().all_reduce(sums);
       is_decided = sums[1].item<double>() == 0;
       if (is_decided && is_first() && sums[0].item<double>() == shard_total()) complete_checkpoint(held_.step);
     }
@@ -204,7 +204,7 @@ void Generation::finish_last_checkpoint() {
 // checkpoint itself tells that all is done.
 void Generation::leave_together() {
   try {
-    membership_.groups->control().sum(at::zeros({1}));
+    membership_.groups->control().all_reduce(at::zeros({1}));
   } catch (const PeerLost&) {
     if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) throw;
   }

@@ -5,11 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "trainer/comm/group_factory.h"
 #include "trainer/comm/interrupt.h"
 #include "trainer/comm/peer_lost.h"
+#include "trainer/device/device.h"
 #include "trainer/elastic/joining/state_receiver.h"
 #include "trainer/elastic/joining/state_streaming.h"
-#include "trainer/threads.h"
 
 namespace sailor::trainer {
 namespace {
@@ -24,7 +25,7 @@ constexpr std::chrono::seconds kNone{0};
 class FollowStreams : public ::testing::Test {
  protected:
   FollowStreams() {
-    use_threads(1);
+    set_cpu_threads(1);
     job_->training.optimizer.clip_norm = 0.5;
     job_->training.optimizer.weight_decay = 0.1;
     hold_all_of_the_model();
@@ -51,14 +52,14 @@ class FollowStreams : public ::testing::Test {
   }
 
   void connect() {
-    store_ = *RendezvousHost::listen(host_, kStorePort);
+    store_ = *RendezvousServer::listen(host_, kStorePort);
     std::unique_ptr<Group> groups[2];
     std::vector<std::thread> threads;
     for (const int rank : {kFeeder, kFollower}) {
       threads.emplace_back([&, rank] {
         Rendezvous rendezvous(host_, kStorePort, "follow", kPatience);
         GroupFactory factory(rendezvous, host_, rank, kPatience);
-        groups[rank] = factory.make_messages("pair", {kFeeder, kFollower});
+        groups[rank] = factory.make_message_group("pair", {kFeeder, kFollower});
         interrupts_[rank] = factory.interrupt();
       });
     }
@@ -123,7 +124,7 @@ class FollowStreams : public ::testing::Test {
   HeldState held_;  // the feeder's
   std::vector<StreamedShard> shards_;
   std::string host_ = testing::own_address();
-  std::unique_ptr<RendezvousHost> store_;
+  std::unique_ptr<RendezvousServer> store_;
   std::unique_ptr<Group> groups_[2];  // by rank: the ends of the connection that nobody has yet
   std::shared_ptr<Interrupt> interrupts_[2];
   std::unique_ptr<Feeding> feeding_;

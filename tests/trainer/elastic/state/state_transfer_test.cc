@@ -14,6 +14,7 @@
 #include "tests/support/seed.h"
 #include "tests/trainer/support/delegating_group.h"
 #include "tests/trainer/support/random_stages.h"
+#include "trainer/comm/group_factory.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/state/peer_replicas.h"
 
@@ -100,7 +101,7 @@ void expect_arrives(const Assignment& before, const Assignment& after) {
   const TransferUnits units(after.model, old_slices, new_slices);
   const auto moves = moves_of(units);
   const std::string host = testing::own_address();
-  const auto store = RendezvousHost::listen(host, 7073);
+  const auto store = RendezvousServer::listen(host, 7073);
   ASSERT_TRUE(store);
   std::vector<int> everyone(kWorkers);
   std::iota(everyone.begin(), everyone.end(), 0);
@@ -109,14 +110,14 @@ void expect_arrives(const Assignment& before, const Assignment& after) {
     threads.emplace_back([&, rank] {
       Rendezvous rendezvous(host, 7073, "transfer", std::chrono::seconds(60));
       GroupFactory factory(rendezvous, host, rank, std::chrono::seconds(60));
-      const auto group = factory.make("everyone", everyone);
+      const auto group = factory.make_collective_group("everyone", everyone);
       const auto index = static_cast<std::size_t>(rank);
       HeldState held{.layer_states = marked_states(before, old_slices[index].own),
                      .copies = marked_states(before, old_slices[index].copies)};
       transfer_state(units, moves, {rank, new_slices[index]}, *group, held);
       expect_equal(held.arrived, marked_states(after, new_slices[index].own));
       expect_equal(held.arrived_copies, marked_states(after, new_slices[index].copies));
-      group->sum(at::zeros({1}));  // nobody closes connections that others still read from
+      group->all_reduce(at::zeros({1}));  // nobody closes connections that others still read from
     });
   }
   for (auto& thread : threads) thread.join();
@@ -138,11 +139,11 @@ TEST(StateTransfer, SendsNothingWhereNothingChangesAndKeepsTheTensors) {
 class LostGroup : public testing::DelegatingGroup {
  public:
   LostGroup() : DelegatingGroup(nullptr) {}
-  std::unique_ptr<Transfer> send(const at::Tensor&, int, int) override { return std::make_unique<Lost>(); }
-  std::unique_ptr<Transfer> receive(const at::Tensor&, int, int) override { return std::make_unique<Lost>(); }
+  std::unique_ptr<Work> send(const at::Tensor&, int, int) override { return std::make_unique<Lost>(); }
+  std::unique_ptr<Work> receive(const at::Tensor&, int, int) override { return std::make_unique<Lost>(); }
 
  private:
-  class Lost : public Transfer {
+  class Lost : public Work {
    public:
     void wait() override { throw PeerLost("all are gone"); }
   };

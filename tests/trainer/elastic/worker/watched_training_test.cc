@@ -8,7 +8,7 @@
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/worker_threads.h"
 #include "trainer/checkpoint/files.h"
-#include "trainer/weights/command.h"
+#include "trainer/weights/import_export.h"
 
 namespace sailor::trainer::testing {
 namespace {
@@ -149,7 +149,7 @@ TEST(InitialWeights, ThatAreMissingAreNamed) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
   job.training.initial_weights = (scratch.folder() / "nothing").string();
-  EXPECT_THAT(refusal_of(job), HasSubstr("nothing: it is no safetensors file and no folder that has one"));
+  EXPECT_THAT(refusal_of(job), HasSubstr("nothing: it is neither a safetensors file nor a folder that contains one"));
 }
 
 TEST(Checkpoint, OfAnotherModelIsRefusedInsteadOfBeginningAnew) {

@@ -1,0 +1,75 @@
+// From a checkpoint to a Hugging Face model's folder, and from there into a job.
+#include "trainer/weights/import_export.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/model/job_json.h"
+#include "tests/trainer/support/assignments.h"
+#include "trainer/checkpoint/files.h"
+#include "trainer/weights/hugging_face_model.h"
+
+namespace sailor::trainer {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+// Two checkpoints of a tiny LLaMA, whose weights are all the number of their step.
+class Export : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const std::int64_t step : {2, 4}) {
+      Manifest manifest{.step = step, .first_loss = 1, .model = model_, .images = {}};
+      for (const int id : all_layer_states(model_)) {
+        const StateLayout layer_state = layout_of(model_, id);
+        const std::vector<float> values(static_cast<std::size_t>(layer_state.size), static_cast<float>(step));
+        ASSERT_TRUE(
+            write_image(step_folder(folder_, step), step, {id, 0, slices_of(layer_state), values, values, values}));
+        manifest.images.push_back({id, 0});
+      }
+      ASSERT_TRUE(write_manifest(step_folder(folder_, step), manifest));
+    }
+  }
+  std::vector<float> exported_weights() {
+    return HuggingFaceModel::open(into_, model_).value()->weights(kTokenEmbedding).value();
+  }
+
+  ModelSpec model_ = testing::tiny_model(ModelFamily::kLlama, false);
+  testing::Scratch scratch_;
+  std::filesystem::path folder_ = scratch_.folder() / "checkpoints";
+  std::filesystem::path into_ = scratch_.folder() / "My_Model";
+};
+
+TEST_F(Export, WritesTheNewestCheckpointOrTheOneThatIsNamed) {
+  EXPECT_EQ(export_model({.checkpoints = folder_, .step = {}, .into = into_}).value(), 4);
+  EXPECT_THAT(exported_weights(), Each(4.0F));
+  EXPECT_EQ(export_model({.checkpoints = folder_, .step = 2, .into = into_}).value(), 2);
+  EXPECT_THAT(exported_weights(), Each(2.0F));
+}
+
+TEST_F(Export, SaysWhereToLookWhereThereIsNoCheckpoint) {
+  EXPECT_THAT(export_model({.checkpoints = folder_, .step = 3, .into = into_}).error().message,
+              HasSubstr("has no checkpoint of step 3; name a job's own folder"));
+  EXPECT_THAT(export_model({.checkpoints = scratch_.folder(), .step = {}, .into = into_}).error().message,
+              HasSubstr("has no complete checkpoint"));
+}
+
+TEST_F(Export, WhatIsExportedCanBeImported) {
+  ASSERT_TRUE(export_model({.checkpoints = folder_, .step = {}, .into = into_}));
+  const std::string spec = import_model(into_).value();
+  EXPECT_THAT(spec, HasSubstr("training: {initialWeights: \"" + into_.string() + "\"}"));
+  const auto begin = spec.find('{');
+  const auto model = model_from_json(Json::parse(spec.substr(begin, spec.find('\n', begin) - begin)), "model");
+  ModelSpec expected = model_;
+  expected.name = "my-model";
+  EXPECT_EQ(model.value(), expected);
+}
+
+TEST(Import, NamesWhatIsMissing) {
+  const testing::Scratch scratch;
+  EXPECT_THAT(import_model(scratch.folder()).error().message, HasSubstr("config.json: it is missing"));
+}
+
+}  // namespace
+}  // namespace sailor::trainer

@@ -1,0 +1,26 @@
+// Writes measurements as the manifests that the planner reads: ModelProfile and NetworkModel.
+#pragma once
+
+#include <string>
+
+#include "core/model/network_model.h"
+#include "core/model/profile.h"
+
+namespace sailor::trainer {
+
+struct ManifestHeader {
+  std::string name;         // metadata.name
+  std::string device;       // the measured processor
+  std::string measured_at;  // RFC 3339
+};
+
+// Returns a ModelProfile as YAML.
+std::string profile_manifest(const ModelProfile& profile, const ManifestHeader& header);
+
+// Returns a NetworkModel as YAML, with the link between two zones, or the link within a node if the zones are empty.
+std::string network_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone);
+
+std::string cpu_model_name();  // of this machine
+std::string current_time();    // RFC 3339, UTC
+
+}  // namespace sailor::trainer

@@ -1,0 +1,58 @@
+// PipelineMessages: the activations and gradients that a worker exchanges with the neighbouring stages during one step.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "core/schedule/schedule.h"
+#include "trainer/step/roster.h"
+#include "trainer/step/training_groups.h"
+
+namespace sailor::trainer {
+
+struct MessageShape {
+  std::vector<std::int64_t> sizes;  // of the whole tensor: sequences, tokens, hidden size
+  at::ScalarType type = at::kFloat;
+  bool is_sequence_parallel = false;  // each worker of a tensor-parallel group has a part of the tokens only
+};
+
+// A send returns at once. Receives are posted a few operations ahead, in the order of the operations. Every element
+// goes once from one tensor-parallel group to the other, whatever their sizes (activation_resharding.h): each receiver
+// gets one interval of the tensor. With sequence parallelism this is its part of the tokens. Without, the receivers
+// gather their intervals to the whole tensor.
+class PipelineMessages {
+ public:
+  // All arguments outlive this object.
+  PipelineMessages(TrainingGroups& groups, const Roster& roster, Role role, MessageShape shape,
+                   const std::vector<Operation>& operations);
+
+  void send(const Operation& operation, const at::Tensor& tensor);
+  [[nodiscard]] at::Tensor receive(const Operation& operation);
+  void finish();  // waits until all sends are complete
+
+ private:
+  struct PostedReceive {
+    Operation operation;
+    at::Tensor interval;  // as long as the longest interval of the group
+    std::vector<std::unique_ptr<Work>> works;
+  };
+  void post_receives();
+  [[nodiscard]] Role peer_of(const Operation& operation, int index) const;
+  [[nodiscard]] int tensor_parallel_of_peer(const Operation& operation) const;
+  [[nodiscard]] std::int64_t elements() const;
+  [[nodiscard]] at::Tensor gather_intervals(const at::Tensor& interval) const;
+
+  TrainingGroups& groups_;
+  const Roster& roster_;
+  Role role_;
+  int tensor_parallel_;
+  MessageShape shape_;
+  std::deque<Operation> to_receive_;  // not posted yet
+  std::deque<PostedReceive> posted_;
+  std::vector<std::unique_ptr<Work>> sent_;
+};
+
+}  // namespace sailor::trainer

@@ -1,0 +1,37 @@
+// TrainingGroups: the communication groups of one worker in one generation. Each kind of traffic has groups of its own:
+// a message that times out closes every connection of its group, and the traffic of one group does not delay another.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "trainer/comm/group.h"
+#include "trainer/comm/group_factory.h"
+#include "trainer/comm/interrupt.h"
+#include "trainer/step/roster.h"
+
+namespace sailor::trainer {
+
+class TrainingGroups {
+ public:
+  TrainingGroups(const Roster& roster, int rank, GroupFactory& factory);
+
+  void set_timeout(std::chrono::milliseconds timeout);
+  void check() const { interrupt_->check(); }  // throws PeerLost once the groups have been aborted
+
+  [[nodiscard]] Group& control() { return *control_; }                  // all workers: votes and small sums
+  [[nodiscard]] Group& pipeline() { return *pipeline_; }                // all workers: messages between stages
+  [[nodiscard]] Group& tensor_parallel() { return *tensor_parallel_; }  // the workers of this replica
+  // The workers that compute with the same parameters, to reduce their gradients. `holders` are their ranks, of which
+  // this worker is one.
+  [[nodiscard]] Group& data_parallel(const std::vector<int>& holders);
+
+ private:
+  std::shared_ptr<Interrupt> interrupt_;
+  std::unique_ptr<Group> control_;
+  std::unique_ptr<Group> pipeline_;
+  std::unique_ptr<Group> tensor_parallel_;
+  std::map<std::vector<int>, std::unique_ptr<Group>> data_parallel_;
+};
+
+}  // namespace sailor::trainer

@@ -1,0 +1,22 @@
+// Converts between the config.json of a Hugging Face model and a ModelSpec.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "core/model/model_spec.h"
+
+namespace sailor::trainer {
+
+// Fails if the model needs something that our layers do not compute, such as scaled rotary frequencies, or biases where
+// the family has none.
+Result<ModelSpec> spec_from_hugging_face_config(const nlohmann::json& config, const std::string& name);
+Result<ModelSpec> read_hugging_face_config(
+    const std::filesystem::path& folder);  // reads its config.json; the model gets the name of the folder
+
+// Fails if the Hugging Face model of the family cannot express the spec, for example an OPT model with local attention.
+Result<nlohmann::json> hugging_face_config(const ModelSpec& spec);
+
+}  // namespace sailor::trainer
