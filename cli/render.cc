@@ -4,7 +4,7 @@
 
 #include "cli/input_files.h"
 #include "cli/results.h"
-#include "operator/reconcile/placement.h"
+#include "operator/reconcile/decide/placement.h"
 #include "operator/render/pod.h"
 
 namespace sailor::cli {

@@ -1,7 +1,7 @@
 #include "operator/operator.h"
 
 #include "operator/log.h"
-#include "operator/parts.h"
+#include "operator/runtime.h"
 
 namespace sailor {
 namespace {

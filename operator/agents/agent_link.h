@@ -13,7 +13,7 @@
 
 #include "core/protocol/assignment.h"
 #include "core/protocol/timeouts.h"
-#include "operator/reconcile/observation.h"
+#include "operator/model/observation.h"
 
 namespace sailor {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "operator/reconcile/progress.h"
+#include "operator/reconcile/decide/progress_status.h"
 
 namespace sailor {
 namespace {

@@ -13,7 +13,7 @@
 #include <prometheus/registry.h>
 
 #include "operator/reconcile/controller.h"
-#include "operator/reconcile/planning.h"
+#include "operator/reconcile/planning_service.h"
 
 namespace sailor {
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <stop_token>
 
-#include "operator/reconcile/apply.h"
-#include "operator/reconcile/observe.h"
+#include "operator/reconcile/applier.h"
+#include "operator/reconcile/observe/observer.h"
 #include "operator/reconcile/work_queue.h"
 
 namespace sailor {

@@ -4,7 +4,7 @@
 
 #include "core/protocol/ports.h"
 #include "operator/kube/resource.h"
-#include "operator/reconcile/names.h"
+#include "operator/model/names.h"
 #include "operator/render/merge.h"
 
 namespace sailor {

@@ -1,7 +1,7 @@
 // Pods as the operator creates them: pure functions, shared with `sailor render`.
 #pragma once
 
-#include "operator/reconcile/observation.h"
+#include "operator/model/observation.h"
 
 namespace sailor {
 

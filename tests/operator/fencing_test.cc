@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/protocol/lease.h"
-#include "operator/reconcile/lineup.h"
+#include "operator/reconcile/decide/pod_states.h"
 #include "tests/operator/world.h"
 
 namespace sailor {

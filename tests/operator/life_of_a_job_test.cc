@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "operator/reconcile/names.h"
-#include "operator/reconcile/record.h"
+#include "operator/model/names.h"
+#include "operator/model/record.h"
 #include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {

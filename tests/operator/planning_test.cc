@@ -1,8 +1,8 @@
 // The planning service: what becomes of questions whose search is stopped.
-#include "operator/reconcile/planning.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "operator/reconcile/planning_service.h"
 
 namespace sailor {
 namespace {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "operator/reconcile/names.h"
-#include "operator/reconcile/placement.h"
-#include "operator/reconcile/pod_view.h"
+#include "operator/model/names.h"
+#include "operator/reconcile/decide/placement.h"
+#include "operator/reconcile/observe/pod_view.h"
 #include "operator/render/merge.h"
 
 namespace sailor {

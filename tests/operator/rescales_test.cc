@@ -1,9 +1,8 @@
 // What status.rescales and status.progress say of the steps that a change has cost.
-#include "operator/reconcile/rescales.h"
-
 #include <gtest/gtest.h>
 
-#include "operator/reconcile/progress.h"
+#include "operator/reconcile/decide/progress_status.h"
+#include "operator/reconcile/decide/rescale_history.h"
 
 namespace sailor {
 namespace {

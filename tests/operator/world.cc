@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/manifest/manifest.h"
-#include "operator/reconcile/names.h"
+#include "operator/model/names.h"
 
 namespace sailor::testing {
 namespace {

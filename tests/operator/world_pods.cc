@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/protocol/exit_status.h"
-#include "operator/reconcile/names.h"
+#include "operator/model/names.h"
 #include "tests/operator/world.h"
 
 namespace sailor::testing {

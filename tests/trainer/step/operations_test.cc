@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "core/schedule/make_schedule.h"
-#include "operator/reconcile/record.h"
+#include "operator/model/record.h"
 #include "simulator/simulator.h"
 #include "tests/support/random_plans.h"
 #include "tests/support/seed.h"

@@ -20,7 +20,7 @@ struct Following {
   bool is_waited_for_without_end = false;  // else until all have caught up, or a limit has passed
 };
 
-// What the operator does about a path that is cut between two pods that answer it (operator/reconcile/paths.h),
+// What the operator does about a path that is cut between two pods that answer it (operator/reconcile/decide/broken_paths.h),
 // likewise.
 struct CutPaths {
   bool leave_one_out = true;          // else the same generation is made again

@@ -1,0 +1,68 @@
+// The assignment of a sealed generation, a pure function of its record and the job.
+#include <algorithm>
+#include <set>
+
+#include "core/protocol/lease.h"
+#include "core/model/check.h"
+#include "operator/model/record.h"
+#include "operator/protocol/fencing.h"
+
+namespace sailor {
+namespace {
+
+std::vector<WorkerSlot> training_workers(const GenerationRecord& record) {
+  std::vector<WorkerSlot> workers;
+  for (const Seat& seat : record.placement.seats) {
+    const Stage& stage = record.plan.stages.at(static_cast<std::size_t>(seat.stage));
+    const Replica& replica = stage.replicas.at(static_cast<std::size_t>(seat.replica));
+    for (int shard = 0; shard < replica.tensor_parallel; ++shard) {
+      workers.push_back({seat.slot, seat.first_gpu + shard, Role{seat.stage, seat.replica, shard}});
+    }
+  }
+  return workers;
+}
+
+// GPUs without a role: all of a pod that leaves, and what a pod that stays has more than it needs.
+void append_leaving(const GenerationRecord& record, std::vector<WorkerSlot>& workers) {
+  std::set<std::pair<int, int>> used;
+  for (const WorkerSlot& worker : workers) used.emplace(worker.agent, worker.gpu);
+  for (int agent = 0; agent < std::ssize(record.members); ++agent) {
+    const int gpus = record.members[static_cast<std::size_t>(agent)].address.gpus;
+    for (int gpu = 0; gpu < gpus; ++gpu) {
+      if (!used.contains({agent, gpu})) workers.push_back({agent, gpu, std::nullopt});
+    }
+  }
+}
+
+// Its node has been given notice, or is not what it should be: it does not wait for those who come.
+bool must_be_left_soon(const GenerationRecord& record) {
+  return !is_voluntary(record.reason) && std::ranges::any_of(record.members, &Member::leaves);
+}
+
+}  // namespace
+
+Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, const std::string& callback) {
+  SAILOR_CHECK(record.is_sealed(), "an assignment of generation {}, whose addresses are not known", record.generation);
+  Assignment assignment;
+  assignment.job = job.key;
+  assignment.job_uid = record.job_uid;
+  assignment.generation = record.generation;
+  assignment.model = job.model;
+  assignment.training = job.training;
+  assignment.data = job.data;
+  assignment.checkpoint = job.checkpoint;
+  assignment.redundancy = job.redundancy;
+  assignment.plan = record.plan;
+  assignment.schedule_times = record.schedule_times;
+  for (const Member& member : record.members) assignment.agents.push_back(member.address);
+  assignment.releases_gpus = record.parks;
+  if (!record.parks) assignment.workers = training_workers(record);
+  append_leaving(record, assignment.workers);
+  assignment.is_urgent = must_be_left_soon(record);
+  assignment.rendezvous = record.rendezvous;
+  assignment.lease_seconds = record.is_leased ? static_cast<int>(kLeaseLength.count()) : 0;
+  assignment.callback = callback;
+  return assignment;
+}
+
+}  // namespace sailor

@@ -1,0 +1,151 @@
+#include "operator/model/cluster_view.h"
+
+#include <algorithm>
+
+#include "core/model/accelerator.h"
+#include "operator/model/names.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+using kube::list_at;
+using kube::text_at;
+
+int gpu_quantity(const Json& resources) {
+  const Json* found = kube::find_at(resources, {kGpuResource});
+  if (found == nullptr) return 0;
+  if (found->is_number_integer()) return found->get<int>();
+  return found->is_string() ? std::atoi(found->get_ref<const std::string&>().c_str()) : 0;
+}
+
+int gpus_of_container(const Json& container) {
+  const Json* limits = kube::find_at(container, {"resources", "limits"});
+  return limits == nullptr ? 0 : gpu_quantity(*limits);
+}
+
+bool has_taint(const Json& node, const char* key) {
+  return std::ranges::any_of(list_at(node, {"spec", "taints"}),
+                             [&](const Json& taint) { return text_at(taint, {"key"}) == key; });
+}
+
+PoolKey pool_of(const Json& node) {
+  const bool is_spot = kube::label_of(node, kSpotLabel) == "true";
+  return {Zone(kube::label_of(node, kZoneLabel)), Accelerator(kube::label_of(node, kAcceleratorLabel)),
+          is_spot ? Provisioning::kSpot : Provisioning::kOnDemand};
+}
+
+NodeView node_view(const Json& node) {
+  NodeView view;
+  view.name = kube::name_of(node);
+  view.uid = kube::uid_of(node);
+  view.pool = pool_of(node);
+  if (const Json* allocatable = kube::find_at(node, {"status", "allocatable"})) view.gpus = gpu_quantity(*allocatable);
+  view.is_cordoned = kube::bool_at(node, {"spec", "unschedulable"});
+  view.is_terminating = kube::is_deleting(node) || has_taint(node, kTerminationTaint);
+  for (const Json& condition : list_at(node, {"status", "conditions"})) {
+    if (text_at(condition, {"type"}) == "Ready") view.is_ready = text_at(condition, {"status"}) == "True";
+    const auto heartbeat = parse_rfc3339(text_at(condition, {"lastHeartbeatTime"}));
+    view.heartbeat = std::max(view.heartbeat, heartbeat.value_or(Time()));
+  }
+  return view;
+}
+
+bool matches(const Json& node, const std::map<std::string, std::string>& selector) {
+  return std::ranges::all_of(selector,
+                             [&](const auto& label) { return kube::label_of(node, label.first) == label.second; });
+}
+
+// A pool that nobody has declared is what its nodes tell. Nothing: its price is not known, and a job must not take GPUs
+// for free that are not; a GpuPool can say it.
+std::optional<PoolDeclaration> discovered(const NodeView& node, const Json& object) {
+  const auto accelerator = find_accelerator(node.pool.accelerator);
+  if (!accelerator || !accelerator->list_price) return std::nullopt;
+  PoolDeclaration pool;
+  pool.name = to_string(node.pool);
+  pool.key = node.pool;
+  const std::string region = kube::label_of(object, kRegionLabel);
+  pool.region = region.empty() ? region_of(node.pool.zone) : Region(region);
+  pool.gpus_per_node = node.gpus;
+  pool.price_per_gpu = *accelerator->list_price;
+  return pool;
+}
+
+// Whether the node belongs to a pool; a pool that is not known yet is discovered.
+bool joins_pool(const NodeView& node, const Json& object, ClusterView& view) {
+  const auto known = view.pools.find(node.pool);
+  if (known != view.pools.end()) return matches(object, known->second.node_selector);
+  const auto pool = discovered(node, object);
+  if (!pool) view.unpriced.insert(node.pool);
+  if (pool) view.pools.emplace(node.pool, *pool);
+  return pool.has_value();
+}
+
+// The node that a pod runs on, or is pinned to while it waits for the scheduler.
+std::string node_of_pod(const Json& pod) {
+  const std::string bound = text_at(pod, {"spec", "nodeName"});
+  return bound.empty() ? kube::annotation_of(pod, kNodeAnnotation) : bound;
+}
+
+void count_pods(ClusterView& view, const ClusterObjects& objects) {
+  std::map<std::string, NodeView*> nodes;
+  for (NodeView& node : view.nodes) nodes[node.name] = &node;
+  for (const kube::Object& pod : objects.pods) {
+    const auto node = nodes.find(node_of_pod(*pod));
+    const int gpus = gpus_of_pod(*pod);
+    if (node != nodes.end() && gpus > 0) node->second->used[kube::label_of(*pod, kJobUidLabel)] += gpus;
+  }
+  // A claim and its pod are one use, not two.
+  for (const Claim& claim : objects.claims) {
+    const auto node = nodes.find(claim.node);
+    if (node == nodes.end()) continue;
+    int& used = node->second->used[claim.job_uid];
+    used = std::max(used, claim.gpus);
+  }
+}
+
+}  // namespace
+
+int NodeView::used_by_others(const std::string& job_uid) const {
+  int sum = 0;
+  for (const auto& [owner, count] : used) sum += owner == job_uid ? 0 : count;
+  return sum;
+}
+
+const NodeView* ClusterView::find_node(const std::string& name) const {
+  const auto found = std::ranges::lower_bound(nodes, name, {}, &NodeView::name);
+  return found == nodes.end() || found->name != name ? nullptr : &*found;
+}
+
+int gpus_asked_for(const Json& pod_spec) {
+  int sum = 0;
+  for (const Json& container : list_at(pod_spec, {"containers"})) sum += gpus_of_container(container);
+  int most = 0;
+  for (const Json& container : list_at(pod_spec, {"initContainers"}))
+    most = std::max(most, gpus_of_container(container));
+  return std::max(sum, most);
+}
+
+int gpus_of_pod(const Json& pod) {
+  const std::string phase = text_at(pod, {"status", "phase"});
+  const Json* spec = kube::find_at(pod, {"spec"});
+  return phase == "Succeeded" || phase == "Failed" || spec == nullptr ? 0 : gpus_asked_for(*spec);
+}
+
+ClusterView cluster_view(const ClusterObjects& objects) {
+  ClusterView view;
+  for (const kube::Object& object : objects.gpu_pools) {
+    if (const auto pool = pool_from_manifest(*object)) view.pools.emplace(pool->key, *pool);
+  }
+  for (const kube::Object& object : objects.nodes) {
+    NodeView node = node_view(*object);
+    view.node_uids.insert(node.uid);
+    if (node.gpus == 0 || node.pool.accelerator.empty() || node.pool.zone.empty()) continue;
+    if (joins_pool(node, *object, view)) view.nodes.push_back(std::move(node));
+  }
+  std::ranges::sort(view.nodes, {}, &NodeView::name);
+  count_pods(view, objects);
+  return view;
+}
+
+}  // namespace sailor

@@ -1,0 +1,254 @@
+#include "operator/model/record.h"
+
+#include "core/model/check.h"
+#include "core/model/json_reader.h"
+#include "core/model/plan_json.h"
+#include "operator/kube/resource.h"
+#include "operator/model/names.h"
+
+namespace sailor {
+namespace {
+
+constexpr const char* kRecordKey = "record.json";
+constexpr const char* kPlanKey = "plan.json";  // the plan once more, alone, for people and for `sailor simulate --plan`
+
+std::string time_text(Time time) { return to_rfc3339_micro(time); }
+Time time_from(const std::string& text) { return parse_rfc3339(text).value_or(Time()); }
+
+Json summary_json(const PlanSummary& summary) {
+  return {{"iterationSeconds", summary.iteration_seconds},
+          {"tokensPerSecond", summary.tokens_per_second},
+          {"gpuCostPerIteration", summary.gpu_cost_per_iteration},
+          {"trafficCostPerIteration", summary.traffic_cost_per_iteration},
+          {"costPerHour", summary.cost_per_hour},
+          {"boundRatio", summary.bound_ratio}};
+}
+
+PlanSummary summary_from(const Json& json) {
+  return {json.at("iterationSeconds"),        json.at("tokensPerSecond"), json.at("gpuCostPerIteration"),
+          json.at("trafficCostPerIteration"), json.at("costPerHour"),     json.at("boundRatio")};
+}
+
+PoolKey pool_from(const Json& json) {
+  const auto pool = parse_pool_key(json.get<std::string>());
+  if (!pool) throw std::invalid_argument(pool.error().message);
+  return *pool;
+}
+
+Json slot_json(const Slot& slot) {
+  return {{"pod", slot.pod},
+          {"pool", to_string(slot.pool)},
+          {"node", slot.node},
+          {"nodeUid", slot.node_uid},
+          {"gpus", slot.gpus}};
+}
+
+Slot slot_from(const Json& json) {
+  return {json.at("pod"), pool_from(json.at("pool")), json.at("node"), json.at("nodeUid"), json.at("gpus")};
+}
+
+// There are as many as replicas, so their fields are told by their places.
+Json seat_json(const Seat& seat) { return Json::array({seat.stage, seat.replica, seat.slot, seat.first_gpu}); }
+
+Seat seat_from(const Json& json) {
+  if (json.is_array()) return {json.at(0), json.at(1), json.at(2), json.at(3)};
+  // As older operators wrote them.
+  return {json.at("stage"), json.at("replica"), json.at("slot"), json.at("firstGpu")};
+}
+
+Json member_json(const Member& member) {
+  return {{"pod", member.address.name},
+          {"podUid", member.pod_uid},
+          {"host", member.address.host},
+          {"port", member.address.port},
+          {"storePort", member.address.store_port},
+          {"pool", to_string(member.address.pool)},
+          {"gpus", member.address.gpus},
+          {"node", member.node},
+          {"nodeUid", member.node_uid},
+          {"leaves", member.leaves}};
+}
+
+Member member_from(const Json& json) {
+  const AgentAddress address{
+      json.at("pod"), json.at("host"), json.at("port"), json.at("storePort"), pool_from(json.at("pool")),
+      json.at("gpus")};
+  return {address, json.at("podUid"), json.at("node"), json.at("nodeUid"), json.at("leaves")};
+}
+
+template <class T, class Convert>
+Json list_json(const std::vector<T>& values, Convert convert) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(convert(value));
+  return list;
+}
+
+template <class T, class Convert>
+std::vector<T> list_from(const Json& json, Convert convert) {
+  std::vector<T> values;
+  for (const Json& value : json) values.push_back(convert(value));
+  return values;
+}
+
+Json suspect_json(const Suspect& suspect) {
+  return {{"nodeUid", suspect.node_uid},
+          {"since", time_text(suspect.since)},
+          {"until", time_text(suspect.until)},
+          {"pauseSeconds", suspect.pause.count()}};
+}
+
+Suspect suspect_from(const Json& json) {
+  return {json.at("nodeUid"), time_from(json.at("since")), time_from(json.at("until")),
+          std::chrono::seconds(json.value("pauseSeconds", std::int64_t{0}))};
+}
+
+Json older_json(const OlderRecord& older) {
+  return {{"generation", older.generation},
+          {"leased", older.is_leased},
+          {"unrenewedSince", time_text(older.unrenewed_since)},
+          {"members", list_json(older.members, member_json)}};
+}
+
+OlderRecord older_from(const Json& json) {
+  return {json.at("generation"), json.at("leased"), time_from(json.at("unrenewedSince")),
+          list_from<Member>(json.at("members"), member_from)};
+}
+
+Json generation_json(const Generation& generation) {
+  Json json = {{"generation", generation.generation},
+               {"plan", to_compact_json(generation.plan)},
+               {"summary", summary_json(generation.summary)},
+               {"slots", list_json(generation.placement.slots, slot_json)},
+               {"seats", list_json(generation.placement.seats, seat_json)},
+               {"members", list_json(generation.members, member_json)},
+               {"rendezvous", generation.rendezvous},
+               {"parks", generation.parks},
+               {"leased", generation.is_leased},
+               {"reason", generation.reason},
+               {"message", generation.message},
+               {"caused", time_text(generation.caused)},
+               {"asked", time_text(generation.asked)},
+               {"decided", time_text(generation.decided)},
+               {"sealed", time_text(generation.sealed)},
+               {"fromGeneration", generation.from_generation},
+               {"fromGpus", generation.from_gpus}};
+  if (generation.schedule_times) json["scheduleTimes"] = to_json(*generation.schedule_times);
+  return json;
+}
+
+Generation generation_from(const Json& json) {
+  Generation generation;
+  generation.generation = json.at("generation");
+  auto plan = plan_from_json(json.at("plan"));
+  if (!plan) throw std::invalid_argument(plan.error().message);
+  generation.plan = std::move(*plan);
+  if (json.contains("scheduleTimes")) {
+    auto times = schedule_times_from_json(json.at("scheduleTimes"), generation.plan, "scheduleTimes");
+    if (!times) throw std::invalid_argument(times.error().message);
+    generation.schedule_times = *std::move(times);
+  }
+  generation.summary = summary_from(json.at("summary"));
+  generation.placement.slots = list_from<Slot>(json.at("slots"), slot_from);
+  generation.placement.seats = list_from<Seat>(json.at("seats"), seat_from);
+  generation.members = list_from<Member>(json.at("members"), member_from);
+  generation.rendezvous = json.at("rendezvous");
+  generation.parks = json.at("parks");
+  generation.is_leased = json.value("leased", false);
+  generation.reason = json.at("reason");
+  generation.message = json.at("message");
+  generation.caused = time_from(json.at("caused"));
+  generation.asked = time_from(json.at("asked"));
+  generation.decided = time_from(json.at("decided"));
+  generation.sealed = time_from(json.at("sealed"));
+  generation.from_generation = json.at("fromGeneration");
+  generation.from_gpus = json.at("fromGpus");
+  return generation;
+}
+
+GenerationRecord record_from(const Json& json) {
+  GenerationRecord record{generation_from(json)};
+  record.job_uid = json.at("jobUid");
+  record.job_generation = json.at("jobGeneration");
+  record.fresh_from = json.at("freshFrom");
+  record.issued = json.at("issued");
+  if (json.contains("running")) record.running = generation_from(json.at("running"));
+  record.older = list_from<OlderRecord>(json.value("older", Json::array()), older_from);
+  record.told = json.value("told", record.told);
+  record.restarts = json.at("restarts");
+  record.last_failure = json.at("lastFailure");
+  record.silent_at = json.value("silentAt", record.silent_at);
+  record.not_before = time_from(json.at("notBefore"));
+  record.suspects = list_from<Suspect>(json.at("suspects"), suspect_from);
+  record.out_of_reach = json.value("outOfReach", record.out_of_reach);
+  return record;
+}
+
+}  // namespace
+
+PlanSummary summary_of(const Estimate& estimate, double bound_ratio) {
+  return {estimate.iteration.value(),
+          estimate.tokens_per_second,
+          estimate.gpu_cost_per_iteration.value(),
+          estimate.traffic_cost_per_iteration.value(),
+          estimate.cost_per_hour.value(),
+          bound_ratio};
+}
+
+Json to_json(const GenerationRecord& record) {
+  Json json = generation_json(record);
+  json.update({{"jobUid", record.job_uid},
+               {"jobGeneration", record.job_generation},
+               {"freshFrom", record.fresh_from},
+               {"issued", record.issued},
+               {"older", list_json(record.older, older_json)},
+               {"told", record.told},
+               {"restarts", record.restarts},
+               {"lastFailure", record.last_failure},
+               {"silentAt", record.silent_at},
+               {"notBefore", time_text(record.not_before)},
+               {"suspects", list_json(record.suspects, suspect_json)},
+               {"outOfReach", record.out_of_reach}});
+  if (record.running) json["running"] = generation_json(*record.running);
+  return json;
+}
+
+Result<GenerationRecord> record_from_json(const Json& json) {
+  try {
+    return record_from(json);
+  } catch (const std::exception& error) {  // nlohmann's, or a pool or plan that is none
+    return fail(ErrorCode::kInvalidArgument, std::string("the generation record is damaged: ") + error.what());
+  }
+}
+
+Json config_map_of(const GenerationRecord& record, const JobKey& job, const std::string& version) {
+  Json map = {{"apiVersion", kube::kConfigMaps.group_version},
+              {"kind", kube::kConfigMaps.kind},
+              {"metadata",
+               {{"name", record_name(job.name)},
+                {"namespace", job.namespace_name},
+                {"labels", {{kManagedByLabel, kOperatorName}, {kJobNameLabel, short_job_name(job.name)}}},
+                {"ownerReferences", Json::array({{{"apiVersion", kube::kTrainingJobs.group_version},
+                                                  {"kind", kube::kTrainingJobs.kind},
+                                                  {"name", job.name},
+                                                  {"uid", record.job_uid},
+                                                  {"controller", true},
+                                                  {"blockOwnerDeletion", true}}})}}},
+              {"data", {{kRecordKey, to_json(record).dump()}, {kPlanKey, to_compact_json(record.plan).dump(2)}}}};
+  if (!version.empty()) map["metadata"]["resourceVersion"] = version;
+  return map;
+}
+
+bool is_voluntary(const std::string& reason) { return reason == "ScaleUpOpportunity" || reason == "SpecChanged"; }
+
+Result<GenerationRecord> record_of(const Json& config_map) {
+  const std::string text = kube::text_at(config_map, {"data", kRecordKey});
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("the ConfigMap {} holds no generation record; delete it to plan anew", kube::name_of(config_map)));
+  }
+  return record_from_json(json);
+}
+
+}  // namespace sailor

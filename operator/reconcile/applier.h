@@ -1,0 +1,44 @@
+// Applier: carries a decision out against the API server, the agents and the planner. It decides nothing.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "operator/kube/api.h"
+#include "operator/reconcile/decide/decision.h"
+#include "operator/reconcile/observe/caches.h"
+
+namespace sailor {
+
+struct ApplierSinks {
+  std::function<void(const JobKey&, const SendAssignment&)> send;
+  std::function<void(const PlanQuestion&)> ask;
+  std::function<void(const JobKey&, const TellCallback&)> tell_callback;
+};
+
+class Applier {
+ public:
+  // `instance` names this operator's process in events. What was written is put into the caches at once, so that the
+  // next observation has it.
+  Applier(kube::Api& api, Caches& caches, ApplierSinks sinks, std::string instance)
+      : api_(api), caches_(caches), sinks_(std::move(sinks)), instance_(std::move(instance)) {}
+
+  // In order, up to the first that fails. Events are told last, and their failure is none.
+  [[nodiscard]] kube::ApiResult<void> apply(const Observation& seen, const Decision& decision);
+
+ private:
+  kube::ApiResult<void> perform(const Observation& seen, const Action& action);
+  kube::ApiResult<void> write_record(const Observation& seen, const GenerationRecord& record);
+  kube::ApiResult<void> create_pod(const kube::Json& pod);
+  kube::ApiResult<void> delete_pod(const Observation& seen, const DeletePod& pod);
+  kube::ApiResult<void> write_status(const Observation& seen, const kube::Json& status);
+  void tell(const Observation& seen, const EventNote& note);
+
+  kube::Api& api_;
+  Caches& caches_;
+  ApplierSinks sinks_;
+  std::string instance_;
+  long events_ = 0;
+};
+
+}  // namespace sailor

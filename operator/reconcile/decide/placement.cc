@@ -1,0 +1,126 @@
+#include "operator/reconcile/decide/placement.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "operator/model/names.h"
+
+namespace sailor {
+namespace {
+
+struct Group {
+  int stage = 0;
+  int replica = 0;
+  PoolKey pool;
+  int gpus = 0;
+};
+
+std::vector<Group> groups_of(const Plan& plan) {
+  std::vector<Group> groups;
+  for (int stage = 0; stage < std::ssize(plan.stages); ++stage) {
+    const auto& replicas = plan.stages[static_cast<std::size_t>(stage)].replicas;
+    for (int replica = 0; replica < std::ssize(replicas); ++replica) {
+      const Replica& here = replicas[static_cast<std::size_t>(replica)];
+      groups.push_back({stage, replica, here.pool, here.tensor_parallel});
+    }
+  }
+  std::ranges::stable_sort(groups, std::greater<>{}, &Group::gpus);
+  return groups;
+}
+
+// Nodes being filled, in step with the candidates.
+class Packing {
+ public:
+  explicit Packing(const std::vector<Candidate>& candidates) : candidates_(candidates), used_(candidates.size(), 0) {}
+
+  // The index of the best node for a group: one with a pod before one without, a begun one before an empty one, the
+  // tightest fit, the first.
+  [[nodiscard]] std::optional<std::size_t> best(const Group& group) const {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (candidates_[i].pool != group.pool || room(i) < group.gpus) continue;
+      if (!best || rank(i) < rank(*best)) best = i;
+    }
+    return best;
+  }
+  int take(std::size_t node, int gpus) { return std::exchange(used_[node], used_[node] + gpus); }  // the first GPU
+  [[nodiscard]] int used(std::size_t node) const { return used_[node]; }
+
+ private:
+  [[nodiscard]] int room(std::size_t node) const { return candidates_[node].gpus - used_[node]; }
+  [[nodiscard]] std::tuple<bool, bool, bool, int> rank(std::size_t node) const {
+    const Candidate& candidate = candidates_[node];
+    return {candidate.pod.empty(), candidate.node.empty(), used_[node] == 0, room(node)};
+  }
+
+  const std::vector<Candidate>& candidates_;
+  std::vector<int> used_;
+};
+
+bool takes_whole_nodes(const ClusterView& view, const PoolKey& key) {
+  const auto pool = view.pools.find(key);
+  return pool != view.pools.end() && pool->second.whole_nodes;
+}
+
+std::string free_slot_name(const std::string& job, const PoolKey& pool, std::set<std::string>& taken) {
+  for (int slot = 0;; ++slot) {
+    std::string name = slot_name(job, pool, slot);
+    if (taken.insert(name).second) return name;
+  }
+}
+
+Slot slot_for(const Candidate& candidate, int used, const PlacementRequest& request, std::set<std::string>& taken) {
+  Slot slot{candidate.pod, candidate.pool, candidate.node, candidate.node_uid, candidate.gpus};
+  if (!candidate.pod.empty()) return slot;  // a pod keeps the GPUs that it was made with
+  slot.pod = free_slot_name(request.job, candidate.pool, taken);
+  if (!takes_whole_nodes(request.view, candidate.pool)) slot.gpus = used;
+  return slot;
+}
+
+}  // namespace
+
+ClusterState cluster_of(const std::vector<Candidate>& candidates, const ClusterView& view) {
+  ClusterState cluster;
+  for (const Candidate& candidate : candidates) {
+    const auto known = view.pools.find(candidate.pool);
+    if (known == view.pools.end()) continue;
+    const PoolDeclaration& pool = known->second;
+    cluster.pools.push_back({pool.key,
+                             pool.region,
+                             pool.gpus_per_node,
+                             {{candidate.gpus, 1}},
+                             pool.price_per_gpu,
+                             pool.whole_nodes,
+                             pool.inter_node_bandwidth});
+  }
+  return normalized(std::move(cluster));
+}
+
+Result<Placement> place(const PlacementRequest& request) {
+  Packing packing(request.candidates);
+  std::vector<Seat> seats;  // `slot` counts candidates at first
+  for (const Group& group : groups_of(request.plan)) {
+    const auto node = packing.best(group);
+    if (!node) {
+      return fail(ErrorCode::kInfeasible, fmt::format("placing stage {} replica {}: no node of {} has {} GPUs left",
+                                                      group.stage, group.replica, to_string(group.pool), group.gpus));
+    }
+    seats.push_back({group.stage, group.replica, static_cast<int>(*node), packing.take(*node, group.gpus)});
+  }
+  Placement placement;
+  std::vector<int> slot_of(request.candidates.size(), -1);
+  std::set<std::string> taken = request.taken_names;
+  for (std::size_t i = 0; i < request.candidates.size(); ++i) {
+    if (packing.used(i) == 0) continue;
+    slot_of[i] = static_cast<int>(placement.slots.size());
+    placement.slots.push_back(slot_for(request.candidates[i], packing.used(i), request, taken));
+  }
+  for (Seat& seat : seats) seat.slot = slot_of[static_cast<std::size_t>(seat.slot)];
+  std::ranges::sort(seats, {}, [](const Seat& seat) { return std::pair(seat.stage, seat.replica); });
+  placement.seats = std::move(seats);
+  return placement;
+}
+
+}  // namespace sailor

@@ -1,0 +1,88 @@
+#include "operator/reconcile/decide/trainer_failures.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/protocol/exit_status.h"
+
+namespace sailor {
+namespace {
+
+// Why the kubelet or a controller ended a pod: not the trainer's fault.
+constexpr std::array<std::string_view, 9> kOutside = {"Evicted",
+                                                      "NodeShutdown",
+                                                      "Terminated",
+                                                      "Preempting",
+                                                      "NodeLost",
+                                                      "Shutdown",
+                                                      "NodeAffinity",
+                                                      "UnexpectedAdmissionError",
+                                                      "ContainerStatusUnknown"};
+
+bool was_silent(const PodView& pod) {
+  return pod.phase == PodPhase::kFailed && pod.exit_code == kExitWorkerUnresponsive && pod.last_word;
+}
+
+std::int64_t furthest_step(const AgentReport& report) {
+  std::int64_t furthest = 0;
+  for (const WorkerReport& worker : report.workers) furthest = std::max(furthest, worker.step);
+  return furthest;
+}
+
+bool is_trainers_fault(const Observation& seen, const PodView& pod) {
+  if (pod.phase != PodPhase::kFailed || pod.is_deleting) return false;
+  if (std::ranges::find(kOutside, pod.status_reason) != kOutside.end()) return false;
+  if (pod.last_word && pod.last_word->is_terminating) return false;
+  if (is_machines_fault(*seen.record, pod)) return false;
+  const NodeView* node = seen.cluster.find_node(pod.node);
+  return node != nullptr && !node->is_terminating;
+}
+
+// Pods that fail after their generation was given up belong to the failure that was counted then.
+bool belongs_to_newest(const GenerationRecord& record, const PodView& pod) {
+  const bool is_member =
+      std::ranges::any_of(record.members, [&](const Member& member) { return member.pod_uid == pod.uid; });
+  return is_member || pod.created_for == record.generation;
+}
+
+std::string words_of(const PodView& pod) {
+  if (pod.last_word) {
+    for (const WorkerReport& worker : pod.last_word->workers) {
+      if (worker.phase == WorkerPhase::kFailed && !worker.message.empty()) return worker.message;
+    }
+  }
+  if (!pod.last_text.empty()) return pod.last_text;
+  return fmt::format("the trainer ended with exit code {}; see `kubectl logs {}`", pod.exit_code, pod.name);
+}
+
+}  // namespace
+
+std::optional<TrainerFailure> find_uncounted_failure(const Observation& seen) {
+  for (const PodView& pod : seen.pods) {
+    if (!pod.is_ours || !is_trainers_fault(seen, pod) || !belongs_to_newest(*seen.record, pod)) continue;
+    return TrainerFailure{pod.name, words_of(pod)};
+  }
+  return std::nullopt;
+}
+
+bool is_machines_fault(const GenerationRecord& record, const PodView& pod) {
+  return was_silent(pod) && furthest_step(*pod.last_word) > record.silent_at;
+}
+
+std::int64_t step_of_silence(const Observation& seen) {
+  std::int64_t furthest = 0;
+  for (const PodView& pod : seen.pods) {
+    if (pod.is_ours && was_silent(pod)) furthest = std::max(furthest, furthest_step(*pod.last_word));
+  }
+  return furthest;
+}
+
+std::chrono::milliseconds restart_delay(int restarts) {
+  constexpr std::chrono::milliseconds kFirst = std::chrono::seconds(1);
+  constexpr std::chrono::milliseconds kLimit = std::chrono::minutes(5);
+  return restarts > 9 ? kLimit : std::min(kLimit, kFirst * (1 << std::max(0, restarts - 1)));
+}
+
+}  // namespace sailor

@@ -1,0 +1,104 @@
+#include "operator/reconcile/observe/observer.h"
+
+#include <algorithm>
+
+#include "operator/model/names.h"
+#include "operator/reconcile/decide/status.h"
+#include "operator/reconcile/observe/pod_view.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+
+JobView job_view(const Json& object, const ObserverSources& sources) {
+  JobView view;
+  view.key = kube::key_of(object);
+  view.uid = kube::uid_of(object);
+  view.generation = kube::integer_at(object, {"metadata", "generation"});
+  view.is_deleting = kube::is_deleting(object);
+  view.created = parse_rfc3339(kube::text_at(object, {"metadata", "creationTimestamp"})).value_or(Time());
+  view.spec = sources.read_job(object);
+  if (const Json* pod_template = kube::find_at(object, {"spec", "podTemplate"})) view.pod_template = *pod_template;
+  if (const Json* status = kube::find_at(object, {"status"})) view.status = *status;
+  return view;
+}
+
+// A job that has ended, or holds still, claims nothing.
+bool may_claim(const kube::Object& job) {
+  if (job == nullptr || kube::is_deleting(*job) || kube::bool_at(*job, {"spec", "suspend"})) return false;
+  const Json* status = kube::find_at(*job, {"status"});
+  return status == nullptr || !has_ended(*status);
+}
+
+// GPUs that records claim: those of a placement whose pods may not have been seen yet.
+std::vector<Claim> claims_of(const std::vector<kube::Object>& records, const kube::Store& jobs) {
+  std::vector<Claim> claims;
+  for (const kube::Object& object : records) {
+    const auto record = record_of(*object);
+    if (!record || record->is_sealed()) continue;  // the pods of a sealed one are there to be counted
+    const Json& owners = kube::list_at(*object, {"metadata", "ownerReferences"});
+    const std::string owner = owners.empty() ? "" : kube::text_at(owners.front(), {"name"});
+    if (!may_claim(jobs.find({kube::space_of(*object), owner}))) continue;
+    for (const Slot& slot : record->placement.slots) claims.push_back({record->job_uid, slot.node, slot.gpus});
+  }
+  return claims;
+}
+
+}  // namespace
+
+ClusterView Observer::cluster() const {
+  ClusterObjects objects;
+  objects.nodes = caches_.nodes.all();
+  objects.gpu_pools = caches_.pools.all();
+  objects.pods = caches_.pods.all();
+  for (kube::Object& pod : caches_.foreign_pods.all()) objects.pods.push_back(std::move(pod));
+  objects.claims = claims_of(caches_.records.all(), caches_.jobs);
+  return cluster_view(objects);
+}
+
+// A ConfigMap of an earlier job of this name is as good as none; the garbage collector is about to take it.
+kube::Object Observer::record_map(const JobKey& key, const std::string& job_uid) const {
+  kube::Object map = caches_.records.find({key.namespace_name, record_name(key.name)});
+  return map == nullptr || kube::controller_uid(*map) != job_uid ? nullptr : map;
+}
+
+Result<GenerationRecord> Observer::record(const JobKey& key, const std::string& job_uid) const {
+  const kube::Object map = record_map(key, job_uid);
+  if (map == nullptr) return fail(ErrorCode::kNotFound, "job " + to_string(key) + " has no record");
+  return record_of(*map);
+}
+
+void Observer::read_record(Observation& seen) const {
+  const kube::Object map = record_map(seen.job.key, seen.job.uid);
+  if (map == nullptr) return;
+  seen.record_version = kube::version_of(*map);
+  auto record = record_of(*map);
+  if (record) {
+    seen.record = std::move(*record);
+  } else {
+    seen.record_fault = record.error().message;
+  }
+}
+
+std::optional<Observation> Observer::observe(const JobKey& key) const {
+  const kube::Object object = caches_.jobs.find(key);
+  if (object == nullptr) return std::nullopt;
+  Observation seen;
+  seen.now = sources_.clock();
+  seen.settings = settings_;
+  seen.job = job_view(*object, sources_);
+  read_record(seen);
+  const std::string label = short_job_name(key.name);
+  for (const kube::Object& pod : caches_.pods.all()) {
+    if (kube::space_of(*pod) != key.namespace_name || kube::label_of(*pod, kJobNameLabel) != label) continue;
+    seen.pods.push_back(pod_view(*pod, seen.job.uid));
+  }
+  seen.agents = sources_.agents(key);
+  seen.cluster = cluster();
+  seen.profiles = sources_.profiles();
+  seen.answers = sources_.answers(key);
+  return seen;
+}
+
+}  // namespace sailor

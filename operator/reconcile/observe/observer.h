@@ -1,0 +1,41 @@
+// Observer: makes the observation of one job from the caches, the agents' polls and the planner's answers.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "operator/model/observation.h"
+#include "operator/reconcile/observe/caches.h"
+
+namespace sailor {
+
+// What is known besides the API server's objects.
+struct ObserverSources {
+  std::function<Result<JobSpec>(const kube::Json&)> read_job;
+  std::function<std::shared_ptr<const ProfileBook>()> profiles;
+  std::function<std::map<std::string, AgentView>(const JobKey&)> agents;
+  std::function<std::vector<PlanAnswer>(const JobKey&)> answers;
+  Clock clock = system_time;
+};
+
+class Observer {
+ public:
+  Observer(const Caches& caches, OperatorSettings settings, ObserverSources sources)
+      : caches_(caches), settings_(std::move(settings)), sources_(std::move(sources)) {}
+
+  // Nothing: the job is gone.
+  [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
+  [[nodiscard]] ClusterView cluster() const;
+  // The record of the job of this UID; an error where there is none, or it cannot be read.
+  [[nodiscard]] Result<GenerationRecord> record(const JobKey& key, const std::string& job_uid) const;
+
+ private:
+  [[nodiscard]] kube::Object record_map(const JobKey& key, const std::string& job_uid) const;
+  void read_record(Observation& seen) const;
+
+  const Caches& caches_;
+  OperatorSettings settings_;
+  ObserverSources sources_;
+};
+
+}  // namespace sailor

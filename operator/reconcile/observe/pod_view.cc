@@ -1,0 +1,87 @@
+#include "operator/reconcile/observe/pod_view.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "operator/model/names.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+using kube::text_at;
+
+PodPhase phase_of(const Json& pod) {
+  const std::string phase = text_at(pod, {"status", "phase"});
+  if (phase == "Running") return PodPhase::kRunning;
+  if (phase == "Succeeded") return PodPhase::kSucceeded;
+  if (phase == "Failed") return PodPhase::kFailed;
+  return PodPhase::kPending;
+}
+
+const Json* trainer_status(const Json& pod) {
+  for (const Json& container : kube::list_at(pod, {"status", "containerStatuses"})) {
+    if (text_at(container, {"name"}) == kTrainerContainer) return &container;
+  }
+  return nullptr;
+}
+
+void read_end(const Json& terminated, PodView& view) {
+  view.exit_code = static_cast<int>(kube::integer_at(terminated, {"exitCode"}));
+  const std::string message = text_at(terminated, {"message"});
+  const Json json = Json::parse(message, nullptr, false);
+  if (auto report = json.is_object() ? agent_report_from_json(json) : fail(ErrorCode::kNotFound, "")) {
+    view.last_word = std::move(*report);
+    return;
+  }
+  view.last_text = message;
+  const std::string reason = text_at(terminated, {"reason"});
+  // The kubelet has lost it: its machine was started anew, or is another one of the same name.
+  if (reason == "ContainerStatusUnknown" && view.status_reason.empty()) view.status_reason = reason;
+  const bool is_telling = !reason.empty() && reason != "Error" && reason != "Completed";
+  if (view.last_text.empty() && is_telling) {
+    view.last_text = fmt::format("the trainer was ended: {} (exit code {})", reason, view.exit_code);
+  }
+}
+
+// Why a pod does not start: the container's trouble, or the scheduler's.
+std::string waiting_of(const Json& pod, const Json* trainer) {
+  if (trainer != nullptr) {
+    const std::string reason = text_at(*trainer, {"state", "waiting", "reason"});
+    const std::string message = text_at(*trainer, {"state", "waiting", "message"});
+    if (!reason.empty()) return message.empty() ? fmt::format("{}.", reason) : fmt::format("{}: {}", reason, message);
+  }
+  for (const Json& condition : kube::list_at(pod, {"status", "conditions"})) {
+    const bool is_unscheduled =
+        text_at(condition, {"type"}) == "PodScheduled" && text_at(condition, {"status"}) == "False";
+    if (is_unscheduled) return text_at(condition, {"message"});
+  }
+  return {};
+}
+
+}  // namespace
+
+PodView pod_view(const Json& pod, const std::string& job_uid) {
+  PodView view;
+  view.name = kube::name_of(pod);
+  view.uid = kube::uid_of(pod);
+  view.node = text_at(pod, {"spec", "nodeName"});
+  if (view.node.empty()) view.node = kube::annotation_of(pod, kNodeAnnotation);
+  view.ip = text_at(pod, {"status", "podIP"});
+  view.phase = phase_of(pod);
+  view.is_deleting = kube::is_deleting(pod);
+  view.is_ours = kube::controller_uid(pod) == job_uid;
+  view.status_reason = text_at(pod, {"status", "reason"});
+  const Json* trainer = trainer_status(pod);
+  view.waiting = view.phase == PodPhase::kPending ? waiting_of(pod, trainer) : "";
+  const Json* terminated = trainer == nullptr ? nullptr : kube::find_at(*trainer, {"state", "terminated"});
+  if (terminated != nullptr) read_end(*terminated, view);
+  if (const Json* spec = kube::find_at(pod, {"spec"})) view.gpus = gpus_asked_for(*spec);
+  view.pool = parse_pool_key(kube::annotation_of(pod, kPoolAnnotation)).value_or(PoolKey{});
+  view.created_for = std::atol(kube::annotation_of(pod, kCreatedForAnnotation).c_str());
+  view.created = parse_rfc3339(text_at(pod, {"metadata", "creationTimestamp"})).value_or(Time());
+  return view;
+}
+
+}  // namespace sailor
