@@ -11,11 +11,11 @@ namespace sailor::cli {
 namespace {
 
 // A candidate for every node of the cluster. The scheduler or the autoscaler will find or create the real nodes.
-std::vector<Candidate> nodes_of(const ClusterState& cluster) {
-  std::vector<Candidate> nodes;
+std::vector<UsableNode> nodes_of(const ClusterState& cluster) {
+  std::vector<UsableNode> nodes;
   for (const Pool& pool : cluster.pools) {
     for (const NodeGroup& group : pool.nodes) {
-      const Candidate node{.node = "", .node_uid = "", .pool = pool.key, .gpus = group.free_gpus, .pod = ""};
+      const UsableNode node{.node = "", .node_uid = "", .pool = pool.key, .gpus = group.free_gpus, .pod = ""};
       nodes.insert(nodes.end(), static_cast<std::size_t>(group.count), node);
     }
   }

@@ -13,7 +13,7 @@
 #include "core/manifest/source.h"
 #include "operator/kube/http_transport.h"
 #include "operator/log.h"
-#include "operator/operator.h"
+#include "operator/runtime.h"
 
 namespace sailor {
 namespace {
@@ -95,7 +95,7 @@ sigset_t blocked_signals() {
 }
 
 bool run_until_signal(OperatorOptions options, const sigset_t& signals) {
-  Operator process(std::move(options));
+  OperatorRuntime process(std::move(options));
   std::atomic<bool> has_ended = false;
   bool ended_well = false;
   {

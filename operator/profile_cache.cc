@@ -5,7 +5,7 @@
 
 namespace sailor {
 
-std::shared_ptr<const ProfileBook> ProfileShelf::book() {
+std::shared_ptr<const ProfileBook> ProfileCache::book() {
   const std::scoped_lock lock(mutex_);
   if (book_ != nullptr && !is_stale_.exchange(false)) return book_;
   is_stale_ = false;

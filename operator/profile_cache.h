@@ -10,9 +10,9 @@
 
 namespace sailor {
 
-class ProfileShelf {
+class ProfileCache {
  public:
-  explicit ProfileShelf(const kube::Store& store) : store_(store) {}
+  explicit ProfileCache(const kube::Store& store) : store_(store) {}
 
   void changed() { is_stale_ = true; }
   std::shared_ptr<const ProfileBook> book();  // the same one until something changes

@@ -12,7 +12,7 @@ std::string seconds_text(double seconds) { return fmt::format("{:.3f}", seconds)
 
 }  // namespace
 
-void log_pass(const ReconcileReport& report) {
+void log_reconcile(const ReconcileReport& report) {
   if (!report.failure.empty()) {
     // A conflict only says that the world moved on between a look and a write.
     log_line(report.is_conflict ? spdlog::level::debug : spdlog::level::warn, "reconcile failed",

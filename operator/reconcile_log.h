@@ -6,7 +6,7 @@
 
 namespace sailor {
 
-void log_pass(const ReconcileReport& report);
+void log_reconcile(const ReconcileReport& report);
 void log_plan(const PlanAnswer& answer, double seconds);
 
 }  // namespace sailor

@@ -11,11 +11,14 @@
 namespace sailor {
 namespace {
 
+constexpr const char* kLeaderLease = "sailor-operator";
+constexpr auto kMetricsPeriod = std::chrono::seconds(2);   // also of the attempts to keep the lease
+constexpr auto kStuck = std::chrono::minutes(2);           // a reconcile that takes longer hangs
 constexpr auto kPlanningBudget = std::chrono::seconds(5);  // then the best plan so far will do
 
-std::vector<AgentTarget> targets_of(const Observation& seen) {
+std::vector<AgentTarget> targets_of(const Observation& observation) {
   std::vector<AgentTarget> targets;
-  for (const PodView& pod : seen.pods) {
+  for (const PodView& pod : observation.pods) {
     const bool may_answer = pod.is_ours && !pod.has_ended() && !pod.ip.empty();
     if (may_answer) targets.push_back({pod.uid, pod.name, pod.ip, kAgentPort});
   }
@@ -24,79 +27,78 @@ std::vector<AgentTarget> targets_of(const Observation& seen) {
 
 }  // namespace
 
-Operator::Parts::Parts(OperatorOptions given)
-    : options(std::move(given)),
-      queue([this](double seconds) { metrics.waited(seconds); }),
-      transport(options.cluster),
-      lease_api(transport, api_hooks(false)),
-      election(lease_api, {.space = options.cluster.space, .name = kLeaderLease, .identity = options.identity}),
-      api(transport, api_hooks(options.elects_leader)),
-      profiles(caches.profiles),
-      link(options.agents, [this](const JobKey& job) { queue.add(job); }),
-      planning([this](const PlanQuestion& question, std::stop_token stop) { return search(question, stop); },
-               planning_hooks(), options.planner_threads),
-      observer(caches,
-               {options.trainer_image, options.callback_url(), options.pod_start_limit, options.cool_down,
-                options.peer_timeout},
-               sources()),
-      applier(api, caches, sinks(), options.identity),
-      controller(observer, applier, queue, hooks()) {
-  connect_caches();
-}
+OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
+    : options_(std::move(given_options)),
+      queue_([this](double seconds) { metrics_.waited(seconds); }),
+      transport_(options_.cluster),
+      lease_api_(transport_, api_hooks(false)),
+      election_(lease_api_, {.space = options_.cluster.space, .name = kLeaderLease, .identity = options_.identity}),
+      api_(transport_, api_hooks(options_.elects_leader)),
+      profiles_(caches_.profiles),
+      link_(options_.agents, [this](const JobKey& job) { queue_.add(job); }),
+      planning_([this](const PlanQuestion& question, std::stop_token stop) { return search(question, stop); },
+                planning_hooks(), options_.planner_threads),
+      observer_(caches_,
+                {options_.trainer_image, options_.callback_url(), options_.pod_start_limit, options_.cool_down,
+                 options_.peer_timeout},
+                sources()),
+      applier_(api_, caches_, sinks(), options_.identity),
+      controller_(observer_, applier_, queue_, hooks()),
+      watches_(api_, caches_, queue_, [this] { profiles_.changed(); }) {}
 
-kube::ApiHooks Operator::Parts::api_hooks(bool is_fenced) {
+kube::ApiHooks OperatorRuntime::api_hooks(bool is_fenced) {
   kube::ApiHooks api_hooks;
   api_hooks.observe = [this](const std::string& method, int code, double seconds) {
-    metrics.requested(method, code, seconds);
+    metrics_.requested(method, code, seconds);
   };
-  if (is_fenced) api_hooks.may_write = [this] { return election.may_write(); };
+  if (is_fenced) api_hooks.may_write = [this] { return election_.may_write(); };
   return api_hooks;
 }
 
-ObserverSources Operator::Parts::sources() {
+ObserverSources OperatorRuntime::sources() {
   ObserverSources sources;
   sources.read_job = job_from_manifest;
-  sources.profiles = [this] { return profiles.book(); };
-  sources.agents = [this](const JobKey& job) { return link.views(job); };
-  sources.answers = [this](const JobKey& job) { return planning.answers(job); };
+  sources.profiles = [this] { return profiles_.book(); };
+  sources.agents = [this](const JobKey& job) { return link_.views(job); };
+  sources.answers = [this](const JobKey& job) { return planning_.answers(job); };
   return sources;
 }
 
-ApplierSinks Operator::Parts::sinks() {
-  return {[this](const JobKey& job, const SendAssignment& send) { link.send(job, send.pod_uid, send.assignment); },
-          [this](const PlanQuestion& question) { planning.ask(question); },
-          [this](const JobKey& job, const TellCallback& tell) {
-            link.tell_callback(job, tell.pod_uid, options.callback_url());
+ApplierSinks OperatorRuntime::sinks() {
+  return {[this](const JobKey& job, const SendAssignment& send) { link_.send(job, send.pod_uid, send.assignment); },
+          [this](const PlanQuestion& question) { planning_.ask(question); },
+          [this](const JobKey& job, const UpdateCallback& tell) {
+            link_.update_callback(job, tell.pod_uid, options_.callback_url());
           }};
 }
 
-ControllerHooks Operator::Parts::hooks() {
+ControllerHooks OperatorRuntime::hooks() {
   ControllerHooks hooks;
-  hooks.follow = [this](const Observation& seen) { link.follow(seen.job.key, targets_of(seen)); };
+  hooks.follow = [this](const Observation& observation) { link_.follow(observation.job.key, targets_of(observation)); };
   hooks.forget = [this](const JobKey& job) {
-    link.follow(job, {});
-    planning.forget(job);
-    metrics.forget(job);
+    link_.follow(job, {});
+    planning_.forget(job);
+    metrics_.forget(job);
   };
   hooks.observe = [this](const ReconcileReport& report) {
-    metrics.reconciled(report);
-    log_pass(report);
+    metrics_.reconciled(report);
+    log_reconcile(report);
   };
   return hooks;
 }
 
-PlanningService::Hooks Operator::Parts::planning_hooks() {
+PlanningService::Hooks OperatorRuntime::planning_hooks() {
   PlanningService::Hooks hooks;
-  hooks.answered = [this](const JobKey& job) { queue.add(job); };
+  hooks.answered = [this](const JobKey& job) { queue_.add(job); };
   hooks.observe = [this](const PlanAnswer& answer, double seconds) {
-    metrics.planned(answer, seconds);
+    metrics_.planned(answer, seconds);
     log_plan(answer, seconds);
   };
   return hooks;
 }
 
-Result<PlannedJob> Operator::Parts::search(const PlanQuestion& question, std::stop_token stop) const {
-  const Simulator simulator(question.profiles ? *question.profiles : ProfileBook(), options.network);
+Result<PlannedJob> OperatorRuntime::search(const PlanQuestion& question, std::stop_token stop) const {
+  const Simulator simulator(question.profiles ? *question.profiles : ProfileBook(), options_.network);
   PlanOptions plan_options;
   plan_options.current = question.current;
   if (question.is_urgent) plan_options.scope = SearchScope::kNearCurrent;
@@ -104,20 +106,96 @@ Result<PlannedJob> Operator::Parts::search(const PlanQuestion& question, std::st
   return Planner(simulator).plan(question.job, question.cluster, plan_options, std::move(stop));
 }
 
-CallbackHooks Operator::Parts::callback_hooks() {
+CallbackHooks OperatorRuntime::callback_hooks() {
   CallbackHooks callback_hooks;
   callback_hooks.hinted = [this](const JobKey& job) {
     log_line(spdlog::level::debug, "hint", {{"job", to_string(job)}});
-    link.poke(job);
-    const kube::Object object = caches.jobs.find(job);
+    link_.poke(job);
+    const kube::Object object = caches_.jobs.find(job);
     return object != nullptr && needs_agents(*object);
   };
   callback_hooks.renews = [this](const LeaseQuestion& question) {
-    const auto record = observer.record(question.job, question.job_uid);
-    const bool leads = !options.elects_leader || election.may_write();
-    return leads && record && is_renewed(*record, question.generation);
+    const auto record = observer_.record(question.job, question.job_uid);
+    return may_write() && record && is_renewed(*record, question.generation);
   };
   return callback_hooks;
+}
+
+bool OperatorRuntime::may_write() const { return !options_.elects_leader || election_.may_write(); }
+
+bool OperatorRuntime::is_alive() const {
+  const std::int64_t since = busy_since_.load();
+  if (since == 0) return true;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return now - std::chrono::seconds(since) < kStuck;
+}
+
+void OperatorRuntime::start_servers() {
+  if (!options_.metrics_address.empty()) {
+    exposer_ = std::make_unique<prometheus::Exposer>(options_.metrics_address, 1);
+    exposer_->RegisterCollectable(metrics_.registry());
+  }
+  if (!options_.health_address.empty()) {
+    health_ = std::make_unique<HealthServer>(
+        "http://" + options_.health_address, [this] { return is_alive(); }, [this] { return caches_.are_synced(); });
+  }
+  if (!options_.callback_address.empty()) {
+    callback_ = std::make_unique<CallbackServer>("http://" + options_.callback_address, callback_hooks());
+  }
+}
+
+void OperatorRuntime::update_metrics() {
+  metrics_.queue(queue_.depth(), queue_.statistics());
+  metrics_.leads(kLeaderLease, may_write());
+  if (caches_.are_synced()) metrics_.cluster(observer_.cluster());
+  metrics_.process();
+}
+
+void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
+  while (!caches_.are_synced() && !stop.stop_requested())
+    kube::interruptible_sleep(std::chrono::milliseconds(20), stop);
+  log_line(spdlog::level::info, "reconciling", {{"jobs", std::to_string(caches_.jobs.all().size())}});
+  watches_.queue_all_jobs();
+  while (const auto key = queue_.take(stop)) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    busy_since_ = std::chrono::duration_cast<std::chrono::seconds>(now).count() + 1;
+    controller_.reconcile(*key);
+    queue_.done(*key);
+    busy_since_ = 0;
+  }
+}
+
+// Reconciles for as long as it leads.
+bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
+  if (options_.elects_leader && !election_.acquire(stop)) return true;
+  if (options_.elects_leader) log_line(spdlog::level::info, "leading", {{"identity", options_.identity}});
+  std::jthread worker([this](std::stop_token worker_stop) { reconcile_jobs(std::move(worker_stop)); });
+  bool has_lost = false;
+  while (!stop.stop_requested() && !has_lost) {
+    update_metrics();
+    if (options_.elects_leader) {
+      election_.try_once();
+      has_lost = !election_.may_write();
+    }
+    if (!has_lost) kube::interruptible_sleep(kMetricsPeriod, stop);
+  }
+  worker.request_stop();
+  worker.join();
+  if (has_lost) log_line(spdlog::level::err, "leadership lost", {{"identity", options_.identity}});
+  if (options_.elects_leader && !has_lost) election_.release();
+  return !has_lost;
+}
+
+OperatorRuntime::~OperatorRuntime() {
+  callback_.reset();
+  health_.reset();
+  watches_.stop();
+}
+
+bool OperatorRuntime::run(std::stop_token stop) {
+  start_servers();
+  watches_.start(options_.watch_namespace);
+  return reconcile_while_leading(std::move(stop));
 }
 
 }  // namespace sailor

@@ -1,41 +1,44 @@
-// The parts that an operator consists of. parts.cc makes them and connects them to each other, watches.cc to the API
-// server's objects; operator.cc runs them.
+// OperatorRuntime: the operator's process. It makes all parts, connects them to each other, and runs them.
 #pragma once
 
 #include <atomic>
-#include <list>
 #include <memory>
-#include <thread>
-#include <vector>
+#include <stop_token>
 
 #include <prometheus/exposer.h>
 
+#include "operator/agents/agent_link.h"
 #include "operator/agents/callback_server.h"
 #include "operator/health_server.h"
 #include "operator/kube/http_transport.h"
-#include "operator/kube/reflector.h"
 #include "operator/leader/leader_election.h"
 #include "operator/metrics/metrics.h"
-#include "operator/operator.h"
+#include "operator/operator_options.h"
 #include "operator/profile_cache.h"
 #include "operator/reconcile/controller.h"
+#include "operator/reconcile/planning_service.h"
+#include "operator/watches.h"
 
 namespace sailor {
 
-inline constexpr const char* kLeaderLease = "sailor-operator";
+class OperatorRuntime {
+ public:
+  explicit OperatorRuntime(OperatorOptions options);
+  ~OperatorRuntime();
+  OperatorRuntime(const OperatorRuntime&) = delete;
+  OperatorRuntime& operator=(const OperatorRuntime&) = delete;
 
-struct Operator::Parts {
-  explicit Parts(OperatorOptions given);
+  // Runs until it is stopped (true) or has lost its leadership (false).
+  bool run(std::stop_token stop);
 
-  void connect_caches();
-  void start_reflectors();
+ private:
   void start_servers();
-  bool lead(std::stop_token stop);
-  void work(std::stop_token stop);
-  void housekeep();
-  void add_all();
-  bool is_alive() const;
-  Result<PlannedJob> search(const PlanQuestion& question, std::stop_token stop) const;
+  bool reconcile_while_leading(std::stop_token stop);
+  void reconcile_jobs(std::stop_token stop);
+  void update_metrics();
+  [[nodiscard]] bool is_alive() const;
+  [[nodiscard]] bool may_write() const;
+  [[nodiscard]] Result<PlannedJob> search(const PlanQuestion& question, std::stop_token stop) const;
 
   ObserverSources sources();
   ApplierSinks sinks();
@@ -44,26 +47,25 @@ struct Operator::Parts {
   PlanningService::Hooks planning_hooks();
   kube::ApiHooks api_hooks(bool is_fenced);
 
-  OperatorOptions options;
-  Metrics metrics;
-  WorkQueue queue;
-  kube::HttpTransport transport;
-  kube::Api lease_api;
-  LeaderElection election;
-  kube::Api api;
-  Caches caches;
-  ProfileShelf profiles;
-  AgentLink link;
-  PlanningService planning;
-  Observer observer;
-  Applier applier;
-  Controller controller;
-  std::atomic<std::int64_t> busy_since{0};  // of the pass under way, in seconds of the steady clock; 0: none
-  std::list<kube::Reflector> reflectors;
-  std::vector<std::jthread> threads;
-  std::unique_ptr<prometheus::Exposer> exposer;
-  std::unique_ptr<HealthServer> health;
-  std::unique_ptr<CallbackServer> callback;
+  OperatorOptions options_;
+  Metrics metrics_;
+  WorkQueue queue_;
+  kube::HttpTransport transport_;
+  kube::Api lease_api_;
+  LeaderElection election_;
+  kube::Api api_;
+  Caches caches_;
+  ProfileCache profiles_;
+  AgentLink link_;
+  PlanningService planning_;
+  Observer observer_;
+  Applier applier_;
+  Controller controller_;
+  Watches watches_;
+  std::atomic<std::int64_t> busy_since_{0};  // start of the running reconcile, seconds of the steady clock; 0: idle
+  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::unique_ptr<HealthServer> health_;
+  std::unique_ptr<CallbackServer> callback_;
 };
 
 }  // namespace sailor

@@ -75,7 +75,7 @@ void AgentHttp::state(ReportSink sink) {
   client_->exchange(request, std::move(sink));
 }
 
-void AgentHttp::tell_callback(const std::string& callback, ReportSink sink) {
+void AgentHttp::update_callback(const std::string& callback, ReportSink sink) {
   http::http_request request(http::methods::PUT);
   request.set_request_uri(std::string(kCallbackPath));
   request.set_body(to_json(CallbackAddress{callback}).dump(), "application/json");

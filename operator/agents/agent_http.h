@@ -23,7 +23,7 @@ class AgentHttp {
   AgentHttp& operator=(const AgentHttp&) = delete;
 
   void state(ReportSink sink);
-  void tell_callback(const std::string& callback, ReportSink sink);
+  void update_callback(const std::string& callback, ReportSink sink);
   void assign(const Assignment& assignment, ReportSink sink);  // a refused one has no report but its state next poll
 
  private:

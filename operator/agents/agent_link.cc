@@ -52,13 +52,13 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     AgentView& view = agent.view;
     if (report && report->agent != agent.target.name) report.reset();  // somebody else lives at this address now
     if (!report) {
-      ++view.failures;
-      if (!view.silent_since) view.silent_since = options.clock();
+      ++view.unanswered_polls;
+      if (!view.unanswered_since) view.unanswered_since = options.clock();
       return true;
     }
-    const bool is_new = view.failures > 0 || view.report != report;
-    view.failures = 0;
-    view.silent_since.reset();
+    const bool is_new = view.unanswered_polls > 0 || view.report != report;
+    view.unanswered_polls = 0;
+    view.unanswered_since.reset();
     if (!has_broken_worker(*report)) view.broken_since.reset();
     if (has_broken_worker(*report) && !view.broken_since) view.broken_since = options.clock();
     view.report = std::move(report);
@@ -226,7 +226,7 @@ void AgentLink::send(const JobKey& job, const std::string& pod_uid, std::shared_
   });
 }
 
-void AgentLink::tell_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback) {
+void AgentLink::update_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback) {
   std::shared_ptr<AgentHttp> http;
   {
     const std::scoped_lock lock(shared_->mutex);
@@ -235,7 +235,7 @@ void AgentLink::tell_callback(const JobKey& job, const std::string& pod_uid, con
     agent->is_telling = true;
     http = agent->sends;
   }
-  http->tell_callback(callback, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
+  http->update_callback(callback, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
     shared->take_told(job, pod_uid, std::move(report));
   });
 }

@@ -43,7 +43,7 @@ class AgentLink {
   void follow(const JobKey& job, std::vector<AgentTarget> targets);  // and no others of this job
   void poke(const JobKey& job);                                      // poll now
   void send(const JobKey& job, const std::string& pod_uid, std::shared_ptr<const Assignment> assignment);
-  void tell_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback);
+  void update_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback);
   [[nodiscard]] std::map<std::string, AgentView> views(const JobKey& job) const;
 
  private:

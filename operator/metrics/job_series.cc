@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "operator/reconcile/decide/progress_status.h"
+#include "operator/model/job_status.h"
+#include "operator/model/observation_queries.h"
 
 namespace sailor {
 namespace {
@@ -53,7 +54,7 @@ double number(const Json& object, kube::Path path) {
 }
 
 // Counters begin at zero with the process: what an operator before this one has counted is not counted again.
-std::int64_t newest_told(const Json& status) {
+std::int64_t newest_counted(const Json& status) {
   std::int64_t newest = 0;
   for (const Json& entry : kube::list_at(status, {"rescales"})) {
     if (entry.contains("seconds")) newest = std::max(newest, kube::integer_at(entry, {"toGeneration"}));
@@ -110,9 +111,10 @@ void JobSeries::raise(const JobKey& job, Counters& family, double value, Labels 
 }
 
 void JobSeries::note(const ReconcileReport& report) {
-  if (report.seen == nullptr || report.decision == nullptr) return;
-  if (!jobs_.contains(report.job)) jobs_[report.job].told_generation = newest_told(report.seen->job.status);
-  const Json& status = report.decision->status ? *report.decision->status : report.seen->job.status;
+  if (report.observation == nullptr || report.decision == nullptr) return;
+  if (!jobs_.contains(report.job))
+    jobs_[report.job].counted_generation = newest_counted(report.observation->job.status);
+  const Json& status = report.decision->status ? *report.decision->status : report.observation->job.status;
   if (!status.is_object()) return;
   note_progress(report.job, status);
   note_plan(report, status);
@@ -151,8 +153,8 @@ void JobSeries::note_plan(const ReconcileReport& report, const Json& status) {
   if (kube::find_at(status, {"plan"}) == nullptr) return;
   set(report.job, generation_, number(status, {"plan", "generation"}));
   set(report.job, planned_tokens_per_second_, number(status, {"plan", "estimate", "tokensPerSecond"}));
-  set(report.job, dollars_per_hour_, dollars_per_hour(*report.seen));
-  if (report.seen->record) set(report.job, bound_ratio_, report.seen->record->summary.bound_ratio);
+  set(report.job, dollars_per_hour_, dollars_per_hour(*report.observation));
+  if (report.observation->record) set(report.job, bound_ratio_, report.observation->record->summary.bound_ratio);
   drop_gpu_series(report.job);
   for (const Json& entry : kube::list_at(status, {"plan", "gpus"})) {
     const std::string pool = kube::text_at(entry, {"pool"});
@@ -175,8 +177,8 @@ void JobSeries::note_rescales(const JobKey& job, const Json& status) {
   for (const Json& entry : kube::list_at(status, {"rescales"})) {
     Series& series = jobs_[job];
     const auto generation = kube::integer_at(entry, {"toGeneration"});
-    if (generation <= series.told_generation || !entry.contains("seconds")) continue;
-    series.told_generation = generation;
+    if (generation <= series.counted_generation || !entry.contains("seconds")) continue;
+    series.counted_generation = generation;
     note_rescale(job, entry);
   }
 }

@@ -29,7 +29,7 @@ class JobSeries {
     std::map<std::string, std::pair<Gauges*, prometheus::Gauge*>> gauges;  // by name and labels
     std::map<std::string, std::pair<Counters*, prometheus::Counter*>> counters;
     std::map<std::string, std::pair<Histograms*, prometheus::Histogram*>> histograms;
-    std::int64_t told_generation = 0;  // of the newest rescale that was counted
+    std::int64_t counted_generation = 0;  // of the newest rescale that was counted
   };
 
   void set(const JobKey& job, Gauges& family, double value, prometheus::Labels labels = {});

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<WorkerSlot> training_workers(const GenerationRecord& record) {
   std::vector<WorkerSlot> workers;
-  for (const Seat& seat : record.placement.seats) {
+  for (const ReplicaPlacement& seat : record.placement.replicas) {
     const Stage& stage = record.plan.stages.at(static_cast<std::size_t>(seat.stage));
     const Replica& replica = stage.replicas.at(static_cast<std::size_t>(seat.replica));
     for (int shard = 0; shard < replica.tensor_parallel; ++shard) {
@@ -42,7 +42,8 @@ bool must_be_left_soon(const GenerationRecord& record) {
 }  // namespace
 
 Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, const std::string& callback) {
-  SAILOR_CHECK(record.is_sealed(), "an assignment of generation {}, whose addresses are not known", record.generation);
+  SAILOR_CHECK(record.is_committed(), "an assignment of generation {}, whose addresses are not known",
+               record.generation);
   Assignment assignment;
   assignment.job = job.key;
   assignment.job_uid = record.job_uid;
@@ -55,8 +56,8 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   assignment.plan = record.plan;
   assignment.schedule_times = record.schedule_times;
   for (const Member& member : record.members) assignment.agents.push_back(member.address);
-  assignment.releases_gpus = record.parks;
-  if (!record.parks) assignment.workers = training_workers(record);
+  assignment.releases_gpus = record.releases_gpus;
+  if (!record.releases_gpus) assignment.workers = training_workers(record);
   append_leaving(record, assignment.workers);
   assignment.is_urgent = must_be_left_soon(record);
   assignment.rendezvous = record.rendezvous;

@@ -37,15 +37,15 @@ struct PodView {
   std::string ip;
   PodPhase phase = PodPhase::kPending;
   bool is_deleting = false;
-  bool is_ours = true;                   // controlled by this very job, not by one of the same name before it
-  std::string status_reason;             // of the pod: "Evicted", "NodeShutdown" ...; empty: none
-  std::string waiting;                   // why it does not start yet, a sentence; empty: no reason is known
-  int exit_code = 0;                     // of the trainer, once it has ended
-  std::optional<AgentReport> last_word;  // that it left behind when it ended
-  std::string last_text;                 // what it left behind where that is no report
+  bool is_ours = true;                            // controlled by this very job, not by one of the same name before it
+  std::string status_reason;                      // of the pod: "Evicted", "NodeShutdown" ...; empty: none
+  std::string waiting;                            // why it does not start yet, a sentence; empty: no reason is known
+  int exit_code = 0;                              // of the trainer, once it has ended
+  std::optional<AgentReport> termination_report;  // that it left behind when it ended
+  std::string termination_message;                // what it left behind where that is no report
   int gpus = 0;
   PoolKey pool;
-  std::int64_t created_for = 0;  // generation
+  std::int64_t created_for_generation = 0;  // generation
   Time created;
 
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
@@ -53,12 +53,12 @@ struct PodView {
 
 // What polls of an agent have shown.
 struct AgentView {
-  std::optional<AgentReport> report;  // the newest
-  int failures = 0;                   // polls without an answer since then
-  std::optional<Time> broken_since;   // since when a worker of it has been broken
-  std::optional<Time> silent_since;   // when the first poll without an answer since then was noticed
+  std::optional<AgentReport> report;     // the newest
+  int unanswered_polls = 0;              // polls without an answer since then
+  std::optional<Time> broken_since;      // since when a worker of it has been broken
+  std::optional<Time> unanswered_since;  // when the first poll without an answer since then was noticed
 
-  [[nodiscard]] bool answers() const { return report.has_value() && failures == 0; }
+  [[nodiscard]] bool answers() const { return report.has_value() && unanswered_polls == 0; }
 };
 
 // What the planner is asked. Equal questions have equal answers.
@@ -74,7 +74,7 @@ struct PlanQuestion {
 struct PlanAnswer {
   PlanQuestion question;
   Result<PlannedJob> result;
-  Time asked;
+  Time asked_at;
 };
 
 // How this operator was started.
@@ -92,7 +92,7 @@ struct Observation {
   JobView job;
   std::optional<GenerationRecord> record;
   std::string record_version;               // of the ConfigMap; empty: there is none
-  std::string record_fault;                 // why the ConfigMap that there is cannot be used; empty: it can
+  std::string record_error;                 // why the ConfigMap that there is cannot be used; empty: it can
   std::vector<PodView> pods;                // of this job, ascending name
   std::map<std::string, AgentView> agents;  // by the pod's UID
   ClusterView cluster;

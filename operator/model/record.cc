@@ -48,9 +48,11 @@ Slot slot_from(const Json& json) {
 }
 
 // There are as many as replicas, so their fields are told by their places.
-Json seat_json(const Seat& seat) { return Json::array({seat.stage, seat.replica, seat.slot, seat.first_gpu}); }
+Json replica_placement_json(const ReplicaPlacement& seat) {
+  return Json::array({seat.stage, seat.replica, seat.slot, seat.first_gpu});
+}
 
-Seat seat_from(const Json& json) {
+ReplicaPlacement replica_placement_from(const Json& json) {
   if (json.is_array()) return {json.at(0), json.at(1), json.at(2), json.at(3)};
   // As older operators wrote them.
   return {json.at("stage"), json.at("replica"), json.at("slot"), json.at("firstGpu")};
@@ -90,16 +92,16 @@ std::vector<T> list_from(const Json& json, Convert convert) {
   return values;
 }
 
-Json suspect_json(const Suspect& suspect) {
-  return {{"nodeUid", suspect.node_uid},
-          {"since", time_text(suspect.since)},
-          {"until", time_text(suspect.until)},
-          {"pauseSeconds", suspect.pause.count()}};
+Json quarantined_node_json(const QuarantinedNode& quarantined) {
+  return {{"nodeUid", quarantined.node_uid},
+          {"since", time_text(quarantined.since)},
+          {"until", time_text(quarantined.until)},
+          {"durationSeconds", quarantined.duration.count()}};
 }
 
-Suspect suspect_from(const Json& json) {
+QuarantinedNode quarantined_node_from(const Json& json) {
   return {json.at("nodeUid"), time_from(json.at("since")), time_from(json.at("until")),
-          std::chrono::seconds(json.value("pauseSeconds", std::int64_t{0}))};
+          std::chrono::seconds(json.value("durationSeconds", std::int64_t{0}))};
 }
 
 Json older_json(const OlderRecord& older) {
@@ -119,17 +121,17 @@ Json generation_json(const Generation& generation) {
                {"plan", to_compact_json(generation.plan)},
                {"summary", summary_json(generation.summary)},
                {"slots", list_json(generation.placement.slots, slot_json)},
-               {"seats", list_json(generation.placement.seats, seat_json)},
+               {"replicas", list_json(generation.placement.replicas, replica_placement_json)},
                {"members", list_json(generation.members, member_json)},
                {"rendezvous", generation.rendezvous},
-               {"parks", generation.parks},
+               {"releasesGpus", generation.releases_gpus},
                {"leased", generation.is_leased},
                {"reason", generation.reason},
                {"message", generation.message},
-               {"caused", time_text(generation.caused)},
-               {"asked", time_text(generation.asked)},
-               {"decided", time_text(generation.decided)},
-               {"sealed", time_text(generation.sealed)},
+               {"causedAt", time_text(generation.caused_at)},
+               {"askedAt", time_text(generation.asked_at)},
+               {"decidedAt", time_text(generation.decided_at)},
+               {"committedAt", time_text(generation.committed_at)},
                {"fromGeneration", generation.from_generation},
                {"fromGpus", generation.from_gpus}};
   if (generation.schedule_times) json["scheduleTimes"] = to_json(*generation.schedule_times);
@@ -149,17 +151,17 @@ Generation generation_from(const Json& json) {
   }
   generation.summary = summary_from(json.at("summary"));
   generation.placement.slots = list_from<Slot>(json.at("slots"), slot_from);
-  generation.placement.seats = list_from<Seat>(json.at("seats"), seat_from);
+  generation.placement.replicas = list_from<ReplicaPlacement>(json.at("replicas"), replica_placement_from);
   generation.members = list_from<Member>(json.at("members"), member_from);
   generation.rendezvous = json.at("rendezvous");
-  generation.parks = json.at("parks");
+  generation.releases_gpus = json.at("releasesGpus");
   generation.is_leased = json.value("leased", false);
   generation.reason = json.at("reason");
   generation.message = json.at("message");
-  generation.caused = time_from(json.at("caused"));
-  generation.asked = time_from(json.at("asked"));
-  generation.decided = time_from(json.at("decided"));
-  generation.sealed = time_from(json.at("sealed"));
+  generation.caused_at = time_from(json.at("causedAt"));
+  generation.asked_at = time_from(json.at("askedAt"));
+  generation.decided_at = time_from(json.at("decidedAt"));
+  generation.committed_at = time_from(json.at("committedAt"));
   generation.from_generation = json.at("fromGeneration");
   generation.from_gpus = json.at("fromGpus");
   return generation;
@@ -169,17 +171,17 @@ GenerationRecord record_from(const Json& json) {
   GenerationRecord record{generation_from(json)};
   record.job_uid = json.at("jobUid");
   record.job_generation = json.at("jobGeneration");
-  record.fresh_from = json.at("freshFrom");
-  record.issued = json.at("issued");
+  record.min_pod_generation = json.at("minPodGeneration");
+  record.last_issued = json.at("lastIssued");
   if (json.contains("running")) record.running = generation_from(json.at("running"));
   record.older = list_from<OlderRecord>(json.value("older", Json::array()), older_from);
-  record.told = json.value("told", record.told);
+  record.notified = json.value("notified", record.notified);
   record.restarts = json.at("restarts");
   record.last_failure = json.at("lastFailure");
-  record.silent_at = json.value("silentAt", record.silent_at);
+  record.unresponsive_at_step = json.value("unresponsiveAtStep", record.unresponsive_at_step);
   record.not_before = time_from(json.at("notBefore"));
-  record.suspects = list_from<Suspect>(json.at("suspects"), suspect_from);
-  record.out_of_reach = json.value("outOfReach", record.out_of_reach);
+  record.quarantined_nodes = list_from<QuarantinedNode>(json.at("quarantinedNodes"), quarantined_node_from);
+  record.unreachable_pods = json.value("unreachablePods", record.unreachable_pods);
   return record;
 }
 
@@ -198,16 +200,16 @@ Json to_json(const GenerationRecord& record) {
   Json json = generation_json(record);
   json.update({{"jobUid", record.job_uid},
                {"jobGeneration", record.job_generation},
-               {"freshFrom", record.fresh_from},
-               {"issued", record.issued},
+               {"minPodGeneration", record.min_pod_generation},
+               {"lastIssued", record.last_issued},
                {"older", list_json(record.older, older_json)},
-               {"told", record.told},
+               {"notified", record.notified},
                {"restarts", record.restarts},
                {"lastFailure", record.last_failure},
-               {"silentAt", record.silent_at},
+               {"unresponsiveAtStep", record.unresponsive_at_step},
                {"notBefore", time_text(record.not_before)},
-               {"suspects", list_json(record.suspects, suspect_json)},
-               {"outOfReach", record.out_of_reach}});
+               {"quarantinedNodes", list_json(record.quarantined_nodes, quarantined_node_json)},
+               {"unreachablePods", record.unreachable_pods}});
   if (record.running) json["running"] = generation_json(*record.running);
   return json;
 }
@@ -236,6 +238,10 @@ Json config_map_of(const GenerationRecord& record, const JobKey& job, const std:
               {"data", {{kRecordKey, to_json(record).dump()}, {kPlanKey, to_compact_json(record.plan).dump(2)}}}};
   if (!version.empty()) map["metadata"]["resourceVersion"] = version;
   return map;
+}
+
+bool waits_until_wanted(const Generation& generation) {
+  return generation.releases_gpus && (generation.reason == "Suspended" || generation.reason == "WaitingForCapacity");
 }
 
 bool is_voluntary(const std::string& reason) { return reason == "ScaleUpOpportunity" || reason == "SpecChanged"; }

@@ -43,17 +43,17 @@ struct Slot {
 };
 
 // Where a replica of a stage sits: tensor_parallel GPUs of one slot.
-struct Seat {
+struct ReplicaPlacement {
   int stage = 0;
   int replica = 0;
   int slot = 0;
   int first_gpu = 0;
-  friend bool operator==(const Seat&, const Seat&) = default;
+  friend bool operator==(const ReplicaPlacement&, const ReplicaPlacement&) = default;
 };
 
 struct Placement {
   std::vector<Slot> slots;
-  std::vector<Seat> seats;  // ordered by stage, replica
+  std::vector<ReplicaPlacement> replicas;  // ordered by stage, replica
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
@@ -69,12 +69,12 @@ struct Member {
 
 // A node that is not used before it shows a newer heartbeat (its agent gave no answer while a peer was broken), and not
 // before a time (its pod did not start, or failed, or a path to it is cut).
-struct Suspect {
+struct QuarantinedNode {
   std::string node_uid;
   Time since;
   Time until;
-  std::chrono::seconds pause{0};  // how long it is left alone for a path; remembered for as long after that
-  friend bool operator==(const Suspect&, const Suspect&) = default;
+  std::chrono::seconds duration{0};  // how long it is left alone for a path; remembered for as long after that
+  friend bool operator==(const QuarantinedNode&, const QuarantinedNode&) = default;
 };
 
 // One numbered plan of a job, and where it sits.
@@ -88,22 +88,25 @@ struct Generation {
   Placement placement;
   std::vector<Member> members;  // empty: not sealed yet, or it parks and nobody holds any state
   int rendezvous = 0;           // index into members
-  bool parks = false;           // nobody trains: the state is saved, then all pods go
+  bool releases_gpus = false;   // nobody trains: the state is saved, then all pods go
   bool is_leased = false;       // all its roles are in one pod: it trains only while its lease is renewed
 
   std::string reason;  // why this generation was made, one word: "Started", "NodePreempted" ...
   std::string message;
-  Time caused;                       // when the first sign of the cause was seen
-  Time asked;                        // when the planner was asked; as `decided` where it was not
-  Time decided;                      // when this generation was made
-  Time sealed;                       // when all its pods answered
+  Time caused_at;                    // when the first sign of the cause was seen
+  Time asked_at;                     // when the planner was asked; as `decided` where it was not
+  Time decided_at;                   // when this generation was made
+  Time committed_at;                 // when all its pods answered
   std::int64_t from_generation = 0;  // 0: none
   int from_gpus = 0;
 
   friend bool operator==(const Generation&, const Generation&) = default;
 
-  [[nodiscard]] bool is_sealed() const { return !members.empty(); }
+  [[nodiscard]] bool is_committed() const { return !members.empty(); }
 };
+
+// It releases the GPUs until the user, or the cluster, wants the job again; not only to start it again at once.
+bool waits_until_wanted(const Generation& generation);
 
 // A reason for which nothing presses: the job trains on while the change is made ready, and may be spared it.
 bool is_voluntary(const std::string& reason);
@@ -119,21 +122,22 @@ struct OlderRecord {
 
 struct GenerationRecord : Generation {  // the newest
   std::string job_uid;
-  std::int64_t job_generation = 0;  // metadata.generation of the spec that was planned
-  std::int64_t fresh_from = 0;      // pods created for an earlier generation are replaced
-  std::int64_t issued = 0;          // the highest number that a generation was given, withdrawn ones included
+  std::int64_t job_generation = 0;      // metadata.generation of the spec that was planned
+  std::int64_t min_pod_generation = 0;  // pods created for an earlier generation are replaced
+  std::int64_t last_issued = 0;         // the highest number that a generation was given, withdrawn ones included
   // The generation that trains on while the newest, which is not sealed yet, waits for its new pods. It comes back if
   // the newest is withdrawn, which only a generation can be that nobody has been told of.
   std::optional<Generation> running;
-  std::vector<OlderRecord> older;            // ascending generation
-  std::map<std::string, std::int64_t> told;  // by the pod's UID: the newest generation that it may have been told of
+  std::vector<OlderRecord> older;  // ascending generation
+  std::map<std::string, std::int64_t>
+      notified;  // by the pod's UID: the newest generation that it may have been told of
 
-  int restarts = 0;            // failures of the trainer
-  std::string last_failure;    // what the trainer said of the last one
-  std::int64_t silent_at = 0;  // the furthest step at which a worker was silent and ended for it
-  Time not_before;             // of new pods, after a failure
-  std::vector<Suspect> suspects;
-  std::set<std::string> out_of_reach;  // pods, by UID, that answer us and not all others: asked to no meeting
+  int restarts = 0;                       // failures of the trainer
+  std::string last_failure;               // what the trainer said of the last one
+  std::int64_t unresponsive_at_step = 0;  // the furthest step at which a worker was silent and ended for it
+  Time not_before;                        // of new pods, after a failure
+  std::vector<QuarantinedNode> quarantined_nodes;
+  std::set<std::string> unreachable_pods;  // pods, by UID, that answer us and not all others: asked to no meeting
 
   friend bool operator==(const GenerationRecord&, const GenerationRecord&) = default;
 };

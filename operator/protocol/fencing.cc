@@ -6,34 +6,34 @@ namespace sailor {
 namespace {
 
 // What it was told of it may do at any moment, whatever it has said so far.
-bool may_hold_state(const PodStanding& pod) { return pod.holds_state || pod.told > pod.reported; }
+bool may_hold_state(const PodState& pod) { return pod.holds_state || pod.notified > pod.reported; }
 
 }  // namespace
 
-std::optional<std::vector<std::size_t>> participants(const std::vector<PodStanding>& pods) {
+std::optional<std::vector<std::size_t>> participants(const std::vector<PodState>& pods) {
   std::vector<std::size_t> staying, leaving;
   for (std::size_t i = 0; i < pods.size(); ++i) {
-    const PodStanding& pod = pods[i];
+    const PodState& pod = pods[i];
     if (pod.has_slot) {
-      if (pod.hearing != Hearing::kAnswers || !pod.is_ready) return std::nullopt;
+      if (pod.contact != AgentContact::kAnswers || !pod.is_ready) return std::nullopt;
       staying.push_back(i);
-    } else if (!pod.is_dead && !pod.is_stale && !pod.is_out_of_reach) {
-      if (pod.hearing == Hearing::kUnheard) return std::nullopt;
-      if (pod.hearing == Hearing::kAnswers && may_hold_state(pod)) leaving.push_back(i);
+    } else if (!pod.is_dead && !pod.is_stale && !pod.is_unreachable) {
+      if (pod.contact == AgentContact::kNotHeardYet) return std::nullopt;
+      if (pod.contact == AgentContact::kAnswers && may_hold_state(pod)) leaving.push_back(i);
     }
   }
   staying.insert(staying.end(), leaving.begin(), leaving.end());
   return staying;
 }
 
-bool has_ended(const OlderGeneration& older, const std::vector<PodStanding>& pods) {
+bool has_ended(const OlderGeneration& older, const std::vector<PodState>& pods) {
   const auto has_left = [&](std::size_t pod) { return pods[pod].reported > older.generation; };
   const auto is_dead = [&](std::size_t pod) { return pods[pod].is_dead; };
   return std::ranges::any_of(older.pods, has_left) || std::ranges::all_of(older.pods, is_dead) ||
          (older.pods.size() == 1 && older.lease_has_lapsed);
 }
 
-bool is_fenced(const OlderGeneration& older, const std::vector<PodStanding>& pods,
+bool is_fenced(const OlderGeneration& older, const std::vector<PodState>& pods,
                const std::vector<std::size_t>& participants) {
   const auto takes_part = [&](std::size_t pod) { return std::ranges::find(participants, pod) != participants.end(); };
   return std::ranges::any_of(older.pods, takes_part) || has_ended(older, pods);

@@ -17,54 +17,56 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
-Json job_reference(const Observation& seen) {
+Json job_reference(const Observation& observation) {
   return {{"apiVersion", kube::kTrainingJobs.group_version},
           {"kind", kube::kTrainingJobs.kind},
-          {"namespace", seen.job.key.namespace_name},
-          {"name", seen.job.key.name},
-          {"uid", seen.job.uid}};
+          {"namespace", observation.job.key.namespace_name},
+          {"name", observation.job.key.name},
+          {"uid", observation.job.uid}};
 }
 
 }  // namespace
 
-ApiResult<void> Applier::apply(const Observation& seen, const Decision& decision) {
+ApiResult<void> Applier::apply(const Observation& observation, const Decision& decision) {
   for (const Action& action : decision.actions) {
-    if (auto done = perform(seen, action); !done) return done;
+    if (auto done = perform(observation, action); !done) return done;
   }
   if (decision.status) {
-    if (auto done = write_status(seen, *decision.status); !done) return done;
+    if (auto done = write_status(observation, *decision.status); !done) return done;
   }
-  for (const EventNote& note : decision.events) tell(seen, note);
+  for (const EventNote& note : decision.events) tell(observation, note);
   return {};
 }
 
-ApiResult<void> Applier::perform(const Observation& seen, const Action& action) {
-  return std::visit(
-      Overloaded{[&](const WriteRecord& write) { return write_record(seen, write.record); },
-                 [&](const CreatePod& create) { return create_pod(create.pod); },
-                 [&](const DeletePod& pod) { return delete_pod(seen, pod); },
-                 [&](const SendAssignment& send) {
-                   sinks_.send(seen.job.key, send);
-                   return ApiResult<void>();
-                 },
-                 [&](const TellCallback& tell) {
-                   sinks_.tell_callback(seen.job.key, tell);
-                   return ApiResult<void>();
-                 },
-                 [&](const AskPlanner& ask) {
-                   sinks_.ask(ask.question);
-                   return ApiResult<void>();
-                 },
-                 [&](const DeleteJob&) { return api_.remove(kube::kTrainingJobs, seen.job.key, seen.job.uid); }},
-      action);
+ApiResult<void> Applier::perform(const Observation& observation, const Action& action) {
+  return std::visit(Overloaded{[&](const WriteRecord& write) { return write_record(observation, write.record); },
+                               [&](const CreatePod& create) { return create_pod(create.pod); },
+                               [&](const DeletePod& pod) { return delete_pod(observation, pod); },
+                               [&](const SendAssignment& send) {
+                                 sinks_.send(observation.job.key, send);
+                                 return ApiResult<void>();
+                               },
+                               [&](const UpdateCallback& tell) {
+                                 sinks_.update_callback(observation.job.key, tell);
+                                 return ApiResult<void>();
+                               },
+                               [&](const AskPlanner& ask) {
+                                 sinks_.ask(ask.question);
+                                 return ApiResult<void>();
+                               },
+                               [&](const DeleteJob&) {
+                                 return api_.remove(kube::kTrainingJobs, observation.job.key, observation.job.uid);
+                               }},
+                    action);
 }
 
 // A record that somebody else has written since we looked is a conflict: look again, decide again. A decision that
 // writes the record twice relies on its own first write.
-ApiResult<void> Applier::write_record(const Observation& seen, const GenerationRecord& record) {
-  const kube::Object held = caches_.records.find({seen.job.key.namespace_name, record_name(seen.job.key.name)});
-  const bool is_known = held != nullptr && kube::controller_uid(*held) == seen.job.uid;
-  const Json map = config_map_of(record, seen.job.key, is_known ? kube::version_of(*held) : "");
+ApiResult<void> Applier::write_record(const Observation& observation, const GenerationRecord& record) {
+  const kube::Object held =
+      caches_.records.find({observation.job.key.namespace_name, record_name(observation.job.key.name)});
+  const bool is_known = held != nullptr && kube::controller_uid(*held) == observation.job.uid;
+  const Json map = config_map_of(record, observation.job.key, is_known ? kube::version_of(*held) : "");
   auto written = is_known ? api_.apply(kube::kConfigMaps, map) : api_.create(kube::kConfigMaps, map);
   if (!written) return tl::unexpected(std::move(written).error());
   caches_.records.put(std::move(*written));
@@ -82,37 +84,40 @@ ApiResult<void> Applier::create_pod(const Json& pod) {
   return {};
 }
 
-ApiResult<void> Applier::delete_pod(const Observation& seen, const DeletePod& pod) {
-  return api_.remove(kube::kPods, {seen.job.key.namespace_name, pod.name}, pod.uid);
+ApiResult<void> Applier::delete_pod(const Observation& observation, const DeletePod& pod) {
+  return api_.remove(kube::kPods, {observation.job.key.namespace_name, pod.name}, pod.uid);
 }
 
-ApiResult<void> Applier::write_status(const Observation& seen, const Json& status) {
-  const Json object = {
-      {"apiVersion", kube::kTrainingJobs.group_version},
-      {"kind", kube::kTrainingJobs.kind},
-      {"metadata", {{"name", seen.job.key.name}, {"namespace", seen.job.key.namespace_name}, {"uid", seen.job.uid}}},
-      {"status", status}};
+ApiResult<void> Applier::write_status(const Observation& observation, const Json& status) {
+  const Json object = {{"apiVersion", kube::kTrainingJobs.group_version},
+                       {"kind", kube::kTrainingJobs.kind},
+                       {"metadata",
+                        {{"name", observation.job.key.name},
+                         {"namespace", observation.job.key.namespace_name},
+                         {"uid", observation.job.uid}}},
+                       {"status", status}};
   auto written = api_.apply_status(kube::kTrainingJobs, object);
   if (!written) return tl::unexpected(std::move(written).error());
   caches_.jobs.put(std::move(*written));
   return {};
 }
 
-void Applier::tell(const Observation& seen, const EventNote& note) {
+void Applier::tell(const Observation& observation, const EventNote& note) {
   const auto nanoseconds = std::chrono::system_clock::now().time_since_epoch().count();
-  const Json event = {{"apiVersion", kube::kEvents.group_version},
-                      {"kind", kube::kEvents.kind},
-                      {"metadata",
-                       {{"name", fmt::format("{}.{:x}{:x}", short_job_name(seen.job.key.name), nanoseconds, ++events_)},
-                        {"namespace", seen.job.key.namespace_name}}},
-                      {"eventTime", to_rfc3339_micro(seen.now)},
-                      {"regarding", job_reference(seen)},
-                      {"type", note.is_warning ? "Warning" : "Normal"},
-                      {"reason", note.reason},
-                      {"note", note.message},
-                      {"action", note.reason},
-                      {"reportingController", "sailor.dev/operator"},
-                      {"reportingInstance", instance_}};
+  const Json event = {
+      {"apiVersion", kube::kEvents.group_version},
+      {"kind", kube::kEvents.kind},
+      {"metadata",
+       {{"name", fmt::format("{}.{:x}{:x}", short_job_name(observation.job.key.name), nanoseconds, ++events_)},
+        {"namespace", observation.job.key.namespace_name}}},
+      {"eventTime", to_rfc3339_micro(observation.now)},
+      {"regarding", job_reference(observation)},
+      {"type", note.is_warning ? "Warning" : "Normal"},
+      {"reason", note.reason},
+      {"note", note.message},
+      {"action", note.reason},
+      {"reportingController", "sailor.dev/operator"},
+      {"reportingInstance", instance_}};
   // Best effort: what an event tells is in the status too.
   [[maybe_unused]] const auto told = api_.create(kube::kEvents, event);
 }

@@ -13,7 +13,7 @@ namespace sailor {
 struct ApplierSinks {
   std::function<void(const JobKey&, const SendAssignment&)> send;
   std::function<void(const PlanQuestion&)> ask;
-  std::function<void(const JobKey&, const TellCallback&)> tell_callback;
+  std::function<void(const JobKey&, const UpdateCallback&)> update_callback;
 };
 
 class Applier {
@@ -24,15 +24,15 @@ class Applier {
       : api_(api), caches_(caches), sinks_(std::move(sinks)), instance_(std::move(instance)) {}
 
   // In order, up to the first that fails. Events are told last, and their failure is none.
-  [[nodiscard]] kube::ApiResult<void> apply(const Observation& seen, const Decision& decision);
+  [[nodiscard]] kube::ApiResult<void> apply(const Observation& observation, const Decision& decision);
 
  private:
-  kube::ApiResult<void> perform(const Observation& seen, const Action& action);
-  kube::ApiResult<void> write_record(const Observation& seen, const GenerationRecord& record);
+  kube::ApiResult<void> perform(const Observation& observation, const Action& action);
+  kube::ApiResult<void> write_record(const Observation& observation, const GenerationRecord& record);
   kube::ApiResult<void> create_pod(const kube::Json& pod);
-  kube::ApiResult<void> delete_pod(const Observation& seen, const DeletePod& pod);
-  kube::ApiResult<void> write_status(const Observation& seen, const kube::Json& status);
-  void tell(const Observation& seen, const EventNote& note);
+  kube::ApiResult<void> delete_pod(const Observation& observation, const DeletePod& pod);
+  kube::ApiResult<void> write_status(const Observation& observation, const kube::Json& status);
+  void tell(const Observation& observation, const EventNote& note);
 
   kube::Api& api_;
   Caches& caches_;

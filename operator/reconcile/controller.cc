@@ -17,7 +17,7 @@ void Controller::reconcile(const JobKey& key) {
     pass(key, report);
   } catch (const std::exception& error) {
     report.failure = std::string("reconciling: ") + error.what();
-    report.seen = nullptr;
+    report.observation = nullptr;
     report.decision = nullptr;
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     hooks_.observe(report);
@@ -31,17 +31,17 @@ void Controller::reconcile(const JobKey& key) {
 
 void Controller::pass(const JobKey& key, ReconcileReport& report) {
   const auto start = std::chrono::steady_clock::now();
-  const auto seen = observer_.observe(key);
-  if (!seen) {
+  const auto observation = observer_.observe(key);
+  if (!observation) {
     hooks_.forget(key);
     hooks_.observe(report);
     return;
   }
-  hooks_.follow(*seen);
-  const Decision decision = decide(*seen);
-  const auto applied = applier_.apply(*seen, decision);
+  hooks_.follow(*observation);
+  const Decision decision = decide(*observation);
+  const auto applied = applier_.apply(*observation, decision);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  report.seen = &*seen;
+  report.observation = &*observation;
   report.decision = &decision;
   if (!applied) {
     report.failure = applied.error().message;
@@ -49,7 +49,7 @@ void Controller::pass(const JobKey& key, ReconcileReport& report) {
   }
   if (applied && decision.requeue_after) queue_.add_after(key, *decision.requeue_after);
   hooks_.observe(report);
-  report.seen = nullptr;  // they end with this pass
+  report.observation = nullptr;  // they end with this pass
   report.decision = nullptr;
 }
 

@@ -17,7 +17,7 @@ struct ReconcileReport {
   double seconds = 0;
   std::string failure;  // empty: it went well
   bool is_conflict = false;
-  const Observation* seen = nullptr;  // nullptr: the job is gone
+  const Observation* observation = nullptr;  // nullptr: the job is gone
   const Decision* decision = nullptr;
 };
 

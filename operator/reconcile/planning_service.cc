@@ -20,37 +20,38 @@ PlanningService::PlanningService(Search search, Hooks hooks, int threads)
 PlanningService::~PlanningService() {
   for (std::jthread& thread : threads_) thread.request_stop();  // first: none may begin another search
   const std::scoped_lock lock(mutex_);
-  for (auto& [key, desk] : desks_) desk.stop.request_stop();
+  for (auto& [key, questions] : jobs_) questions.stop.request_stop();
 }
 
 void PlanningService::ask(const PlanQuestion& question) {
   const std::scoped_lock lock(mutex_);
-  Desk& desk = desks_[question.job.key];
-  const bool is_answered = std::ranges::find(desk.answers, question, &PlanAnswer::question) != desk.answers.end();
-  const bool is_searched = desk.searching == question && !desk.stop.stop_requested();
-  if (desk.waiting == question || is_searched || is_answered) return;
-  if (desk.searching) desk.stop.request_stop();
-  if (!desk.waiting) turns_.push_back(question.job.key);
-  desk.waiting = question;
-  desk.asked = hooks_.clock();
+  JobQuestions& questions = jobs_[question.job.key];
+  const bool is_answered =
+      std::ranges::find(questions.answers, question, &PlanAnswer::question) != questions.answers.end();
+  const bool is_searched = questions.searching == question && !questions.stop.stop_requested();
+  if (questions.waiting == question || is_searched || is_answered) return;
+  if (questions.searching) questions.stop.request_stop();
+  if (!questions.waiting) turns_.push_back(question.job.key);
+  questions.waiting = question;
+  questions.asked_at = hooks_.clock();
   asked_.notify_one();
 }
 
 std::vector<PlanAnswer> PlanningService::answers(const JobKey& job) const {
   const std::scoped_lock lock(mutex_);
-  const auto desk = desks_.find(job);
-  if (desk == desks_.end()) return {};
-  return {desk->second.answers.begin(), desk->second.answers.end()};
+  const auto questions = jobs_.find(job);
+  if (questions == jobs_.end()) return {};
+  return {questions->second.answers.begin(), questions->second.answers.end()};
 }
 
 void PlanningService::forget(const JobKey& job) {
   const std::scoped_lock lock(mutex_);
-  const auto desk = desks_.find(job);
-  if (desk == desks_.end()) return;
-  desk->second.waiting.reset();
-  desk->second.answers.clear();
-  desk->second.stop.request_stop();
-  if (!desk->second.searching) desks_.erase(desk);
+  const auto questions = jobs_.find(job);
+  if (questions == jobs_.end()) return;
+  questions->second.waiting.reset();
+  questions->second.answers.clear();
+  questions->second.stop.request_stop();
+  if (!questions->second.searching) jobs_.erase(questions);
 }
 
 void PlanningService::work(std::stop_token stop) {
@@ -58,19 +59,19 @@ void PlanningService::work(std::stop_token stop) {
   while (asked_.wait(lock, stop, [this] { return !turns_.empty(); }) && !stop.stop_requested()) {
     const JobKey job = turns_.front();
     turns_.pop_front();
-    const auto found = desks_.find(job);
-    if (found == desks_.end() || !found->second.waiting) continue;
-    Desk& desk = found->second;
-    if (desk.searching) {  // another thread is being stopped; this turn comes when it is done
+    const auto found = jobs_.find(job);
+    if (found == jobs_.end() || !found->second.waiting) continue;
+    JobQuestions& questions = found->second;
+    if (questions.searching) {  // another thread is being stopped; this turn comes when it is done
       turns_.push_back(job);
       asked_.wait_for(lock, stop, std::chrono::milliseconds(10), [] { return false; });
       continue;
     }
-    desk.searching = std::exchange(desk.waiting, std::nullopt);
-    desk.stop = std::stop_source();
-    const PlanQuestion question = *desk.searching;
-    const Time asked = desk.asked;
-    const std::stop_token search_stop = desk.stop.get_token();
+    questions.searching = std::exchange(questions.waiting, std::nullopt);
+    questions.stop = std::stop_source();
+    const PlanQuestion question = *questions.searching;
+    const Time asked = questions.asked_at;
+    const std::stop_token search_stop = questions.stop.get_token();
     lock.unlock();
     answer(question, asked, search_stop);
     lock.lock();
@@ -89,15 +90,15 @@ void PlanningService::answer(const PlanQuestion& question, Time asked, std::stop
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   {
     const std::scoped_lock lock(mutex_);
-    const auto desk = desks_.find(job);
-    if (desk == desks_.end()) return;
-    desk->second.searching.reset();
+    const auto questions = jobs_.find(job);
+    if (questions == jobs_.end()) return;
+    questions->second.searching.reset();
     if (stop.stop_requested()) {  // of a world that is no more
-      if (!desk->second.waiting && desk->second.answers.empty()) desks_.erase(desk);
+      if (!questions->second.waiting && questions->second.answers.empty()) jobs_.erase(questions);
       return;
     }
-    desk->second.answers.push_back(found);
-    if (desk->second.answers.size() > kKept) desk->second.answers.pop_front();
+    questions->second.answers.push_back(found);
+    if (questions->second.answers.size() > kKept) questions->second.answers.pop_front();
   }
   hooks_.observe(found, seconds);
   hooks_.answered(job);

@@ -35,10 +35,10 @@ class PlanningService {
   void forget(const JobKey& job);
 
  private:
-  struct Desk {  // of one job
+  struct JobQuestions {  // of one job
     std::optional<PlanQuestion> waiting;
     std::optional<PlanQuestion> searching;
-    Time asked;             // the one that waits
+    Time asked_at;          // the one that waits
     std::stop_source stop;  // of the search
     std::deque<PlanAnswer> answers;
   };
@@ -49,7 +49,7 @@ class PlanningService {
   Hooks hooks_;
   mutable std::mutex mutex_;
   std::condition_variable_any asked_;
-  std::map<JobKey, Desk> desks_;
+  std::map<JobKey, JobQuestions> jobs_;
   std::deque<JobKey> turns_;
   std::vector<std::jthread> threads_;  // last: they use all of the above
 };

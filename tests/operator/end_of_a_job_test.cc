@@ -51,7 +51,8 @@ TEST_F(EndingJob, ThatFinishesMakesNoOtherGenerationOfPodsThatEndOneByOne) {
   for (auto& [uid, agent] : world.agents) {
     for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kFinished;
   }
-  std::next(world.agents.begin())->second.failures = 5;  // its process has ended, the kubelet has not said so yet
+  std::next(world.agents.begin())->second.unanswered_polls =
+      5;  // its process has ended, the kubelet has not said so yet
   world.pass(std::chrono::seconds(20));
   world.settle();
   EXPECT_EQ(world.generation(), 1);

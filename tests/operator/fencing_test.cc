@@ -15,43 +15,45 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
-constexpr PodStanding kSurvivor{.has_slot = true, .hearing = Hearing::kAnswers, .is_ready = true, .holds_state = true};
-constexpr PodStanding kCutOff{.holds_state = true, .told = 1, .reported = 1};
-constexpr PodStanding kDead{.is_dead = true, .told = 1, .reported = 1};
+constexpr PodState kSurvivor{
+    .has_slot = true, .contact = AgentContact::kAnswers, .is_ready = true, .holds_state = true};
+constexpr PodState kCutOff{.holds_state = true, .notified = 1, .reported = 1};
+constexpr PodState kDead{.is_dead = true, .notified = 1, .reported = 1};
 
 TEST(Fencing, APodThatWasToldAndHasNotReportedTakesPart) {
-  const PodStanding told{.hearing = Hearing::kAnswers, .told = 2};
-  const PodStanding idle{.hearing = Hearing::kAnswers};
+  const PodState told{.contact = AgentContact::kAnswers, .notified = 2};
+  const PodState idle{.contact = AgentContact::kAnswers};
   EXPECT_THAT(participants({kSurvivor, idle, told}), Optional(ElementsAre(0, 2)));
 }
 
 TEST(Fencing, NobodyIsToldBeforeAllWhoMayHoldStateWereHeard) {
-  const PodStanding unheard{.hearing = Hearing::kUnheard};
+  const PodState unheard{.contact = AgentContact::kNotHeardYet};
   EXPECT_EQ(participants({kSurvivor, unheard}), std::nullopt);
   EXPECT_THAT(participants({kSurvivor, kCutOff}), Optional(ElementsAre(0)));
 }
 
 TEST(Fencing, AStalePodIsNotAskedAndIsStillWaitedFor) {
-  const PodStanding stale{
-      .hearing = Hearing::kAnswers, .is_stale = true, .holds_state = true, .told = 1, .reported = 1};
+  const PodState stale{
+      .contact = AgentContact::kAnswers, .is_stale = true, .holds_state = true, .notified = 1, .reported = 1};
   EXPECT_THAT(participants({kSurvivor, stale}), Optional(ElementsAre(0)));
   EXPECT_FALSE(is_fenced({.generation = 1, .pods = {1}, .lease_has_lapsed = false}, {kSurvivor, stale}, {0}));
 }
 
 TEST(Fencing, APodIsStaleOnceTheJobStartsAgainWithoutIt) {
-  Observation seen;
-  seen.pods = {{.name = "old", .is_ours = true, .created_for = 1}, {.name = "new", .is_ours = true, .created_for = 3}};
-  const Lineup lineup = line_up(seen, {.fresh_from = 3});
-  ASSERT_EQ(lineup.standings.size(), 2U);
-  EXPECT_TRUE(lineup.standings[0].is_stale);
-  EXPECT_FALSE(lineup.standings[1].is_stale);
+  Observation observation;
+  observation.pods = {{.name = "old", .is_ours = true, .created_for_generation = 1},
+                      {.name = "new", .is_ours = true, .created_for_generation = 3}};
+  const PodStates pod_states = pod_states_of(observation, {.min_pod_generation = 3});
+  ASSERT_EQ(pod_states.states.size(), 2U);
+  EXPECT_TRUE(pod_states.states[0].is_stale);
+  EXPECT_FALSE(pod_states.states[1].is_stale);
 }
 
 TEST(Fencing, OneWhoTakesPartOrHasLeftIsEnough) {
   const OlderGeneration older{.generation = 1, .pods = {0, 1}, .lease_has_lapsed = false};
   EXPECT_TRUE(is_fenced(older, {kSurvivor, kCutOff}, {0}));
   EXPECT_FALSE(is_fenced(older, {kCutOff, kCutOff, kSurvivor}, {2}));
-  PodStanding left = kCutOff;
+  PodState left = kCutOff;
   left.reported = 2;
   EXPECT_TRUE(is_fenced(older, {kCutOff, left, kSurvivor}, {2}));
 }

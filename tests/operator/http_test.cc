@@ -163,7 +163,7 @@ TEST(AgentLink, CountsPollsWithoutAnAnswerAndForgetsThemAtTheNext) {
   Signal signal;
   AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", free_port()}});
-  EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].failures >= 2; }));
+  EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls >= 2; }));
   EXPECT_FALSE(link.views(kJob)["uid"].answers());
   link.follow(kJob, {});
   EXPECT_TRUE(link.views(kJob).empty());
@@ -174,7 +174,7 @@ TEST(AgentLink, TakesNoOtherPodsAnswerForThatOfItsOwn) {
   Signal signal;
   AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
   link.follow(kJob, {{"uid", "pod-1", "127.0.0.1", agent.port}});
-  EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].failures >= 2; }));
+  EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls >= 2; }));
 }
 
 TEST(CallbackServer, HearsAHintAndRefusesWhatIsNone) {

@@ -15,10 +15,10 @@ std::optional<double> value_of(prometheus::Registry& registry, const std::string
 }
 
 void note(JobSeries& series, const JobKey& job, const kube::Json& progress) {
-  Observation seen;
+  Observation observation;
   Decision decision;
   decision.status = kube::Json{{"progress", progress}};
-  series.note({.job = job, .seen = &seen, .decision = &decision});
+  series.note({.job = job, .observation = &observation, .decision = &decision});
 }
 
 TEST(JobSeries, GoodputIsTheShareOfUsefulTimeAndGoesWithTheJob) {

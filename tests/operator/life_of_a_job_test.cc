@@ -90,7 +90,7 @@ TEST_F(Job, GoesOnWithTheSurvivorsWhenANodeIsLost) {
 TEST_F(Job, LosesANodeWhoseAgentIsSilentWhileAPeerIsBroken) {
   start();
   for (auto& [uid, agent] : world.agents) {
-    if (agent.report->workers.size() == 1) agent.failures = 2;
+    if (agent.report->workers.size() == 1) agent.unanswered_polls = 2;
   }
   world.reconcile();
   EXPECT_EQ(world.generation(), 1) << "silence alone is no loss";

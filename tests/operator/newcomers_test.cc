@@ -111,7 +111,7 @@ TEST_F(Newcomer, ThatFailsAfterItWasToldIsGoneOnWithout) {
 TEST_F(Newcomer, ThatNeverAnswersWhileOthersTrainOnIsGivenUp) {
   world.agents_hang = true;
   comes("c");
-  world.agents[kube::uid_of(world.api_server.find("pods", world.pod_on("c")))].failures = 5;
+  world.agents[kube::uid_of(world.api_server.find("pods", world.pod_on("c")))].unanswered_polls = 5;
   for (int i = 0; i < 3; ++i) world.reconcile();
   EXPECT_EQ(world.generation(), 3);
   world.agents_hang = false;
@@ -143,7 +143,7 @@ TEST_F(Newcomer, OrAnybodyElseWhoFreezesWhileOthersWaitForItIsGivenUp) {
   for (auto& [uid, agent] : world.agents) {
     for (WorkerReport& worker : agent.report->workers) worker = {worker.gpu, WorkerPhase::kPreparing, 3, 1, ""};
   }
-  world.agents[frozen].failures = 5;
+  world.agents[frozen].unanswered_polls = 5;
   for (int i = 0; i < 3; ++i) world.reconcile();
   EXPECT_EQ(world.generation(), 4);
   world.agents_hang = false;
@@ -218,7 +218,7 @@ TEST_F(Newcomer, AnAgentLearnsTheAddressOfANewOperator) {
 }
 
 TEST_F(Newcomer, AChangeSaysWhatItsSecondsWereSpentOn) {
-  for (auto& [uid, agent] : world.agents) agent.silent_since.reset();
+  for (auto& [uid, agent] : world.agents) agent.unanswered_since.reset();
   world.remove_node("b");
   world.break_peers();
   world.pass(std::chrono::seconds(2));

@@ -39,7 +39,7 @@ TEST(Pod, AsksForItsGpusAndIsPinnedToItsNodeAndPool) {
   EXPECT_EQ(pod["spec"]["automountServiceAccountToken"], false);
   const PodView view = pod_view(pod, "job-uid");
   EXPECT_EQ(view.pool, kPool);
-  EXPECT_EQ(view.created_for, 3);
+  EXPECT_EQ(view.created_for_generation, 3);
   EXPECT_EQ(view.node, "node-1");
   EXPECT_TRUE(view.is_ours);
 }
@@ -86,18 +86,18 @@ Plan plan_of(const std::vector<int>& degrees) {
 }
 
 TEST(Placement, PutsBigGroupsWhereTheyFitAndKeepsPods) {
-  const std::vector<Candidate> nodes = {{"a", "ua", kPool, 1, "old-pod"}, {"b", "ub", kPool, 4, ""}};
+  const std::vector<UsableNode> nodes = {{"a", "ua", kPool, 1, "old-pod"}, {"b", "ub", kPool, 4, ""}};
   const Plan plan = plan_of({1, 4});
   const auto placement = place({"opt", plan, nodes, {}, {"old-pod"}});
   ASSERT_TRUE(placement.has_value());
   ASSERT_EQ(placement->slots.size(), 2U);
   EXPECT_EQ(placement->slots[0].pod, "old-pod");
   EXPECT_EQ(placement->slots[1].gpus, 4);
-  EXPECT_EQ(placement->seats[1].slot, 1);
+  EXPECT_EQ(placement->replicas[1].slot, 1);
 }
 
 TEST(Placement, SaysWhichGroupFindsNoRoom) {
-  const std::vector<Candidate> nodes = {{"a", "ua", kPool, 2, ""}, {"b", "ub", kPool, 2, ""}};
+  const std::vector<UsableNode> nodes = {{"a", "ua", kPool, 2, ""}, {"b", "ub", kPool, 2, ""}};
   const Plan plan = plan_of({4});
   EXPECT_NE(
       place({"opt", plan, nodes, {}, {}}).error().message.find("no node of us-central1-a/nvidia-l4/spot has 4 GPUs"),
@@ -112,12 +112,12 @@ TEST(Record, ReadsBackAsWritten) {
   record.schedule_times = ScheduleTimes{{{{Nanoseconds(3), Nanoseconds(5), 0, 4}, {Nanoseconds(4), Nanoseconds(6)}}}};
   record.placement = {{slot()}, {{0, 0, 0, 0}, {0, 1, 0, 1}}};
   record.members = {{{"p", "10.0.0.1", 7070, 7071, kPool, 2}, "uid", "n", "nu", true}};
-  record.decided = *parse_rfc3339("2026-01-01T00:00:00.125Z");
-  record.suspects = {{"x", record.decided, record.decided, std::chrono::seconds(60)}};
-  record.silent_at = 7;
-  record.out_of_reach = {"uid"};
+  record.decided_at = *parse_rfc3339("2026-01-01T00:00:00.125Z");
+  record.quarantined_nodes = {{"x", record.decided_at, record.decided_at, std::chrono::seconds(60)}};
+  record.unresponsive_at_step = 7;
+  record.unreachable_pods = {"uid"};
   record.running = static_cast<const Generation&>(record);
-  record.parks = true;
+  record.releases_gpus = true;
   EXPECT_EQ(record_of(config_map_of(record, {"default", "opt"}, "7")).value(), record);
 }
 
@@ -156,7 +156,7 @@ TEST(Record, OfTwoThousandGpusIsFarFromTheLimitOfAConfigMap) {
     record.plan.stages.back().replicas.push_back({kPool, 1, kStages});
     times.replicas.back().push_back(
         {Nanoseconds(100'000'000 + gpu), Nanoseconds(200'000'000 + gpu), gpu % 4, 60, gpu / 8});
-    record.placement.seats.push_back({stage, gpu % (kGpus / kStages), gpu / 8, gpu % 8});
+    record.placement.replicas.push_back({stage, gpu % (kGpus / kStages), gpu / 8, gpu % 8});
   }
   for (int stage = 0; stage + 1 < kStages; ++stage) {
     times.links.emplace_back(16, LinkTimes{Nanoseconds(20'000'000), Nanoseconds(30'000'000 + stage), Nanoseconds(1)});
@@ -185,9 +185,9 @@ TEST(Record, OfTwoThousandGpusIsFarFromTheLimitOfAConfigMap) {
 TEST(Record, OfAnOlderOperatorListsItsSeatsByName) {
   GenerationRecord record;
   record.plan = plan_of({1, 2});
-  record.placement.seats = {{0, 1, 2, 3}};
+  record.placement.replicas = {{0, 1, 2, 3}};
   Json json = to_json(record);
-  json["seats"][0] = {{"stage", 0}, {"replica", 1}, {"slot", 2}, {"firstGpu", 3}};
+  json["replicas"][0] = {{"stage", 0}, {"replica", 1}, {"slot", 2}, {"firstGpu", 3}};
   EXPECT_EQ(record_from_json(json).value(), record);
 }
 

@@ -14,22 +14,22 @@ class StepsLost : public ::testing::Test {
   StepsLost() {
     record.generation = 2;
     record.from_generation = 1;
-    seen.job.status = {{"progress", {{"step", 35}, {"stepsLost", 3}}},
-                       {"rescales", {{{"fromGeneration", 1}, {"toGeneration", 2}}}}};
+    observation.job.status = {{"progress", {{"step", 35}, {"stepsLost", 3}}},
+                              {"rescales", {{{"fromGeneration", 1}, {"toGeneration", 2}}}}};
   }
 
   // The operator hears this from rank 0, and writes its status.
   void hear(const JobProgress& progress) {
-    seen.agents["uid"].report = AgentReport{.agent = "pod", .workers = {}, .progress = progress};
-    const Json told = progress_status(seen, record);
-    seen.job.status["rescales"] = rescales_status(seen, record);
-    seen.job.status["progress"] = told;
+    observation.agents["uid"].report = AgentReport{.agent = "pod", .workers = {}, .progress = progress};
+    const Json told = progress_status(observation, record);
+    observation.job.status["rescales"] = rescales_status(observation, record);
+    observation.job.status["progress"] = told;
   }
 
-  [[nodiscard]] const Json& of_change() const { return seen.job.status["rescales"][0]; }
-  [[nodiscard]] const Json& progress() const { return seen.job.status["progress"]; }
+  [[nodiscard]] const Json& of_change() const { return observation.job.status["rescales"][0]; }
+  [[nodiscard]] const Json& progress() const { return observation.job.status["progress"]; }
 
-  Observation seen;
+  Observation observation;
   GenerationRecord record;
 };
 

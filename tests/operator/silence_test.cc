@@ -21,8 +21,8 @@ class Silence : public ::testing::Test {
     return world.agents.at(kube::uid_of(world.api_server.find("pods", world.pod_on(node))));
   }
   void leaves_polls_unanswered(const std::string& node, int polls) {
-    agent_on(node).failures = polls;
-    agent_on(node).silent_since = world.now;
+    agent_on(node).unanswered_polls = polls;
+    agent_on(node).unanswered_since = world.now;
   }
   void says_of(const std::string& node, const std::string& other) {
     agent_on(node).report->unresponsive_peers.push_back(world.pod_on(other));

@@ -81,7 +81,7 @@ struct World::Operator {
             [this](const PlanQuestion& question) {
               answers.push_back({question, search(question, world.forward_pass), world.now});
             },
-            [this](const JobKey&, const TellCallback& tell) {
+            [this](const JobKey&, const UpdateCallback& tell) {
               world.agents[tell.pod_uid].report->callback = world.settings.callback;
             }};
   }
@@ -112,7 +112,7 @@ void World::add_node(const std::string& name, int gpus, const std::string& zone)
 void World::remove_node(const std::string& name) {
   api_server.erase(kNodes, name);
   for (const Json& pod : api_server.all("pods")) {
-    if (kube::text_at(pod, {"spec", "nodeName"}) == name) agents[kube::uid_of(pod)].failures += 5;
+    if (kube::text_at(pod, {"spec", "nodeName"}) == name) agents[kube::uid_of(pod)].unanswered_polls += 5;
   }
 }
 
@@ -120,7 +120,7 @@ void World::cut_off(const std::string& name) {
   Json node = api_server.find("nodes", name);
   node["status"]["conditions"][0]["status"] = "Unknown";
   api_server.put(kNodes, node);
-  agents[kube::uid_of(api_server.find("pods", pod_on(name)))].failures += 5;
+  agents[kube::uid_of(api_server.find("pods", pod_on(name)))].unanswered_polls += 5;
 }
 
 void World::preempt(const std::string& name) {
@@ -151,9 +151,9 @@ void World::refresh_caches() {
 
 void World::reconcile() {
   refresh_caches();
-  const auto seen = operator_->observer.observe(kJob);
-  if (!seen) return;
-  [[maybe_unused]] const auto applied = operator_->applier.apply(*seen, decide(*seen));
+  const auto observation = operator_->observer.observe(kJob);
+  if (!observation) return;
+  [[maybe_unused]] const auto applied = operator_->applier.apply(*observation, decide(*observation));
 }
 
 void World::settle() {

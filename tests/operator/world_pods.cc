@@ -88,7 +88,7 @@ void World::speak() {
 
 void World::break_peers() {
   for (auto& [uid, agent] : agents) {
-    if (!agent.report || agent.failures > 0) continue;
+    if (!agent.report || agent.unanswered_polls > 0) continue;
     for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kBroken;
     agent.broken_since = now;
   }

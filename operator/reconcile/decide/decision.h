@@ -27,7 +27,7 @@ struct SendAssignment {
   AgentAddress agent;
   std::shared_ptr<const Assignment> assignment;
 };
-struct TellCallback {  // to an agent that sends its hints elsewhere
+struct UpdateCallback {  // to an agent that sends its hints elsewhere
   std::string pod_uid;
 };
 struct AskPlanner {
@@ -35,7 +35,7 @@ struct AskPlanner {
 };
 struct DeleteJob {};
 
-using Action = std::variant<WriteRecord, CreatePod, DeletePod, SendAssignment, TellCallback, AskPlanner, DeleteJob>;
+using Action = std::variant<WriteRecord, CreatePod, DeletePod, SendAssignment, UpdateCallback, AskPlanner, DeleteJob>;
 
 struct EventNote {
   bool is_warning = false;
@@ -51,7 +51,7 @@ struct Decision {
   std::optional<std::chrono::milliseconds> requeue_after;
 };
 
-Decision decide(const Observation& seen);
+Decision decide(const Observation& observation);
 
 // Whether a TrainingJob has a use for its agents, and for the state that they hold: not if it is suspended (once its
 // state is saved), has ended, or is being deleted.

@@ -24,8 +24,8 @@ void set_if_open(Condition& condition, Condition value) {
 }
 
 // What a worker that trains complains of: most often that it can write no checkpoint; empty: nothing is wrong.
-std::string trouble_of_workers(const Observation& seen) {
-  for (const auto& [uid, agent] : seen.agents) {
+std::string problem_of_workers(const Observation& observation) {
+  for (const auto& [uid, agent] : observation.agents) {
     if (!agent.answers()) continue;
     for (const WorkerReport& worker : agent.report->workers) {
       if (worker.phase == WorkerPhase::kTraining && !worker.message.empty()) return worker.message;
@@ -34,21 +34,21 @@ std::string trouble_of_workers(const Observation& seen) {
   return {};
 }
 
-bool any_trains(const Observation& seen) {
-  return std::ranges::any_of(seen.pods, [&](const PodView& pod) {
-    const AgentView* agent = find_agent(seen, pod);
+bool any_trains(const Observation& observation) {
+  return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
+    const AgentView* agent = find_agent(observation, pod);
     return pod.is_ours && !pod.has_ended() && agent != nullptr && agent->answers() &&
            std::ranges::any_of(agent->report->workers,
                                [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kTraining; });
   });
 }
 
-Condition degraded(const GenerationRecord& record, bool trains, const std::string& trouble_of_workers) {
+Condition degraded(const GenerationRecord& record, bool trains, const std::string& problem_of_workers) {
   if (!record.last_failure.empty() && !trains) {
     return yes("TrainerFailed", fmt::format("Restart {}: {}", record.restarts, record.last_failure));
   }
-  if (!trouble_of_workers.empty()) {
-    return yes("WorkerReportsTrouble", fmt::format("A worker says: {}", trouble_of_workers));
+  if (!problem_of_workers.empty()) {
+    return yes("WorkerReportsTrouble", fmt::format("A worker says: {}", problem_of_workers));
   }
   const int gpus = gpu_count(record.plan);
   const bool was_planned = is_voluntary(record.reason) || record.reason == "Resumed";
@@ -63,18 +63,18 @@ Condition degraded(const GenerationRecord& record, bool trains, const std::strin
 // The first pod that keeps the generation from its start, and why; empty: all answer.
 std::string JobDecision::first_missing() const {
   for (const Slot& slot : record_->placement.slots) {
-    const PodView* pod = find_pod(seen_, slot.pod);
+    const PodView* pod = find_pod(observation_, slot.pod);
     if (pod == nullptr || !pod->is_ours) return fmt::format("Pod {} is not there yet.", slot.pod);
     if (pod->is_deleting || pod->has_ended()) return fmt::format("Pod {} has ended and will be replaced.", slot.pod);
     if (!pod->waiting.empty()) return fmt::format("Pod {}: {}", slot.pod, pod->waiting);
-    const AgentView* agent = find_agent(seen_, *pod);
+    const AgentView* agent = find_agent(observation_, *pod);
     if (agent == nullptr || !agent->answers()) return fmt::format("The agent of pod {} does not answer.", slot.pod);
   }
   return {};
 }
 
-void JobDecision::describe_parked() {
-  const std::string message = parked_words();
+void JobDecision::describe_released() {
+  const std::string message = released_words();
   set_if_open(conditions_.planned, no(record_->reason, message));
   conditions_.pods_ready = no("Parked", message);
   conditions_.running = no("Parked", message);
@@ -92,8 +92,8 @@ void JobDecision::describe_generation() {
     return;
   }
   if (conditions_.failed.truth == Truth::kTrue) return;
-  if (record_->parks) {
-    describe_parked();
+  if (record_->releases_gpus) {
+    describe_released();
     return;
   }
   set_if_open(conditions_.planned, planned(*record_));
@@ -102,7 +102,7 @@ void JobDecision::describe_generation() {
   conditions_.pods_ready =
       missing.empty() ? yes("AllAnswer", "The agents of all pods answer.") : no("PodsPending", missing);
   if (!fence_.empty()) conditions_.pods_ready = no("OlderGenerationMayTrain", fence_);
-  if (trains_newest || any_trains(seen_)) {
+  if (trains_newest || any_trains(observation_)) {
     conditions_.running = yes("Training", "The workers train.");
   } else {
     conditions_.running = record_->last_failure.empty() ? no("Starting", "The workers do not train yet.")
@@ -115,7 +115,7 @@ void JobDecision::describe_generation() {
   } else {
     conditions_.rescaling = no("Settled", "The newest generation is the one that trains.");
   }
-  conditions_.degraded = degraded(*record_, trains_newest, trouble_of_workers(seen_));
+  conditions_.degraded = degraded(*record_, trains_newest, problem_of_workers(observation_));
 }
 
 }  // namespace sailor

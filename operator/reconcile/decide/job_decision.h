@@ -3,6 +3,7 @@
 #pragma once
 
 #include "operator/model/conditions.h"
+#include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/decision.h"
 #include "operator/reconcile/decide/disruption.h"
 #include "operator/reconcile/decide/pod_states.h"
@@ -13,7 +14,7 @@ namespace sailor {
 
 class JobDecision {
  public:
-  explicit JobDecision(const Observation& seen) : seen_(seen), record_(seen.record) {}
+  explicit JobDecision(const Observation& observation) : observation_(observation), record_(observation.record) {}
   Decision run();
 
  private:
@@ -23,73 +24,73 @@ class JobDecision {
   bool someone_finished() const;
   bool is_past_deadline();
   void remove_running_pods();
-  void await_last_words();
+  void await_termination_reports();
   void complete();
   void fail_job(std::string reason, std::string message);
-  void hold_suspended();
+  void suspend();
   void describe_suspension(bool has_pods);
   void hold_unreadable(const std::string& message);
   void train();
 
   // replan.cc: whether there must or may be another generation, and which.
   void start_first();
-  void answer_trouble(const Trouble& trouble);
+  void answer_disruption(const Disruption& disruption);
   void follow_spec();
   void use_new_capacity();
-  void await_suspects();
+  void await_end_of_quarantine();
   enum class Urgency { kTrainsOn, kStandsStill };
-  const PlanAnswer* ask(const std::vector<Candidate>& nodes, const std::optional<Plan>& current,
+  const PlanAnswer* ask(const std::vector<UsableNode>& nodes, const std::optional<Plan>& current,
                         Urgency urgency = Urgency::kTrainsOn);
-  const PlanAnswer* ask_growing(const CapacityQuestion& question, const std::optional<Plan>& current);
-  bool adopt(const PlanAnswer& answer, const CapacityQuestion& question, const std::string& reason,
+  const PlanAnswer* ask_growing(const NodeQuery& question, const std::optional<Plan>& current);
+  bool adopt(const PlanAnswer& answer, const NodeQuery& question, const std::string& reason,
              const std::string& message);
   void begin_generation(GenerationRecord next);
   GenerationRecord successor(const std::string& reason, const std::string& message) const;
   void explain_waiting(const Error& error, const ClusterState& cluster);
   std::set<std::string> pod_names() const;
-  void forgive_suspects(GenerationRecord& record) const;
+  void expire_quarantine(GenerationRecord& record) const;
 
   // newcomers.cc: failures of the trainer, and pods that do not come to take part.
   void count_failure(const TrainerFailure& failure);
   bool go_on_without(const TrainerFailure& failure, bool counts);
-  void watch_newcomers();
-  void withdraw(const std::string& message, const std::vector<Suspect>& suspects);
+  void watch_joining_pods();
+  void withdraw(const std::string& message, const std::vector<QuarantinedNode>& quarantined_nodes);
 
   // park.cc: the state is saved, the pods go, and later the job starts again.
-  void park(const std::string& reason, const std::string& message);
+  void release_gpus(const std::string& reason, const std::string& message);
   bool can_save() const;
   bool is_saving() const;
   bool is_past_saving() const;
   bool is_unsaved() const;
-  void tend_parked();
+  void tend_released();
   void start_again();
   void save_again();
-  void place_again(const CapacityQuestion& question);
+  void place_again(const NodeQuery& question);
   std::string saved_words() const;
-  std::string parked_words() const;
+  std::string released_words() const;
 
   // seal.cc: who takes part in the newest generation, and when it may be told to them.
-  void seal_if_all_are_ready();
-  void seal(const Lineup& lineup, const std::vector<std::size_t>& participants);
-  bool await_older(const Lineup& lineup, const std::vector<std::size_t>& participants);
-  void end_those_out_of_reach(const OlderRecord& older);
+  void commit_membership_if_all_are_ready();
+  void commit_membership(const PodStates& pod_states, const std::vector<std::size_t>& participants);
+  bool await_older(const PodStates& pod_states, const std::vector<std::size_t>& participants);
+  void remove_unreachable_pods(const OlderRecord& older);
 
   // generation.cc: the pods and the assignments of the newest generation.
   void carry_out();
   void remove_stale_pods();
   void create_missing_pods();
   void send_assignments();
-  void tell_callback();
+  void update_callback();
   void remove_unused_pods();
   std::string first_missing() const;
   bool trains() const;
   bool is_released(const PodView& pod) const;
   void describe_generation();
-  void describe_parked();
+  void describe_released();
   void requeue(std::chrono::milliseconds delay);
   void remove_pod(const PodView& pod);
 
-  const Observation& seen_;
+  const Observation& observation_;
   std::optional<GenerationRecord> record_;  // the newest, after this decision
   bool is_failure_open_ = false;  // a pod that has failed is still to be answered, and must be seen until then
   std::string fence_;  // why the newest generation may not be told to anybody yet; empty: no older one is in its way
@@ -99,8 +100,5 @@ class JobDecision {
 
 // "2 in us-central1-a/nvidia-l4/spot, 4 in ..."
 std::string gpus_of(const Plan& plan);
-
-// It parks the job until the user, or the cluster, wants it again; not only to start it again at once.
-bool is_pause(const Generation& generation);
 
 }  // namespace sailor

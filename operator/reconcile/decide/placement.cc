@@ -33,14 +33,14 @@ std::vector<Group> groups_of(const Plan& plan) {
 // Nodes being filled, in step with the candidates.
 class Packing {
  public:
-  explicit Packing(const std::vector<Candidate>& candidates) : candidates_(candidates), used_(candidates.size(), 0) {}
+  explicit Packing(const std::vector<UsableNode>& usable_nodes) : nodes_(usable_nodes), used_(usable_nodes.size(), 0) {}
 
   // The index of the best node for a group: one with a pod before one without, a begun one before an empty one, the
   // tightest fit, the first.
   [[nodiscard]] std::optional<std::size_t> best(const Group& group) const {
     std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (candidates_[i].pool != group.pool || room(i) < group.gpus) continue;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].pool != group.pool || room(i) < group.gpus) continue;
       if (!best || rank(i) < rank(*best)) best = i;
     }
     return best;
@@ -49,13 +49,13 @@ class Packing {
   [[nodiscard]] int used(std::size_t node) const { return used_[node]; }
 
  private:
-  [[nodiscard]] int room(std::size_t node) const { return candidates_[node].gpus - used_[node]; }
+  [[nodiscard]] int room(std::size_t node) const { return nodes_[node].gpus - used_[node]; }
   [[nodiscard]] std::tuple<bool, bool, bool, int> rank(std::size_t node) const {
-    const Candidate& candidate = candidates_[node];
+    const UsableNode& candidate = nodes_[node];
     return {candidate.pod.empty(), candidate.node.empty(), used_[node] == 0, room(node)};
   }
 
-  const std::vector<Candidate>& candidates_;
+  const std::vector<UsableNode>& nodes_;
   std::vector<int> used_;
 };
 
@@ -71,7 +71,7 @@ std::string free_slot_name(const std::string& job, const PoolKey& pool, std::set
   }
 }
 
-Slot slot_for(const Candidate& candidate, int used, const PlacementRequest& request, std::set<std::string>& taken) {
+Slot slot_for(const UsableNode& candidate, int used, const PlacementRequest& request, std::set<std::string>& taken) {
   Slot slot{candidate.pod, candidate.pool, candidate.node, candidate.node_uid, candidate.gpus};
   if (!candidate.pod.empty()) return slot;  // a pod keeps the GPUs that it was made with
   slot.pod = free_slot_name(request.job, candidate.pool, taken);
@@ -81,9 +81,9 @@ Slot slot_for(const Candidate& candidate, int used, const PlacementRequest& requ
 
 }  // namespace
 
-ClusterState cluster_of(const std::vector<Candidate>& candidates, const ClusterView& view) {
+ClusterState cluster_of(const std::vector<UsableNode>& usable_nodes, const ClusterView& view) {
   ClusterState cluster;
-  for (const Candidate& candidate : candidates) {
+  for (const UsableNode& candidate : usable_nodes) {
     const auto known = view.pools.find(candidate.pool);
     if (known == view.pools.end()) continue;
     const PoolDeclaration& pool = known->second;
@@ -99,27 +99,29 @@ ClusterState cluster_of(const std::vector<Candidate>& candidates, const ClusterV
 }
 
 Result<Placement> place(const PlacementRequest& request) {
-  Packing packing(request.candidates);
-  std::vector<Seat> seats;  // `slot` counts candidates at first
+  Packing packing(request.usable_nodes);
+  std::vector<ReplicaPlacement> replica_placements;  // `slot` counts candidates at first
   for (const Group& group : groups_of(request.plan)) {
     const auto node = packing.best(group);
     if (!node) {
       return fail(ErrorCode::kInfeasible, fmt::format("placing stage {} replica {}: no node of {} has {} GPUs left",
                                                       group.stage, group.replica, to_string(group.pool), group.gpus));
     }
-    seats.push_back({group.stage, group.replica, static_cast<int>(*node), packing.take(*node, group.gpus)});
+    replica_placements.push_back(
+        {group.stage, group.replica, static_cast<int>(*node), packing.take(*node, group.gpus)});
   }
   Placement placement;
-  std::vector<int> slot_of(request.candidates.size(), -1);
+  std::vector<int> slot_of(request.usable_nodes.size(), -1);
   std::set<std::string> taken = request.taken_names;
-  for (std::size_t i = 0; i < request.candidates.size(); ++i) {
+  for (std::size_t i = 0; i < request.usable_nodes.size(); ++i) {
     if (packing.used(i) == 0) continue;
     slot_of[i] = static_cast<int>(placement.slots.size());
-    placement.slots.push_back(slot_for(request.candidates[i], packing.used(i), request, taken));
+    placement.slots.push_back(slot_for(request.usable_nodes[i], packing.used(i), request, taken));
   }
-  for (Seat& seat : seats) seat.slot = slot_of[static_cast<std::size_t>(seat.slot)];
-  std::ranges::sort(seats, {}, [](const Seat& seat) { return std::pair(seat.stage, seat.replica); });
-  placement.seats = std::move(seats);
+  for (ReplicaPlacement& seat : replica_placements) seat.slot = slot_of[static_cast<std::size_t>(seat.slot)];
+  std::ranges::sort(replica_placements, {},
+                    [](const ReplicaPlacement& seat) { return std::pair(seat.stage, seat.replica); });
+  placement.replicas = std::move(replica_placements);
   return placement;
 }
 

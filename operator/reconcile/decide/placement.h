@@ -11,21 +11,21 @@
 namespace sailor {
 
 // A node as far as one job may use it.
-struct Candidate {
+struct UsableNode {
   std::string node;  // empty: a node that would have to be made
   std::string node_uid;
   PoolKey pool;
   int gpus = 0;     // that the job may use there
   std::string pod;  // of this job, that lives there already and has `gpus` GPUs; empty: none
-  friend bool operator==(const Candidate&, const Candidate&) = default;
+  friend bool operator==(const UsableNode&, const UsableNode&) = default;
 };
 
-ClusterState cluster_of(const std::vector<Candidate>& candidates, const ClusterView& view);
+ClusterState cluster_of(const std::vector<UsableNode>& usable_nodes, const ClusterView& view);
 
 struct PlacementRequest {
   std::string job;  // name
   const Plan& plan;
-  const std::vector<Candidate>& candidates;
+  const std::vector<UsableNode>& usable_nodes;
   const ClusterView& view;            // for pools whose nodes are taken whole
   std::set<std::string> taken_names;  // of pods that exist or are still going
 };

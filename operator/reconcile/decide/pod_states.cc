@@ -3,16 +3,17 @@
 #include <algorithm>
 
 #include "core/protocol/lease.h"
-#include "operator/reconcile/decide/disruption.h"
+#include "operator/model/observation_queries.h"
 
 namespace sailor {
 namespace {
 
 constexpr int kSilence = 2;  // polls without an answer: before that a new operator may only not have asked yet
 
-Hearing hearing_of(const AgentView* agent) {
-  if (agent != nullptr && agent->answers()) return Hearing::kAnswers;
-  return agent == nullptr || agent->failures < kSilence ? Hearing::kUnheard : Hearing::kSilent;
+AgentContact contact_of(const AgentView* agent) {
+  if (agent != nullptr && agent->answers()) return AgentContact::kAnswers;
+  return agent == nullptr || agent->unanswered_polls < kSilence ? AgentContact::kNotHeardYet
+                                                                : AgentContact::kUnresponsive;
 }
 
 std::int64_t oldest_reported(const AgentReport& report) {
@@ -22,44 +23,44 @@ std::int64_t oldest_reported(const AgentReport& report) {
 
 bool may_begin(const PodView& pod) { return pod.is_ours && !pod.is_deleting && !pod.has_ended() && !pod.ip.empty(); }
 
-PodStanding standing_of(const Observation& seen, const GenerationRecord& record, const PodView& pod) {
-  PodStanding standing;
-  const AgentView* agent = find_agent(seen, pod);
-  standing.is_dead = pod.has_ended();
-  standing.hearing = hearing_of(agent);
+PodState state_of(const Observation& observation, const GenerationRecord& record, const PodView& pod) {
+  PodState state;
+  const AgentView* agent = find_agent(observation, pod);
+  state.is_dead = pod.has_ended();
+  state.contact = contact_of(agent);
   // Nothing can have told a pod without an address anything.
-  if (pod.ip.empty() && standing.hearing == Hearing::kUnheard) standing.hearing = Hearing::kSilent;
-  if (const auto told = record.told.find(pod.uid); told != record.told.end()) standing.told = told->second;
-  if (agent == nullptr || !agent->report) return standing;
-  standing.is_ready = is_ready(*agent);
-  standing.holds_state = holds_state(*agent);
-  standing.reported = oldest_reported(*agent->report);
-  return standing;
+  if (pod.ip.empty() && state.contact == AgentContact::kNotHeardYet) state.contact = AgentContact::kUnresponsive;
+  if (const auto told = record.notified.find(pod.uid); told != record.notified.end()) state.notified = told->second;
+  if (agent == nullptr || !agent->report) return state;
+  state.is_ready = is_ready(*agent);
+  state.holds_state = holds_state(*agent);
+  state.reported = oldest_reported(*agent->report);
+  return state;
 }
 
-bool is_gone(const Observation& seen, const Member& member) {
-  return !member.node_uid.empty() && !seen.cluster.node_uids.contains(member.node_uid);
+bool is_gone(const Observation& observation, const Member& member) {
+  return !member.node_uid.empty() && !observation.cluster.node_uids.contains(member.node_uid);
 }
 
 // Where the member's pod is in the lineup: behind the others if it is there no more.
-std::size_t place_of(const Observation& seen, const Member& member, Lineup& lineup) {
+std::size_t place_of(const Observation& observation, const Member& member, PodStates& pod_states) {
   const auto is_its = [&](const PodView* pod) { return pod != nullptr && pod->uid == member.pod_uid; };
-  const auto found = std::ranges::find_if(lineup.pods, is_its);
-  const auto place = static_cast<std::size_t>(found - lineup.pods.begin());
-  if (found == lineup.pods.end()) {
-    lineup.pods.push_back(nullptr);
-    lineup.standings.push_back({.is_dead = true});
+  const auto found = std::ranges::find_if(pod_states.pods, is_its);
+  const auto place = static_cast<std::size_t>(found - pod_states.pods.begin());
+  if (found == pod_states.pods.end()) {
+    pod_states.pods.push_back(nullptr);
+    pod_states.states.push_back({.is_dead = true});
   }
-  PodStanding& standing = lineup.standings[place];
-  standing.is_dead = standing.is_dead || is_gone(seen, member);
+  PodState& state = pod_states.states[place];
+  state.is_dead = state.is_dead || is_gone(observation, member);
   return place;
 }
 
 // Only a lease that nobody renews lapses: not that of the generation that trains on.
-bool has_lapsed(const Observation& seen, const GenerationRecord& record, const OlderRecord& older) {
+bool has_lapsed(const Observation& observation, const GenerationRecord& record, const OlderRecord& older) {
   const bool trains_on = record.running && record.running->generation == older.generation;
   const bool is_counted = older.is_leased && !trains_on && older.unrenewed_since != Time();
-  return is_counted && seen.now - older.unrenewed_since >= kLeaseLength;
+  return is_counted && observation.now - older.unrenewed_since >= kLeaseLength;
 }
 
 }  // namespace
@@ -68,31 +69,31 @@ bool is_renewed(const GenerationRecord& record, std::int64_t generation) {
   return renews_lease(generation, record.generation, record.running ? record.running->generation : 0);
 }
 
-Lineup line_up(const Observation& seen, const GenerationRecord& record) {
-  Lineup lineup;
+PodStates pod_states_of(const Observation& observation, const GenerationRecord& record) {
+  PodStates pod_states;
   for (const Slot& slot : record.placement.slots) {
-    const PodView* pod = find_pod(seen, slot.pod);
-    PodStanding standing = pod != nullptr ? standing_of(seen, record, *pod) : PodStanding{};
-    standing.has_slot = true;
-    if (pod == nullptr || !may_begin(*pod)) standing.hearing = Hearing::kSilent;
-    lineup.pods.push_back(pod);
-    lineup.standings.push_back(standing);
+    const PodView* pod = find_pod(observation, slot.pod);
+    PodState state = pod != nullptr ? state_of(observation, record, *pod) : PodState{};
+    state.has_slot = true;
+    if (pod == nullptr || !may_begin(*pod)) state.contact = AgentContact::kUnresponsive;
+    pod_states.pods.push_back(pod);
+    pod_states.states.push_back(state);
   }
-  for (const PodView& pod : seen.pods) {
+  for (const PodView& pod : observation.pods) {
     if (!pod.is_ours || std::ranges::find(record.placement.slots, pod.name, &Slot::pod) != record.placement.slots.end())
       continue;
-    lineup.pods.push_back(&pod);
-    lineup.standings.push_back(standing_of(seen, record, pod));
-    lineup.standings.back().is_stale = pod.created_for < record.fresh_from;
-    lineup.standings.back().is_out_of_reach = record.out_of_reach.contains(pod.uid);
+    pod_states.pods.push_back(&pod);
+    pod_states.states.push_back(state_of(observation, record, pod));
+    pod_states.states.back().is_stale = pod.created_for_generation < record.min_pod_generation;
+    pod_states.states.back().is_unreachable = record.unreachable_pods.contains(pod.uid);
   }
   for (const OlderRecord& older : record.older) {
-    OlderGeneration& generation = lineup.older.emplace_back();
+    OlderGeneration& generation = pod_states.older.emplace_back();
     generation.generation = older.generation;
-    generation.lease_has_lapsed = has_lapsed(seen, record, older);
-    for (const Member& member : older.members) generation.pods.push_back(place_of(seen, member, lineup));
+    generation.lease_has_lapsed = has_lapsed(observation, record, older);
+    for (const Member& member : older.members) generation.pods.push_back(place_of(observation, member, pod_states));
   }
-  return lineup;
+  return pod_states;
 }
 
 }  // namespace sailor

@@ -8,17 +8,17 @@
 
 namespace sailor {
 
-struct Lineup {
+struct PodStates {
   // Those of the placement in its order, then the job's other pods, then pods of older generations that are gone. A
   // null pointer: there is no such pod.
   std::vector<const PodView*> pods;
-  std::vector<PodStanding> standings;  // of each of them
+  std::vector<PodState> states;        // of each of them
   std::vector<OlderGeneration> older;  // as in the record
 };
 
 // Whether the operator renews the lease of this generation.
 bool is_renewed(const GenerationRecord& record, std::int64_t generation);
 
-Lineup line_up(const Observation& seen, const GenerationRecord& record);
+PodStates pod_states_of(const Observation& observation, const GenerationRecord& record);
 
 }  // namespace sailor

@@ -5,21 +5,23 @@
 
 namespace sailor {
 
-bool is_suspect(const Observation& seen, const NodeView& node) {
-  if (!seen.record) return false;
-  return std::ranges::any_of(seen.record->suspects, [&](const Suspect& suspect) {
-    return suspect.node_uid == node.uid && is_suspected(suspect, node, seen.now);
+bool is_quarantined(const Observation& observation, const NodeView& node) {
+  if (!observation.record) return false;
+  return std::ranges::any_of(observation.record->quarantined_nodes, [&](const QuarantinedNode& quarantined) {
+    return quarantined.node_uid == node.uid && is_in_force(quarantined, node, observation.now);
   });
 }
 
 // A kubelet that has nothing new to say writes its heartbeat into its Node every five minutes only. But Kubernetes
 // takes a node for not ready once its lease is 50 s old: a node that is ready after that time is well.
-bool is_suspected(const Suspect& suspect, const NodeView& node, Time now) {
-  return (node.heartbeat <= suspect.since && now < trusted_from(suspect)) || now < suspect.until;
+bool is_in_force(const QuarantinedNode& quarantined, const NodeView& node, Time now) {
+  return (node.heartbeat <= quarantined.since && now < trusted_again_at(quarantined)) || now < quarantined.until;
 }
 
-bool is_remembered(const Suspect& suspect, Time now) { return now < suspect.until + suspect.pause; }
+bool is_remembered(const QuarantinedNode& quarantined, Time now) {
+  return now < quarantined.until + quarantined.duration;
+}
 
-Time trusted_from(const Suspect& suspect) { return suspect.since + std::chrono::seconds(60); }
+Time trusted_again_at(const QuarantinedNode& quarantined) { return quarantined.since + std::chrono::seconds(60); }
 
 }  // namespace sailor

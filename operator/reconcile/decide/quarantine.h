@@ -5,10 +5,10 @@
 
 namespace sailor {
 
-bool is_suspect(const Observation& seen, const NodeView& node);
-bool is_suspected(const Suspect& suspect, const NodeView& node, Time now);
-Time trusted_from(const Suspect& suspect);  // at the latest, if the node is ready then
+bool is_quarantined(const Observation& observation, const NodeView& node);
+bool is_in_force(const QuarantinedNode& quarantined, const NodeView& node, Time now);
+Time trusted_again_at(const QuarantinedNode& quarantined);  // at the latest, if the node is ready then
 // A node that was left alone for a path is known for as long again: cut off once more, it is left alone for longer.
-bool is_remembered(const Suspect& suspect, Time now);
+bool is_remembered(const QuarantinedNode& quarantined, Time now);
 
 }  // namespace sailor

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/model/plan_hash.h"
+#include "operator/model/job_status.h"
 #include "operator/model/names.h"
 #include "operator/reconcile/decide/progress_status.h"
 #include "operator/reconcile/decide/rescale_history.h"
@@ -42,24 +43,18 @@ std::string_view truth_name(Truth truth) {
   return truth == Truth::kTrue ? "True" : "False";
 }
 
-const Json* condition_before(const Json& status, std::string_view type) {
-  for (const Json& condition : kube::list_at(status, {"conditions"})) {
-    if (text_at(condition, {"type"}) == type) return &condition;
-  }
-  return nullptr;
-}
-
-Json conditions_json(const Observation& seen, const Conditions& conditions) {
+Json conditions_json(const Observation& observation, const Conditions& conditions) {
   Json list = Json::array();
   for (const auto& [type, condition] : named(conditions)) {
-    const Json* before = condition_before(seen.job.status, type);
+    const Json* before = find_condition(observation.job.status, type);
     const bool stays = before != nullptr && text_at(*before, {"status"}) == truth_name(condition->truth);
-    list.push_back({{"type", type},
-                    {"status", truth_name(condition->truth)},
-                    {"reason", condition->reason},
-                    {"message", condition->message},
-                    {"observedGeneration", seen.job.generation},
-                    {"lastTransitionTime", stays ? text_at(*before, {"lastTransitionTime"}) : to_rfc3339(seen.now)}});
+    list.push_back(
+        {{"type", type},
+         {"status", truth_name(condition->truth)},
+         {"reason", condition->reason},
+         {"message", condition->message},
+         {"observedGeneration", observation.job.generation},
+         {"lastTransitionTime", stays ? text_at(*before, {"lastTransitionTime"}) : to_rfc3339(observation.now)}});
   }
   return list;
 }
@@ -88,21 +83,22 @@ bool is_terminal(const Conditions& conditions) {
 }
 
 // Everything but progress, rescales and plan.
-Json core_status(const Observation& seen, const std::optional<GenerationRecord>& record, const Conditions& conditions) {
-  Json status = {{"observedGeneration", seen.job.generation},
+Json core_status(const Observation& observation, const std::optional<GenerationRecord>& record,
+                 const Conditions& conditions) {
+  Json status = {{"observedGeneration", observation.job.generation},
                  {"state", state_word(conditions)},
-                 {"conditions", conditions_json(seen, conditions)},
+                 {"conditions", conditions_json(observation, conditions)},
                  {"restarts", record ? record->restarts : 0}};
-  const std::string start = text_at(seen.job.status, {"startTime"});
+  const std::string start = text_at(observation.job.status, {"startTime"});
   const bool is_suspended = conditions.suspended.truth == Truth::kTrue;
-  if (record && !is_suspended) status["startTime"] = start.empty() ? to_rfc3339(seen.now) : start;
-  if (is_terminal(conditions)) status["completionTime"] = to_rfc3339(seen.now);
+  if (record && !is_suspended) status["startTime"] = start.empty() ? to_rfc3339(observation.now) : start;
+  if (is_terminal(conditions)) status["completionTime"] = to_rfc3339(observation.now);
   return status;
 }
 
 // Progress alone does not make a write each time a step is done: once in a while will do.
-bool is_worth_a_write(const Observation& seen, const Json& wanted) {
-  const Json before = seen.job.status.is_object() ? seen.job.status : Json::object();
+bool is_worth_a_write(const Observation& observation, const Json& wanted) {
+  const Json before = observation.job.status.is_object() ? observation.job.status : Json::object();
   const Json was = before.value("progress", Json());
   const Json now = wanted.value("progress", Json());
   Json rest_before = before;
@@ -115,20 +111,20 @@ bool is_worth_a_write(const Observation& seen, const Json& wanted) {
   const auto patience = was.value("step", 0L) != now.value("step", 0L) ? kProgressEvery : kDollarsEvery;
   Json then = was;
   then["time"] = text_at(now, {"time"});
-  return then != now && seen.now - *written >= patience;
+  return then != now && observation.now - *written >= patience;
 }
 
 // Pools that the job would be allowed to use, and does not, for nobody has told what they cost.
-Json unpriced_pools(const Observation& seen) {
+Json unpriced_pools(const Observation& observation) {
   Json list = Json::array();
-  for (const PoolKey& pool : seen.cluster.unpriced) {
-    if (seen.job.spec && seen.job.spec->resources.allows(pool)) list.push_back(to_string(pool));
+  for (const PoolKey& pool : observation.cluster.unpriced) {
+    if (observation.job.spec && observation.job.spec->resources.allows(pool)) list.push_back(to_string(pool));
   }
   return list;
 }
 
-std::vector<EventNote> unpriced_events(const Observation& seen, const Json& now) {
-  const Json& before = kube::list_at(seen.job.status, {"unpricedPools"});
+std::vector<EventNote> unpriced_events(const Observation& observation, const Json& now) {
+  const Json& before = kube::list_at(observation.job.status, {"unpricedPools"});
   std::vector<EventNote> events;
   for (const Json& pool : now) {
     if (std::ranges::find(before, pool) != before.end()) continue;
@@ -161,10 +157,10 @@ bool is_news(const Condition& condition, std::string_view type) {
   return condition.reason != "Planning" && !(type == "Planned" && condition.reason == "Suspended");
 }
 
-std::vector<EventNote> events_of(const Observation& seen, const Conditions& conditions) {
+std::vector<EventNote> events_of(const Observation& observation, const Conditions& conditions) {
   std::vector<EventNote> events;
   for (const auto& [type, condition] : named(conditions)) {
-    const Json* before = condition_before(seen.job.status, type);
+    const Json* before = find_condition(observation.job.status, type);
     const bool same = before != nullptr && text_at(*before, {"status"}) == truth_name(condition->truth) &&
                       text_at(*before, {"reason"}) == condition->reason &&
                       text_at(*before, {"message"}) == condition->message;
@@ -190,26 +186,20 @@ std::string state_word(const Conditions& conditions) {
   return conditions.planned.reason == "Planning" ? "Pending" : "Waiting";
 }
 
-void finish_status(const Observation& seen, const std::optional<GenerationRecord>& record, const Conditions& conditions,
-                   Decision& decision) {
-  Json status = core_status(seen, record, conditions);
-  if (record && !record->parks) status["plan"] = plan_status(*record, seen.job.key);
-  if (Json progress = progress_status(seen, record); !progress.is_null()) status["progress"] = std::move(progress);
-  if (Json rescales = rescales_status(seen, record); !rescales.empty()) status["rescales"] = std::move(rescales);
-  Json unpriced = unpriced_pools(seen);
-  auto events = unpriced_events(seen, unpriced);
+void finish_status(const Observation& observation, const std::optional<GenerationRecord>& record,
+                   const Conditions& conditions, Decision& decision) {
+  Json status = core_status(observation, record, conditions);
+  if (record && !record->releases_gpus) status["plan"] = plan_status(*record, observation.job.key);
+  if (Json progress = progress_status(observation, record); !progress.is_null())
+    status["progress"] = std::move(progress);
+  if (Json rescales = rescales_status(observation, record); !rescales.empty()) status["rescales"] = std::move(rescales);
+  Json unpriced = unpriced_pools(observation);
+  auto events = unpriced_events(observation, unpriced);
   if (!unpriced.empty()) status["unpricedPools"] = std::move(unpriced);
-  if (!is_worth_a_write(seen, status)) return;
+  if (!is_worth_a_write(observation, status)) return;
   decision.status = std::move(status);
-  std::ranges::move(events_of(seen, conditions), std::back_inserter(decision.events));
+  std::ranges::move(events_of(observation, conditions), std::back_inserter(decision.events));
   std::ranges::move(events, std::back_inserter(decision.events));
 }
-
-bool is_true(const Json& status, std::string_view condition) {
-  const Json* found = condition_before(status, condition);
-  return found != nullptr && text_at(*found, {"status"}) == "True";
-}
-
-bool has_ended(const Json& status) { return is_true(status, "Complete") || is_true(status, "Failed"); }
 
 }  // namespace sailor

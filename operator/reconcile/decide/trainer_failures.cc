@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 9> kOutside = {"Evicted",
                                                       "ContainerStatusUnknown"};
 
 bool was_silent(const PodView& pod) {
-  return pod.phase == PodPhase::kFailed && pod.exit_code == kExitWorkerUnresponsive && pod.last_word;
+  return pod.phase == PodPhase::kFailed && pod.exit_code == kExitWorkerUnresponsive && pod.termination_report;
 }
 
 std::int64_t furthest_step(const AgentReport& report) {
@@ -31,12 +31,12 @@ std::int64_t furthest_step(const AgentReport& report) {
   return furthest;
 }
 
-bool is_trainers_fault(const Observation& seen, const PodView& pod) {
+bool is_trainers_fault(const Observation& observation, const PodView& pod) {
   if (pod.phase != PodPhase::kFailed || pod.is_deleting) return false;
   if (std::ranges::find(kOutside, pod.status_reason) != kOutside.end()) return false;
-  if (pod.last_word && pod.last_word->is_terminating) return false;
-  if (is_machines_fault(*seen.record, pod)) return false;
-  const NodeView* node = seen.cluster.find_node(pod.node);
+  if (pod.termination_report && pod.termination_report->is_terminating) return false;
+  if (is_machines_fault(*observation.record, pod)) return false;
+  const NodeView* node = observation.cluster.find_node(pod.node);
   return node != nullptr && !node->is_terminating;
 }
 
@@ -44,37 +44,37 @@ bool is_trainers_fault(const Observation& seen, const PodView& pod) {
 bool belongs_to_newest(const GenerationRecord& record, const PodView& pod) {
   const bool is_member =
       std::ranges::any_of(record.members, [&](const Member& member) { return member.pod_uid == pod.uid; });
-  return is_member || pod.created_for == record.generation;
+  return is_member || pod.created_for_generation == record.generation;
 }
 
 std::string words_of(const PodView& pod) {
-  if (pod.last_word) {
-    for (const WorkerReport& worker : pod.last_word->workers) {
+  if (pod.termination_report) {
+    for (const WorkerReport& worker : pod.termination_report->workers) {
       if (worker.phase == WorkerPhase::kFailed && !worker.message.empty()) return worker.message;
     }
   }
-  if (!pod.last_text.empty()) return pod.last_text;
+  if (!pod.termination_message.empty()) return pod.termination_message;
   return fmt::format("the trainer ended with exit code {}; see `kubectl logs {}`", pod.exit_code, pod.name);
 }
 
 }  // namespace
 
-std::optional<TrainerFailure> find_uncounted_failure(const Observation& seen) {
-  for (const PodView& pod : seen.pods) {
-    if (!pod.is_ours || !is_trainers_fault(seen, pod) || !belongs_to_newest(*seen.record, pod)) continue;
+std::optional<TrainerFailure> find_uncounted_failure(const Observation& observation) {
+  for (const PodView& pod : observation.pods) {
+    if (!pod.is_ours || !is_trainers_fault(observation, pod) || !belongs_to_newest(*observation.record, pod)) continue;
     return TrainerFailure{pod.name, words_of(pod)};
   }
   return std::nullopt;
 }
 
 bool is_machines_fault(const GenerationRecord& record, const PodView& pod) {
-  return was_silent(pod) && furthest_step(*pod.last_word) > record.silent_at;
+  return was_silent(pod) && furthest_step(*pod.termination_report) > record.unresponsive_at_step;
 }
 
-std::int64_t step_of_silence(const Observation& seen) {
+std::int64_t furthest_unresponsive_step(const Observation& observation) {
   std::int64_t furthest = 0;
-  for (const PodView& pod : seen.pods) {
-    if (pod.is_ours && was_silent(pod)) furthest = std::max(furthest, furthest_step(*pod.last_word));
+  for (const PodView& pod : observation.pods) {
+    if (pod.is_ours && was_silent(pod)) furthest = std::max(furthest, furthest_step(*pod.termination_report));
   }
   return furthest;
 }

@@ -16,12 +16,12 @@ struct TrainerFailure {
 };
 
 // A failure that the newest record has not counted yet. All pods that fail in one generation are one failure.
-std::optional<TrainerFailure> find_uncounted_failure(const Observation& seen);
+std::optional<TrainerFailure> find_uncounted_failure(const Observation& observation);
 
 bool is_machines_fault(const GenerationRecord& record, const PodView& pod);
 
 // The furthest step at which a worker was silent, of the pods that are still seen; 0: none was.
-std::int64_t step_of_silence(const Observation& seen);
+std::int64_t furthest_unresponsive_step(const Observation& observation);
 
 // How long to wait before the pods are made anew: doubling from a second to five minutes.
 std::chrono::milliseconds restart_delay(int restarts);

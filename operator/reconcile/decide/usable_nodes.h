@@ -9,18 +9,18 @@
 
 namespace sailor {
 
-enum class Scope {
+enum class NodeScope {
   kSurvivors,  // nodes with a pod of the job that answers: nothing has to be started
   kExisting,   // all nodes that there are
   kGrowable,   // and those that a declared pool may be scaled up by
 };
 
-struct CapacityQuestion {
-  Scope scope = Scope::kExisting;
+struct NodeQuery {
+  NodeScope scope = NodeScope::kExisting;
   std::set<std::string> lost_pods;  // cannot be used though they may still be seen
   bool replaces_pods = false;       // all pods of the job are replaced, so their GPUs count as free
 };
 
-std::vector<Candidate> candidates(const Observation& seen, const CapacityQuestion& question);
+std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& question);
 
 }  // namespace sailor

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "operator/model/job_status.h"
 #include "operator/model/names.h"
-#include "operator/reconcile/decide/status.h"
 #include "operator/reconcile/observe/pod_view.h"
 
 namespace sailor {
@@ -36,7 +36,7 @@ std::vector<Claim> claims_of(const std::vector<kube::Object>& records, const kub
   std::vector<Claim> claims;
   for (const kube::Object& object : records) {
     const auto record = record_of(*object);
-    if (!record || record->is_sealed()) continue;  // the pods of a sealed one are there to be counted
+    if (!record || record->is_committed()) continue;  // the pods of a sealed one are there to be counted
     const Json& owners = kube::list_at(*object, {"metadata", "ownerReferences"});
     const std::string owner = owners.empty() ? "" : kube::text_at(owners.front(), {"name"});
     if (!may_claim(jobs.find({kube::space_of(*object), owner}))) continue;
@@ -69,36 +69,36 @@ Result<GenerationRecord> Observer::record(const JobKey& key, const std::string& 
   return record_of(*map);
 }
 
-void Observer::read_record(Observation& seen) const {
-  const kube::Object map = record_map(seen.job.key, seen.job.uid);
+void Observer::read_record(Observation& observation) const {
+  const kube::Object map = record_map(observation.job.key, observation.job.uid);
   if (map == nullptr) return;
-  seen.record_version = kube::version_of(*map);
+  observation.record_version = kube::version_of(*map);
   auto record = record_of(*map);
   if (record) {
-    seen.record = std::move(*record);
+    observation.record = std::move(*record);
   } else {
-    seen.record_fault = record.error().message;
+    observation.record_error = record.error().message;
   }
 }
 
 std::optional<Observation> Observer::observe(const JobKey& key) const {
   const kube::Object object = caches_.jobs.find(key);
   if (object == nullptr) return std::nullopt;
-  Observation seen;
-  seen.now = sources_.clock();
-  seen.settings = settings_;
-  seen.job = job_view(*object, sources_);
-  read_record(seen);
+  Observation observation;
+  observation.now = sources_.clock();
+  observation.settings = settings_;
+  observation.job = job_view(*object, sources_);
+  read_record(observation);
   const std::string label = short_job_name(key.name);
   for (const kube::Object& pod : caches_.pods.all()) {
     if (kube::space_of(*pod) != key.namespace_name || kube::label_of(*pod, kJobNameLabel) != label) continue;
-    seen.pods.push_back(pod_view(*pod, seen.job.uid));
+    observation.pods.push_back(pod_view(*pod, observation.job.uid));
   }
-  seen.agents = sources_.agents(key);
-  seen.cluster = cluster();
-  seen.profiles = sources_.profiles();
-  seen.answers = sources_.answers(key);
-  return seen;
+  observation.agents = sources_.agents(key);
+  observation.cluster = cluster();
+  observation.profiles = sources_.profiles();
+  observation.answers = sources_.answers(key);
+  return observation;
 }
 
 }  // namespace sailor

@@ -31,7 +31,7 @@ class Observer {
 
  private:
   [[nodiscard]] kube::Object record_map(const JobKey& key, const std::string& job_uid) const;
-  void read_record(Observation& seen) const;
+  void read_record(Observation& observation) const;
 
   const Caches& caches_;
   OperatorSettings settings_;

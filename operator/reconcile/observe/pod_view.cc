@@ -32,16 +32,16 @@ void read_end(const Json& terminated, PodView& view) {
   const std::string message = text_at(terminated, {"message"});
   const Json json = Json::parse(message, nullptr, false);
   if (auto report = json.is_object() ? agent_report_from_json(json) : fail(ErrorCode::kNotFound, "")) {
-    view.last_word = std::move(*report);
+    view.termination_report = std::move(*report);
     return;
   }
-  view.last_text = message;
+  view.termination_message = message;
   const std::string reason = text_at(terminated, {"reason"});
   // The kubelet has lost it: its machine was started anew, or is another one of the same name.
   if (reason == "ContainerStatusUnknown" && view.status_reason.empty()) view.status_reason = reason;
   const bool is_telling = !reason.empty() && reason != "Error" && reason != "Completed";
-  if (view.last_text.empty() && is_telling) {
-    view.last_text = fmt::format("the trainer was ended: {} (exit code {})", reason, view.exit_code);
+  if (view.termination_message.empty() && is_telling) {
+    view.termination_message = fmt::format("the trainer was ended: {} (exit code {})", reason, view.exit_code);
   }
 }
 
@@ -79,7 +79,7 @@ PodView pod_view(const Json& pod, const std::string& job_uid) {
   if (terminated != nullptr) read_end(*terminated, view);
   if (const Json* spec = kube::find_at(pod, {"spec"})) view.gpus = gpus_asked_for(*spec);
   view.pool = parse_pool_key(kube::annotation_of(pod, kPoolAnnotation)).value_or(PoolKey{});
-  view.created_for = std::atol(kube::annotation_of(pod, kCreatedForAnnotation).c_str());
+  view.created_for_generation = std::atol(kube::annotation_of(pod, kCreatedForAnnotation).c_str());
   view.created = parse_rfc3339(text_at(pod, {"metadata", "creationTimestamp"})).value_or(Time());
   return view;
 }

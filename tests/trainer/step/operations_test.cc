@@ -96,7 +96,7 @@ Case random_case(std::uint64_t seed) {
 // A pod for every replica.
 GenerationRecord record_of_plan(const Plan& plan, ScheduleTimes times) {
   GenerationRecord record;
-  record.generation = record.issued = 1;
+  record.generation = record.last_issued = 1;
   record.job_uid = "uid";
   record.plan = plan;
   record.schedule_times = std::move(times);
@@ -107,7 +107,7 @@ GenerationRecord record_of_plan(const Plan& plan, ScheduleTimes times) {
       const auto slot = static_cast<int>(record.placement.slots.size());
       const std::string pod = fmt::format("pod-{}", slot);
       record.placement.slots.push_back({pod, replica.pool, "node", "node-uid", replica.tensor_parallel});
-      record.placement.seats.push_back({stage, r, slot, 0});
+      record.placement.replicas.push_back({stage, r, slot, 0});
       record.members.push_back(
           {{pod, "10.0.0.1", 7070, 7071, replica.pool, replica.tensor_parallel}, pod + "-uid", "node", "node-uid"});
     }

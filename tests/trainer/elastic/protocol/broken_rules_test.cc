@@ -50,14 +50,14 @@ TEST(BrokenRule, AnUpdateIsAppliedWithoutTheVotes) {
 }
 
 TEST(BrokenRule, AGenerationIsToldBeforeTheOlderOnesAreFenced) {
-  const Rules rules{.is_fenced = [](const OlderGeneration&, const std::vector<PodStanding>&,
+  const Rules rules{.is_fenced = [](const OlderGeneration&, const std::vector<PodState>&,
                                     const std::vector<std::size_t>&) { return true; }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}),
               ElementsAre(StartsWith("two generations train at the same time")));
 }
 
 TEST(BrokenRule, ALoneGenerationIsTakenForFencedBeforeItsLeaseHasLapsed) {
-  const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodStanding>& pods,
+  const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodState>& pods,
                                     const std::vector<std::size_t>& taking_part) {
     return older.pods.size() == 1 || is_fenced(older, pods, taking_part);
   }};
@@ -72,7 +72,7 @@ TEST(BrokenRule, ALeaseIsRenewedThoughANewerGenerationIsWritten) {
 }
 
 TEST(BrokenRule, ALeavingWorkerIsNotAskedToTakePart) {
-  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
+  const Rules rules{.participants = [](const std::vector<PodState>& pods) {
     auto taking_part = participants(pods);
     if (taking_part) std::erase_if(*taking_part, [&](std::size_t pod) { return !pods[pod].has_slot; });
     return taking_part;
@@ -131,9 +131,9 @@ TEST(BrokenRule, ALeavingWorkerGoesBeforeAllHaveConfirmed) {
 }
 
 TEST(BrokenRule, WhoWasToldOfAGenerationAndHasNotReportedItIsLeftOut) {
-  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
-    std::vector<PodStanding> forgetful = pods;
-    for (PodStanding& pod : forgetful) pod.told = 0;
+  const Rules rules{.participants = [](const std::vector<PodState>& pods) {
+    std::vector<PodState> forgetful = pods;
+    for (PodState& pod : forgetful) pod.notified = 0;
     return participants(forgetful);
   }};
   EXPECT_THAT(failures(rules, {.changes = 2, .faults = 1, .steps = 1}),
@@ -154,9 +154,9 @@ TEST(BrokenRule, TheMostStepsWinWhoeverConfirmedThem) {
 }
 
 TEST(BrokenRule, AStalePodIsAskedForItsState) {
-  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
-    std::vector<PodStanding> trusting = pods;
-    for (PodStanding& pod : trusting) pod.is_stale = false;
+  const Rules rules{.participants = [](const std::vector<PodState>& pods) {
+    std::vector<PodState> trusting = pods;
+    for (PodState& pod : trusting) pod.is_stale = false;
     return participants(trusting);
   }};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .parkings = 1}),
@@ -188,9 +188,9 @@ TEST(BrokenRule, AFollowerIsWaitedForHoweverLongItTakes) {
 }
 
 TEST(BrokenRule, APodThatAPeerDoesNotReachIsAskedToTheMeeting) {
-  const Rules rules{.participants = [](const std::vector<PodStanding>& pods) {
-    std::vector<PodStanding> reached = pods;
-    for (PodStanding& pod : reached) pod.is_out_of_reach = false;
+  const Rules rules{.participants = [](const std::vector<PodState>& pods) {
+    std::vector<PodState> reached = pods;
+    for (PodState& pod : reached) pod.is_unreachable = false;
     return participants(reached);
   }};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .paths_break = true}),
@@ -198,10 +198,10 @@ TEST(BrokenRule, APodThatAPeerDoesNotReachIsAskedToTheMeeting) {
 }
 
 TEST(BrokenRule, APodThatIsLeftOutIsTakenForDeadThoughItHoldsItsLease) {
-  const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodStanding>& pods,
+  const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodState>& pods,
                                     const std::vector<std::size_t>& taking_part) {
-    std::vector<PodStanding> dead = pods;
-    for (PodStanding& pod : dead) pod.is_dead = pod.is_dead || pod.is_out_of_reach;
+    std::vector<PodState> dead = pods;
+    for (PodState& pod : dead) pod.is_dead = pod.is_dead || pod.is_unreachable;
     return is_fenced(older, dead, taking_part);
   }};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 2, .paths_break = true}, lone_world()),

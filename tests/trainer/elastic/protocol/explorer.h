@@ -93,9 +93,9 @@ class Explorer {
   void withdraw();
   [[nodiscard]] Meeting planned() const;
   void seal();
-  [[nodiscard]] std::vector<PodStanding> standings(const Meeting& next, bool is_late) const;
+  [[nodiscard]] std::vector<PodState> pod_states(const Meeting& next, bool is_late) const;
   void give_roles(const std::vector<int>& usable, Meeting& next) const;
-  [[nodiscard]] std::vector<int> unfenced(const std::vector<PodStanding>& pods,
+  [[nodiscard]] std::vector<int> unfenced(const std::vector<PodState>& pods,
                                           const std::vector<std::size_t>& taking_part) const;
   void fail();
   [[nodiscard]] World faulty() const;

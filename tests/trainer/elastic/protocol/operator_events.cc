@@ -109,7 +109,7 @@ void Explorer::seal() {
   if (from_.parks == 0 && next.members == 0) return;
   // Reports may be as late as can be: from before anybody was told of anything.
   for (const bool is_late : {false, true}) {
-    const std::vector<PodStanding> pods = standings(next, is_late);
+    const std::vector<PodState> pods = pod_states(next, is_late);
     const auto taking_part = rules_.participants(pods);
     if (!taking_part) continue;
     if (from_.parks == 0 && !unfenced(pods, *taking_part).empty()) continue;  // who parks does not train
@@ -123,21 +123,21 @@ void Explorer::seal() {
   }
 }
 
-std::vector<PodStanding> Explorer::standings(const Meeting& next, bool is_late) const {
-  std::vector<PodStanding> pods(kWorkers);
+std::vector<PodState> Explorer::pod_states(const Meeting& next, bool is_late) const {
+  std::vector<PodState> pods(kWorkers);
   for (int id = 0; id < kWorkers; ++id) {
     const Worker& worker = at(id);
-    PodStanding& pod = pods[static_cast<std::size_t>(id)];
+    PodState& pod = pods[static_cast<std::size_t>(id)];
     pod.has_slot = has(next.members, id);
     pod.is_dead = has(from_.crashed, id);
-    pod.hearing = pod.is_dead || has(from_.suspected, id) ? Hearing::kSilent : Hearing::kAnswers;
+    pod.contact = pod.is_dead || has(from_.suspected, id) ? AgentContact::kUnresponsive : AgentContact::kAnswers;
     pod.is_ready = true;
     pod.is_stale = has(from_.stale, id);
-    pod.is_out_of_reach = has(from_.out_of_reach, id);
+    pod.is_unreachable = has(from_.out_of_reach, id);
     pod.holds_state = !is_late && worker.generation > 0 && worker.place != Place::kReleased;
     pod.reported = is_late ? 0 : worker.generation;
     for (int generation = 1; generation <= from_.sealed; ++generation) {
-      if (has(meeting(generation).members, id)) pod.told = generation;
+      if (has(meeting(generation).members, id)) pod.notified = generation;
     }
   }
   return pods;
@@ -156,7 +156,7 @@ void Explorer::give_roles(const std::vector<int>& usable, Meeting& next) const {
   }
 }
 
-std::vector<int> Explorer::unfenced(const std::vector<PodStanding>& pods,
+std::vector<int> Explorer::unfenced(const std::vector<PodState>& pods,
                                     const std::vector<std::size_t>& taking_part) const {
   std::vector<int> found;
   for (int generation = 1; generation <= from_.sealed; ++generation) {

@@ -110,7 +110,7 @@ bool Explorer::is_waited_for(int id) const {
   const Meeting next = planned();
   if (next.members == 0) return false;
   for (const bool is_late : {false, true}) {
-    const std::vector<PodStanding> pods = standings(next, is_late);
+    const std::vector<PodState> pods = pod_states(next, is_late);
     const auto taking_part = rules_.participants(pods);
     if (!taking_part) continue;
     for (const int generation : unfenced(pods, *taking_part)) {

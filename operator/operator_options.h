@@ -1,8 +1,7 @@
-// Operator: all parts of the process put together, from its options to its end.
+// OperatorOptions: how the operator's process was started.
 #pragma once
 
-#include <memory>
-#include <stop_token>
+#include <chrono>
 #include <string>
 
 #include "core/model/network_model.h"
@@ -14,11 +13,11 @@ namespace sailor {
 struct OperatorOptions {
   kube::ClusterConfig cluster;
   std::string trainer_image;
-  std::string metrics_address;   // "127.0.0.1:9090"; empty: none
+  std::string metrics_address;   // "127.0.0.1:9090"; empty: metrics are not served
   std::string health_address;    // likewise
   std::string callback_address;  // likewise; agents must be able to reach it
-  std::string watch_namespace;   // empty: all
-  std::string identity;          // of this process
+  std::string watch_namespace;   // empty: all namespaces
+  std::string identity;          // of this process, for leader election and events
   bool elects_leader = false;
   int planner_threads = 1;
   std::chrono::seconds pod_start_limit = OperatorSettings{}.start_limit;
@@ -30,21 +29,6 @@ struct OperatorOptions {
   [[nodiscard]] std::string callback_url() const {
     return callback_address.empty() ? "" : "http://" + callback_address;
   }
-};
-
-class Operator {
- public:
-  explicit Operator(OperatorOptions options);
-  ~Operator();
-  Operator(const Operator&) = delete;
-  Operator& operator=(const Operator&) = delete;
-
-  // Works until it is stopped (true) or has lost its leadership (false).
-  bool run(std::stop_token stop);
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace sailor

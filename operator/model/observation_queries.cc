@@ -1,0 +1,92 @@
+#include "operator/model/observation_queries.h"
+
+#include <algorithm>
+
+namespace sailor {
+namespace {
+
+void offer(std::optional<JobProgress>& best, const std::optional<AgentReport>& report) {
+  if (!report || !report->progress) return;
+  const auto rank = [](const JobProgress& progress) { return std::pair(progress.generation, progress.step); };
+  if (!best || rank(*report->progress) > rank(*best)) best = report->progress;
+}
+
+}  // namespace
+
+const Member* member_of(const Generation& generation, const std::string& pod_uid) {
+  const auto found = std::ranges::find(generation.members, pod_uid, &Member::pod_uid);
+  return found == generation.members.end() ? nullptr : &*found;
+}
+
+bool is_ready(const AgentView& agent) {
+  return agent.answers() && std::ranges::none_of(agent.report->workers, [](const WorkerReport& worker) {
+           return worker.phase == WorkerPhase::kStarting;
+         });
+}
+
+bool holds_state(const AgentView& agent) {
+  return agent.report && std::ranges::any_of(agent.report->workers, [](const WorkerReport& worker) {
+           return worker.generation > 0 && worker.phase != WorkerPhase::kReleased;
+         });
+}
+
+bool is_broken(const AgentView& agent, std::int64_t generation) {
+  return agent.report && std::ranges::any_of(agent.report->workers, [&](const WorkerReport& worker) {
+           return worker.phase == WorkerPhase::kBroken && worker.generation == generation;
+         });
+}
+
+const PodView* find_pod(const Observation& observation, const std::string& name) {
+  const auto found = std::ranges::find(observation.pods, name, &PodView::name);
+  return found == observation.pods.end() ? nullptr : &*found;
+}
+
+const AgentView* find_agent(const Observation& observation, const std::string& pod_uid) {
+  const auto found = observation.agents.find(pod_uid);
+  return found == observation.agents.end() ? nullptr : &found->second;
+}
+
+const AgentView* find_agent(const Observation& observation, const PodView& pod) {
+  return find_agent(observation, pod.uid);
+}
+
+const AgentView* find_answering(const Observation& observation, const Member& member) {
+  const AgentView* agent = find_agent(observation, member.pod_uid);
+  return agent != nullptr && agent->answers() ? agent : nullptr;
+}
+
+bool cannot_reach(const AgentView& agent, const Member& peer) {
+  const auto& silent = agent.report->unresponsive_peers;
+  return std::ranges::find(silent, peer.address.name) != silent.end();
+}
+
+bool is_stale(const Observation& observation, const PodView& pod) {
+  return pod.created_for_generation < observation.record->min_pod_generation;
+}
+
+bool is_occupied(const Observation& observation, const Slot& slot) {
+  return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
+    return pod.is_ours && !pod.has_ended() && is_stale(observation, pod) && pod.node == slot.node;
+  });
+}
+
+std::optional<JobProgress> newest_progress(const Observation& observation) {
+  std::optional<JobProgress> best;
+  for (const auto& [uid, agent] : observation.agents) offer(best, agent.report);
+  for (const PodView& pod : observation.pods) {
+    if (pod.is_ours) offer(best, pod.termination_report);
+  }
+  return best;
+}
+
+double dollars_per_hour(const Observation& observation) {
+  double sum = 0;
+  for (const PodView& pod : observation.pods) {
+    const auto pool = observation.cluster.pools.find(pod.pool);
+    if (!pod.is_ours || pod.phase != PodPhase::kRunning || pool == observation.cluster.pools.end()) continue;
+    sum += pool->second.price_per_gpu.value() * pod.gpus;
+  }
+  return sum;
+}
+
+}  // namespace sailor
