@@ -20,8 +20,9 @@ void log_reconcile(const ReconcileReport& report) {
   }
   if (report.decision == nullptr || !report.failure.empty()) return;
   for (const EventNote& note : report.decision->events) {
-    log_line(note.is_warning ? spdlog::level::warn : spdlog::level::info, "job changed",
-             {{"job", to_string(report.job)}, {"reason", note.reason}, {"message", note.message}});
+    log_line(
+        note.is_warning ? spdlog::level::warn : spdlog::level::info, "job changed",
+        {{"job", to_string(report.job)}, {"reason", std::string(to_string(note.reason))}, {"message", note.message}});
   }
   log_line(spdlog::level::debug, "reconciled",
            {{"job", to_string(report.job)},

@@ -5,6 +5,7 @@
 #include "operator/log.h"
 #include "operator/model/names.h"
 #include "operator/reconcile/decide/pod_states.h"
+#include "operator/reconcile/decide/suspension.h"
 #include "operator/reconcile_log.h"
 #include "simulator/simulator.h"
 
@@ -67,8 +68,8 @@ ObserverSources OperatorRuntime::sources() {
 ApplierSinks OperatorRuntime::sinks() {
   return {[this](const JobKey& job, const SendAssignment& send) { link_.send(job, send.pod_uid, send.assignment); },
           [this](const PlanQuestion& question) { planning_.ask(question); },
-          [this](const JobKey& job, const UpdateCallback& tell) {
-            link_.update_callback(job, tell.pod_uid, options_.callback_url());
+          [this](const JobKey& job, const UpdateCallback& update) {
+            link_.update_callback(job, update.pod_uid, options_.callback_url());
           }};
 }
 

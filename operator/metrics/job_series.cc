@@ -1,8 +1,6 @@
 #include "operator/metrics/job_series.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -12,7 +10,6 @@
 namespace sailor {
 namespace {
 
-using kube::Json;
 using prometheus::BuildCounter;
 using prometheus::BuildGauge;
 using prometheus::BuildHistogram;
@@ -20,7 +17,6 @@ using prometheus::Labels;
 
 const prometheus::Histogram::BucketBoundaries kRescaleBuckets = {0.01, 0.05, 0.1, 0.25, 0.5, 1,   2,   3,  5,
                                                                  8,    12,   20,  30,   60,  120, 300, 900};
-constexpr std::array<const char*, 7> kParts = {"detect", "plan", "pods", "push", "regroup", "transfer", "firstStep"};
 
 auto& gauge(prometheus::Registry& registry, const char* name, const char* help) {
   return BuildGauge().Name(name).Help(help).Register(registry);
@@ -46,18 +42,11 @@ std::string text_of(const std::string& family, const Labels& labels) {
   return text;
 }
 
-double number(const Json& object, kube::Path path) {
-  const Json* found = kube::find_at(object, path);
-  if (found == nullptr) return 0;
-  if (found->is_number()) return found->get<double>();
-  return found->is_string() ? std::strtod(found->get_ref<const std::string&>().c_str(), nullptr) : 0;
-}
-
 // Counters begin at zero with the process: what an operator before this one has counted is not counted again.
-std::int64_t newest_counted(const Json& status) {
+std::int64_t newest_counted(const JobStatus& status) {
   std::int64_t newest = 0;
-  for (const Json& entry : kube::list_at(status, {"rescales"})) {
-    if (entry.contains("seconds")) newest = std::max(newest, kube::integer_at(entry, {"toGeneration"}));
+  for (const RescaleStatus& rescale : status.rescales) {
+    if (rescale.seconds) newest = std::max(newest, rescale.to_generation);
   }
   return newest;
 }
@@ -112,32 +101,29 @@ void JobSeries::raise(const JobKey& job, Counters& family, double value, Labels 
 
 void JobSeries::note(const ReconcileReport& report) {
   if (report.observation == nullptr || report.decision == nullptr) return;
-  if (!jobs_.contains(report.job))
-    jobs_[report.job].counted_generation = newest_counted(report.observation->job.status);
-  const Json& status = report.decision->status ? *report.decision->status : report.observation->job.status;
-  if (!status.is_object()) return;
-  note_progress(report.job, status);
-  note_plan(report, status);
+  const JobStatus& last = report.observation->job.status;
+  if (!jobs_.contains(report.job)) jobs_[report.job].counted_generation = newest_counted(last);
+  const JobStatus& status = report.decision->status ? *report.decision->status : last;
+  if (status.progress) note_progress(report.job, *status.progress);
+  if (status.plan) note_plan(report, *status.plan);
   note_rescales(report.job, status);
 }
 
-void JobSeries::note_progress(const JobKey& job, const Json& status) {
-  if (kube::find_at(status, {"progress", "step"}) == nullptr) return;
-  const double tokens = number(status, {"progress", "tokens"});
-  const double dollars = number(status, {"progress", "dollarsSpent"});
-  set(job, step_, number(status, {"progress", "step"}));
-  set(job, loss_, number(status, {"progress", "loss"}));
-  if (kube::find_at(status, {"progress", "validationLoss"}) != nullptr) {
-    set(job, validation_loss_, number(status, {"progress", "validationLoss"}));
-  }
-  set(job, skipped_steps_, number(status, {"progress", "stepsSkipped"}));
+void JobSeries::note_progress(const JobKey& job, const ProgressStatus& progress) {
+  if (!progress.newest) return;
+  const StepStatus& newest = *progress.newest;
+  const auto tokens = static_cast<double>(newest.tokens);
+  set(job, step_, static_cast<double>(newest.step));
+  set(job, loss_, newest.loss);
+  if (newest.validation_loss) set(job, validation_loss_, *newest.validation_loss);
+  set(job, skipped_steps_, static_cast<double>(newest.steps_skipped));
   raise(job, tokens_, tokens);
-  set(job, tokens_per_second_, number(status, {"progress", "tokensPerSecond"}));
-  raise(job, dollars_, dollars);
-  if (tokens > 0) set(job, dollars_per_million_tokens_, dollars / tokens * 1e6);
-  raise(job, lost_steps_, number(status, {"progress", "stepsLost"}));
-  const double elapsed = number(status, {"progress", "elapsedSeconds"});
-  if (elapsed > 0) set(job, goodput_, std::min(1.0, number(status, {"progress", "usefulSeconds"}) / elapsed));
+  set(job, tokens_per_second_, static_cast<double>(newest.tokens_per_second));
+  raise(job, dollars_, progress.dollars_spent);
+  if (tokens > 0) set(job, dollars_per_million_tokens_, progress.dollars_spent / tokens * 1e6);
+  raise(job, lost_steps_, static_cast<double>(newest.steps_lost));
+  const double elapsed = progress.elapsed_seconds;
+  if (elapsed > 0) set(job, goodput_, std::min(1.0, progress.useful_seconds / elapsed));
 }
 
 void JobSeries::drop_gpu_series(const JobKey& job) {
@@ -149,19 +135,15 @@ void JobSeries::drop_gpu_series(const JobKey& job) {
   });
 }
 
-void JobSeries::note_plan(const ReconcileReport& report, const Json& status) {
-  if (kube::find_at(status, {"plan"}) == nullptr) return;
-  set(report.job, generation_, number(status, {"plan", "generation"}));
-  set(report.job, planned_tokens_per_second_, number(status, {"plan", "estimate", "tokensPerSecond"}));
+void JobSeries::note_plan(const ReconcileReport& report, const PlanStatus& plan) {
+  set(report.job, generation_, static_cast<double>(plan.generation));
+  set(report.job, planned_tokens_per_second_, static_cast<double>(plan.tokens_per_second));
   set(report.job, dollars_per_hour_, dollars_per_hour(*report.observation));
   if (report.observation->record) set(report.job, bound_ratio_, report.observation->record->summary.bound_ratio);
   drop_gpu_series(report.job);
-  for (const Json& entry : kube::list_at(status, {"plan", "gpus"})) {
-    const std::string pool = kube::text_at(entry, {"pool"});
-    const auto key = parse_pool_key(pool);
-    if (!key) continue;
-    set(report.job, gpus_, number(entry, {"gpus"}),
-        {{"pool", pool}, {"accelerator", key->accelerator.str()}, {"zone", key->zone.str()}});
+  for (const auto& [pool, gpus] : plan.gpus) {
+    set(report.job, gpus_, gpus,
+        {{"pool", to_string(pool)}, {"accelerator", pool.accelerator.str()}, {"zone", pool.zone.str()}});
   }
 }
 
@@ -172,25 +154,23 @@ void JobSeries::observe(const JobKey& job, Histograms& family, double seconds, L
   entry.second->Observe(seconds);
 }
 
-// Rescales are counted from the status, once each, when their first step is done.
-void JobSeries::note_rescales(const JobKey& job, const Json& status) {
-  for (const Json& entry : kube::list_at(status, {"rescales"})) {
+// Each rescale is counted once, when its first step is done.
+void JobSeries::note_rescales(const JobKey& job, const JobStatus& status) {
+  for (const RescaleStatus& rescale : status.rescales) {
     Series& series = jobs_[job];
-    const auto generation = kube::integer_at(entry, {"toGeneration"});
-    if (generation <= series.counted_generation || !entry.contains("seconds")) continue;
-    series.counted_generation = generation;
-    note_rescale(job, entry);
+    if (rescale.to_generation <= series.counted_generation || !rescale.seconds) continue;
+    series.counted_generation = rescale.to_generation;
+    note_rescale(job, rescale);
   }
 }
 
-void JobSeries::note_rescale(const JobKey& job, const Json& entry) {
-  observe(job, rescale_seconds_, number(entry, {"seconds"}));
-  if (entry.contains("stoppedSeconds")) observe(job, rescale_stopped_seconds_, number(entry, {"stoppedSeconds"}));
-  for (const char* part : kParts) {
-    if (kube::find_at(entry, {"parts", part}) == nullptr) continue;
-    observe(job, rescale_part_seconds_, number(entry, {"parts", part}), {{"part", part}});
+void JobSeries::note_rescale(const JobKey& job, const RescaleStatus& rescale) {
+  observe(job, rescale_seconds_, *rescale.seconds);
+  if (rescale.stopped_seconds) observe(job, rescale_stopped_seconds_, *rescale.stopped_seconds);
+  for (const auto& [part, seconds] : rescale.parts) {
+    observe(job, rescale_part_seconds_, seconds, {{"part", std::string(to_string(part))}});
   }
-  const Labels reason = labels_of(job, {{"reason", kube::text_at(entry, {"reason"})}});
+  const Labels reason = labels_of(job, {{"reason", std::string(to_string(rescale.reason))}});
   auto& count = jobs_[job].counters[text_of("sailor_job_rescales_total", reason)];
   if (count.second == nullptr) count = {&rescales_, &rescales_.Add(reason)};
   count.second->Increment();

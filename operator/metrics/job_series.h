@@ -34,10 +34,10 @@ class JobSeries {
 
   void set(const JobKey& job, Gauges& family, double value, prometheus::Labels labels = {});
   void raise(const JobKey& job, Counters& family, double value, prometheus::Labels labels = {});  // to at least this
-  void note_progress(const JobKey& job, const kube::Json& status);
-  void note_plan(const ReconcileReport& report, const kube::Json& status);
-  void note_rescales(const JobKey& job, const kube::Json& status);
-  void note_rescale(const JobKey& job, const kube::Json& entry);
+  void note_progress(const JobKey& job, const ProgressStatus& progress);
+  void note_plan(const ReconcileReport& report, const PlanStatus& plan);
+  void note_rescales(const JobKey& job, const JobStatus& status);
+  void note_rescale(const JobKey& job, const RescaleStatus& rescale);
   void observe(const JobKey& job, Histograms& family, double seconds, prometheus::Labels labels = {});
   void drop_gpu_series(const JobKey& job);
 

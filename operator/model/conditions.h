@@ -1,34 +1,49 @@
-// Conditions: what a decision says about the job; status.h turns it into the status.
+// Conditions: what is true of a job now, with the reason and a sentence for people.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include "operator/model/reason.h"
 
 namespace sailor {
 
-enum class Truth { kUnknown, kTrue, kFalse };
+enum class ConditionType : std::uint8_t {
+  kPlanned,
+  kPodsReady,
+  kRunning,
+  kRescaling,
+  kDegraded,
+  kSuspended,
+  kComplete,
+  kFailed,
+};
+inline constexpr std::array kConditionTypes = {
+    ConditionType::kPlanned,  ConditionType::kPodsReady, ConditionType::kRunning,  ConditionType::kRescaling,
+    ConditionType::kDegraded, ConditionType::kSuspended, ConditionType::kComplete, ConditionType::kFailed};
+
+std::string_view to_string(ConditionType type);  // "PodsReady"
+
+enum class Truth : std::uint8_t { kUnknown, kTrue, kFalse };
 
 struct Condition {
   Truth truth = Truth::kUnknown;
-  std::string reason = "NotYetKnown";
+  Reason reason = Reason::kNotYetKnown;
   std::string message = "Not known yet.";
+  friend bool operator==(const Condition&, const Condition&) = default;
 };
 
-struct Conditions {
-  Condition planned;
-  Condition pods_ready;
-  Condition running;
-  Condition rescaling;
-  Condition degraded;
-  Condition suspended;
-  Condition complete;
-  Condition failed;
-};
+// A condition that is missing is not known.
+using Conditions = std::map<ConditionType, Condition>;
 
-inline Condition yes(std::string reason, std::string message) {
-  return {Truth::kTrue, std::move(reason), std::move(message)};
-}
-inline Condition no(std::string reason, std::string message) {
-  return {Truth::kFalse, std::move(reason), std::move(message)};
-}
+const Condition& condition_of(const Conditions& conditions, ConditionType type);
+bool is_true(const Conditions& conditions, ConditionType type);
+
+inline Condition yes(Reason reason, std::string message) { return {Truth::kTrue, reason, std::move(message)}; }
+inline Condition no(Reason reason, std::string message) { return {Truth::kFalse, reason, std::move(message)}; }
 
 }  // namespace sailor

@@ -1,18 +1,113 @@
-// What a status that was written says.
+// JobStatus: a TrainingJob's status, which users and their scripts read. It is read from JSON once, when the job is
+// observed, and written once, when a decision is applied. In JSON, decimals are strings.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/model/ids.h"
+#include "core/protocol/agent_report.h"
 #include "operator/kube/object.h"
+#include "operator/kube/time.h"
+#include "operator/model/conditions.h"
 
 namespace sailor {
 
-const kube::Json* find_condition(const kube::Json& status, std::string_view type);  // null: there is none
+// A summary of the newest plan.
+struct PlanStatus {
+  std::int64_t generation = 0;
+  std::string hash;
+  std::string config_map;
+  int total_gpus = 0;
+  std::map<PoolKey, int> gpus;
+  double iteration_seconds = 0;  // this and the next three are estimates
+  std::int64_t tokens_per_second = 0;
+  double cost_per_iteration = 0;
+  double cost_per_hour = 0;
+};
 
-// Whether a condition is true, and whether the job is complete or has failed.
-bool is_true(const kube::Json& status, std::string_view condition);
-bool has_ended(const kube::Json& status);
+// What the trainers reported last.
+struct StepStatus {
+  std::int64_t step = 0;
+  double loss = 0;
+  double first_loss = 0;
+  std::optional<double> validation_loss;
+  std::int64_t steps_skipped = 0;
+  std::int64_t tokens_per_second = 0;
+  std::int64_t tokens = 0;
+  std::int64_t last_checkpoint_step = 0;
+  std::int64_t steps_lost = 0;
+};
 
-double decimal_at(const kube::Json& object, kube::Path path);  // decimals in a status are texts; 0: there is none
+// How far the job is, and what it has cost.
+struct ProgressStatus {
+  std::optional<Time> time;  // up to when the dollars and the seconds are counted
+  double dollars_spent = 0;
+  double elapsed_seconds = 0;  // since the first plan, without the time in which the job was suspended
+  double useful_seconds = 0;   // what the steps up to `furthest_step` took, each counted once
+  std::optional<std::int64_t> furthest_step;
+  std::optional<std::int64_t> total_steps;
+  std::optional<StepStatus> newest;  // empty: nothing was reported yet
+};
+
+enum class RescalePart : std::uint8_t { kDetect, kPlan, kPods, kPush, kRegroup, kTransfer, kFirstStep };
+inline constexpr std::array kRescaleParts = {RescalePart::kDetect,   RescalePart::kPlan,    RescalePart::kPods,
+                                             RescalePart::kPush,     RescalePart::kRegroup, RescalePart::kTransfer,
+                                             RescalePart::kFirstStep};
+std::string_view to_string(RescalePart part);  // "detect", "plan", ...
+
+// One change from one plan to the next.
+struct RescaleStatus {
+  Time time;
+  Reason reason = Reason::kNotYetKnown;
+  std::string message;
+  std::int64_t from_generation = 0;
+  std::int64_t to_generation = 0;
+  int from_gpus = 0;
+  int to_gpus = 0;
+  std::map<RescalePart, double> parts;  // seconds
+  bool is_withdrawn = false;
+  // Known once the change is complete.
+  std::optional<double> seconds;
+  std::optional<double> stopped_seconds;  // empty: the change releases the GPUs, or is not complete
+  std::optional<std::int64_t> steps_lost;
+  std::optional<StateSource> source;
+  std::optional<std::int64_t> streamed_bytes;
+  std::optional<std::int64_t> moved_bytes;
+
+  [[nodiscard]] bool is_open() const { return !seconds && !is_withdrawn; }
+};
+
+struct ConditionStatus {
+  Condition condition;
+  std::int64_t observed_generation = 0;  // metadata.generation of the job
+  std::optional<Time> last_transition;
+};
+
+struct JobStatus {
+  std::int64_t observed_generation = 0;  // metadata.generation of the job
+  std::string state;                     // one word for people
+  std::map<ConditionType, ConditionStatus> conditions;
+  int restarts = 0;
+  std::optional<Time> start_time;
+  std::optional<Time> completion_time;
+  std::optional<PlanStatus> plan;
+  std::optional<ProgressStatus> progress;
+  std::vector<RescaleStatus> rescales;  // oldest first
+  std::vector<std::string> unpriced_pools;
+
+  [[nodiscard]] const ConditionStatus* find(ConditionType type) const;  // null: it was never written
+  [[nodiscard]] bool is_true(ConditionType type) const;
+  [[nodiscard]] bool has_ended() const;  // complete or failed
+};
+
+// A field that is absent or damaged has its default: a status is only a summary.
+JobStatus job_status_from_json(const kube::Json& json);
+kube::Json to_json(const JobStatus& status);
 
 }  // namespace sailor

@@ -12,6 +12,7 @@
 #include "core/protocol/timeouts.h"
 #include "operator/kube/object.h"
 #include "operator/model/cluster_view.h"
+#include "operator/model/job_status.h"
 #include "operator/model/record.h"
 #include "planner/planner.h"
 
@@ -25,7 +26,7 @@ struct JobView {
   Time created;
   Result<JobSpec> spec = JobSpec{};
   kube::Json pod_template;  // null: none
-  kube::Json status;        // as it was written last; null: never
+  JobStatus status;         // as it was written last
 };
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };

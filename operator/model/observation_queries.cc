@@ -61,7 +61,7 @@ bool cannot_reach(const AgentView& agent, const Member& peer) {
 }
 
 bool is_stale(const Observation& observation, const PodView& pod) {
-  return pod.created_for_generation < observation.record->min_pod_generation;
+  return observation.record && pod.created_for_generation < observation.record->min_pod_generation;
 }
 
 bool is_occupied(const Observation& observation, const Slot& slot) {
@@ -87,6 +87,25 @@ double dollars_per_hour(const Observation& observation) {
     sum += pool->second.price_per_gpu.value() * pod.gpus;
   }
   return sum;
+}
+
+bool trains(const Observation& observation, const Generation& generation) {
+  if (!generation.is_committed() || generation.releases_gpus) return false;
+  const auto trains_it = [&](const WorkerReport& worker) {
+    const bool is_training = worker.phase == WorkerPhase::kTraining || worker.phase == WorkerPhase::kFinished;
+    return is_training && worker.generation == generation.generation;
+  };
+  return std::ranges::all_of(generation.members, [&](const Member& member) {
+    if (member.leaves) return true;
+    const AgentView* agent = find_agent(observation, member.pod_uid);
+    return agent != nullptr && agent->report && std::ranges::any_of(agent->report->workers, trains_it);
+  });
+}
+
+std::string node_uid_of_pod(const Observation& observation, const std::string& pod) {
+  const PodView* view = find_pod(observation, pod);
+  const NodeView* node = view == nullptr ? nullptr : observation.cluster.find_node(view->node);
+  return node == nullptr ? "" : node->uid;
 }
 
 }  // namespace sailor

@@ -34,6 +34,12 @@ bool is_stale(const Observation& observation, const PodView& pod);
 // may stay for as long as a dead node does.
 bool is_occupied(const Observation& observation, const Slot& slot);
 
+// All workers with a role in this generation train it, or have finished it.
+bool trains(const Observation& observation, const Generation& generation);
+
+// UID of the node that a pod of this name runs on; empty: there is no such pod or node.
+std::string node_uid_of_pod(const Observation& observation, const std::string& pod);
+
 // The furthest progress that the agents, or pods that have ended, report.
 std::optional<JobProgress> newest_progress(const Observation& observation);
 

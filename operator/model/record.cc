@@ -126,7 +126,7 @@ Json generation_json(const Generation& generation) {
                {"rendezvous", generation.rendezvous},
                {"releasesGpus", generation.releases_gpus},
                {"leased", generation.is_leased},
-               {"reason", generation.reason},
+               {"reason", to_string(generation.reason)},
                {"message", generation.message},
                {"causedAt", time_text(generation.caused_at)},
                {"askedAt", time_text(generation.asked_at)},
@@ -156,7 +156,9 @@ Generation generation_from(const Json& json) {
   generation.rendezvous = json.at("rendezvous");
   generation.releases_gpus = json.at("releasesGpus");
   generation.is_leased = json.value("leased", false);
-  generation.reason = json.at("reason");
+  const auto reason = reason_from_string(json.at("reason").get<std::string>());
+  if (!reason) throw std::invalid_argument("unknown reason " + json.at("reason").dump());
+  generation.reason = *reason;
   generation.message = json.at("message");
   generation.caused_at = time_from(json.at("causedAt"));
   generation.asked_at = time_from(json.at("askedAt"));
@@ -241,10 +243,9 @@ Json config_map_of(const GenerationRecord& record, const JobKey& job, const std:
 }
 
 bool waits_until_wanted(const Generation& generation) {
-  return generation.releases_gpus && (generation.reason == "Suspended" || generation.reason == "WaitingForCapacity");
+  return generation.releases_gpus &&
+         (generation.reason == Reason::kSuspended || generation.reason == Reason::kWaitingForCapacity);
 }
-
-bool is_voluntary(const std::string& reason) { return reason == "ScaleUpOpportunity" || reason == "SpecChanged"; }
 
 Result<GenerationRecord> record_of(const Json& config_map) {
   const std::string text = kube::text_at(config_map, {"data", kRecordKey});

@@ -16,6 +16,7 @@
 #include "core/protocol/assignment.h"
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
+#include "operator/model/reason.h"
 
 namespace sailor {
 
@@ -91,7 +92,7 @@ struct Generation {
   bool releases_gpus = false;   // nobody trains: the state is saved, then all pods go
   bool is_leased = false;       // all its roles are in one pod: it trains only while its lease is renewed
 
-  std::string reason;  // why this generation was made, one word: "Started", "NodePreempted" ...
+  Reason reason = Reason::kStarted;  // why this generation was made
   std::string message;
   Time caused_at;                    // when the first sign of the cause was seen
   Time asked_at;                     // when the planner was asked; as `decided` where it was not
@@ -107,9 +108,6 @@ struct Generation {
 
 // It releases the GPUs until the user, or the cluster, wants the job again; not only to start it again at once.
 bool waits_until_wanted(const Generation& generation);
-
-// A reason for which nothing presses: the job trains on while the change is made ready, and may be spared it.
-bool is_voluntary(const std::string& reason);
 
 // A generation before the newest that may still train somewhere (operator/protocol/fencing.h).
 struct OlderRecord {

@@ -34,7 +34,7 @@ ApiResult<void> Applier::apply(const Observation& observation, const Decision& d
   if (decision.status) {
     if (auto done = write_status(observation, *decision.status); !done) return done;
   }
-  for (const EventNote& note : decision.events) tell(observation, note);
+  for (const EventNote& note : decision.events) post_event(observation, note);
   return {};
 }
 
@@ -46,8 +46,8 @@ ApiResult<void> Applier::perform(const Observation& observation, const Action& a
                                  sinks_.send(observation.job.key, send);
                                  return ApiResult<void>();
                                },
-                               [&](const UpdateCallback& tell) {
-                                 sinks_.update_callback(observation.job.key, tell);
+                               [&](const UpdateCallback& update) {
+                                 sinks_.update_callback(observation.job.key, update);
                                  return ApiResult<void>();
                                },
                                [&](const AskPlanner& ask) {
@@ -88,21 +88,21 @@ ApiResult<void> Applier::delete_pod(const Observation& observation, const Delete
   return api_.remove(kube::kPods, {observation.job.key.namespace_name, pod.name}, pod.uid);
 }
 
-ApiResult<void> Applier::write_status(const Observation& observation, const Json& status) {
+ApiResult<void> Applier::write_status(const Observation& observation, const JobStatus& status) {
   const Json object = {{"apiVersion", kube::kTrainingJobs.group_version},
                        {"kind", kube::kTrainingJobs.kind},
                        {"metadata",
                         {{"name", observation.job.key.name},
                          {"namespace", observation.job.key.namespace_name},
                          {"uid", observation.job.uid}}},
-                       {"status", status}};
+                       {"status", to_json(status)}};
   auto written = api_.apply_status(kube::kTrainingJobs, object);
   if (!written) return tl::unexpected(std::move(written).error());
   caches_.jobs.put(std::move(*written));
   return {};
 }
 
-void Applier::tell(const Observation& observation, const EventNote& note) {
+void Applier::post_event(const Observation& observation, const EventNote& note) {
   const auto nanoseconds = std::chrono::system_clock::now().time_since_epoch().count();
   const Json event = {
       {"apiVersion", kube::kEvents.group_version},
@@ -113,13 +113,13 @@ void Applier::tell(const Observation& observation, const EventNote& note) {
       {"eventTime", to_rfc3339_micro(observation.now)},
       {"regarding", job_reference(observation)},
       {"type", note.is_warning ? "Warning" : "Normal"},
-      {"reason", note.reason},
+      {"reason", to_string(note.reason)},
       {"note", note.message},
-      {"action", note.reason},
+      {"action", to_string(note.reason)},
       {"reportingController", "sailor.dev/operator"},
       {"reportingInstance", instance_}};
-  // Best effort: what an event tells is in the status too.
-  [[maybe_unused]] const auto told = api_.create(kube::kEvents, event);
+  // Best effort: the status says the same.
+  [[maybe_unused]] const auto posted = api_.create(kube::kEvents, event);
 }
 
 }  // namespace sailor

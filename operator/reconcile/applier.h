@@ -23,7 +23,7 @@ class Applier {
   Applier(kube::Api& api, Caches& caches, ApplierSinks sinks, std::string instance)
       : api_(api), caches_(caches), sinks_(std::move(sinks)), instance_(std::move(instance)) {}
 
-  // In order, up to the first that fails. Events are told last, and their failure is none.
+  // Performs the actions in order, up to the first that fails. Events come last; they may be lost.
   [[nodiscard]] kube::ApiResult<void> apply(const Observation& observation, const Decision& decision);
 
  private:
@@ -31,8 +31,8 @@ class Applier {
   kube::ApiResult<void> write_record(const Observation& observation, const GenerationRecord& record);
   kube::ApiResult<void> create_pod(const kube::Json& pod);
   kube::ApiResult<void> delete_pod(const Observation& observation, const DeletePod& pod);
-  kube::ApiResult<void> write_status(const Observation& observation, const kube::Json& status);
-  void tell(const Observation& observation, const EventNote& note);
+  kube::ApiResult<void> write_status(const Observation& observation, const JobStatus& status);
+  void post_event(const Observation& observation, const EventNote& note);
 
   kube::Api& api_;
   Caches& caches_;

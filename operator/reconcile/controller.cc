@@ -1,5 +1,7 @@
 #include "operator/reconcile/controller.h"
 
+#include "operator/reconcile/decide/decide.h"
+
 namespace sailor {
 
 void Controller::run(std::stop_token stop) {

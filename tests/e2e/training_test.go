@@ -72,7 +72,7 @@ func TestAJobWhoseCheckpointFolderIsGoneTrainsOnSaysSoAndRecovers(t *testing.T) 
 		t.Fatal(err)
 	}
 	troubled := w.until("it says so", func(job trainingjob.Job) bool {
-		return job.Condition("Degraded").Reason == "WorkerReportsTrouble" && strings.Contains(job.Condition("Degraded").Message, "/checkpoints/lost")
+		return job.Condition("Degraded").Reason == "WorkerReportsProblem" && strings.Contains(job.Condition("Degraded").Message, "/checkpoints/lost")
 	})
 	w.until("it trains on", func(job trainingjob.Job) bool {
 		return job.Is("Running") && job.Status.Progress.Step > troubled.Status.Progress.Step+10

@@ -17,7 +17,7 @@ std::optional<double> value_of(prometheus::Registry& registry, const std::string
 void note(JobSeries& series, const JobKey& job, const kube::Json& progress) {
   Observation observation;
   Decision decision;
-  decision.status = kube::Json{{"progress", progress}};
+  decision.status = job_status_from_json({{"progress", progress}});
   series.note({.job = job, .observation = &observation, .decision = &decision});
 }
 

@@ -4,6 +4,7 @@
 
 #include "operator/model/names.h"
 #include "operator/model/record.h"
+#include "operator/reconcile/decide/suspension.h"
 #include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {
@@ -208,9 +209,9 @@ TEST_F(Job, ThatCanWriteNoCheckpointTrainsOnAndSaysWhy) {
   worker.message = "writing /checkpoints/uid/step-10/piece-000-00.bin: No space left on device";
   world.reconcile();
   EXPECT_EQ(world.state(), "Running");
-  EXPECT_THAT(world.condition("Degraded"), StartsWith("True WorkerReportsTrouble"));
+  EXPECT_THAT(world.condition("Degraded"), StartsWith("True WorkerReportsProblem"));
   EXPECT_THAT(world.condition("Degraded"), HasSubstr("No space left on device"));
-  EXPECT_THAT(world.events(), Contains(HasSubstr("WorkerReportsTrouble")));
+  EXPECT_THAT(world.events(), Contains(HasSubstr("WorkerReportsProblem")));
   worker.message.clear();
   world.reconcile();
   EXPECT_THAT(world.condition("Degraded"), StartsWith("False"));

@@ -105,7 +105,7 @@ TEST_F(Newcomer, ThatFailsAfterItWasToldIsGoneOnWithout) {
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
   EXPECT_EQ(world.status()["restarts"], 0);
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
-  EXPECT_THAT(world.condition("Degraded"), StartsWith("True NewcomerGivenUp"));
+  EXPECT_THAT(world.condition("Degraded"), StartsWith("True JoiningPodFailed"));
 }
 
 TEST_F(Newcomer, ThatNeverAnswersWhileOthersTrainOnIsGivenUp) {

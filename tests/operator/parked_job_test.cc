@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/reconcile/decide/suspension.h"
 #include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {

@@ -14,20 +14,21 @@ class StepsLost : public ::testing::Test {
   StepsLost() {
     record.generation = 2;
     record.from_generation = 1;
-    observation.job.status = {{"progress", {{"step", 35}, {"stepsLost", 3}}},
-                              {"rescales", {{{"fromGeneration", 1}, {"toGeneration", 2}}}}};
+    observation.job.status = job_status_from_json(
+        {{"progress", {{"step", 35}, {"stepsLost", 3}}}, {"rescales", {{{"fromGeneration", 1}, {"toGeneration", 2}}}}});
   }
 
   // The operator hears this from rank 0, and writes its status.
   void hear(const JobProgress& progress) {
     observation.agents["uid"].report = AgentReport{.agent = "pod", .workers = {}, .progress = progress};
-    const Json told = progress_status(observation, record);
-    observation.job.status["rescales"] = rescales_status(observation, record);
-    observation.job.status["progress"] = told;
+    JobStatus next = observation.job.status;
+    next.progress = progress_status(observation, record);
+    next.rescales = rescales_status(observation, record);
+    observation.job.status = next;
   }
 
-  [[nodiscard]] const Json& of_change() const { return observation.job.status["rescales"][0]; }
-  [[nodiscard]] const Json& progress() const { return observation.job.status["progress"]; }
+  [[nodiscard]] Json of_change() const { return to_json(observation.job.status)["rescales"][0]; }
+  [[nodiscard]] Json progress() const { return to_json(observation.job.status)["progress"]; }
 
   Observation observation;
   GenerationRecord record;

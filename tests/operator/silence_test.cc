@@ -72,7 +72,7 @@ TEST_F(Silence, OfAWorkerOnceInAWhileIsItsMachinesFaultAndCountsAsNoRestart) {
     world.silence_worker(world.pod_on("b"), step);
     world.settle();
     EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
-    EXPECT_EQ(world.status()["rescales"].back()["reason"], "WorkerSilent");
+    EXPECT_EQ(world.status()["rescales"].back()["reason"], "WorkerUnresponsive");
     world.pass(std::chrono::seconds(11));
     world.settle();
     EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c")) << "its node is used again";
@@ -90,7 +90,7 @@ TEST_F(Silence, OfAWorkerAtAStepAtWhichOneWasSilentBeforeIsAFailureOfTheJob) {
     world.settle();
     ASSERT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
   }
-  EXPECT_EQ(world.status()["rescales"][0]["reason"], "WorkerSilent");
+  EXPECT_EQ(world.status()["rescales"][0]["reason"], "WorkerUnresponsive");
   EXPECT_EQ(world.status()["rescales"][2]["reason"], "TrainerFailed");
 }
 

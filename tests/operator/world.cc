@@ -6,6 +6,7 @@
 
 #include "core/manifest/manifest.h"
 #include "operator/model/names.h"
+#include "operator/reconcile/decide/decide.h"
 
 namespace sailor::testing {
 namespace {

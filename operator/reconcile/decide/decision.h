@@ -1,4 +1,4 @@
-// Decision: what is to be done about one job now, in this order; then its status. A value.
+// Decision: what the operator does about one job now, in this order, and the job's status afterwards. A value.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "operator/model/job_status.h"
 #include "operator/model/observation.h"
 
 namespace sailor {
@@ -27,7 +28,7 @@ struct SendAssignment {
   AgentAddress agent;
   std::shared_ptr<const Assignment> assignment;
 };
-struct UpdateCallback {  // to an agent that sends its hints elsewhere
+struct UpdateCallback {  // the agent sends its hints to another address
   std::string pod_uid;
 };
 struct AskPlanner {
@@ -39,22 +40,16 @@ using Action = std::variant<WriteRecord, CreatePod, DeletePod, SendAssignment, U
 
 struct EventNote {
   bool is_warning = false;
-  std::string reason;
+  Reason reason = Reason::kNotYetKnown;
   std::string message;
   friend bool operator==(const EventNote&, const EventNote&) = default;
 };
 
 struct Decision {
   std::vector<Action> actions;
-  std::optional<kube::Json> status;  // absent: it says already what it should
+  std::optional<JobStatus> status;  // empty: the status is up to date
   std::vector<EventNote> events;
   std::optional<std::chrono::milliseconds> requeue_after;
 };
-
-Decision decide(const Observation& observation);
-
-// Whether a TrainingJob has a use for its agents, and for the state that they hold: not if it is suspended (once its
-// state is saved), has ended, or is being deleted.
-bool needs_agents(const kube::Json& job);
 
 }  // namespace sailor

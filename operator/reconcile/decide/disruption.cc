@@ -13,17 +13,24 @@
 namespace sailor {
 namespace {
 
-constexpr int kUnanswered = 2;                           // polls, once a peer is broken or hears nothing either
-constexpr int kUnansweredUnready = 3;                    // polls, once the node is not ready
-constexpr auto kRegroupAfter = std::chrono::seconds(2);  // all answer, and somebody is broken all the same
-constexpr int kUnansweredWaiting = 5;                    // polls, while others wait for this pod to regroup
+// Polls of an agent that remain unanswered until its pod counts as lost,
+constexpr int kPollsIfPeersAgree = 2;                    // if a peer is broken, or does not reach the pod either;
+constexpr int kPollsIfNodeUnready = 3;                   // if the node is not ready;
+constexpr int kPollsIfOthersWait = 5;                    // if others wait for this pod to regroup.
+constexpr auto kRegroupAfter = std::chrono::seconds(2);  // all pods answer, but a worker is broken
 
+enum class Quarantine {
+  kNone,
+  kUntilHeartbeat,  // the node is not used before it shows a newer heartbeat
+  kForStartLimit,   // the node is not used for a while, although it seems to be well
+};
+
+// What is wrong with one pod.
 struct Finding {
   Disruption::Kind kind = Disruption::Kind::kLost;
-  std::string reason;
-  std::string what;
-  bool quarantined = false;  // its node is not to be used for now
-  bool pauses = false;       // nor for a while, though it seems to be well
+  Reason reason = Reason::kNodeLost;
+  std::string message;
+  Quarantine quarantine = Quarantine::kNone;  // of its node
 };
 
 bool someone_is_broken(const Observation& observation, std::int64_t generation) {
@@ -31,7 +38,7 @@ bool someone_is_broken(const Observation& observation, std::int64_t generation) 
                              [&](const auto& agent) { return is_broken(agent.second, generation); });
 }
 
-// Trains, but in an older generation: it has not come to this one yet, and need not stand still until it does.
+// Trains in an older generation: it has not switched to this one yet, and need not stop until it does.
 bool trains_on(const AgentView& agent, std::int64_t generation) {
   return agent.report && std::ranges::any_of(agent.report->workers, [&](const WorkerReport& worker) {
            return worker.phase == WorkerPhase::kTraining && worker.generation < generation;
@@ -50,16 +57,16 @@ bool all_finished(const PodView& pod) {
          });
 }
 
-// What is the matter with the node that a pod was put on.
+// What is wrong with the node that a pod was placed on.
 std::optional<Finding> node_problem(const Observation& observation, const std::string& name, const std::string& uid) {
   const NodeView* node = observation.cluster.find_node(name);
-  if (node == nullptr) return Finding{Disruption::Kind::kLost, "NodeLost", fmt::format("node {} is gone", name)};
+  if (node == nullptr) return Finding{Disruption::Kind::kLost, Reason::kNodeLost, fmt::format("node {} is gone", name)};
   if (!uid.empty() && node->uid != uid) {
-    return Finding{Disruption::Kind::kLost, "NodeLost",
+    return Finding{Disruption::Kind::kLost, Reason::kNodeLost,
                    fmt::format("node {} was replaced by another of its name", name)};
   }
   if (node->is_terminating) {
-    return Finding{Disruption::Kind::kTerminating, "NodePreempted",
+    return Finding{Disruption::Kind::kTerminating, Reason::kNodePreempted,
                    fmt::format("node {} is about to be terminated", name)};
   }
   return std::nullopt;
@@ -67,11 +74,11 @@ std::optional<Finding> node_problem(const Observation& observation, const std::s
 
 Finding pod_lost(const Observation& observation, const Member& member, std::string_view how) {
   const auto node = node_problem(observation, member.node, member.node_uid);
-  const std::string reason = node ? node->reason : "PodLost";
-  return {Disruption::Kind::kLost, reason, node ? node->what : fmt::format("pod {} {}", member.address.name, how)};
+  const Reason reason = node ? node->reason : Reason::kPodLost;
+  return {Disruption::Kind::kLost, reason, node ? node->message : fmt::format("pod {} {}", member.address.name, how)};
 }
 
-// Nobody is broken, and yet a step cannot be done: some have come to the generation and wait for the rest.
+// A worker has switched to the generation and waits for others. No worker is broken, but no step can be done either.
 bool someone_waits(const Observation& observation, std::int64_t generation) {
   return std::ranges::any_of(observation.agents, [&](const auto& agent) {
     return agent.second.report && std::ranges::any_of(agent.second.report->workers, [&](const WorkerReport& worker) {
@@ -80,86 +87,91 @@ bool someone_waits(const Observation& observation, std::int64_t generation) {
   });
 }
 
-// Two have asked in vain: we, and a peer that answers us. One alone may have lost no more than its own way there.
-bool is_unreachable_for_a_peer(const Observation& observation, const Generation& generation, const Member& member) {
+// The pod answers neither the operator nor a peer that answers the operator. If only one of them got no answer, it may
+// be its own path that is broken.
+bool is_missed_by_a_peer(const Observation& observation, const Generation& generation, const Member& member) {
   const AgentView* agent = find_agent(observation, member.pod_uid);
-  if (agent == nullptr || agent->unanswered_polls < kUnanswered) return false;
+  if (agent == nullptr || agent->unanswered_polls < kPollsIfPeersAgree) return false;
   return std::ranges::any_of(generation.members, [&](const Member& peer) {
     const AgentView* view = find_answering(observation, peer);
     return view != nullptr && cannot_reach(*view, member);
   });
 }
 
-// The generation has stopped, or is given up. Whoever else is silent then is left out of the next one too.
+// The generation has stopped, or is given up. Every other unresponsive pod is then left out of the next one too.
 bool is_over(const Observation& observation, const Generation& generation) {
   return someone_is_broken(observation, generation.generation) ||
          std::ranges::any_of(generation.members, [&](const Member& member) {
-           return is_unreachable_for_a_peer(observation, generation, member);
+           return is_missed_by_a_peer(observation, generation, member);
          });
 }
 
-std::optional<Finding> silence(const Observation& observation, const Generation& generation, const Member& member,
-                               const AgentView* agent) {
+std::optional<Finding> find_unresponsive(const Observation& observation, const Generation& generation,
+                                         const Member& member, const AgentView* agent) {
   if (agent == nullptr || agent->answers()) return std::nullopt;
   const NodeView* node = observation.cluster.find_node(member.node);
   const bool is_unready = node != nullptr && !node->is_ready;
-  const bool is_silent = agent->unanswered_polls >= kUnanswered && is_over(observation, generation);
+  const bool is_given_up = agent->unanswered_polls >= kPollsIfPeersAgree && is_over(observation, generation);
   const bool is_waited_for =
       someone_waits(observation, generation.generation) || someone_trains_on(observation, generation.generation);
-  const bool holds_others_up = agent->unanswered_polls >= kUnansweredWaiting && is_waited_for;
-  if (!is_silent && !holds_others_up && !(is_unready && agent->unanswered_polls >= kUnansweredUnready))
+  const bool holds_others_up = agent->unanswered_polls >= kPollsIfOthersWait && is_waited_for;
+  if (!is_given_up && !holds_others_up && !(is_unready && agent->unanswered_polls >= kPollsIfNodeUnready))
     return std::nullopt;
-  return Finding{Disruption::Kind::kLost, "NodeLost",
-                 fmt::format("pod {} on node {} gives no answer", member.address.name, member.node), true};
+  return Finding{Disruption::Kind::kLost, Reason::kNodeLost,
+                 fmt::format("pod {} on node {} gives no answer", member.address.name, member.node),
+                 Quarantine::kUntilHeartbeat};
 }
 
-// A pod that was told of the generation, and still has not come to it, while others wait for it and train on. It may
-// have been following their steps for as long as they let it.
-std::optional<Finding> lateness(const Observation& observation, const Generation& generation, const Member& member,
-                                const AgentView* agent) {
+// A pod that was notified of the generation and has still not switched to it, while others wait for it and train on. It
+// may have been receiving state all that time, for as long as the others let it.
+std::optional<Finding> find_late(const Observation& observation, const Generation& generation, const Member& member,
+                                 const AgentView* agent) {
   const std::chrono::seconds limit = observation.settings.start_limit + kStateStreamingLimit;
   const bool is_late = observation.now - generation.committed_at > limit;
   const bool is_waited_for = someone_trains_on(observation, generation.generation);
   if (!is_late || !is_waited_for || agent == nullptr || trains_on(*agent, generation.generation)) return std::nullopt;
-  return Finding{Disruption::Kind::kLost, "PodNotStarted",
-                 fmt::format("pod {} did not take part within {} s", member.address.name, limit.count()), true, true};
+  return Finding{Disruption::Kind::kLost, Reason::kPodNotStarted,
+                 fmt::format("pod {} did not take part within {} s", member.address.name, limit.count()),
+                 Quarantine::kForStartLimit};
 }
 
-// Who leaves may still feed those who come, and they are waited for. Otherwise, if its going hurts, somebody is broken.
+// A member that leaves may still send state to joining workers, and the others wait for those. Otherwise, if its end
+// does harm, a worker is broken.
 bool is_watched(const Observation& observation, const Generation& generation, const Member& member) {
   if (!member.leaves || generation.releases_gpus) return true;
   const AgentView* agent = find_agent(observation, member.pod_uid);
   return is_voluntary(generation.reason) && agent != nullptr && trains_on(*agent, generation.generation);
 }
 
-// Of a pod that takes part in the running generation.
+// What is wrong with a pod that takes part in the generation.
 std::optional<Finding> member_problem(const Observation& observation, const Generation& generation,
                                       const Member& member) {
   const PodView* pod = find_pod(observation, member.address.name);
   if (pod == nullptr || pod->uid != member.pod_uid) return pod_lost(observation, member, "is gone");
   if (all_finished(*pod)) return std::nullopt;
-  if (is_machines_fault(*observation.record, *pod)) {
-    return Finding{Disruption::Kind::kLost, "WorkerSilent",
+  if (is_fault_of_machine(*observation.record, *pod)) {
+    return Finding{Disruption::Kind::kLost, Reason::kWorkerUnresponsive,
                    fmt::format("a worker of pod {} on node {} gave no answer", pod->name, member.node)};
   }
   if (pod->has_ended()) return pod_lost(observation, member, "has ended");
   const AgentView* agent = find_agent(observation, *pod);
-  if (auto finding = silence(observation, generation, member, agent)) return finding;
-  if (auto finding = lateness(observation, generation, member, agent)) return finding;
+  if (auto finding = find_unresponsive(observation, generation, member, agent)) return finding;
+  if (auto finding = find_late(observation, generation, member, agent)) return finding;
   if (auto finding = node_problem(observation, member.node, member.node_uid)) return finding;
-  const bool told_to_stop = pod->is_deleting || (agent != nullptr && agent->report && agent->report->is_terminating);
-  if (!told_to_stop) return std::nullopt;
-  return Finding{Disruption::Kind::kTerminating, "NodeTerminating", fmt::format("pod {} was told to stop", pod->name)};
+  const bool is_told_to_stop = pod->is_deleting || (agent != nullptr && agent->report && agent->report->is_terminating);
+  if (!is_told_to_stop) return std::nullopt;
+  return Finding{Disruption::Kind::kTerminating, Reason::kNodeTerminating,
+                 fmt::format("pod {} was told to stop", pod->name)};
 }
 
-// From when on a slot's pod could start: those that it replaces have their grace to end in first.
+// From when on the pod of a slot could start: the pods that it replaces have a grace period in which to end.
 Time free_since(const Observation& observation, const PodView* pod) {
   const GenerationRecord& record = *observation.record;
   if (pod != nullptr) return std::max(pod->created, record.decided_at);
   return record.min_pod_generation == record.generation ? record.decided_at + kTerminationGrace : record.decided_at;
 }
 
-// Of a pod that is being made ready.
+// What is wrong with a pod that is being prepared.
 std::optional<Finding> slot_problem(const Observation& observation, const Slot& slot) {
   const PodView* pod = find_pod(observation, slot.pod);
   const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
@@ -169,9 +181,9 @@ std::optional<Finding> slot_problem(const Observation& observation, const Slot& 
       observation.now - free_since(observation, pod) > observation.settings.start_limit) {
     const std::string why = pod == nullptr || pod->waiting.empty() ? "" : ": " + pod->waiting;
     return Finding{
-        Disruption::Kind::kLost, "PodNotStarted",
+        Disruption::Kind::kLost, Reason::kPodNotStarted,
         fmt::format("pod {} did not start within {} s{}", slot.pod, observation.settings.start_limit.count(), why),
-        true, true};
+        Quarantine::kForStartLimit};
   }
   const std::string node = pod != nullptr && !pod->node.empty() ? pod->node : slot.node;
   return node.empty() ? std::nullopt : node_problem(observation, node, slot.node_uid);
@@ -182,6 +194,7 @@ std::string node_uid(const Observation& observation, const std::string& name) {
   return node == nullptr ? "" : node->uid;
 }
 
+// Makes one disruption of what is wrong with several pods.
 class Findings {
  public:
   explicit Findings(const Observation& observation) : observation_(observation) {}
@@ -193,14 +206,16 @@ class Findings {
     if (is_gravest) {
       disruption_->kind = finding.kind;
       disruption_->reason = finding.reason;
-      disruption_->message = finding.what;
+      disruption_->message = finding.message;
     }
     disruption_->pods.insert(pod);
-    if (!finding.quarantined) return;
-    QuarantinedNode quarantined{node_uid(observation_, node), observation_.now, Time()};
-    if (finding.pauses)
-      quarantined = {quarantined.node_uid, Time(), observation_.now + observation_.settings.start_limit};
-    disruption_->nodes_to_quarantine.push_back(std::move(quarantined));
+    const std::string uid = node_uid(observation_, node);
+    if (finding.quarantine == Quarantine::kUntilHeartbeat) {
+      disruption_->nodes_to_quarantine.push_back({uid, observation_.now, Time()});
+    } else if (finding.quarantine == Quarantine::kForStartLimit) {
+      const Time until = observation_.now + observation_.settings.start_limit;
+      disruption_->nodes_to_quarantine.push_back({uid, Time(), until});
+    }
   }
   [[nodiscard]] const std::optional<Disruption>& disruption() const { return disruption_; }
 
@@ -210,7 +225,7 @@ class Findings {
 };
 
 Disruption broken_paths(const std::vector<UnreachablePod>& unreachable) {
-  Disruption disruption{Disruption::Kind::kLost, "PathLost", unreachable.front().message};
+  Disruption disruption{Disruption::Kind::kLost, Reason::kPathLost, unreachable.front().message};
   for (const UnreachablePod& pod : unreachable) {
     disruption.pods.insert(pod.pod);
     disruption.unreachable_pods.insert(pod.uid);
@@ -219,16 +234,16 @@ Disruption broken_paths(const std::vector<UnreachablePod>& unreachable) {
   return disruption;
 }
 
-// All answer, and somebody has been broken for a while all the same: where a path is cut, the same pods would not come
-// together again.
+// All pods answer, but a worker has been broken for a while. If a path is broken, the same pods would not connect to
+// each other again.
 std::optional<Disruption> broken_connection(const Observation& observation, const Generation& generation) {
   for (const auto& [uid, agent] : observation.agents) {
     const bool is_late = agent.broken_since && observation.now - *agent.broken_since >= kRegroupAfter;
     if (!is_late || !agent.report || !is_broken(agent, generation.generation)) continue;
     const auto unreachable = pods_to_leave_out(observation, generation);
     if (!unreachable.empty()) return broken_paths(unreachable);
-    return Disruption{Disruption::Kind::kConnectionLost, "PeerLost",
-                      fmt::format("agent {} lost a connection though all pods answer", agent.report->agent)};
+    return Disruption{Disruption::Kind::kConnectionLost, Reason::kPeerLost,
+                      fmt::format("agent {} lost a connection although all pods answer", agent.report->agent)};
   }
   return std::nullopt;
 }
@@ -249,8 +264,9 @@ std::optional<Disruption> find_disruption(const Observation& observation, const 
   for (const Member& member : generation.members) {
     if (!is_watched(observation, generation, member)) continue;
     const auto finding = member_problem(observation, generation, member);
-    const bool parks_for_it = finding && generation.releases_gpus && finding->kind == Disruption::Kind::kTerminating;
-    if (finding && !parks_for_it) findings.add(member.address.name, member.node, *finding);
+    // A node that is about to be terminated is a reason to save the state, not to start over.
+    const bool is_expected = finding && generation.releases_gpus && finding->kind == Disruption::Kind::kTerminating;
+    if (finding && !is_expected) findings.add(member.address.name, member.node, *finding);
   }
   return findings.disruption() ? findings.disruption() : broken_connection(observation, generation);
 }

@@ -1,5 +1,5 @@
-// Who takes part in the newest generation, and when it may be told to them: the protocol's functions
-// (operator/protocol/fencing.h) on what is seen.
+#include "operator/reconcile/decide/membership.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -7,7 +7,9 @@
 #include "core/protocol/lease.h"
 #include "core/protocol/ports.h"
 #include "operator/model/names.h"
-#include "operator/reconcile/decide/job_decision.h"
+#include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/generation_pods.h"
+#include "operator/reconcile/decide/pod_states.h"
 
 namespace sailor {
 namespace {
@@ -21,7 +23,8 @@ Member member_from(const PodView& pod, const Observation& observation, bool leav
           leaves};
 }
 
-// The store outlives the generation best on a node that nobody takes back.
+// The index of the member with the rendezvous store, which should outlive the generation: on-demand nodes are not
+// preempted.
 int rendezvous_of(const std::vector<Member>& members) {
   for (int i = 0; i < std::ssize(members); ++i) {
     const Member& member = members[static_cast<std::size_t>(i)];
@@ -31,81 +34,97 @@ int rendezvous_of(const std::vector<Member>& members) {
 }
 
 std::map<std::string, std::int64_t> notified_after(const Observation& observation, const GenerationRecord& record) {
-  std::map<std::string, std::int64_t> told = record.notified;
-  for (const Member& member : record.members) told[member.pod_uid] = record.generation;
-  std::erase_if(told, [&](const auto& entry) {
+  std::map<std::string, std::int64_t> notified = record.notified;
+  for (const Member& member : record.members) notified[member.pod_uid] = record.generation;
+  std::erase_if(notified, [&](const auto& entry) {
     return std::ranges::none_of(observation.pods, [&](const PodView& pod) { return pod.uid == entry.first; });
   });
-  return told;
+  return notified;
 }
 
-// All workers must make the same lists, so none may get times if one of them would not read them.
+// All workers must derive the same schedule, so none gets times if one of them would ignore them.
 bool takes_schedule_times(const AgentView* agent) {
   return agent == nullptr || !agent->report || agent->report->takes_schedule_times;
 }
 
-}  // namespace
+using Participants = std::vector<std::size_t>;  // indices into PodStates
 
-void JobDecision::commit_membership_if_all_are_ready() {
-  const PodStates pod_states = pod_states_of(observation_, *record_);
-  const auto taking_part = participants(pod_states.states);
-  if (!taking_part) return;
-  if (taking_part->empty()) return remove_unused_pods();  // parked, and there is nothing to save
-  if (!record_->releases_gpus && !await_older(pod_states, *taking_part)) return;  // who parks does not train
-  commit_membership(pod_states, *taking_part);
-}
-
-void JobDecision::commit_membership(const PodStates& pod_states, const std::vector<std::size_t>& participants) {
+GenerationRecord with_members(const Observation& observation, GenerationRecord record, const PodStates& pods,
+                              const Participants& participants) {
   for (const std::size_t i : participants) {
-    if (!takes_schedule_times(find_agent(observation_, *pod_states.pods[i]))) record_->schedule_times.reset();
-    record_->members.push_back(member_from(*pod_states.pods[i], observation_, !pod_states.states[i].has_slot));
+    if (!takes_schedule_times(find_agent(observation, *pods.pods[i]))) record.schedule_times.reset();
+    record.members.push_back(member_from(*pods.pods[i], observation, !pods.states[i].has_slot));
   }
   const auto trains = [](const Member& member) { return !member.leaves; };
-  const bool is_alone = std::ranges::count_if(record_->members, trains) == 1;
-  record_->is_leased = is_alone && !record_->releases_gpus && !observation_.settings.callback.empty();
-  record_->committed_at = observation_.now;
-  record_->running.reset();  // from now on there is no way back
-  record_->rendezvous = rendezvous_of(record_->members);
-  record_->notified = notified_after(observation_, *record_);
-  std::vector<OlderRecord> may_run;
-  for (std::size_t i = 0; i < pod_states.older.size(); ++i) {
-    if (!has_ended(pod_states.older[i], pod_states.states)) may_run.push_back(std::move(record_->older[i]));
+  const bool is_alone = std::ranges::count_if(record.members, trains) == 1;
+  record.is_leased = is_alone && !record.releases_gpus && !observation.settings.callback.empty();
+  record.committed_at = observation.now;
+  record.running.reset();  // from now on there is no way back
+  record.rendezvous = rendezvous_of(record.members);
+  record.notified = notified_after(observation, record);
+  std::vector<OlderRecord> may_train;
+  for (std::size_t i = 0; i < pods.older.size(); ++i) {
+    if (!has_ended(pods.older[i], pods.states)) may_train.push_back(std::move(record.older[i]));
   }
-  record_->older = std::move(may_run);
-  decision_.actions.emplace_back(WriteRecord{*record_});
+  record.older = std::move(may_train);
+  return record;
 }
 
-// Whether no older generation can train once this one does. The time of a lease counts from when the record of a newer
-// generation is seen to be written: from then on nobody renews it.
-bool JobDecision::await_older(const PodStates& pod_states, const std::vector<std::size_t>& participants) {
-  const bool is_written = observation_.record && observation_.record->generation == record_->generation;
-  bool begins_to_count = false;
-  for (std::size_t i = 0; i < pod_states.older.size(); ++i) {
-    if (is_fenced(pod_states.older[i], pod_states.states, participants)) continue;
-    OlderRecord& older = record_->older[i];
-    remove_unreachable_pods(older);
-    const Member& member = older.members.front();
-    fence_ =
-        fmt::format("Generation {} may still train: pod {} on node {} gives no answer, and is not known to be gone.",
-                    older.generation, member.address.name, member.node);
-    if (!older.is_leased || !is_written || record_->running) continue;
-    if (older.unrenewed_since == Time()) {
-      older.unrenewed_since = observation_.now;
-      begins_to_count = true;
-    }
-    requeue(std::max(older.unrenewed_since + kLeaseLength - observation_.now, std::chrono::milliseconds(1)));
-  }
-  if (begins_to_count) decision_.actions.emplace_back(WriteRecord{*record_});
-  return fence_.empty();
-}
-
-// They are not asked, so nobody would ever hear that they have left; and the job need not wait for them.
-void JobDecision::remove_unreachable_pods(const OlderRecord& older) {
+// The unreachable pods of an older generation do not take part, so they would never learn that they have left; and the
+// job need not wait for them.
+void remove_unreachable_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
+                             const OlderRecord& older) {
   for (const Member& member : older.members) {
-    if (!record_->unreachable_pods.contains(member.pod_uid)) continue;
-    const auto pod = std::ranges::find(observation_.pods, member.pod_uid, &PodView::uid);
-    if (pod != observation_.pods.end()) remove_pod(*pod);
+    if (!record.unreachable_pods.contains(member.pod_uid)) continue;
+    const auto pod = std::ranges::find(observation.pods, member.pod_uid, &PodView::uid);
+    if (pod != observation.pods.end()) remove_pod(result, *pod);
   }
+}
+
+// Empty: no older generation can train once this one does. The time of a lease counts from when the record of a newer
+// generation is seen to be written: from then on nobody renews the lease.
+std::optional<PolicyResult> await_older_generations(const Observation& observation, GenerationRecord record,
+                                                    const PodStates& pods, const Participants& participants) {
+  const bool is_written = observation.record && observation.record->generation == record.generation;
+  bool starts_to_count = false;
+  PolicyResult result;
+  for (std::size_t i = 0; i < pods.older.size(); ++i) {
+    if (is_fenced(pods.older[i], pods.states, participants)) continue;
+    OlderRecord& older = record.older[i];
+    remove_unreachable_pods(result, observation, record, older);
+    const Member& member = older.members.front();
+    result.conditions[ConditionType::kPodsReady] =
+        no(Reason::kOlderGenerationMayTrain,
+           fmt::format("Generation {} may still train: pod {} on node {} gives no answer, and is not known to be gone.",
+                       older.generation, member.address.name, member.node));
+    if (!older.is_leased || !is_written || record.running) continue;
+    if (older.unrenewed_since == Time()) {
+      older.unrenewed_since = observation.now;
+      starts_to_count = true;
+    }
+    requeue(result, time_until(observation.now, older.unrenewed_since + kLeaseLength));
+  }
+  if (result.conditions.empty()) return std::nullopt;
+  if (starts_to_count) write_record(result, std::move(record));
+  return result;
+}
+
+}  // namespace
+
+PolicyResult commit_membership(const Observation& observation, const GenerationRecord& record) {
+  const PodStates pods = pod_states_of(observation, record);
+  const auto taking_part = participants(pods.states);
+  if (!taking_part) return {};
+  PolicyResult result;
+  if (taking_part->empty()) {  // the GPUs are to be released, and nobody holds any state
+    remove_unused_pods(result, observation, record);
+    return result;
+  }
+  if (!record.releases_gpus) {
+    if (auto waiting = await_older_generations(observation, record, pods, *taking_part)) return *std::move(waiting);
+  }
+  write_record(result, with_members(observation, record, pods, *taking_part));
+  return result;
 }
 
 }  // namespace sailor

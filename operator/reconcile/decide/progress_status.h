@@ -3,11 +3,13 @@
 
 #include <optional>
 
+#include "operator/model/job_status.h"
 #include "operator/model/observation.h"
 
 namespace sailor {
 
-// Computed from the last status and what is seen now; null: nothing to tell yet.
-kube::Json progress_status(const Observation& observation, const std::optional<GenerationRecord>& record);
+// The progress of the last status, continued by what is observed now; empty: there is nothing to tell yet.
+std::optional<ProgressStatus> progress_status(const Observation& observation,
+                                              const std::optional<GenerationRecord>& record);
 
 }  // namespace sailor

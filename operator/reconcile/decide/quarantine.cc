@@ -4,24 +4,58 @@
 #include <chrono>
 
 namespace sailor {
+namespace {
+
+// At the latest; if the node is ready then.
+Time trusted_again_at(const QuarantinedNode& quarantined) { return quarantined.since + std::chrono::seconds(60); }
+
+// A kubelet without news writes its heartbeat into its Node only every five minutes. But Kubernetes considers a node
+// not ready once its lease is 50 s old: a node that is ready after that time is well.
+bool is_left_alone(const QuarantinedNode& quarantined, const NodeView& node, Time now) {
+  const bool has_new_heartbeat = node.heartbeat > quarantined.since;
+  return (!has_new_heartbeat && now < trusted_again_at(quarantined)) || now < quarantined.until;
+}
+
+}  // namespace
 
 bool is_quarantined(const Observation& observation, const NodeView& node) {
   if (!observation.record) return false;
   return std::ranges::any_of(observation.record->quarantined_nodes, [&](const QuarantinedNode& quarantined) {
-    return quarantined.node_uid == node.uid && is_in_force(quarantined, node, observation.now);
+    return quarantined.node_uid == node.uid && is_left_alone(quarantined, node, observation.now);
   });
-}
-
-// A kubelet that has nothing new to say writes its heartbeat into its Node every five minutes only. But Kubernetes
-// takes a node for not ready once its lease is 50 s old: a node that is ready after that time is well.
-bool is_in_force(const QuarantinedNode& quarantined, const NodeView& node, Time now) {
-  return (node.heartbeat <= quarantined.since && now < trusted_again_at(quarantined)) || now < quarantined.until;
 }
 
 bool is_remembered(const QuarantinedNode& quarantined, Time now) {
   return now < quarantined.until + quarantined.duration;
 }
 
-Time trusted_again_at(const QuarantinedNode& quarantined) { return quarantined.since + std::chrono::seconds(60); }
+void quarantine(GenerationRecord& record, const std::vector<QuarantinedNode>& nodes) {
+  for (const QuarantinedNode& node : nodes) {
+    if (!node.node_uid.empty()) record.quarantined_nodes.push_back(node);
+  }
+}
+
+std::vector<QuarantinedNode> without_expired(const std::vector<QuarantinedNode>& nodes,
+                                             const Observation& observation) {
+  std::vector<QuarantinedNode> kept = nodes;
+  std::erase_if(kept, [&](const QuarantinedNode& quarantined) {
+    return std::ranges::none_of(observation.cluster.nodes, [&](const NodeView& node) {
+      const bool counts =
+          is_left_alone(quarantined, node, observation.now) || is_remembered(quarantined, observation.now);
+      return node.uid == quarantined.node_uid && counts;
+    });
+  });
+  return kept;
+}
+
+PolicyResult await_end_of_quarantine(const Observation& observation) {
+  PolicyResult result;
+  if (!observation.record) return result;
+  for (const QuarantinedNode& quarantined : observation.record->quarantined_nodes) {
+    const Time end = std::max(quarantined.until, trusted_again_at(quarantined));
+    if (end > observation.now) requeue(result, end - observation.now);
+  }
+  return result;
+}
 
 }  // namespace sailor

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 9> kOutside = {"Evicted",
                                                       "UnexpectedAdmissionError",
                                                       "ContainerStatusUnknown"};
 
-bool was_silent(const PodView& pod) {
+bool was_unresponsive(const PodView& pod) {
   return pod.phase == PodPhase::kFailed && pod.exit_code == kExitWorkerUnresponsive && pod.termination_report;
 }
 
@@ -31,11 +31,11 @@ std::int64_t furthest_step(const AgentReport& report) {
   return furthest;
 }
 
-bool is_trainers_fault(const Observation& observation, const PodView& pod) {
+bool is_fault_of_trainer(const Observation& observation, const PodView& pod) {
   if (pod.phase != PodPhase::kFailed || pod.is_deleting) return false;
   if (std::ranges::find(kOutside, pod.status_reason) != kOutside.end()) return false;
   if (pod.termination_report && pod.termination_report->is_terminating) return false;
-  if (is_machines_fault(*observation.record, pod)) return false;
+  if (is_fault_of_machine(*observation.record, pod)) return false;
   const NodeView* node = observation.cluster.find_node(pod.node);
   return node != nullptr && !node->is_terminating;
 }
@@ -47,7 +47,7 @@ bool belongs_to_newest(const GenerationRecord& record, const PodView& pod) {
   return is_member || pod.created_for_generation == record.generation;
 }
 
-std::string words_of(const PodView& pod) {
+std::string message_of(const PodView& pod) {
   if (pod.termination_report) {
     for (const WorkerReport& worker : pod.termination_report->workers) {
       if (worker.phase == WorkerPhase::kFailed && !worker.message.empty()) return worker.message;
@@ -61,20 +61,21 @@ std::string words_of(const PodView& pod) {
 
 std::optional<TrainerFailure> find_uncounted_failure(const Observation& observation) {
   for (const PodView& pod : observation.pods) {
-    if (!pod.is_ours || !is_trainers_fault(observation, pod) || !belongs_to_newest(*observation.record, pod)) continue;
-    return TrainerFailure{pod.name, words_of(pod)};
+    if (!pod.is_ours || !is_fault_of_trainer(observation, pod) || !belongs_to_newest(*observation.record, pod))
+      continue;
+    return TrainerFailure{pod.name, message_of(pod)};
   }
   return std::nullopt;
 }
 
-bool is_machines_fault(const GenerationRecord& record, const PodView& pod) {
-  return was_silent(pod) && furthest_step(*pod.termination_report) > record.unresponsive_at_step;
+bool is_fault_of_machine(const GenerationRecord& record, const PodView& pod) {
+  return was_unresponsive(pod) && furthest_step(*pod.termination_report) > record.unresponsive_at_step;
 }
 
 std::int64_t furthest_unresponsive_step(const Observation& observation) {
   std::int64_t furthest = 0;
   for (const PodView& pod : observation.pods) {
-    if (pod.is_ours && was_silent(pod)) furthest = std::max(furthest, furthest_step(*pod.termination_report));
+    if (pod.is_ours && was_unresponsive(pod)) furthest = std::max(furthest, furthest_step(*pod.termination_report));
   }
   return furthest;
 }

@@ -18,7 +18,7 @@ struct TrainerFailure {
 // A failure that the newest record has not counted yet. All pods that fail in one generation are one failure.
 std::optional<TrainerFailure> find_uncounted_failure(const Observation& observation);
 
-bool is_machines_fault(const GenerationRecord& record, const PodView& pod);
+bool is_fault_of_machine(const GenerationRecord& record, const PodView& pod);
 
 // The furthest step at which a worker was silent, of the pods that are still seen; 0: none was.
 std::int64_t furthest_unresponsive_step(const Observation& observation);

@@ -20,7 +20,7 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
   view.created = parse_rfc3339(kube::text_at(object, {"metadata", "creationTimestamp"})).value_or(Time());
   view.spec = sources.read_job(object);
   if (const Json* pod_template = kube::find_at(object, {"spec", "podTemplate"})) view.pod_template = *pod_template;
-  if (const Json* status = kube::find_at(object, {"status"})) view.status = *status;
+  if (const Json* status = kube::find_at(object, {"status"})) view.status = job_status_from_json(*status);
   return view;
 }
 
@@ -28,7 +28,7 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
 bool may_claim(const kube::Object& job) {
   if (job == nullptr || kube::is_deleting(*job) || kube::bool_at(*job, {"spec", "suspend"})) return false;
   const Json* status = kube::find_at(*job, {"status"});
-  return status == nullptr || !has_ended(*status);
+  return status == nullptr || !job_status_from_json(*status).has_ended();
 }
 
 // GPUs that records claim: those of a placement whose pods may not have been seen yet.

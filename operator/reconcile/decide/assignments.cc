@@ -1,0 +1,42 @@
+#include "operator/reconcile/decide/assignments.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "operator/model/observation_queries.h"
+
+namespace sailor {
+namespace {
+
+bool obeys(const AgentView& agent, std::int64_t generation) {
+  const auto& workers = agent.report->workers;
+  return !workers.empty() && std::ranges::all_of(workers, [&](const WorkerReport& worker) {
+    return worker.generation >= generation || worker.phase == WorkerPhase::kFinished ||
+           worker.phase == WorkerPhase::kFailed;
+  });
+}
+
+}  // namespace
+
+void send_assignments(PolicyResult& result, const Observation& observation, const GenerationRecord& record) {
+  const auto assignment =
+      std::make_shared<const Assignment>(assignment_of(record, *observation.job.spec, observation.settings.callback));
+  for (const Member& member : record.members) {
+    const AgentView* agent = find_answering(observation, member);
+    if (agent == nullptr || obeys(*agent, record.generation)) continue;
+    result.actions.emplace_back(SendAssignment{member.pod_uid, member.address, assignment});
+  }
+}
+
+void update_callbacks(PolicyResult& result, const Observation& observation) {
+  const std::string& callback = observation.settings.callback;
+  if (callback.empty()) return;
+  for (const PodView& pod : observation.pods) {
+    const AgentView* agent = find_agent(observation, pod);
+    const bool knows_one = agent != nullptr && agent->answers() && !agent->report->callback.empty();
+    if (!pod.is_ours || !knows_one || agent->report->callback == callback) continue;
+    result.actions.emplace_back(UpdateCallback{pod.uid});
+  }
+}
+
+}  // namespace sailor

@@ -1,0 +1,68 @@
+#include "operator/reconcile/decide/disruption_response.h"
+
+#include <fmt/format.h>
+
+#include "operator/reconcile/decide/disruption.h"
+#include "operator/reconcile/decide/next_generation.h"
+#include "operator/reconcile/decide/quarantine.h"
+#include "operator/reconcile/decide/saving.h"
+
+namespace sailor {
+namespace {
+
+struct LeftOver {
+  NodeQuery query;
+  PlanLookup lookup;
+};
+
+// A plan for the pods that are left; if there is none, for all nodes.
+LeftOver plan_what_is_left(const Observation& observation, const Disruption& disruption) {
+  NodeQuery query{NodeScope::kSurvivors, disruption.pods, false};
+  const auto survivors = usable_nodes(observation, query);
+  if (!survivors.empty()) {
+    PlanLookup lookup = look_up_plan(observation, survivors, observation.record->plan, Urgency::kStopped);
+    if (!lookup.has_no_plan()) return {query, std::move(lookup)};
+  }
+  query.scope = NodeScope::kExisting;
+  return {query, look_up_plan_with_growth(observation, query, std::nullopt)};
+}
+
+PolicyResult continue_with_what_is_left(const Observation& observation, const GenerationRecord& before,
+                                        const Disruption& disruption) {
+  const auto [query, lookup] = plan_what_is_left(observation, disruption);
+  if (lookup.has_plan()) {
+    return adopt_plan(observation, before, *lookup.answer, query, {disruption.reason, disruption.message});
+  }
+  if (!lookup.has_no_plan()) {
+    PolicyResult result = ask_planner(lookup);
+    result.keeps_ended_pods = true;
+    return result;
+  }
+  PolicyResult result;
+  if (can_save(observation)) {
+    const std::string message = fmt::format("{}, and {}", disruption.message, lookup.answer->result.error().message);
+    result = save_and_release_gpus(observation, before, {Reason::kWaitingForCapacity, message});
+  }
+  result.conditions[ConditionType::kPlanned] = no_plan(observation, *lookup.answer);
+  return result;
+}
+
+}  // namespace
+
+std::optional<PolicyResult> answer_disruption(const Observation& observation) {
+  const auto disruption = find_disruption(observation, *observation.record);
+  if (!disruption) return std::nullopt;
+  GenerationRecord before = *observation.record;
+  quarantine(before, disruption->nodes_to_quarantine);
+  before.unreachable_pods.insert(disruption->unreachable_pods.begin(), disruption->unreachable_pods.end());
+  const Cause cause{disruption->reason, disruption->message};
+  if (disruption->kind == Disruption::Kind::kConnectionLost) {
+    return begin_generation(observation, next_generation(observation, before, cause));
+  }
+  if (observation.job.spec->elasticity != ElasticityMode::kLive) {
+    return save_and_release_gpus(observation, before, cause);
+  }
+  return continue_with_what_is_left(observation, before, *disruption);
+}
+
+}  // namespace sailor

@@ -1,0 +1,23 @@
+#include "operator/reconcile/decide/ended_job.h"
+
+#include "operator/reconcile/decide/policy.h"
+
+namespace sailor {
+
+Decision clean_up_ended_job(const Observation& observation) {
+  PolicyResult result;
+  remove_running_pods(result, observation);
+  const auto& ended = observation.job.status.completion_time;
+  if (observation.job.spec && observation.job.spec->ttl_after_finished && ended) {
+    const auto seconds = observation.job.spec->ttl_after_finished->value();
+    const Time end = *ended + std::chrono::milliseconds(static_cast<long>(seconds * 1000));
+    if (observation.now >= end) {
+      result.actions.emplace_back(DeleteJob{});
+    } else {
+      requeue(result, time_until(observation.now, end));
+    }
+  }
+  return {std::move(result.actions), std::nullopt, {}, result.requeue_after};
+}
+
+}  // namespace sailor

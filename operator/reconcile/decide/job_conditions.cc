@@ -1,0 +1,133 @@
+#include "operator/reconcile/decide/job_conditions.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/saving.h"
+
+namespace sailor {
+namespace {
+
+using enum ConditionType;
+
+std::string count_of(std::ptrdiff_t count, const char* thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+Condition planned(const GenerationRecord& record) {
+  return yes(Reason::kPlanned, fmt::format("Generation {} uses {} of {} in {}: {}", record.generation,
+                                           count_of(gpu_count(record.plan), "GPU"),
+                                           count_of(std::ssize(gpus_by_pool(record.plan)), "pool"),
+                                           count_of(std::ssize(record.placement.slots), "pod"), record.message));
+}
+
+// What a worker that trains reports as wrong, most often that it cannot write a checkpoint. Empty: nothing is wrong.
+std::string problem_of_workers(const Observation& observation) {
+  for (const auto& [uid, agent] : observation.agents) {
+    if (!agent.answers()) continue;
+    for (const WorkerReport& worker : agent.report->workers) {
+      if (worker.phase == WorkerPhase::kTraining && !worker.message.empty()) return worker.message;
+    }
+  }
+  return {};
+}
+
+// In whatever generation.
+bool any_worker_trains(const Observation& observation) {
+  return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
+    const AgentView* agent = find_agent(observation, pod);
+    return pod.is_ours && !pod.has_ended() && agent != nullptr && agent->answers() &&
+           std::ranges::any_of(agent->report->workers,
+                               [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kTraining; });
+  });
+}
+
+Condition degraded(const Observation& observation, const GenerationRecord& record, bool trains_newest) {
+  if (!record.last_failure.empty() && !trains_newest) {
+    return yes(Reason::kTrainerFailed, fmt::format("Restart {}: {}", record.restarts, record.last_failure));
+  }
+  if (const std::string problem = problem_of_workers(observation); !problem.empty()) {
+    return yes(Reason::kWorkerReportsProblem, fmt::format("A worker reports: {}", problem));
+  }
+  const int gpus = gpu_count(record.plan);
+  const bool was_planned = is_voluntary(record.reason) || record.reason == Reason::kResumed;
+  if (!was_planned && gpus < record.from_gpus) {
+    return yes(record.reason, fmt::format("Trains on {} GPUs after {}: {}.", gpus, record.from_gpus, record.message));
+  }
+  return no(Reason::kAsPlanned, "Nothing is missing.");
+}
+
+// The first pod that keeps the generation from its start, and why. Empty: all agents answer.
+std::string first_missing(const Observation& observation, const GenerationRecord& record) {
+  for (const Slot& slot : record.placement.slots) {
+    const PodView* pod = find_pod(observation, slot.pod);
+    if (pod == nullptr || !pod->is_ours) return fmt::format("Pod {} does not exist yet.", slot.pod);
+    if (pod->is_deleting || pod->has_ended()) return fmt::format("Pod {} has ended and will be replaced.", slot.pod);
+    if (!pod->waiting.empty()) return fmt::format("Pod {}: {}", slot.pod, pod->waiting);
+    const AgentView* agent = find_agent(observation, *pod);
+    if (agent == nullptr || !agent->answers()) return fmt::format("The agent of pod {} does not answer.", slot.pod);
+  }
+  return {};
+}
+
+Conditions without_plan() {
+  const Condition not_planned = no(Reason::kNotPlanned, "There is no plan yet; see the condition Planned.");
+  return {{kPlanned, no(Reason::kPlanning, "The planner is looking for the best plan.")},
+          {kPodsReady, not_planned},
+          {kRunning, not_planned},
+          {kRescaling, not_planned},
+          {kDegraded, not_planned}};
+}
+
+Conditions of_released_job(const Observation& observation, const GenerationRecord& record) {
+  const std::string message = release_message(observation, record);
+  const Condition released = no(Reason::kGpusReleased, message);
+  return {{kPlanned, no(record.reason, message)},
+          {kPodsReady, released},
+          {kRunning, released},
+          {kRescaling, is_saving(observation, record) ? yes(record.reason, message) : released},
+          {kDegraded, released}};
+}
+
+Condition running(const Observation& observation, const GenerationRecord& record, bool trains_newest) {
+  if (trains_newest || any_worker_trains(observation)) return yes(Reason::kTraining, "The workers train.");
+  if (record.last_failure.empty()) return no(Reason::kStarting, "The workers do not train yet.");
+  return no(Reason::kTrainerFailed, record.last_failure);
+}
+
+Condition rescaling(const GenerationRecord& record, bool trains_newest) {
+  const bool is_change = record.from_generation > 0;
+  if (!is_change || trains_newest) return no(Reason::kSettled, "The newest generation is the one that trains.");
+  return yes(record.reason,
+             fmt::format("From generation {} to {}: {}", record.from_generation, record.generation, record.message));
+}
+
+Conditions of_planned_job(const Observation& observation, const GenerationRecord& record) {
+  const bool trains_newest = trains(observation, record);
+  const std::string missing = first_missing(observation, record);
+  return {{kPlanned, planned(record)},
+          {kPodsReady, missing.empty() ? yes(Reason::kAllPodsAnswer, "The agents of all pods answer.")
+                                       : no(Reason::kPodsPending, missing)},
+          {kRunning, running(observation, record, trains_newest)},
+          {kRescaling, rescaling(record, trains_newest)},
+          {kDegraded, degraded(observation, record, trains_newest)}};
+}
+
+Conditions of_generation(const Observation& observation, const std::optional<GenerationRecord>& record) {
+  if (!record) return without_plan();
+  return record->releases_gpus ? of_released_job(observation, *record) : of_planned_job(observation, *record);
+}
+
+}  // namespace
+
+Conditions conditions_of(const Observation& observation, const std::optional<GenerationRecord>& record) {
+  Conditions conditions = of_generation(observation, record);
+  conditions[kSuspended] = no(Reason::kNotSuspended, "spec.suspend is false.");
+  conditions[kComplete] = no(Reason::kStepsRemain, "Some steps are not done yet.");
+  conditions[kFailed] = no(Reason::kNotFailed, "The job has not failed.");
+  return conditions;
+}
+
+}  // namespace sailor

@@ -1,0 +1,114 @@
+#include "operator/reconcile/decide/next_generation.h"
+
+#include <algorithm>
+
+#include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/disruption.h"
+#include "operator/reconcile/decide/placement.h"
+#include "operator/reconcile/decide/quarantine.h"
+#include "operator/reconcile/decide/trainer_failures.h"
+
+namespace sailor {
+namespace {
+
+OlderRecord older_of(const Generation& generation) {
+  OlderRecord older{generation.generation, generation.is_leased, Time(), generation.members};
+  std::erase_if(older.members, [](const Member& member) { return member.leaves; });
+  return older;
+}
+
+struct PlacedPlan {
+  Result<Placement> placement;
+  NodeQuery query;  // the nodes that the plan was made for
+};
+
+PlacedPlan place_plan(const Observation& observation, const PlanAnswer& answer, NodeQuery query) {
+  auto nodes = usable_nodes(observation, query);
+  if (cluster_of(nodes, observation.cluster) != answer.question.cluster) {
+    query.scope = NodeScope::kGrowable;
+    nodes = usable_nodes(observation, query);
+  }
+  const Plan& plan = answer.result->plan;
+  return {place({observation.job.key.name, plan, nodes, observation.cluster, pod_names(observation)}), query};
+}
+
+}  // namespace
+
+std::set<std::string> pod_names(const Observation& observation) {
+  std::set<std::string> names;
+  for (const PodView& pod : observation.pods) names.insert(pod.name);
+  return names;
+}
+
+GenerationRecord next_generation(const Observation& observation, const std::optional<GenerationRecord>& before,
+                                 const Cause& cause) {
+  GenerationRecord next = before.value_or(GenerationRecord{});
+  // A release that only comes before a start with other pods is a part of that change: the cause stays.
+  const bool continues_restart = next.releases_gpus && !waits_until_wanted(next);
+  next.job_uid = observation.job.uid;
+  next.job_generation = observation.job.generation;
+  if (!continues_restart) {
+    next.from_generation = next.generation;
+    next.from_gpus = before && !before->releases_gpus ? gpu_count(before->plan) : 0;
+    next.caused_at = before ? first_sign(observation, *before) : observation.now;
+  }
+  if (next.is_committed() && !next.releases_gpus) next.older.push_back(older_of(next));
+  next.last_issued = std::max(next.last_issued, next.generation) + 1;
+  next.generation = next.last_issued;
+  next.members.clear();
+  next.is_leased = false;
+  next.running.reset();
+  next.rendezvous = 0;
+  next.releases_gpus = false;
+  next.reason = cause.reason;
+  next.message = cause.message;
+  next.asked_at = observation.now;
+  next.decided_at = observation.now;
+  next.committed_at = Time();
+  next.unresponsive_at_step = std::max(next.unresponsive_at_step, furthest_unresponsive_step(observation));
+  next.quarantined_nodes = without_expired(next.quarantined_nodes, observation);
+  return next;
+}
+
+PolicyResult begin_generation(const Observation& observation, GenerationRecord next) {
+  // A pod that has a slot again takes part like any other, and so does its state once the pod leaves.
+  std::erase_if(next.unreachable_pods, [&](const std::string& uid) {
+    const auto pod = std::ranges::find(observation.pods, uid, &PodView::uid);
+    const auto& slots = next.placement.slots;
+    return pod == observation.pods.end() || std::ranges::find(slots, pod->name, &Slot::pod) != slots.end();
+  });
+  PolicyResult result;
+  write_record(result, std::move(next));
+  return result;
+}
+
+PolicyResult adopt_plan(const Observation& observation, const std::optional<GenerationRecord>& before,
+                        const PlanAnswer& answer, const NodeQuery& query, const Cause& cause) {
+  const PlannedJob& planned = *answer.result;
+  PlacedPlan placed = place_plan(observation, answer, query);
+  if (!placed.placement) {
+    PolicyResult result;
+    result.conditions[ConditionType::kPlanned] =
+        no_plan(observation, placed.placement.error(), answer.question.cluster);
+    return result;
+  }
+  GenerationRecord next = next_generation(observation, before, cause);
+  if (answer.asked_at >= next.caused_at) next.asked_at = answer.asked_at;  // otherwise the answer was there already
+  if (before && before->releases_gpus && placed.query.replaces_pods) next.min_pod_generation = next.generation;
+  const bool is_training = before && trains(observation, *before);
+  if (is_training && is_voluntary(cause.reason)) next.running = static_cast<const Generation&>(*before);
+  next.plan = planned.plan;
+  next.schedule_times = planned.schedule_times;
+  next.summary = summary_of(planned.estimate, planned.bound_throughput > 0 ? planned.bound_ratio() : 0);
+  next.placement = std::move(*placed.placement);
+  return begin_generation(observation, std::move(next));
+}
+
+PolicyResult save_and_release_gpus(const Observation& observation, const GenerationRecord& before, const Cause& cause) {
+  GenerationRecord next = next_generation(observation, before, cause);
+  next.releases_gpus = true;
+  next.placement = {};
+  return begin_generation(observation, std::move(next));
+}
+
+}  // namespace sailor

@@ -1,0 +1,126 @@
+#include "operator/reconcile/decide/next_status.h"
+
+#include <cmath>
+#include <iterator>
+
+#include "core/model/plan_hash.h"
+#include "operator/model/names.h"
+#include "operator/reconcile/decide/progress_status.h"
+#include "operator/reconcile/decide/rescale_history.h"
+#include "operator/reconcile/decide/status_events.h"
+
+namespace sailor {
+namespace {
+
+using enum ConditionType;
+
+constexpr auto kStepsEvery = std::chrono::seconds(2);     // while steps are done
+constexpr auto kDollarsEvery = std::chrono::seconds(30);  // while pods run and no step is done
+
+std::map<ConditionType, ConditionStatus> conditions_status(const Observation& observation,
+                                                           const Conditions& conditions) {
+  std::map<ConditionType, ConditionStatus> list;
+  for (const ConditionType type : kConditionTypes) {
+    const Condition& condition = condition_of(conditions, type);
+    const ConditionStatus* before = observation.job.status.find(type);
+    const bool stays = before != nullptr && before->condition.truth == condition.truth;
+    list[type] = {condition, observation.job.generation, stays ? before->last_transition : observation.now};
+  }
+  return list;
+}
+
+PlanStatus plan_status(const GenerationRecord& record, const JobKey& job) {
+  PlanStatus status;
+  status.generation = record.generation;
+  status.hash = plan_hash(record.plan);
+  status.config_map = record_name(job.name);
+  status.total_gpus = gpu_count(record.plan);
+  for (const auto& [pool, count] : gpus_by_pool(record.plan)) status.gpus[pool] = count;
+  status.iteration_seconds = record.summary.iteration_seconds;
+  status.tokens_per_second = std::llround(record.summary.tokens_per_second);
+  status.cost_per_iteration = record.summary.cost_per_iteration();
+  status.cost_per_hour = record.summary.cost_per_hour;
+  return status;
+}
+
+// Pools that the job would be allowed to use, but does not, because their price is unknown.
+std::vector<std::string> unpriced_pools(const Observation& observation) {
+  std::vector<std::string> pools;
+  for (const PoolKey& pool : observation.cluster.unpriced) {
+    if (observation.job.spec && observation.job.spec->resources.allows(pool)) pools.push_back(to_string(pool));
+  }
+  return pools;
+}
+
+JobStatus next_status(const Observation& observation, const std::optional<GenerationRecord>& record,
+                      const Conditions& conditions) {
+  JobStatus status;
+  status.observed_generation = observation.job.generation;
+  status.state = state_word(conditions);
+  status.conditions = conditions_status(observation, conditions);
+  status.restarts = record ? record->restarts : 0;
+  if (record && !is_true(conditions, kSuspended)) {
+    status.start_time = observation.job.status.start_time.value_or(observation.now);
+  }
+  if (status.has_ended()) status.completion_time = observation.now;
+  if (record && !record->releases_gpus) status.plan = plan_status(*record, observation.job.key);
+  status.progress = progress_status(observation, record);
+  status.rescales = rescales_status(observation, record);
+  status.unpriced_pools = unpriced_pools(observation);
+  return status;
+}
+
+bool is_equal_but_for_progress(JobStatus one, JobStatus other) {
+  one.progress.reset();
+  other.progress.reset();
+  return to_json(one) == to_json(other);
+}
+
+bool is_equal_but_for_time(const ProgressStatus& one, const ProgressStatus& other) {
+  JobStatus first;
+  JobStatus second;
+  first.progress = one;
+  second.progress = other;
+  first.progress->time = second.progress->time;
+  return to_json(first) == to_json(second);
+}
+
+// Progress alone is not written each time a step is done. Statuses are compared as they are written: with rounded
+// decimals.
+bool is_worth_a_write(const Observation& observation, const JobStatus& wanted) {
+  const JobStatus& before = observation.job.status;
+  if (!is_equal_but_for_progress(before, wanted)) return true;
+  if (before.progress.has_value() != wanted.progress.has_value()) return true;
+  if (!before.progress) return false;
+  const ProgressStatus& was = *before.progress;
+  const ProgressStatus& now = *wanted.progress;
+  if (is_equal_but_for_time(was, now)) return false;
+  if (!was.time) return true;
+  const auto step_of = [](const ProgressStatus& progress) { return progress.newest ? progress.newest->step : 0; };
+  return observation.now - *was.time >= (step_of(was) != step_of(now) ? kStepsEvery : kDollarsEvery);
+}
+
+}  // namespace
+
+std::string state_word(const Conditions& conditions) {
+  if (is_true(conditions, kFailed)) return "Failed";
+  if (is_true(conditions, kComplete)) return "Complete";
+  const bool is_stopping = condition_of(conditions, kSuspended).reason == Reason::kStopping;
+  if (is_true(conditions, kSuspended) || is_stopping) return "Suspended";
+  if (is_true(conditions, kRescaling)) return "Rescaling";
+  if (is_true(conditions, kRunning)) return "Running";
+  if (is_true(conditions, kPlanned)) return "Starting";
+  return condition_of(conditions, kPlanned).reason == Reason::kPlanning ? "Pending" : "Waiting";
+}
+
+Decision with_status(const Observation& observation, PolicyResult result) {
+  const auto& record = result.record ? result.record : observation.record;
+  JobStatus status = next_status(observation, record, result.conditions);
+  Decision decision{std::move(result.actions), std::nullopt, std::move(result.events), result.requeue_after};
+  if (!is_worth_a_write(observation, status)) return decision;
+  std::ranges::move(events_of_change(observation.job.status, status), std::back_inserter(decision.events));
+  decision.status = std::move(status);
+  return decision;
+}
+
+}  // namespace sailor

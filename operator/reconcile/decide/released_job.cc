@@ -1,0 +1,73 @@
+#include "operator/reconcile/decide/released_job.h"
+
+#include <fmt/format.h>
+
+#include "operator/reconcile/decide/next_generation.h"
+#include "operator/reconcile/decide/placement.h"
+#include "operator/reconcile/decide/saving.h"
+
+namespace sailor {
+namespace {
+
+PolicyResult keep_saving(const Observation& observation, const GenerationRecord& record) {
+  PolicyResult result = save_again(observation, record);
+  const GenerationRecord& newest = result.record ? *result.record : record;
+  result.conditions[ConditionType::kPlanned] = no(newest.reason, release_message(observation, newest));
+  requeue(result, kSaveLimit);
+  return result;
+}
+
+// Elasticity Off: the same plan on the same kinds of GPUs, once they are there.
+PolicyResult start_same_plan(const Observation& observation, const GenerationRecord& record, const NodeQuery& query) {
+  const auto nodes = usable_nodes(observation, query);
+  auto placement = place({observation.job.key.name, record.plan, nodes, observation.cluster, pod_names(observation)});
+  if (!placement) {
+    PolicyResult result;
+    result.conditions[ConditionType::kPlanned] =
+        no(Reason::kWaitingForCapacity,
+           fmt::format("{}; elasticity Off keeps the first plan and waits for its GPUs: {}. {}", record.message,
+                       gpus_text(record.plan), saving_message(observation, record)));
+    return result;
+  }
+  const Reason reason = waits_until_wanted(record) ? Reason::kResumed : record.reason;
+  GenerationRecord next = next_generation(observation, record, {reason, record.message});
+  if (query.replaces_pods) next.min_pod_generation = next.generation;
+  next.placement = std::move(*placement);
+  return begin_generation(observation, std::move(next));
+}
+
+PolicyResult start_new_plan(const Observation& observation, const GenerationRecord& record, const NodeQuery& query) {
+  const PlanLookup lookup = look_up_plan_with_growth(observation, query, std::nullopt);
+  if (lookup.has_plan()) {
+    const bool resumes = waits_until_wanted(record);
+    const Cause cause =
+        resumes ? Cause{Reason::kResumed, fmt::format("It starts again: {}.", gpus_text(lookup.answer->result->plan))}
+                : Cause{record.reason, record.message};
+    return adopt_plan(observation, record, *lookup.answer, query, cause);
+  }
+  PolicyResult result = ask_planner(lookup);
+  Condition& planned = result.conditions[ConditionType::kPlanned];
+  if (lookup.has_no_plan()) {
+    planned = no_plan(observation, *lookup.answer);
+    planned.message += " " + saving_message(observation, record);
+  } else {
+    planned = no(Reason::kPlanning, "The planner is looking for the best plan.");
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<PolicyResult> resume_released_job(const Observation& observation) {
+  const GenerationRecord& record = *observation.record;
+  if (!record.releases_gpus) return std::nullopt;
+  if (is_saving(observation, record)) return keep_saving(observation, record);
+  const NodeQuery query{NodeScope::kExisting, {}, !has_failed_to_save(observation, record)};
+  const bool keeps_plan = observation.job.spec->elasticity == ElasticityMode::kOff;
+  PolicyResult result =
+      keeps_plan ? start_same_plan(observation, record, query) : start_new_plan(observation, record, query);
+  if (!result.record) merge(result, save_again(observation, record));
+  return result;
+}
+
+}  // namespace sailor

@@ -1,0 +1,82 @@
+#include "operator/reconcile/decide/saving.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/disruption.h"
+#include "operator/reconcile/decide/next_generation.h"
+
+namespace sailor {
+namespace {
+
+std::string message_of(const AgentView& agent) {
+  for (const WorkerReport& worker : agent.report->workers) {
+    if (!worker.message.empty()) return worker.message;
+  }
+  return "no reason is known";
+}
+
+bool has_checkpoint_folder(const Observation& observation) { return !observation.job.spec->checkpoint.path.empty(); }
+
+}  // namespace
+
+bool can_save(const Observation& observation) {
+  return has_checkpoint_folder(observation) && std::ranges::any_of(observation.pods, [&](const PodView& pod) {
+           const AgentView* agent = find_agent(observation, pod);
+           return pod.is_ours && !pod.has_ended() && agent != nullptr && holds_state(*agent);
+         });
+}
+
+bool is_past_saving(const Observation& observation, const GenerationRecord& record) {
+  const bool has_time_passed = observation.now - record.decided_at >= kSaveLimit;
+  return record.releases_gpus && (!has_checkpoint_folder(observation) || has_time_passed);
+}
+
+bool is_saving(const Observation& observation, const GenerationRecord& record) {
+  constexpr int kGivenUp = 3;  // polls without an answer
+  if (is_past_saving(observation, record) || has_failed_to_save(observation, record)) return false;
+  return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
+    const bool takes_part = pod.is_ours && !pod.has_ended() && !pod.ip.empty();
+    if (!takes_part || record.unreachable_pods.contains(pod.uid)) return false;
+    const AgentView* agent = find_agent(observation, pod);
+    if (agent == nullptr) return true;
+    return agent->unanswered_polls < kGivenUp && (!agent->report || holds_state(*agent));
+  });
+}
+
+bool has_failed_to_save(const Observation& observation, const GenerationRecord& record) {
+  return std::ranges::any_of(observation.agents,
+                             [&](const auto& agent) { return is_broken(agent.second, record.generation); });
+}
+
+PolicyResult save_again(const Observation& observation, const GenerationRecord& record) {
+  if (is_past_saving(observation, record)) return {};
+  const auto disruption = find_disruption(observation, record);
+  if (!disruption) return {};
+  GenerationRecord next = record;
+  next.unreachable_pods.insert(disruption->unreachable_pods.begin(), disruption->unreachable_pods.end());
+  next.last_issued = std::max(next.last_issued, next.generation) + 1;
+  next.generation = next.last_issued;
+  next.members.clear();
+  return begin_generation(observation, std::move(next));
+}
+
+std::string saving_message(const Observation& observation, const GenerationRecord& record) {
+  for (const auto& [uid, agent] : observation.agents) {
+    if (is_broken(agent, record.generation)) {
+      return fmt::format("Its state could not be saved: {}.", message_of(agent));
+    }
+  }
+  if (is_saving(observation, record)) return "Its state is being saved.";
+  if (!has_checkpoint_folder(observation)) return "It has no checkpoint folder.";
+  return "Its newest checkpoint holds its state.";
+}
+
+std::string release_message(const Observation& observation, const GenerationRecord& record) {
+  const bool is_sentence = record.message.ends_with('.');
+  return fmt::format("{}{} {}", record.message, is_sentence ? "" : ".", saving_message(observation, record));
+}
+
+}  // namespace sailor

@@ -1,0 +1,36 @@
+#include "operator/reconcile/decide/spec_change.h"
+
+#include "operator/reconcile/decide/next_generation.h"
+
+namespace sailor {
+namespace {
+
+PolicyResult keep_plan(const Observation& observation) {
+  GenerationRecord record = *observation.record;
+  record.job_generation = observation.job.generation;
+  PolicyResult result;
+  write_record(result, std::move(record));
+  return result;
+}
+
+}  // namespace
+
+std::optional<PolicyResult> follow_changed_spec(const Observation& observation) {
+  const GenerationRecord& record = *observation.record;
+  if (record.job_generation == observation.job.generation) return std::nullopt;
+  const ElasticityMode mode = observation.job.spec->elasticity;
+  if (mode == ElasticityMode::kOff) return keep_plan(observation);
+  const NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart};
+  const PlanLookup lookup = look_up_plan(observation, usable_nodes(observation, query), record.plan);
+  if (!lookup.has_plan()) {
+    PolicyResult result = ask_planner(lookup);
+    if (lookup.has_no_plan()) result.conditions[ConditionType::kPlanned] = no_plan(observation, *lookup.answer);
+    return result;
+  }
+  if (lookup.answer->result->plan == record.plan) return keep_plan(observation);
+  const Cause cause{Reason::kSpecChanged, "The job's spec has changed."};
+  return mode == ElasticityMode::kRestart ? save_and_release_gpus(observation, record, cause)
+                                          : adopt_plan(observation, record, *lookup.answer, query, cause);
+}
+
+}  // namespace sailor

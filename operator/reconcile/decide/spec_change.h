@@ -1,0 +1,14 @@
+// A changed spec.
+#pragma once
+
+#include <optional>
+
+#include "operator/reconcile/decide/policy.h"
+
+namespace sailor {
+
+// Applies while the newest plan was made for an older spec. With elasticity Live the job trains on until the pods of
+// the new plan are ready; with Restart it starts again with new pods; with Off it keeps its plan.
+std::optional<PolicyResult> follow_changed_spec(const Observation& observation);
+
+}  // namespace sailor

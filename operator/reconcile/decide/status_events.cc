@@ -1,0 +1,68 @@
+#include "operator/reconcile/decide/status_events.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace sailor {
+namespace {
+
+constexpr std::size_t kLongestNote = 1000;  // of an event, which may have 1024 bytes
+
+struct ReportedCondition {
+  ConditionType type;
+  Truth truth;
+  bool is_warning;
+};
+// A change to one of these is an event.
+constexpr std::array<ReportedCondition, 8> kReported = {{{ConditionType::kPlanned, Truth::kTrue, false},
+                                                         {ConditionType::kPlanned, Truth::kFalse, true},
+                                                         {ConditionType::kRunning, Truth::kTrue, false},
+                                                         {ConditionType::kRescaling, Truth::kTrue, false},
+                                                         {ConditionType::kDegraded, Truth::kTrue, true},
+                                                         {ConditionType::kSuspended, Truth::kTrue, false},
+                                                         {ConditionType::kComplete, Truth::kTrue, false},
+                                                         {ConditionType::kFailed, Truth::kTrue, true}}};
+
+// Every plan takes a moment, and a plan ends with its suspended job: neither is an event of its own.
+bool is_news(const Condition& condition, ConditionType type) {
+  const bool ends_with_job = type == ConditionType::kPlanned && condition.reason == Reason::kSuspended;
+  return condition.reason != Reason::kPlanning && !ends_with_job;
+}
+
+void append_condition_events(const JobStatus& before, const JobStatus& now, std::vector<EventNote>& events) {
+  for (const auto& [type, status] : now.conditions) {
+    const Condition& condition = status.condition;
+    const ConditionStatus* last = before.find(type);
+    const bool is_same = last != nullptr && last->condition == condition;
+    if (is_same || !is_news(condition, type)) continue;
+    const auto* reported = std::ranges::find_if(kReported, [&, this_type = type](const ReportedCondition& entry) {
+      return entry.type == this_type && entry.truth == condition.truth;
+    });
+    if (reported == kReported.end()) continue;
+    events.push_back({reported->is_warning, condition.reason, condition.message.substr(0, kLongestNote)});
+  }
+}
+
+void append_unpriced_pools(const JobStatus& before, const JobStatus& now, std::vector<EventNote>& events) {
+  for (const std::string& pool : now.unpriced_pools) {
+    const auto& known = before.unpriced_pools;
+    if (std::ranges::find(known, pool) != known.end()) continue;
+    events.push_back({true, Reason::kPoolWithoutPrice,
+                      fmt::format("The nodes of {} are not used: their accelerator has no list price. Declare a "
+                                  "GpuPool with pricePerGpuHour.",
+                                  pool)});
+  }
+}
+
+}  // namespace
+
+std::vector<EventNote> events_of_change(const JobStatus& before, const JobStatus& now) {
+  std::vector<EventNote> events;
+  append_condition_events(before, now, events);
+  append_unpriced_pools(before, now, events);
+  return events;
+}
+
+}  // namespace sailor

@@ -1,0 +1,73 @@
+#include "operator/reconcile/decide/suspension.h"
+
+#include "operator/reconcile/decide/next_generation.h"
+#include "operator/reconcile/decide/run_generation.h"
+#include "operator/reconcile/decide/saving.h"
+
+namespace sailor {
+namespace {
+
+constexpr const char* kMessage = "spec.suspend is true; set it to false to resume from the last checkpoint.";
+
+// Releases the GPUs, saves the state, and has the generation do so.
+PolicyResult release(const Observation& observation, const GenerationRecord& record) {
+  PolicyResult result;
+  if (!record.releases_gpus) {
+    result = save_and_release_gpus(observation, record, {Reason::kSuspended, "spec.suspend is true."});
+  }
+  const GenerationRecord releasing = result.record.value_or(record);
+  if (has_failed_to_save(observation, releasing) || is_saving(observation, releasing)) {
+    merge(result, save_again(observation, releasing));
+  }
+  merge(result, run_generation(observation, result.record.value_or(record), false));
+  return result;
+}
+
+bool may_still_save(const Observation& observation, const GenerationRecord& record) {
+  const bool may_try_again = has_failed_to_save(observation, record) && !is_past_saving(observation, record);
+  return is_saving(observation, record) || may_try_again;
+}
+
+// A job that is to be suspended needs its agents until its state is saved.
+bool is_saving(const JobStatus& status) {
+  const ConditionStatus* suspended = status.find(ConditionType::kSuspended);
+  if (suspended == nullptr) return false;
+  // A job that is not suspended by its status has not been looked at since its spec has changed.
+  const Reason reason = suspended->condition.reason;
+  return reason == Reason::kSaving || reason == Reason::kNotSuspended;
+}
+
+}  // namespace
+
+std::optional<PolicyResult> suspend_job(const Observation& observation) {
+  if (!observation.job.spec->suspend) return std::nullopt;
+  PolicyResult result;
+  if (observation.record) result = release(observation, *observation.record);
+  result.is_final = true;
+  const auto& record = result.record ? result.record : observation.record;
+  const bool waits = record && may_still_save(observation, *record);
+  bool has_pods = false;
+  for (const PodView& pod : observation.pods) {
+    if (!pod.is_ours) continue;
+    has_pods = true;
+    if (!waits) remove_pod(result, pod);
+  }
+  using enum ConditionType;
+  set_conditions(result, {kPlanned, kPodsReady, kRunning, kRescaling, kDegraded, kComplete, kFailed},
+                 no(Reason::kSuspended, kMessage));
+  result.conditions[kSuspended] =
+      has_pods ? no(Reason::kStopping, "Waiting for the job's pods to end.") : yes(Reason::kSuspended, kMessage);
+  if (waits) {
+    result.conditions[kSuspended] = no(Reason::kSaving, "The state is being saved before the pods end.");
+    requeue(result, kSaveLimit);
+  }
+  return result;
+}
+
+bool needs_agents(const kube::Json& job) {
+  const JobStatus status = job_status_from_json(job.value("status", kube::Json::object()));
+  return !status.has_ended() && !kube::is_deleting(job) &&
+         (!kube::bool_at(job, {"spec", "suspend"}) || is_saving(status));
+}
+
+}  // namespace sailor
