@@ -5,6 +5,7 @@
 
 #include "core/model/tensor_parallel.h"
 #include "planner/problem/world.h"
+#include "planner/problem/worth_moving.h"
 #include "planner/proof/bound.h"
 #include "planner/replan/moving.h"
 #include "planner/replan/repair.h"
@@ -124,8 +125,8 @@ class Asked {
     if (!has_feasible()) return std::nullopt;
     Choice best{*search_->best(), pause_for(*search_->best())};
     if (near_ && value_of({*near_, pause_for(*near_)}) < value_of(best)) best = {*near_, pause_for(*near_)};
-    const bool is_worth_moving = !stay_ || value_of(best) < stay_->score.value * (1 - kWorthwhileGain);
-    return is_worth_moving ? best : Choice{*stay_, Seconds(0)};
+    const bool moves = !stay_ || is_worth_moving(stay_->score.value, value_of(best));
+    return moves ? best : Choice{*stay_, Seconds(0)};
   }
 
  private:

@@ -1,4 +1,4 @@
-// JobSeries: the series of one job after another, kept in a registry for as long as the job lives.
+// JobSeries: the series of all jobs. Each job's series stay in the registry for as long as the job exists.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class JobSeries {
  public:
   explicit JobSeries(prometheus::Registry& registry);
 
-  void note(const ReconcileReport& report);  // of a pass that went well
+  void note(const ReconcileReport& report);  // of a reconcile that succeeded
   void forget(const JobKey& job);
 
  private:

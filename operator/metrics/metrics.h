@@ -1,4 +1,4 @@
-// Metrics: what the operator tells Prometheus. Dashboards rely on the names: none may change.
+// Metrics: what Prometheus scrapes from the operator. Dashboards rely on the names, so none may change.
 #pragma once
 
 #include <map>

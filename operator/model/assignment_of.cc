@@ -1,9 +1,9 @@
-// The assignment of a sealed generation, a pure function of its record and the job.
+// The assignment of a committed generation, a pure function of its record and the job.
 #include <algorithm>
 #include <set>
 
-#include "core/protocol/lease.h"
 #include "core/model/check.h"
+#include "core/protocol/lease.h"
 #include "operator/model/record.h"
 #include "operator/protocol/fencing.h"
 
@@ -22,7 +22,7 @@ std::vector<WorkerSlot> training_workers(const GenerationRecord& record) {
   return workers;
 }
 
-// GPUs without a role: all of a pod that leaves, and what a pod that stays has more than it needs.
+// GPUs without a role: all GPUs of a pod that leaves, and those that a pod that stays does not need.
 void append_leaving(const GenerationRecord& record, std::vector<WorkerSlot>& workers) {
   std::set<std::pair<int, int>> used;
   for (const WorkerSlot& worker : workers) used.emplace(worker.agent, worker.gpu);
@@ -34,7 +34,7 @@ void append_leaving(const GenerationRecord& record, std::vector<WorkerSlot>& wor
   }
 }
 
-// Its node has been given notice, or is not what it should be: it does not wait for those who come.
+// A node that leaves is about to be terminated, or is faulty: it does not wait for joining workers.
 bool must_be_left_soon(const GenerationRecord& record) {
   return !is_voluntary(record.reason) && std::ranges::any_of(record.members, &Member::leaves);
 }

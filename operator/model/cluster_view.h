@@ -1,4 +1,4 @@
-// ClusterView: nodes with GPUs and declared pools as the API server has them: the same for all jobs. A value.
+// ClusterView: nodes with GPUs and declared pools as the API server has them. A value, the same for all jobs.
 #pragma once
 
 #include <map>
@@ -21,9 +21,9 @@ struct NodeView {
   int gpus = 0;           // allocatable
   bool is_ready = false;  // of its Ready condition
   bool is_cordoned = false;
-  bool is_terminating = false;      // about to go: the taint of an impending termination, or a deletion
+  bool is_terminating = false;      // it has the taint of an impending termination, or is being deleted
   Time heartbeat;                   // the newest of its conditions
-  std::map<std::string, int> used;  // GPUs by the job's UID; the key "" stands for all that is not ours
+  std::map<std::string, int> used;  // GPUs by the job's UID; the key "" stands for all other pods
   friend bool operator==(const NodeView&, const NodeView&) = default;
 
   [[nodiscard]] int used_by_others(const std::string& job_uid) const;
@@ -32,7 +32,7 @@ struct NodeView {
 struct ClusterView {
   std::vector<NodeView> nodes;               // ascending name
   std::map<PoolKey, PoolDeclaration> pools;  // declared, or discovered from their nodes' labels
-  std::set<PoolKey> unpriced;                // not declared, and there is no list price: their nodes are not used
+  std::set<PoolKey> unpriced;                // neither declared nor with a list price: their nodes are not used
   std::set<std::string> node_uids;           // of all nodes, used or not: a node whose UID is missing here is gone
   friend bool operator==(const ClusterView&, const ClusterView&) = default;
 

@@ -1,4 +1,4 @@
-// Labels, annotations and names that the operator gives and reads: each is written here only.
+// Labels, annotations and names that the operator writes and reads. Each is defined only here.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace sailor {
 inline constexpr const char* kGroup = "sailor.dev";
 inline constexpr const char* kGpuResource = "nvidia.com/gpu";
 inline constexpr const char* kTrainerContainer = "trainer";
-inline constexpr std::chrono::seconds kTerminationGrace{15};  // what a spot node has left
+inline constexpr std::chrono::seconds kTerminationGrace{15};  // a spot node has about as long
 
 // Ours.
 inline constexpr const char* kJobNameLabel = "sailor.dev/job-name";
@@ -20,7 +20,8 @@ inline constexpr const char* kPoolLabel =
     "sailor.dev/pool";  // short_hash of the pool's key; the annotation has it whole
 inline constexpr const char* kPoolAnnotation = "sailor.dev/pool";
 inline constexpr const char* kCreatedForAnnotation = "sailor.dev/created-for-generation";
-inline constexpr const char* kNodeAnnotation = "sailor.dev/node";  // that the pod is pinned to; absent: any of the pool
+inline constexpr const char* kNodeAnnotation =
+    "sailor.dev/node";  // the node that the pod is pinned to; absent: any of the pool
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kOperatorName = "sailor-operator";
 

@@ -1,6 +1,7 @@
 // GenerationRecord: the truth about a job's newest generation, kept in a ConfigMap that the job owns.
-// It is written before any agent hears of the generation: first with the placement, then, when all pods answer, with
-// their addresses (it is "sealed"). From a sealed record every assignment follows, whoever computes it.
+// The operator writes it twice before any agent learns of the generation: first with the placement, then, when all pods
+// answer, with their addresses (the membership is then committed). Every assignment follows from a committed record,
+// whoever computes it.
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,7 @@
 
 namespace sailor {
 
-// What the status tells of an estimate.
+// What the status says about an estimate.
 struct PlanSummary {
   double iteration_seconds = 0;
   double tokens_per_second = 0;
@@ -37,13 +38,13 @@ struct PlanSummary {
 struct Slot {
   std::string pod;
   PoolKey pool;
-  std::string node;      // empty: whichever node of the pool the scheduler finds, or the autoscaler makes
+  std::string node;      // empty: any node of the pool that the scheduler finds or the autoscaler creates
   std::string node_uid;  // a preempted node may come back under its name
   int gpus = 0;
   friend bool operator==(const Slot&, const Slot&) = default;
 };
 
-// Where a replica of a stage sits: tensor_parallel GPUs of one slot.
+// Where a replica of a stage runs: on `tensor_parallel` GPUs of one slot.
 struct ReplicaPlacement {
   int stage = 0;
   int replica = 0;
@@ -58,7 +59,7 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// A pod that takes part in a sealed generation: those of the placement in its order, then those that leave.
+// A pod that takes part in a committed generation: the pods of the placement in its order, then the pods that leave.
 struct Member {
   AgentAddress address;
   std::string pod_uid;
@@ -68,34 +69,34 @@ struct Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-// A node that is not used before it shows a newer heartbeat (its agent gave no answer while a peer was broken), and not
-// before a time (its pod did not start, or failed, or a path to it is cut).
+// A node that is not used before it shows a heartbeat newer than `since` (its agent was unresponsive while a peer was
+// broken), and not before `until` (its pod did not start, or failed, or a path to it is broken).
 struct QuarantinedNode {
   std::string node_uid;
   Time since;
   Time until;
-  std::chrono::seconds duration{0};  // how long it is left alone for a path; remembered for as long after that
+  std::chrono::seconds duration{0};  // of the quarantine for a broken path; the node is remembered for as long after it
   friend bool operator==(const QuarantinedNode&, const QuarantinedNode&) = default;
 };
 
-// One numbered plan of a job, and where it sits.
+// One numbered plan of a job, and its placement.
 struct Generation {
   std::int64_t generation = 0;
-  Plan plan;  // of a generation that parks: the one before's, which says what the state consists of
-  // What every worker makes the plan's schedule from: fixed here, whatever profiles say later. Absent in records of
-  // older operators.
+  Plan plan;  // if it releases the GPUs: the plan before, which says what the state consists of
+  // Every worker derives the schedule from these times. They stay the same whatever profiles say later. Absent in
+  // records of older operators.
   std::optional<ScheduleTimes> schedule_times;
   PlanSummary summary;
   Placement placement;
-  std::vector<Member> members;  // empty: not sealed yet, or it parks and nobody holds any state
+  std::vector<Member> members;  // empty: not committed yet, or it releases the GPUs and nobody holds state
   int rendezvous = 0;           // index into members
-  bool releases_gpus = false;   // nobody trains: the state is saved, then all pods go
-  bool is_leased = false;       // all its roles are in one pod: it trains only while its lease is renewed
+  bool releases_gpus = false;   // nobody trains: the workers save the state, then all pods are removed
+  bool is_leased = false;       // one pod has all its roles, and trains only while its lease is renewed
 
   Reason reason = Reason::kStarted;  // why this generation was made
   std::string message;
-  Time caused_at;                    // when the first sign of the cause was seen
-  Time asked_at;                     // when the planner was asked; as `decided` where it was not
+  Time caused_at;                    // when the first sign of the cause was observed
+  Time asked_at;                     // when the planner was asked; equals `decided_at` if it was not
   Time decided_at;                   // when this generation was made
   Time committed_at;                 // when all its pods answered
   std::int64_t from_generation = 0;  // 0: none
@@ -106,14 +107,15 @@ struct Generation {
   [[nodiscard]] bool is_committed() const { return !members.empty(); }
 };
 
-// It releases the GPUs until the user, or the cluster, wants the job again; not only to start it again at once.
+// The generation releases the GPUs until the user resumes the job, or the cluster has capacity; it is not only the
+// first half of a restart.
 bool waits_until_wanted(const Generation& generation);
 
 // A generation before the newest that may still train somewhere (operator/protocol/fencing.h).
 struct OlderRecord {
   std::int64_t generation = 0;
   bool is_leased = false;
-  Time unrenewed_since;         // from when on its lease is surely not renewed; Time(): not known yet
+  Time unrenewed_since;         // since when its lease is certainly not renewed; Time(): not known yet
   std::vector<Member> members;  // with a role
   friend bool operator==(const OlderRecord&, const OlderRecord&) = default;
 };
@@ -123,19 +125,20 @@ struct GenerationRecord : Generation {  // the newest
   std::int64_t job_generation = 0;      // metadata.generation of the spec that was planned
   std::int64_t min_pod_generation = 0;  // pods created for an earlier generation are replaced
   std::int64_t last_issued = 0;         // the highest number that a generation was given, withdrawn ones included
-  // The generation that trains on while the newest, which is not sealed yet, waits for its new pods. It comes back if
-  // the newest is withdrawn, which only a generation can be that nobody has been told of.
+  // The generation that trains on while the newest, which is not committed yet, waits for its new pods. It becomes the
+  // newest again if that one is withdrawn. Only a generation that nobody was notified of can be withdrawn.
   std::optional<Generation> running;
   std::vector<OlderRecord> older;  // ascending generation
-  std::map<std::string, std::int64_t>
-      notified;  // by the pod's UID: the newest generation that it may have been told of
+  // By UID of the pod: the newest generation that its agent may have been notified of.
+  std::map<std::string, std::int64_t> notified;
 
   int restarts = 0;                       // failures of the trainer
   std::string last_failure;               // what the trainer said of the last one
-  std::int64_t unresponsive_at_step = 0;  // the furthest step at which a worker was silent and ended for it
+  std::int64_t unresponsive_at_step = 0;  // the highest step at which an unresponsive worker was killed
   Time not_before;                        // of new pods, after a failure
   std::vector<QuarantinedNode> quarantined_nodes;
-  std::set<std::string> unreachable_pods;  // pods, by UID, that answer us and not all others: asked to no meeting
+  std::set<std::string>
+      unreachable_pods;  // UIDs of pods that answer the operator, but not all peers: they take no part
 
   friend bool operator==(const GenerationRecord&, const GenerationRecord&) = default;
 };
@@ -149,7 +152,7 @@ Result<GenerationRecord> record_from_json(const kube::Json& json);
 kube::Json config_map_of(const GenerationRecord& record, const JobKey& job, const std::string& version);
 Result<GenerationRecord> record_of(const kube::Json& config_map);
 
-// What every agent of a sealed generation is told.
+// What every agent of a committed generation is told.
 Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, const std::string& callback);
 
 }  // namespace sailor

@@ -5,7 +5,7 @@
 namespace sailor {
 namespace {
 
-// What it was told of it may do at any moment, whatever it has said so far.
+// A pod may switch at any moment to a generation that it was notified of, whatever it has reported so far.
 bool may_hold_state(const PodState& pod) { return pod.holds_state || pod.notified > pod.reported; }
 
 }  // namespace

@@ -60,8 +60,8 @@ ApiResult<void> Applier::perform(const Observation& observation, const Action& a
                     action);
 }
 
-// A record that somebody else has written since we looked is a conflict: look again, decide again. A decision that
-// writes the record twice relies on its own first write.
+// A record that somebody else has written since the observation is a conflict: the job is observed and decided again. A
+// decision that writes the record twice relies on its own first write.
 ApiResult<void> Applier::write_record(const Observation& observation, const GenerationRecord& record) {
   const kube::Object held =
       caches_.records.find({observation.job.key.namespace_name, record_name(observation.job.key.name)});
@@ -73,7 +73,8 @@ ApiResult<void> Applier::write_record(const Observation& observation, const Gene
   return {};
 }
 
-// Its name says which slot it is for: if it is there already, that is what was wanted, or the next look tells.
+// The name says which slot the pod is for: if it exists already, that is what was wanted, or the next observation
+// tells.
 ApiResult<void> Applier::create_pod(const Json& pod) {
   auto created = api_.create(kube::kPods, pod);
   if (created) {

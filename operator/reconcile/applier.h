@@ -18,8 +18,8 @@ struct ApplierSinks {
 
 class Applier {
  public:
-  // `instance` names this operator's process in events. What was written is put into the caches at once, so that the
-  // next observation has it.
+  // `instance` names this operator's process in events. The applier also puts what it writes into the caches, so that
+  // the next observation has it.
   Applier(kube::Api& api, Caches& caches, ApplierSinks sinks, std::string instance)
       : api_(api), caches_(caches), sinks_(std::move(sinks)), instance_(std::move(instance)) {}
 

@@ -51,7 +51,7 @@ void Controller::pass(const JobKey& key, ReconcileReport& report) {
   }
   if (applied && decision.requeue_after) queue_.add_after(key, *decision.requeue_after);
   hooks_.observe(report);
-  report.observation = nullptr;  // they end with this pass
+  report.observation = nullptr;  // they do not outlive this function
   report.decision = nullptr;
 }
 

@@ -1,4 +1,4 @@
-// Controller: the loop. It takes a job from the queue, observes, decides, applies.
+// Controller: the reconcile loop. It takes a job from the queue, observes it, decides, and applies the decision.
 #pragma once
 
 #include <atomic>
@@ -11,18 +11,18 @@
 
 namespace sailor {
 
-// One pass over one job, for whoever counts and logs.
+// One reconcile of one job, for metrics and logs.
 struct ReconcileReport {
   JobKey job;
   double seconds = 0;
-  std::string failure;  // empty: it went well
+  std::string failure;  // empty: it succeeded
   bool is_conflict = false;
   const Observation* observation = nullptr;  // nullptr: the job is gone
   const Decision* decision = nullptr;
 };
 
 struct ControllerHooks {
-  std::function<void(const Observation&)> follow;  // the agents of this job, from now on
+  std::function<void(const Observation&)> follow;  // poll the agents of this job from now on
   std::function<void(const JobKey&)> forget;       // a job that is gone
   std::function<void(const ReconcileReport&)> observe = [](const ReconcileReport&) {};
 };
@@ -33,7 +33,7 @@ class Controller {
       : observer_(observer), applier_(applier), queue_(queue), hooks_(std::move(hooks)) {}
 
   void run(std::stop_token stop);
-  void reconcile(const JobKey& key);  // an exception is a failure of this job only
+  void reconcile(const JobKey& key);  // an exception counts as a failure of this job only
 
  private:
   void pass(const JobKey& key, ReconcileReport& report);

@@ -5,7 +5,7 @@
 namespace sailor {
 namespace {
 
-// Answers a job: of survivors, of all nodes, of nodes that could be made, and one more.
+// Answers kept for each job: for survivors, for all nodes, for nodes that could be created, and one more.
 constexpr std::size_t kKept = 4;
 
 }  // namespace
@@ -62,7 +62,7 @@ void PlanningService::work(std::stop_token stop) {
     const auto found = jobs_.find(job);
     if (found == jobs_.end() || !found->second.waiting) continue;
     JobQuestions& questions = found->second;
-    if (questions.searching) {  // another thread is being stopped; this turn comes when it is done
+    if (questions.searching) {  // another thread still stops its search; try again when it is done
       turns_.push_back(job);
       asked_.wait_for(lock, stop, std::chrono::milliseconds(10), [] { return false; });
       continue;
@@ -93,7 +93,7 @@ void PlanningService::answer(const PlanQuestion& question, Time asked, std::stop
     const auto questions = jobs_.find(job);
     if (questions == jobs_.end()) return;
     questions->second.searching.reset();
-    if (stop.stop_requested()) {  // of a world that is no more
+    if (stop.stop_requested()) {  // the cluster has changed since
       if (!questions->second.waiting && questions->second.answers.empty()) jobs_.erase(questions);
       return;
     }

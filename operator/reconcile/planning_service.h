@@ -1,4 +1,4 @@
-// PlanningService: answers questions to the planner on threads of its own, so that no reconcile waits for a search.
+// PlanningService: answers questions to the planner on separate threads, so that no reconcile waits for a search.
 #pragma once
 
 #include <condition_variable>
@@ -28,8 +28,8 @@ class PlanningService {
   PlanningService(const PlanningService&) = delete;
   PlanningService& operator=(const PlanningService&) = delete;
 
-  // A newer question about a job replaces one that waits, and stops the search for one that is being answered: the
-  // world has changed, and nobody wants to know any more. A question that is known already is ignored.
+  // A newer question about a job replaces a waiting one and stops the search for one that is being answered, because
+  // the cluster has changed and the answer is not needed any more. A question that is known already is ignored.
   void ask(const PlanQuestion& question);
   [[nodiscard]] std::vector<PlanAnswer> answers(const JobKey& job) const;  // the newest few
   void forget(const JobKey& job);

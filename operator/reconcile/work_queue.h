@@ -1,4 +1,4 @@
-// WorkQueue: which jobs are to be looked at. A key is queued once, and never handed out twice at a time.
+// WorkQueue: the jobs that are to be reconciled. A key is queued once, and never handed out twice at the same time.
 #pragma once
 
 #include <chrono>
@@ -27,11 +27,11 @@ class WorkQueue {
   explicit WorkQueue(std::function<void(double)> waited = [](double) {}) : waited_(std::move(waited)) {}
 
   void add(const JobKey& key);
-  void add_after(const JobKey& key, std::chrono::milliseconds delay);  // the sooner of two stands
+  void add_after(const JobKey& key, std::chrono::milliseconds delay);  // the earlier of two delays counts
   void retry(const JobKey& key);   // after this key's back-off: 5 ms, doubling up to a minute
-  void forget(const JobKey& key);  // its back-off begins anew
+  void forget(const JobKey& key);  // resets its back-off
 
-  std::optional<JobKey> take(std::stop_token stop);  // waits; nothing after a stop
+  std::optional<JobKey> take(std::stop_token stop);  // waits for a key; empty after a stop
   void done(const JobKey& key);                      // a key that was added meanwhile is queued again
 
   [[nodiscard]] std::size_t depth() const;

@@ -4,16 +4,16 @@
 
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/next_generation.h"
+#include "planner/problem/worth_moving.h"
 
 namespace sailor {
 namespace {
 
-bool is_worthwhile(const Objective& objective, const PlanSummary& now, const Estimate& then) {
-  constexpr double kFactor = 1 + kWorthwhileGain;  // the planner's own threshold
+bool is_better(const Objective& objective, const PlanSummary& present, const Estimate& other) {
   if (std::holds_alternative<MinimizeCost>(objective)) {
-    return then.cost_per_iteration().value() * kFactor < now.cost_per_iteration();
+    return is_worth_moving(present.cost_per_iteration(), other.cost_per_iteration().value());
   }
-  return now.iteration_seconds > then.iteration.value() * kFactor;
+  return is_worth_moving(present.iteration_seconds, other.iteration.value());
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::optional<PolicyResult> change_to_better_plan(const Observation& observation
   if (!lookup.has_plan()) return ask_planner(lookup);
   const PlannedJob& better = *lookup.answer->result;
   if (better.plan == record.plan) return std::nullopt;
-  if (!is_worthwhile(observation.job.spec->objective, record.summary, better.estimate)) return std::nullopt;
+  if (!is_better(observation.job.spec->objective, record.summary, better.estimate)) return std::nullopt;
   const Cause cause{Reason::kScaleUpOpportunity,
                     fmt::format("A better plan has become possible: {}.", gpus_text(better.plan))};
   return mode == ElasticityMode::kRestart ? save_and_release_gpus(observation, record, cause)

@@ -15,7 +15,8 @@
 namespace sailor {
 namespace {
 
-// By the pod's place among the members, whom it does not reach. Both ways: either end may have noticed it.
+// Indices of members to the indices of the members that they do not reach. In both directions, because either end may
+// have noticed it.
 using BrokenPaths = std::map<std::size_t, std::set<std::size_t>>;
 
 BrokenPaths broken_paths_of(const Observation& observation, const std::vector<Member>& members) {
@@ -32,17 +33,18 @@ BrokenPaths broken_paths_of(const Observation& observation, const std::vector<Me
   return broken;
 }
 
-// The generation that its pod was made for.
-std::int64_t came_with(const Observation& observation, const Member& member) {
+// The generation that its pod was created for.
+std::int64_t created_for(const Observation& observation, const Member& member) {
   const PodView* pod = find_pod(observation, member.address.name);
   return pod == nullptr ? 0 : pod->created_for_generation;
 }
 
-// Who is cut off from most others; of several, whose loss is the least: what came last has the least state.
+// The member that does not reach most others. Of several, the one whose loss costs least: the last that came has the
+// least state.
 std::size_t worst_of(const BrokenPaths& broken, const Observation& observation, const std::vector<Member>& members) {
   const auto rank = [&](const auto& cut) {
     const Member& member = members[cut.first];
-    return std::tuple(cut.second.size(), member.leaves, came_with(observation, member), -member.address.gpus,
+    return std::tuple(cut.second.size(), member.leaves, created_for(observation, member), -member.address.gpus,
                       member.address.name);
   };
   return std::ranges::max_element(broken, {}, rank)->first;
@@ -54,21 +56,21 @@ void leave_out(std::size_t member, BrokenPaths& broken) {
   std::erase_if(broken, [](const auto& cut) { return cut.second.empty(); });
 }
 
-// A path may be back at any time, and to try costs a rescale: so it is tried soon, and less and less often.
+// A path may work again at any time, but each attempt costs a rescale: so it is tried soon, then less and less often.
 QuarantinedNode quarantine_of(const Observation& observation, const Member& member) {
-  constexpr std::chrono::seconds kFirstPause{30};
-  constexpr std::chrono::seconds kLongestPause = std::chrono::hours(1);
-  std::chrono::seconds pause = kFirstPause;
+  constexpr std::chrono::seconds kFirst{30};
+  constexpr std::chrono::seconds kLongest = std::chrono::hours(1);
+  std::chrono::seconds duration = kFirst;
   for (const QuarantinedNode& quarantined : observation.record->quarantined_nodes) {
     if (quarantined.node_uid != member.node_uid || !is_remembered(quarantined, observation.now)) continue;
-    pause = std::max(pause, std::min(2 * quarantined.duration, kLongestPause));
+    duration = std::max(duration, std::min(2 * quarantined.duration, kLongest));
   }
-  return {member.node_uid, Time(), observation.now + pause, pause};
+  return {member.node_uid, Time(), observation.now + duration, duration};
 }
 
 std::string message_of(const Member& member, const Member& unreached, std::size_t count) {
   const std::string others = count == 1 ? "" : fmt::format(" and {} more", count - 1);
-  return fmt::format("pod {} on node {} does not reach pod {}{}, though all answer", member.address.name, member.node,
+  return fmt::format("pod {} on node {} does not reach pod {}{}, although all answer", member.address.name, member.node,
                      unreached.address.name, others);
 }
 

@@ -1,4 +1,4 @@
-// Placement: which replicas of a plan sit in which pods on which nodes.
+// Placement: which replicas of a plan run in which pods on which nodes.
 #pragma once
 
 #include <set>
@@ -12,11 +12,11 @@ namespace sailor {
 
 // A node as far as one job may use it.
 struct UsableNode {
-  std::string node;  // empty: a node that would have to be made
+  std::string node;  // empty: a node that the autoscaler would have to create
   std::string node_uid;
   PoolKey pool;
   int gpus = 0;     // that the job may use there
-  std::string pod;  // of this job, that lives there already and has `gpus` GPUs; empty: none
+  std::string pod;  // a pod of this job that exists there already and has `gpus` GPUs; empty: none
   friend bool operator==(const UsableNode&, const UsableNode&) = default;
 };
 
@@ -27,11 +27,11 @@ struct PlacementRequest {
   const Plan& plan;
   const std::vector<UsableNode>& usable_nodes;
   const ClusterView& view;            // for pools whose nodes are taken whole
-  std::set<std::string> taken_names;  // of pods that exist or are still going
+  std::set<std::string> taken_names;  // of all existing pods, also those that are ending
 };
 
-// Big groups first, each onto the node where it fits best; pods that exist are preferred. kInfeasible: a group finds no
-// room, which happens only where groups of different size share nodes.
+// Places large replicas first, each on the node where it fits best, and prefers existing pods. kInfeasible: a replica
+// does not fit anywhere, which happens only if replicas of different size share nodes.
 Result<Placement> place(const PlacementRequest& request);
 
 }  // namespace sailor

@@ -8,12 +8,12 @@
 namespace sailor {
 namespace {
 
-constexpr int kSilence = 2;  // polls without an answer: before that a new operator may only not have asked yet
+constexpr int kUnresponsivePolls = 2;  // fewer: a new operator may not have polled yet
 
 AgentContact contact_of(const AgentView* agent) {
   if (agent != nullptr && agent->answers()) return AgentContact::kAnswers;
-  return agent == nullptr || agent->unanswered_polls < kSilence ? AgentContact::kNotHeardYet
-                                                                : AgentContact::kUnresponsive;
+  return agent == nullptr || agent->unanswered_polls < kUnresponsivePolls ? AgentContact::kNotHeardYet
+                                                                          : AgentContact::kUnresponsive;
 }
 
 std::int64_t oldest_reported(const AgentReport& report) {
@@ -28,7 +28,7 @@ PodState state_of(const Observation& observation, const GenerationRecord& record
   const AgentView* agent = find_agent(observation, pod);
   state.is_dead = pod.has_ended();
   state.contact = contact_of(agent);
-  // Nothing can have told a pod without an address anything.
+  // Nobody can have notified a pod without an address.
   if (pod.ip.empty() && state.contact == AgentContact::kNotHeardYet) state.contact = AgentContact::kUnresponsive;
   if (const auto told = record.notified.find(pod.uid); told != record.notified.end()) state.notified = told->second;
   if (agent == nullptr || !agent->report) return state;
@@ -42,7 +42,7 @@ bool is_gone(const Observation& observation, const Member& member) {
   return !member.node_uid.empty() && !observation.cluster.node_uids.contains(member.node_uid);
 }
 
-// Where the member's pod is in the lineup: behind the others if it is there no more.
+// The index of the member's pod: after all others if it is gone.
 std::size_t place_of(const Observation& observation, const Member& member, PodStates& pod_states) {
   const auto is_its = [&](const PodView* pod) { return pod != nullptr && pod->uid == member.pod_uid; };
   const auto found = std::ranges::find_if(pod_states.pods, is_its);
@@ -56,7 +56,7 @@ std::size_t place_of(const Observation& observation, const Member& member, PodSt
   return place;
 }
 
-// Only a lease that nobody renews lapses: not that of the generation that trains on.
+// A lease lapses only if nobody renews it: not the lease of the generation that trains on.
 bool has_lapsed(const Observation& observation, const GenerationRecord& record, const OlderRecord& older) {
   const bool trains_on = record.running && record.running->generation == older.generation;
   const bool is_counted = older.is_leased && !trains_on && older.unrenewed_since != Time();

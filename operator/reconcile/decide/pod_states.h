@@ -1,4 +1,5 @@
-// Lineup: the job's pods and older generations as the protocol's functions take them (operator/protocol/fencing.h).
+// PodStates: the job's pods and older generations in the form that the protocol's functions take
+// (operator/protocol/fencing.h).
 #pragma once
 
 #include <vector>
@@ -9,10 +10,10 @@
 namespace sailor {
 
 struct PodStates {
-  // Those of the placement in its order, then the job's other pods, then pods of older generations that are gone. A
-  // null pointer: there is no such pod.
+  // The pods of the placement in its order, then the job's other pods, then pods of older generations that are gone.
+  // A null pointer stands for a pod that does not exist.
   std::vector<const PodView*> pods;
-  std::vector<PodState> states;        // of each of them
+  std::vector<PodState> states;        // of each pod
   std::vector<OlderGeneration> older;  // as in the record
 };
 

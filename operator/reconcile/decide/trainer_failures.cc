@@ -10,7 +10,7 @@
 namespace sailor {
 namespace {
 
-// Why the kubelet or a controller ended a pod: not the trainer's fault.
+// Reasons for which the kubelet or a controller ends a pod: not the trainer's fault.
 constexpr std::array<std::string_view, 9> kOutside = {"Evicted",
                                                       "NodeShutdown",
                                                       "Terminated",

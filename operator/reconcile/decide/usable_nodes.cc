@@ -14,16 +14,16 @@ const PodView* pod_on(const Observation& observation, const NodeView& node) {
   return found == observation.pods.end() ? nullptr : &*found;
 }
 
-bool is_usable_pod(const Observation& observation, const PodView& pod, const NodeQuery& question) {
-  if (!pod.is_ours || pod.is_deleting || pod.has_ended() || question.lost_pods.contains(pod.name)) return false;
+bool is_usable_pod(const Observation& observation, const PodView& pod, const NodeQuery& query) {
+  if (!pod.is_ours || pod.is_deleting || pod.has_ended() || query.lost_pods.contains(pod.name)) return false;
   const AgentView* agent = find_agent(observation, pod);
-  return question.scope != NodeScope::kSurvivors || (agent != nullptr && agent->answers());
+  return query.scope != NodeScope::kSurvivors || (agent != nullptr && agent->answers());
 }
 
-// A node with a pod of the job offers that pod's GPUs; a pod on its way out blocks the node until it is gone.
+// A node with a pod of the job offers that pod's GPUs; a pod that is ending blocks the node until it is gone.
 std::optional<UsableNode> with_pod(const Observation& observation, const NodeView& node, const PodView& pod,
-                                   const NodeQuery& question) {
-  if (!is_usable_pod(observation, pod, question)) return std::nullopt;
+                                   const NodeQuery& query) {
+  if (!is_usable_pod(observation, pod, query)) return std::nullopt;
   return UsableNode{node.name, node.uid, node.pool, pod.gpus, pod.name};
 }
 
@@ -45,17 +45,16 @@ void append_growth(const Observation& observation, std::vector<UsableNode>& node
 
 }  // namespace
 
-std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& question) {
+std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& query) {
   std::vector<UsableNode> nodes;
   for (const NodeView& node : observation.cluster.nodes) {
     if (node.is_terminating || is_quarantined(observation, node)) continue;
-    const PodView* pod = question.replaces_pods ? nullptr : pod_on(observation, node);
-    if (pod == nullptr && question.scope == NodeScope::kSurvivors) continue;
-    const auto candidate =
-        pod != nullptr ? with_pod(observation, node, *pod, question) : without_pod(observation, node);
+    const PodView* pod = query.replaces_pods ? nullptr : pod_on(observation, node);
+    if (pod == nullptr && query.scope == NodeScope::kSurvivors) continue;
+    const auto candidate = pod != nullptr ? with_pod(observation, node, *pod, query) : without_pod(observation, node);
     if (candidate) nodes.push_back(*candidate);
   }
-  if (question.scope == NodeScope::kGrowable) append_growth(observation, nodes);
+  if (query.scope == NodeScope::kGrowable) append_growth(observation, nodes);
   return nodes;
 }
 

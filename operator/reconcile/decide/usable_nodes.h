@@ -10,17 +10,17 @@
 namespace sailor {
 
 enum class NodeScope {
-  kSurvivors,  // nodes with a pod of the job that answers: nothing has to be started
-  kExisting,   // all nodes that there are
-  kGrowable,   // and those that a declared pool may be scaled up by
+  kSurvivors,  // nodes with a pod of the job that answers: no pod has to be started
+  kExisting,   // all existing nodes
+  kGrowable,   // also the nodes by which declared pools may be scaled up
 };
 
 struct NodeQuery {
   NodeScope scope = NodeScope::kExisting;
-  std::set<std::string> lost_pods;  // cannot be used though they may still be seen
+  std::set<std::string> lost_pods;  // they cannot be used although they may still be observed
   bool replaces_pods = false;       // all pods of the job are replaced, so their GPUs count as free
 };
 
-std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& question);
+std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& query);
 
 }  // namespace sailor

@@ -24,19 +24,19 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
   return view;
 }
 
-// A job that has ended, or holds still, claims nothing.
+// A job that has ended, or is suspended, claims no GPUs.
 bool may_claim(const kube::Object& job) {
   if (job == nullptr || kube::is_deleting(*job) || kube::bool_at(*job, {"spec", "suspend"})) return false;
   const Json* status = kube::find_at(*job, {"status"});
   return status == nullptr || !job_status_from_json(*status).has_ended();
 }
 
-// GPUs that records claim: those of a placement whose pods may not have been seen yet.
+// GPUs that records claim: those of a placement whose pods may not have been observed yet.
 std::vector<Claim> claims_of(const std::vector<kube::Object>& records, const kube::Store& jobs) {
   std::vector<Claim> claims;
   for (const kube::Object& object : records) {
     const auto record = record_of(*object);
-    if (!record || record->is_committed()) continue;  // the pods of a sealed one are there to be counted
+    if (!record || record->is_committed()) continue;  // the pods of a committed generation exist and are counted
     const Json& owners = kube::list_at(*object, {"metadata", "ownerReferences"});
     const std::string owner = owners.empty() ? "" : kube::text_at(owners.front(), {"name"});
     if (!may_claim(jobs.find({kube::space_of(*object), owner}))) continue;
@@ -57,7 +57,7 @@ ClusterView Observer::cluster() const {
   return cluster_view(objects);
 }
 
-// A ConfigMap of an earlier job of this name is as good as none; the garbage collector is about to take it.
+// A ConfigMap of an earlier job of this name does not count; the garbage collector is about to remove it.
 kube::Object Observer::record_map(const JobKey& key, const std::string& job_uid) const {
   kube::Object map = caches_.records.find({key.namespace_name, record_name(key.name)});
   return map == nullptr || kube::controller_uid(*map) != job_uid ? nullptr : map;

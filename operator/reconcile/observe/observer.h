@@ -1,4 +1,4 @@
-// Observer: makes the observation of one job from the caches, the agents' polls and the planner's answers.
+// Observer: makes the observation of one job from the caches, the polls of agents and the answers of the planner.
 #pragma once
 
 #include <functional>
@@ -23,10 +23,10 @@ class Observer {
   Observer(const Caches& caches, OperatorSettings settings, ObserverSources sources)
       : caches_(caches), settings_(std::move(settings)), sources_(std::move(sources)) {}
 
-  // Nothing: the job is gone.
+  // Empty: the job is gone.
   [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
   [[nodiscard]] ClusterView cluster() const;
-  // The record of the job of this UID; an error where there is none, or it cannot be read.
+  // The record of the job of this UID; an error if there is none, or it cannot be read.
   [[nodiscard]] Result<GenerationRecord> record(const JobKey& key, const std::string& job_uid) const;
 
  private:

@@ -37,15 +37,15 @@ void read_end(const Json& terminated, PodView& view) {
   }
   view.termination_message = message;
   const std::string reason = text_at(terminated, {"reason"});
-  // The kubelet has lost it: its machine was started anew, or is another one of the same name.
+  // The kubelet has lost the container: its machine was restarted, or replaced by another one of the same name.
   if (reason == "ContainerStatusUnknown" && view.status_reason.empty()) view.status_reason = reason;
-  const bool is_telling = !reason.empty() && reason != "Error" && reason != "Completed";
-  if (view.termination_message.empty() && is_telling) {
+  const bool is_informative = !reason.empty() && reason != "Error" && reason != "Completed";
+  if (view.termination_message.empty() && is_informative) {
     view.termination_message = fmt::format("the trainer was ended: {} (exit code {})", reason, view.exit_code);
   }
 }
 
-// Why a pod does not start: the container's trouble, or the scheduler's.
+// Why a pod does not start, as its container or the scheduler reports.
 std::string waiting_of(const Json& pod, const Json* trainer) {
   if (trainer != nullptr) {
     const std::string reason = text_at(*trainer, {"state", "waiting", "reason"});

@@ -1,4 +1,4 @@
-// A pod of ours as decisions see it.
+// PodView from a pod of a job.
 #pragma once
 
 #include "operator/model/observation.h"
