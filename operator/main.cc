@@ -42,7 +42,7 @@ void declare(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(1, 86400));
   app.add_option("--cool-down", flags.cool_down, "Seconds between a change of a running job and the next voluntary one")
       ->check(CLI::Range(0, 86400));
-  app.add_option("--peer-timeout", flags.peer_timeout, "Seconds of silence after which a worker counts as lost")
+  app.add_option("--peer-timeout", flags.peer_timeout, "Seconds after which an unresponsive worker counts as lost")
       ->check(CLI::Range(1, 3600));
   app.add_option("--network-model", flags.network_model, "File with a NetworkModel, instead of Google Cloud's figures");
   app.add_option("--log-level", flags.log_level, "trace, debug, info, warn or error")

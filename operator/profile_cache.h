@@ -1,4 +1,4 @@
-// ProfileShelf: the ModelProfiles of the cluster as one ProfileBook, made anew when one of them changes.
+// ProfileCache: the ModelProfiles of the cluster as one ProfileBook, built again when one of them changes.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class ProfileCache {
   explicit ProfileCache(const kube::Store& store) : store_(store) {}
 
   void changed() { is_stale_ = true; }
-  std::shared_ptr<const ProfileBook> book();  // the same one until something changes
+  std::shared_ptr<const ProfileBook> book();  // the same one until a profile changes
 
  private:
   const kube::Store& store_;

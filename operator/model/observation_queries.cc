@@ -56,8 +56,8 @@ const AgentView* find_answering(const Observation& observation, const Member& me
 }
 
 bool cannot_reach(const AgentView& agent, const Member& peer) {
-  const auto& silent = agent.report->unresponsive_peers;
-  return std::ranges::find(silent, peer.address.name) != silent.end();
+  const auto& peers = agent.report->unresponsive_peers;
+  return std::ranges::find(peers, peer.address.name) != peers.end();
 }
 
 bool is_stale(const Observation& observation, const PodView& pod) {

@@ -20,7 +20,7 @@ enum class Reason : std::uint8_t {
   kSuspended,           // spec.suspend is true
   kWaitingForCapacity,  // no plan fits the GPUs that are left
   kNodePreempted,       // the node is about to be terminated
-  kNodeTerminating,     // the pod was told to stop
+  kNodeTerminating,     // the pod was told to stop, or is being deleted
   kNodeLost,
   kPodLost,
   kPodNotStarted,

@@ -47,7 +47,7 @@ Slot slot_from(const Json& json) {
   return {json.at("pod"), pool_from(json.at("pool")), json.at("node"), json.at("nodeUid"), json.at("gpus")};
 }
 
-// There are as many as replicas, so their fields are told by their places.
+// An array without names, because a plan may have thousands of replicas.
 Json replica_placement_json(const ReplicaPlacement& seat) {
   return Json::array({seat.stage, seat.replica, seat.slot, seat.first_gpu});
 }
@@ -251,9 +251,9 @@ Result<GenerationRecord> record_of(const Json& config_map) {
   const std::string text = kube::text_at(config_map, {"data", kRecordKey});
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("the ConfigMap {} holds no generation record; delete it to plan anew", kube::name_of(config_map)));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the ConfigMap {} holds no generation record; delete it to plan the job again",
+                            kube::name_of(config_map)));
   }
   return record_from_json(json);
 }

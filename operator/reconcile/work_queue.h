@@ -23,7 +23,7 @@ struct QueueStatistics {
 class WorkQueue {
  public:
   using Instant = std::chrono::steady_clock::time_point;
-  // Told how long a key waited for its turn.
+  // `waited` receives the seconds that a key has waited for its turn.
   explicit WorkQueue(std::function<void(double)> waited = [](double) {}) : waited_(std::move(waited)) {}
 
   void add(const JobKey& key);

@@ -8,7 +8,7 @@ namespace {
 
 using kube::Json;
 
-// The field by which the entries of a list are told apart; lists that are not named here are replaced.
+// The field that identifies the entries of a list; lists that are not named here are replaced.
 const char* merge_key(const std::string& list) {
   static const std::map<std::string, const char*> keys = {
       {"containers", "name"},       {"initContainers", "name"},

@@ -12,9 +12,9 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class EndingJob : public JobOnTwoNodes {};
+class EndOfJob : public JobOnTwoNodes {};
 
-TEST_F(EndingJob, SaysWhatItsTrainerSaidAndCountsOneRestartForAllPodsThatFail) {
+TEST_F(EndOfJob, FailureOfSeveralPodsCountsAsOneRestartAndHasTheTrainersMessage) {
   start();
   for (const std::string& pod : world.pods()) world.fail_pod(pod, "cannot read /data/*: no such file");
   world.reconcile();
@@ -26,7 +26,7 @@ TEST_F(EndingJob, SaysWhatItsTrainerSaidAndCountsOneRestartForAllPodsThatFail) {
   EXPECT_EQ(world.status()["restarts"], 1);
 }
 
-TEST_F(EndingJob, FailsForTheTrainersReasonAfterMaxRestarts) {
+TEST_F(EndOfJob, JobFailsWithTheTrainersMessageAfterMaxRestarts) {
   start({{"maxRestarts", 0}});
   world.fail_pod(world.pods()[0], "cannot read /data/*");
   world.settle();
@@ -37,7 +37,7 @@ TEST_F(EndingJob, FailsForTheTrainersReasonAfterMaxRestarts) {
   EXPECT_EQ(world.api_server.writes, before) << "a failed job is left alone";
 }
 
-TEST_F(EndingJob, ThatFinishedWhileNoOperatorRanIsSeenComplete) {
+TEST_F(EndOfJob, JobThatFinishedWhileNoOperatorRanBecomesComplete) {
   start();
   world.finish_pods();
   world.restart_operator();
@@ -46,7 +46,7 @@ TEST_F(EndingJob, ThatFinishedWhileNoOperatorRanIsSeenComplete) {
   EXPECT_THAT(world.pods(), SizeIs(2)) << "their logs are kept";
 }
 
-TEST_F(EndingJob, ThatFinishesMakesNoOtherGenerationOfPodsThatEndOneByOne) {
+TEST_F(EndOfJob, PodsThatEndOneByOneAtTheEndCauseNoNewGeneration) {
   start();
   for (auto& [uid, agent] : world.agents) {
     for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kFinished;
@@ -59,7 +59,7 @@ TEST_F(EndingJob, ThatFinishesMakesNoOtherGenerationOfPodsThatEndOneByOne) {
   EXPECT_EQ(world.state(), "Running");
 }
 
-TEST_F(EndingJob, IsDeletedWhenItsTimeAfterTheEndIsOver) {
+TEST_F(EndOfJob, JobIsDeletedAfterItsTimeToLive) {
   start({{"ttlSecondsAfterFinished", 60}});
   world.finish_pods();
   world.settle();
@@ -69,7 +69,7 @@ TEST_F(EndingJob, IsDeletedWhenItsTimeAfterTheEndIsOver) {
   EXPECT_TRUE(world.api_server.all("trainingjobs").empty());
 }
 
-TEST_F(EndingJob, FailsAtItsDeadline) {
+TEST_F(EndOfJob, JobFailsAtItsDeadline) {
   start({{"activeDeadlineSeconds", 30}});
   world.pass(std::chrono::seconds(31));
   world.settle();

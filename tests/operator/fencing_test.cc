@@ -1,4 +1,4 @@
-// Two generations never train at the same time: what the operator waits for before it tells anybody of the next one.
+// Two generations never train at the same time: what the operator waits for before it notifies anybody of the next one.
 #include "operator/protocol/fencing.h"
 
 #include <gmock/gmock.h>
@@ -20,26 +20,26 @@ constexpr PodState kSurvivor{
 constexpr PodState kCutOff{.holds_state = true, .notified = 1, .reported = 1};
 constexpr PodState kDead{.is_dead = true, .notified = 1, .reported = 1};
 
-TEST(Fencing, APodThatWasToldAndHasNotReportedTakesPart) {
+TEST(Fencing, PodThatWasNotifiedAndHasNotReportedTakesPart) {
   const PodState told{.contact = AgentContact::kAnswers, .notified = 2};
   const PodState idle{.contact = AgentContact::kAnswers};
   EXPECT_THAT(participants({kSurvivor, idle, told}), Optional(ElementsAre(0, 2)));
 }
 
-TEST(Fencing, NobodyIsToldBeforeAllWhoMayHoldStateWereHeard) {
+TEST(Fencing, NobodyIsNotifiedBeforeAllPodsThatMayHoldStateWereHeard) {
   const PodState unheard{.contact = AgentContact::kNotHeardYet};
   EXPECT_EQ(participants({kSurvivor, unheard}), std::nullopt);
   EXPECT_THAT(participants({kSurvivor, kCutOff}), Optional(ElementsAre(0)));
 }
 
-TEST(Fencing, AStalePodIsNotAskedAndIsStillWaitedFor) {
+TEST(Fencing, StalePodDoesNotTakePartAndIsStillWaitedFor) {
   const PodState stale{
       .contact = AgentContact::kAnswers, .is_stale = true, .holds_state = true, .notified = 1, .reported = 1};
   EXPECT_THAT(participants({kSurvivor, stale}), Optional(ElementsAre(0)));
   EXPECT_FALSE(is_fenced({.generation = 1, .pods = {1}, .lease_has_lapsed = false}, {kSurvivor, stale}, {0}));
 }
 
-TEST(Fencing, APodIsStaleOnceTheJobStartsAgainWithoutIt) {
+TEST(Fencing, PodIsStaleOnceTheJobRestartsWithoutIt) {
   Observation observation;
   observation.pods = {{.name = "old", .is_ours = true, .created_for_generation = 1},
                       {.name = "new", .is_ours = true, .created_for_generation = 3}};
@@ -49,7 +49,7 @@ TEST(Fencing, APodIsStaleOnceTheJobStartsAgainWithoutIt) {
   EXPECT_FALSE(pod_states.states[1].is_stale);
 }
 
-TEST(Fencing, OneWhoTakesPartOrHasLeftIsEnough) {
+TEST(Fencing, OnePodThatTakesPartOrHasLeftIsEnough) {
   const OlderGeneration older{.generation = 1, .pods = {0, 1}, .lease_has_lapsed = false};
   EXPECT_TRUE(is_fenced(older, {kSurvivor, kCutOff}, {0}));
   EXPECT_FALSE(is_fenced(older, {kCutOff, kCutOff, kSurvivor}, {2}));
@@ -58,13 +58,13 @@ TEST(Fencing, OneWhoTakesPartOrHasLeftIsEnough) {
   EXPECT_TRUE(is_fenced(older, {kCutOff, left, kSurvivor}, {2}));
 }
 
-TEST(Fencing, AllMustBeDeadWhereNobodyHasLeft) {
+TEST(Fencing, AllPodsMustBeDeadIfNoneHasLeft) {
   const OlderGeneration older{.generation = 1, .pods = {0, 1}, .lease_has_lapsed = true};
   EXPECT_FALSE(is_fenced(older, {kDead, kCutOff}, {})) << "two pods have no lease";
   EXPECT_TRUE(is_fenced(older, {kDead, kDead}, {}));
 }
 
-TEST(Fencing, ALeaseIsRenewedOfTheNewestAndOfTheOneThatTrainsOn) {
+TEST(Fencing, LeasesOfTheNewestAndOfTheTrainingGenerationAreRenewed) {
   EXPECT_TRUE(renews_lease(4, 4, 0));
   EXPECT_FALSE(renews_lease(3, 4, 0));
   EXPECT_TRUE(renews_lease(3, 4, 3));
@@ -89,7 +89,7 @@ class FencedJob : public ::testing::Test {
   World world;
 };
 
-TEST_F(FencedJob, HasALeaseWhereOnePodVotesAlone) {
+TEST_F(FencedJob, OnePodThatVotesAloneHasALease) {
   EXPECT_EQ(world.sent.back().lease_seconds, kLeaseLength.count());
   world.pass(std::chrono::seconds(11));
   world.settle();
@@ -97,7 +97,7 @@ TEST_F(FencedJob, HasALeaseWhereOnePodVotesAlone) {
   EXPECT_EQ(world.sent.back().lease_seconds, 0) << "each needs the other's vote";
 }
 
-TEST_F(FencedJob, WaitsForTheLeaseOfAPodThatMayTrainOn) {
+TEST_F(FencedJob, NextGenerationWaitsForTheLeaseOfAPodThatMayTrainOn) {
   world.cut_off("a");
   world.settle();
   EXPECT_THAT(world.condition("PodsReady"), StartsWith("False OlderGenerationMayTrain: Generation 1 may still train"));
@@ -111,7 +111,7 @@ TEST_F(FencedJob, WaitsForTheLeaseOfAPodThatMayTrainOn) {
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
 }
 
-TEST_F(FencedJob, WaitsAsLongWhereverTheOperatorDies) {
+TEST_F(FencedJob, NextGenerationWaitsAsLongWhereverTheOperatorDies) {
   for (int k = 0; k < 8; ++k) {
     World here;
     here.add_node("a", 2);
@@ -128,14 +128,14 @@ TEST_F(FencedJob, WaitsAsLongWhereverTheOperatorDies) {
   }
 }
 
-TEST_F(FencedJob, WaitsForNoPodWhoseNodeIsGone) {
+TEST_F(FencedJob, PodWhoseNodeIsGoneIsNotWaitedFor) {
   world.remove_node("a");
   world.settle();
   EXPECT_EQ(world.generation(), 2);
   EXPECT_EQ(world.state(), "Running") << "and no time has passed";
 }
 
-TEST_F(FencedJob, ANodeThatComesBackUnderItsNameIsANewNodeAndItsPodIsDead) {
+TEST_F(FencedJob, PodOfANodeThatWasReplacedUnderItsNameIsDead) {
   world.cut_off("a");
   world.settle();
   EXPECT_EQ(world.sent.back().generation, 1);
@@ -146,7 +146,7 @@ TEST_F(FencedJob, ANodeThatComesBackUnderItsNameIsANewNodeAndItsPodIsDead) {
   EXPECT_EQ(world.state(), "Running") << "and no time has passed";
 }
 
-TEST_F(FencedJob, OfSeveralPodsThatAreAllCutOffIsGoneOnWithoutOnceAllAreDead) {
+TEST_F(FencedJob, SeveralPodsThatAreCutOffAreReplacedOnceAllAreDead) {
   world.pass(std::chrono::seconds(11));
   world.settle();
   world.add_node("c", 1);
@@ -165,7 +165,7 @@ TEST_F(FencedJob, OfSeveralPodsThatAreAllCutOffIsGoneOnWithoutOnceAllAreDead) {
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
 }
 
-TEST_F(FencedJob, APodThatReportsANewerGenerationHasLeftTheOlder) {
+TEST_F(FencedJob, PodThatReportsANewerGenerationHasLeftTheOlder) {
   world.pass(std::chrono::seconds(11));
   world.settle();
   world.cut_off("a");
@@ -180,7 +180,7 @@ TEST_F(FencedJob, APodThatReportsANewerGenerationHasLeftTheOlder) {
   EXPECT_THAT(world.condition("Running"), HasSubstr("Training")) << "b has left generation 2, and 3 was leased";
 }
 
-TEST_F(FencedJob, GenerationsThatMayTrainAreForgottenOnceTheyCannot) {
+TEST_F(FencedJob, OlderGenerationIsForgottenOnceItCannotTrain) {
   for (int change = 0; change < 3; ++change) {
     world.add_node("more-" + std::to_string(change), 1);
     world.pass(std::chrono::seconds(11));

@@ -29,14 +29,14 @@ class Goodput : public ::testing::Test {
   World world;
 };
 
-TEST_F(Goodput, IsTheStepsThatCountOverAllTime) {
+TEST_F(Goodput, IsTheTimeOfStepsThatCountOverAllTime) {
   const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
   comes_to(first + 10, 2.0, std::chrono::seconds(40));
   EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 20);
   EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 40);
 }
 
-TEST_F(Goodput, DoesNotCountAStepAgainThatIsDoneAgain) {
+TEST_F(Goodput, StepThatIsDoneAgainCountsOnce) {
   const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
   comes_to(first + 10, 2.0, std::chrono::seconds(20));
   comes_to(first + 4, 2.0, std::chrono::seconds(10));  // back at a checkpoint
@@ -46,7 +46,7 @@ TEST_F(Goodput, DoesNotCountAStepAgainThatIsDoneAgain) {
   EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 46);
 }
 
-TEST_F(Goodput, SurvivesTheOperator) {
+TEST_F(Goodput, NewOperatorContinuesTheCount) {
   const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
   comes_to(first + 10, 2.0, std::chrono::seconds(20));
   world.restart_operator();
@@ -55,7 +55,7 @@ TEST_F(Goodput, SurvivesTheOperator) {
   EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 80);
 }
 
-TEST_F(Goodput, IsNotHarmedByTheTimeInWhichTheJobIsSuspended) {
+TEST_F(Goodput, SuspendedTimeDoesNotCount) {
   const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
   comes_to(first + 10, 2.0, std::chrono::seconds(20));
   world.change_job([](Json& job) { job["spec"]["suspend"] = true; });

@@ -1,4 +1,4 @@
-// Pods that are to leave a job: while nothing presses they feed those who come in their place.
+// Pods that are to leave a job: in a voluntary change they send their state to the pods that join.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-class LeavingPod : public JobOnTwoNodes {
+class LeavingPods : public JobOnTwoNodes {
  protected:
   void SetUp() override { start(); }
   // Nodes a and b are left for c, and nobody obeys yet.
@@ -24,7 +24,7 @@ class LeavingPod : public JobOnTwoNodes {
   }
 };
 
-TEST_F(LeavingPod, FeedsThoseWhoComeWhereNothingPresses) {
+TEST_F(LeavingPods, LeavingPodSendsStateToJoiningPodsIfTheChangeIsVoluntary) {
   moves_to_another_zone();
   EXPECT_EQ(world.generation(), 2);
   EXPECT_THAT(world.sent.back().agents, SizeIs(3));
@@ -35,13 +35,13 @@ TEST_F(LeavingPod, FeedsThoseWhoComeWhereNothingPresses) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("c"));
 }
 
-TEST_F(LeavingPod, IsNotWaitedForWhereItsNodeWasGivenNotice) {
+TEST_F(LeavingPods, AssignmentIsUrgentIfTheNodeWasGivenNotice) {
   world.preempt("b");
   world.settle();
   EXPECT_TRUE(world.sent.back().is_urgent);
 }
 
-TEST_F(LeavingPod, WhoseNodeIsGivenNoticeWhileOthersFollowHurriesThem) {
+TEST_F(LeavingPods, NoticeWhileStateIsStreamedMakesTheAssignmentUrgent) {
   moves_to_another_zone();
   world.preempt("b");
   world.settle();
@@ -54,7 +54,7 @@ TEST_F(LeavingPod, WhoseNodeIsGivenNoticeWhileOthersFollowHurriesThem) {
   EXPECT_EQ(world.state(), "Running");
 }
 
-TEST_F(LeavingPod, ThatHasLeftIsNobodysTrouble) {
+TEST_F(LeavingPods, LossOfAPodThatHasLeftIsNoDisruption) {
   moves_to_another_zone();
   world.agents_hang = false;
   world.settle();

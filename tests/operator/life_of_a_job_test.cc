@@ -1,4 +1,4 @@
-// What becomes of a job, whatever happens to it: decisions, applied to an API server in memory.
+// The life of a job, whatever happens to it: decisions, applied to an API server in memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,9 +18,9 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class Job : public JobOnTwoNodes {};
+class LifeOfJob : public JobOnTwoNodes {};
 
-TEST_F(Job, IsPlannedPlacedAndTrained) {
+TEST_F(LifeOfJob, NewJobIsPlannedPlacedAndTrained) {
   start();
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
@@ -30,7 +30,7 @@ TEST_F(Job, IsPlannedPlacedAndTrained) {
   EXPECT_THAT(world.events(), Contains("Planned"));
 }
 
-TEST_F(Job, TellsAllWorkersOfAGenerationTheTimesThatItWasPlannedWith) {
+TEST_F(LifeOfJob, AssignmentsHaveTheTimesThatTheGenerationWasPlannedWith) {
   world.agents_hang = true;  // so they are told again and again
   start();
   const auto times = world.sent.at(0).schedule_times;
@@ -47,7 +47,7 @@ TEST_F(Job, TellsAllWorkersOfAGenerationTheTimesThatItWasPlannedWith) {
   world.pass(std::chrono::hours(1));  // a new plan might be adopted
   world.restart_operator();
   world.settle();
-  EXPECT_EQ(world.generation(), 1) << "other times alone are no other plan";
+  EXPECT_EQ(world.generation(), 1) << "a plan that differs only in its times is the same plan";
   EXPECT_EQ(record_of(world.api_server.find("configmaps", record_name("job"))).value().schedule_times, times);
   world.remove_node("b");
   world.settle();
@@ -55,7 +55,7 @@ TEST_F(Job, TellsAllWorkersOfAGenerationTheTimesThatItWasPlannedWith) {
   EXPECT_EQ(world.sent.back().schedule_times->replicas.at(0).at(0).forward, world.forward_pass);
 }
 
-TEST_F(Job, TellsNobodyTimesWhileOneOfItsTrainersWouldNotReadThem) {
+TEST_F(LifeOfJob, AssignmentsHaveNoTimesWhileOneTrainerWouldIgnoreThem) {
   world.new_trainers_take_times = false;  // an operator was updated while its jobs ran
   start();
   EXPECT_FALSE(world.sent.back().schedule_times);
@@ -65,10 +65,10 @@ TEST_F(Job, TellsNobodyTimesWhileOneOfItsTrainersWouldNotReadThem) {
   world.settle();
   EXPECT_EQ(world.sent.back().generation, 2);
   EXPECT_EQ(world.sent.back().agents.size(), 3U);
-  EXPECT_FALSE(world.sent.back().schedule_times) << "their lists would not match";
+  EXPECT_FALSE(world.sent.back().schedule_times) << "their schedules would differ";
 }
 
-TEST_F(Job, ThatTrainsCausesNoWritesWhileNothingChanges) {
+TEST_F(LifeOfJob, NothingIsWrittenWhileNothingChanges) {
   start();
   world.pass(std::chrono::seconds(20));
   world.settle();
@@ -77,7 +77,7 @@ TEST_F(Job, ThatTrainsCausesNoWritesWhileNothingChanges) {
   EXPECT_EQ(world.api_server.writes, before);
 }
 
-TEST_F(Job, GoesOnWithTheSurvivorsWhenANodeIsLost) {
+TEST_F(LifeOfJob, SurvivorsContinueAfterTheLossOfANode) {
   start();
   world.remove_node("b");
   world.settle();
@@ -88,23 +88,25 @@ TEST_F(Job, GoesOnWithTheSurvivorsWhenANodeIsLost) {
   EXPECT_EQ(world.status()["rescales"][0]["toGpus"], 2);
 }
 
-TEST_F(Job, LosesANodeWhoseAgentIsSilentWhileAPeerIsBroken) {
+TEST_F(LifeOfJob, NodeIsLostIfItsAgentIsUnresponsiveWhileAPeerIsBroken) {
   start();
   for (auto& [uid, agent] : world.agents) {
     if (agent.report->workers.size() == 1) agent.unanswered_polls = 2;
   }
   world.reconcile();
-  EXPECT_EQ(world.generation(), 1) << "silence alone is no loss";
+  EXPECT_EQ(world.generation(), 1) << "an unresponsive agent alone is no loss";
   world.break_peers();
   world.settle();
   EXPECT_EQ(world.generation(), 2);
-  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a")) << "the suspect's pod is removed, and nothing is put there";
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"))
+      << "the pod of the quarantined node is removed, and no other is created there";
   world.pass(std::chrono::seconds(61));
   world.settle();
-  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b")) << "it is still ready, so Kubernetes hears of it";
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"))
+      << "the node is still ready, so Kubernetes is in contact with it";
 }
 
-TEST_F(Job, TakesTheStateFromANodeThatIsPreempted) {
+TEST_F(LifeOfJob, PreemptedNodeHandsOverItsState) {
   start();
   world.sent.clear();
   world.preempt("b");
@@ -112,14 +114,14 @@ TEST_F(Job, TakesTheStateFromANodeThatIsPreempted) {
   world.reconcile();
   world.reconcile();
   ASSERT_THAT(world.sent, Not(IsEmpty()));
-  EXPECT_THAT(world.sent[0].agents, SizeIs(2)) << "the leaving agent is told too";
+  EXPECT_THAT(world.sent[0].agents, SizeIs(2)) << "the leaving agent is notified too";
   EXPECT_EQ(world.sent[0].training_workers(), 2);
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
   EXPECT_THAT(world.condition("Degraded"), StartsWith("True NodePreempted"));
 }
 
-TEST_F(Job, DoesNotTellAnyoneBeforeAllWhoMayHoldStateWereHeard) {
+TEST_F(LifeOfJob, NobodyIsNotifiedBeforeAllPodsThatMayHoldStateWereHeard) {
   start();
   world.preempt("b");
   world.reconcile();
@@ -130,15 +132,15 @@ TEST_F(Job, DoesNotTellAnyoneBeforeAllWhoMayHoldStateWereHeard) {
   }
   world.sent.clear();
   for (int i = 0; i < 3; ++i) world.reconcile();
-  EXPECT_THAT(world.sent, Not(IsEmpty())) << "generation 2 was sealed before the restart";
+  EXPECT_THAT(world.sent, Not(IsEmpty())) << "generation 2 was committed before the restart";
   for (const Assignment& assignment : world.sent) EXPECT_THAT(assignment.agents, SizeIs(2));
 }
 
-TEST_F(Job, UsesANodeThatComes) {
+TEST_F(LifeOfJob, NewNodeIsUsed) {
   start();
   world.add_node("c", 2);
   world.settle();
-  EXPECT_EQ(world.generation(), 1) << "not at once: the last change was a moment ago";
+  EXPECT_EQ(world.generation(), 1) << "not at once, because the last change was a moment ago";
   world.pass(std::chrono::seconds(11));
   world.settle();
   EXPECT_EQ(world.generation(), 2);
@@ -146,7 +148,7 @@ TEST_F(Job, UsesANodeThatComes) {
   EXPECT_EQ(world.status()["rescales"][0]["reason"], "ScaleUpOpportunity");
 }
 
-TEST_F(Job, UsesANodeThatComesBackUnderItsNameThoughItsOldPodIsStillSeen) {
+TEST_F(LifeOfJob, NodeThatReturnsUnderItsNameIsUsedAlthoughItsOldPodStillExists) {
   start();
   world.preempt("b");
   for (int i = 0; i < 3; ++i) world.reconcile();
@@ -161,7 +163,7 @@ TEST_F(Job, UsesANodeThatComesBackUnderItsNameThoughItsOldPodIsStillSeen) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
 }
 
-TEST_F(Job, NeedsNoAgentsOnceItIsSuspendedDeletedOrHasEnded) {
+TEST_F(LifeOfJob, AgentsAreNotNeededOnceTheJobIsSuspendedDeletedOrHasEnded) {
   start();
   const Json job = world.api_server.find("trainingjobs", "job");
   EXPECT_TRUE(needs_agents(job));
@@ -179,7 +181,7 @@ TEST_F(Job, NeedsNoAgentsOnceItIsSuspendedDeletedOrHasEnded) {
   EXPECT_FALSE(needs_agents(world.api_server.find("trainingjobs", "job")));
 }
 
-TEST_F(Job, WaitsForCapacityAndStartsWhenItComes) {
+TEST_F(LifeOfJob, JobWaitsForCapacityAndStartsOnceThereIsEnough) {
   world.add_node("a", 1);
   world.add_job({{"resources", {{"minGpus", 2}}}});
   world.settle();
@@ -191,7 +193,7 @@ TEST_F(Job, WaitsForCapacityAndStartsWhenItComes) {
   EXPECT_EQ(world.state(), "Running");
 }
 
-TEST_F(Job, ThatIsSuspendedHasNoPodsAndResumes) {
+TEST_F(LifeOfJob, SuspendedJobHasNoPodsAndResumes) {
   start();
   world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
   world.settle();
@@ -203,7 +205,7 @@ TEST_F(Job, ThatIsSuspendedHasNoPodsAndResumes) {
   EXPECT_EQ(world.status()["rescales"][1]["reason"], "Resumed");
 }
 
-TEST_F(Job, ThatCanWriteNoCheckpointTrainsOnAndSaysWhy) {
+TEST_F(LifeOfJob, JobThatCannotWriteCheckpointsTrainsOnAndSaysWhy) {
   start();
   WorkerReport& worker = world.agents.begin()->second.report->workers.front();
   worker.message = "writing /checkpoints/uid/step-10/piece-000-00.bin: No space left on device";
@@ -217,12 +219,12 @@ TEST_F(Job, ThatCanWriteNoCheckpointTrainsOnAndSaysWhy) {
   EXPECT_THAT(world.condition("Degraded"), StartsWith("False"));
 }
 
-TEST_F(Job, ThatAnotherControllerManagesIsLeftAlone) {
+TEST_F(LifeOfJob, JobOfAnotherControllerIsNotTouched) {
   start({{"managedBy", "example.com/queue"}});
   EXPECT_EQ(world.api_server.writes, 0);
 }
 
-TEST_F(Job, WithElasticityOffKeepsItsPlanAndWaitsForItsGpus) {
+TEST_F(LifeOfJob, ElasticityOffKeepsThePlanAndWaitsForItsGpus) {
   start({{"elasticity", {{"mode", "Off"}}}});
   world.remove_node("b");
   world.settle();
@@ -233,7 +235,7 @@ TEST_F(Job, WithElasticityOffKeepsItsPlanAndWaitsForItsGpus) {
   EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 3);
 }
 
-TEST_F(Job, WithElasticityRestartGetsNewPods) {
+TEST_F(LifeOfJob, ElasticityRestartCreatesNewPods) {
   start({{"elasticity", {{"mode", "Restart"}}}});
   const std::string before = kube::uid_of(world.api_server.all("pods")[0]);
   world.remove_node("b");
@@ -242,7 +244,7 @@ TEST_F(Job, WithElasticityRestartGetsNewPods) {
   for (const Json& pod : world.api_server.all("pods")) EXPECT_NE(kube::uid_of(pod), before);
 }
 
-TEST_F(Job, RegroupsWhenAConnectionBreaksThoughAllPodsAnswer) {
+TEST_F(LifeOfJob, PodsRegroupAfterABrokenConnectionAlthoughAllAnswer) {
   start();
   world.break_peers();
   world.pass(std::chrono::seconds(3));
@@ -252,7 +254,7 @@ TEST_F(Job, RegroupsWhenAConnectionBreaksThoughAllPodsAnswer) {
   EXPECT_EQ(world.status()["rescales"][0]["toGpus"], 3);
 }
 
-TEST_F(Job, ReachesTheSameEndWhereverTheOperatorDies) {
+TEST_F(LifeOfJob, JobTrainsWhereverTheOperatorDies) {
   for (const bool after_commit : {false, true}) {
     for (int k = 0; k < 12; ++k) {
       World here;
@@ -267,7 +269,7 @@ TEST_F(Job, ReachesTheSameEndWhereverTheOperatorDies) {
   }
 }
 
-TEST_F(Job, TakesGpusThatNoOtherJobCanBePlannedOn) {
+TEST_F(LifeOfJob, NoOtherJobIsPlannedOnTheGpusOfAJob) {
   start();
   // All GPUs are taken by the first job's pods: nothing is left for a second one to be planned on.
   for (const Json& pod : world.api_server.all("pods")) EXPECT_GT(gpus_of_pod(pod), 0);

@@ -34,7 +34,7 @@ class StepsLost : public ::testing::Test {
   GenerationRecord record;
 };
 
-TEST_F(StepsLost, AreThoseThatTheStatusHadSeenWhereNobodyIsLeftWhoRemembers) {
+TEST_F(StepsLost, StatusKnowsThemIfNoWorkerIsLeftThatDoes) {
   hear({.generation = 2, .step = 20, .resumed_step = 20, .source = StateSource::kCheckpoint});
   EXPECT_EQ(progress()["step"], 35) << "the generation has not done a step yet";
   hear({.generation = 2, .step = 21, .resumed_step = 20, .source = StateSource::kCheckpoint});
@@ -43,7 +43,7 @@ TEST_F(StepsLost, AreThoseThatTheStatusHadSeenWhereNobodyIsLeftWhoRemembers) {
   EXPECT_EQ(progress()["step"], 21);
 }
 
-TEST_F(StepsLost, AreThoseThatWorkersRememberWhereTheStatusIsBehind) {
+TEST_F(StepsLost, WorkersKnowThemIfTheStatusIsBehind) {
   hear({.generation = 2, .step = 41, .resumed_step = 40, .steps_lost = 1});
   EXPECT_EQ(of_change()["stepsLost"], 1);
   EXPECT_EQ(progress()["stepsLost"], 4);

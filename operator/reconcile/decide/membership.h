@@ -1,4 +1,4 @@
-// Membership: who takes part in a generation, and when they may be told. Applies the protocol's functions
+// Membership: who takes part in a generation, and when they may be notified. Applies the protocol's functions
 // (operator/protocol/fencing.h) to an observation.
 #pragma once
 

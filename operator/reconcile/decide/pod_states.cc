@@ -30,7 +30,7 @@ PodState state_of(const Observation& observation, const GenerationRecord& record
   state.contact = contact_of(agent);
   // Nobody can have notified a pod without an address.
   if (pod.ip.empty() && state.contact == AgentContact::kNotHeardYet) state.contact = AgentContact::kUnresponsive;
-  if (const auto told = record.notified.find(pod.uid); told != record.notified.end()) state.notified = told->second;
+  if (const auto found = record.notified.find(pod.uid); found != record.notified.end()) state.notified = found->second;
   if (agent == nullptr || !agent->report) return state;
   state.is_ready = is_ready(*agent);
   state.holds_state = holds_state(*agent);

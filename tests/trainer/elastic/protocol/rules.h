@@ -20,8 +20,8 @@ struct Following {
   bool is_waited_for_without_end = false;  // else until all have caught up, or a limit has passed
 };
 
-// What the operator does about a path that is cut between two pods that answer it (operator/reconcile/decide/broken_paths.h),
-// likewise.
+// Likewise, what the operator does about a broken path between two pods that answer it
+// (operator/reconcile/decide/broken_paths.h).
 struct CutPaths {
   bool leave_one_out = true;          // else the same generation is made again
   bool end_who_is_waited_for = true;  // else only once the next generation is sealed

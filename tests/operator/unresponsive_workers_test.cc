@@ -1,4 +1,4 @@
-// Pods that give no answer while the others train: who is given up for it, and who is not.
+// Pods and workers that give no answer while the others train: which of them are given up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Silence : public ::testing::Test {
+class Unresponsive : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* node : {"a", "b", "c"}) world.add_node(node, 2);
@@ -30,7 +30,7 @@ class Silence : public ::testing::Test {
   World world;
 };
 
-TEST_F(Silence, OfAPodThatNeitherAPeerNorTheOperatorHearsEndsTheGenerationThoughNobodyIsBroken) {
+TEST_F(Unresponsive, PodThatAnswersNeitherAPeerNorTheOperatorEndsTheGeneration) {
   leaves_polls_unanswered("b", 2);
   says_of("a", "b");
   world.pass(std::chrono::seconds(2));
@@ -43,13 +43,13 @@ TEST_F(Silence, OfAPodThatNeitherAPeerNorTheOperatorHearsEndsTheGenerationThough
   EXPECT_THAT(change["message"].get<std::string>(), HasSubstr("on node b gives no answer"));
 }
 
-TEST_F(Silence, OfAPodThatItsPeersHearIsTheOperatorsOwnTrouble) {
+TEST_F(Unresponsive, PodThatAnswersItsPeersIsNotLost) {
   leaves_polls_unanswered("b", 60);
   world.settle();
   EXPECT_EQ(world.generation(), 1);
 }
 
-TEST_F(Silence, OfAPodThatAnswersTheOperatorIsOnlySlowness) {
+TEST_F(Unresponsive, PodThatAnswersTheOperatorIsNotLost) {
   says_of("a", "b");
   says_of("c", "b");
   world.settle();
@@ -59,7 +59,7 @@ TEST_F(Silence, OfAPodThatAnswersTheOperatorIsOnlySlowness) {
   EXPECT_EQ(world.generation(), 1);
 }
 
-TEST_F(Silence, OfThePodThatSaysSoProvesNothing) {
+TEST_F(Unresponsive, ReportOfAnUnresponsivePodDoesNotCount) {
   says_of("a", "b");
   leaves_polls_unanswered("a", 9);
   leaves_polls_unanswered("b", 9);
@@ -67,7 +67,7 @@ TEST_F(Silence, OfThePodThatSaysSoProvesNothing) {
   EXPECT_EQ(world.generation(), 1);
 }
 
-TEST_F(Silence, OfAWorkerOnceInAWhileIsItsMachinesFaultAndCountsAsNoRestart) {
+TEST_F(Unresponsive, OccasionallyUnresponsiveWorkerIsAFaultOfItsMachine) {
   for (const std::int64_t step : {5, 9}) {
     world.silence_worker(world.pod_on("b"), step);
     world.settle();
@@ -80,7 +80,7 @@ TEST_F(Silence, OfAWorkerOnceInAWhileIsItsMachinesFaultAndCountsAsNoRestart) {
   EXPECT_EQ(world.status()["restarts"], 0);
 }
 
-TEST_F(Silence, OfAWorkerAtAStepAtWhichOneWasSilentBeforeIsAFailureOfTheJob) {
+TEST_F(Unresponsive, UnresponsiveWorkerAtTheSameStepAgainIsAFailureOfTheJob) {
   int restarts = 0;
   for (const char* node : {"a", "b", "c"}) {
     world.silence_worker(world.pod_on(node), 5);
@@ -94,7 +94,7 @@ TEST_F(Silence, OfAWorkerAtAStepAtWhichOneWasSilentBeforeIsAFailureOfTheJob) {
   EXPECT_EQ(world.status()["rescales"][2]["reason"], "TrainerFailed");
 }
 
-TEST_F(Silence, OfTwoPodsLeavesBothOutThoughOneIsMissedByNobodyYet) {
+TEST_F(Unresponsive, TwoUnresponsivePodsAreBothLeftOutAlthoughNobodyMissesOneYet) {
   leaves_polls_unanswered("b", 2);
   leaves_polls_unanswered("c", 2);
   says_of("a", "b");

@@ -1,4 +1,4 @@
-// Paths that are cut between pods that all answer the operator: who is left out for it, and for how long.
+// Broken paths between pods that all answer the operator: which pod is left out, and for how long.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-class CutPath : public ::testing::Test {
+class BrokenPaths : public ::testing::Test {
  protected:
   void start(const std::vector<std::string>& nodes, Json spec_changes = Json::object()) {
     for (const std::string& node : nodes) world.add_node(node, 2);
@@ -64,7 +64,7 @@ class CutPath : public ::testing::Test {
   World world;
 };
 
-TEST_F(CutPath, BetweenTwoPodsThatBothAnswerLeavesOneOfThemOut) {
+TEST_F(BrokenPaths, OneOfTwoPodsThatDoNotReachEachOtherIsLeftOut) {
   start({"a", "b", "c"});
   cut("a", "b");
   world.settle();
@@ -79,7 +79,7 @@ TEST_F(CutPath, BetweenTwoPodsThatBothAnswerLeavesOneOfThemOut) {
   EXPECT_THAT(world.events(), Contains("PathLost"));
 }
 
-TEST_F(CutPath, OfOnePodToAllOthersLeavesThatOneOut) {
+TEST_F(BrokenPaths, PodThatReachesNoOtherIsLeftOut) {
   start({"a", "b", "c"});
   cut("a", "b");
   cut("a", "c");
@@ -88,21 +88,21 @@ TEST_F(CutPath, OfOnePodToAllOthersLeavesThatOneOut) {
   EXPECT_THAT(world.status()["rescales"][0]["message"].get<std::string>(), HasSubstr("and 1 more"));
 }
 
-TEST_F(CutPath, ThatOneEndAloneHasNoticedIsCut) {
+TEST_F(BrokenPaths, PathIsBrokenIfOnlyOneEndHasNoticed) {
   start({"a", "b", "c"});
   agent_on("b").report->unresponsive_peers.push_back(world.pod_on("a"));
   break_and_settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
 }
 
-TEST_F(CutPath, KeepsAPodFromTheMeetingThoughItHoldsState) {
+TEST_F(BrokenPaths, UnreachablePodDoesNotTakePartAlthoughItHoldsState) {
   start({"a", "b", "c"});
   cut("a", "b");
   break_and_settle();
   EXPECT_THAT(asked_to(2), ElementsAre(world.pod_on("a"), world.pod_on("c"))) << "they would wait for it";
 }
 
-TEST_F(CutPath, ToAPodThatLeavesInThatVeryChangeLeavesThatOneOut) {
+TEST_F(BrokenPaths, LeavingPodIsLeftOutRatherThanOneThatStays) {
   start({"a", "b", "c"});
   const std::string leaving = world.pod_on("c");
   world.preempt("c");
@@ -116,7 +116,7 @@ TEST_F(CutPath, ToAPodThatLeavesInThatVeryChangeLeavesThatOneOut) {
   EXPECT_THAT(world.condition("Running"), StartsWith("True"));
 }
 
-TEST_F(CutPath, ToANewcomerLeavesTheNewcomerOutThoughItHasMoreGpus) {
+TEST_F(BrokenPaths, JoiningPodIsLeftOutEvenIfItHasMoreGpus) {
   start({"a", "b"});
   world.add_node("big", 8);
   world.pass(std::chrono::seconds(11));
@@ -129,7 +129,7 @@ TEST_F(CutPath, ToANewcomerLeavesTheNewcomerOutThoughItHasMoreGpus) {
   EXPECT_EQ(world.generation(), 3);
 }
 
-TEST_F(CutPath, InWhichAJobIsParkedLosesNoTime) {
+TEST_F(BrokenPaths, BrokenPathWhileTheStateIsSavedLosesNoTime) {
   start({"a", "b"}, {{"checkpoint", {{"path", "/checkpoints"}}}});
   world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
   live_until_told_of(2);
@@ -142,7 +142,7 @@ TEST_F(CutPath, InWhichAJobIsParkedLosesNoTime) {
   EXPECT_THAT(world.pods(), IsEmpty());
 }
 
-TEST_F(CutPath, IsTriedAgainSoonAndThenLessAndLessOften) {
+TEST_F(BrokenPaths, PathIsTriedAgainSoonAndThenLessAndLessOften) {
   start({"a", "b", "c"});
   for (const int pause : {30, 60, 120, 240, 480, 960, 1920, 3600, 3600}) {
     cut("a", "b");
@@ -157,7 +157,7 @@ TEST_F(CutPath, IsTriedAgainSoonAndThenLessAndLessOften) {
   }
 }
 
-TEST_F(CutPath, ThatWasWholeForAsLongAsItWasLeftAloneIsTriedAgainSoon) {
+TEST_F(BrokenPaths, PathThatWorkedForAsLongAsItsQuarantineIsTriedAgainSoon) {
   start({"a", "b", "c"});
   for (int time = 0; time < 3; ++time) {
     cut("a", "b");
@@ -171,7 +171,7 @@ TEST_F(CutPath, ThatWasWholeForAsLongAsItWasLeftAloneIsTriedAgainSoon) {
   }
 }
 
-TEST_F(CutPath, IsForgottenOnceThePodHasASlotAgain) {
+TEST_F(BrokenPaths, BrokenPathIsForgottenOnceThePodHasASlotAgain) {
   start({"a", "b"}, {{"resources", {{"minGpus", 4}}}});
   world.stuck_nodes.insert("c");
   world.add_node("c", 2);
@@ -191,7 +191,7 @@ TEST_F(CutPath, IsForgottenOnceThePodHasASlotAgain) {
 }
 
 // The others of its generation are gone, so nobody is left whose going over to the next one would fence it.
-TEST_F(CutPath, EndsThePodThatIsLeftOutWhereTheJobWouldWaitForIt) {
+TEST_F(BrokenPaths, UnreachablePodIsRemovedIfTheJobWouldWaitForIt) {
   start({"a", "b"}, {{"resources", {{"minGpus", 4}}}});
   world.stuck_nodes.insert("c");
   world.add_node("c", 4);

@@ -1,5 +1,5 @@
-// Jobs that are parked: suspended, with too few GPUs left, or with an elasticity that starts again instead of changing
-// shape.
+// Jobs that save their state and release their GPUs: suspended, with too few GPUs left, or with an elasticity that
+// restarts instead of changing shape.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 
 const Json kCheckpoint = {{"path", "/checkpoints"}};
 
-class ParkedJob : public JobOnTwoNodes {
+class ReleasedJob : public JobOnTwoNodes {
  protected:
   void start(Json spec_changes = Json::object()) {
     spec_changes["checkpoint"] = kCheckpoint;
@@ -30,7 +30,7 @@ class ParkedJob : public JobOnTwoNodes {
   }
 };
 
-TEST_F(ParkedJob, SavesItsStateBeforeItsPodsGo) {
+TEST_F(ReleasedJob, StateIsSavedBeforeThePodsAreRemoved) {
   start();
   world.sent.clear();
   suspend(true);
@@ -47,7 +47,7 @@ TEST_F(ParkedJob, SavesItsStateBeforeItsPodsGo) {
   EXPECT_FALSE(needs_agents(world.api_server.find("trainingjobs", "job")));
 }
 
-TEST_F(ParkedJob, IsStoppedAfterALimitThoughItsStateIsNotSaved) {
+TEST_F(ReleasedJob, PodsAreRemovedAfterALimitAlthoughTheStateIsNotSaved) {
   start();
   world.agents_hang = true;
   suspend(true);
@@ -59,7 +59,7 @@ TEST_F(ParkedJob, IsStoppedAfterALimitThoughItsStateIsNotSaved) {
   EXPECT_EQ(world.state(), "Suspended");
 }
 
-TEST_F(ParkedJob, IsSavedAtOnceByThoseLeftWhenOneIsLostForWhomTheyWait) {
+TEST_F(ReleasedJob, RemainingPodsSaveAtOnceIfAPodIsLostForWhichTheyWait) {
   for (const char* mode : {"Live", "Restart"}) {
     World here;
     here.add_node("a", 2);
@@ -82,19 +82,20 @@ TEST_F(ParkedJob, IsSavedAtOnceByThoseLeftWhenOneIsLostForWhomTheyWait) {
   }
 }
 
-TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForANodeThatGoesBeforeItHasSaved) {
+TEST_F(ReleasedJob, RestartDoesNotWaitForANodeThatIsTerminatedBeforeItHasSaved) {
   start({{"elasticity", {{"mode", "Restart"}}}});
   world.agents_hang = true;
   world.preempt("b");
   for (int i = 0; i < 4; ++i) world.reconcile();
   ASSERT_TRUE(world.sent.back().releases_gpus);
   EXPECT_THAT(world.condition("Planned"), HasSubstr("is about to be terminated. Its state is being saved."));
-  const auto parked = world.sent.back().generation;
+  const auto released = world.sent.back().generation;
   for (int i = 0; i < 4; ++i) world.reconcile();
-  EXPECT_EQ(world.sent.back().generation, parked) << "a node that is about to go is why it parks, no trouble";
+  EXPECT_EQ(world.sent.back().generation, released)
+      << "a node that is about to be terminated is the cause of the release, and no new disruption";
   world.remove_node("b");
   for (int i = 0; i < 3; ++i) world.reconcile();
-  EXPECT_GT(world.sent.back().generation, parked);
+  EXPECT_GT(world.sent.back().generation, released);
   world.agents_hang = false;
   world.settle();
   EXPECT_EQ(world.state(), "Running") << "on what is left, and no time has passed";
@@ -102,7 +103,7 @@ TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForANodeThatGoesBeforeItHasSav
 }
 
 // The object of a pod stays for minutes if its kubelet is dead.
-TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForAPodThatIsLeftOfADeadNode) {
+TEST_F(ReleasedJob, RestartDoesNotWaitForThePodObjectOfADeadNode) {
   start({{"elasticity", {{"mode", "Restart"}}}});
   world.api_server.dead_nodes = {"b"};
   world.preempt("b");
@@ -112,7 +113,7 @@ TEST_F(ParkedJob, WithElasticityRestartDoesNotWaitForAPodThatIsLeftOfADeadNode) 
   EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 2);
 }
 
-TEST_F(ParkedJob, LetsAllPodsGoThoughOneWasGoneAsSoonAsAllWasSaved) {
+TEST_F(ReleasedJob, PodsAreRemovedAlthoughOneWasGoneAsSoonAsAllWasSaved) {
   start({{"resources", {{"minGpus", 3}}}});
   world.preempt("b");
   for (int i = 0; i < 3; ++i) world.reconcile();
@@ -125,7 +126,7 @@ TEST_F(ParkedJob, LetsAllPodsGoThoughOneWasGoneAsSoonAsAllWasSaved) {
   EXPECT_EQ(world.state(), "Waiting");
 }
 
-TEST_F(ParkedJob, WithElasticityRestartBlamesNoNodeForPodsThatUseUpTheirGrace) {
+TEST_F(ReleasedJob, RestartQuarantinesNoNodeForPodsThatUseTheirGracePeriod) {
   start({{"elasticity", {{"mode", "Restart"}}}});
   world.api_server.dead_nodes = {"a"};  // as slow as one for now
   world.add_node("c", 2);
@@ -139,7 +140,7 @@ TEST_F(ParkedJob, WithElasticityRestartBlamesNoNodeForPodsThatUseUpTheirGrace) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
 }
 
-TEST_F(ParkedJob, IsNotStoppedByANewOperatorThatHasNotHeardItsAgents) {
+TEST_F(ReleasedJob, NewOperatorThatHasNotHeardTheAgentsRemovesNoPods) {
   start();
   suspend(true);
   world.agents_hang = true;
@@ -155,7 +156,7 @@ TEST_F(ParkedJob, IsNotStoppedByANewOperatorThatHasNotHeardItsAgents) {
   EXPECT_EQ(world.state(), "Suspended");
 }
 
-TEST_F(ParkedJob, ThatResumesHasNewPodsAndSaysWhy) {
+TEST_F(ReleasedJob, ResumedJobHasNewPodsAndSaysWhy) {
   start();
   suspend(true);
   world.settle();
@@ -170,7 +171,7 @@ TEST_F(ParkedJob, ThatResumesHasNewPodsAndSaysWhy) {
   EXPECT_EQ(world.status()["rescales"][1]["toGpus"], 3);
 }
 
-TEST_F(ParkedJob, BelowItsMinimumSavesItsStateWhileTheNodeThatGoesIsStillThere) {
+TEST_F(ReleasedJob, JobBelowItsMinimumSavesItsStateWhileTheTerminatingNodeExists) {
   start({{"resources", {{"minGpus", 3}}}});
   world.sent.clear();
   world.preempt("b");
@@ -190,7 +191,7 @@ TEST_F(ParkedJob, BelowItsMinimumSavesItsStateWhileTheNodeThatGoesIsStillThere) 
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
 }
 
-TEST_F(ParkedJob, KeepsItsStateInMemoryWhereItCannotBeSavedAndGoesOnFromThere) {
+TEST_F(ReleasedJob, StateThatCannotBeSavedStaysInMemoryAndTheJobContinuesFromThere) {
   start({{"resources", {{"minGpus", 3}}}});
   world.checkpoint_fault = "/checkpoints: no such file or directory";
   world.remove_node("b");
@@ -206,7 +207,7 @@ TEST_F(ParkedJob, KeepsItsStateInMemoryWhereItCannotBeSavedAndGoesOnFromThere) {
   EXPECT_EQ(kube::uid_of(world.api_server.find("pods", world.pod_on("a"))), holder);
 }
 
-TEST_F(ParkedJob, WithElasticityRestartIsOneChangeFromItsCauseToItsNewPods) {
+TEST_F(ReleasedJob, RestartIsOneChangeFromItsCauseToItsNewPods) {
   start({{"elasticity", {{"mode", "Restart"}}}});
   world.add_node("c", 2);
   world.pass(std::chrono::seconds(11));
@@ -221,7 +222,7 @@ TEST_F(ParkedJob, WithElasticityRestartIsOneChangeFromItsCauseToItsNewPods) {
   EXPECT_EQ(change["fromGeneration"], 1);
 }
 
-TEST_F(ParkedJob, WithElasticityOffSavesItsStateAndWaitsForTheSameGpus) {
+TEST_F(ReleasedJob, ElasticityOffSavesTheStateAndWaitsForTheSameGpus) {
   start({{"elasticity", {{"mode", "Off"}}}});
   world.sent.clear();
   world.preempt("b");
@@ -238,7 +239,7 @@ TEST_F(ParkedJob, WithElasticityOffSavesItsStateAndWaitsForTheSameGpus) {
   EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 3);
 }
 
-TEST_F(ParkedJob, ReachesTheSameEndWhereverTheOperatorDiesWhileItIsSuspendedAndResumed) {
+TEST_F(ReleasedJob, SuspendedJobResumesWhereverTheOperatorDies) {
   for (const bool after_commit : {false, true}) {
     for (int k = 0; k < 16; ++k) {
       World here;

@@ -1,5 +1,5 @@
-// Pods that are to join a job that trains, and do not; pods that fail while others could go on; what a change is said
-// to have taken.
+// Pods that are to join a job that trains and do not, pods that fail while others could continue, and what the history
+// says about a change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class Newcomer : public JobOnTwoNodes {
+class JoiningPods : public JobOnTwoNodes {
  protected:
   void SetUp() override { start(); }
   void comes(const std::string& node) {
@@ -25,7 +25,7 @@ class Newcomer : public JobOnTwoNodes {
   }
 };
 
-TEST_F(Newcomer, IsWaitedForWhileTheJobTrains) {
+TEST_F(JoiningPods, JobTrainsWhileItWaitsForAJoiningPod) {
   world.stuck_nodes.insert("c");
   comes("c");
   EXPECT_EQ(world.condition("Running"), "True Training: The workers train.");
@@ -36,7 +36,7 @@ TEST_F(Newcomer, IsWaitedForWhileTheJobTrains) {
   EXPECT_EQ(world.generation(), 2);
 }
 
-TEST_F(Newcomer, IsThereOnceItsWorkersHaveSpoken) {
+TEST_F(JoiningPods, JoiningPodIsReadyOnceItsWorkersHaveReported) {
   world.workers_are_mute = true;
   comes("c");
   EXPECT_EQ(world.sent.back().generation, 1) << "the others would stop and wait for it";
@@ -46,7 +46,7 @@ TEST_F(Newcomer, IsThereOnceItsWorkersHaveSpoken) {
   EXPECT_EQ(world.state(), "Running");
 }
 
-TEST_F(Newcomer, WhoseWorkersNeverSpeakIsGivenUp) {
+TEST_F(JoiningPods, JoiningPodWhoseWorkersNeverReportIsGivenUp) {
   world.workers_are_mute = true;
   comes("c");
   world.pass(std::chrono::minutes(11));
@@ -56,12 +56,12 @@ TEST_F(Newcomer, WhoseWorkersNeverSpeakIsGivenUp) {
   EXPECT_THAT(world.events(), Contains("ChangeWithdrawn"));
 }
 
-TEST_F(Newcomer, ThatDoesNotStartIsGivenUpAndItsNodeLeftAloneForAWhile) {
+TEST_F(JoiningPods, JoiningPodThatDoesNotStartIsGivenUpAndItsNodeQuarantined) {
   world.stuck_nodes.insert("c");
   comes("c");
   world.pass(std::chrono::minutes(11));
   world.settle();
-  EXPECT_EQ(world.generation(), 1) << "nobody was told of generation 2";
+  EXPECT_EQ(world.generation(), 1) << "nobody was notified of generation 2";
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
   EXPECT_THAT(world.events(), Contains("ChangeWithdrawn"));
@@ -69,12 +69,12 @@ TEST_F(Newcomer, ThatDoesNotStartIsGivenUpAndItsNodeLeftAloneForAWhile) {
   world.stuck_nodes.clear();
   world.pass(std::chrono::minutes(11));
   world.settle();
-  EXPECT_EQ(world.generation(), 3) << "a number is given once";
-  EXPECT_THAT(world.status()["rescales"], SizeIs(1)) << "attempts that were given up do not push out the rest";
+  EXPECT_EQ(world.generation(), 3) << "a number is used only once";
+  EXPECT_THAT(world.status()["rescales"], SizeIs(1)) << "withdrawn attempts do not displace other entries";
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
 }
 
-TEST_F(Newcomer, ThatFailsIsNoFailureOfTheJob) {
+TEST_F(JoiningPods, FailureOfAJoiningPodDoesNotCount) {
   world.stuck_nodes.insert("c");
   comes("c");
   world.fail_pod(world.pod_on("c"), "cannot read /data/*: no such file");
@@ -85,7 +85,7 @@ TEST_F(Newcomer, ThatFailsIsNoFailureOfTheJob) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
 }
 
-TEST_F(Newcomer, IsForgottenWhenTheJobLosesANodeMeanwhile) {
+TEST_F(JoiningPods, ChangeIsWithdrawnIfTheJobLosesANodeMeanwhile) {
   world.stuck_nodes.insert("c");
   comes("c");
   world.remove_node("b");
@@ -96,7 +96,7 @@ TEST_F(Newcomer, IsForgottenWhenTheJobLosesANodeMeanwhile) {
   EXPECT_EQ(world.generation(), 3);
 }
 
-TEST_F(Newcomer, ThatFailsAfterItWasToldIsGoneOnWithout) {
+TEST_F(JoiningPods, JobContinuesWithoutAJoiningPodThatFailsAfterItWasNotified) {
   world.agents_hang = true;
   comes("c");
   world.agents_hang = false;
@@ -108,7 +108,7 @@ TEST_F(Newcomer, ThatFailsAfterItWasToldIsGoneOnWithout) {
   EXPECT_THAT(world.condition("Degraded"), StartsWith("True JoiningPodFailed"));
 }
 
-TEST_F(Newcomer, ThatNeverAnswersWhileOthersTrainOnIsGivenUp) {
+TEST_F(JoiningPods, JoiningPodThatNeverAnswersWhileOthersTrainIsGivenUp) {
   world.agents_hang = true;
   comes("c");
   world.agents[kube::uid_of(world.api_server.find("pods", world.pod_on("c")))].unanswered_polls = 5;
@@ -120,7 +120,7 @@ TEST_F(Newcomer, ThatNeverAnswersWhileOthersTrainOnIsGivenUp) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
 }
 
-TEST_F(Newcomer, ThatAnswersMayFollowTheStepsOfOthersForAWhileBeforeItTakesPart) {
+TEST_F(JoiningPods, JoiningPodMayReceiveStateForAWhileBeforeItTakesPart) {
   world.agents_hang = true;
   comes("c");
   world.pass(world.settings.start_limit + kStateStreamingLimit - std::chrono::seconds(30));
@@ -131,7 +131,7 @@ TEST_F(Newcomer, ThatAnswersMayFollowTheStepsOfOthersForAWhileBeforeItTakesPart)
   EXPECT_EQ(world.generation(), 3) << world.status().dump(1);
 }
 
-TEST_F(Newcomer, OrAnybodyElseWhoFreezesWhileOthersWaitForItIsGivenUp) {
+TEST_F(JoiningPods, FrozenPodIsGivenUpWhileOthersWaitForIt) {
   world.add_node("c", 1);
   world.pass(std::chrono::seconds(11));
   world.settle();
@@ -152,7 +152,7 @@ TEST_F(Newcomer, OrAnybodyElseWhoFreezesWhileOthersWaitForItIsGivenUp) {
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
 }
 
-TEST_F(Newcomer, OneFailedPodIsCountedAndTheOthersGoOnAtOnce) {
+TEST_F(JoiningPods, FailureOfATrainingPodCountsAndTheOthersContinueAtOnce) {
   world.fail_pod(world.pod_on("b"), "the worker process of GPU 0 ended with signal 11");
   world.settle();
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
@@ -164,7 +164,7 @@ TEST_F(Newcomer, OneFailedPodIsCountedAndTheOthersGoOnAtOnce) {
   EXPECT_EQ(world.status()["restarts"], 1);
 }
 
-TEST_F(Newcomer, APodWhoseContainerTheKubeletHasLostIsALossAndNoFailure) {
+TEST_F(JoiningPods, PodWhoseContainerTheKubeletHasLostIsALossAndNoFailure) {
   Json pod = world.api_server.find("pods", world.pod_on("b"));
   pod["status"]["phase"] = "Failed";
   const Json terminated = {{"exitCode", 137}, {"reason", "ContainerStatusUnknown"}, {"message", "not located"}};
@@ -177,7 +177,7 @@ TEST_F(Newcomer, APodWhoseContainerTheKubeletHasLostIsALossAndNoFailure) {
   EXPECT_EQ(world.status()["rescales"][0]["reason"], "PodLost");
 }
 
-TEST_F(Newcomer, ReachesTheSameEndWhereverTheOperatorDies) {
+TEST_F(JoiningPods, ChangesCompleteWhereverTheOperatorDies) {
   for (const bool after_commit : {false, true}) {
     for (int k = 0; k < 10; ++k) {
       World here;
@@ -198,7 +198,7 @@ TEST_F(Newcomer, ReachesTheSameEndWhereverTheOperatorDies) {
   }
 }
 
-TEST_F(Newcomer, APoolWithoutAPriceIsNotUsedAndThatIsSaidOnce) {
+TEST_F(JoiningPods, PoolWithoutAPriceIsNotUsedAndReportedOnce) {
   Json node = world.api_server.find("nodes", "a");
   node["metadata"] = {{"name", "x"}, {"labels", node["metadata"]["labels"]}};
   node["metadata"]["labels"]["cloud.google.com/gke-accelerator"] = "nvidia-of-tomorrow";
@@ -209,7 +209,7 @@ TEST_F(Newcomer, APoolWithoutAPriceIsNotUsedAndThatIsSaidOnce) {
   EXPECT_EQ(std::ranges::count(world.events(), "PoolWithoutPrice"), 1);
 }
 
-TEST_F(Newcomer, AnAgentLearnsTheAddressOfANewOperator) {
+TEST_F(JoiningPods, AgentsLearnTheAddressOfANewOperator) {
   world.settings.callback = "http://127.0.0.9:8082";
   world.restart_operator();
   world.settle();
@@ -217,7 +217,7 @@ TEST_F(Newcomer, AnAgentLearnsTheAddressOfANewOperator) {
   EXPECT_EQ(world.generation(), 1);
 }
 
-TEST_F(Newcomer, AChangeSaysWhatItsSecondsWereSpentOn) {
+TEST_F(JoiningPods, HistorySaysWhatTheSecondsOfAChangeWereSpentOn) {
   for (auto& [uid, agent] : world.agents) agent.unanswered_since.reset();
   world.remove_node("b");
   world.break_peers();

@@ -1,0 +1,8 @@
+// The large headers that nearly every test of a job's life needs, precompiled once.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/protocol/assignment.h"
