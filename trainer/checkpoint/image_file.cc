@@ -4,14 +4,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <span>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
-#include "core/model/check.h"
 #include "core/model/json_reader.h"
+#include "core/model/sha256.h"
 #include "trainer/checkpoint/durable_file.h"
 
 namespace sailor::trainer {
@@ -25,18 +23,11 @@ constexpr std::uint64_t kLongestHeader = 1 << 20;  // a longer one is not ours
 std::span<const std::byte> bytes_of(const std::vector<float>& values) { return std::as_bytes(std::span(values)); }
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-std::string sha256(const std::string& header, const std::vector<std::span<const std::byte>>& parts) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int length = 0;
-  bool is_done = context && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
-  is_done = is_done && EVP_DigestUpdate(context.get(), header.data(), header.size()) == 1;
-  for (const auto& part : parts) is_done = is_done && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
-  is_done = is_done && EVP_DigestFinal_ex(context.get(), digest.data(), &length) == 1;
-  SAILOR_CHECK(is_done, "SHA-256 of OpenSSL failed");
-  std::string text;
-  for (unsigned int i = 0; i < length; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+std::string sha256(std::string_view header, const std::vector<std::span<const std::byte>>& parts) {
+  Sha256 sum;
+  sum.add(bytes_of(header));
+  for (const auto& part : parts) sum.add(part);
+  return sum.hex();
 }
 
 tl::unexpected<Error> damaged(const fs::path& file, const std::string& what) {
