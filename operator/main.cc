@@ -9,10 +9,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/log/log.h"
 #include "core/manifest/manifest.h"
 #include "core/manifest/source.h"
-#include "operator/kube/http_transport.h"
-#include "operator/log.h"
 #include "operator/runtime.h"
 
 namespace sailor {
@@ -71,7 +70,7 @@ Result<void> complete(Flags& flags) {
   auto cluster = kube::find_config(flags.kubeconfig);
   if (!cluster) return tl::unexpected(std::move(cluster).error());
   flags.options.cluster = std::move(*cluster);
-  if (const char* space = std::getenv("POD_NAMESPACE")) flags.options.cluster.space = space;
+  if (const char* namespace_name = std::getenv("POD_NAMESPACE")) flags.options.cluster.namespace_name = namespace_name;
   flags.options.identity = identity();
   flags.options.pod_start_limit = std::chrono::seconds(flags.pod_start_limit);
   flags.options.cool_down = std::chrono::seconds(flags.cool_down);
@@ -103,14 +102,14 @@ bool run_until_signal(OperatorOptions options, const sigset_t& signals) {
       try {
         ended_well = process.run(std::move(stop));
       } catch (const std::exception& error) {  // an address that is taken
-        log_line(spdlog::level::err, "cannot run", {{"reason", error.what()}});
+        log_error("cannot run", {{"reason", error.what()}});
       }
       has_ended = true;
     });
     const timespec patience{.tv_sec = 0, .tv_nsec = 100'000'000};
     while (!has_ended && sigtimedwait(&signals, nullptr, &patience) < 0) {
     }
-    if (!has_ended) log_line(spdlog::level::info, "stopping", {});
+    if (!has_ended) log_info("stopping");
   }
   return ended_well;
 }
@@ -126,15 +125,13 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadInput;
   }
-  start_logging(flags.log_level);
+  start_log("operator", parse_log_level(flags.log_level).value_or(LogLevel::kInfo));
   const sigset_t signals = blocked_signals();
   if (const auto ready = complete(flags); !ready) {
-    log_line(spdlog::level::err, "cannot start", {{"reason", ready.error().message}});
+    log_error("cannot start", {{"reason", ready.error().message}});
     return kBadInput;
   }
-  kube::start_http_threads();
-  log_line(spdlog::level::info, "starting",
-           {{"server", flags.options.cluster.server}, {"identity", flags.options.identity}});
+  log_info("starting", {{"server", flags.options.cluster.server}, {"identity", flags.options.identity}});
   return run_until_signal(std::move(flags.options), signals) ? 0 : 1;
 }
 

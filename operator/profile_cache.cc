@@ -1,7 +1,7 @@
 #include "operator/profile_cache.h"
 
+#include "core/log/log.h"
 #include "core/manifest/manifest.h"
-#include "operator/log.h"
 
 namespace sailor {
 
@@ -15,8 +15,7 @@ std::shared_ptr<const ProfileBook> ProfileCache::book() {
     if (profile) {
       book->add(std::move(*profile));
     } else {
-      log_line(spdlog::level::warn, "model profile ignored",
-               {{"profile", kube::name_of(*object)}, {"reason", profile.error().message}});
+      log_warning("model profile ignored", {{"profile", kube::name_of(*object)}, {"reason", profile.error().message}});
     }
   }
   book_ = std::move(book);

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/log/log.h"
 #include "core/model/plan_hash.h"
-#include "operator/log.h"
 
 namespace sailor {
 namespace {
@@ -15,34 +15,32 @@ std::string seconds_text(double seconds) { return fmt::format("{:.3f}", seconds)
 void log_reconcile(const ReconcileReport& report) {
   if (!report.failure.empty()) {
     // A conflict only says that the world moved on between a look and a write.
-    log_line(report.is_conflict ? spdlog::level::debug : spdlog::level::warn, "reconcile failed",
-             {{"job", to_string(report.job)}, {"reason", report.failure}});
+    log_event(report.is_conflict ? LogLevel::kDebug : LogLevel::kWarning, "reconcile failed",
+              {{"job", to_string(report.job)}, {"reason", report.failure}});
   }
   if (report.decision == nullptr || !report.failure.empty()) return;
   for (const EventNote& note : report.decision->events) {
-    log_line(
-        note.is_warning ? spdlog::level::warn : spdlog::level::info, "job changed",
+    log_event(
+        note.is_warning ? LogLevel::kWarning : LogLevel::kInfo, "job changed",
         {{"job", to_string(report.job)}, {"reason", std::string(to_string(note.reason))}, {"message", note.message}});
   }
-  log_line(spdlog::level::debug, "reconciled",
-           {{"job", to_string(report.job)},
-            {"actions", std::to_string(report.decision->actions.size())},
-            {"seconds", seconds_text(report.seconds)}});
+  log_debug("reconciled", {{"job", to_string(report.job)},
+                           {"actions", std::to_string(report.decision->actions.size())},
+                           {"seconds", seconds_text(report.seconds)}});
 }
 
 void log_plan(const PlanAnswer& answer, double seconds) {
   const std::string job = to_string(answer.question.job.key);
   if (!answer.result) {
-    log_line(spdlog::level::info, "no plan", {{"job", job}, {"reason", answer.result.error().message}});
+    log_info("no plan", {{"job", job}, {"reason", answer.result.error().message}});
     return;
   }
   const PlannedJob& planned = *answer.result;
-  log_line(spdlog::level::info, "planned",
-           {{"job", job},
-            {"plan", plan_hash(planned.plan)},
-            {"gpus", std::to_string(gpu_count(planned.plan))},
-            {"tokens_per_second", fmt::format("{:.0f}", planned.estimate.tokens_per_second)},
-            {"seconds", seconds_text(seconds)}});
+  log_info("planned", {{"job", job},
+                       {"plan", plan_hash(planned.plan)},
+                       {"gpus", std::to_string(gpu_count(planned.plan))},
+                       {"tokens_per_second", fmt::format("{:.0f}", planned.estimate.tokens_per_second)},
+                       {"seconds", seconds_text(seconds)}});
 }
 
 }  // namespace sailor

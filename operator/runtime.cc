@@ -1,8 +1,12 @@
 #include "operator/runtime.h"
 
+#include <stdexcept>
+
+#include "core/log/log.h"
 #include "core/manifest/manifest.h"
+#include "core/protocol/limits.h"
 #include "core/protocol/ports.h"
-#include "operator/log.h"
+#include "operator/health_routes.h"
 #include "operator/model/names.h"
 #include "operator/reconcile/decide/pod_states.h"
 #include "operator/reconcile/decide/suspension.h"
@@ -26,6 +30,14 @@ std::vector<AgentTarget> targets_of(const Observation& observation) {
   return targets;
 }
 
+// An address that cannot be used ends the program: see run_until_signal in main.cc.
+std::unique_ptr<net::HttpServer> serve(const std::string& address, std::vector<net::Route> routes,
+                                       const net::HttpServerSettings& settings = {}) {
+  auto server = net::HttpServer::listen(address, std::move(routes), settings);
+  if (!server) throw std::runtime_error(server.error().message);
+  return *std::move(server);
+}
+
 }  // namespace
 
 OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
@@ -33,7 +45,9 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
       queue_([this](double seconds) { metrics_.waited(seconds); }),
       transport_(options_.cluster),
       lease_api_(transport_, api_hooks(false)),
-      election_(lease_api_, {.space = options_.cluster.space, .name = kLeaderLease, .identity = options_.identity}),
+      election_(
+          lease_api_,
+          {.namespace_name = options_.cluster.namespace_name, .name = kLeaderLease, .identity = options_.identity}),
       api_(transport_, api_hooks(options_.elects_leader)),
       profiles_(caches_.profiles),
       link_(options_.agents, [this](const JobKey& job) { queue_.add(job); }),
@@ -110,8 +124,8 @@ Result<PlannedJob> OperatorRuntime::search(const PlanQuestion& question, std::st
 CallbackHooks OperatorRuntime::callback_hooks() {
   CallbackHooks callback_hooks;
   callback_hooks.hinted = [this](const JobKey& job) {
-    log_line(spdlog::level::debug, "hint", {{"job", to_string(job)}});
-    link_.poke(job);
+    log_debug("hint", {{"job", to_string(job)}});
+    link_.poll_now(job);
     const kube::Object object = caches_.jobs.find(job);
     return object != nullptr && needs_agents(*object);
   };
@@ -137,11 +151,11 @@ void OperatorRuntime::start_servers() {
     exposer_->RegisterCollectable(metrics_.registry());
   }
   if (!options_.health_address.empty()) {
-    health_ = std::make_unique<HealthServer>(
-        "http://" + options_.health_address, [this] { return is_alive(); }, [this] { return caches_.are_synced(); });
+    health_ = serve(options_.health_address,
+                    health_routes([this] { return is_alive(); }, [this] { return caches_.are_synced(); }));
   }
   if (!options_.callback_address.empty()) {
-    callback_ = std::make_unique<CallbackServer>("http://" + options_.callback_address, callback_hooks());
+    callback_ = serve(options_.callback_address, callback_routes(callback_hooks()), {.largest_body = kLargestCallback});
   }
 }
 
@@ -155,7 +169,7 @@ void OperatorRuntime::update_metrics() {
 void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
   while (!caches_.are_synced() && !stop.stop_requested())
     kube::interruptible_sleep(std::chrono::milliseconds(20), stop);
-  log_line(spdlog::level::info, "reconciling", {{"jobs", std::to_string(caches_.jobs.all().size())}});
+  log_info("reconciling", {{"jobs", std::to_string(caches_.jobs.all().size())}});
   watches_.queue_all_jobs();
   while (const auto key = queue_.take(stop)) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -169,7 +183,7 @@ void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
 // Reconciles for as long as it leads.
 bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   if (options_.elects_leader && !election_.acquire(stop)) return true;
-  if (options_.elects_leader) log_line(spdlog::level::info, "leading", {{"identity", options_.identity}});
+  if (options_.elects_leader) log_info("leading", {{"identity", options_.identity}});
   std::jthread worker([this](std::stop_token worker_stop) { reconcile_jobs(std::move(worker_stop)); });
   bool has_lost = false;
   while (!stop.stop_requested() && !has_lost) {
@@ -182,7 +196,7 @@ bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   }
   worker.request_stop();
   worker.join();
-  if (has_lost) log_line(spdlog::level::err, "leadership lost", {{"identity", options_.identity}});
+  if (has_lost) log_error("leadership lost", {{"identity", options_.identity}});
   if (options_.elects_leader && !has_lost) election_.release();
   return !has_lost;
 }

@@ -7,9 +7,9 @@
 
 #include <prometheus/exposer.h>
 
+#include "core/net/http_server.h"
 #include "operator/agents/agent_link.h"
-#include "operator/agents/callback_server.h"
-#include "operator/health_server.h"
+#include "operator/agents/callback_routes.h"
 #include "operator/kube/http_transport.h"
 #include "operator/leader/leader_election.h"
 #include "operator/metrics/metrics.h"
@@ -64,8 +64,8 @@ class OperatorRuntime {
   Watches watches_;
   std::atomic<std::int64_t> busy_since_{0};  // start of the running reconcile, seconds of the steady clock; 0: idle
   std::unique_ptr<prometheus::Exposer> exposer_;
-  std::unique_ptr<HealthServer> health_;
-  std::unique_ptr<CallbackServer> callback_;
+  std::unique_ptr<net::HttpServer> health_;
+  std::unique_ptr<net::HttpServer> callback_;
 };
 
 }  // namespace sailor

@@ -1,6 +1,6 @@
 #include "operator/watches.h"
 
-#include "operator/log.h"
+#include "core/log/log.h"
 #include "operator/model/names.h"
 
 namespace sailor {
@@ -15,7 +15,7 @@ std::optional<JobKey> owner_of(const Json& object) {
   for (const Json& owner : kube::list_at(object, {"metadata", "ownerReferences"})) {
     const bool is_job =
         kube::text_at(owner, {"kind"}) == kube::kTrainingJobs.kind && kube::bool_at(owner, {"controller"});
-    if (is_job) return JobKey{kube::space_of(object), kube::text_at(owner, {"name"})};
+    if (is_job) return JobKey{kube::namespace_of(object), kube::text_at(owner, {"name"})};
   }
   return std::nullopt;
 }
@@ -50,8 +50,8 @@ void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
 void Watches::watch(const kube::Resource& resource, kube::Selection selection, kube::Store& store) {
   kube::ReflectorHooks hooks;
   hooks.failed = [name = resource.plural](const kube::ApiError& error) {
-    log_line(error.is_expired() ? spdlog::level::debug : spdlog::level::warn, "watch failed",
-             {{"resource", name}, {"reason", error.message}});
+    log_event(error.is_expired() ? LogLevel::kDebug : LogLevel::kWarning, "watch failed",
+              {{"resource", name}, {"reason", error.message}});
   };
   kube::Reflector& reflector = reflectors_.emplace_back(api_, resource, std::move(selection), store, std::move(hooks));
   threads_.emplace_back([&reflector](std::stop_token stop) { reflector.run(std::move(stop)); });

@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 // Module -> modules whose headers it may include besides its own. A file's module is the longest key that leads its
 // path.
 const std::map<std::string, std::set<std::string>>& allowed_modules() {
-  static const std::set<std::string> core = {"core/model", "core/manifest", "core/schedule", "core/protocol"};
+  static const std::set<std::string> core = {"core/model",    "core/manifest", "core/schedule",
+                                             "core/protocol", "core/net",      "core/log"};
   static const auto above_core = [](std::set<std::string> modules) {
     modules.insert(core.begin(), core.end());
     return modules;
@@ -27,6 +28,8 @@ const std::map<std::string, std::set<std::string>>& allowed_modules() {
       {"core/manifest", {"core/model"}},
       {"core/schedule", {"core/model"}},
       {"core/protocol", {"core/model"}},
+      {"core/net", {"core/model"}},
+      {"core/log", {}},
       {"planner", {"core/model", "planner/problem"}},
       {"simulator", {"core/model", "core/schedule", "planner/problem"}},
       {"planner/problem", {"core/model"}},

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include "core/log/log.h"
 #include "core/manifest/files.h"
 #include "core/model/job_json.h"
 #include "core/protocol/exit_status.h"
@@ -15,7 +16,6 @@
 #include "trainer/agent/agent.h"
 #include "trainer/agent/worker_main.h"
 #include "trainer/device/device.h"
-#include "trainer/log.h"
 #include "trainer/profile/links_command.h"
 #include "trainer/profile/profile_command.h"
 #include "trainer/weights/import_export.h"
@@ -35,10 +35,10 @@ void block_signals() {
 int agent_main(AgentSettings& settings) {
   block_signals();
   settings.program = std::filesystem::read_symlink("/proc/self/exe");
-  name_log("agent");
+  sailor::start_log("agent");
   const auto status = run_agent(settings);
   if (status) return *status;
-  log_error("agent cannot start", {{"why", status.error().message}});
+  sailor::log_error("agent cannot start", {{"why", status.error().message}});
   return sailor::kExitBadInput;
 }
 
@@ -50,12 +50,13 @@ struct WorkerOptions {
 };
 
 int worker_main(WorkerOptions& options) {
-  name_log(fmt::format("worker-{}", options.settings.gpu));
+  sailor::start_log(fmt::format("worker-{}", options.settings.gpu));
   options.settings.patience.peer = std::chrono::seconds(options.peer_timeout_s);
   set_cpu_threads(options.threads);
   const bool has_gpu = use_gpu(options.settings.gpu);
   if (has_gpu) allow_tf32();
-  log_info(has_gpu ? "computing on the GPU" : "computing on the CPU", {{"threads", std::to_string(options.threads)}});
+  sailor::log_info(has_gpu ? "computing on the GPU" : "computing on the CPU",
+                   {{"threads", std::to_string(options.threads)}});
   serve_agent(options.settings, options.channel);
   return 0;
 }
@@ -164,17 +165,17 @@ sailor::Result<MeasureRequest> measure_request(const ProfileCommand& command) {
 }
 
 int profile_main(ProfileCommand& command, int argc, char** argv) {
-  name_log("profile");
+  sailor::start_log("profile");
   command.options.program = std::filesystem::read_symlink("/proc/self/exe");
   command.options.arguments.assign(argv + 1, argv + argc);
   const auto request = measure_request(command);
   if (!request) {
-    log_error("cannot measure: invalid options", {{"why", request.error().message}});
+    sailor::log_error("cannot measure: invalid options", {{"why", request.error().message}});
     return sailor::kExitBadInput;
   }
   const auto manifest = profile(*request, command.options);
   if (!manifest) {
-    log_error("measurement failed", {{"why", manifest.error().message}});
+    sailor::log_error("measurement failed", {{"why", manifest.error().message}});
     return 1;
   }
   fmt::print("{}", *manifest);
@@ -196,10 +197,10 @@ void add_links_options(CLI::App& command, LinksOptions& links) {
 }
 
 int links_main(const LinksOptions& options) {
-  name_log("links");
+  sailor::start_log("links");
   const auto manifest = measure_links(options);
   if (manifest) fmt::print("{}", *manifest);
-  if (!manifest) log_error("measurement failed", {{"why", manifest.error().message}});
+  if (!manifest) sailor::log_error("measurement failed", {{"why", manifest.error().message}});
   return manifest ? 0 : 1;
 }
 
@@ -225,18 +226,18 @@ void add_export_options(CLI::App& command, WeightCommands& weights) {
 }
 
 int import_main(const WeightCommands& command) {
-  name_log("import");
+  sailor::start_log("import");
   const auto spec = import_model(command.model_folder);
   if (spec) fmt::print("{}", *spec);
-  if (!spec) log_error("import failed", {{"why", spec.error().message}});
+  if (!spec) sailor::log_error("import failed", {{"why", spec.error().message}});
   return spec ? 0 : sailor::kExitBadInput;
 }
 
 int export_main(const WeightCommands& command) {
-  name_log("export");
+  sailor::start_log("export");
   const auto step = export_model(command.to_export);
-  if (step) log_info("exported", {{"step", std::to_string(*step)}, {"into", command.to_export.into.string()}});
-  if (!step) log_error("export failed", {{"why", step.error().message}});
+  if (step) sailor::log_info("exported", {{"step", std::to_string(*step)}, {"into", command.to_export.into.string()}});
+  if (!step) sailor::log_error("export failed", {{"why", step.error().message}});
   return step ? 0 : sailor::kExitBadInput;
 }
 
@@ -278,7 +279,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : sailor::kExitBadInput;
   } catch (const std::exception& error) {
-    log_error("stopped by an error", {{"why", error.what()}});
+    sailor::log_error("stopped by an error", {{"why", error.what()}});
     return 1;
   }
 }

@@ -1,4 +1,4 @@
-// Assignment: one generation of a job as its agents are told it. docs/protocol.md says who sends it to whom and when.
+// Assignment: one generation of a job, as the operator sends it to the agents. docs/protocol.md says when it does.
 #pragma once
 
 #include <cstdint>
@@ -37,33 +37,34 @@ struct Role {
 struct WorkerSlot {
   int agent = 0;             // index into Assignment::agents
   int gpu = 0;               // of that agent, from 0
-  std::optional<Role> role;  // absent: it leaves; it only hands over its state
+  std::optional<Role> role;  // absent: the worker leaves, and only hands over its state
   friend bool operator==(const WorkerSlot&, const WorkerSlot&) = default;
 };
 
 struct Assignment {
   JobKey job;
   std::string job_uid;
-  std::int64_t generation = 0;  // counts up by one or more; a worker obeys only a newer one than its own
+  std::int64_t generation = 0;  // increases by one or more; a worker obeys only a generation newer than its own
   ModelSpec model;
   TrainingSpec training;
   DataSpec data;
   CheckpointSpec checkpoint;
   Redundancy redundancy = Redundancy::kNone;
   Plan plan;
-  std::optional<ScheduleTimes> schedule_times;  // of the plan; absent: whoever sends it knows none
+  std::optional<ScheduleTimes> schedule_times;  // of the plan; absent: the operator knows none
   std::vector<AgentAddress> agents;
-  std::vector<WorkerSlot> workers;  // those with a role first, ordered by stage, replica, shard; then the leaving ones
-  // The job is parked: no worker has a role. They bring the newest step that they hold together to a checkpoint, then
-  // all are released. A worker that cannot (its folder has gone) keeps its state and is broken, and says why.
+  std::vector<WorkerSlot> workers;  // first those with a role, ordered by stage, replica, shard; then those that leave
+  // The job saves its state and releases its GPUs: no worker has a role. The workers write the newest step of which
+  // they have the whole state to a checkpoint, then all are released. A worker that cannot write, for example because
+  // the folder is gone, keeps its state, and is broken with the reason.
   bool releases_gpus = false;
-  // Somebody who leaves may be gone within seconds: nobody waits for newcomers that follow the training.
+  // A pod that leaves may be gone within seconds, so the change does not wait for joining workers to receive state.
   bool is_urgent = false;
-  int rendezvous = 0;  // index of the agent whose store the workers meet at
-  // The generation applies an update only while its lease holds, which its agent asks the operator for and which counts
-  // from the asking. 0: it needs none, for it cannot go on without a vote from another pod.
+  int rendezvous = 0;  // index of the agent whose rendezvous store the workers use
+  // The generation applies an update only while it has a lease of this length (see core/protocol/lease.h). 0: it needs
+  // none, because it cannot continue without a vote from another pod.
   int lease_seconds = 0;
-  std::string callback;  // URL of the operator, for hints; empty: none
+  std::string callback;  // URL of the operator, for hints and lease questions; empty: none
   friend bool operator==(const Assignment&, const Assignment&) = default;
 
   [[nodiscard]] int training_workers() const;  // those with a role
@@ -72,7 +73,7 @@ struct Assignment {
 nlohmann::json to_json(const Assignment& assignment);
 Result<Assignment> assignment_from_json(const nlohmann::json& json);
 
-// Every layer is covered by every replica once, every role has exactly one worker, no GPU is used twice.
+// Checks that every role of the plan has exactly one worker, that no GPU is used twice, and that all indices are valid.
 Result<void> check_complete(const Assignment& assignment);
 
 }  // namespace sailor

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 
-#include "operator/agents/agent_http.h"
+#include "operator/agents/agent_client.h"
 
 namespace sailor {
 namespace {
@@ -28,8 +28,8 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   struct Agent {
     AgentTarget target;
     AgentView view;
-    std::shared_ptr<AgentHttp> polls;
-    std::shared_ptr<AgentHttp> sends;
+    std::shared_ptr<AgentClient> polls;
+    std::shared_ptr<AgentClient> sends;
     bool is_polling = false;
     std::int64_t sending = 0;  // generation; 0: none
     bool is_telling = false;   // a callback
@@ -119,7 +119,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   struct Poll {
     JobKey job;
     std::string uid;
-    std::shared_ptr<AgentHttp> http;
+    std::shared_ptr<AgentClient> agent;
   };
   std::vector<Poll> due_polls(Instant now) {
     std::vector<Poll> polls;
@@ -170,7 +170,7 @@ void AgentLink::tick(std::stop_token stop) {
       polls = shared->due_polls(std::chrono::steady_clock::now());
     }
     for (const Shared::Poll& poll : polls) {
-      poll.http->state([shared, job = poll.job, uid = poll.uid](std::optional<AgentReport> report) {
+      poll.agent->poll([shared, job = poll.job, uid = poll.uid](std::optional<AgentReport> report) {
         shared->take_poll(job, uid, std::move(report));
       });
     }
@@ -190,8 +190,8 @@ void AgentLink::follow(const JobKey& job, std::vector<AgentTarget> targets) {
     for (AgentTarget& target : targets) {
       if (agents.contains(target.pod_uid)) continue;
       Shared::Agent agent;
-      agent.polls = std::make_shared<AgentHttp>(target.host, target.port, shared_->options.timeout);
-      agent.sends = std::make_shared<AgentHttp>(target.host, target.port, shared_->options.send_timeout);
+      agent.polls = std::make_shared<AgentClient>(target.host, target.port, shared_->options.timeout);
+      agent.sends = std::make_shared<AgentClient>(target.host, target.port, shared_->options.send_timeout);
       agent.target = target;
       agents.emplace(target.pod_uid, std::move(agent));
       shared_->woken = true;
@@ -201,7 +201,7 @@ void AgentLink::follow(const JobKey& job, std::vector<AgentTarget> targets) {
   shared_->wake.notify_all();
 }
 
-void AgentLink::poke(const JobKey& job) {
+void AgentLink::poll_now(const JobKey& job) {
   {
     const std::scoped_lock lock(shared_->mutex);
     const auto agents = shared_->jobs.find(job);
@@ -213,29 +213,29 @@ void AgentLink::poke(const JobKey& job) {
 }
 
 void AgentLink::send(const JobKey& job, const std::string& pod_uid, std::shared_ptr<const Assignment> assignment) {
-  std::shared_ptr<AgentHttp> http;
+  std::shared_ptr<AgentClient> client;
   {
     const std::scoped_lock lock(shared_->mutex);
     Shared::Agent* agent = shared_->find(job, pod_uid);
     if (agent == nullptr || agent->sending >= assignment->generation) return;  // gone, or under way
     agent->sending = assignment->generation;
-    http = agent->sends;
+    client = agent->sends;
   }
-  http->assign(*assignment, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
+  client->assign(*assignment, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
     shared->take_sent(job, pod_uid, std::move(report));
   });
 }
 
 void AgentLink::update_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback) {
-  std::shared_ptr<AgentHttp> http;
+  std::shared_ptr<AgentClient> client;
   {
     const std::scoped_lock lock(shared_->mutex);
     Shared::Agent* agent = shared_->find(job, pod_uid);
     if (agent == nullptr || agent->is_telling) return;
     agent->is_telling = true;
-    http = agent->sends;
+    client = agent->sends;
   }
-  http->update_callback(callback, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
+  client->update_callback(callback, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
     shared->take_told(job, pod_uid, std::move(report));
   });
 }

@@ -100,7 +100,7 @@ ApiResult<ObjectList> Api::list(const Resource& resource, const Selection& selec
   std::string next;
   do {
     std::string target =
-        fmt::format("{}?limit={}{}", collection_path(resource, selection.space), kPage, query_of(selection));
+        fmt::format("{}?limit={}{}", collection_path(resource, selection.namespace_name), kPage, query_of(selection));
     if (!next.empty()) target += "&continue=" + escaped(next);
     auto page = parsed({"GET", target, "", ""}, true);
     if (!page) return tl::unexpected(std::move(page).error());
@@ -122,22 +122,22 @@ ApiResult<Json> Api::patch(const std::string& path, const Json& object) {
 }
 
 ApiResult<Json> Api::apply(const Resource& resource, const Json& object) {
-  return patch(object_path(resource, space_of(object), name_of(object)), object);
+  return patch(object_path(resource, namespace_of(object), name_of(object)), object);
 }
 
 ApiResult<Json> Api::apply_status(const Resource& resource, const Json& object) {
-  return patch(object_path(resource, space_of(object), name_of(object)) + "/status", object);
+  return patch(object_path(resource, namespace_of(object), name_of(object)) + "/status", object);
 }
 
 ApiResult<Json> Api::create(const Resource& resource, const Json& object) {
   const std::string target =
-      fmt::format("{}?fieldManager={}", collection_path(resource, space_of(object)), kFieldManager);
+      fmt::format("{}?fieldManager={}", collection_path(resource, namespace_of(object)), kFieldManager);
   return parsed({"POST", target, object.dump(), "application/json"}, false);
 }
 
 ApiResult<Json> Api::replace(const Resource& resource, const Json& object) {
   const std::string target =
-      fmt::format("{}?fieldManager={}", object_path(resource, space_of(object), name_of(object)), kFieldManager);
+      fmt::format("{}?fieldManager={}", object_path(resource, namespace_of(object), name_of(object)), kFieldManager);
   return parsed({"PUT", target, object.dump(), "application/json"}, false);
 }
 
@@ -157,7 +157,7 @@ ApiResult<void> Api::watch(const Resource& resource, const Selection& selection,
                            const std::function<void(WatchEvent)>& sink, std::stop_token stop) {
   const HttpRequest request{"GET",
                             fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}{}",
-                                        collection_path(resource, selection.space), escaped(span.version),
+                                        collection_path(resource, selection.namespace_name), escaped(span.version),
                                         span.duration.count(), query_of(selection)),
                             "", ""};
   LineSplitter splitter;

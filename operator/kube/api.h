@@ -19,7 +19,7 @@ namespace sailor::kube {
 inline constexpr const char* kFieldManager = "sailor-operator";
 
 struct Selection {
-  std::string space;   // empty: all namespaces
+  std::string namespace_name;   // empty: all namespaces
   std::string labels;  // label selector
   std::string fields;  // field selector
 };

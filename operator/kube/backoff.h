@@ -1,4 +1,4 @@
-// Backoff: how long to wait before the next try: doubling, with jitter, up to a limit.
+// Backoff: the time to wait before the next try. It doubles with each failure, up to a limit, and has jitter.
 #pragma once
 
 #include <chrono>
@@ -9,10 +9,10 @@ namespace sailor::kube {
 struct BackoffPolicy {
   std::chrono::milliseconds first;
   std::chrono::milliseconds limit;
-  double jitter = 1.0;  // up to this share is added
+  double jitter = 1.0;  // at most this fraction of the wait is added
 };
 
-// Before watches are taken up again, as client-go does.
+// Between a watch that ended and the next one, as in client-go.
 inline constexpr BackoffPolicy kWatchBackoff{std::chrono::milliseconds(800), std::chrono::seconds(30), 1.0};
 // Between tries of one request.
 inline constexpr BackoffPolicy kRequestBackoff{std::chrono::milliseconds(100), std::chrono::seconds(5), 0.5};

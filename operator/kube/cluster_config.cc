@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "core/net/base64.h"
+
 namespace sailor::kube {
 namespace {
 
@@ -27,23 +29,6 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string decoded_base64(const std::string& text) {
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  unsigned bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const std::size_t digit = kAlphabet.find(c);
-    if (digit == std::string_view::npos) continue;  // padding, line ends
-    bits = (bits << 6U) | static_cast<unsigned>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xFFU);
-  }
-  return bytes;
-}
-
 YAML::Node entry_named(const YAML::Node& list, const std::string& name, const char* key) {
   for (const YAML::Node& entry : list) {
     if (entry["name"].as<std::string>("") == name) return entry[key];
@@ -53,7 +38,11 @@ YAML::Node entry_named(const YAML::Node& list, const std::string& name, const ch
 
 // `certificate-authority-data` inline, or `certificate-authority` as a file beside the kubeconfig; empty: neither.
 Result<std::string> inline_or_file(const YAML::Node& node, const std::string& key, const fs::path& folder) {
-  if (const auto data = node[key + "-data"]) return decoded_base64(data.as<std::string>());
+  if (const auto data = node[key + "-data"]) {
+    auto decoded = net::decode_base64(data.as<std::string>());
+    if (!decoded) return tl::unexpected(std::move(decoded).error().within("reading " + key + "-data of a kubeconfig"));
+    return decoded;
+  }
   if (const auto file = node[key]) return read_file(folder / file.as<std::string>());
   return std::string();
 }
@@ -81,7 +70,7 @@ Result<ClusterConfig> config_from(const YAML::Node& yaml, const fs::path& file) 
   config.client_key_pem = *key;
   config.token = user["token"].as<std::string>("");
   if (user["tokenFile"]) config.token_file = user["tokenFile"].as<std::string>();
-  config.space = context["namespace"].as<std::string>("default");
+  config.namespace_name = context["namespace"].as<std::string>("default");
   return config;
 }
 
@@ -98,13 +87,13 @@ Result<ClusterConfig> in_cluster_config(const fs::path& root) {
   const fs::path folder = root / kServiceAccount;
   auto ca = read_file(folder / "ca.crt");
   if (!ca) return tl::unexpected(std::move(ca).error());
-  auto space = read_file(folder / "namespace");
+  auto namespace_name = read_file(folder / "namespace");
   ClusterConfig config;
   config.server =
       fmt::format(fmt::runtime(host.find(':') == std::string::npos ? "https://{}:{}" : "https://[{}]:{}"), host, port);
   config.ca_pem = *ca;
   config.token_file = folder / "token";
-  config.space = space.value_or("default");
+  config.namespace_name = namespace_name.value_or("default");
   return config;
 }
 

@@ -1,27 +1,25 @@
-// HttpTransport: Transport over cpprestsdk. TLS is always verified, against the cluster's CA alone.
+// HttpTransport: Transport over core/net, with the identity of ClusterConfig. Only the CA of the cluster is trusted.
 #pragma once
 
-#include <memory>
-
+#include "core/net/http_client.h"
 #include "operator/kube/cluster_config.h"
+#include "operator/kube/token.h"
 #include "operator/kube/transport.h"
 
 namespace sailor::kube {
 
-// To be called once, before any client or server exists: the library's own default of 40 threads makes it slow.
-void start_http_threads(unsigned threads = 4);
-
 class HttpTransport : public Transport {
  public:
-  explicit HttpTransport(const ClusterConfig& config, std::chrono::seconds timeout = std::chrono::seconds(15));
-  ~HttpTransport() override;
+  explicit HttpTransport(const ClusterConfig& config, std::chrono::milliseconds timeout = std::chrono::seconds(15));
 
   HttpResponse send(const HttpRequest& request) override;
   HttpResponse stream(const HttpRequest& request, const ChunkSink& sink, std::stop_token stop) override;
 
  private:
-  struct Clients;
-  std::unique_ptr<Clients> clients_;
+  [[nodiscard]] HttpRequest identified(HttpRequest request);
+
+  Token token_;
+  net::HttpClient client_;
 };
 
 }  // namespace sailor::kube

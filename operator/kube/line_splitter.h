@@ -1,4 +1,4 @@
-// LineSplitter: cuts a stream of arbitrary chunks into lines, as a watch sends one JSON object a line.
+// LineSplitter: cuts a stream of chunks into lines. A watch sends one JSON object per line.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class LineTooLong : public std::runtime_error {
 
 class LineSplitter {
  public:
-  // A line longer than the limit is a fault of the other side: etcd holds no object above 1.5 MB.
+  // A line longer than the limit is a fault of the server, because etcd stores no object above 1.5 MB.
   explicit LineSplitter(std::size_t limit = 16U << 20U) : limit_(limit) {}
 
   // Calls the sink for every line that is complete by now, without its end ("\n" or "\r\n"); empty lines are skipped.

@@ -35,8 +35,8 @@ const Json& list_at(const Json& object, Path path) {
 }
 
 std::string name_of(const Json& object) { return text_at(object, {"metadata", "name"}); }
-std::string space_of(const Json& object) { return text_at(object, {"metadata", "namespace"}); }
-JobKey key_of(const Json& object) { return {space_of(object), name_of(object)}; }
+std::string namespace_of(const Json& object) { return text_at(object, {"metadata", "namespace"}); }
+JobKey key_of(const Json& object) { return {namespace_of(object), name_of(object)}; }
 std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
 std::string version_of(const Json& object) { return text_at(object, {"metadata", "resourceVersion"}); }
 

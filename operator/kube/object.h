@@ -1,4 +1,5 @@
-// Reading of Kubernetes objects, which are JSON: an absent field is an empty value, never an exception.
+// Functions that read Kubernetes objects, which are JSON. An absent field reads as an empty value, never as an
+// exception.
 #pragma once
 
 #include <initializer_list>
@@ -23,14 +24,14 @@ std::int64_t integer_at(const Json& object, Path path);  // 0: absent
 const Json& list_at(const Json& object, Path path);      // an empty list: absent, or no list
 
 std::string name_of(const Json& object);
-std::string space_of(const Json& object);
+std::string namespace_of(const Json& object);
 JobKey key_of(const Json& object);  // namespace and name, of whatever kind
 std::string uid_of(const Json& object);
 std::string version_of(const Json& object);  // metadata.resourceVersion
 std::string label_of(const Json& object, std::string_view label);
 std::string annotation_of(const Json& object, std::string_view annotation);
 bool is_deleting(const Json& object);
-// UID of the object that controls this one; empty: none does.
+// UID of the object that controls this one; empty: no object does.
 std::string controller_uid(const Json& object);
 
 }  // namespace sailor::kube

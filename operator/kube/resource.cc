@@ -13,15 +13,15 @@ const Resource kConfigMaps{"v1", "ConfigMap", "configmaps", true};
 const Resource kEvents{"events.k8s.io/v1", "Event", "events", true};
 const Resource kLeases{"coordination.k8s.io/v1", "Lease", "leases", true};
 
-std::string collection_path(const Resource& resource, const std::string& space) {
+std::string collection_path(const Resource& resource, const std::string& namespace_name) {
   const bool is_core = resource.group_version.find('/') == std::string::npos;
   const std::string root = fmt::format("/{}/{}", is_core ? "api" : "apis", resource.group_version);
-  if (!resource.namespaced || space.empty()) return fmt::format("{}/{}", root, resource.plural);
-  return fmt::format("{}/namespaces/{}/{}", root, space, resource.plural);
+  if (!resource.namespaced || namespace_name.empty()) return fmt::format("{}/{}", root, resource.plural);
+  return fmt::format("{}/namespaces/{}/{}", root, namespace_name, resource.plural);
 }
 
-std::string object_path(const Resource& resource, const std::string& space, const std::string& name) {
-  return fmt::format("{}/{}", collection_path(resource, space), name);
+std::string object_path(const Resource& resource, const std::string& namespace_name, const std::string& name) {
+  return fmt::format("{}/{}", collection_path(resource, namespace_name), name);
 }
 
 }  // namespace sailor::kube

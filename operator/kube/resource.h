@@ -24,7 +24,7 @@ extern const Resource kEvents;
 extern const Resource kLeases;
 
 // "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs"; an empty namespace means all of them.
-std::string collection_path(const Resource& resource, const std::string& space);
-std::string object_path(const Resource& resource, const std::string& space, const std::string& name);
+std::string collection_path(const Resource& resource, const std::string& namespace_name);
+std::string object_path(const Resource& resource, const std::string& namespace_name, const std::string& name);
 
 }  // namespace sailor::kube

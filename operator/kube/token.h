@@ -1,4 +1,4 @@
-// Token: the bearer token of a file that Kubernetes rotates; read again every minute.
+// Token: a bearer token, either fixed or from a file that Kubernetes rotates. The file is read again every minute.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ class Token {
     std::ifstream stream(file_);
     std::string fresh{std::istreambuf_iterator<char>(stream), {}};
     while (!fresh.empty() && (std::isspace(static_cast<unsigned char>(fresh.back())) != 0)) fresh.pop_back();
-    if (!fresh.empty()) text_ = std::move(fresh);  // a file in the middle of its rotation: the old token stays
+    if (!fresh.empty()) text_ = std::move(fresh);  // the file may be empty during a rotation; then the old token stays
     read_at_ = now;
     is_stale_ = false;
   }

@@ -1,30 +1,22 @@
-// Transport: HTTP requests to one server, as the API client needs them. The real one is http_transport.h.
+// Transport: HTTP requests to the API server. Api depends on this interface only, so that tests can put a fake API
+// server behind it. http_transport.h has the implementation over the network.
 #pragma once
 
-#include <chrono>
 #include <functional>
-#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "core/net/http_message.h"
+
 namespace sailor::kube {
 
-struct HttpRequest {
-  std::string method;  // "GET"
-  std::string target;  // path and query
-  std::string body;
-  std::string content_type;
-};
+using net::HttpRequest;
+using net::HttpResponse;
 
-struct HttpResponse {
-  int status = 0;
-  std::string body;
-  std::optional<std::chrono::milliseconds> retry_after;
-};
-
-// No answer: the connection broke, the certificate is wrong, the time is over. The request may have taken effect.
+// There was no complete answer: the connection broke, the certificate is wrong, or the request timed out. The request
+// may have taken effect.
 class TransportError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -40,7 +32,8 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual HttpResponse send(const HttpRequest& request) = 0;  // throws TransportError
-  // Hands the body of a 200 to the sink as it arrives, until its end or a stop; the body of another answer is returned.
+  // Hands the body of a 200 to the sink as it arrives, until the body ends or a stop is requested. The body of any
+  // other answer is returned.
   virtual HttpResponse stream(const HttpRequest& request, const ChunkSink& sink, std::stop_token stop) = 0;
 };
 

@@ -45,7 +45,7 @@ Json LeaderElection::spec_of(const Json& before, bool is_mine) const {
 bool LeaderElection::create() {
   Json lease = {{"apiVersion", kube::kLeases.group_version},
                 {"kind", kube::kLeases.kind},
-                {"metadata", {{"name", settings_.name}, {"namespace", settings_.space}}}};
+                {"metadata", {{"name", settings_.name}, {"namespace", settings_.namespace_name}}}};
   lease["spec"] = spec_of(lease, false);
   lease["spec"]["leaseTransitions"] = 0;
   const Instant asked = clocks_.monotonic();
@@ -55,7 +55,7 @@ bool LeaderElection::create() {
 }
 
 bool LeaderElection::try_once() {
-  const auto lease = api_.get(kube::kLeases, {settings_.space, settings_.name});
+  const auto lease = api_.get(kube::kLeases, {settings_.namespace_name, settings_.name});
   if (!lease) return lease.error().is_not_found() && create();
   const std::string holder = kube::text_at(*lease, {"spec", "holderIdentity"});
   const bool is_mine = holder == settings_.identity;
@@ -81,7 +81,7 @@ bool LeaderElection::write(const Json& lease, bool is_mine) {
 
 void LeaderElection::release() {
   if (!may_write()) return;
-  auto lease = api_.get(kube::kLeases, {settings_.space, settings_.name});
+  auto lease = api_.get(kube::kLeases, {settings_.namespace_name, settings_.name});
   leads_until_ = Instant::min();
   if (!lease || kube::text_at(*lease, {"spec", "holderIdentity"}) != settings_.identity) return;
   (*lease)["spec"]["holderIdentity"] = "";

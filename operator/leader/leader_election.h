@@ -1,4 +1,4 @@
-// LeaderElection: one operator writes at a time, agreed on by a Lease.
+// LeaderElection: lets one operator at a time write, by a Lease in the API server.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,16 @@
 namespace sailor {
 
 struct LeaseSettings {
-  std::string space;
+  std::string namespace_name;
   std::string name = "sailor-operator";
-  std::string identity;  // of this process, unlike any other's
+  std::string identity;  // of this process; no other process has it
   std::chrono::milliseconds duration{15000};
-  std::chrono::milliseconds renew_deadline{10000};  // without a renewal for this long we are not the leader any more
+  std::chrono::milliseconds renew_deadline{10000};  // an operator that could not renew for this long stops to lead
   std::chrono::milliseconds retry{2000};
 };
 
-// Others' leases expire by our own monotonic clock, counted from when we saw them change: no two clocks are compared.
+// The lease of another operator expires by the monotonic clock of this process, counted from when its last change was
+// seen. So the clocks of two machines are never compared.
 class LeaderElection {
  public:
   using Instant = std::chrono::steady_clock::time_point;
@@ -36,10 +37,10 @@ class LeaderElection {
 
   // Tries until it leads (true) or is stopped (false).
   bool acquire(std::stop_token stop);
-  void release();   // so that another one need not wait for the lease to expire
+  void release();   // so that the next leader does not have to wait for the lease to expire
   bool try_once();  // takes or renews the lease
 
-  // Asked before every write: also a process that was paused for long finds out here.
+  // Asked before every write, so that a process that was paused for long also stops to write.
   [[nodiscard]] bool may_write() const;
 
  private:

@@ -3,16 +3,15 @@
 #include <mutex>
 #include <thread>
 
-#include <arpa/inet.h>
-#include <cpprest/http_listener.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "core/net/http_server.h"
+#include "core/protocol/endpoints.h"
 #include "operator/agents/agent_link.h"
-#include "operator/agents/callback_server.h"
+#include "operator/agents/callback_routes.h"
 #include "operator/kube/http_transport.h"
+#include "tests/core/net/tcp_peer.h"
 
 namespace sailor {
 namespace {
@@ -43,53 +42,26 @@ class Signal {
   int count_ = 0;
 };
 
-struct Listening {
-  int socket = -1;
-  int port = 0;
-};
-
-Listening listen_on_loopback() {
-  Listening server{::socket(AF_INET, SOCK_STREAM, 0), 0};
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(::bind(server.socket, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(::listen(server.socket, 8), 0);
-  ::getsockname(server.socket, reinterpret_cast<sockaddr*>(&address), &size);
-  server.port = ntohs(address.sin_port);
-  return server;
-}
-
-int free_port() {
-  const Listening server = listen_on_loopback();
-  ::close(server.socket);
-  return server.port;
-}
-
-void send_text(int socket, const std::string& text) {
-  ASSERT_EQ(::send(socket, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
-}
+using net::testing::free_port;
+using net::testing::TcpListener;
 
 TEST(HttpTransport, HandsOverAShortChunkWhileTheWatchGoesOn) {
-  const Listening server = listen_on_loopback();
+  const TcpListener server;
   Signal signal;
   std::atomic<bool> arrived = false;
   std::jthread peer([&] {
-    const int client = ::accept(server.socket, nullptr, nullptr);
-    char request[4096];
-    EXPECT_GT(::recv(client, request, sizeof request, 0), 0);
-    send_text(client, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const net::testing::Socket client = server.accept();
+    EXPECT_FALSE(client.receive().empty());
+    EXPECT_TRUE(client.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"));
     for (const std::string line : {"first\n", "second\n"}) {
       arrived = false;
-      send_text(client, fmt::format("{:x}\r\n{}\r\n", line.size(), line));
+      EXPECT_TRUE(client.send(fmt::format("{:x}\r\n{}\r\n", line.size(), line)));
       EXPECT_TRUE(signal.wait_until([&] { return arrived.load(); })) << line << " is stuck";
     }
-    send_text(client, "0\r\n\r\n");
-    ::close(client);
+    EXPECT_TRUE(client.send("0\r\n\r\n"));
   });
   kube::ClusterConfig config;
-  config.server = fmt::format("http://127.0.0.1:{}", server.port);
+  config.server = net::http_url("127.0.0.1", server.port());
   kube::HttpTransport transport(config);
   std::string text;
   const auto response = transport.stream({"GET", "/watch", "", ""},
@@ -101,7 +73,6 @@ TEST(HttpTransport, HandsOverAShortChunkWhileTheWatchGoesOn) {
                                          {});
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(text, "first\nsecond\n");
-  ::close(server.socket);
 }
 
 TEST(HttpTransport, SaysThatNobodyAnswers) {
@@ -114,27 +85,23 @@ TEST(HttpTransport, SaysThatNobodyAnswers) {
 // An agent of one worker that obeys every assignment at once.
 class FakeAgent {
  public:
-  FakeAgent() : port(free_port()), listener_(web::uri(fmt::format("http://127.0.0.1:{}", port))) {
-    listener_.support([this](web::http::http_request request) { answer(std::move(request)); });
-    listener_.open().get();
-  }
-  ~FakeAgent() { listener_.close().get(); }
-  FakeAgent(const FakeAgent&) = delete;
-  FakeAgent& operator=(const FakeAgent&) = delete;
-
-  const int port;
+  const int port = free_port();
   std::atomic<std::int64_t> generation = 0;
 
  private:
-  void answer(web::http::http_request request) {
-    if (request.method() == web::http::methods::PUT) {
-      const auto body = nlohmann::json::parse(request.extract_utf8string(true).get());
-      generation = body.at("generation").get<std::int64_t>();
-    }
-    const AgentReport report{"pod-0", false, {{0, WorkerPhase::kTraining, generation, 1, ""}}, std::nullopt};
-    request.reply(200, to_json(report).dump(), "application/json");
+  net::HttpAnswer take(const std::string& body) {
+    generation = nlohmann::json::parse(body).at("generation").get<std::int64_t>();
+    return report();
   }
-  web::http::experimental::listener::http_listener listener_;
+  [[nodiscard]] net::HttpAnswer report() const {
+    const AgentReport report{"pod-0", false, {{0, WorkerPhase::kTraining, generation, 1, ""}}, std::nullopt};
+    return net::json_answer(200, to_json(report));
+  }
+  const std::unique_ptr<net::HttpServer> server_ =
+      net::HttpServer::listen(net::address_of("127.0.0.1", port),
+                              {{"GET", std::string(kStatePath), [this](const auto&) { return report(); }},
+                               {"PUT", std::string(kAssignmentPath), [this](const auto& body) { return take(body); }}})
+          .value();
 };
 
 const JobKey kJob{"default", "job"};
@@ -177,8 +144,8 @@ TEST(AgentLink, TakesNoOtherPodsAnswerForThatOfItsOwn) {
   EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls >= 2; }));
 }
 
-TEST(CallbackServer, HearsAHintAndRefusesWhatIsNone) {
-  const std::string url = fmt::format("http://127.0.0.1:{}", free_port());
+TEST(CallbackRoutes, HearsAHintAndRefusesWhatIsNone) {
+  const int port = free_port();
   Signal signal;
   std::mutex mutex;
   std::vector<JobKey> heard;
@@ -187,9 +154,10 @@ TEST(CallbackServer, HearsAHintAndRefusesWhatIsNone) {
     heard.push_back(job);
     return job == kJob;
   };
-  const CallbackServer server(url, {hinted, [](const LeaseQuestion&) { return false; }});
+  const auto server = net::HttpServer::listen(net::address_of("127.0.0.1", port),
+                                              callback_routes({hinted, [](const LeaseQuestion&) { return false; }}));
   kube::ClusterConfig config;
-  config.server = url;
+  config.server = net::http_url("127.0.0.1", port);
   kube::HttpTransport client(config);
   const std::string hint =
       R"({"namespace": "default", "job": "job", "agent": "pod-0", "reason": "PeerLost", "message": ""})";
@@ -202,13 +170,15 @@ TEST(CallbackServer, HearsAHintAndRefusesWhatIsNone) {
   EXPECT_EQ(heard, (std::vector<JobKey>{kJob, {"default", "gone"}}));
 }
 
-TEST(CallbackServer, RenewsALeaseOrSaysThatItDoesNot) {
-  const std::string url = fmt::format("http://127.0.0.1:{}", free_port());
+TEST(CallbackRoutes, RenewsALeaseOrSaysThatItDoesNot) {
+  const int port = free_port();
   const LeaseQuestion renewed{kJob, "uid", 3};
-  const CallbackServer server(
-      url, {[](const JobKey&) { return true; }, [&](const LeaseQuestion& question) { return question == renewed; }});
+  const auto server =
+      net::HttpServer::listen(net::address_of("127.0.0.1", port),
+                              callback_routes({[](const JobKey&) { return true; },
+                                               [&](const LeaseQuestion& question) { return question == renewed; }}));
   kube::ClusterConfig config;
-  config.server = url;
+  config.server = net::http_url("127.0.0.1", port);
   kube::HttpTransport client(config);
   const auto ask = [&](const std::string& body) {
     return client.send({"POST", "/v1/leases", body, "application/json"}).status;

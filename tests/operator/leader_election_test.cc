@@ -13,7 +13,7 @@ using testing::FakeApi;
 class Leadership : public ::testing::Test {
  protected:
   LeaderElection candidate(const char* identity) {
-    return {api, {.space = "default", .identity = identity}, {system_time, [this] { return now; }}};
+    return {api, {.namespace_name = "default", .identity = identity}, {system_time, [this] { return now; }}};
   }
   void pass(std::chrono::seconds time) { now += time; }
 

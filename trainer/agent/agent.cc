@@ -10,19 +10,22 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include "core/log/log.h"
+#include "core/net/http_server.h"
 #include "core/protocol/endpoints.h"
+#include "core/protocol/limits.h"
 #include "core/protocol/message.h"
 #include "trainer/agent/agent_state.h"
 #include "trainer/agent/hint_sender.h"
-#include "trainer/agent/http_server.h"
 #include "trainer/agent/lease_keeper.h"
 #include "trainer/agent/peer_watch.h"
 #include "trainer/agent/worker_process.h"
 #include "trainer/comm/rendezvous.h"
-#include "trainer/log.h"
 
 namespace sailor::trainer {
 namespace {
+
+net::HttpAnswer bad_request(const Error& error) { return net::json_answer(400, {{"error", error.message}}); }
 
 class Agent {
  public:
@@ -32,14 +35,14 @@ class Agent {
     auto store = RendezvousServer::listen(settings_.host, settings_.store_port);
     if (!store) return tl::unexpected(store.error());
     store_ = *std::move(store);
-    // Before the first request is answered: an assignment is taken only once, by the workers that there are.
+    // Workers start before the first request is answered, because only workers that exist get an assignment.
     if (auto started = start_workers(); !started) return tl::unexpected(started.error());
-    auto server = HttpServer::listen(settings_.host, settings_.port,
-                                     [this](const HttpRequest& request) { return serve(request); });
-    if (!server) return tl::unexpected(server.error());
+    auto server = net::HttpServer::listen(net::address_of(settings_.host, settings_.port), routes(),
+                                          {.largest_body = kLargestAssignment});
+    if (!server) return tl::unexpected(std::move(server).error().within("serving the operator"));
     log_info("agent ready", {{"host", settings_.host}, {"gpus", std::to_string(settings_.gpus)}});
     const int status = wait_for_end();
-    write_last_word();
+    write_termination_report();
     server->reset();
     end_workers();
     return status;
@@ -61,7 +64,7 @@ class Agent {
     return {};
   }
 
-  // Not under the lock, which their last reports take.
+  // Without the lock, because the last reports of the workers take it.
   void end_workers() {
     std::vector<std::unique_ptr<WorkerProcess>> ending;
     const std::lock_guard lock(mutex_);
@@ -89,7 +92,7 @@ class Agent {
                   if (worker.phase == WorkerPhase::kTraining) note_training(worker.generation);
                 },
             .on_end = [this, gpu](const std::string& how) { change([&] { state_.note_end_of_worker(gpu, how); }); },
-            .on_silence = [this, gpu] { change([&] { state_.note_silence_of_worker(gpu); }); }};
+            .on_unresponsive = [this, gpu] { change([&] { state_.note_unresponsive_worker(gpu); }); }};
   }
 
   void note(const WorkerReport& worker, const std::optional<JobProgress>& progress) {
@@ -103,7 +106,7 @@ class Agent {
                         {"message", worker.message}});
   }
 
-  // Where one of its workers trains, all have confirmed: those that leave may go.
+  // If one of its workers trains, all workers have confirmed that they have their state. So pods that leave may go.
   void note_training(std::int64_t generation) {
     if (std::int64_t known = confirmed_; known >= generation || !confirmed_.compare_exchange_strong(known, generation))
       return;
@@ -113,7 +116,8 @@ class Agent {
     forget_before(generation);
   }
 
-  // Nobody asks the store for what is older. Not under the lock that the operator's requests need.
+  // No worker reads the keys of older generations in the store. This runs without the lock, which the operator's
+  // requests need.
   void forget_before(std::int64_t generation) {
     const auto left = store_->delete_generations_before(job_uid(), generation);
     const std::string outcome = left ? std::to_string(*left) : left.error().message;
@@ -125,33 +129,34 @@ class Agent {
     return state_.job_uid();
   }
 
-  HttpAnswer serve(const HttpRequest& request) {
-    if (request.path == kHealthPath && request.method == "GET") return {200, {{"status", "ok"}}};
-    if (request.path == kStatePath && request.method == "GET") return {200, report()};
-    if (request.path == kAssignmentPath && request.method == "PUT") return take_assignment(request.body);
-    if (request.path == kCallbackPath && request.method == "PUT") return take_callback(request.body);
-    return {404,
-            {{"error", fmt::format("{} {}: use GET /v1/state, PUT /v1/assignment, PUT /v1/callback or GET /healthz",
-                                   request.method, request.path)}}};
+  std::vector<net::Route> routes() {
+    return {{"GET", std::string(kHealthPath),
+             [](const auto&) {
+               return net::json_answer(200, {{"status", "ok"}});
+             }},
+            {"GET", std::string(kStatePath), [this](const auto&) { return net::json_answer(200, report()); }},
+            {"PUT", std::string(kAssignmentPath), [this](const auto& body) { return take_assignment(body); }},
+            {"PUT", std::string(kCallbackPath), [this](const auto& body) { return take_callback(body); }}};
   }
 
-  // An operator that has started anew has another address than the newest assignment says.
-  HttpAnswer take_callback(const std::string& body) {
+  // An operator that has restarted has another address than the newest assignment says.
+  net::HttpAnswer take_callback(const std::string& body) {
     const auto address = read_message(body, "a callback address").and_then(callback_address_from_json);
-    if (!address) return {400, {{"error", address.error().message}}};
+    if (!address) return bad_request(address.error());
     const std::lock_guard lock(mutex_);
     state_.note_callback(address->url);
     leases_.ask_there(state_.report().callback);
-    return {200, to_json(state_.report())};
+    return net::json_answer(200, to_json(state_.report()));
   }
 
-  HttpAnswer take_assignment(const std::string& body) {
+  net::HttpAnswer take_assignment(const std::string& body) {
     const auto assignment = read_message(body, "an assignment").and_then(assignment_from_json);
-    if (!assignment) return {400, {{"error", assignment.error().message}}};
+    if (!assignment) return bad_request(assignment.error());
     const std::lock_guard lock(mutex_);
     if (const auto taken = state_.take(*assignment); !taken) {
-      if (taken.error().code == ErrorCode::kConflict) return {kStatusConflict, to_json(state_.report())};
-      return {400, {{"error", taken.error().message}}};
+      if (taken.error().code == ErrorCode::kConflict)
+        return net::json_answer(kStatusConflict, to_json(state_.report()));
+      return bad_request(taken.error());
     }
     state_.note_callback(assignment->callback);
     assignment_ = *assignment;
@@ -159,7 +164,7 @@ class Agent {
     for (const auto& worker : workers_) worker->assign(*assignment);
     leases_.keep(*assignment);
     watch_peers(false);
-    return {200, to_json(state_.report())};
+    return net::json_answer(200, to_json(state_.report()));
   }
 
   void watch_peers(bool has_begun) {
@@ -168,7 +173,7 @@ class Agent {
   }
 
   void note(const WatchedPeers::News& news) {
-    change([&] { state_.note_peer(news.generation, news.pod, news.is_silent); });
+    change([&] { state_.note_peer(news.generation, news.pod, news.is_unresponsive); });
   }
 
   nlohmann::json report() {
@@ -176,7 +181,7 @@ class Agent {
     return to_json(state_.report());
   }
 
-  // Changes the state, then does what follows from it.
+  // Changes the state, then sends the hints that follow from the change.
   template <class Change>
   void change(Change apply) {
     const std::lock_guard lock(mutex_);
@@ -194,8 +199,9 @@ class Agent {
     return *state_.exit_status();  // NOLINT(bugprone-unchecked-optional-access): what was waited for
   }
 
-  // Kubernetes shows it in the pod's status, where the operator reads it even if it was away when we ended.
-  void write_last_word() {
+  // Kubernetes copies the termination log to the status of the pod. The operator finds the report there even if it did
+  // not run when this process ended.
+  void write_termination_report() {
     const std::string text = write_message(report());
     std::ofstream stream(settings_.termination_log, std::ios::trunc);
     if (stream) stream << text << std::flush;

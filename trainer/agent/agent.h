@@ -1,4 +1,5 @@
-// Agent: one a pod. Serves the operator, hosts the rendezvous store, keeps one worker process per GPU.
+// Agent: the main process of a trainer pod. It serves the operator over HTTP, hosts a rendezvous store, and supervises
+// one worker process for each GPU.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,7 @@
 namespace sailor::trainer {
 
 struct AgentSettings {
-  std::string program;  // this executable: workers are started from it
+  std::string program;  // the path of this executable, which also is the worker's
   std::string name;
   std::string host;
   int gpus = 1;
@@ -23,8 +24,8 @@ struct AgentSettings {
   std::filesystem::path termination_log = "/dev/termination-log";  // written if its folder exists
 };
 
-// Runs until all its work is done or given away, or a worker fails; returns the exit status. The calling thread must
-// have blocked SIGTERM and SIGINT before it started any thread.
+// Runs until all work is done or handed over, or until a worker fails. Returns the exit status of the process (see
+// core/protocol/exit_status.h). The caller must have blocked SIGTERM and SIGINT before it started any thread.
 Result<int> run_agent(const AgentSettings& settings);
 
 }  // namespace sailor::trainer

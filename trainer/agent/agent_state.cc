@@ -56,7 +56,7 @@ void AgentState::note(const WorkerReport& worker, const std::optional<JobProgres
   SAILOR_CHECK(worker.gpu >= 0 && worker.gpu < std::ssize(report_.workers), "a report of GPU {}", worker.gpu);
   report_.workers[static_cast<std::size_t>(worker.gpu)] = worker;
   if (progress) report_.progress = progress;
-  // Progress of a generation in which rank 0 was here must not outlive it.
+  // Progress of a generation whose rank 0 ran here must not be reported for a later generation.
   if (report_.progress && report_.progress->generation < worker.generation && worker.phase == WorkerPhase::kTraining) {
     report_.progress.reset();
   }
@@ -74,15 +74,15 @@ void AgentState::note_end_of_worker(int gpu, const std::string& how) {
   hint_once(HintReason::kWorkerFailed, worker.message);
 }
 
-void AgentState::note_silence_of_worker(int gpu) {
-  if (!is_final(report_.workers.at(static_cast<std::size_t>(gpu)).phase)) ++silent_workers_;
+void AgentState::note_unresponsive_worker(int gpu) {
+  if (!is_final(report_.workers.at(static_cast<std::size_t>(gpu)).phase)) ++unresponsive_workers_;
   note_end_of_worker(gpu, "gave no answer and was ended");
 }
 
-void AgentState::note_peer(std::int64_t generation, const std::string& pod, bool is_silent) {
-  if (generation != generation_) return;  // it is of no interest any more
+void AgentState::note_peer(std::int64_t generation, const std::string& pod, bool is_unresponsive) {
+  if (generation != generation_) return;  // the generation is over
   std::erase(report_.unresponsive_peers, pod);
-  if (!is_silent) return;
+  if (!is_unresponsive) return;
   report_.unresponsive_peers.push_back(pod);
   hint(HintReason::kPeerLost, fmt::format("pod {} gives no answer", pod));
 }
@@ -92,7 +92,7 @@ void AgentState::note_termination() {
   hint_once(HintReason::kTerminating, "the pod was told to stop");
 }
 
-// An agent that is not told to stop may be needed again by the time it is.
+// An agent that was not told to stop yet may be needed again before that.
 void AgentState::note_dismissal() { is_dismissed_ = report_.is_terminating; }
 
 std::vector<Hint> AgentState::take_hints() { return std::exchange(hints_, {}); }
@@ -100,7 +100,7 @@ std::vector<Hint> AgentState::take_hints() { return std::exchange(hints_, {}); }
 std::optional<int> AgentState::exit_status() const {
   const auto failed = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFailed; };
   const auto failures = std::ranges::count_if(report_.workers, failed);
-  if (failures > 0) return failures > silent_workers_ ? kExitFailed : kExitWorkerUnresponsive;
+  if (failures > 0) return failures > unresponsive_workers_ ? kExitFailed : kExitWorkerUnresponsive;
   const auto finished = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFinished; };
   const bool nobody_is_needed =
       all_workers_are({WorkerPhase::kStarting, WorkerPhase::kIdle, WorkerPhase::kReleased, WorkerPhase::kFinished});
@@ -109,7 +109,7 @@ std::optional<int> AgentState::exit_status() const {
   return is_done || may_stop || is_dismissed_ ? std::optional(kExitDone) : std::nullopt;
 }
 
-// One hint a reason and generation: workers of one pod lose the same peer at once.
+// One hint for each reason and generation, because the workers of a pod lose the same peer at the same time.
 void AgentState::hint_once(HintReason reason, const std::string& message) {
   const std::pair key(reason, generation_);
   if (std::ranges::find(hinted_, key) != hinted_.end()) return;

@@ -1,5 +1,5 @@
-// AgentState: what an agent knows and decides: which assignments it takes, what it hints, when it ends. No input or
-// output here: a value that is changed by events.
+// AgentState: what an agent knows and decides: which assignments it takes, which hints it sends, and when it ends. It
+// is a value that events change; it does no input or output.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,24 @@ class AgentState {
  public:
   AgentState(std::string name, int gpus);
 
-  // kConflict: not newer than what this agent obeys already; kInvalidArgument: not for this agent.
+  // kConflict: the assignment is not newer than the one that this agent obeys. kInvalidArgument: it is not for this
+  // agent.
   Result<void> take(const Assignment& assignment);
   void note(const WorkerReport& worker, const std::optional<JobProgress>& progress);
   void note_end_of_worker(int gpu, const std::string& how);
-  void note_silence_of_worker(int gpu);  // it gave no answer, and was ended for it
-  void note_peer(std::int64_t generation, const std::string& pod, bool is_silent);
+  void note_unresponsive_worker(int gpu);  // the agent ended it, because it did not answer
+  void note_peer(std::int64_t generation, const std::string& pod, bool is_unresponsive);
   void note_callback(const std::string& callback) { report_.callback = callback; }
   void note_termination();  // SIGTERM
-  void note_dismissal();    // the operator's answer to a hint: nobody needs this agent; counts once it is told to stop
+  // The operator answered a hint: nothing needs this agent. Counts only if the pod was told to stop before.
+  void note_dismissal();
 
   [[nodiscard]] const AgentReport& report() const { return report_; }
   [[nodiscard]] std::int64_t generation() const { return generation_; }
-  [[nodiscard]] const std::string& job_uid() const { return job_uid_; }  // empty: of none yet
-  std::vector<Hint> take_hints();                                        // those that are new since the last call
+  [[nodiscard]] const std::string& job_uid() const { return job_uid_; }  // empty: no assignment yet
+  std::vector<Hint> take_hints();                                        // since the last call
 
-  // Once there is nothing more to do, or a worker failed: see core/protocol/exit_status.h.
+  // Set once there is nothing more to do or a worker has failed. The values are in core/protocol/exit_status.h.
   [[nodiscard]] std::optional<int> exit_status() const;
 
  private:
@@ -44,7 +46,7 @@ class AgentState {
   AgentReport report_;
   std::int64_t generation_ = 0;
   bool is_dismissed_ = false;
-  std::ptrdiff_t silent_workers_ = 0;  // of those that failed
+  std::ptrdiff_t unresponsive_workers_ = 0;  // included in those that failed
   JobKey job_;
   std::string job_uid_;
   std::vector<Hint> hints_;

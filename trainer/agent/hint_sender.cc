@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "core/log/log.h"
+#include "core/net/http_message.h"
 #include "core/protocol/endpoints.h"
-#include "trainer/agent/http_server.h"
-#include "trainer/log.h"
+#include "trainer/agent/post_to_operator.h"
 
 namespace sailor::trainer {
 HintSender::HintSender(std::function<void()> on_dismissal)
@@ -22,7 +23,7 @@ HintSender::~HintSender() {
 void HintSender::send(const std::string& callback, const Hint& hint) {
   if (callback.empty()) return;
   const std::lock_guard lock(mutex_);
-  hints_.emplace_back(url_at(callback, std::string(kHintsPath)), hint);
+  hints_.emplace_back(callback, hint);
   changed_.notify_all();
 }
 
@@ -31,20 +32,20 @@ void HintSender::work() {
   while (true) {
     changed_.wait(lock, [&] { return is_ending_ || !hints_.empty(); });
     if (hints_.empty()) return;
-    const auto [url, hint] = std::move(hints_.front());
+    const auto [callback, hint] = std::move(hints_.front());
     hints_.pop_front();
     lock.unlock();
-    post(url, hint);
+    post(callback, hint);
     lock.lock();
   }
 }
 
-void HintSender::post(const std::string& url, const Hint& hint) const {
-  const Result<int> status = post_json(url, to_json(hint));
+void HintSender::post(const std::string& callback, const Hint& hint) const {
+  const Result<int> status = post_to_operator(callback, kHintsPath, to_json(hint));
   if (status && *status == kStatusGone) {
     on_dismissal_();
-  } else if (!status || *status >= 300) {
-    const std::string why = status ? fmt::format("{} answered {}", url, *status) : status.error().message;
+  } else if (!status || !net::is_success(*status)) {
+    const std::string why = status ? fmt::format("{} answered {}", callback, *status) : status.error().message;
     log_warning("hint not delivered",
                 {{"reason", std::string(to_string(hint.reason))}, {"message", hint.message}, {"why", why}});
   }

@@ -1,5 +1,5 @@
-// HintSender: posts hints to the operator on a thread of its own, so that no worker's news waits for the network. A
-// hint that is lost costs time only.
+// HintSender: posts hints to the operator on a thread of its own, so that reports of workers do not wait for the
+// network. A lost hint only costs time.
 #pragma once
 
 #include <condition_variable>
@@ -15,17 +15,18 @@ namespace sailor::trainer {
 
 class HintSender {
  public:
-  // on_dismissal is called, on the sender's thread, when the operator answers a hint with 410: nobody needs this agent.
+  // `on_dismissal` is called on the sender's thread when the operator answers a hint with kStatusGone: nothing needs
+  // this agent any more.
   explicit HintSender(std::function<void()> on_dismissal);
-  ~HintSender();  // sends what is left: each hint takes a few seconds at most
+  ~HintSender();  // sends the hints that are left; each takes kCallbackTimeout at most
   HintSender(const HintSender&) = delete;
   HintSender& operator=(const HintSender&) = delete;
 
-  void send(const std::string& callback, const Hint& hint);  // an empty callback: nobody to tell
+  void send(const std::string& callback, const Hint& hint);  // does nothing if the callback is empty
 
  private:
   void work();
-  void post(const std::string& url, const Hint& hint) const;
+  void post(const std::string& callback, const Hint& hint) const;
 
   std::function<void()> on_dismissal_;
   std::mutex mutex_;

@@ -1,16 +1,11 @@
 #include "trainer/agent/lease_keeper.h"
 
+#include "core/net/http_message.h"
 #include "core/protocol/endpoints.h"
 #include "core/protocol/lease.h"
-#include "trainer/agent/http_server.h"
+#include "trainer/agent/post_to_operator.h"
 
 namespace sailor::trainer {
-namespace {
-
-bool is_success(int status) { return status / 100 == 2; }
-
-}  // namespace
-
 LeaseKeeper::LeaseKeeper(std::function<void(const Lease&)> on_renewal)
     : on_renewal_(std::move(on_renewal)), thread_([this] { work(); }) {}
 
@@ -56,8 +51,8 @@ void LeaseKeeper::work() {
 bool LeaseKeeper::ask(const Terms& terms) const {
   const auto asked = BootClock::now();
   const LeaseQuestion question{terms.job, terms.job_uid, terms.generation};
-  const Result<int> status = post_json(url_at(terms.callback, std::string(kLeasesPath)), to_json(question));
-  const bool is_renewed = status && is_success(*status);
+  const Result<int> status = post_to_operator(terms.callback, kLeasesPath, to_json(question));
+  const bool is_renewed = status && net::is_success(*status);
   if (is_renewed) on_renewal_(granted(terms.generation, asked, terms.length));
   return is_renewed;
 }

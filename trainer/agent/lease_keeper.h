@@ -1,4 +1,5 @@
-// LeaseKeeper: asks the operator, again and again, whether the agent's generation may train on, on a thread of its own.
+// LeaseKeeper: renews the lease of the agent's generation: it asks the operator repeatedly, on a thread of its own,
+// whether that generation may continue to train.
 #pragma once
 
 #include <chrono>
@@ -17,11 +18,11 @@ class LeaseKeeper {
  public:
   // `on_renewal` is called on the keeper's thread.
   explicit LeaseKeeper(std::function<void(const Lease&)> on_renewal);
-  ~LeaseKeeper();  // a question that is under way takes a few seconds at most
+  ~LeaseKeeper();  // a question that is under way takes kCallbackTimeout at most
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
-  void keep(const Assignment& assignment);      // that one's from now on; none if it needs none
+  void keep(const Assignment& assignment);      // from now on the lease of this one, if it needs one
   void ask_there(const std::string& callback);  // the operator has another address
 
  private:
@@ -30,7 +31,7 @@ class LeaseKeeper {
     JobKey job;
     std::string job_uid;
     std::int64_t generation = 0;
-    std::chrono::seconds length{0};  // 0: there is nothing to be asked for
+    std::chrono::seconds length{0};  // 0: the generation needs no lease
   };
   void work();
   bool ask(const Terms& terms) const;
@@ -41,7 +42,7 @@ class LeaseKeeper {
   Terms terms_;
   bool has_news_ = false;
   bool is_ending_ = false;
-  std::thread thread_;  // the last to begin: it uses the others
+  std::thread thread_;  // the last member, because it uses the others
 };
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// What an agent and its worker tell each other, each as one line of JSON. Besides these an agent sends assignments.
+// The messages between an agent and its workers, each one line of JSON. The agent also sends assignments.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,9 @@ struct WorkerMessage {
 };
 
 std::string to_line(const Lease& lease);
-std::optional<Lease> lease_from(const nlohmann::json& line);  // nothing: it is something else
+std::optional<Lease> lease_from(const nlohmann::json& line);  // nothing: the line is another message
 
-// Asked of a worker's reader thread, which sends the line back.
+// The agent sends it as a probe; the worker's reader thread sends the same line back.
 std::string ping_line();
 bool is_ping(const nlohmann::json& line);
 

@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "core/net/http_client.h"
 #include "core/protocol/endpoints.h"
-#include "trainer/agent/http_server.h"
 
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::milliseconds kLongestAnswer{2'000};  // an agent that ends waits for the question under way
-constexpr std::size_t kAskedAtOnce = 16;                    // so that the turn comes round soon, at little cost
+constexpr std::chrono::milliseconds kLongestProbe{2'000};  // an agent that ends waits for the probe under way
+constexpr std::size_t kProbesAtOnce = 16;                  // so that each pod has its turn soon, at little cost
 
 }  // namespace
 
 PeerWatch::PeerWatch(std::chrono::milliseconds timeout, std::function<void(const WatchedPeers::News&)> tell)
-    : period_(Silence::period_of(timeout)), tell_(std::move(tell)), pulse_(period_, [this] { ask_some(); }) {}
+    : period_(MissedProbes::period_of(timeout)), tell_(std::move(tell)), probing_(period_, [this] { probe_some(); }) {}
 
 void PeerWatch::watch(std::int64_t generation, const std::vector<AgentAddress>& peers) {
   const std::lock_guard lock(mutex_);
@@ -25,17 +23,17 @@ void PeerWatch::watch(std::int64_t generation, const std::vector<AgentAddress>& 
   ++changes_;
 }
 
-// Each that answers, up to the first that does not.
-void PeerWatch::ask_some() {
+// Goes on to the next pod while pods answer, and stops at the first one that does not.
+void PeerWatch::probe_some() {
   std::unique_lock lock(mutex_);
   const int changes = changes_;
   bool is_answered = true;
-  for (std::size_t left = std::min(peers_.size(), kAskedAtOnce); left > 0 && is_answered; --left) {
+  for (std::size_t left = std::min(peers_.size(), kProbesAtOnce); left > 0 && is_answered; --left) {
     const AgentAddress peer = peers_.whose_turn();
     lock.unlock();
-    is_answered = gives_answer(peer);
+    is_answered = answers(peer);
     lock.lock();
-    if (changes != changes_) return;  // others are watched by now
+    if (changes != changes_) return;  // watch() has been called meanwhile
     const auto news = peers_.note(is_answered);
     if (!news) continue;
     lock.unlock();
@@ -45,9 +43,10 @@ void PeerWatch::ask_some() {
   }
 }
 
-bool PeerWatch::gives_answer(const AgentAddress& peer) const {
-  const std::string url = fmt::format("http://{}:{}{}", peer.host, peer.port, kHealthPath);
-  return get_status(url, std::min(period_, kLongestAnswer)).has_value();
+bool PeerWatch::answers(const AgentAddress& peer) const {
+  // A new connection each time, because the question is whether one can be made.
+  const net::HttpClient client(net::http_url(peer.host, peer.port), {.timeout = std::min(period_, kLongestProbe)});
+  return client.send({.target = std::string(kHealthPath)}).has_value();
 }
 
 }  // namespace sailor::trainer

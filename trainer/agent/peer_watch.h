@@ -1,4 +1,4 @@
-// PeerWatch: asks other pods of the generation in turn, again and again, whether they are there.
+// PeerWatch: probes other pods of the generation over HTTP, one after another and again and again.
 #pragma once
 
 #include <chrono>
@@ -7,28 +7,28 @@
 #include <string>
 #include <vector>
 
-#include "trainer/agent/pulse.h"
+#include "trainer/agent/periodic_task.h"
 #include "trainer/agent/watched_peers.h"
 
 namespace sailor::trainer {
 
 class PeerWatch {
  public:
-  // `tell` is called on the watch's thread.
+  // `tell` is called on the watch's thread when a pod becomes unresponsive or answers again.
   PeerWatch(std::chrono::milliseconds timeout, std::function<void(const WatchedPeers::News&)> tell);
 
-  void watch(std::int64_t generation, const std::vector<AgentAddress>& peers);  // from now on
+  void watch(std::int64_t generation, const std::vector<AgentAddress>& peers);  // from now on, and no others
 
  private:
-  void ask_some();
-  [[nodiscard]] bool gives_answer(const AgentAddress& peer) const;
+  void probe_some();
+  [[nodiscard]] bool answers(const AgentAddress& peer) const;
 
   const std::chrono::milliseconds period_;
   const std::function<void(const WatchedPeers::News&)> tell_;
   std::mutex mutex_;
   WatchedPeers peers_;
-  int changes_ = 0;  // of who is watched
-  Pulse pulse_;      // the last to begin: it uses the others
+  int changes_ = 0;       // how often watch() was called
+  PeriodicTask probing_;  // the last member, because it uses the others
 };
 
 }  // namespace sailor::trainer

@@ -13,18 +13,19 @@ WatchedPeers::WatchedPeers(std::int64_t generation, const std::vector<AgentAddre
     if (known == before.peers_.end()) {
       peers_.push_back({peer, {}});
     } else {
-      peers_.push_back({peer, known->silence, known->is_told_silent && generation == before.generation_});
+      peers_.push_back(
+          {peer, known->missed_probes, known->is_reported_unresponsive && generation == before.generation_});
     }
   }
 }
 
 std::optional<WatchedPeers::News> WatchedPeers::note(bool is_answered) {
   Peer& peer = peers_.at(turn_);
-  peer.silence.note(is_answered);
-  const bool is_silent = peer.silence.is_over_limit();
-  const bool is_news = is_silent != std::exchange(peer.is_told_silent, is_silent);
-  if (is_answered || is_silent) turn_ = (turn_ + 1) % peers_.size();
-  return is_news ? std::optional(News{generation_, peer.address.name, is_silent}) : std::nullopt;
+  peer.missed_probes.note(is_answered);
+  const bool is_unresponsive = peer.missed_probes.is_over_limit();
+  const bool is_news = is_unresponsive != std::exchange(peer.is_reported_unresponsive, is_unresponsive);
+  if (is_answered || is_unresponsive) turn_ = (turn_ + 1) % peers_.size();
+  return is_news ? std::optional(News{generation_, peer.address.name, is_unresponsive}) : std::nullopt;
 }
 
 std::array<std::vector<AgentAddress>, kWatches> peers_to_watch(const Assignment& assignment, const std::string& pod,

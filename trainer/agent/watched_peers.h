@@ -1,4 +1,4 @@
-// WatchedPeers: which pods of its generation an agent asks whether they are there, whose turn it is, and who is silent.
+// WatchedPeers: the pods of its generation that an agent probes: whose turn it is, and which ones are unresponsive.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/protocol/assignment.h"
-#include "trainer/agent/silence.h"
+#include "trainer/agent/missed_probes.h"
 
 namespace sailor::trainer {
 
@@ -18,36 +18,37 @@ class WatchedPeers {
   struct News {
     std::int64_t generation = 0;
     std::string pod;
-    bool is_silent = false;  // it has left a number of questions in a row unanswered; false: it answers again
+    bool is_unresponsive = false;  // it has missed MissedProbes::kLimit probes in a row; false: it answers again
     friend bool operator==(const News&, const News&) = default;
   };
-  WatchedPeers() = default;  // nobody
+  WatchedPeers() = default;  // watches no pod
 
-  // What was unanswered of those who were watched before counts on: or else a generation that is made again and again
-  // for a path that is cut could end each time before that is noticed.
+  // Missed probes of pods that were watched before keep counting. Otherwise a generation that is made again and again
+  // because of a broken path could end each time before the path is noticed.
   WatchedPeers(std::int64_t generation, const std::vector<AgentAddress>& peers, const WatchedPeers& before);
 
   [[nodiscard]] std::size_t size() const { return peers_.size(); }
   [[nodiscard]] const AgentAddress& whose_turn() const { return peers_.at(turn_).address; }
 
-  // Of the one whose turn it is. It is then the next one's, unless this one is to be asked until it is taken for
-  // silent.
+  // Takes the result of the probe of the pod whose turn it is. A pod that missed a probe keeps its turn until it
+  // answers or counts as unresponsive. Returns news if the pod became unresponsive or answers again.
   std::optional<News> note(bool is_answered);
 
  private:
   struct Peer {
     AgentAddress address;
-    Silence silence;
-    bool is_told_silent = false;  // of this generation
+    MissedProbes missed_probes;
+    bool is_reported_unresponsive = false;  // as a pod of this generation
   };
   std::int64_t generation_ = 0;
   std::vector<Peer> peers_;
   std::size_t turn_ = 0;
 };
 
-// By the agent's watches: the next pod in the ring of those that train; the one after it, so that a pod that goes with
-// the one that watches it is watched still; and all others, for any path may be cut. Until the generation trains, those
-// that leave watch and are watched too, for all meet.
+// The pods that each of an agent's three watches probes. The pods that train form a ring. The first watch probes the
+// next pod in the ring. The second one probes the pod after it, so that a pod is still watched if it is lost together
+// with the pod that watches it. The third one probes all others, because any path may be broken. Until the generation
+// trains, pods that leave also watch and are watched, because all of them connect to each other.
 inline constexpr std::size_t kWatches = 3;
 std::array<std::vector<AgentAddress>, kWatches> peers_to_watch(const Assignment& assignment, const std::string& pod,
                                                                bool has_begun);

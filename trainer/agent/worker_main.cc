@@ -5,9 +5,9 @@
 
 #include <unistd.h>
 
+#include "core/log/log.h"
 #include "trainer/agent/messages.h"
 #include "trainer/elastic/worker/worker.h"
-#include "trainer/log.h"
 #include "trainer/process/child_process.h"
 
 namespace sailor::trainer {

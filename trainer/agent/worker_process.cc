@@ -1,7 +1,7 @@
 #include "trainer/agent/worker_process.h"
 
+#include "core/log/log.h"
 #include "trainer/agent/messages.h"
-#include "trainer/log.h"
 
 namespace sailor::trainer {
 
@@ -18,7 +18,7 @@ WorkerProcess::WorkerProcess(std::unique_ptr<ChildProcess> child, std::chrono::m
     : child_(std::move(child)),
       events_(std::move(events)),
       reader_([this] { read_reports(); }),
-      questions_(Silence::period_of(timeout), [this] { ask(); }) {}
+      probing_(MissedProbes::period_of(timeout), [this] { probe(); }) {}
 
 WorkerProcess::~WorkerProcess() {
   child_->kill();
@@ -29,26 +29,26 @@ void WorkerProcess::assign(const Assignment& assignment) { child_->channel().sen
 
 void WorkerProcess::renew(const Lease& lease) { child_->channel().send(to_line(lease)); }
 
-void WorkerProcess::ask() {
+void WorkerProcess::probe() {
   {
     const std::lock_guard lock(mutex_);
-    if (!has_spoken_) return;  // it may take its time to begin
-    if (silence_.is_over_limit()) child_->kill();
-    silence_.note(false);  // until it answers
+    if (!has_spoken_) return;  // its start may take long
+    if (missed_probes_.is_over_limit()) child_->kill();
+    missed_probes_.note(false);  // counts as missed until it answers
   }
   child_->channel().send_if_free(ping_line());
 }
 
-bool WorkerProcess::is_silent() {
+bool WorkerProcess::is_unresponsive() {
   const std::lock_guard lock(mutex_);
-  return silence_.is_over_limit();
+  return missed_probes_.is_over_limit();
 }
 
 void WorkerProcess::read_reports() {
   while (const auto line = child_->channel().receive()) take(*line);
   const std::string how = child_->wait_for_end();
-  if (is_silent()) {
-    events_.on_silence();
+  if (is_unresponsive()) {
+    events_.on_unresponsive();
   } else {
     events_.on_end(how);
   }
@@ -58,7 +58,7 @@ void WorkerProcess::take(const std::string& line) {
   {
     const std::lock_guard lock(mutex_);
     has_spoken_ = true;
-    silence_.note(true);
+    missed_probes_.note(true);
   }
   const auto json = nlohmann::json::parse(line, nullptr, false);
   if (is_ping(json)) return;

@@ -1,4 +1,4 @@
-// WorkerProcess: one worker as a child process of its agent. It dies with its agent, whatever way that ends.
+// WorkerProcess: one worker as a child process of its agent. It dies with its agent, however the agent ends.
 #pragma once
 
 #include <functional>
@@ -10,24 +10,25 @@
 
 #include "core/protocol/agent_report.h"
 #include "core/protocol/assignment.h"
-#include "trainer/agent/pulse.h"
-#include "trainer/agent/silence.h"
+#include "trainer/agent/missed_probes.h"
+#include "trainer/agent/periodic_task.h"
 #include "trainer/elastic/protocol/lease.h"
 #include "trainer/process/child_process.h"
 
 namespace sailor::trainer {
 
-struct WorkerEvents {  // called on the process's own reader thread
+// Called on the reader thread of the WorkerProcess.
+struct WorkerEvents {
   std::function<void(const WorkerReport&, const std::optional<JobProgress>&)> on_report;
-  // One of these two, once, after the last report.
+  // One of these two is called once, after the last report.
   std::function<void(const std::string& how)> on_end;  // "was killed by signal 9"
-  std::function<void()> on_silence;                    // it gave no answer, and was ended for it
+  std::function<void()> on_unresponsive;               // the worker did not answer, so it was ended
 };
 
 class WorkerProcess {
  public:
-  // To be called on a thread that lives as long as the agent: the kernel kills the child when that thread ends. A
-  // process that has spoken once, and then gives no answer for the time-out, is ended.
+  // The calling thread must live as long as the agent, because the kernel kills the child when that thread ends. A
+  // process that has reported once and then does not answer within the timeout is ended.
   static Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, std::vector<std::string> arguments,
                                                       std::chrono::milliseconds timeout, WorkerEvents events);
   ~WorkerProcess();  // ends the process and waits for it
@@ -39,18 +40,18 @@ class WorkerProcess {
 
  private:
   WorkerProcess(std::unique_ptr<ChildProcess> child, std::chrono::milliseconds timeout, WorkerEvents events);
-  void ask();
-  bool is_silent();
+  void probe();
+  bool is_unresponsive();
   void read_reports();
   void take(const std::string& line);
 
   std::unique_ptr<ChildProcess> child_;
   WorkerEvents events_;
-  std::mutex mutex_;  // of these two
+  std::mutex mutex_;  // guards the next two
   bool has_spoken_ = false;
-  Silence silence_;
+  MissedProbes missed_probes_;
   std::thread reader_;
-  Pulse questions_;  // the last to begin: it uses the others
+  PeriodicTask probing_;  // the last member, because it uses the others
 };
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// Channel: lines of JSON between an agent and one of its workers, over a pair of connected sockets.
+// Channel: carries lines of JSON between an agent and one of its workers, over a pair of connected sockets.
 #pragma once
 
 #include <mutex>
@@ -14,10 +14,10 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  bool send(const std::string& line);          // false: the other side is gone. Any thread may call it
-  void send_if_free(const std::string& line);  // not where another thread's line is on its way
-  std::optional<std::string> receive();        // waits; nothing: the other side is gone. One thread at a time
-  void close_sending();                        // the other side sees the end, what it still sends is received
+  bool send(const std::string& line);          // false: the other side is gone; any thread may call it
+  void send_if_free(const std::string& line);  // does nothing while another thread is sending
+  std::optional<std::string> receive();        // waits; nothing: the other side is gone; one thread at a time
+  void close_sending();                        // the other side sees the end; its lines are still received
 
  private:
   bool write(const std::string& line);

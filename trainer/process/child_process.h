@@ -1,4 +1,5 @@
-// ChildProcess: a process of ours with a channel to it. It dies with the thread that started it, and with this object.
+// ChildProcess: a process that this program started, with a channel to it. The process dies with the thread that
+// started it, and with this object.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,8 @@ class ChildProcess {
   [[nodiscard]] pid_t pid() const { return pid_; }
   void kill() const;
 
-  // Waits for its end: "was killed by signal 9". Its id stays its own until this object goes.
+  // Waits until the process has ended and says how: "was killed by signal 9". No other process gets its id before this
+  // object is destroyed.
   [[nodiscard]] std::string wait_for_end() const;
 
  private:
@@ -34,7 +36,7 @@ class ChildProcess {
   std::unique_ptr<Channel> channel_;
 };
 
-// To be called first thing in a child: from then on it dies with the thread that started it.
+// The first call in a child process: from then on the kernel kills it when the thread that started it ends.
 void die_with_parent();
 
 }  // namespace sailor::trainer

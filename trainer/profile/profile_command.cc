@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/log/log.h"
 #include "trainer/device/device.h"
-#include "trainer/log.h"
 #include "trainer/profile/background_load.h"
 #include "trainer/profile/manifests.h"
 

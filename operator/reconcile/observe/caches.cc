@@ -22,7 +22,7 @@ std::optional<Json> gpu_use(const Json& pod) {
   return Json{
       {"metadata",
        {{"name", kube::name_of(pod)},
-        {"namespace", kube::space_of(pod)},
+        {"namespace", kube::namespace_of(pod)},
         {"uid", kube::uid_of(pod)},
         {"resourceVersion", kube::version_of(pod)}}},
       {"spec", {{"nodeName", kube::text_at(pod, {"spec", "nodeName"})}, {"containers", Json::array({container})}}},

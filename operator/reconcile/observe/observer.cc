@@ -39,7 +39,7 @@ std::vector<Claim> claims_of(const std::vector<kube::Object>& records, const kub
     if (!record || record->is_committed()) continue;  // the pods of a committed generation exist and are counted
     const Json& owners = kube::list_at(*object, {"metadata", "ownerReferences"});
     const std::string owner = owners.empty() ? "" : kube::text_at(owners.front(), {"name"});
-    if (!may_claim(jobs.find({kube::space_of(*object), owner}))) continue;
+    if (!may_claim(jobs.find({kube::namespace_of(*object), owner}))) continue;
     for (const Slot& slot : record->placement.slots) claims.push_back({record->job_uid, slot.node, slot.gpus});
   }
   return claims;
@@ -91,7 +91,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   read_record(observation);
   const std::string label = short_job_name(key.name);
   for (const kube::Object& pod : caches_.pods.all()) {
-    if (kube::space_of(*pod) != key.namespace_name || kube::label_of(*pod, kJobNameLabel) != label) continue;
+    if (kube::namespace_of(*pod) != key.namespace_name || kube::label_of(*pod, kJobNameLabel) != label) continue;
     observation.pods.push_back(pod_view(*pod, observation.job.uid));
   }
   observation.agents = sources_.agents(key);

@@ -42,7 +42,7 @@ TEST_F(Agents, AWorkerThatIsKilledEndsItsPodWithASentence) {
   wait_for_step(0, 1, 1);
   kill(agents_[0]->workers().front(), SIGKILL);
   EXPECT_EQ(agents_[0]->wait_for_exit(), 1);
-  EXPECT_THAT(agents_[0]->last_word(), HasSubstr("was killed by signal 9"));
+  EXPECT_THAT(agents_[0]->termination_report(), HasSubstr("was killed by signal 9"));
 }
 
 TEST_F(Agents, ABrokenPipeEndsNeitherAgentNorWorker) {
@@ -60,7 +60,7 @@ TEST_F(Agents, AnUnusableJobEndsThePodWithTheSentenceInItsLastWord) {
   start(1);
   assign(job, 1, {{0, 5, {8}}}, {0});
   EXPECT_EQ(agents_[0]->wait_for_exit(), 1);
-  EXPECT_THAT(agents_[0]->last_word(), HasSubstr("/nonexistent/*.txt: no file matches"));
+  EXPECT_THAT(agents_[0]->termination_report(), HasSubstr("/nonexistent/*.txt: no file matches"));
 }
 
 TEST_F(Agents, AnIdleAgentThatIsToldToStopEndsAtOnce) {

@@ -123,7 +123,7 @@ TEST_F(Agents, ANewerGenerationOvertakesOneThatNeverComesTogether) {
 // What the agent wrote down of its store when it came to this generation.
 long keys_left_at(const AgentProcess& agent, std::int64_t generation) {
   const std::string log = agent.log();
-  const std::string line = fmt::format("older generations forgotten generation={} keys_left=", generation);
+  const std::string line = fmt::format(R"(msg="older generations forgotten" generation={} keys_left=)", generation);
   const auto found = log.find(line);
   return found == std::string::npos ? -1 : std::stol(log.substr(found + line.size()));
 }

@@ -102,15 +102,15 @@ TEST(AgentState, AWorkerThatEndsUnaskedHasFailedAndOneThatIsDoneHasNot) {
   EXPECT_THAT(state.report().workers[0].message, HasSubstr("GPU 0 of pod-0 was killed by signal 9 at step 3"));
 }
 
-TEST(AgentState, EndsAsSilentOnlyWhereNoWorkerFailedOtherwise) {
+TEST(AgentState, EndsAsUnresponsiveOnlyIfNoWorkerFailedOtherwise) {
   AgentState state = with(WorkerPhase::kTraining, WorkerPhase::kTraining);
-  state.note_silence_of_worker(0);
+  state.note_unresponsive_worker(0);
   EXPECT_EQ(state.exit_status(), kExitWorkerUnresponsive);
   EXPECT_THAT(state.report().workers[0].message, HasSubstr("gave no answer and was ended at step 3"));
   state.note_end_of_worker(1, "was killed by signal 11");
   EXPECT_EQ(state.exit_status(), kExitFailed);
   AgentState done = with(WorkerPhase::kFinished, WorkerPhase::kFinished);
-  done.note_silence_of_worker(0);
+  done.note_unresponsive_worker(0);
   EXPECT_EQ(done.exit_status(), kExitDone);
 }
 
@@ -124,7 +124,7 @@ TEST(AgentState, ProgressOfAGenerationThatIsOverIsNotReported) {
   EXPECT_FALSE(state.report().progress);
 }
 
-TEST(AgentState, SaysAndHintsWhichPeersOfItsGenerationAreSilent) {
+TEST(AgentState, ReportsAndHintsWhichPeersOfItsGenerationAreUnresponsive) {
   AgentState state("pod-0", 2);
   ASSERT_TRUE(state.take(a_generation(1)));
   state.note_peer(1, "pod-1", true);

@@ -62,34 +62,34 @@ TEST(WatchedPeers, AreAskedInTurnAsLongAsTheyAnswer) {
   }
 }
 
-TEST(WatchedPeers, OneThatGivesNoAnswerIsAskedUntilItIsTakenForSilentAndThenInItsTurn) {
+TEST(WatchedPeers, APeerThatMissesAProbeIsProbedAgainUntilItCountsAsUnresponsive) {
   WatchedPeers peers(1, {pod("a"), pod("b")}, {});
-  for (int question = 1; question < Silence::kLimit; ++question) EXPECT_EQ(peers.note(false), std::nullopt);
+  for (int question = 1; question < MissedProbes::kLimit; ++question) EXPECT_EQ(peers.note(false), std::nullopt);
   EXPECT_EQ(peers.note(false), (News{1, "a", true}));
   EXPECT_EQ(peers.whose_turn().name, "b");
   EXPECT_EQ(peers.note(true), std::nullopt);
-  EXPECT_EQ(peers.note(false), std::nullopt) << "it is silent still";
+  EXPECT_EQ(peers.note(false), std::nullopt) << "it is still unresponsive";
   EXPECT_EQ(peers.note(true), std::nullopt);
   EXPECT_EQ(peers.note(true), (News{1, "a", false}));
 }
 
-TEST(WatchedPeers, SilenceCountsOnInTheNextGenerationAndIsToldOfItToo) {
+TEST(WatchedPeers, MissedProbesCountInTheNextGenerationAndAreReportedThereToo) {
   WatchedPeers first(1, {pod("a"), pod("b")}, {});
-  for (int question = 1; question < Silence::kLimit; ++question) (void)first.note(false);
+  for (int question = 1; question < MissedProbes::kLimit; ++question) (void)first.note(false);
   WatchedPeers second(2, {pod("a"), pod("c")}, first);
   EXPECT_EQ(second.note(false), (News{2, "a", true}));
   EXPECT_EQ(WatchedPeers(3, {pod("a")}, second).note(false), (News{3, "a", true}));
-  EXPECT_EQ(WatchedPeers(3, {pod("a")}, second).note(true), std::nullopt) << "nobody was told that it is silent";
+  EXPECT_EQ(WatchedPeers(3, {pod("a")}, second).note(true), std::nullopt) << "nobody was told that it is unresponsive";
   EXPECT_EQ(WatchedPeers(2, {pod("a")}, second).note(true), (News{2, "a", false}));
 }
 
-TEST(Silence, IsCountedInQuestionsSoThatWhoAsksNoneTakesNobodyForSilent) {
-  Silence silence;
-  for (int question = 1; question < Silence::kLimit; ++question) silence.note(false);
-  EXPECT_FALSE(silence.is_over_limit());
-  silence.note(true);
-  for (int question = 0; question < Silence::kLimit; ++question) silence.note(false);
-  EXPECT_TRUE(silence.is_over_limit());
+TEST(MissedProbes, AreCountedSoThatAProcessThatSendsNoneTakesNoPeerForUnresponsive) {
+  MissedProbes probes;
+  for (int question = 1; question < MissedProbes::kLimit; ++question) probes.note(false);
+  EXPECT_FALSE(probes.is_over_limit());
+  probes.note(true);
+  for (int question = 0; question < MissedProbes::kLimit; ++question) probes.note(false);
+  EXPECT_TRUE(probes.is_over_limit());
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ int AgentProcess::wait_for_exit() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-std::string AgentProcess::last_word() const { return content_of(folder_ / name_); }
+std::string AgentProcess::termination_report() const { return content_of(folder_ / name_); }
 
 std::string AgentProcess::log() const { return content_of(folder_ / (name_ + ".log")); }
 

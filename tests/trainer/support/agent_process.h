@@ -32,7 +32,7 @@ class AgentProcess {
 
   void signal(int number) const;
   int wait_for_exit();  // its status; -n if signal n ended it
-  [[nodiscard]] std::string last_word() const;
+  [[nodiscard]] std::string termination_report() const;
   [[nodiscard]] std::string log() const;
 
  private:

@@ -41,8 +41,8 @@ void Agents::wait_until_missed(std::size_t by, std::size_t pod) {
 
 JobProgress Agents::last_progress(std::size_t agent) {
   EXPECT_EQ(agents_[agent]->wait_for_exit(), 0) << agents_[agent]->log();
-  const auto report = agent_report_from_json(nlohmann::json::parse(agents_[agent]->last_word(), nullptr, false));
-  EXPECT_TRUE(report && report->progress) << agents_[agent]->last_word();
+  const auto report = agent_report_from_json(nlohmann::json::parse(agents_[agent]->termination_report(), nullptr, false));
+  EXPECT_TRUE(report && report->progress) << agents_[agent]->termination_report();
   return report && report->progress ? *report->progress : JobProgress{};
 }
 
@@ -51,7 +51,7 @@ double Agents::undisturbed_loss(const Assignment& job) {
   agent.wait_until_ready();
   EXPECT_EQ(agent.put(generation(job, 1, plan_of(job, {{0, 5, {8}}}), {agent.address()})), 200);
   EXPECT_EQ(agent.wait_for_exit(), 0);
-  return agent_report_from_json(nlohmann::json::parse(agent.last_word()))->progress->loss;
+  return agent_report_from_json(nlohmann::json::parse(agent.termination_report()))->progress->loss;
 }
 
 Assignment Agents::job(std::int64_t steps) {

@@ -7,10 +7,10 @@
 #include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
 
+#include "core/log/log.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/device/device.h"
 #include "trainer/elastic/state/state_transfer.h"
-#include "trainer/log.h"
 
 namespace sailor::trainer {
 namespace {

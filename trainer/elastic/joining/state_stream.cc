@@ -5,9 +5,9 @@
 
 #include <ATen/ATen.h>
 
+#include "core/log/log.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/state/state_transfer.h"
-#include "trainer/log.h"
 
 namespace sailor::trainer {
 namespace {

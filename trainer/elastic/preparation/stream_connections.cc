@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "core/log/log.h"
 #include "core/protocol/timeouts.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/regroup/peer_names.h"
-#include "trainer/log.h"
 
 namespace sailor::trainer {
 

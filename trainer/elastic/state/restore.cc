@@ -5,10 +5,10 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "core/log/log.h"
 #include "trainer/checkpoint/assemble.h"
 #include "trainer/checkpoint/images.h"
 #include "trainer/comm/peer_lost.h"
-#include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
 #include "trainer/weights/initial_weights.h"
 

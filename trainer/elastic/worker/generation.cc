@@ -7,10 +7,10 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "core/log/log.h"
 #include "trainer/checkpoint/images.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/protocol/vote.h"
-#include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "trainer/log.h"
+#include "core/log/log.h"
 
 namespace sailor::trainer {
 

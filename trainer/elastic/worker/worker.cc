@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/log/log.h"
 #include "core/model/check.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/preparation/next_generation.h"
@@ -13,7 +14,6 @@
 #include "trainer/elastic/worker/downtime.h"
 #include "trainer/elastic/worker/generation.h"
 #include "trainer/elastic/worker/status_reporter.h"
-#include "trainer/log.h"
 #include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {

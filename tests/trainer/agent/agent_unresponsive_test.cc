@@ -1,4 +1,4 @@
-// Pods and workers that fall silent: kill -STOP. The test plays the operator.
+// Pods and workers that stop answering, because kill -STOP froze them. The test plays the operator.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The whole pod, as a node that hangs: its agent first, which must not see its workers silent.
+// Freezes the whole pod, as a node that hangs does. The agent comes first, because it would end unresponsive workers.
 class Frozen {
  public:
   explicit Frozen(const AgentProcess& agent) : agent_(agent), workers_(agent.workers()) {
@@ -31,7 +31,7 @@ class Frozen {
   std::vector<pid_t> workers_;
 };
 
-class Silence : public Agents {
+class UnresponsivePods : public Agents {
  protected:
   // Each takes 16 s and more where two pods share the first stage.
   Assignment job_of_long_steps() {
@@ -48,7 +48,7 @@ class Silence : public Agents {
 // Whether they compute or wait for the frozen one, the others neither end the step first nor wait until its messages
 // are overdue, which is a minute and more in a job's first step. The goal is ten seconds, which a busy machine may
 // miss.
-TEST_F(Silence, OfAFrozenPodIsNoticedAndObeyedInTheMiddleOfALongStep) {
+TEST_F(UnresponsivePods, AFrozenPodIsNoticedAndANewGenerationObeyedInTheMiddleOfALongStep) {
   const Assignment job = job_of_long_steps();
   start(3);
   assign(job, 1, {{0, 3, {kMicrobatches, kMicrobatches}}, {3, 5, {2 * kMicrobatches}}}, {0, 1, 2});
@@ -65,7 +65,7 @@ TEST_F(Silence, OfAFrozenPodIsNoticedAndObeyedInTheMiddleOfALongStep) {
   RecordProperty("obeyed_ms", std::to_string((obeyed - noticed) / std::chrono::milliseconds(1)));
 }
 
-TEST_F(Silence, OfAPodThatGoesOnToTrainEndsNothing) {
+TEST_F(UnresponsivePods, AFrozenAgentWhoseWorkersTrainEndsNothing) {
   const Assignment job = this->job(100'000);
   start(2);
   assign(job, 1, {{0, 5, {4, 4}}}, {0, 1});
@@ -78,20 +78,20 @@ TEST_F(Silence, OfAPodThatGoesOnToTrainEndsNothing) {
   wait_for_step(0, 1, agents_[0]->report().progress->step + 20);
 }
 
-TEST_F(Silence, OfAWorkerMakesItsAgentEndIt) {
+TEST_F(UnresponsivePods, AFrozenWorkerIsEndedByItsAgent) {
   const Assignment job = this->job(60);
   start(2);
   assign(job, 1, {{0, 5, {4, 4}}}, {0, 1});
   wait_for_step(0, 1, 2);
   kill(agents_[1]->workers().front(), SIGSTOP);
   EXPECT_EQ(agents_[1]->wait_for_exit(), kExitWorkerUnresponsive);
-  EXPECT_THAT(agents_[1]->last_word(), HasSubstr("gave no answer and was ended"));
+  EXPECT_THAT(agents_[1]->termination_report(), HasSubstr("gave no answer and was ended"));
   wait_for_phase(0, WorkerPhase::kBroken);
   assign(job, 2, {{0, 5, {8}}}, {0});
   EXPECT_EQ(last_progress(0).step, 60);
 }
 
-TEST_F(Silence, OfAPodIsOverWhenItObeysAgain) {
+TEST_F(UnresponsivePods, AThawedPodObeysANewGenerationAgain) {
   const Assignment job = this->job(100'000);
   start(2);
   assign(job, 1, {{0, 5, {4, 4}}}, {0, 1});

@@ -1,0 +1,43 @@
+// HttpServer: answers requests at one address. Handlers run on the threads of the pool, several at a time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/model/error.h"
+#include "core/net/http_message.h"
+
+namespace sailor::net {
+
+struct Route {
+  std::string method;
+  std::string path;  // without a query
+  std::function<HttpAnswer(const std::string& body)> handle;
+};
+
+struct HttpServerSettings {
+  std::size_t largest_body = std::size_t{16} << 10U;  // bytes; a larger one is answered with 413
+};
+
+// Errors are answered with {"error": a sentence}: 404 for an unknown path, 405 for another method, 413 for a body that
+// is too large, and 500 for an exception of a handler. A request whose body does not end is never answered; it keeps
+// its connection, but no thread and no memory.
+class HttpServer {
+ public:
+  // "127.0.0.1:8082"; "[::1]:8082". Takes requests from when it returns. kUnavailable: the address cannot be used.
+  static Result<std::unique_ptr<HttpServer>> listen(const std::string& address, std::vector<Route> routes,
+                                                    HttpServerSettings settings = {});
+  ~HttpServer();  // waits until no handler runs any more
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+ private:
+  struct Impl;
+  explicit HttpServer(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace sailor::net

@@ -1,0 +1,221 @@
+// The client against servers that misbehave: silent, slow, talkative, gone.
+#include "core/net/http_client.h"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/net/tcp_peer.h"
+
+namespace sailor::net {
+namespace {
+
+using testing::free_port;
+using ::testing::HasSubstr;
+using testing::Socket;
+using testing::TcpListener;
+
+constexpr auto kLongest = std::chrono::seconds(30);  // far above what is needed: a failure, not a measurement
+constexpr const char* kChunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+std::string chunk(const std::string& text) { return fmt::format("{:x}\r\n{}\r\n", text.size(), text); }
+
+std::string answer(const std::string& body, const std::string& status = "200 OK") {
+  return fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\n\r\n{}", status, body.size(), body);
+}
+
+HttpClient client_of(const TcpListener& server, HttpClientSettings settings = {}) {
+  return HttpClient(http_url("127.0.0.1", server.port()), std::move(settings));
+}
+
+// Serves one connection in a thread of its own.
+template <class Serve>
+std::jthread serving(const TcpListener& server, Serve serve) {
+  return std::jthread([&server, serve] {
+    const Socket connection = server.accept();
+    EXPECT_FALSE(connection.receive().empty());  // the request
+    serve(connection);
+  });
+}
+
+TEST(HttpClient, ReturnsStatusBodyAndRetryAfter) {
+  const TcpListener server;
+  const auto peer = serving(server, [](const Socket& connection) {
+    EXPECT_TRUE(connection.send("HTTP/1.1 429 Slow\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy"));
+  });
+  const auto response = client_of(server).send({});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 429);
+  EXPECT_EQ(response->body, "busy");
+  EXPECT_EQ(response->retry_after, std::chrono::seconds(7));
+}
+
+TEST(HttpClient, SaysWhichServerDoesNotAnswer) {
+  const std::string url = http_url("127.0.0.1", free_port());
+  const auto response = HttpClient(url, {}).send({.target = "/v1/state"});
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(response.error().message, HasSubstr("GET " + url + "/v1/state: "));
+  EXPECT_THAT(response.error().message, HasSubstr("check that the server runs"));
+}
+
+TEST(HttpClient, AUrlThatIsNotOneIsTheErrorOfEachRequest) {
+  const auto response = HttpClient("no url", {}).send({});
+  EXPECT_EQ(response.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(response.error().message, HasSubstr("no url"));
+}
+
+TEST(HttpClient, ABodyThatArrivesSlowlyRunsIntoTheTotalTimeout) {
+  const TcpListener server;
+  const auto peer = serving(server, [](const Socket& connection) {
+    EXPECT_TRUE(connection.send(kChunked));
+    while (connection.send(chunk("x"))) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // never idle
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  const auto response = client_of(server, {.timeout = std::chrono::milliseconds(300)}).send({});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kLongest);
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(response.error().message, HasSubstr("no complete answer came within 300 ms"));
+}
+
+TEST(HttpClient, AServerThatStaysSilentRunsIntoTheTimeout) {
+  const TcpListener server;  // nobody accepts: the kernel takes the connection
+  const auto response = client_of(server, {.timeout = std::chrono::milliseconds(200)}).send({});
+  EXPECT_THAT(response.error().message, HasSubstr("no complete answer came within 200 ms"));
+}
+
+TEST(HttpClient, AnAnswerThatAnnouncesTooLargeABodyIsRefused) {
+  const TcpListener server;
+  const auto peer = serving(server, [](const Socket& connection) {
+    EXPECT_TRUE(connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\nbegin"));
+    EXPECT_EQ(connection.receive(), "") << "the client closes the connection";
+  });
+  const auto response = client_of(server, {.largest_response = 1000}).send({});
+  EXPECT_THAT(response.error().message, HasSubstr("the answer is larger than 1000 bytes"));
+}
+
+TEST(HttpClient, AnAnswerOfUnknownSizeIsReadUpToTheLimit) {
+  const TcpListener server;
+  const auto peer = serving(server, [](const Socket& connection) {
+    EXPECT_TRUE(connection.send(kChunked));
+    while (connection.send(chunk(std::string(1000, 'x')))) {
+    }
+  });
+  const auto response = client_of(server, {.largest_response = 5000}).send({});
+  EXPECT_THAT(response.error().message, HasSubstr("the answer is larger than 5000 bytes"));
+}
+
+TEST(HttpClient, ARequestWithTooLargeABodyIsNotSent) {
+  const TcpListener server;
+  const auto response =
+      client_of(server, {.largest_request = 10}).send({.method = "PUT", .body = std::string(11, 'x')});
+  EXPECT_EQ(response.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(response.error().message, HasSubstr("the body has 11 bytes, and 10 are the limit"));
+}
+
+TEST(HttpClient, ConnectionsThatBreakOffAreErrors) {
+  const TcpListener server;
+  const auto peer = serving(server, [](const Socket& connection) {
+    EXPECT_TRUE(connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegin"));
+  });
+  EXPECT_EQ(client_of(server).send({}).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(HttpClient, AsynchronousRequestsOutliveTheirClient) {
+  const TcpListener server;
+  std::promise<void> client_is_gone;
+  const auto peer = serving(server, [&](const Socket& connection) {
+    client_is_gone.get_future().wait();
+    EXPECT_TRUE(connection.send(answer("late")));
+  });
+  std::promise<Result<HttpResponse>> received;
+  client_of(server).send_async({}, [&](Result<HttpResponse> response) { received.set_value(std::move(response)); });
+  client_is_gone.set_value();
+  const auto response = received.get_future().get();
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "late");
+}
+
+TEST(HttpStream, HandsOverEachChunkWhileTheStreamGoesOn) {
+  const TcpListener server;
+  std::promise<void> first, second;
+  const auto peer = serving(server, [&](const Socket& connection) {
+    EXPECT_TRUE(connection.send(kChunked + chunk("one")));
+    EXPECT_EQ(first.get_future().wait_for(kLongest), std::future_status::ready);
+    EXPECT_TRUE(connection.send(chunk("two")));
+    EXPECT_EQ(second.get_future().wait_for(kLongest), std::future_status::ready);
+    EXPECT_TRUE(connection.send("0\r\n\r\n"));
+  });
+  std::string text;
+  const auto response = client_of(server).stream({},
+                                                 [&](std::string_view bytes) {
+                                                   text += bytes;
+                                                   if (text == "one") first.set_value();
+                                                   if (text == "onetwo") second.set_value();
+                                                 },
+                                                 {});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(text, "onetwo");
+}
+
+TEST(HttpStream, EndsAtOnceWhenAStopIsRequested) {
+  const TcpListener server;
+  const auto peer = serving(server, [](const Socket& connection) {
+    EXPECT_TRUE(connection.send(kChunked + chunk("one")));
+    EXPECT_EQ(connection.receive(), "") << "the client closes the connection";
+  });
+  std::stop_source stop;
+  std::jthread stopper;
+  const auto response = client_of(server).stream(
+      {}, [&](std::string_view) { stopper = std::jthread([&] { stop.request_stop(); }); }, stop.get_token());
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 200);
+}
+
+TEST(HttpStream, LastsLongerThanTheTimeoutOfARequestButFailsWhenNothingArrives) {
+  const TcpListener server;
+  const auto peer = serving(server, [](const Socket& connection) {
+    EXPECT_TRUE(connection.send(kChunked));
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_TRUE(connection.send(chunk("x")));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    EXPECT_EQ(connection.receive(), "") << "the client gives up";
+  });
+  std::size_t bytes = 0;
+  const auto response =
+      client_of(server, {.timeout = std::chrono::milliseconds(50), .stream_idle_timeout = std::chrono::seconds(1)})
+          .stream({}, [&](std::string_view text) { bytes += text.size(); }, {});
+  EXPECT_EQ(bytes, 10U);
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+}
+
+TEST(HttpStream, TheBodyOfARefusalIsReturned) {
+  const TcpListener server;
+  const auto peer =
+      serving(server, [](const Socket& connection) { EXPECT_TRUE(connection.send(answer("too old", "410 Gone"))); });
+  const auto response =
+      client_of(server).stream({}, [](std::string_view) { ADD_FAILURE() << "a refusal is not streamed"; }, {});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 410);
+  EXPECT_EQ(response->body, "too old");
+}
+
+TEST(HttpStream, AnExceptionOfTheSinkPassesThrough) {
+  const TcpListener server;
+  const auto peer = serving(server, [](const Socket& connection) {
+    EXPECT_TRUE(connection.send(kChunked + chunk("one")));
+    EXPECT_EQ(connection.receive(), "") << "the client closes the connection";
+  });
+  const auto stream = [&] {
+    return client_of(server).stream({}, [](std::string_view) { throw std::invalid_argument("no"); }, {});
+  };
+  EXPECT_THROW((void)stream(), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sailor::net

@@ -1,0 +1,146 @@
+// The server with its own client, and with clients that misbehave.
+#include "core/net/http_server.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/net/http_client.h"
+#include "tests/core/net/tcp_peer.h"
+
+namespace sailor::net {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Served {
+  explicit Served(std::vector<Route> routes, HttpServerSettings settings = {})
+      : port(testing::free_port()),
+        server(HttpServer::listen(fmt::format("127.0.0.1:{}", port), std::move(routes), settings).value()),
+        client(http_url("127.0.0.1", port), {}) {}
+
+  [[nodiscard]] HttpResponse send(const HttpRequest& request) const {
+    const auto response = client.send(request);
+    EXPECT_TRUE(response) << response.error().message;
+    return response.value_or(HttpResponse{});
+  }
+
+  int port;
+  std::unique_ptr<HttpServer> server;
+  HttpClient client;
+};
+
+Route echo() {
+  return {"PUT", "/echo", [](const std::string& body) { return HttpAnswer{.body = body}; }};
+}
+
+TEST(HttpServer, AnswersTextAndJsonByMethodAndPath) {
+  const Served served({echo(), {"GET", "/json", [](const std::string&) { return json_answer(201, {{"a", 1}}); }}});
+  EXPECT_EQ(served.send({.method = "PUT", .target = "/echo?x=1", .body = "é"}).body, "é");
+  const HttpResponse json = served.send({.target = "/json"});
+  EXPECT_EQ(json.status, 201);
+  EXPECT_EQ(json.body, R"({"a":1})");
+}
+
+TEST(HttpServer, NamesItsRoutesToAClientThatAsksForAnother) {
+  const Served served({echo()});
+  const HttpResponse unknown = served.send({.target = "/other"});
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(unknown.body, R"({"error":"GET /other: use PUT /echo"})");
+  EXPECT_EQ(served.send({.method = "POST", .target = "/echo"}).status, 405);
+}
+
+TEST(HttpServer, AnExceptionOfAHandlerIsAnsweredWith500) {
+  const Served served({{"GET", "/", [](const std::string&) -> HttpAnswer { throw std::runtime_error("broken"); }}});
+  const HttpResponse response = served.send({});
+  EXPECT_EQ(response.status, 500);
+  EXPECT_THAT(response.body, HasSubstr("GET /: broken"));
+}
+
+TEST(HttpServer, ABodyOfTheLimitIsTakenAndALargerOneIsRefused) {
+  const Served served({echo()}, {.largest_body = 100'000});
+  const std::string largest(100'000, 'x');
+  EXPECT_EQ(served.send({.method = "PUT", .target = "/echo", .body = largest}).body, largest);
+  const HttpResponse refused = served.send({.method = "PUT", .target = "/echo", .body = largest + "x"});
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_EQ(refused.body, R"({"error":"PUT /echo: a body has at most 100000 bytes"})");
+  EXPECT_EQ(served.send({.method = "PUT", .target = "/echo", .body = "next"}).body, "next");
+}
+
+TEST(HttpServer, ABodyOfUnknownSizeThatIsTooLargeIsRefused) {
+  std::atomic<bool> is_handled = false;
+  const Served served({{"PUT", "/",
+                        [&](const std::string&) {
+                          is_handled = true;
+                          return HttpAnswer();
+                        }}},
+                      {.largest_body = 100'000});
+  const testing::Socket client = testing::connect_to(served.port);
+  EXPECT_TRUE(client.send("PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"));
+  const std::string chunk = "400\r\n" + std::string(1024, 'x') + "\r\n";
+  for (int i = 0; i < 1'000; ++i) EXPECT_TRUE(client.send(chunk));
+  EXPECT_TRUE(client.send("0\r\n\r\n"));
+  EXPECT_THAT(client.receive(), StartsWith("HTTP/1.1 413"));
+  EXPECT_FALSE(is_handled);
+}
+
+TEST(HttpServer, BodiesThatDoNotEndKeepNoThread) {
+  const Served served({echo()});
+  std::vector<testing::Socket> slow;
+  for (int i = 0; i < 16; ++i) {  // more than there are threads
+    slow.push_back(testing::connect_to(served.port));
+    EXPECT_TRUE(slow.back().send("PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nbegin"));
+  }
+  EXPECT_EQ(served.send({.method = "PUT", .target = "/echo", .body = "next"}).body, "next");
+}
+
+TEST(HttpServer, ServesManyRequestsAtATime) {
+  const Served served({echo()});
+  constexpr int kRequests = 64;
+  std::vector<std::promise<std::string>> answers(kRequests);
+  for (int i = 0; i < kRequests; ++i) {
+    served.client.send_async({.method = "PUT", .target = "/echo", .body = std::to_string(i)},
+                             [&answer = answers[static_cast<std::size_t>(i)]](Result<HttpResponse> response) {
+                               answer.set_value(response ? response->body : response.error().message);
+                             });
+  }
+  for (int i = 0; i < kRequests; ++i) {
+    EXPECT_EQ(answers[static_cast<std::size_t>(i)].get_future().get(), std::to_string(i));
+  }
+}
+
+TEST(HttpServer, WaitsForItsHandlersBeforeItGoes) {
+  std::promise<void> entered, may_leave;
+  std::atomic<bool> has_left = false;
+  auto served = std::make_unique<Served>(std::vector<Route>{{"GET", "/", [&](const std::string&) {
+                                                               entered.set_value();
+                                                               may_leave.get_future().wait();
+                                                               has_left = true;
+                                                               return HttpAnswer();
+                                                             }}});
+  served->client.send_async({}, [](const Result<HttpResponse>&) {});
+  entered.get_future().wait();
+  std::jthread leaver([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    may_leave.set_value();
+  });
+  served->server.reset();
+  EXPECT_TRUE(has_left);
+}
+
+TEST(HttpServer, AnAddressInUseIsNamed) {
+  const Served served({echo()});
+  const std::string address = fmt::format("127.0.0.1:{}", served.port);
+  const auto second = HttpServer::listen(address, {echo()});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(second.error().message, HasSubstr("listening on " + address));
+}
+
+}  // namespace
+}  // namespace sailor::net

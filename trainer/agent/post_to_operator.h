@@ -1,0 +1,17 @@
+// The requests of an agent to the operator.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "core/model/error.h"
+
+namespace sailor::trainer {
+
+// Posts the message to a path of core/protocol/endpoints.h and returns the status of the answer. The callback is the
+// URL of the operator, with or without a slash at its end. Takes kCallbackTimeout at most.
+Result<int> post_to_operator(const std::string& callback, std::string_view path, const nlohmann::json& message);
+
+}  // namespace sailor::trainer
