@@ -190,8 +190,8 @@ func expectSameCurve(t *testing.T, curve trainingjob.Curve) {
 	}
 }
 
-func TestNewcomersThatNeverBecomeReadyAreGivenUpWhileTheJobTrains(t *testing.T) {
-	w := start(t, trainingjob.Small{Name: "newcomer", Steps: trainingjob.Endless})
+func TestJoiningPodsThatNeverBecomeReadyAreGivenUpWhileTheJobTrains(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "joining", Steps: trainingjob.Endless})
 	all := w.untilTraining()
 	if err := cluster.Preempt(w.ctx, w.nodeOfJob("l4-spot"), time.Second); err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestNewcomersThatNeverBecomeReadyAreGivenUpWhileTheJobTrains(t *testing.T) 
 		ready := job.Condition("PodsReady")
 		return job.Status.Plan.TotalGPUs > before.Status.Plan.TotalGPUs && job.Is("Running") && ready.Status == "False" && strings.Contains(ready.Message, "nothing:1")
 	})
-	given := w.until("it gives the newcomer up", func(job trainingjob.Job) bool {
+	given := w.until("it gives the joining pod up", func(job trainingjob.Job) bool {
 		rescales := job.Status.Rescales
 		return len(rescales) > 0 && rescales[len(rescales)-1].Withdrawn
 	})

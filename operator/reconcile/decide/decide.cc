@@ -25,7 +25,7 @@ namespace {
 
 using Policy = std::optional<PolicyResult> (*)(const Observation&);
 
-// The first policy that applies to a job decides.
+// The first policy that applies to a job decides. Those after start_first_generation rely on a record.
 constexpr std::array<Policy, 12> kPolicies = {
     hold_invalid_job,        // its spec, or its record, cannot be read
     complete_job,            // all steps are done and all pods have ended
@@ -64,7 +64,7 @@ Decision decide(const Observation& observation) {
     merge(result, await_deadline(observation));
     merge(result, await_end_of_quarantine(observation));
     if (const auto& record = newest_record(observation, result)) {
-      merge(result, run_generation(observation, GenerationRecord(*record), result.keeps_ended_pods));
+      merge(result, run_generation(observation, *record, result.keeps_ended_pods));
     }
     result.conditions.merge(conditions_of(observation, newest_record(observation, result)));
   }
