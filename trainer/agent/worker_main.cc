@@ -24,7 +24,7 @@ class ChannelReporter : public Reporter {
   Channel& channel_;
 };
 
-void read_messages(Channel& channel, Inbox& inbox) {
+void read_messages(Channel& channel, AssignmentMailbox& mailbox) {
   while (const auto line = channel.receive()) {
     const auto json = nlohmann::json::parse(*line, nullptr, false);
     if (is_ping(json)) {
@@ -32,12 +32,12 @@ void read_messages(Channel& channel, Inbox& inbox) {
       continue;
     }
     if (const auto lease = lease_from(json)) {
-      inbox.renew(*lease);
+      mailbox.renew(*lease);
       continue;
     }
     auto assignment = assignment_from_json(json);
     if (assignment) {
-      inbox.put(*std::move(assignment));
+      mailbox.put(*std::move(assignment));
     } else {
       log_error("assignment refused", {{"why", assignment.error().message}});
     }
@@ -52,10 +52,10 @@ void serve_agent(const WorkerSettings& settings, int descriptor) {
   std::signal(SIGTERM, SIG_IGN);  // the agent decides when we end
   std::signal(SIGINT, SIG_IGN);
   Channel channel(descriptor);
-  Inbox inbox;
+  AssignmentMailbox mailbox;
   ChannelReporter reporter(channel);
-  std::thread reader([&] { read_messages(channel, inbox); });
-  run_worker(settings, inbox, reporter);
+  std::thread reader([&] { read_messages(channel, mailbox); });
+  run_worker(settings, mailbox, reporter);
   channel.close_sending();  // the agent has our last report; it closes its end, and the reader ends the process
   reader.join();
 }

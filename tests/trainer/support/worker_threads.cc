@@ -59,12 +59,12 @@ WorkerThreads::WorkerThreads(int count) : host_(own_address()), collector_(std::
   auto store = RendezvousServer::listen(host_, kStorePort);
   if (!store) throw std::runtime_error(store.error().message);
   store_ = *std::move(store);
-  for (int worker = 0; worker < count; ++worker) inboxes_.push_back(std::make_unique<Inbox>());
+  for (int worker = 0; worker < count; ++worker) mailboxes_.push_back(std::make_unique<AssignmentMailbox>());
   for (int worker = 0; worker < count; ++worker) {
-    threads_.emplace_back([this, worker, &inbox = *inboxes_[static_cast<std::size_t>(worker)]] {
+    threads_.emplace_back([this, worker, &mailbox = *mailboxes_[static_cast<std::size_t>(worker)]] {
       set_cpu_threads(1);
       CollectingReporter reporter(*collector_, worker);
-      run_worker({.agent = name_of(worker), .host = host_, .gpu = 0, .patience = {}}, inbox, reporter);
+      run_worker({.agent = name_of(worker), .host = host_, .gpu = 0, .patience = {}}, mailbox, reporter);
     });
   }
 }
@@ -73,7 +73,7 @@ WorkerThreads::~WorkerThreads() { join(); }
 
 std::vector<AgentAddress> WorkerThreads::agents() const {
   std::vector<AgentAddress> agents;
-  for (int worker = 0; worker < std::ssize(inboxes_); ++worker) {
+  for (int worker = 0; worker < std::ssize(mailboxes_); ++worker) {
     agents.push_back(
         {.name = name_of(worker), .host = host_, .port = 1, .store_port = kStorePort, .pool = {}, .gpus = 1});
   }
@@ -81,18 +81,18 @@ std::vector<AgentAddress> WorkerThreads::agents() const {
 }
 
 void WorkerThreads::assign(const Assignment& assignment) {
-  for (const auto& inbox : inboxes_) inbox->put(assignment);
+  for (const auto& mailbox : mailboxes_) mailbox->put(assignment);
   halt_at(kNever);
 }
 
 void WorkerThreads::assign(int worker, const Assignment& assignment) {
-  inboxes_.at(static_cast<std::size_t>(worker))->put(assignment);
+  mailboxes_.at(static_cast<std::size_t>(worker))->put(assignment);
 }
 
 void WorkerThreads::go_on() { halt_at(kNever); }
 
 void WorkerThreads::run_until(const Assignment& assignment, std::int64_t step) {
-  for (const auto& inbox : inboxes_) inbox->put(assignment);
+  for (const auto& mailbox : mailboxes_) mailbox->put(assignment);
   halt_at(step);
   wait_until(0, [=](const WorkerReport& report) { return report.step >= step; });
 }
@@ -104,11 +104,11 @@ std::size_t WorkerThreads::forget_before(const Assignment& assignment) {
 }
 
 void WorkerThreads::lease(int worker, const Lease& lease) {
-  inboxes_.at(static_cast<std::size_t>(worker))->renew(lease);
+  mailboxes_.at(static_cast<std::size_t>(worker))->renew(lease);
 }
 
 void WorkerThreads::lose(int worker) {
-  inboxes_[static_cast<std::size_t>(worker)]->close();
+  mailboxes_[static_cast<std::size_t>(worker)]->close();
   halt_at(kNever);
   threads_[static_cast<std::size_t>(worker)].join();
 }
@@ -126,7 +126,7 @@ void WorkerThreads::join() {
       return report.phase == WorkerPhase::kFinished || report.phase == WorkerPhase::kFailed ||
              report.phase == WorkerPhase::kReleased || report.phase == WorkerPhase::kIdle;
     });
-    inboxes_[static_cast<std::size_t>(worker)]->close();
+    mailboxes_[static_cast<std::size_t>(worker)]->close();
     threads_[static_cast<std::size_t>(worker)].join();
   }
 }

@@ -54,7 +54,7 @@ class WorkerThreads {
   std::string host_;
   std::unique_ptr<RendezvousServer> store_;
   std::unique_ptr<Collector> collector_;
-  std::vector<std::unique_ptr<Inbox>> inboxes_;
+  std::vector<std::unique_ptr<AssignmentMailbox>> mailboxes_;
   std::vector<std::thread> threads_;
 };
 

@@ -1,5 +1,5 @@
-// Inbox: the newest assignment that a worker was given, and its leases, put by its reader thread, taken by the elastic
-// loop. One that gives up what the loop waits for ends that wait.
+// AssignmentMailbox: the newest assignment of a worker, and its leases. The thread that reads from the agent puts them
+// here; the worker loop takes them. A newer assignment can interrupt what the loop waits for.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace sailor::trainer {
 
-class Inbox {
+class AssignmentMailbox {
  public:
   void put(Assignment assignment) {
     const std::lock_guard lock(mutex_);
@@ -27,8 +27,8 @@ class Inbox {
     interrupt_locked();
   }
 
-  // From now on an assignment that gives up the generation at hand raises its interrupt, at once where there is one
-  // already.
+  // From now on an assignment that gives up this generation raises the interrupt; at once if such an assignment is
+  // already here.
   using GivesUp = std::function<bool(const Assignment& newer)>;
   void guard(std::int64_t generation, GivesUp gives_up, std::shared_ptr<Interrupt> interrupt) {
     const std::lock_guard lock(mutex_);
@@ -43,7 +43,7 @@ class Inbox {
     interrupt_.reset();
   }
 
-  // The next generation may have its lease while the one before it trains on under its own.
+  // The next generation may have a lease while the current one still trains with its own.
   void renew(const Lease& lease) {
     const std::lock_guard lock(mutex_);
     std::erase_if(leases_, [&, now = BootClock::now()](const Lease& one) {
@@ -58,26 +58,26 @@ class Inbox {
     return has_lease_locked(generation);
   }
 
-  // Until this generation has its lease, or is overtaken.
+  // Waits until this generation has a lease or a newer one is known.
   void wait_for_lease(std::int64_t generation) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_closed_ || newest_locked() > generation || has_lease_locked(generation); });
   }
 
-  void close() {  // there will be no more
+  void close() {  // no more messages will come
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
     changed_.notify_all();
   }
 
-  // Waits for an assignment newer than this generation; nothing once the inbox is closed.
+  // Waits for an assignment newer than this generation; nothing once the mailbox is closed.
   std::optional<Assignment> wait_for_newer_than(std::int64_t generation) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_closed_ || newest_locked() > generation; });
     return is_closed_ ? std::nullopt : newest_;
   }
 
-  // The same at once: nothing also where there is none.
+  // The same without waiting; nothing also if no newer one is here.
   [[nodiscard]] std::optional<Assignment> newer_than(std::int64_t generation) const {
     const std::lock_guard lock(mutex_);
     return !is_closed_ && newest_locked() > generation ? newest_ : std::nullopt;
@@ -111,7 +111,7 @@ class Inbox {
   std::vector<Lease> leases_;
   std::int64_t guarded_ = 0;
   GivesUp gives_up_;
-  std::shared_ptr<Interrupt> interrupt_;  // none: nothing is guarded
+  std::shared_ptr<Interrupt> interrupt_;  // null: nothing is guarded
   bool is_closed_ = false;
 };
 

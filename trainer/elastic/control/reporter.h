@@ -1,4 +1,4 @@
-// Reporter: where a worker's news go: the agent, or a test.
+// Reporter: receives the status reports of a worker; the agent or a test implements it.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ class Reporter {
   Reporter& operator=(const Reporter&) = delete;
   virtual ~Reporter() = default;
 
-  // `progress` comes with the worker of rank 0 only.
+  // Only the worker of rank 0 reports `progress`.
   virtual void report(const WorkerReport& worker, const std::optional<JobProgress>& progress) = 0;
 };
 

@@ -1,4 +1,4 @@
-// WorkerSettings: what a worker is told once, when its process starts.
+// WorkerSettings: the settings of a worker process, fixed when it starts.
 #pragma once
 
 #include <chrono>
@@ -9,10 +9,12 @@
 namespace sailor::trainer {
 
 struct Patience {
-  std::chrono::milliseconds peer = kPeerTimeout;  // silence after which a peer counts as lost, beyond what a step takes
-  std::chrono::milliseconds join{60'000};         // until all workers of a generation have come
+  // A peer that is unresponsive for this long, beyond the duration of a step, is lost.
+  std::chrono::milliseconds peer = kPeerTimeout;
+  std::chrono::milliseconds join{60'000};  // until all workers of a generation have arrived
 
-  // Until the operator has noticed a loss, which takes it no longer than it takes peers, and made another generation.
+  // Until the operator has noticed a loss, which takes it no longer than it takes peers, and has made another
+  // generation.
   [[nodiscard]] std::chrono::milliseconds replacement() const { return 2 * peer; }
 };
 

@@ -12,19 +12,19 @@
 namespace sailor::trainer {
 namespace {
 
-// Of what they update, and who lacks it, both by rank.
+// The slices that workers can send, and those that workers need; both by rank.
 struct Sides {
-  std::vector<WorkerSlices> fed;
+  std::vector<WorkerSlices> sent;
   std::vector<WorkerSlices> wanted;
 };
 
-Sides sides_of(const FollowQuestion& question, std::int64_t generation) {
+Sides sides_of(const JoinQuestion& question, std::int64_t generation) {
   Sides sides;
-  for (std::size_t rank = 0; rank < question.standings.size(); ++rank) {
-    const Standing& standing = question.standings[rank];
-    const bool feeds = standing.trains == generation;
-    sides.fed.push_back(feeds ? WorkerSlices{.own = standing.own, .copies = {}} : WorkerSlices{});
-    sides.wanted.push_back(standing.is_empty && !feeds ? question.wanted[rank] : WorkerSlices{});
+  for (std::size_t rank = 0; rank < question.preparation_states.size(); ++rank) {
+    const PreparationState& preparation_state = question.preparation_states[rank];
+    const bool is_source = preparation_state.trains == generation;
+    sides.sent.push_back(is_source ? WorkerSlices{.own = preparation_state.own, .peer_replicas = {}} : WorkerSlices{});
+    sides.wanted.push_back(preparation_state.is_empty && !is_source ? question.wanted[rank] : WorkerSlices{});
   }
   return sides;
 }
@@ -37,25 +37,26 @@ bool is_within(const TransferUnit& unit, const StateSlices& slices) {
          });
 }
 
-// Moves of the same layer state between the same two become one shard; in the order of feeders, followers and
-// layer states.
-std::vector<FollowStream> streams_of(const TransferUnits& units, const std::vector<UnitMove>& moves,
-                                     const std::vector<WorkerSlices>& wanted) {
+// Combines the moves of one layer state between the same two workers into one shard. The result is ordered by source,
+// joining worker and layer state.
+std::vector<PlannedStream> streams_of(const TransferUnits& units, const std::vector<UnitMove>& moves,
+                                      const std::vector<WorkerSlices>& wanted) {
   std::map<std::tuple<int, int, int, bool>, StreamedShard> shards;
   for (const UnitMove& move : moves) {
     const TransferUnit& unit = units.units()[static_cast<std::size_t>(move.unit)];
-    const bool is_copy = !is_within(unit, wanted[static_cast<std::size_t>(move.to)].own);
-    StreamedShard& shard = shards[{move.from, move.to, unit.layer_state, is_copy}];
+    const bool is_peer_replica = !is_within(unit, wanted[static_cast<std::size_t>(move.to)].own);
+    StreamedShard& shard = shards[{move.from, move.to, unit.layer_state, is_peer_replica}];
     shard.layer_state = unit.layer_state;
-    shard.is_copy = is_copy;
+    shard.is_peer_replica = is_peer_replica;
     shard.elements += unit.elements;
     shard.slices.insert(shard.slices.end(), unit.slices.begin(), unit.slices.end());
   }
-  std::vector<FollowStream> streams;
+  std::vector<PlannedStream> streams;
   for (auto& [key, shard] : shards) {
-    const auto& [feeder, follower, layer_state, is_copy] = key;
-    const bool goes_on = !streams.empty() && streams.back().feeder == feeder && streams.back().follower == follower;
-    if (!goes_on) streams.push_back({feeder, follower, {}});
+    const auto& [source, joining_worker, layer_state, is_peer_replica] = key;
+    const bool goes_on =
+        !streams.empty() && streams.back().source == source && streams.back().joining_worker == joining_worker;
+    if (!goes_on) streams.push_back({source, joining_worker, {}});
     std::ranges::sort(shard.slices);
     streams.back().shards.push_back(std::move(shard));
   }
@@ -70,32 +71,33 @@ bool is_new(const Assignment& next, const WorkerSlot& slot, const Assignment& ru
 
 }  // namespace
 
-std::string to_line(const Standing& standing) {
-  return nlohmann::json{{"trains", standing.trains},
-                        {"isEmpty", standing.is_empty},
-                        {"own", nlohmann::json::parse(to_line(standing.own))}}
+std::string to_line(const PreparationState& preparation_state) {
+  return nlohmann::json{{"trains", preparation_state.trains},
+                        {"isEmpty", preparation_state.is_empty},
+                        {"own", nlohmann::json::parse(to_line(preparation_state.own))}}
       .dump();
 }
 
-Result<Standing> standing_from_line(const ModelSpec& model, const std::string& line) {
+Result<PreparationState> preparation_state_from_line(const ModelSpec& model, const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   const bool is_one = json.is_object() && json.contains("trains") && json["trains"].is_number_integer() &&
                       json.contains("isEmpty") && json["isEmpty"].is_boolean() && json.contains("own");
   if (!is_one)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("what a worker says it does is not understood: {}", line));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("cannot parse the preparation state of a worker: {}", line));
   auto own = state_slices_from_line(model, json["own"].dump());
   if (!own) return tl::unexpected(own.error());
-  return Standing{.trains = json["trains"], .is_empty = json["isEmpty"], .own = *std::move(own)};
+  return PreparationState{.trains = json["trains"], .is_empty = json["isEmpty"], .own = *std::move(own)};
 }
 
-FollowPlan plan_following(const ModelSpec& model, const FollowQuestion& question) {
-  FollowPlan plan;
-  for (const Standing& standing : question.standings) plan.generation = std::max(plan.generation, standing.trains);
+JoinPlan plan_joining(const ModelSpec& model, const JoinQuestion& question) {
+  JoinPlan plan;
+  for (const PreparationState& preparation_state : question.preparation_states)
+    plan.generation = std::max(plan.generation, preparation_state.trains);
   if (plan.generation == 0 || question.is_urgent) return plan;
   const Sides sides = sides_of(question, plan.generation);
-  const TransferUnits units(model, sides.fed, sides.wanted);
-  TransferQuestion transfers{.wanted = {}, .offered = {}, .sites = question.sites, .bytes = {}};
-  for (int rank = 0; rank < std::ssize(question.standings); ++rank) {
+  const TransferUnits units(model, sides.sent, sides.wanted);
+  TransferQuestion transfers{.wanted = {}, .offered = {}, .locations = question.locations, .bytes = {}};
+  for (int rank = 0; rank < std::ssize(question.preparation_states); ++rank) {
     transfers.wanted.push_back(units.wanted_by(rank));
     transfers.offered.push_back(units.held_by(rank));
   }
@@ -104,7 +106,7 @@ FollowPlan plan_following(const ModelSpec& model, const FollowQuestion& question
   return plan;
 }
 
-bool has_followers(const Assignment& next, const Assignment& running) {
+bool has_joining_workers(const Assignment& next, const Assignment& running) {
   const bool somebody_is_new =
       std::ranges::any_of(next.workers, [&](const WorkerSlot& slot) { return is_new(next, slot, running); });
   return somebody_is_new && !next.is_urgent && !drops_a_peer(next, running);

@@ -1,5 +1,5 @@
-// FollowPlan: which newcomers of a planned change follow the training that goes on meanwhile, and who feeds them. Pure,
-// without tensors.
+// JoinPlan: before a planned change, joining workers receive their state while training continues. The plan says which
+// worker sends which slices to which joining worker. It is a pure function without tensors.
 #pragma once
 
 #include <cstdint>
@@ -12,50 +12,52 @@
 
 namespace sailor::trainer {
 
-// What a worker says of itself when it begins to prepare a generation.
-struct Standing {
-  std::int64_t trains = 0;  // the generation that it trains in meanwhile; 0: none
-  bool is_empty = true;     // it holds no state
-  StateSlices own = {};     // that it updates, if it trains
-  friend bool operator==(const Standing&, const Standing&) = default;
+// What a worker reports about itself when it starts to prepare a generation.
+struct PreparationState {
+  std::int64_t trains = 0;  // the generation in which it still trains; 0: none
+  bool is_empty = true;     // it has no state
+  StateSlices own = {};     // what it updates, if it trains
+  friend bool operator==(const PreparationState&, const PreparationState&) = default;
 };
 
-std::string to_line(const Standing& standing);
-Result<Standing> standing_from_line(const ModelSpec& model, const std::string& line);
+std::string to_line(const PreparationState& preparation_state);
+Result<PreparationState> preparation_state_from_line(const ModelSpec& model, const std::string& line);
 
-// Of a layer state, what one feeder hands one follower: to compute with, or to keep as a copy.
+// The slices of one layer state that one source sends to one joining worker, to compute with or to keep as a peer
+// replica.
 struct StreamedShard {
   int layer_state = 0;
-  bool is_copy = false;
-  std::vector<Slice> slices;  // in the order in which a message has them
+  bool is_peer_replica = false;
+  std::vector<Slice> slices;  // in their order within a message
   std::int64_t elements = 0;
   friend bool operator==(const StreamedShard&, const StreamedShard&) = default;
 };
 
-struct FollowStream {
-  int feeder = 0;  // ranks of the generation that is prepared
-  int follower = 0;
-  std::vector<StreamedShard> shards;  // in the order in which they are handed out
-  friend bool operator==(const FollowStream&, const FollowStream&) = default;
+struct PlannedStream {
+  int source = 0;  // ranks of the generation that is prepared
+  int joining_worker = 0;
+  std::vector<StreamedShard> shards;  // in the order in which they are sent
+  friend bool operator==(const PlannedStream&, const PlannedStream&) = default;
 };
 
-struct FollowPlan {
-  std::int64_t generation = 0;  // whose training is followed
-  std::vector<FollowStream> streams;
+struct JoinPlan {
+  std::int64_t generation = 0;  // the one that trains meanwhile
+  std::vector<PlannedStream> streams;
 };
 
-struct FollowQuestion {
-  std::vector<Standing> standings;   // by rank
-  std::vector<WorkerSlices> wanted;  // by rank, in the new plan
-  std::vector<Site> sites;           // by rank
-  bool is_urgent = false;            // somebody who leaves may be gone before the followers are there
+struct JoinQuestion {
+  std::vector<PreparationState> preparation_states;  // by rank
+  std::vector<WorkerSlices> wanted;                  // by rank, in the new plan
+  std::vector<WorkerLocation> locations;             // by rank
+  bool is_urgent = false;  // a leaving worker may terminate before the joining workers are ready
 };
 
-// Whoever is to train and holds nothing yet follows all that it will hold, each slice from the nearest who updates it,
-// the load spread. Nobody does where the change is urgent. The same answer on every worker.
-FollowPlan plan_following(const ModelSpec& model, const FollowQuestion& question);
+// Each worker that will train and has no state yet receives all slices of its role, each from the nearest worker that
+// updates it; the load is spread over equally near sources. An urgent change has no streams. The result is the same on
+// every worker.
+JoinPlan plan_joining(const ModelSpec& model, const JoinQuestion& question);
 
-// Whether the next generation has newcomers whom those of the running one should wait for while they train on.
-bool has_followers(const Assignment& next, const Assignment& running);
+// True if the running generation should continue to train until the joining workers of the next one have their state.
+bool has_joining_workers(const Assignment& next, const Assignment& running);
 
 }  // namespace sailor::trainer

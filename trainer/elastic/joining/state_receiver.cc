@@ -15,19 +15,19 @@
 namespace sailor::trainer {
 namespace {
 
-void receive(const at::Tensor& flat, const StateLayout& layout, const StreamedShard& shard, FollowLink& link) {
-  const Arrival arrival(flat, spans_of(layout, shard.slices), shard.elements);
-  link.receive(arrival.message());
-  arrival.unpack();
+void receive(const at::Tensor& flat, const StateLayout& layout, const StreamedShard& shard, StreamLink& link) {
+  const IncomingMessage incoming(flat, spans_of(layout, shard.slices), shard.elements);
+  link.receive(incoming.message());
+  incoming.unpack();
 }
 
 }  // namespace
 
-FollowedStream::FollowedStream(std::shared_ptr<const Assignment> assignment, std::vector<StreamedShard> shards,
-                               FollowLink link)
+IncomingStream::IncomingStream(std::shared_ptr<const Assignment> assignment, std::vector<StreamedShard> shards,
+                               StreamLink link)
     : assignment_(std::move(assignment)), shards_(std::move(shards)) {
   result_ = std::async(std::launch::async, [this, link = std::move(link)]() mutable {
-    FollowLink own = std::move(link);  // closed as soon as it is over
+    StreamLink own = std::move(link);  // closes the connection when this function returns
     std::optional<HeldState> followed = run(own);
     held_ = {};
     gradients_ = {};
@@ -35,72 +35,74 @@ FollowedStream::FollowedStream(std::shared_ptr<const Assignment> assignment, std
   });
 }
 
-bool FollowedStream::is_over_within(std::chrono::milliseconds patience) const {
+bool IncomingStream::is_over_within(std::chrono::milliseconds patience) const {
   return result_.wait_for(patience) == std::future_status::ready;
 }
 
-std::optional<HeldState> FollowedStream::run(FollowLink& link) {
-  const c10::DeviceGuard device(compute_device());  // each thread has its own
+std::optional<HeldState> IncomingStream::run(StreamLink& link) {
+  const c10::DeviceGuard device(compute_device());  // the current device is a setting of the thread
   try {
     while (!is_stopped_) {
-      const StepNews news = link.hear();
-      if (news.step == 0) continue;
-      follow(news, link);
+      const StepHeader header = link.receive_header();
+      if (header.step == 0) continue;
+      apply_step(header, link);
       link.acknowledge();
-      if (news.is_last) return std::exchange(held_, {});
+      if (header.is_last) return std::exchange(held_, {});
     }
   } catch (const PeerLost& error) {
-    if (!is_stopped_) log_info("follows no longer", {{"step", std::to_string(held_.step)}, {"why", error.what()}});
+    if (!is_stopped_) log_info("state stream ended", {{"step", std::to_string(held_.step)}, {"why", error.what()}});
   }
   return std::nullopt;
 }
 
-// The holders' own arithmetic, so that equal names go on meaning equal states.
-void FollowedStream::follow(const StepNews& news, FollowLink& link) {
-  const bool is_first = held_.step == 0, is_next = is_first || news.step == held_.step + 1;
-  if (!is_next || news.followed != std::ssize(gradients_) || news.handed_out > std::ssize(shards_)) {
-    throw PeerLost(fmt::format("step {} with {} shards does not follow step {}", news.step, news.followed, held_.step));
+// Does the same arithmetic as the training workers, so that equal versions still mean equal states.
+void IncomingStream::apply_step(const StepHeader& header, StreamLink& link) {
+  const bool is_first = held_.step == 0, is_next = is_first || header.step == held_.step + 1;
+  if (!is_next || header.known_shards != std::ssize(gradients_) || header.sent_shards > std::ssize(shards_)) {
+    throw PeerLost(
+        fmt::format("step {} with {} shards does not follow step {}", header.step, header.known_shards, held_.step));
   }
   if (is_first) {
-    held_.step = held_.reached = news.step;
-    held_.loss = news.loss;
+    held_.step = held_.reached = header.step;
+    held_.loss = header.loss;
   } else {
-    if (news.squared_norm != kStepLeftOut) receive_gradients(news, link);
-    held_.squared_norm = news.squared_norm;
-    held_.next_loss = news.loss;
+    if (header.squared_norm != kStepSkipped) receive_gradients(header, link);
+    held_.squared_norm = header.squared_norm;
+    held_.next_loss = header.loss;
     held_.apply_gradients(assignment_->training);
   }
-  held_.first_loss = news.first_loss;
-  for (int i = news.followed; i < news.handed_out; ++i) receive_shard(shards_[static_cast<std::size_t>(i)], link);
+  held_.first_loss = header.first_loss;
+  for (int i = header.known_shards; i < header.sent_shards; ++i)
+    receive_shard(shards_[static_cast<std::size_t>(i)], link);
 }
 
-void FollowedStream::receive_gradients(const StepNews& news, FollowLink& link) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(news.followed); ++i) {
+void IncomingStream::receive_gradients(const StepHeader& header, StreamLink& link) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(header.known_shards); ++i) {
     const StreamedShard& shard = shards_[i];
-    const LayerStates& states = shard.is_copy ? held_.copies : held_.layer_states;
+    const LayerStates& states = shard.is_peer_replica ? held_.peer_replicas : held_.layer_states;
     receive(gradients_[i], states.at(shard.layer_state).layout, shard, link);
-    (shard.is_copy ? held_.copied_gradients : held_.gradients)[shard.layer_state] = gradients_[i];
+    (shard.is_peer_replica ? held_.peer_replica_gradients : held_.gradients)[shard.layer_state] = gradients_[i];
   }
 }
 
-void FollowedStream::receive_shard(const StreamedShard& shard, FollowLink& link) {
+void IncomingStream::receive_shard(const StreamedShard& shard, StreamLink& link) {
   const StateLayout whole = layout_of(assignment_->model, shard.layer_state);
   const LayerState state = empty_state(shard_of(whole, neighbours_joined(shard.slices)));
   for (const at::Tensor& tensor : tensors_of(state)) receive(tensor, state.layout, shard, link);
   gradients_.push_back(at::empty_like(state.weights));
-  (shard.is_copy ? held_.copies : held_.layer_states)[shard.layer_state] = state;
+  (shard.is_peer_replica ? held_.peer_replicas : held_.layer_states)[shard.layer_state] = state;
 }
 
-void Following::stop() {
+void StateReceiver::stop() {
   for (const auto& stream : streams_) stream->stop();
 }
 
-bool Following::is_over_within(std::chrono::milliseconds patience) const {
+bool StateReceiver::is_over_within(std::chrono::milliseconds patience) const {
   return std::ranges::all_of(streams_, [=](const auto& stream) { return stream->is_over_within(patience); });
 }
 
-std::optional<Followed> Following::take(const ModelSpec& model) {
-  std::optional<Followed> followed;
+std::optional<ReceivedState> StateReceiver::take(const ModelSpec& model) {
+  std::optional<ReceivedState> followed;
   for (const auto& stream : std::exchange(streams_, {})) {
     std::optional<HeldState> held = stream->take();
     if (!held) continue;

@@ -1,5 +1,5 @@
-// Following: how a newcomer takes part in the updates of a training that it is not in yet, so that it holds the state
-// when its own generation begins.
+// StateReceiver: a joining worker receives state while the running generation trains. It applies the same updates as
+// the training workers, so that it has the current state when its own generation starts.
 #pragma once
 
 #include <atomic>
@@ -17,53 +17,54 @@
 
 namespace sailor::trainer {
 
-// What comes from one feeder, on a thread of its own.
-class FollowedStream {
+// The stream from one state source, received on its own thread.
+class IncomingStream {
  public:
-  FollowedStream(std::shared_ptr<const Assignment> assignment, std::vector<StreamedShard> shards, FollowLink link);
-  ~FollowedStream() { stop(); }  // waits for the message at hand: to be broken off first by the link's interrupt
-  FollowedStream(const FollowedStream&) = delete;
-  FollowedStream& operator=(const FollowedStream&) = delete;
+  IncomingStream(std::shared_ptr<const Assignment> assignment, std::vector<StreamedShard> shards, StreamLink link);
+  ~IncomingStream() { stop(); }  // waits for the current message; raise the interrupt of the link first
+  IncomingStream(const IncomingStream&) = delete;
+  IncomingStream& operator=(const IncomingStream&) = delete;
 
   void stop() { is_stopped_ = true; }
   [[nodiscard]] bool is_over_within(std::chrono::milliseconds patience) const;
 
-  // Once it is over: the state after the last step of the generation, or nothing, if it did not come so far.
+  // To be called when the stream is over. Returns the state after the last step of the generation, or nothing if the
+  // stream ended earlier.
   std::optional<HeldState> take() { return result_.get(); }
 
  private:
-  std::optional<HeldState> run(FollowLink& link);
-  void follow(const StepNews& news, FollowLink& link);
-  void receive_gradients(const StepNews& news, FollowLink& link);
-  void receive_shard(const StreamedShard& shard, FollowLink& link);
+  std::optional<HeldState> run(StreamLink& link);
+  void apply_step(const StepHeader& header, StreamLink& link);
+  void receive_gradients(const StepHeader& header, StreamLink& link);
+  void receive_shard(const StreamedShard& shard, StreamLink& link);
 
   const std::shared_ptr<const Assignment> assignment_;
   const std::vector<StreamedShard> shards_;
   HeldState held_;
-  std::vector<at::Tensor> gradients_;  // of the shards that are here
+  std::vector<at::Tensor> gradients_;  // of the shards that have arrived
   std::atomic<bool> is_stopped_ = false;
-  std::future<std::optional<HeldState>> result_;  // its thread is the last to begin: it uses the others
+  std::future<std::optional<HeldState>> result_;  // declared last because its thread uses the other members
 };
 
-// All that was followed to the end, and the generation that it is of.
-struct Followed {
+// State that arrived completely, and the generation that it belongs to.
+struct ReceivedState {
   std::int64_t generation = 0;
   HeldState held;
 };
 
-class Following {
+class StateReceiver {
  public:
-  Following(std::int64_t generation, std::vector<std::unique_ptr<FollowedStream>> streams)
+  StateReceiver(std::int64_t generation, std::vector<std::unique_ptr<IncomingStream>> streams)
       : generation_(generation), streams_(std::move(streams)) {}
 
   void stop();
   [[nodiscard]] bool is_over_within(std::chrono::milliseconds patience) const;
 
-  std::optional<Followed> take(const ModelSpec& model);  // once it is over; nothing if no stream came to its end
+  std::optional<ReceivedState> take(const ModelSpec& model);  // when it is over; nothing if no stream was complete
 
  private:
   std::int64_t generation_;
-  std::vector<std::unique_ptr<FollowedStream>> streams_;
+  std::vector<std::unique_ptr<IncomingStream>> streams_;
 };
 
 }  // namespace sailor::trainer

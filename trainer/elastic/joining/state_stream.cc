@@ -12,11 +12,12 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::seconds kSign{1};  // a follower hears at least this often that its feeder is still there
-constexpr int kMostStates = 2;  // the queue may grow to so many times the state that is followed, or to so much
-constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: of a small state steps are over in no time
+constexpr std::chrono::seconds kSign{1};  // the source sends a header at least this often
+constexpr int kMostStates = 2;            // the queue may grow to this many times the streamed state, or to kLeastLimit
+constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: steps of a small model take almost no time
 
-// In the host's memory, for a GPU's is the plan's; and not the tensor itself, which the next step changes.
+// Copies to host memory, because the plan uses the memory of the GPU. Never returns the tensor itself, which the next
+// step changes.
 at::Tensor copied_to_host(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
   const at::Tensor message = packed(flat, spans);
   return message.is_cpu() && message.is_alias_of(flat) ? message.clone() : message.cpu();
@@ -24,93 +25,93 @@ at::Tensor copied_to_host(const at::Tensor& flat, const std::vector<StridedSpan>
 
 }  // namespace
 
-void Outlet::Frame::add(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
+void StateStream::Frame::add(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
   tensors.push_back(copied_to_host(flat, spans));
   elements += tensors.back().numel();
 }
 
-Outlet::Outlet(std::vector<StreamedShard> shards, FollowLink link) : shards_(std::move(shards)) {
+StateStream::StateStream(std::vector<StreamedShard> shards, StreamLink link) : shards_(std::move(shards)) {
   for (const StreamedShard& shard : shards_) elements_ += shard.elements;
   thread_ = std::thread([this, link = std::move(link)]() mutable { run(std::move(link)); });
 }
 
-Outlet::~Outlet() {
+StateStream::~StateStream() {
   stop();
   thread_.join();
 }
 
-void Outlet::note_gradients(const HeldState& held) {
+void StateStream::note_gradients(const HeldState& held) {
   if (is_over_ || has_last_) return;
-  frame_ = {.news = {.squared_norm = held.squared_norm, .followed = handed_out_}, .tensors = {}, .elements = 0};
-  if (held.squared_norm == kStepLeftOut) return;
-  for (int i = 0; i < handed_out_; ++i) {
+  frame_ = {.header = {.squared_norm = held.squared_norm, .known_shards = sent_shards_}, .tensors = {}, .elements = 0};
+  if (held.squared_norm == kStepSkipped) return;
+  for (int i = 0; i < sent_shards_; ++i) {
     const StreamedShard& shard = shards_[static_cast<std::size_t>(i)];
     frame_.add(held.gradients.at(shard.layer_state),
                spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
   }
 }
 
-void Outlet::note_update(const HeldState& held, std::chrono::duration<double> allowed) {
+void StateStream::note_update(const HeldState& held, std::chrono::duration<double> allowed) {
   if (is_over_ || has_last_) return;
-  hand_out(held, allowed);
+  enqueue_shards(held, allowed);
   push(held);
 }
 
-void Outlet::note_last_update(const HeldState& held) {
+void StateStream::note_last_update(const HeldState& held) {
   if (is_over_ || has_last_) return;
-  if (handed_out_ == 0 || is_behind()) return stop();
-  frame_.news.is_last = true;
+  if (sent_shards_ == 0 || is_behind()) return stop();
+  frame_.header.is_last = true;
   push(held);
 }
 
-// What was handed out before has arrived first: no more than that is kept twice.
-void Outlet::hand_out(const HeldState& held, std::chrono::duration<double> allowed) {
+// Enqueues new shards only after the earlier ones have arrived, so that at most these are in memory twice.
+void StateStream::enqueue_shards(const HeldState& held, std::chrono::duration<double> allowed) {
   {
     const std::lock_guard lock(mutex_);
-    if (arrived_ < handed_out_) return;
+    if (arrived_ < sent_shards_) return;
   }
   const auto began = Clock::now();
-  while (handed_out_ < std::ssize(shards_)) {
-    const StreamedShard& shard = shards_[static_cast<std::size_t>(handed_out_)];
+  while (sent_shards_ < std::ssize(shards_)) {
+    const StreamedShard& shard = shards_[static_cast<std::size_t>(sent_shards_)];
     const LayerState& state = held.layer_states.at(shard.layer_state);
     for (const at::Tensor& tensor : tensors_of(state)) frame_.add(tensor, spans_of(state.layout, shard.slices));
-    ++handed_out_;
+    ++sent_shards_;
     if (Clock::now() - began > allowed) return;
   }
 }
 
-void Outlet::push(const HeldState& held) {
-  frame_.news.step = held.step;
-  frame_.news.loss = held.loss;
-  frame_.news.first_loss = held.first_loss;
-  frame_.news.handed_out = handed_out_;
+void StateStream::push(const HeldState& held) {
+  frame_.header.step = held.step;
+  frame_.header.loss = held.loss;
+  frame_.header.first_loss = held.first_loss;
+  frame_.header.sent_shards = sent_shards_;
   const std::lock_guard lock(mutex_);
   if (is_over_) return;
   queued_elements_ += frame_.elements;
-  has_last_ = frame_.news.is_last;
+  has_last_ = frame_.header.is_last;
   is_stopped_ = is_stopped_ || queued_elements_ > std::max(kMostStates * kStateTensors * elements_, kLeastLimit);
   queue_.push_back(std::exchange(frame_, {}));
   changed_.notify_all();
 }
 
-bool Outlet::is_behind() const {
+bool StateStream::is_behind() const {
   const std::lock_guard lock(mutex_);
   return queue_.size() > 1;
 }
 
-bool Outlet::is_settled(Clock::time_point lost_before) const {
+bool StateStream::is_settled(Clock::time_point lost_before) const {
   const std::lock_guard lock(mutex_);
   if (is_stopped_ || lost_) return is_stopped_ || *lost_ < lost_before;
   return arrived_ == std::ssize(shards_) && queue_.size() <= 1;
 }
 
-void Outlet::stop() {
+void StateStream::stop() {
   const std::lock_guard lock(mutex_);
   is_stopped_ = is_stopped_ || !has_last_;
   changed_.notify_all();
 }
 
-void Outlet::run(FollowLink link) {
+void StateStream::run(StreamLink link) {
   try {
     send_frames(link);
   } catch (const PeerLost& error) {
@@ -121,39 +122,39 @@ void Outlet::run(FollowLink link) {
   queue_.clear();
 }
 
-void Outlet::send_frames(FollowLink& link) {
+void StateStream::send_frames(StreamLink& link) {
   bool was_last = false;
   while (!was_last) {
     const std::optional<Frame> frame = next();
     if (!frame) return;
-    link.tell(frame->news);
-    if (frame->news.step == 0) continue;
+    link.send_header(frame->header);
+    if (frame->header.step == 0) continue;
     for (const at::Tensor& tensor : frame->tensors) link.send(tensor);
     link.await_acknowledgement(frame->elements);
     note_sent(*frame);
-    was_last = frame->news.is_last;
+    was_last = frame->header.is_last;
   }
 }
 
-void Outlet::note_lost(const std::string& why) {
+void StateStream::note_lost(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (is_stopped_) return;
   lost_ = Clock::now();
-  log_info("a follower is lost", {{"why", why}});
+  log_info("joining worker lost", {{"why", why}});
 }
 
-// Of steps, or after a while a sign that there is none; nothing once it is stopped.
-std::optional<Outlet::Frame> Outlet::next() {
+// The frame of a step, or after a while an empty one as a sign of life; nothing after stop().
+std::optional<StateStream::Frame> StateStream::next() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kSign, [&] { return is_stopped_ || !queue_.empty(); });
   if (is_stopped_) return std::nullopt;
   return queue_.empty() ? Frame{} : queue_.front();
 }
 
-void Outlet::note_sent(const Frame& frame) {
+void StateStream::note_sent(const Frame& frame) {
   const std::lock_guard lock(mutex_);
   queued_elements_ -= frame.elements;
-  arrived_ = frame.news.handed_out;
+  arrived_ = frame.header.sent_shards;
   queue_.pop_front();
 }
 

@@ -1,5 +1,6 @@
-// Outlet: what a worker that trains sends to one follower. The training thread puts copies into a queue between two
-// steps; a thread of its own sends them. A follower that is too slow, or gone, is given up: training waits for none.
+// StateStream: the state that a training worker sends to one joining worker. Between two steps the training thread puts
+// copies into a queue, and a separate thread sends them. If the joining worker is too slow or lost, the stream gives it
+// up: training never waits for it.
 #pragma once
 
 #include <atomic>
@@ -18,56 +19,58 @@
 
 namespace sailor::trainer {
 
-class Outlet {
+class StateStream {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Outlet(std::vector<StreamedShard> shards, FollowLink link);
-  ~Outlet();  // waits for the message at hand: to be broken off first by the interrupt of the link's group
-  Outlet(const Outlet&) = delete;
-  Outlet& operator=(const Outlet&) = delete;
+  StateStream(std::vector<StreamedShard> shards, StreamLink link);
+  ~StateStream();  // waits for the current message; raise the interrupt of the link's group first
+  StateStream(const StateStream&) = delete;
+  StateStream& operator=(const StateStream&) = delete;
 
-  // By the thread that trains, once all have voted for a step: before its update, whose gradients they are, and after
-  // it. Handing out takes about as long as is allowed, or one shard. After the last step nothing is noted any more.
+  // The training thread calls these when all workers have voted for a step: note_gradients() before the update,
+  // note_update() or note_last_update() after it. note_update() enqueues new shards for about the allowed time, but at
+  // least one shard. After the last step all three do nothing.
   void note_gradients(const HeldState& held);
   void note_update(const HeldState& held, std::chrono::duration<double> allowed);
   void note_last_update(const HeldState& held);
 
-  // The follower has everything, or all but the newest step; or it is given up: it was too slow, or lost before this.
+  // True if the joining worker has all shards and at most the newest step is missing, or if the stream has given it up:
+  // it was too slow, or it was lost before this time.
   [[nodiscard]] bool is_settled(Clock::time_point lost_before) const;
   [[nodiscard]] bool is_over() const { return is_over_; }
-  void stop();  // unless the last step is on its way
+  void stop();  // has no effect once the last step is queued
 
  private:
   struct Frame {
-    StepNews news;
-    std::vector<at::Tensor> tensors;  // in the host's memory
+    StepHeader header;
+    std::vector<at::Tensor> tensors;  // in host memory
     std::int64_t elements = 0;
     void add(const at::Tensor& flat, const std::vector<StridedSpan>& spans);
   };
-  void run(FollowLink link);
-  void send_frames(FollowLink& link);
+  void run(StreamLink link);
+  void send_frames(StreamLink& link);
   void note_lost(const std::string& why);
   std::optional<Frame> next();
   void note_sent(const Frame& frame);
-  void hand_out(const HeldState& held, std::chrono::duration<double> allowed);
+  void enqueue_shards(const HeldState& held, std::chrono::duration<double> allowed);
   void push(const HeldState& held);
   [[nodiscard]] bool is_behind() const;
 
   const std::vector<StreamedShard> shards_;
   std::int64_t elements_ = 0;  // of the shards
-  Frame frame_;                // of the step at hand: the training thread's
-  int handed_out_ = 0;         // shards: likewise
+  Frame frame_;                // of the current step; only the training thread uses it
+  int sent_shards_ = 0;        // number of shards enqueued so far; only the training thread uses it
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Frame> queue_;  // the first is being sent
+  std::deque<Frame> queue_;  // the first frame is being sent
   std::int64_t queued_elements_ = 0;
-  int arrived_ = 0;        // shards that the follower has
-  bool has_last_ = false;  // changed by the training thread only
+  int arrived_ = 0;        // number of shards that the joining worker has
+  bool has_last_ = false;  // only the training thread changes it
   bool is_stopped_ = false;
-  std::optional<Clock::time_point> lost_;  // when the follower was lost, if it was
+  std::optional<Clock::time_point> lost_;  // when the joining worker was lost
   std::atomic<bool> is_over_ = false;
-  std::thread thread_;  // the last to begin: it uses the others
+  std::thread thread_;  // declared last because it uses the other members
 };
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// Feeding: how a worker that trains lets newcomers of the next generation follow its steps.
+// StateStreaming: all streams from one training worker to joining workers of the next generation.
 #pragma once
 
 #include <chrono>
@@ -10,32 +10,33 @@
 
 namespace sailor::trainer {
 
-class Feeding {
+class StateStreaming {
  public:
-  // For how long the change is put off: for one that is lost, for it may soon be replaced, and for all of them.
+  // How long a change may be delayed: for a lost joining worker, which the operator may replace soon, and in total.
   struct Limits {
     std::chrono::milliseconds lost;
     std::chrono::milliseconds all;
   };
-  Feeding(std::vector<std::unique_ptr<Outlet>> outlets, const Limits& limits)
-      : outlets_(std::move(outlets)), lost_limit_(limits.lost), deadline_(Outlet::Clock::now() + limits.all) {}
+  StateStreaming(std::vector<std::unique_ptr<StateStream>> streams, const Limits& limits)
+      : streams_(std::move(streams)), lost_limit_(limits.lost), deadline_(StateStream::Clock::now() + limits.all) {}
 
-  // In each step, once all have voted for it: before its update and after it, or instead after the last one of the
-  // generation.
+  // For each step, after all workers have voted for it: note_gradients() before the update, note_update() after it;
+  // note_last_update() instead after the last step of the generation.
   void note_gradients(const HeldState& held);
   void note_update(const HeldState& held, std::chrono::duration<double> step);
   void note_last_update(const HeldState& held);
 
-  // Nobody has to wait for followers any more: each has caught up or is given up, or a limit has passed.
+  // True if the change need not wait any longer: each joining worker has caught up or has been given up, or a limit has
+  // passed.
   [[nodiscard]] bool is_settled() const;
 
-  void stop();  // unless the last step is on its way
+  void stop();  // has no effect once the last step is queued
   [[nodiscard]] bool is_over() const;
 
  private:
-  std::vector<std::unique_ptr<Outlet>> outlets_;
+  std::vector<std::unique_ptr<StateStream>> streams_;
   std::chrono::milliseconds lost_limit_;
-  Outlet::Clock::time_point deadline_;
+  StateStream::Clock::time_point deadline_;
 };
 
 }  // namespace sailor::trainer

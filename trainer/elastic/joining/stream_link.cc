@@ -7,70 +7,70 @@ namespace {
 
 constexpr int kTag = 0;  // messages of one tag arrive in the order of sending
 constexpr std::int64_t kNumbers = 7;
-constexpr std::int64_t kBlock = 2 << 20;                   // elements, 8 MB: less than two blocks are on their way
-constexpr std::chrono::milliseconds kTimeOfBlocks{2'000};  // at the slowest, 8 MB/s
-constexpr std::int64_t kSlowestUpdate = 20'000;            // elements in a millisecond
+constexpr std::int64_t kBlock = 2 << 20;                   // elements, 8 MB; less than two blocks are in flight
+constexpr std::chrono::milliseconds kTimeOfBlocks{2'000};  // at least 8 MB/s
+constexpr std::int64_t kSlowestUpdate = 20'000;            // elements per millisecond
 
-at::Tensor tensor_of(const StepNews& news) {
+at::Tensor tensor_of(const StepHeader& header) {
   return at::tensor(
-      {static_cast<double>(news.step), news.squared_norm, news.loss, news.first_loss,
-       static_cast<double>(news.followed), static_cast<double>(news.handed_out), news.is_last ? 1.0 : 0.0},
+      {static_cast<double>(header.step), header.squared_norm, header.loss, header.first_loss,
+       static_cast<double>(header.known_shards), static_cast<double>(header.sent_shards), header.is_last ? 1.0 : 0.0},
       at::kDouble);
 }
 
-StepNews news_of(const at::Tensor& tensor) {
+StepHeader header_of(const at::Tensor& tensor) {
   const auto* number = tensor.const_data_ptr<double>();
   return {.step = static_cast<std::int64_t>(number[0]),
           .squared_norm = number[1],
           .loss = number[2],
           .first_loss = number[3],
-          .followed = static_cast<int>(number[4]),
-          .handed_out = static_cast<int>(number[5]),
+          .known_shards = static_cast<int>(number[4]),
+          .sent_shards = static_cast<int>(number[5]),
           .is_last = number[6] != 0};
 }
 
 }  // namespace
 
-FollowLink::FollowLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience)
+StreamLink::StreamLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience)
     : group_(std::move(group)), peer_(peer), patience_(patience + kTimeOfBlocks) {
   group_->set_timeout(patience_);
 }
 
-void FollowLink::tell(const StepNews& news) { group_->send(tensor_of(news), peer_, kTag)->wait(); }
+void StreamLink::send_header(const StepHeader& header) { group_->send(tensor_of(header), peer_, kTag)->wait(); }
 
-StepNews FollowLink::hear() {
+StepHeader StreamLink::receive_header() {
   const at::Tensor tensor = at::empty({kNumbers}, at::kDouble);
   group_->receive(tensor, peer_, kTag)->wait();
-  return news_of(tensor);
+  return header_of(tensor);
 }
 
-void FollowLink::send(const at::Tensor& tensor) {
+void StreamLink::send(const at::Tensor& tensor) {
   for (const at::Tensor& block : tensor.split(kBlock)) {
     group_->send(block, peer_, kTag)->wait();
     if (fills_a_block(block.numel())) await_acknowledgement(0);
   }
 }
 
-void FollowLink::receive(const at::Tensor& into) {
+void StreamLink::receive(const at::Tensor& into) {
   for (const at::Tensor& block : into.split(kBlock)) {
     group_->receive(block, peer_, kTag)->wait();
     if (fills_a_block(block.numel())) acknowledge();
   }
 }
 
-void FollowLink::acknowledge() {
+void StreamLink::acknowledge() {
   unacknowledged_ = 0;
   group_->send(at::zeros({1}), peer_, kTag)->wait();
 }
 
-void FollowLink::await_acknowledgement(std::int64_t elements) {
+void StreamLink::await_acknowledgement(std::int64_t elements) {
   unacknowledged_ = 0;
   group_->set_timeout(patience_ + std::chrono::milliseconds(elements / kSlowestUpdate));
   group_->receive(at::empty({1}), peer_, kTag)->wait();
   group_->set_timeout(patience_);
 }
 
-bool FollowLink::fills_a_block(std::int64_t elements) {
+bool StreamLink::fills_a_block(std::int64_t elements) {
   unacknowledged_ += elements;
   return unacknowledged_ >= kBlock;
 }

@@ -1,4 +1,4 @@
-// FollowLink: the messages between a feeder and its follower, over a connection of their own.
+// StreamLink: the messages from a state source to a joining worker, over their own connection.
 #pragma once
 
 #include <chrono>
@@ -10,34 +10,34 @@
 
 namespace sailor::trainer {
 
-// What precedes a step's tensors: first the gradients of the shards that are followed already, then weights and
-// moments, as they are after the step, of those that are handed out with it.
-struct StepNews {
-  std::int64_t step = 0;    // that all have voted for; 0: there is none, the feeder is still there
-  double squared_norm = 0;  // of its gradients; kStepLeftOut: there are none
+// The header of a step's tensors. The gradients of all shards that the joining worker already has come first. Then come
+// weights and moments of the shards that it receives with this step, as they are after the step.
+struct StepHeader {
+  std::int64_t step = 0;  // a step that all workers have voted for; 0: no step, the source only shows that it is alive
+  double squared_norm = 0;  // of its gradients; kStepSkipped: no gradients follow
   double loss = 0;
-  double first_loss = 0;  // of the job's first step
-  int followed = 0;       // shards, the first of the stream
-  int handed_out = 0;     // with the new ones
-  bool is_last = false;   // by agreement the generation ends with it
+  double first_loss = 0;  // of the first step of the job
+  int known_shards = 0;   // the first shards of the stream, which the joining worker already has
+  int sent_shards = 0;    // including the new ones
+  bool is_last = false;   // all workers have agreed that the generation ends with this step
 };
 
-// Everything throws PeerLost: when the connection breaks, and when the peer gets no further for longer than the
-// patience. So that this shows, whatever the size of a tensor, the follower acknowledges what it has received block by
-// block.
-class FollowLink {
+// All functions throw PeerLost if the connection breaks or if the peer makes no progress for longer than the patience.
+// Tensors can be large, so the joining worker acknowledges the data in blocks; otherwise a slow transfer could not be
+// distinguished from a stuck one.
+class StreamLink {
  public:
-  FollowLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience);
+  StreamLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience);
 
-  void tell(const StepNews& news);
-  [[nodiscard]] StepNews hear();
+  void send_header(const StepHeader& header);
+  [[nodiscard]] StepHeader receive_header();
   void send(const at::Tensor& tensor);  // flat
   void receive(const at::Tensor& into);
-  void acknowledge();                                 // by the follower: it has done what the last news ask for
-  void await_acknowledgement(std::int64_t elements);  // that it may have had to update
+  void acknowledge();                                 // by the joining worker, when it has applied the step
+  void await_acknowledgement(std::int64_t elements);  // `elements`: how many the peer may have to update first
 
  private:
-  [[nodiscard]] bool fills_a_block(std::int64_t elements);  // the same on both sides
+  [[nodiscard]] bool fills_a_block(std::int64_t elements);  // both sides count alike
 
   std::unique_ptr<Group> group_;
   int peer_;

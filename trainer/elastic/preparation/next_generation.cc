@@ -4,25 +4,25 @@
 
 namespace sailor::trainer {
 
-void Successor::learn(Assignment assignment, const Assignment& running) {
+void NextGeneration::learn(Assignment assignment, const Assignment& running) {
   assignment_ = std::make_shared<const Assignment>(std::move(assignment));
-  has_followers_ = has_followers(*assignment_, running);
+  has_joining_workers_ = has_joining_workers(*assignment_, running);
 }
 
-std::shared_ptr<const Assignment> Successor::take() { return std::exchange(assignment_, nullptr); }
+std::shared_ptr<const Assignment> NextGeneration::take() { return std::exchange(assignment_, nullptr); }
 
-void Successor::prepare(const Standing& standing) {
-  if (has_slot()) preparations_.begin(assignment_, standing);
+void NextGeneration::prepare(const PreparationState& preparation_state) {
+  if (has_slot()) preparations_.begin(assignment_, preparation_state);
 }
 
-bool Successor::is_prepared() const {
+bool NextGeneration::is_prepared() const {
   return assignment_ && (!has_slot() || preparations_.is_over(assignment_->generation));
 }
 
-bool Successor::is_waited_for() const {
-  return has_slot() && has_followers_ && preparations_.newest_puts_off_the_switch();
+bool NextGeneration::is_waited_for() const {
+  return has_slot() && has_joining_workers_ && preparations_.newest_delays_switch();
 }
 
-Feeding* Successor::feeding() const { return has_slot() ? preparations_.feeding() : nullptr; }
+StateStreaming* NextGeneration::streaming() const { return has_slot() ? preparations_.streaming() : nullptr; }
 
 }  // namespace sailor::trainer

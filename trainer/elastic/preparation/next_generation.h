@@ -1,4 +1,4 @@
-// Successor: the newest generation that a worker knows of and does not obey yet, for the one that it obeys trains on.
+// NextGeneration: the newest generation that a worker knows, while it still trains in the current one.
 #pragma once
 
 #include <memory>
@@ -9,18 +9,20 @@
 
 namespace sailor::trainer {
 
-class Successor {
+class NextGeneration {
  public:
-  // The preparations outlive it.
-  Successor(WorkerName worker, Preparations& preparations) : worker_(std::move(worker)), preparations_(preparations) {}
+  // The preparations must outlive it.
+  NextGeneration(WorkerName worker, Preparations& preparations)
+      : worker_(std::move(worker)), preparations_(preparations) {}
 
-  void learn(Assignment assignment, const Assignment& running);  // in place of an older one
-  std::shared_ptr<const Assignment> take();                      // to obey it: then none is known
+  void learn(Assignment assignment, const Assignment& running);  // replaces an older one
+  std::shared_ptr<const Assignment> take();  // when the worker starts to obey it; afterwards none is known
 
-  void prepare(const Standing& standing);    // if this worker takes part, and unless it has begun already
-  [[nodiscard]] bool is_prepared() const;    // as far as it ever will be: a failure too is found out by obeying it
-  [[nodiscard]] bool is_waited_for() const;  // its newcomers are, by those who train on
-  [[nodiscard]] Feeding* feeding() const;    // of those who follow this worker; null: nobody does
+  void prepare(const PreparationState&
+                   preparation_state);       // if this worker has a slot in it; does nothing if it has started already
+  [[nodiscard]] bool is_prepared() const;    // also true after a failure, which shows when the worker obeys it
+  [[nodiscard]] bool is_waited_for() const;  // training continues until its joining workers have their state
+  [[nodiscard]] StateStreaming* streaming() const;  // streams from this worker; null: none
   [[nodiscard]] std::int64_t generation() const { return assignment_ ? assignment_->generation : 0; }
 
  private:
@@ -29,7 +31,7 @@ class Successor {
   const WorkerName worker_;
   Preparations& preparations_;
   std::shared_ptr<const Assignment> assignment_;  // null: none is known
-  bool has_followers_ = false;
+  bool has_joining_workers_ = false;
 };
 
 }  // namespace sailor::trainer

@@ -1,5 +1,5 @@
-// Preparation: all of a generation that can be done before its turn: its data are opened, its workers found, its
-// connections made, on a thread of its own, while the generation before trains. Newcomers follow that training.
+// Preparation: everything that a worker can do for its next generation while the current one trains, on a separate
+// thread: open the data, meet the other workers, connect to them. Joining workers also receive their state.
 #pragma once
 
 #include <atomic>
@@ -18,32 +18,32 @@
 namespace sailor::trainer {
 
 struct Prepared {
-  std::unique_ptr<Batches> batches;  // none for a worker that leaves
-  Membership membership;             // connected, unless the generation parks
-  std::optional<Followed> followed;  // of a newcomer
+  std::unique_ptr<Batches> batches;       // none for a worker that leaves
+  Membership membership;                  // connected, unless the generation releases its GPUs
+  std::optional<ReceivedState> received;  // of a joining worker
 };
 
 class Preparation {
  public:
-  // The settings and the inbox outlive it. `standing`: this worker's, at the beginning.
-  Preparation(std::shared_ptr<const Assignment> assignment, Standing standing, const WorkerSettings& settings,
-              const Inbox& inbox);
-  ~Preparation();  // waits for what is under way: no longer than connecting may take
+  // The settings and the mailbox must outlive it.
+  Preparation(std::shared_ptr<const Assignment> assignment, PreparationState preparation_state,
+              const WorkerSettings& settings, const AssignmentMailbox& mailbox);
+  ~Preparation();  // waits for the current action, at most as long as connecting may take
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;
 
   [[nodiscard]] bool is_over() const;  // done, failed, or a newer generation is known
 
-  // Training had better go on until it is taken: it is not over, newcomers catch up with the steps, or what failed may
-  // soon be replaced.
-  [[nodiscard]] bool puts_off_the_switch() const;
-  [[nodiscard]] Feeding* feeding() const;  // of those who follow this worker; null: nobody does, or not yet
+  // True if training should continue before this generation starts: the preparation is not over, joining workers are
+  // still catching up, or a failed worker may be replaced soon.
+  [[nodiscard]] bool delays_switch() const;
+  [[nodiscard]] StateStreaming* streaming() const;  // streams from this worker; null: none, or none yet
 
-  void abandon();                        // it is of no use any more
-  [[nodiscard]] bool has_ended() const;  // over, and nobody follows
+  void abandon();                        // the generation is no longer wanted
+  [[nodiscard]] bool has_ended() const;  // it is over, and so are its streams
 
-  // Waits, from now on with limited patience, and ends the following. Nothing: a newer generation is known. Throws what
-  // went wrong: PeerLost, CannotTrain.
+  // Waits for the end, from now on with a time limit, and ends streaming. Returns nothing if a newer generation is
+  // known. Throws the error of the preparation: PeerLost, CannotTrain.
   std::optional<Prepared> take();
 
   [[nodiscard]] std::int64_t generation() const { return assignment_->generation; }
@@ -53,13 +53,13 @@ class Preparation {
   void run();
   std::optional<Prepared> prepare();
   bool await_end();
-  bool await_followed();
+  bool await_received();
 
   const std::shared_ptr<const Assignment> assignment_;
-  const Standing standing_;
+  const PreparationState preparation_state_;
   const WorkerSettings& settings_;
-  const Inbox& inbox_;
-  std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};  // until which the others must have come
+  const AssignmentMailbox& mailbox_;
+  std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};  // when all workers must have arrived
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool is_over_ = false;
@@ -67,8 +67,8 @@ class Preparation {
   std::exception_ptr error_;
   Clock::time_point failed_;
   std::optional<Prepared> prepared_;
-  std::unique_ptr<FollowEnds> ends_;  // none unless all has been prepared
-  std::thread thread_;                // the last to begin: it uses the others
+  std::unique_ptr<StreamConnections> connections_;  // null until the preparation has succeeded
+  std::thread thread_;                              // declared last because it uses the other members
 };
 
 }  // namespace sailor::trainer

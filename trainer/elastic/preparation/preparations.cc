@@ -4,10 +4,11 @@
 
 namespace sailor::trainer {
 
-void Preparations::begin(const std::shared_ptr<const Assignment>& assignment, const Standing& standing) {
+void Preparations::begin(const std::shared_ptr<const Assignment>& assignment,
+                         const PreparationState& preparation_state) {
   if (newest_ && newest_->generation() == assignment->generation) return;
   abandon();
-  newest_ = std::make_unique<Preparation>(assignment, standing, settings_, inbox_);
+  newest_ = std::make_unique<Preparation>(assignment, preparation_state, settings_, mailbox_);
 }
 
 void Preparations::abandon() {

@@ -1,4 +1,4 @@
-// Preparations: of the newest generation that a worker knows of, and of older ones that have not ended yet.
+// Preparations: the preparation of the newest generation that a worker knows, and older ones that have not ended yet.
 #pragma once
 
 #include <memory>
@@ -10,24 +10,25 @@ namespace sailor::trainer {
 
 class Preparations {
  public:
-  // The settings and the inbox outlive it.
-  Preparations(const WorkerSettings& settings, const Inbox& inbox) : settings_(settings), inbox_(inbox) {}
+  // The settings and the mailbox must outlive it.
+  Preparations(const WorkerSettings& settings, const AssignmentMailbox& mailbox)
+      : settings_(settings), mailbox_(mailbox) {}
 
-  // Unless it has begun already. What was prepared for an older generation is of no use any more.
-  void begin(const std::shared_ptr<const Assignment>& assignment, const Standing& standing);
-  void abandon();  // the newest too; its thread ends when it notices
+  // Starts to prepare this generation, unless it has started already. Abandons older preparations.
+  void begin(const std::shared_ptr<const Assignment>& assignment, const PreparationState& preparation_state);
+  void abandon();  // also the newest; its thread ends soon after
   void forget_ended();
 
   [[nodiscard]] bool is_over(std::int64_t generation) const;  // done or failed
 
-  // Of the one that has begun last.
+  // These three ask the preparation that started last.
   std::optional<Prepared> take() { return newest_->take(); }
-  [[nodiscard]] bool newest_puts_off_the_switch() const { return newest_->puts_off_the_switch(); }
-  [[nodiscard]] Feeding* feeding() const { return newest_->feeding(); }
+  [[nodiscard]] bool newest_delays_switch() const { return newest_->delays_switch(); }
+  [[nodiscard]] StateStreaming* streaming() const { return newest_->streaming(); }
 
  private:
   const WorkerSettings& settings_;
-  const Inbox& inbox_;
+  const AssignmentMailbox& mailbox_;
   std::unique_ptr<Preparation> newest_;
   std::vector<std::unique_ptr<Preparation>> abandoned_;
 };

@@ -11,70 +11,72 @@
 
 namespace sailor::trainer {
 
-FollowEnds::FollowEnds(const std::shared_ptr<const Assignment>& assignment, Meeting& meeting,
-                       const WorkerSettings& settings)
+StreamConnections::StreamConnections(const std::shared_ptr<const Assignment>& assignment,
+                                     GenerationRendezvous& rendezvous, const WorkerSettings& settings)
     : patience_(settings.patience.peer), lost_limit_(settings.patience.replacement()) {
-  GroupFactory factory(meeting.rendezvous(), settings.host, meeting.rank(), patience_, names_of_workers(*assignment));
+  GroupFactory factory(rendezvous.store(), settings.host, rendezvous.rank(), patience_, names_of_workers(*assignment));
   interrupt_ = factory.interrupt();
-  connect(assignment, meeting, factory);
+  connect(assignment, rendezvous, factory);
 }
 
-FollowEnds::~FollowEnds() { break_off(); }
+StreamConnections::~StreamConnections() { break_off(); }
 
-// In one order on all workers, so that none waits for another in a circle.
-void FollowEnds::connect(const std::shared_ptr<const Assignment>& assignment, Meeting& meeting, GroupFactory& factory) {
-  FollowPlan plan = meeting.following();
-  std::vector<std::unique_ptr<Outlet>> outlets;
-  std::vector<std::unique_ptr<FollowedStream>> followed;
+// All workers connect in the same order, so that they cannot wait for each other in a circle.
+void StreamConnections::connect(const std::shared_ptr<const Assignment>& assignment, GenerationRendezvous& rendezvous,
+                                GroupFactory& factory) {
+  JoinPlan plan = rendezvous.join_plan();
+  std::vector<std::unique_ptr<StateStream>> streams;
+  std::vector<std::unique_ptr<IncomingStream>> followed;
   try {
-    for (auto& [feeder, follower, shards] : plan.streams) {
-      if (meeting.rank() != feeder && meeting.rank() != follower) continue;
-      auto group = factory.make_message_group(fmt::format("follow-{}-{}", feeder, follower), {feeder, follower});
-      FollowLink link(std::move(group), meeting.rank() == feeder ? follower : feeder, patience_);
-      if (meeting.rank() == feeder) {
-        outlets.push_back(std::make_unique<Outlet>(std::move(shards), std::move(link)));
+    for (auto& [source, joining_worker, shards] : plan.streams) {
+      if (rendezvous.rank() != source && rendezvous.rank() != joining_worker) continue;
+      auto group =
+          factory.make_message_group(fmt::format("stream-{}-{}", source, joining_worker), {source, joining_worker});
+      StreamLink link(std::move(group), rendezvous.rank() == source ? joining_worker : source, patience_);
+      if (rendezvous.rank() == source) {
+        streams.push_back(std::make_unique<StateStream>(std::move(shards), std::move(link)));
       } else {
-        followed.push_back(std::make_unique<FollowedStream>(assignment, std::move(shards), std::move(link)));
+        followed.push_back(std::make_unique<IncomingStream>(assignment, std::move(shards), std::move(link)));
       }
     }
   } catch (const PeerLost& error) {
-    log_info("nobody follows", {{"why", error.what()}});
-    unconnected_ = Outlet::Clock::now();
+    log_info("state streaming is off", {{"why", error.what()}});
+    unconnected_ = StateStream::Clock::now();
     interrupt_->raise();
     return;
   }
-  if (!outlets.empty()) {
-    feeding_ = std::make_unique<Feeding>(std::move(outlets),
-                                         Feeding::Limits{.lost = lost_limit_, .all = kStateStreamingLimit});
+  if (!streams.empty()) {
+    streaming_ = std::make_unique<StateStreaming>(
+        std::move(streams), StateStreaming::Limits{.lost = lost_limit_, .all = kStateStreamingLimit});
   }
-  if (!followed.empty()) following_ = std::make_unique<Following>(plan.generation, std::move(followed));
+  if (!followed.empty()) receiver_ = std::make_unique<StateReceiver>(plan.generation, std::move(followed));
 }
 
-bool FollowEnds::is_settled() const {
-  if (unconnected_) return Outlet::Clock::now() > *unconnected_ + lost_limit_;
-  return !feeding_ || feeding_->is_settled();
+bool StreamConnections::is_settled() const {
+  if (unconnected_) return StateStream::Clock::now() > *unconnected_ + lost_limit_;
+  return !streaming_ || streaming_->is_settled();
 }
 
-void FollowEnds::end_feeding() {
-  if (feeding_) feeding_->stop();
+void StreamConnections::end_streaming() {
+  if (streaming_) streaming_->stop();
 }
 
-void FollowEnds::break_off() {
-  end_feeding();
-  if (following_) following_->stop();
+void StreamConnections::break_off() {
+  end_streaming();
+  if (receiver_) receiver_->stop();
   interrupt_->raise();
 }
 
-bool FollowEnds::is_over() const {
-  return (!feeding_ || feeding_->is_over()) && has_followed_within(std::chrono::milliseconds(0));
+bool StreamConnections::is_over() const {
+  return (!streaming_ || streaming_->is_over()) && has_received_within(std::chrono::milliseconds(0));
 }
 
-bool FollowEnds::has_followed_within(std::chrono::milliseconds patience) const {
-  return !following_ || following_->is_over_within(patience);
+bool StreamConnections::has_received_within(std::chrono::milliseconds patience) const {
+  return !receiver_ || receiver_->is_over_within(patience);
 }
 
-std::optional<Followed> FollowEnds::take_followed(const ModelSpec& model) {
-  return following_ ? following_->take(model) : std::nullopt;
+std::optional<ReceivedState> StreamConnections::take_received(const ModelSpec& model) {
+  return receiver_ ? receiver_->take(model) : std::nullopt;
 }
 
 }  // namespace sailor::trainer

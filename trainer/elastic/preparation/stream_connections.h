@@ -1,4 +1,4 @@
-// FollowEnds: a worker's ends of the streams by which newcomers follow the training: it feeds, it follows, or neither.
+// StreamConnections: the ends of state streams in one worker. A worker sends state, receives state, or does neither.
 #pragma once
 
 #include <chrono>
@@ -14,33 +14,36 @@
 
 namespace sailor::trainer {
 
-class FollowEnds {
+class StreamConnections {
  public:
-  // Connects this worker to those whom it feeds or follows, once all have come to the meeting. Nothing depends on it:
-  // where it cannot be done state moves at the switch.
-  FollowEnds(const std::shared_ptr<const Assignment>& assignment, Meeting& meeting, const WorkerSettings& settings);
-  ~FollowEnds();
-  FollowEnds(const FollowEnds&) = delete;
-  FollowEnds& operator=(const FollowEnds&) = delete;
+  // Connects the streams of this worker, after all workers have arrived at the rendezvous. Streaming is optional: if a
+  // connection fails, the state moves when training stops for the change.
+  StreamConnections(const std::shared_ptr<const Assignment>& assignment, GenerationRendezvous& rendezvous,
+                    const WorkerSettings& settings);
+  ~StreamConnections();
+  StreamConnections(const StreamConnections&) = delete;
+  StreamConnections& operator=(const StreamConnections&) = delete;
 
-  [[nodiscard]] Feeding* feeding() const { return feeding_.get(); }  // null: nobody follows this worker
-  [[nodiscard]] bool is_settled() const;                             // nobody has to wait for its followers any more
+  [[nodiscard]] StateStreaming* streaming() const { return streaming_.get(); }  // null: this worker sends to nobody
+  [[nodiscard]] bool is_settled() const;  // the change need not wait for its joining workers
 
-  void end_feeding();  // but for a last step that is on its way
-  void break_off();    // from any thread: all is over at once
+  void end_streaming();  // but a queued last step is still sent
+  void break_off();      // ends all streams at once; may be called from any thread
   [[nodiscard]] bool is_over() const;
-  [[nodiscard]] bool has_followed_within(std::chrono::milliseconds patience) const;  // to the end, or nobody
-  std::optional<Followed> take_followed(const ModelSpec& model);                     // once it has
+  // True if the state is complete, or if this worker receives none.
+  [[nodiscard]] bool has_received_within(std::chrono::milliseconds patience) const;
+  std::optional<ReceivedState> take_received(const ModelSpec& model);  // after has_received_within() was true
 
  private:
-  void connect(const std::shared_ptr<const Assignment>& assignment, Meeting& meeting, GroupFactory& factory);
+  void connect(const std::shared_ptr<const Assignment>& assignment, GenerationRendezvous& rendezvous,
+               GroupFactory& factory);
 
   std::chrono::milliseconds patience_;
   std::chrono::milliseconds lost_limit_;
-  std::shared_ptr<Interrupt> interrupt_;                  // of all streams
-  std::optional<Outlet::Clock::time_point> unconnected_;  // when that came out, if it did
-  std::unique_ptr<Feeding> feeding_;
-  std::unique_ptr<Following> following_;
+  std::shared_ptr<Interrupt> interrupt_;                       // of all streams
+  std::optional<StateStream::Clock::time_point> unconnected_;  // when connecting failed
+  std::unique_ptr<StateStreaming> streaming_;
+  std::unique_ptr<StateReceiver> receiver_;
 };
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// What this trainer refuses, and why: a setting that it does not know how to honour is never ignored.
+// Settings that this trainer cannot honour. It refuses them with a reason instead of ignoring them.
 #pragma once
 
 #include "core/protocol/assignment.h"

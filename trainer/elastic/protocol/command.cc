@@ -21,7 +21,7 @@ bool drops_a_peer(const Assignment& next, const Assignment& running) {
       running.workers, [&](const WorkerSlot& slot) { return slot.role && !slot_of(next, name_of(running, slot)); });
 }
 
-Order order_of(const Assignment& assignment, const WorkerName& worker, const Assignment& running) {
+Command command_of(const Assignment& assignment, const WorkerName& worker, const Assignment& running) {
   const auto rank = slot_of(assignment, worker);
   return {.generation = assignment.generation,
           .has_slot = rank.has_value(),

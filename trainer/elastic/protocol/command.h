@@ -1,4 +1,4 @@
-// What an assignment means to one worker: the order that its side of the protocol knows.
+// What an assignment asks of one worker, as the command of its state machine.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ struct WorkerName {
 WorkerName name_of(const Assignment& assignment, const WorkerSlot& slot);
 std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worker);  // its rank
 
-// Somebody with a role in the running generation has no slot in the next, not even to leave.
+// True if a worker with a role in the running generation has no slot in the next one, not even to leave.
 bool drops_a_peer(const Assignment& next, const Assignment& running);
 
-// `running` is the assignment that the worker obeys now; of generation 0 if none.
-Order order_of(const Assignment& assignment, const WorkerName& worker, const Assignment& running);
+// `running` is the assignment that the worker obeys now; its generation is 0 if there is none.
+Command command_of(const Assignment& assignment, const WorkerName& worker, const Assignment& running);
 
 }  // namespace sailor::trainer

@@ -11,11 +11,11 @@
 namespace sailor::trainer {
 namespace {
 
-using Moment = std::pair<std::int64_t, std::int64_t>;  // step and the generation of the last update: one state
+using Moment = std::pair<std::int64_t, std::int64_t>;  // step and generation of the last update, which identify a state
 
-Moment moment_of(const Holding& holding) { return {holding.account.step, holding.account.updated_by}; }
+Moment moment_of(const Holding& holding) { return {holding.version.step, holding.version.updated_by}; }
 
-bool holds_any(const Holding& holding) { return holding.account.updated_by > 0 && !holding.units.empty(); }
+bool holds_any(const Holding& holding) { return holding.version.updated_by > 0 && !holding.units.empty(); }
 
 bool is_complete(const std::vector<int>& all_units, const std::vector<Holding>& holdings, const ResumePoint& point) {
   return std::ranges::all_of(all_units, [&](int unit) {
@@ -25,27 +25,28 @@ bool is_complete(const std::vector<int>& all_units, const std::vector<Holding>& 
   });
 }
 
-// Of those of this moment, the newest generation that trained from there; and whether all its workers have gradients.
+// Of all holdings of one moment: the newest generation that trained from it, and whether all its workers have
+// gradients.
 struct Frontier {
   std::int64_t confirmed = 0;
   bool all_have_gradients = true;
 
-  void add(const Account& account) {
-    if (account.confirmed < confirmed) return;
-    if (account.confirmed > confirmed) *this = {.confirmed = account.confirmed, .all_have_gradients = true};
-    all_have_gradients = all_have_gradients && account.has_gradients;
+  void add(const StateVersion& version) {
+    if (version.confirmed < confirmed) return;
+    if (version.confirmed > confirmed) *this = {.confirmed = version.confirmed, .all_have_gradients = true};
+    all_have_gradients = all_have_gradients && version.has_gradients;
   }
 };
 
 std::map<Moment, Frontier> frontiers(const std::vector<Holding>& holdings) {
   std::map<Moment, Frontier> found;
   for (const Holding& holding : holdings) {
-    if (holds_any(holding)) found[moment_of(holding)].add(holding.account);
+    if (holds_any(holding)) found[moment_of(holding)].add(holding.version);
   }
   return found;
 }
 
-// Every point that somebody could offer, the newest first.
+// Every point that some worker could offer, the newest first.
 std::vector<ResumePoint> candidates(const std::vector<Holding>& holdings) {
   std::set<ResumePoint, std::greater<>> points;
   for (const auto& [moment, frontier] : frontiers(holdings)) {
@@ -58,10 +59,10 @@ std::vector<ResumePoint> candidates(const std::vector<Holding>& holdings) {
 }  // namespace
 
 std::string to_line(const Holding& holding) {
-  return nlohmann::json{{"step", holding.account.step},
-                        {"hasGradients", holding.account.has_gradients},
-                        {"updatedBy", holding.account.updated_by},
-                        {"confirmed", holding.account.confirmed},
+  return nlohmann::json{{"step", holding.version.step},
+                        {"hasGradients", holding.version.has_gradients},
+                        {"updatedBy", holding.version.updated_by},
+                        {"confirmed", holding.version.confirmed},
                         {"loss", holding.loss},
                         {"nextLoss", holding.next_loss},
                         {"reached", holding.reached},
@@ -73,7 +74,7 @@ std::string to_line(const Holding& holding) {
 Result<Holding> holding_from_line(const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   JsonReader reader(json, "holding");
-  Holding holding{.account = {.updated_by = reader.required<std::int64_t>("updatedBy"),
+  Holding holding{.version = {.updated_by = reader.required<std::int64_t>("updatedBy"),
                               .step = reader.required<std::int64_t>("step"),
                               .confirmed = reader.required<std::int64_t>("confirmed"),
                               .has_gradients = reader.required<bool>("hasGradients")},
@@ -89,9 +90,9 @@ Result<Holding> holding_from_line(const std::string& line) {
 
 bool can_offer(const Holding& holding, const ResumePoint& point) {
   if (!holds_any(holding)) return false;
-  const Account& account = holding.account;
-  if (account.step == point.step) return account.updated_by == point.updated_by;
-  return account.step + 1 == point.step && account.has_gradients && account.confirmed == point.updated_by;
+  const StateVersion& version = holding.version;
+  if (version.step == point.step) return version.updated_by == point.updated_by;
+  return version.step + 1 == point.step && version.has_gradients && version.confirmed == point.updated_by;
 }
 
 std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const std::vector<Holding>& holdings) {

@@ -1,4 +1,4 @@
-// Lease: until when a generation that votes with nobody outside its pod may apply updates.
+// Lease: how long a generation whose workers all run in one pod may apply updates.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace sailor::trainer {
 
-// The same in all processes of a machine, and goes on while the machine sleeps.
+// A clock that is the same in all processes of a machine and continues while the machine sleeps.
 struct BootClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -27,7 +27,7 @@ struct Lease {
   friend bool operator==(const Lease&, const Lease&) = default;
 };
 
-// It counts from the asking: an answer may have been on its way for long.
+// The lease counts from the time of the request, because the answer may have been delayed.
 inline Lease granted(std::int64_t generation, BootClock::time_point asked, std::chrono::seconds length) {
   return {generation, asked + length};
 }

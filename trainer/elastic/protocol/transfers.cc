@@ -35,11 +35,13 @@ std::map<int, std::vector<int>> holders_by_unit(const TransferQuestion& question
   return holders;
 }
 
-const Site& site(const TransferQuestion& question, int rank) { return question.sites[static_cast<std::size_t>(rank)]; }
+const WorkerLocation& location(const TransferQuestion& question, int rank) {
+  return question.locations[static_cast<std::size_t>(rank)];
+}
 
 }  // namespace
 
-int distance(const Site& a, const Site& b) {
+int distance(const WorkerLocation& a, const WorkerLocation& b) {
   if (a.node == b.node) return 0;
   if (a.zone == b.zone) return 1;
   return region_of(a.zone) == region_of(b.zone) ? 2 : 3;
@@ -56,7 +58,7 @@ TransferPlan plan_transfers(const TransferQuestion& question) {
       continue;
     }
     const int from = *std::ranges::min_element(found->second, {}, [&](int holder) {
-      return std::tuple(distance(site(question, holder), site(question, want.rank)),
+      return std::tuple(distance(location(question, holder), location(question, want.rank)),
                         sent[static_cast<std::size_t>(holder)], holder);
     });
     sent[static_cast<std::size_t>(from)] += want.bytes;

@@ -1,4 +1,4 @@
-// Transfers: who sends which unit of the state to whom, so that a plan's workers come to hold what it says.
+// Transfers: which worker sends which transfer units to which worker, so that all workers of a plan get their state.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace sailor::trainer {
 
-// Where a worker is.
-struct Site {
+// The node and zone of a worker.
+struct WorkerLocation {
   int node = 0;
   Zone zone;
-  friend bool operator==(const Site&, const Site&) = default;
+  friend bool operator==(const WorkerLocation&, const WorkerLocation&) = default;
 };
 
-// 0 in the same node, then zone, region, elsewhere.
-int distance(const Site& a, const Site& b);
+// 0 on the same node, 1 in the same zone, 2 in the same region, 3 elsewhere.
+int distance(const WorkerLocation& a, const WorkerLocation& b);
 
 struct TransferQuestion {
-  std::vector<std::vector<int>> wanted;   // units by rank, ascending: of the new plan
-  std::vector<std::vector<int>> offered;  // by rank, ascending: of those who are alive, at the step to go on from
-  std::vector<Site> sites;                // by rank
+  std::vector<std::vector<int>> wanted;  // units by rank, ascending, in the new plan
+  // By rank, ascending: units of the workers that are alive, at the resume point.
+  std::vector<std::vector<int>> offered;
+  std::vector<WorkerLocation> locations;  // by rank
   std::vector<std::int64_t> bytes;        // by unit
 };
 
@@ -34,13 +35,14 @@ struct UnitMove {
 
 struct TransferPlan {
   std::vector<UnitMove> moves;
-  std::vector<std::vector<int>> unheld;  // by rank, ascending: wanted, offered by nobody: from the checkpoint
+  // By rank, ascending: wanted units that no worker offers; they come from a checkpoint.
+  std::vector<std::vector<int>> unheld;
   friend bool operator==(const TransferPlan&, const TransferPlan&) = default;
 };
 
-// Every unit that a worker wants and does not offer itself arrives once: from the nearest who offers it, and of
-// equally near ones from the one that sends least. Large units are dealt first, so that the load evens out. The same
-// answer on every worker.
+// Each unit that a worker wants and does not offer itself arrives once: from the nearest worker that offers it, and
+// among equally near ones from the worker that sends least so far. Large units are assigned first to balance the load.
+// The result is the same on every worker.
 TransferPlan plan_transfers(const TransferQuestion& question);
 
 }  // namespace sailor::trainer

@@ -1,10 +1,10 @@
-// What comes of the vote at the end of a step.
+// The result of the vote at the end of a step.
 #pragma once
 
 namespace sailor::trainer {
 
-// Whether the generation ends, by agreement, with the step that is voted for: somebody asks to leave for the next one,
-// and nobody waits for newcomers of it that follow the training. All see the same sums.
+// True if the generation ends by agreement with this step: some worker asks to leave for the next generation, and none
+// waits for joining workers that still receive state. All workers see the same sums.
 inline bool ends_generation(double leaving, double waiting) { return leaving > 0 && waiting == 0; }
 
 }  // namespace sailor::trainer

@@ -5,18 +5,19 @@
 namespace sailor::trainer {
 namespace {
 
-bool is_over(Place place) { return place == Place::kDone; }
+bool is_over(WorkerPlace place) { return place == WorkerPlace::kDone; }
 
-// Between generations nothing is left to be finished first; nor is a regroup worth finishing that is overtaken.
-bool obeys_at_once(Place place) {
+// Outside of training there is nothing to finish first, and a regroup is not worth finishing once a newer generation is
+// known.
+bool obeys_at_once(WorkerPlace place) {
   switch (place) {
-    case Place::kIdle:
-    case Place::kMeeting:
-    case Place::kMoving:
-    case Place::kConfirming:
-    case Place::kPaused:  // has not voted
-    case Place::kBroken:
-    case Place::kReleased:
+    case WorkerPlace::kIdle:
+    case WorkerPlace::kRendezvous:
+    case WorkerPlace::kTransferring:
+    case WorkerPlace::kConfirming:
+    case WorkerPlace::kAwaitingLease:  // has not voted
+    case WorkerPlace::kBroken:
+    case WorkerPlace::kReleased:
       return true;
     default:
       return false;
@@ -24,30 +25,30 @@ bool obeys_at_once(Place place) {
 }
 
 WorkerState released(WorkerState state) {
-  state.place = Place::kReleased;
-  state.account = {};
+  state.place = WorkerPlace::kReleased;
+  state.version = {};
   return state;
 }
 
 WorkerState obey_next(WorkerState state) {
-  const Order order = std::exchange(state.next, {});
-  state.generation = order.generation;
-  state.has_role = order.has_role;
-  state.place = Place::kMeeting;
-  return order.has_slot ? state : released(state);
+  const Command command = std::exchange(state.next, {});
+  state.generation = command.generation;
+  state.has_role = command.has_role;
+  state.place = WorkerPlace::kRendezvous;
+  return command.has_slot ? state : released(state);
 }
 
 WorkerState broken(WorkerState state) {
   if (state.next.generation > 0) return obey_next(state);
-  state.place = Place::kBroken;
+  state.place = WorkerPlace::kBroken;
   return state;
 }
 
 WorkerState on(WorkerState state, const event::Assigned& event) {
-  const bool is_newer = event.order.generation > state.generation && event.order.generation > state.next.generation;
+  const bool is_newer = event.command.generation > state.generation && event.command.generation > state.next.generation;
   if (!is_newer || is_over(state.place)) return state;
-  state.next = event.order;
-  const bool goes_now = obeys_at_once(state.place) || must_break_off(state, event.order);
+  state.next = event.command;
+  const bool goes_now = obeys_at_once(state.place) || must_break_off(state, event.command);
   return goes_now ? obey_next(state) : state;
 }
 
@@ -56,81 +57,81 @@ WorkerState on(WorkerState state, const event::Prepared& event) {
   return state;
 }
 
-WorkerState on(WorkerState state, const event::Followed& event) {
-  const bool may = state.place == Place::kMeeting && state.account.updated_by == 0;
-  if (may) state.account = {.updated_by = event.generation, .step = event.step, .confirmed = event.generation};
+WorkerState on(WorkerState state, const event::StateStreamed& event) {
+  const bool may = state.place == WorkerPlace::kRendezvous && state.version.updated_by == 0;
+  if (may) state.version = {.updated_by = event.generation, .step = event.step, .confirmed = event.generation};
   return state;
 }
 
-WorkerState on(WorkerState state, const event::Met& event) {
-  if (state.place != Place::kMeeting) return state;
-  state.place = Place::kMoving;
-  if (!event.can_offer) state.account = {};
+WorkerState on(WorkerState state, const event::HoldingsKnown& event) {
+  if (state.place != WorkerPlace::kRendezvous) return state;
+  state.place = WorkerPlace::kTransferring;
+  if (!event.can_offer) state.version = {};
   if (event.can_offer) {
-    state.account.step = event.step;
-    state.account.updated_by = event.updated_by;
-    state.account.has_gradients = false;
+    state.version.step = event.step;
+    state.version.updated_by = event.updated_by;
+    state.version.has_gradients = false;
   }
   return state;
 }
 
-WorkerState on(WorkerState state, const event::Moved& event) {
-  if (state.place != Place::kMoving) return state;
-  state.place = Place::kConfirming;
-  const bool holds_any = state.has_role || state.account.updated_by > 0;
-  if (holds_any) state.account = {.updated_by = event.updated_by, .step = event.step, .confirmed = event.confirmed};
+WorkerState on(WorkerState state, const event::StateTransferred& event) {
+  if (state.place != WorkerPlace::kTransferring) return state;
+  state.place = WorkerPlace::kConfirming;
+  const bool holds_any = state.has_role || state.version.updated_by > 0;
+  if (holds_any) state.version = {.updated_by = event.updated_by, .step = event.step, .confirmed = event.confirmed};
   return state;
 }
 
 WorkerState on(WorkerState state, const event::Confirmed& event) {
-  if (state.place != Place::kConfirming) return state;
+  if (state.place != WorkerPlace::kConfirming) return state;
   if (!state.has_role) return released(state);
-  state.account.confirmed = state.generation;
-  state.place = event.all_steps_are_done ? Place::kFinishing : Place::kComputing;
+  state.version.confirmed = state.generation;
+  state.place = event.all_steps_are_done ? WorkerPlace::kFinishing : WorkerPlace::kComputing;
   return state;
 }
 
 WorkerState on(WorkerState state, const event::Computed&) {
-  if (state.place != Place::kComputing) return state;
-  state.account.has_gradients = true;
-  state.place = Place::kVoting;
+  if (state.place != WorkerPlace::kComputing) return state;
+  state.version.has_gradients = true;
+  state.place = WorkerPlace::kVoting;
   return state;
 }
 
 WorkerState on(WorkerState state, const event::Voted& event) {
-  if (state.place != Place::kVoting) return state;
-  ++state.account.step;
-  state.account.updated_by = state.generation;
-  state.account.has_gradients = false;
+  if (state.place != WorkerPlace::kVoting) return state;
+  ++state.version.step;
+  state.version.updated_by = state.generation;
+  state.version.has_gradients = false;
   if (event.is_last_step) {
-    state.place = Place::kFinishing;
+    state.place = WorkerPlace::kFinishing;
   } else if (event.somebody_leaves) {
-    return broken(state);  // the generation is over; who has not heard of the next one yet waits for it
+    return broken(state);  // the generation is over; a worker that does not know the next one yet waits for it
   } else {
-    state.place = Place::kComputing;
+    state.place = WorkerPlace::kComputing;
   }
   return state;
 }
 
 WorkerState on(WorkerState state, const event::LeaseLapsed&) {
-  if (state.place != Place::kVoting) return state;
-  state.place = Place::kPaused;
+  if (state.place != WorkerPlace::kVoting) return state;
+  state.place = WorkerPlace::kAwaitingLease;
   return state.next.generation > 0 ? obey_next(state) : state;
 }
 
 WorkerState on(WorkerState state, const event::LeaseRenewed&) {
-  if (state.place == Place::kPaused) state.place = Place::kVoting;
+  if (state.place == WorkerPlace::kAwaitingLease) state.place = WorkerPlace::kVoting;
   return state;
 }
 
 WorkerState on(WorkerState state, const event::Finished&) {
-  if (state.place == Place::kFinishing) state.place = Place::kDone;
+  if (state.place == WorkerPlace::kFinishing) state.place = WorkerPlace::kDone;
   return state;
 }
 
 WorkerState on(WorkerState state, const event::PeerLost&) {
-  const bool has_peers = state.place != Place::kIdle && state.place != Place::kReleased &&
-                         state.place != Place::kBroken && !is_over(state.place);
+  const bool has_peers = state.place != WorkerPlace::kIdle && state.place != WorkerPlace::kReleased &&
+                         state.place != WorkerPlace::kBroken && !is_over(state.place);
   return has_peers ? broken(state) : state;
 }
 
@@ -140,14 +141,14 @@ WorkerState after(WorkerState state, const Event& event) {
   return std::visit([&](const auto& which) { return on(state, which); }, event);
 }
 
-bool is_training(Place place) {
-  return place == Place::kComputing || place == Place::kVoting || place == Place::kPaused;
+bool is_training(WorkerPlace place) {
+  return place == WorkerPlace::kComputing || place == WorkerPlace::kVoting || place == WorkerPlace::kAwaitingLease;
 }
 
 bool wants_to_leave(const WorkerState& state) { return state.next.generation > 0 && state.next.is_prepared; }
 
-bool must_break_off(const WorkerState& state, const Order& order) {
-  return order.generation > state.generation && is_training(state.place) && order.drops_a_peer;
+bool must_break_off(const WorkerState& state, const Command& command) {
+  return command.generation > state.generation && is_training(state.place) && command.drops_a_peer;
 }
 
 }  // namespace sailor::trainer

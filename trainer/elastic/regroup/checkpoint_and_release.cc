@@ -11,7 +11,7 @@ namespace {
 void save(const std::filesystem::path& folder, const StateSlices& mine, int rank, const HeldState& held) {
   for (const auto& [layer_state, slices] : mine) {
     const auto written = write_image(folder, held.step, image_of(held.layer_states.at(layer_state), slices, rank));
-    if (!written) throw CannotPark(written.error().message);
+    if (!written) throw CannotSaveState(written.error().message);
   }
 }
 
@@ -27,22 +27,22 @@ std::vector<ImageName> images_of(const std::vector<StateSlices>& writers) {
 
 }  // namespace
 
-bool park(const Assignment& assignment, Meeting& meeting, const HeldState& held) {
-  if (!meeting.point()) return meeting.confirm("/parked");
+bool checkpoint_and_release(const Assignment& assignment, GenerationRendezvous& rendezvous, const HeldState& held) {
+  if (!rendezvous.point()) return rendezvous.confirm("/released");
   const auto folder = checkpoint_folder(assignment);
-  if (folder.empty()) throw CannotPark("the job has no checkpoint.path: its state is in memory only");
-  const std::int64_t step = meeting.point()->step;
+  if (folder.empty()) throw CannotSaveState("the job has no checkpoint.path: its state is in memory only");
+  const std::int64_t step = rendezvous.point()->step;
   const bool is_there = std::ranges::count(complete_checkpoints(folder), step) > 0;
   const auto step_files = step_folder(folder, step);
-  const std::vector<StateSlices> writers = meeting.writers();
-  if (!is_there) save(step_files, writers.at(static_cast<std::size_t>(meeting.rank())), meeting.rank(), held);
-  if (!meeting.confirm("/saved")) return false;
-  if (!is_there && meeting.rank() == 0) {
+  const std::vector<StateSlices> writers = rendezvous.writers();
+  if (!is_there) save(step_files, writers.at(static_cast<std::size_t>(rendezvous.rank())), rendezvous.rank(), held);
+  if (!rendezvous.confirm("/saved")) return false;
+  if (!is_there && rendezvous.rank() == 0) {
     const auto complete = write_manifest(step_files, {step, held.first_loss, assignment.model, images_of(writers)});
-    if (!complete) throw CannotPark(complete.error().message);
+    if (!complete) throw CannotSaveState(complete.error().message);
     delete_old_checkpoints(folder, assignment.checkpoint.keep);
   }
-  return meeting.confirm("/parked");
+  return rendezvous.confirm("/released");
 }
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// Park: a job that no worker trains any more is brought to a checkpoint from the memory of all.
+// Saves the state of a job from the memory of all its workers, so that they can release their GPUs.
 #pragma once
 
 #include <stdexcept>
@@ -7,13 +7,14 @@
 
 namespace sailor::trainer {
 
-// Called by all workers of a generation that parks, once settled. Each writes its part of the state that the meeting
-// agreed on, unless that checkpoint is there already or memory lacks a slice; then the newest complete one is the
-// state. False: a newer generation is known. Throws CannotPark.
-bool park(const Assignment& assignment, Meeting& meeting, const HeldState& held);
+// All workers of a generation that releases its GPUs call this after settle(). Each writes its slices of the resume
+// point, unless the checkpoint of that step already exists. If the memory of all workers lacks a slice, nothing is
+// written, and the newest complete checkpoint is the state of the job. Returns false if a newer generation is known.
+// Throws CannotSaveState.
+bool checkpoint_and_release(const Assignment& assignment, GenerationRendezvous& rendezvous, const HeldState& held);
 
-// A reason why the state cannot be saved: it must stay in memory.
-class CannotPark : public std::runtime_error {
+// The state cannot be saved and must stay in memory; what() is the reason.
+class CannotSaveState : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

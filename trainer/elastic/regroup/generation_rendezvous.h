@@ -1,5 +1,5 @@
-// Meeting: how the workers of a new generation find each other at its rendezvous store, say what they hold, and wait
-// for each other. No tensor here: what follows from it is in regroup.h.
+// GenerationRendezvous: the workers of a new generation find each other at its rendezvous store, report the state that
+// they have, and wait for each other. No tensors here; regroup.h acts on the result.
 #pragma once
 
 #include <atomic>
@@ -22,37 +22,41 @@
 
 namespace sailor::trainer {
 
-class Meeting {
+class GenerationRendezvous {
  public:
-  // Patience and inbox outlive the meeting. Throws PeerLost where the store cannot be reached.
-  Meeting(std::shared_ptr<const Assignment> assignment, int rank, const Patience& patience, const Inbox& inbox);
+  // Patience and mailbox must outlive it. Throws PeerLost if the store cannot be reached.
+  GenerationRendezvous(std::shared_ptr<const Assignment> assignment, int rank, const Patience& patience,
+                       const AssignmentMailbox& mailbox);
 
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // Each returns false as soon as a newer generation is known; throws PeerLost if somebody does not come in time.
-  // Until all workers are here, whatever else they do still, and it is known what that is.
-  bool gather(const Standing& mine, const std::atomic<TimePoint>& deadline);
-  bool exchange(const Holding& mine, const WorkerSlices& slices);  // until it is known what everybody holds
-  bool confirm(const std::string& what = "");  // until everybody has confirmed this; the first to come need not stay
+  // The next three functions wait for all workers. Each returns false as soon as a newer generation is known, and
+  // throws PeerLost if a worker does not arrive in time.
+  //
+  // Waits until all workers have arrived and the preparation state of each is known.
+  bool gather(const PreparationState& mine, const std::atomic<TimePoint>& deadline);
+  bool exchange(const Holding& mine, const WorkerSlices& slices);  // until the holding of each worker is known
+  bool confirm(const std::string& what = "");  // until all have confirmed; a worker that confirmed may leave
 
-  [[nodiscard]] FollowPlan following() const;  // once all are here, the same for all
+  [[nodiscard]] JoinPlan join_plan() const;  // after gather(); the same on all workers
 
-  // What follows from the holdings, the same for all, by units of the state; `point` is nothing where memory lacks one.
+  // What follows from the holdings, in transfer units; the same on all workers. `point` is nothing if the memory of all
+  // workers together does not contain a complete state.
   [[nodiscard]] const std::vector<Holding>& holdings() const { return holdings_; }
   [[nodiscard]] const std::optional<ResumePoint>& point() const { return point_; }
   [[nodiscard]] const TransferUnits& units() const { return units_.value(); }
-  [[nodiscard]] bool offers_state() const;  // what this worker holds is of the point
-  [[nodiscard]] bool needs_copies() const;  // some slice of the point is left in a peer's copy only
+  [[nodiscard]] bool offers_state() const;         // this worker has state of the resume point
+  [[nodiscard]] bool needs_peer_replicas() const;  // some slice of the point exists only in a peer replica
   [[nodiscard]] TransferPlan transfers() const;
   [[nodiscard]] std::int64_t bytes_of(const std::vector<UnitMove>& moves) const;
-  [[nodiscard]] std::int64_t bytes_followed() const;       // that newcomers bring
-  [[nodiscard]] std::vector<StateSlices> writers() const;  // by rank: what it brings to a checkpoint
+  [[nodiscard]] std::int64_t streamed_bytes() const;       // the state that joining workers received before
+  [[nodiscard]] std::vector<StateSlices> writers() const;  // by rank: the slices that it writes to a checkpoint
 
   [[nodiscard]] const Roster& roster() const { return roster_; }
-  [[nodiscard]] const std::vector<StateCopy>& copies() const { return copies_; }
-  [[nodiscard]] WorkerSlices wanted_here() const { return worker_slices(roster_, copies_, rank_); }
+  [[nodiscard]] const std::vector<PeerReplica>& peer_replicas() const { return peer_replicas_; }
+  [[nodiscard]] WorkerSlices wanted_here() const { return worker_slices(roster_, peer_replicas_, rank_); }
   [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] Rendezvous& rendezvous() { return rendezvous_; }
+  [[nodiscard]] Rendezvous& store() { return store_; }
 
  private:
   bool wait_for_all(const std::string& key, std::vector<std::string>& values, const std::atomic<TimePoint>& deadline);
@@ -63,11 +67,11 @@ class Meeting {
   const std::shared_ptr<const Assignment> assignment_;
   int rank_;
   const Patience& patience_;
-  const Inbox& inbox_;
+  const AssignmentMailbox& mailbox_;
   Roster roster_;
-  std::vector<StateCopy> copies_;
-  Rendezvous rendezvous_;
-  std::vector<Standing> standings_;
+  std::vector<PeerReplica> peer_replicas_;
+  Rendezvous store_;
+  std::vector<PreparationState> preparation_states_;
   std::vector<Holding> holdings_;
   std::optional<TransferUnits> units_;
   std::optional<ResumePoint> point_;

@@ -7,7 +7,7 @@
 namespace sailor::trainer {
 namespace {
 
-// The pods at this address: one, but on a test's machine.
+// The pods at this address. Only in tests several pods share one.
 std::string pods_at(const Assignment& assignment, const std::string& host) {
   std::string names;
   for (const AgentAddress& agent : assignment.agents) {

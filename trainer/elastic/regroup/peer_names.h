@@ -1,4 +1,4 @@
-// Names of peers in what the communication libraries say of them: they know addresses and ranks, people know pods.
+// Replaces ranks and addresses in messages of the communication libraries by names of pods.
 #pragma once
 
 #include <string>

@@ -16,18 +16,18 @@ std::vector<int> ranks_below(int count) {
   return ranks;
 }
 
-// What the meeting tells of the job's losses to those who did not see them.
-void learn_losses(const Meeting& meeting, HeldState& held) {
-  for (const Holding& holding : meeting.holdings()) {
+// Takes the losses of the job from the holdings, for workers that did not see them.
+void learn_losses(const GenerationRendezvous& rendezvous, HeldState& held) {
+  for (const Holding& holding : rendezvous.holdings()) {
     if (holding.first_loss != 0) held.first_loss = holding.first_loss;
-    if (!can_offer(holding, *meeting.point())) continue;
-    held.loss = holding.account.step == meeting.point()->step ? holding.loss : holding.next_loss;
+    if (!can_offer(holding, *rendezvous.point())) continue;
+    held.loss = holding.version.step == rendezvous.point()->step ? holding.loss : holding.next_loss;
   }
 }
 
-// A transfer waits for all that go before it.
+// How long all transfers may take: each waits for those before it.
 std::chrono::milliseconds time_of(const std::vector<UnitMove>& moves, const TransferUnits& units) {
-  constexpr double kSlowest = 2e6;  // elements of the state a second: 24 MB
+  constexpr double kSlowest = 2e6;  // elements of the state per second: 24 MB/s
   double elements = 0;
   for (const UnitMove& move : moves) {
     elements += static_cast<double>(units.units()[static_cast<std::size_t>(move.unit)].elements);
@@ -37,45 +37,46 @@ std::chrono::milliseconds time_of(const std::vector<UnitMove>& moves, const Tran
 
 }  // namespace
 
-void settle(const Assignment& assignment, const Meeting& meeting, HeldState& held) {
-  if (!meeting.offers_state()) {
+void settle(const Assignment& assignment, const GenerationRendezvous& rendezvous, HeldState& held) {
+  if (!rendezvous.offers_state()) {
     held = {.first_loss = held.first_loss};
-  } else if (held.step < meeting.point()->step) {
+  } else if (held.step < rendezvous.point()->step) {
     held.apply_gradients(assignment.training);
   }
   held.forget_gradients();
-  if (meeting.point()) learn_losses(meeting, held);
+  if (rendezvous.point()) learn_losses(rendezvous, held);
 }
 
 void connect(const Assignment& assignment, const std::string& host, const Patience& patience, Membership& membership) {
-  Meeting& meeting = *membership.meeting;
-  GroupFactory factory(meeting.rendezvous(), host, meeting.rank(), patience.peer, names_of_workers(assignment));
+  GenerationRendezvous& rendezvous = *membership.rendezvous;
+  GroupFactory factory(rendezvous.store(), host, rendezvous.rank(), patience.peer, names_of_workers(assignment));
   membership.interrupt = factory.interrupt();
-  membership.everyone = factory.make_message_group("everyone", ranks_below(meeting.roster().workers()));
-  const bool has_role = meeting.rank() < assignment.training_workers();
+  membership.everyone = factory.make_message_group("everyone", ranks_below(rendezvous.roster().workers()));
+  const bool has_role = rendezvous.rank() < assignment.training_workers();
   if (!has_role) return;
-  membership.groups = std::make_unique<TrainingGroups>(meeting.roster(), meeting.rank(), factory);
-  if (!meeting.copies().empty()) {
-    membership.copying = factory.make_message_group("copying", ranks_below(assignment.training_workers()));
+  membership.groups = std::make_unique<TrainingGroups>(rendezvous.roster(), rendezvous.rank(), factory);
+  if (!rendezvous.peer_replicas().empty()) {
+    membership.peer_replica_group =
+        factory.make_message_group("peer-replicas", ranks_below(assignment.training_workers()));
   }
 }
 
 void move_state(const Assignment& assignment, Membership& membership, HeldState& held) {
-  Meeting& meeting = *membership.meeting;
-  const Taker taker{meeting.rank(), meeting.wanted_here()};
-  if (!meeting.point()) {
-    restore(assignment, taker, *membership.everyone, meeting.rendezvous(), held);
+  GenerationRendezvous& rendezvous = *membership.rendezvous;
+  const TransferTarget target{rendezvous.rank(), rendezvous.wanted_here()};
+  if (!rendezvous.point()) {
+    restore(assignment, target, *membership.everyone, rendezvous.store(), held);
     membership.source = held.step > 0 ? StateSource::kCheckpoint : StateSource::kStart;
   } else {
-    const auto moves = meeting.transfers().moves;
-    membership.streamed_bytes = meeting.bytes_followed();
-    membership.moved_bytes = meeting.bytes_of(moves);
-    membership.everyone->set_timeout(membership.patience.peer + time_of(moves, meeting.units()));
-    transfer_state(meeting.units(), moves, taker, *membership.everyone, held);
-    held.step = meeting.point()->step;
-    membership.source = meeting.needs_copies() ? StateSource::kPeerReplica : StateSource::kMemory;
+    const auto moves = rendezvous.transfers().moves;
+    membership.streamed_bytes = rendezvous.streamed_bytes();
+    membership.moved_bytes = rendezvous.bytes_of(moves);
+    membership.everyone->set_timeout(membership.patience.peer + time_of(moves, rendezvous.units()));
+    transfer_state(rendezvous.units(), moves, target, *membership.everyone, held);
+    held.step = rendezvous.point()->step;
+    membership.source = rendezvous.needs_peer_replicas() ? StateSource::kPeerReplica : StateSource::kMemory;
   }
-  membership.steps_lost = steps_lost(meeting.holdings(), held.step);
+  membership.steps_lost = steps_lost(rendezvous.holdings(), held.step);
 }
 
 }  // namespace sailor::trainer

@@ -9,7 +9,7 @@
 namespace sailor::trainer {
 namespace {
 
-// Whatever one of two states of a layer state has.
+// The union of two shards of a layer state.
 LayerState joined(const ModelSpec& model, const LayerState& one, const LayerState& other) {
   if (one.layout == other.layout) return one;
   const StateLayout whole = layout_of(model, one.layout.id);
@@ -37,8 +37,8 @@ StateSlices slices_of(const LayerStates& states) {
 
 }  // namespace
 
-Holding HeldState::holding(const Account& account) const {
-  return {.account = account,
+Holding HeldState::holding(const StateVersion& version) const {
+  return {.version = version,
           .units = {},
           .loss = loss,
           .next_loss = next_loss,
@@ -46,37 +46,41 @@ Holding HeldState::holding(const Account& account) const {
           .first_loss = first_loss};
 }
 
-WorkerSlices HeldState::slices() const { return {.own = slices_of(layer_states), .copies = slices_of(copies)}; }
+WorkerSlices HeldState::slices() const {
+  return {.own = slices_of(layer_states), .peer_replicas = slices_of(peer_replicas)};
+}
 
 void HeldState::keep_arrived() {
   layer_states = std::exchange(arrived, {});
-  copies = std::exchange(arrived_copies, {});
+  peer_replicas = std::exchange(arrived_peer_replicas, {});
   reached = step;
 }
 
 void HeldState::join_arrived(const ModelSpec& model) {
   join_states(model, std::exchange(arrived, {}), layer_states);
-  join_states(model, std::exchange(arrived_copies, {}), copies);
+  join_states(model, std::exchange(arrived_peer_replicas, {}), peer_replicas);
 }
 
-void HeldState::join_copies(const ModelSpec& model) { join_states(model, std::exchange(copies, {}), layer_states); }
+void HeldState::join_peer_replicas(const ModelSpec& model) {
+  join_states(model, std::exchange(peer_replicas, {}), layer_states);
+}
 
 void HeldState::join(const ModelSpec& model, HeldState other) {
   join_states(model, other.layer_states, layer_states);
-  join_states(model, other.copies, copies);
+  join_states(model, other.peer_replicas, peer_replicas);
 }
 
 void HeldState::apply_gradients(const TrainingSpec& training) {
-  if (squared_norm == kStepLeftOut) {
+  if (squared_norm == kStepSkipped) {
     gradients.clear();
-    copied_gradients.clear();
+    peer_replica_gradients.clear();
   }
   const double scale = clip_scale(training.optimizer, squared_norm);
   for (const auto& [id, gradient] : gradients) {
     apply_adamw(layer_states.at(id), gradient, training, step + 1, scale);
   }
-  for (const auto& [id, gradient] : copied_gradients) {
-    apply_adamw(copies.at(id), gradient, training, step + 1, scale);
+  for (const auto& [id, gradient] : peer_replica_gradients) {
+    apply_adamw(peer_replicas.at(id), gradient, training, step + 1, scale);
   }
   ++step;
   if (step == 1) first_loss = next_loss;
@@ -87,7 +91,7 @@ void HeldState::apply_gradients(const TrainingSpec& training) {
 
 void HeldState::forget_gradients() {
   gradients.clear();
-  copied_gradients.clear();
+  peer_replica_gradients.clear();
   squared_norm = next_loss = 0;
 }
 

@@ -1,4 +1,4 @@
-// HeldState: what a worker keeps in memory from one generation to the next.
+// HeldState: the state that a worker keeps in memory from one generation to the next.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,34 @@
 
 namespace sailor::trainer {
 
-// In place of a squared norm: the step counts, and its gradients, which are no numbers, are not applied.
-inline constexpr double kStepLeftOut = -1;
+// Instead of a squared norm: the gradients are not finite; the step counts, but they are not applied.
+inline constexpr double kStepSkipped = -1;
 
-// The step that an account speaks of is the protocol's (worker_machine.h); here are the tensors to it.
+// The protocol tracks the version of the state (StateVersion in worker_machine.h); these are the tensors of that
+// version.
 struct HeldState {
   LayerStates layer_states;
-  LayerStates copies;                          // of slices that another node alone holds, at the same step
-  LayerStates arrived, arrived_copies;         // what the worker is to hold in a generation that has not begun yet
-  std::int64_t step = 0;                       // optimizer steps that the layer states contain
-  double loss = 0;                             // of the last of them
-  std::map<int, at::Tensor> gradients;         // complete, of the step after it; empty: none
-  std::map<int, at::Tensor> copied_gradients;  // of the copies, likewise
-  double squared_norm = 0;                     // of these, over all layer states of the model
-  double next_loss = 0;                        // of the step that they are of
-  std::int64_t reached = 0;                    // `step`, or one more while a step is being worked at
-  double first_loss = 0;                       // of the job's first step, if known here
+  LayerStates peer_replicas;                         // of slices that only another node has; at the same step
+  LayerStates arrived, arrived_peer_replicas;        // for a generation that has not started yet
+  std::int64_t step = 0;                             // optimizer steps that the layer states contain
+  double loss = 0;                                   // of the last step
+  std::map<int, at::Tensor> gradients;               // complete gradients of the next step; empty: none
+  std::map<int, at::Tensor> peer_replica_gradients;  // the same of the peer replicas
+  double squared_norm = 0;                           // of the gradients of the whole model
+  double next_loss = 0;                              // of the step of these gradients
+  std::int64_t reached = 0;                          // `step`, or `step` + 1 while the next step is computed
+  double first_loss = 0;                             // of the first step of the job; 0: not known here
 
-  [[nodiscard]] Holding holding(const Account& account) const;
+  [[nodiscard]] Holding holding(const StateVersion& version) const;
   [[nodiscard]] WorkerSlices slices() const;
 
-  // The generation has begun: only what arrived is kept, which all have confirmed.
+  // The generation has started, because all workers have confirmed. Keeps only what arrived for it.
   void keep_arrived();
 
-  // It never did: what arrived may be all that is left of it, and is held beside what was here before.
+  // The generation did not start. Keeps what arrived beside the older state, because it may be the only copy left.
   void join_arrived(const ModelSpec& model);
-  void join_copies(const ModelSpec& model);            // no more told from the rest; without gradients only
-  void join(const ModelSpec& model, HeldState other);  // of the same step; likewise
+  void join_peer_replicas(const ModelSpec& model);     // from now on they count as own state; only without gradients
+  void join(const ModelSpec& model, HeldState other);  // both must be of the same step; only without gradients
 
   void apply_gradients(const TrainingSpec& training);
   void forget_gradients();

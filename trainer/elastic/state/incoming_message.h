@@ -1,4 +1,4 @@
-// Arrival: a message on its way into its places in a flat tensor.
+// IncomingMessage: receives a message into spans of a flat tensor.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace sailor::trainer {
 
-class Arrival {
+class IncomingMessage {
  public:
-  // The spans of the tensor take the message's elements in order.
-  Arrival(const at::Tensor& flat, std::vector<StridedSpan> spans, std::int64_t elements);
+  // The elements of the message fill the spans in order.
+  IncomingMessage(const at::Tensor& flat, std::vector<StridedSpan> spans, std::int64_t elements);
 
-  // To be received into: its place itself where that is one stretch of memory.
+  // The tensor to receive into; it is the destination itself if that is contiguous.
   [[nodiscard]] const at::Tensor& message() const { return message_; }
-  void unpack() const { trainer::unpack(message_, flat_, spans_); }  // once it is there
+  void unpack() const { trainer::unpack(message_, flat_, spans_); }  // after the message has arrived
 
  private:
   at::Tensor flat_;

@@ -1,4 +1,4 @@
-// CopiedGradients: how the copies that peers keep follow each step: by the gradients that the slices are updated with.
+// PeerReplicaGradients: sends the gradients of each step to the workers that keep peer replicas.
 #pragma once
 
 #include <map>
@@ -12,18 +12,19 @@
 
 namespace sailor::trainer {
 
-// A copy is updated as its slice is, by the same gradients, so it is at the same step after the same vote: no more and
-// no less than another replica of the slice. Gradients travel beside the backward pass, from when they are complete.
-class CopiedGradients {
+// A peer replica is updated with the same gradients as the original, so after the same vote both are at the same step.
+// Gradients are sent during the backward pass, as soon as they are complete.
+class PeerReplicaGradients {
  public:
-  // `kept`: the copies of this worker. `group` outlives it; null where nobody keeps any.
-  CopiedGradients(const Roster& roster, int rank, const std::vector<StateCopy>& copies, const LayerStates& kept,
-                  Group* group);
+  // `kept`: the peer replicas that this worker keeps. `group` must outlive it; null without peer replicas.
+  PeerReplicaGradients(const Roster& roster, int rank, const std::vector<PeerReplica>& peer_replicas,
+                       const LayerStates& kept, Group* group);
 
-  void begin();                                                // a step: what the one before returned is written over
-  void send(int layer_state, const at::Tensor& own_gradient);  // once it is complete; it stays as it is until finish()
+  void begin();  // of a step; overwrites what finish() returned before
+  // A complete gradient, which must not change until finish().
+  void send(int layer_state, const at::Tensor& own_gradient);
 
-  // Once all own gradients are sent. Returns, by layer state, those of the copies that this worker keeps.
+  // To be called after all own gradients are sent. Returns the gradients of the kept peer replicas, by layer state.
   std::map<int, at::Tensor> finish();
 
   void set_timeout(std::chrono::milliseconds timeout);
@@ -31,20 +32,20 @@ class CopiedGradients {
  private:
   struct Outgoing {
     int tag = 0;
-    int keeper = 0;
+    int backup_holder = 0;
     int layer_state = 0;
     std::vector<StridedSpan> spans;  // in the held shard
   };
   struct Incoming {
     int tag = 0;
-    int holder = 0;
-    Arrival arrival;
+    int owner = 0;
+    IncomingMessage incoming;
   };
 
   Group* group_;
   std::vector<Outgoing> outgoing_;
   std::vector<Incoming> incoming_;
-  std::map<int, at::Tensor> received_;  // by layer state, laid out as the copies' shards
+  std::map<int, at::Tensor> received_;  // by layer state, in the layout of the kept shards
   std::vector<std::unique_ptr<Work>> transfers_;
 };
 

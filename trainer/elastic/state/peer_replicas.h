@@ -1,4 +1,5 @@
-// Copies: who keeps a copy of which slice of the state, so that no node alone holds one. Pure, without tensors.
+// PeerReplicas: which worker keeps a replica of which slices for a peer, so that each slice is on two nodes. A pure
+// function without tensors.
 #pragma once
 
 #include <vector>
@@ -9,22 +10,23 @@
 
 namespace sailor::trainer {
 
-// A slice of the state that the workers of one node alone hold.
-struct StateCopy {
+// Slices that only the workers of one node have, and the worker on another node that keeps a replica of them.
+struct PeerReplica {
   int layer_state = 0;
   std::vector<Slice> slices;
   std::int64_t elements = 0;
-  int holder = 0;  // a rank that updates it
-  int keeper = 0;  // a rank of another node that follows its updates
-  friend bool operator==(const StateCopy&, const StateCopy&) = default;
+  int owner = 0;          // a rank that updates the slices
+  int backup_holder = 0;  // a rank on another node; it applies the same updates
+  friend bool operator==(const PeerReplica&, const PeerReplica&) = default;
 };
 
-// Of all slices that need one, in one order on all workers; none where the job asks for none or has one node only.
-// Everybody keeps about as much: the next slice, the largest first, goes to a worker with less than an even share, in
-// another zone of the region if there is one, else in the zone, else in another region.
-std::vector<StateCopy> plan_copies(const Assignment& assignment, const Roster& roster);
+// Plans replicas of all slices that need one, in the same order on all workers. The result is empty if the job does not
+// ask for replicas or has only one node. All workers keep about the same amount: the next slices, the largest first, go
+// to a worker that has less than the average, preferably in another zone of the same region, else in the same zone,
+// else in another region.
+std::vector<PeerReplica> plan_peer_replicas(const Assignment& assignment, const Roster& roster);
 
-// What the rank has in this generation: what its role updates, and the copies that it keeps.
-WorkerSlices worker_slices(const Roster& roster, const std::vector<StateCopy>& copies, int rank);
+// The slices of a rank in this generation: those that its role updates, and the peer replicas that it keeps.
+WorkerSlices worker_slices(const Roster& roster, const std::vector<PeerReplica>& peer_replicas, int rank);
 
 }  // namespace sailor::trainer

@@ -15,12 +15,13 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::milliseconds kChoice{30'000};  // rank 0 only lists folders meanwhile
+constexpr std::chrono::milliseconds kChoice{30'000};  // rank 0 only lists folders
 
-// Makes each shard that the worker is to hold arrive, as `made` says, or not at all: the first reason why not.
+// Fills each wanted shard with what `made` returns. Returns the first error.
 template <class Make>
 Result<void> fill(const ModelSpec& model, const WorkerSlices& wanted, HeldState& held, Make made) {
-  for (const auto& [slices, into] : {std::pair(&wanted.own, &held.arrived), {&wanted.copies, &held.arrived_copies}}) {
+  for (const auto& [slices, into] :
+       {std::pair(&wanted.own, &held.arrived), {&wanted.peer_replicas, &held.arrived_peer_replicas}}) {
     for (const auto& [layer_state, of_layer_state] : *slices) {
       Result<LayerState> state = made(shard_of(layout_of(model, layer_state), of_layer_state));
       if (!state) return tl::unexpected(state.error());
@@ -59,7 +60,7 @@ Result<HeldState> loaded(const Assignment& assignment, const WorkerSlices& wante
   const auto folder = step_folder(checkpoint_folder(assignment), step);
   const auto manifest = read_manifest(folder);
   if (!manifest) return tl::unexpected(manifest.error());
-  if (manifest->model != assignment.model) {  // to go on without it would silently begin anew
+  if (manifest->model != assignment.model) {  // ignoring it would silently restart the training
     throw CannotTrain(
         fmt::format("checkpoint {} is of another model ({}), this job's is {}; set checkpoint.path to a folder of its "
                     "own, or delete the files",
@@ -75,24 +76,24 @@ Result<HeldState> loaded(const Assignment& assignment, const WorkerSlices& wante
   return held;
 }
 
-// Rank 0's choice, told to all.
+// Rank 0 chooses the step and tells all.
 std::int64_t agreed_step(const Assignment& assignment, int rank, std::int64_t before, Rendezvous& rendezvous) {
   const std::string key = fmt::format("checkpoint-before/{}", before);
   if (rank == 0) rendezvous.set(key, std::to_string(newest_before(checkpoint_folder(assignment), before)));
   const auto choice = rendezvous.wait(key, kChoice);
-  if (!choice) throw PeerLost("worker 0 did not say which checkpoint to load");
+  if (!choice) throw PeerLost("worker 0 did not name the checkpoint to load");
   return std::stoll(*choice);
 }
 
 }  // namespace
 
-void restore(const Assignment& assignment, const Taker& taker, Group& everyone, Rendezvous& rendezvous,
+void restore(const Assignment& assignment, const TransferTarget& target, Group& everyone, Rendezvous& rendezvous,
              HeldState& held) {
   std::int64_t before = std::numeric_limits<std::int64_t>::max();
   while (true) {
-    const std::int64_t step = agreed_step(assignment, taker.rank, before, rendezvous);
-    if (step == 0) return start_anew(assignment, taker.wanted, held);
-    auto state = loaded(assignment, taker.wanted, step);
+    const std::int64_t step = agreed_step(assignment, target.rank, before, rendezvous);
+    if (step == 0) return start_anew(assignment, target.wanted, held);
+    auto state = loaded(assignment, target.wanted, step);
     if (!state) log_warning("checkpoint refused", {{"step", std::to_string(step)}, {"why", state.error().message}});
     const at::Tensor failures = at::full({1}, state ? 0.0 : 1.0);
     everyone.all_reduce(failures);

@@ -1,4 +1,4 @@
-// Restore: state that no worker holds: from the newest readable checkpoint, or from the seed where there is none.
+// Restores state that no worker has: from the newest readable checkpoint, or from the seed if there is none.
 #pragma once
 
 #include "trainer/comm/group.h"
@@ -7,9 +7,9 @@
 
 namespace sailor::trainer {
 
-// Called by all workers of the generation. They use the same checkpoint: rank 0 picks it, and if one of them cannot
-// read its layer states (a damaged file), all go on to the next older one.
-void restore(const Assignment& assignment, const Taker& taker, Group& everyone, Rendezvous& rendezvous,
+// All workers of the generation call this. They use the same checkpoint: rank 0 chooses it, and if any of them cannot
+// read its shards (a damaged file), all try the next older one.
+void restore(const Assignment& assignment, const TransferTarget& target, Group& everyone, Rendezvous& rendezvous,
              HeldState& held);
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// StateTransfer: carries units of the state from worker to worker, memory to memory.
+// StateTransfer: sends transfer units from worker to worker, from memory to memory.
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@ namespace sailor::trainer {
 inline constexpr int kStateTensors = 3;
 std::array<at::Tensor, kStateTensors> tensors_of(const LayerState& state);
 
-// Of one worker: its rank and what it is to hold in the new plan.
-struct Taker {
+// A worker and the slices that it has in the new plan.
+struct TransferTarget {
   int rank = 0;
   WorkerSlices wanted;
 };
 
-// Makes what the taker is to hold arrive in `held`: units that it has are taken from there, the others as `moves` say,
-// whose slices are units: the same list on all ranks, which brings each unit that a rank wants and does not hold. What
-// it held stays as it is: a state whose shard does not change shares its tensors with what arrived. Where it throws
-// PeerLost nothing has arrived.
-void transfer_state(const TransferUnits& units, const std::vector<UnitMove>& moves, const Taker& taker, Group& everyone,
-                    HeldState& held);
+// Puts the slices of the target into `held.arrived` and `held.arrived_peer_replicas`. Units that the worker already has
+// are copied or shared; the others arrive as `moves` says. `moves` is the same list on all ranks and contains each unit
+// that a rank wants and does not have. The state that the worker had stays unchanged; a shard that does not change
+// shares its tensors with the arrived one. Throws PeerLost; then nothing has arrived.
+void transfer_state(const TransferUnits& units, const std::vector<UnitMove>& moves, const TransferTarget& target,
+                    Group& everyone, HeldState& held);
 
 }  // namespace sailor::trainer

@@ -10,7 +10,7 @@ namespace sailor::trainer {
 namespace {
 
 tl::unexpected<Error> not_understood(const std::string& line) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("what a worker says it holds is not understood: {}", line));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("cannot parse the slices of a worker: {}", line));
 }
 
 bool is_slice_of(const StateLayout& whole, const Slice& slice) {
@@ -68,11 +68,11 @@ Result<StateSlices> state_slices_from_line(const ModelSpec& model, const std::st
 
 TransferUnits::TransferUnits(const ModelSpec& model, const std::vector<WorkerSlices>& held,
                              const std::vector<WorkerSlices>& wanted)
-    : model_(model), held_(held.size()), copied_(held.size()), wanted_(wanted.size()) {
+    : model_(model), held_(held.size()), replicated_(held.size()), wanted_(wanted.size()) {
   for (const int layer_state : all_layer_states(model)) {
     const StateLayout whole = layout_of(model, layer_state);
     std::vector<StateLayout> shards;
-    std::vector<std::vector<std::vector<int>*>> lists;  // by shard: where its units are noted
+    std::vector<std::vector<std::vector<int>*>> lists;  // by shard: the lists that its units are added to
     const auto add = [&](const StateSlices& slices, const std::vector<std::vector<int>*>& notes) {
       const auto found = slices.find(layer_state);
       if (found == slices.end()) return;
@@ -81,11 +81,11 @@ TransferUnits::TransferUnits(const ModelSpec& model, const std::vector<WorkerSli
     };
     for (std::size_t rank = 0; rank < held.size(); ++rank) {
       add(held[rank].own, {&held_[rank]});
-      add(held[rank].copies, {&held_[rank], &copied_[rank]});
+      add(held[rank].peer_replicas, {&held_[rank], &replicated_[rank]});
     }
     for (std::size_t rank = 0; rank < wanted.size(); ++rank) {
       add(wanted[rank].own, {&wanted_[rank]});
-      add(wanted[rank].copies, {&wanted_[rank]});
+      add(wanted[rank].peer_replicas, {&wanted_[rank]});
     }
     for (TransferUnit& unit : transfer_units_of(whole, shards)) {
       const int id = static_cast<int>(units_.size());

@@ -1,4 +1,4 @@
-// Where the workers of an assignment are.
+// The locations of the workers of an assignment.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace sailor::trainer {
 
-inline std::vector<Site> sites_of(const Assignment& assignment) {  // by rank
-  std::vector<Site> sites;
+inline std::vector<WorkerLocation> locations_of(const Assignment& assignment) {  // by rank
+  std::vector<WorkerLocation> locations;
   for (const WorkerSlot& worker : assignment.workers) {
-    sites.push_back({worker.agent, assignment.agents.at(static_cast<std::size_t>(worker.agent)).pool.zone});
+    locations.push_back({worker.agent, assignment.agents.at(static_cast<std::size_t>(worker.agent)).pool.zone});
   }
-  return sites;
+  return locations;
 }
 
 }  // namespace sailor::trainer

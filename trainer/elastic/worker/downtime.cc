@@ -11,7 +11,7 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 
 }  // namespace
 
-void Standstill::learn(const std::vector<Holding>& holdings) {
+void Downtime::learn(const std::vector<Holding>& holdings) {
   if (last_step_) return;
   double seconds = 0;
   for (const Holding& holding : holdings) seconds = std::max(seconds, holding.stopped_seconds);
@@ -19,8 +19,8 @@ void Standstill::learn(const std::vector<Holding>& holdings) {
   if (seconds > 0) last_step_ = Clock::now() - ago;
 }
 
-double Standstill::seconds() const { return last_step_ ? seconds_since(*last_step_) : 0; }
+double Downtime::seconds() const { return last_step_ ? seconds_since(*last_step_) : 0; }
 
-double Standstill::seconds_so_far() const { return seconds_since(last_step_.value_or(obeyed_)); }
+double Downtime::seconds_so_far() const { return seconds_since(last_step_.value_or(obeyed_)); }
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// Standstill: how long training stands still in a change of shape, as one worker knows it.
+// Downtime: how long training pauses for a change of generation, as seen by one worker.
 #pragma once
 
 #include <chrono>
@@ -9,16 +9,16 @@
 
 namespace sailor::trainer {
 
-class Standstill {
+class Downtime {
  public:
   void note_step() { last_step_ = Clock::now(); }
-  void note_generation() { obeyed_ = Clock::now(); }  // it is obeyed from now on
+  void note_generation() { obeyed_ = Clock::now(); }  // the worker obeys a new generation from now on
 
-  // Of a worker that has done no step itself: how long training stands still is told by rank 0, which may be new here.
+  // For a worker that has not done a step itself. Rank 0 reports the downtime, and it may have just joined.
   void learn(const std::vector<Holding>& holdings);
 
-  [[nodiscard]] double seconds() const;         // since the last step; 0: none was done
-  [[nodiscard]] double seconds_so_far() const;  // the same, and where none was done since the generation is obeyed
+  [[nodiscard]] double seconds() const;         // since the last step; 0: no step was done
+  [[nodiscard]] double seconds_so_far() const;  // since the last step, or since the worker obeys the generation
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -16,16 +16,17 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::size_t kStepsOfMean = 10;                  // over which speed is reported
-constexpr int kStepsOfTimes = 10;                         // whose times are logged together
-constexpr std::chrono::milliseconds kLastWriteLook{500};  // peers hear of us at least this often while we write
+constexpr std::size_t kStepsOfMean = 10;  // the reported speed is a mean over so many steps
+constexpr int kStepsOfTimes = 10;         // times are logged as means over so many steps
+constexpr std::chrono::milliseconds kLastWriteLook{
+    500};  // peers get a message at least this often while this worker writes
 
 std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
   const auto steps = complete_checkpoints(folder);
   return steps.empty() ? 0 : steps.front();
 }
 
-// What all workers together write into a checkpoint.
+// The files that all workers together write for a checkpoint.
 std::vector<ImageName> images_of_all(const Roster& roster) {
   std::vector<ImageName> images;
   for (const int layer_state : roster.layer_states()) {
@@ -49,8 +50,8 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
              TensorParallel(membership.groups->tensor_parallel(), roster_.tensor_parallel_rank_of(membership.rank()),
                             assignment.plan.sequence_parallelism)),
       step_(assignment, membership.rank(), roster_, *membership.groups, model_, batches),
-      copied_gradients_(roster_, membership.rank(), membership.meeting->copies(), held.copies,
-                        membership.copying.get()),
+      peer_replica_gradients_(roster_, membership.rank(), membership.rendezvous->peer_replicas(), held.peer_replicas,
+                              membership.peer_replica_group.get()),
       folder_(checkpoint_folder(assignment)),
       images_(images_of_all(roster_)),
       known_checkpoint_(newest_checkpoint(folder_)),
@@ -63,42 +64,44 @@ void Generation::compute() {
   step_.take_weights(held_.layer_states);
   const auto weights_taken = std::chrono::steady_clock::now();
   evaluate();
-  began_ = began + (std::chrono::steady_clock::now() - weights_taken);  // an evaluation is no part of the step
-  copied_gradients_.begin();
-  step_.run(held_.step,
-            [this](int layer_state, const at::Tensor& gradient) { copied_gradients_.send(layer_state, gradient); });
+  // An evaluation does not count as part of the step.
+  began_ = began + (std::chrono::steady_clock::now() - weights_taken);
+  peer_replica_gradients_.begin();
+  step_.run(held_.step, [this](int layer_state, const at::Tensor& gradient) {
+    peer_replica_gradients_.send(layer_state, gradient);
+  });
   {
     const ScopedTimer timer(step_.times().copies);
-    held_.copied_gradients = copied_gradients_.finish();
+    held_.peer_replica_gradients = peer_replica_gradients_.finish();
   }
   const Totals totals = step_.totals();
   const bool is_usable = check_finite(totals);
   for (const auto& [id, layer_state] : model_.parameters()) held_.gradients[id] = step_.gradient_of(id);
-  held_.squared_norm = is_usable ? totals.squared_norm : kStepLeftOut;
+  held_.squared_norm = is_usable ? totals.squared_norm : kStepSkipped;
   held_.next_loss = is_usable ? totals.loss : held_.loss;
 }
 
-bool Generation::vote(const Wish& wish) {
-  const Vote vote = step_.vote({.leaving = wish.leaves ? 1.0 : 0.0,
+bool Generation::vote(const VoteIntent& intent) {
+  const Vote vote = step_.vote({.leaving = intent.leaves ? 1.0 : 0.0,
                                 .saved_shards = static_cast<double>(writer_.saved_shards(checkpoint_in_progress_)),
-                                .waiting = wish.waits ? 1.0 : 0.0});
+                                .waiting = intent.waits ? 1.0 : 0.0});
   const bool all_leave = ends_generation(vote.leaving, vote.waiting);
-  update(wish.feeding, all_leave);
+  update(intent.streaming, all_leave);
   note_step();
   advance_checkpoint(vote);
   return all_leave;
 }
 
-// Followers hear of the step only now that all have voted for it.
-void Generation::update(Feeding* feeding, bool is_last) {
+// Joining workers receive the step only now, after all workers have voted for it.
+void Generation::update(StateStreaming* streaming, bool is_last) {
   const ScopedTimer timer(step_.times().update);
-  if (feeding != nullptr) feeding->note_gradients(held_);
+  if (streaming != nullptr) streaming->note_gradients(held_);
   held_.apply_gradients(assignment_.training);
-  if (feeding == nullptr) return;
+  if (streaming == nullptr) return;
   if (is_last) {
-    feeding->note_last_update(held_);
+    streaming->note_last_update(held_);
   } else {
-    feeding->note_update(held_, std::chrono::duration<double>(mean_step_seconds()));
+    streaming->note_update(held_, std::chrono::duration<double>(mean_step_seconds()));
   }
 }
 
@@ -109,7 +112,7 @@ void Generation::finish() {
   leave_together();
 }
 
-// Of the steps done so far, before the next one: a peer that is lost meanwhile interrupts no update.
+// Evaluates the steps done so far before the next one starts, so that a lost peer cannot interrupt an update.
 void Generation::evaluate() {
   if (is_evaluation_due()) validation_loss_ = step_.evaluate(assignment_.training.evaluation->batches);
 }
@@ -119,8 +122,8 @@ bool Generation::is_evaluation_due() const {
   return evaluation && held_.step > 0 && held_.step % evaluation->every_steps == 0;
 }
 
-// A worker of a pipeline may wait for most of a step, and a new plan's steps may be longer: neither is silence. How
-// long a job's first step takes nobody knows, nor an evaluation.
+// A worker of a pipeline may wait for most of a step, and the steps of a new plan may be longer; such a worker is not
+// unresponsive. The duration of the first step of a job, or of an evaluation, is unknown.
 void Generation::allow_for_step() {
   constexpr double kStepsAllowed = 4;
   const double step = durations_.empty() ? membership_.known_step_seconds : mean_step_seconds();
@@ -129,13 +132,13 @@ void Generation::allow_for_step() {
                                                          : std::chrono::duration<double>(membership_.patience.join);
   const auto timeout = membership_.patience.peer + std::chrono::duration_cast<std::chrono::milliseconds>(allowed);
   membership_.groups->set_timeout(timeout);
-  copied_gradients_.set_timeout(timeout);
+  peer_replica_gradients_.set_timeout(timeout);
 }
 
-// Whether the step can be applied; where the job does not ask to leave such a step out, it ends here.
+// Returns whether the step can be applied. Throws if it cannot and the job does not ask to skip such steps.
 bool Generation::check_finite(const Totals& totals) {
   if (std::isfinite(totals.loss) && std::isfinite(totals.squared_norm)) return true;
-  // A NaN may have a sign, which says nothing; a loss has none.
+  // The sign of a NaN has no meaning, and a loss has no sign.
   const std::string what = fmt::format("step {}: the loss is {} and the gradient's norm {}, {}", held_.step + 1,
                                        std::fabs(totals.loss), std::sqrt(totals.squared_norm), culprit(totals));
   if (assignment_.training.on_non_finite == OnNonFinite::kStop) {
@@ -143,12 +146,12 @@ bool Generation::check_finite(const Totals& totals) {
                       "; lower training.optimizer.learningRate, or set clipNorm or warmupSteps, or set "
                       "training.onNonFinite to Skip");
   }
-  if (is_first()) log_warning("step left out", {{"why", what}});
+  if (is_first()) log_warning("step skipped", {{"why", what}});
   ++steps_skipped_;
   return false;
 }
 
-// Where the loss was no number: the only such worker, or how many there are.
+// Names the only worker with a non-finite loss, or says how many there are.
 std::string Generation::culprit(const Totals& totals) const {
   if (totals.non_finite_workers == 0) return "in the backward pass";
   if (totals.non_finite_workers > 1) return fmt::format("on {} workers", totals.non_finite_workers);
@@ -177,12 +180,12 @@ void Generation::begin_checkpoint() {
   writer_.save(folder_, held_.step, std::move(images), is_first());
 }
 
-// All have written their images of this step.
+// To be called after all workers have written their files of this step.
 void Generation::complete_checkpoint(std::int64_t step) {
   writer_.complete(folder_, {step, held_.first_loss, assignment_.model, images_}, assignment_.checkpoint.keep);
 }
 
-// The job ends with a complete checkpoint of its last step, or with a reason why there is none.
+// Completes a checkpoint of the last step, or fails for a known reason.
 void Generation::finish_last_checkpoint() {
   if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) {
     if (checkpoint_in_progress_ != held_.step) begin_checkpoint();
@@ -200,8 +203,8 @@ void Generation::finish_last_checkpoint() {
   }
 }
 
-// Nobody leaves before the checkpoint is complete. A peer that has left may take its last message with it: then the
-// checkpoint itself tells that all is done.
+// No worker leaves before the checkpoint is complete. A peer that leaves may close its connection before its last
+// message arrives; then the complete checkpoint shows that all is done.
 void Generation::leave_together() {
   try {
     membership_.groups->control().all_reduce(at::zeros({1}));
@@ -218,8 +221,8 @@ void Generation::note_step() {
   if ((held_.step - resumed_step_) % kStepsOfTimes == 0) log_times();
 }
 
-// Each worker says where its time went: which stage waits for which, and what the simulator's estimate can be held
-// against, term by term.
+// Each worker logs where its time went: which stage waits for which, and the measured terms of the simulator's
+// estimate.
 void Generation::log_times() {
   const StepTimes sum = std::exchange(step_.times(), {});
   const auto mean = [](double seconds) { return fmt::format("{:.6f}", seconds / kStepsOfTimes); };

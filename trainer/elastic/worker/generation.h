@@ -1,4 +1,4 @@
-// Generation: one generation's training in one worker: steps, votes, checkpoints, progress.
+// Generation: the training of one generation in one worker: steps, votes, checkpoints, progress.
 #pragma once
 
 #include <chrono>
@@ -17,26 +17,26 @@ namespace sailor::trainer {
 
 class Generation {
  public:
-  // All of them outlive the generation.
+  // All arguments must outlive the generation.
   Generation(const Assignment& assignment, Membership& membership, const Batches& batches, CheckpointWriter& writer,
              HeldState& held);
 
-  // One step in two halves; each throws PeerLost, the first CannotTrain too. Between them this worker holds complete
-  // gradients, after the second all do, and the update is applied.
+  // One step has two halves. After compute() this worker has complete gradients. After vote() all workers have them,
+  // and the update is applied. Both throw PeerLost; compute() also throws CannotTrain.
   void compute();
-  struct Wish {
-    bool leaves = false;         // at this step's end
-    bool waits = false;          // but nobody before the newcomers have caught up
-    Feeding* feeding = nullptr;  // of those who follow this worker's steps; null: nobody does
+  struct VoteIntent {
+    bool leaves = false;                  // after this step
+    bool waits = false;                   // asks all to stay until the joining workers have caught up
+    StateStreaming* streaming = nullptr;  // streams from this worker; null: none
   };
-  bool vote(const Wish& wish);  // whether all leave at this step's end
+  bool vote(const VoteIntent& intent);  // returns whether all workers leave after this step
 
-  // After the last step: returns when the last checkpoint is complete, or there is a reason why there is none.
+  // After the last step. Returns when the last checkpoint is complete or has failed for a known reason.
   void finish();
 
   [[nodiscard]] bool is_done() const { return held_.step >= assignment_.training.steps; }
   [[nodiscard]] JobProgress progress() const;
-  [[nodiscard]] double mean_step_seconds() const;  // of the last few; 0: none is done
+  [[nodiscard]] double mean_step_seconds() const;  // mean of the last few steps; 0: no step is done
 
  private:
   void allow_for_step();
@@ -44,7 +44,7 @@ class Generation {
   void evaluate();
   bool check_finite(const Totals& totals);
   [[nodiscard]] std::string culprit(const Totals& totals) const;
-  void update(Feeding* feeding, bool is_last);
+  void update(StateStreaming* streaming, bool is_last);
   void advance_checkpoint(const Vote& vote);
   void begin_checkpoint();
   void complete_checkpoint(std::int64_t step);
@@ -62,15 +62,15 @@ class Generation {
   Roster roster_;
   StageModel model_;
   TrainingStep step_;
-  CopiedGradients copied_gradients_;
+  PeerReplicaGradients peer_replica_gradients_;
   std::filesystem::path folder_;             // of the checkpoints; empty: none
-  std::vector<ImageName> images_;            // that all workers write of each
+  std::vector<ImageName> images_;            // the files that all workers together write for each checkpoint
   std::int64_t checkpoint_in_progress_ = 0;  // its step; 0: none
-  std::int64_t known_checkpoint_ = 0;        // newest complete one when the generation began
+  std::int64_t known_checkpoint_ = 0;        // the newest complete one when the generation started
   std::int64_t resumed_step_ = 0;
   std::int64_t steps_skipped_ = 0;
   std::optional<double> validation_loss_;        // of the newest evaluation
-  std::chrono::steady_clock::time_point began_;  // the step at hand
+  std::chrono::steady_clock::time_point began_;  // start of the current step
   std::deque<double> durations_;                 // of the last steps, in seconds
 };
 

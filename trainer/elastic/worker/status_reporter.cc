@@ -6,35 +6,38 @@
 
 namespace sailor::trainer {
 
-WorkerPhase phase_of(Place place) {
+WorkerPhase phase_of(WorkerPlace place) {
   switch (place) {
-    case Place::kIdle:
+    case WorkerPlace::kIdle:
       return WorkerPhase::kIdle;
-    case Place::kMeeting:
-    case Place::kMoving:
-    case Place::kConfirming:
+    case WorkerPlace::kRendezvous:
+    case WorkerPlace::kTransferring:
+    case WorkerPlace::kConfirming:
       return WorkerPhase::kPreparing;
-    case Place::kComputing:
-    case Place::kVoting:
-    case Place::kPaused:
-    case Place::kFinishing:
+    case WorkerPlace::kComputing:
+    case WorkerPlace::kVoting:
+    case WorkerPlace::kAwaitingLease:
+    case WorkerPlace::kFinishing:
       return WorkerPhase::kTraining;
-    case Place::kBroken:
+    case WorkerPlace::kBroken:
       return WorkerPhase::kBroken;
-    case Place::kReleased:
+    case WorkerPlace::kReleased:
       return WorkerPhase::kReleased;
-    case Place::kDone:
+    case WorkerPlace::kDone:
       return WorkerPhase::kFinished;
   }
   return WorkerPhase::kFailed;
 }
 
-void WorkerNews::tell(const News& news) {
-  phase_ = news.phase;
-  generation_ = news.generation;
-  reporter_.report(
-      {.gpu = gpu_, .phase = news.phase, .generation = news.generation, .step = news.step, .message = news.message},
-      news.progress);
+void StatusReporter::tell(const Status& status) {
+  phase_ = status.phase;
+  generation_ = status.generation;
+  reporter_.report({.gpu = gpu_,
+                    .phase = status.phase,
+                    .generation = status.generation,
+                    .step = status.step,
+                    .message = status.message},
+                   status.progress);
 }
 
 void log_beginning(const JobProgress& progress, int rank) {

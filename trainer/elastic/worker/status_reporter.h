@@ -1,4 +1,4 @@
-// WorkerNews: what a worker tells of itself, and when: at each change of its phase, and after each step.
+// StatusReporter: reports the status of a worker to its agent at each change of phase and after each step.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,21 @@
 
 namespace sailor::trainer {
 
-WorkerPhase phase_of(Place place);
+WorkerPhase phase_of(WorkerPlace place);
 
-class WorkerNews {
+class StatusReporter {
  public:
-  WorkerNews(int gpu, Reporter& reporter) : gpu_(gpu), reporter_(reporter) {}
+  StatusReporter(int gpu, Reporter& reporter) : gpu_(gpu), reporter_(reporter) {}
 
-  struct News {
+  struct Status {
     WorkerPhase phase = WorkerPhase::kIdle;
     std::int64_t generation = 0;
     std::int64_t step = 0;
     std::string message = {};
-    std::optional<JobProgress> progress = {};  // of rank 0 only
+    std::optional<JobProgress> progress = {};  // only of rank 0
   };
-  void tell(const News& news);
-  [[nodiscard]] bool is_told(WorkerPhase phase, std::int64_t generation) const {
+  void tell(const Status& status);
+  [[nodiscard]] bool has_reported(WorkerPhase phase, std::int64_t generation) const {
     return phase == phase_ && generation == generation_;
   }
 
@@ -34,8 +34,8 @@ class WorkerNews {
   std::int64_t generation_ = 0;
 };
 
-// For the log.
-void log_beginning(const JobProgress& progress, int rank);  // of a generation
+// Log lines at the start of a generation and after a step.
+void log_beginning(const JobProgress& progress, int rank);
 void log_step(const JobProgress& progress);
 
 }  // namespace sailor::trainer

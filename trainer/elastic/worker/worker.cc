@@ -19,28 +19,29 @@
 namespace sailor::trainer {
 namespace {
 
-// The shell around the state machine of protocol/worker_machine.h: it does what the state's place says, and tells the
-// machine what came of it.
+// Drives the state machine of protocol/worker_machine.h: does what the current place says, and passes the result to the
+// machine as an event.
 class Worker {
  public:
-  Worker(const WorkerSettings& settings, Inbox& inbox, Reporter& reporter)
+  Worker(const WorkerSettings& settings, AssignmentMailbox& mailbox, Reporter& reporter)
       : settings_(settings),
-        inbox_(inbox),
-        news_(settings.gpu, reporter),
-        preparations_(settings, inbox),
-        successor_(me(), preparations_) {}
+        mailbox_(mailbox),
+        status_reporter_(settings.gpu, reporter),
+        preparations_(settings, mailbox),
+        next_generation_(me(), preparations_) {}
 
   void run() {
     say(WorkerPhase::kIdle);
-    while (state_.place != Place::kDone && !is_closed_) {
+    while (state_.place != WorkerPlace::kDone && !is_closed_) {
       try {
         if (is_training(state_.place)) listen();
         handle(carry_out());
       } catch (const PeerLost& error) {
         lose(with_peer_names(error.what(), *assignment_));
-      } catch (const CannotPark& error) {
+      } catch (const CannotSaveState& error) {
         lose(error.what());
-      } catch (const std::exception& error) {  // the job's fault, or ours: no other generation would help
+        // A fault of the job or of this program: another generation would not help.
+      } catch (const std::exception& error) {
         log_error("cannot go on", {{"generation", std::to_string(state_.generation)}, {"why", error.what()}});
         say(WorkerPhase::kFailed, error.what());
         return;
@@ -51,19 +52,19 @@ class Worker {
  private:
   Event carry_out() {
     switch (state_.place) {
-      case Place::kMeeting:
+      case WorkerPlace::kRendezvous:
         return meet();
-      case Place::kMoving:
+      case WorkerPlace::kTransferring:
         return move();
-      case Place::kConfirming:
+      case WorkerPlace::kConfirming:
         return confirm();
-      case Place::kComputing:
+      case WorkerPlace::kComputing:
         return compute();
-      case Place::kVoting:
+      case WorkerPlace::kVoting:
         return may_vote() ? vote() : event::LeaseLapsed{};
-      case Place::kPaused:
+      case WorkerPlace::kAwaitingLease:
         return await_lease();
-      case Place::kFinishing:
+      case WorkerPlace::kFinishing:
         training_->finish();
         return event::Finished{};
       default:
@@ -71,50 +72,50 @@ class Worker {
     }
   }
 
-  // The machine's step, and what always follows from it.
+  // Passes an event to the machine and acts on the new state.
   void handle(const Event& event) {
     const WorkerState before = std::exchange(state_, after(state_, event));
     const bool has_trained = training_.has_value();
-    if (state_.place == Place::kDone) tell(WorkerPhase::kFinished);
-    if (!is_training(state_.place) && state_.place != Place::kFinishing) training_.reset();
+    if (state_.place == WorkerPlace::kDone) tell(WorkerPhase::kFinished);
+    if (!is_training(state_.place) && state_.place != WorkerPlace::kFinishing) training_.reset();
     if (state_.generation != before.generation) begin_generation();
-    if (state_.place == Place::kReleased && before.place != Place::kReleased) release();
+    if (state_.place == WorkerPlace::kReleased && before.place != WorkerPlace::kReleased) release();
     if (std::holds_alternative<event::Confirmed>(event) && state_.has_role) begin_training();
-    SAILOR_CHECK(state_.account.updated_by == 0 || state_.account.step == held_.step, "step {} is held as step {}",
-                 state_.account.step, held_.step);
-    const bool has_left = has_trained && std::holds_alternative<event::Voted>(event);  // by agreement, not broken
-    const bool is_whole = has_left && state_.place == Place::kBroken;
+    SAILOR_CHECK(state_.version.updated_by == 0 || state_.version.step == held_.step, "step {} is held as step {}",
+                 state_.version.step, held_.step);
+    const bool has_left = has_trained && std::holds_alternative<event::Voted>(event);  // by agreement
+    const bool is_whole = has_left && state_.place == WorkerPlace::kBroken;
     const WorkerPhase phase = is_whole ? WorkerPhase::kPreparing : phase_of(state_.place);
-    if (!news_.is_told(phase, state_.generation)) tell(phase);
+    if (!status_reporter_.has_reported(phase, state_.generation)) tell(phase);
   }
 
   // --- between generations ---
 
-  Event await_assignment() { return assigned(inbox_.wait_for_newer_than(state_.generation)); }
-  Event newer_assignment() { return assigned(inbox_.newer_than(state_.generation)); }
+  Event await_assignment() { return assigned(mailbox_.wait_for_newer_than(state_.generation)); }
+  Event newer_assignment() { return assigned(mailbox_.newer_than(state_.generation)); }
 
-  // Nothing: there will be no more.
+  // `assignment` is nothing if no more will come.
   Event assigned(std::optional<Assignment> assignment) {
     is_closed_ = !assignment;
     if (is_closed_) return event::PeerLost{};
-    const Order order = order_of(*assignment, me(), *assignment_);
-    successor_.learn(*std::move(assignment), *assignment_);
-    return event::Assigned{order};
+    const Command command = command_of(*assignment, me(), *assignment_);
+    next_generation_.learn(*std::move(assignment), *assignment_);
+    return event::Assigned{command};
   }
 
   void begin_generation() {
-    inbox_.end_guard();
-    assignment_ = successor_.take();
+    mailbox_.end_guard();
+    assignment_ = next_generation_.take();
     trouble_.clear();
     forming_.reset();
-    standstill_.note_generation();
-    if (slot_of(*assignment_, me())) preparations_.begin(assignment_, standing());
+    downtime_.note_generation();
+    if (slot_of(*assignment_, me())) preparations_.begin(assignment_, preparation_state());
   }
 
   void lose(const std::string& why) {
-    leave_generation();  // at once: closed connections are how the others learn of it
+    leave_generation();  // at once, because closed connections tell the other workers
     const std::int64_t left = state_.generation;
-    note_newer();  // which may be what broke off the wait
+    note_newer();  // a newer assignment may have interrupted the wait
     if (state_.generation != left) {
       log_info("generation broken off", {{"generation", std::to_string(left)}});
       return;
@@ -125,7 +126,7 @@ class Worker {
   }
 
   void leave_generation() {
-    inbox_.end_guard();
+    mailbox_.end_guard();
     training_.reset();
     forming_.reset();
     membership_.reset();
@@ -143,60 +144,61 @@ class Worker {
   Event meet() {
     forming_ = preparations_.take();
     if (!forming_) return newer_assignment();
-    if (forming_->followed) take_over(*std::exchange(forming_->followed, std::nullopt));
-    Meeting& meeting = *forming_->membership.meeting;
+    if (forming_->received) take_over(*std::exchange(forming_->received, std::nullopt));
+    GenerationRendezvous& rendezvous = *forming_->membership.rendezvous;
     held_.join_arrived(assignment_->model);
-    Holding mine = held_.holding(state_.account);
-    mine.stopped_seconds = standstill_.seconds();
-    if (!meeting.exchange(mine, held_.slices())) return newer_assignment();
-    standstill_.learn(meeting.holdings());
-    const bool can_offer = meeting.offers_state();
-    settle(*assignment_, meeting, held_);
-    const ResumePoint point = meeting.point().value_or(ResumePoint{});
-    return event::Met{.can_offer = can_offer, .step = point.step, .updated_by = point.updated_by};
+    Holding mine = held_.holding(state_.version);
+    mine.stopped_seconds = downtime_.seconds();
+    if (!rendezvous.exchange(mine, held_.slices())) return newer_assignment();
+    downtime_.learn(rendezvous.holdings());
+    const bool can_offer = rendezvous.offers_state();
+    settle(*assignment_, rendezvous, held_);
+    const ResumePoint point = rendezvous.point().value_or(ResumePoint{});
+    return event::HoldingsKnown{.can_offer = can_offer, .step = point.step, .updated_by = point.updated_by};
   }
 
-  void take_over(Followed followed) {
+  void take_over(ReceivedState followed) {
     held_ = std::move(followed.held);
-    handle(event::Followed{.step = held_.step, .generation = followed.generation});
+    handle(event::StateStreamed{.step = held_.step, .generation = followed.generation});
   }
 
   Event move() {
-    // Only now are the connections of the generation before closed: all have come here, so none is in its last vote.
+    // Closes the connections of the previous generation. All workers have arrived here, so none is still in its last
+    // vote.
     membership_ = std::move(forming_->membership);
     batches_ = std::move(forming_->batches);
     forming_.reset();
-    // A regroup that is overtaken is not worth finishing.
-    inbox_.guard(
+    // A regroup is not worth finishing once a newer generation is known.
+    mailbox_.guard(
         state_.generation, [](const Assignment&) { return true; }, membership_->interrupt);
-    const auto& point = membership_->meeting->point();
+    const auto& point = membership_->rendezvous->point();
     if (assignment_->releases_gpus) {
-      held_.join_copies(assignment_->model);
-      if (!park(*assignment_, *membership_->meeting, held_)) return newer_assignment();
+      held_.join_peer_replicas(assignment_->model);
+      if (!checkpoint_and_release(*assignment_, *membership_->rendezvous, held_)) return newer_assignment();
     } else {
-      const double before = standstill_.seconds_so_far();
+      const double before = downtime_.seconds_so_far();
       move_state(*assignment_, *membership_, held_);
       membership_->times.regroup_seconds = before;
-      membership_->times.transfer_seconds = standstill_.seconds_so_far() - before;
+      membership_->times.transfer_seconds = downtime_.seconds_so_far() - before;
     }
-    return event::Moved{.step = held_.step,
-                        .updated_by = point ? point->updated_by : assignment_->generation,
-                        .confirmed = point ? point->confirmed : 0};
+    return event::StateTransferred{.step = held_.step,
+                                   .updated_by = point ? point->updated_by : assignment_->generation,
+                                   .confirmed = point ? point->confirmed : 0};
   }
 
   Event confirm() {
-    if (!membership_->meeting->confirm()) return newer_assignment();
+    if (!membership_->rendezvous->confirm()) return newer_assignment();
     return event::Confirmed{.all_steps_are_done = held_.step >= assignment_->training.steps};
   }
 
   // --- training ---
 
   void begin_training() {
-    // A planned change waits for the end of the step; one that goes on without somebody cannot.
+    // A planned change waits for the end of the step. A change that drops a worker of this generation cannot wait.
     const auto goes_without_a_peer = [me = me(), running = assignment_](const Assignment& newer) {
-      return order_of(newer, me, *running).drops_a_peer;
+      return command_of(newer, me, *running).drops_a_peer;
     };
-    inbox_.guard(state_.generation, goes_without_a_peer, membership_->interrupt);
+    mailbox_.guard(state_.generation, goes_without_a_peer, membership_->interrupt);
     held_.keep_arrived();
     is_first_step_ = true;
     membership_->known_step_seconds = step_seconds_;
@@ -210,91 +212,93 @@ class Worker {
   }
 
   [[nodiscard]] bool may_vote() const {
-    return assignment_->lease_seconds == 0 || inbox_.has_lease(assignment_->generation);
+    return assignment_->lease_seconds == 0 || mailbox_.has_lease(assignment_->generation);
   }
 
   Event await_lease() {
     tell(WorkerPhase::kTraining);
-    inbox_.wait_for_lease(state_.generation);
-    if (!inbox_.has_newer_than(state_.generation)) return event::LeaseRenewed{};
+    mailbox_.wait_for_lease(state_.generation);
+    if (!mailbox_.has_newer_than(state_.generation)) return event::LeaseRenewed{};
     return newer_assignment();
   }
 
   Event vote() {
     const bool somebody_leaves =
-        training_->vote({wants_to_leave(state_), successor_.is_waited_for(), successor_.feeding()});
+        training_->vote({wants_to_leave(state_), next_generation_.is_waited_for(), next_generation_.streaming()});
     step_seconds_ = training_->mean_step_seconds();
-    if (std::exchange(is_first_step_, false)) membership_->times.stopped_seconds = standstill_.seconds();
-    standstill_.note_step();
+    if (std::exchange(is_first_step_, false)) membership_->times.stopped_seconds = downtime_.seconds();
+    downtime_.note_step();
     if (membership_->rank() == 0) log_step(training_->progress());
     tell(WorkerPhase::kTraining);
     return event::Voted{.somebody_leaves = somebody_leaves, .is_last_step = training_->is_done()};
   }
 
-  // Takes note of a newer assignment. It is obeyed once it is prepared, unless it cannot wait.
+  // Looks for a newer assignment. The worker obeys it when it is prepared, or at once if it cannot wait.
   void listen() {
-    is_closed_ = inbox_.is_closed();
+    is_closed_ = mailbox_.is_closed();
     if (is_closed_) throw PeerLost("the agent is gone");
     preparations_.forget_ended();
-    if (successor_.is_prepared()) handle(event::Prepared{successor_.generation()});
+    if (next_generation_.is_prepared()) handle(event::Prepared{next_generation_.generation()});
     note_newer();
-    successor_.prepare(standing());
+    next_generation_.prepare(preparation_state());
   }
 
   void note_newer() {
-    auto newer = inbox_.newer_than(std::max(state_.generation, state_.next.generation));
+    auto newer = mailbox_.newer_than(std::max(state_.generation, state_.next.generation));
     if (newer) handle(assigned(std::move(newer)));
   }
 
   // --- the rest ---
 
-  // Of a generation that this worker does not obey yet, or that it has just begun to.
-  [[nodiscard]] Standing standing() const {
-    if (!is_training(state_.place)) return {.trains = 0, .is_empty = state_.account.updated_by == 0};
+  // For a generation that this worker does not obey yet, or has just started to obey.
+  [[nodiscard]] PreparationState preparation_state() const {
+    if (!is_training(state_.place)) return {.trains = 0, .is_empty = state_.version.updated_by == 0};
     return {.trains = state_.generation, .is_empty = false, .own = held_.slices().own};
   }
 
   [[nodiscard]] WorkerName me() const { return {settings_.agent, settings_.gpu}; }
 
-  // With the job's progress, if this worker knows it.
+  // Reports the phase, with the progress of the job if this worker knows it.
   void tell(WorkerPhase phase) {
     const bool knows_progress = training_ && membership_ && membership_->rank() == 0;
     say(phase, message_of(phase), knows_progress ? std::optional(training_->progress()) : std::nullopt);
   }
 
   [[nodiscard]] std::string message_of(WorkerPhase phase) const {
-    if (state_.place == Place::kPaused) return "waits for the operator, without whose word it may not train on alone";
+    if (state_.place == WorkerPlace::kAwaitingLease)
+      return "waits for the operator, without whose word it may not train on alone";
     return phase == WorkerPhase::kBroken ? trouble_ : writer_.trouble();
   }
 
   void say(WorkerPhase phase, const std::string& message = "", const std::optional<JobProgress>& progress = {}) {
-    news_.tell({phase, state_.generation, held_.step, message, progress});
+    status_reporter_.tell({phase, state_.generation, held_.step, message, progress});
   }
 
   const WorkerSettings& settings_;
-  Inbox& inbox_;
-  WorkerNews news_;
+  AssignmentMailbox& mailbox_;
+  StatusReporter status_reporter_;
   WorkerState state_;
-  std::shared_ptr<const Assignment> assignment_ = std::make_shared<const Assignment>();  // that is obeyed
+  // The one that the worker obeys.
+  std::shared_ptr<const Assignment> assignment_ = std::make_shared<const Assignment>();
   HeldState held_;
   Preparations preparations_;
-  Successor successor_;                   // of state_.next
-  std::optional<Prepared> forming_;       // of the generation that meets
-  std::unique_ptr<Batches> batches_;      // of the newest that has met
-  std::optional<Membership> membership_;  // of the newest that has met
+  NextGeneration next_generation_;        // of state_.next
+  std::optional<Prepared> forming_;       // of the generation at its rendezvous
+  std::unique_ptr<Batches> batches_;      // of the newest generation after its rendezvous
+  std::optional<Membership> membership_;  // of the newest generation after its rendezvous
   CheckpointWriter writer_;
   std::optional<Generation> training_;
   std::string trouble_;
-  Standstill standstill_;
-  double step_seconds_ = 0;     // of the last few steps; 0: none was done here
-  bool is_first_step_ = false;  // of the generation
+  Downtime downtime_;
+  double step_seconds_ = 0;     // mean of the last few steps; 0: no step was done here
+  bool is_first_step_ = false;  // the next step is the first of its generation
   bool is_closed_ = false;
 };
 
 }  // namespace
 
-void run_worker(const WorkerSettings& settings, Inbox& inbox, Reporter& reporter) {
-  Worker(settings, inbox, reporter).run();
+void run_worker(const WorkerSettings& settings, AssignmentMailbox& mailbox, Reporter& reporter) {
+  Worker(settings, mailbox, reporter).run();
 }
 
 }  // namespace sailor::trainer

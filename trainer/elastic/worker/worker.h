@@ -1,4 +1,4 @@
-// Worker: the loop that one worker process lives in, generation after generation.
+// Worker: the main loop of one worker process.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace sailor::trainer {
 
-// Obeys each assignment that is newer than the one before: meets its peers, takes over state, trains. A lost peer ends
-// a generation, never the worker: it keeps its state and waits. Returns when the inbox is closed, when the job is done,
-// or when the job itself cannot go on. Every change of phase and every step is reported.
-void run_worker(const WorkerSettings& settings, Inbox& inbox, Reporter& reporter);
+// Obeys each assignment that is newer than the one before: meets its peers, receives state, trains. A lost peer ends
+// the generation but never the worker, which keeps its state and waits. Returns when the mailbox is closed, when the
+// job is done, or when the job itself cannot continue. Reports every change of phase and every step.
+void run_worker(const WorkerSettings& settings, AssignmentMailbox& mailbox, Reporter& reporter);
 
 }  // namespace sailor::trainer

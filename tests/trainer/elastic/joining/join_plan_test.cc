@@ -1,4 +1,4 @@
-// Who follows what from whom: laws, on random plans.
+// Laws of join plans, on random plans.
 #include "trainer/elastic/joining/join_plan.h"
 
 #include <map>
@@ -29,7 +29,7 @@ void note(int layer_state, const std::vector<Slice>& slices, std::multiset<Eleme
 
 std::multiset<Element> elements_of(const WorkerSlices& worker) {
   std::multiset<Element> elements;
-  for (const StateSlices* held : {&worker.own, &worker.copies}) {
+  for (const StateSlices* held : {&worker.own, &worker.peer_replicas}) {
     for (const auto& [layer_state, slices] : *held) note(layer_state, slices, elements);
   }
   return elements;
@@ -42,24 +42,24 @@ Assignment of_agents(const Assignment& job, std::int64_t number, const Plan& pla
 }
 
 // The change from `before` to `after`, both of agents from 0 on.
-FollowQuestion question_of(const Assignment& before, const Assignment& after) {
-  FollowQuestion question{.standings = {}, .wanted = {}, .sites = sites_of(after)};
+JoinQuestion question_of(const Assignment& before, const Assignment& after) {
+  JoinQuestion question{.preparation_states = {}, .wanted = {}, .locations = locations_of(after)};
   const Roster was(before), will(after);
   for (int rank = 0; rank < will.workers(); ++rank) {
-    question.wanted.push_back(worker_slices(will, plan_copies(after, will), rank));
+    question.wanted.push_back(worker_slices(will, plan_peer_replicas(after, will), rank));
     const bool trains = rank < was.training_workers();
-    question.standings.push_back(trains ? Standing{before.generation, false, worker_slices(was, {}, rank).own}
-                                        : Standing{});
+    question.preparation_states.push_back(
+        trains ? PreparationState{before.generation, false, worker_slices(was, {}, rank).own} : PreparationState{});
   }
   return question;
 }
 
-class FollowPlans : public ::testing::Test {
+class JoinPlans : public ::testing::Test {
  protected:
   Assignment job_ = testing::tiny_job("unused");
 };
 
-TEST_F(FollowPlans, BringEachNewcomerWhatItIsToHoldOnceAndNobodyElseAnything) {
+TEST_F(JoinPlans, BringEachJoiningWorkerItsStateOnceAndNothingToOthers) {
   std::mt19937 random(sailor::testing::test_seed());
   const auto number = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
   job_.redundancy = Redundancy::kPeer;
@@ -69,11 +69,12 @@ TEST_F(FollowPlans, BringEachNewcomerWhatItIsToHoldOnceAndNobodyElseAnything) {
     plan.sharded_optimizer = number(0, 1) == 1;
     const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}, {1, number(1, 2)}}}), 3);
     const Assignment next = of_agents(job_, 2, plan, gpu_count(plan));
-    const FollowQuestion question = question_of(running, next);
+    const JoinQuestion question = question_of(running, next);
     std::map<int, std::multiset<Element>> got;
-    for (const FollowStream& stream : plan_following(job_.model, question).streams) {
-      EXPECT_GT(question.standings[static_cast<std::size_t>(stream.feeder)].trains, 0);
-      for (const StreamedShard& shard : stream.shards) note(shard.layer_state, shard.slices, got[stream.follower]);
+    for (const PlannedStream& stream : plan_joining(job_.model, question).streams) {
+      EXPECT_GT(question.preparation_states[static_cast<std::size_t>(stream.source)].trains, 0);
+      for (const StreamedShard& shard : stream.shards)
+        note(shard.layer_state, shard.slices, got[stream.joining_worker]);
     }
     for (int rank = 0; rank < gpu_count(plan); ++rank) {
       const bool is_new = rank >= Roster(running).training_workers();
@@ -83,66 +84,66 @@ TEST_F(FollowPlans, BringEachNewcomerWhatItIsToHoldOnceAndNobodyElseAnything) {
   }
 }
 
-TEST_F(FollowPlans, SpreadTheWorkOverThoseWhoAreEquallyNear) {
+TEST_F(JoinPlans, SpreadTheLoadOverEquallyNearSources) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
   const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {3, 3, 2}}}), 3);
-  const FollowPlan plan = plan_following(job_.model, question_of(running, next));
+  const JoinPlan plan = plan_joining(job_.model, question_of(running, next));
   ASSERT_EQ(plan.streams.size(), 2U);
   EXPECT_EQ(plan.generation, 1);
-  EXPECT_NE(plan.streams[0].feeder, plan.streams[1].feeder);
+  EXPECT_NE(plan.streams[0].source, plan.streams[1].source);
 }
 
-TEST_F(FollowPlans, NobodyFollowsWhereTheChangeHurriesOrNobodyTrains) {
+TEST_F(JoinPlans, AreEmptyIfTheChangeIsUrgentOrNobodyTrains) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
   const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {3, 3, 2}}}), 3);
-  FollowQuestion question = question_of(running, next);
+  JoinQuestion question = question_of(running, next);
   question.is_urgent = true;
-  EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
+  EXPECT_THAT(plan_joining(job_.model, question).streams, IsEmpty());
   question.is_urgent = false;
-  question.standings.assign(3, Standing{});
-  EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
+  question.preparation_states.assign(3, PreparationState{});
+  EXPECT_THAT(plan_joining(job_.model, question).streams, IsEmpty());
 }
 
-TEST_F(FollowPlans, WhoLeavesFeedsThoseWhoCome) {
+TEST_F(JoinPlans, LeavingWorkersSendToJoiningWorkers) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}}}), 1);
   const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {8}}}), 2);
-  FollowQuestion question = question_of(running, next);
-  std::swap(question.standings[0], question.standings[1]);  // the one without a role trains
-  const FollowPlan plan = plan_following(job_.model, question);
+  JoinQuestion question = question_of(running, next);
+  std::swap(question.preparation_states[0], question.preparation_states[1]);  // the one without a role trains
+  const JoinPlan plan = plan_joining(job_.model, question);
   ASSERT_EQ(plan.streams.size(), 1U);
-  EXPECT_EQ(plan.streams[0].feeder, 1);
-  EXPECT_EQ(plan.streams[0].follower, 0);
+  EXPECT_EQ(plan.streams[0].source, 1);
+  EXPECT_EQ(plan.streams[0].joining_worker, 0);
 }
 
-TEST_F(FollowPlans, WhoHoldsAnOlderStateDoesNotFollow) {
+TEST_F(JoinPlans, AWorkerWithOlderStateReceivesNoStream) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}}}), 1);
   const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
-  FollowQuestion question = question_of(running, next);
-  question.standings[1].is_empty = false;
-  EXPECT_THAT(plan_following(job_.model, question).streams, IsEmpty());
+  JoinQuestion question = question_of(running, next);
+  question.preparation_states[1].is_empty = false;
+  EXPECT_THAT(plan_joining(job_.model, question).streams, IsEmpty());
 }
 
-TEST_F(FollowPlans, TrainingWaitsForNewcomersOnlyAndForNoneWhereTheChangeHurriesOrDropsSomebody) {
+TEST_F(JoinPlans, TrainingWaitsOnlyForJoiningWorkersAndNotIfTheChangeIsUrgentOrDropsAWorker) {
   const Plan one = testing::plan_of(job_, {{0, 5, {8}}}), two = testing::plan_of(job_, {{0, 5, {4, 4}}});
   const Assignment alone = of_agents(job_, 1, one, 1), both = of_agents(job_, 2, two, 2);
-  EXPECT_TRUE(has_followers(both, alone));
-  EXPECT_FALSE(has_followers(both, both));
-  EXPECT_FALSE(has_followers(of_agents(job_, 3, one, 2), both));
+  EXPECT_TRUE(has_joining_workers(both, alone));
+  EXPECT_FALSE(has_joining_workers(both, both));
+  EXPECT_FALSE(has_joining_workers(of_agents(job_, 3, one, 2), both));
   Assignment hurried = both;
   hurried.is_urgent = true;
-  EXPECT_FALSE(has_followers(hurried, alone));
+  EXPECT_FALSE(has_joining_workers(hurried, alone));
   Assignment elsewhere = both;
   elsewhere.agents[0].name = "another";
-  EXPECT_FALSE(has_followers(elsewhere, alone));
+  EXPECT_FALSE(has_joining_workers(elsewhere, alone));
 }
 
-TEST_F(FollowPlans, AStandingSurvivesItsJourneyAndNonsenseIsRefused) {
+TEST_F(JoinPlans, APreparationStateSurvivesSerializationAndNonsenseIsRefused) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}, {2}}}), 2);
-  const Standing standing{7, false, worker_slices(Roster(running), {}, 0).own};
-  EXPECT_EQ(*standing_from_line(job_.model, to_line(standing)), standing);
+  const PreparationState preparation_state{7, false, worker_slices(Roster(running), {}, 0).own};
+  EXPECT_EQ(*preparation_state_from_line(job_.model, to_line(preparation_state)), preparation_state);
   for (const char* line :
        {"", "yes", "{}", R"({"trains":1,"isEmpty":0,"own":[]})", R"({"trains":1,"isEmpty":true,"own":[[9,9,9,9]]})"}) {
-    EXPECT_FALSE(standing_from_line(job_.model, line)) << line;
+    EXPECT_FALSE(preparation_state_from_line(job_.model, line)) << line;
   }
 }
 

@@ -1,4 +1,4 @@
-// One feeder and one follower over real Gloo: equal states, or none.
+// One state source and one joining worker over real Gloo: their states are equal, or there is no result.
 #include <thread>
 
 #include <ATen/ATen.h>
@@ -15,16 +15,16 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr int kFeeder = 0, kFollower = 1;
+constexpr int kSource = 0, kJoining = 1;
 constexpr int kStorePort = 7074;
 constexpr std::chrono::seconds kPatience{30};
 constexpr std::chrono::hours kWholeStep{1};    // so long that everything is handed out at once
 constexpr std::chrono::seconds kMuchLess{10};  // than the patience, and more than anything takes on a busy machine
 constexpr std::chrono::seconds kNone{0};
 
-class FollowStreams : public ::testing::Test {
+class StateStreams : public ::testing::Test {
  protected:
-  FollowStreams() {
+  StateStreams() {
     set_cpu_threads(1);
     job_->training.optimizer.clip_norm = 0.5;
     job_->training.optimizer.weight_decay = 0.1;
@@ -44,7 +44,7 @@ class FollowStreams : public ::testing::Test {
         shards_.push_back(streamed(whole, slices_of(whole)));
       }
     }
-    shards_.back().is_copy = true;
+    shards_.back().is_peer_replica = true;
   }
 
   static StreamedShard streamed(const StateLayout& whole, const std::vector<Slice>& slices) {
@@ -55,58 +55,58 @@ class FollowStreams : public ::testing::Test {
     store_ = *RendezvousServer::listen(host_, kStorePort);
     std::unique_ptr<Group> groups[2];
     std::vector<std::thread> threads;
-    for (const int rank : {kFeeder, kFollower}) {
+    for (const int rank : {kSource, kJoining}) {
       threads.emplace_back([&, rank] {
         Rendezvous rendezvous(host_, kStorePort, "follow", kPatience);
         GroupFactory factory(rendezvous, host_, rank, kPatience);
-        groups[rank] = factory.make_message_group("pair", {kFeeder, kFollower});
+        groups[rank] = factory.make_message_group("pair", {kSource, kJoining});
         interrupts_[rank] = factory.interrupt();
       });
     }
     for (auto& thread : threads) thread.join();
-    groups_[kFeeder] = std::move(groups[kFeeder]);
-    groups_[kFollower] = std::move(groups[kFollower]);
+    groups_[kSource] = std::move(groups[kSource]);
+    groups_[kJoining] = std::move(groups[kJoining]);
   }
 
-  FollowLink feeders_end(std::chrono::milliseconds patience = kPatience) {
-    return {std::move(groups_[kFeeder]), kFollower, patience};
+  StreamLink sources_end(std::chrono::milliseconds patience = kPatience) {
+    return {std::move(groups_[kSource]), kJoining, patience};
   }
-  FollowLink followers_end() { return {std::move(groups_[kFollower]), kFeeder, kPatience}; }
+  StreamLink joining_end() { return {std::move(groups_[kJoining]), kSource, kPatience}; }
 
-  void begin(const Feeding::Limits& limits = {.lost = kPatience, .all = kPatience}) {
-    begin_to_feed(kPatience, limits);
-    begin_to_follow();
-  }
-
-  void begin_to_feed(std::chrono::milliseconds patience, const Feeding::Limits& limits) {
-    std::vector<std::unique_ptr<Outlet>> outlets;
-    outlets.push_back(std::make_unique<Outlet>(shards_, feeders_end(patience)));
-    feeding_ = std::make_unique<Feeding>(std::move(outlets), limits);
+  void begin(const StateStreaming::Limits& limits = {.lost = kPatience, .all = kPatience}) {
+    begin_to_send(kPatience, limits);
+    begin_to_receive();
   }
 
-  void begin_to_follow() { stream_ = std::make_unique<FollowedStream>(job_, shards_, followers_end()); }
+  void begin_to_send(std::chrono::milliseconds patience, const StateStreaming::Limits& limits) {
+    std::vector<std::unique_ptr<StateStream>> streams;
+    streams.push_back(std::make_unique<StateStream>(shards_, sources_end(patience)));
+    streaming_ = std::make_unique<StateStreaming>(std::move(streams), limits);
+  }
 
-  // A step of the feeder, as its generation does one.
+  void begin_to_receive() { stream_ = std::make_unique<IncomingStream>(job_, shards_, joining_end()); }
+
+  // A step of the state source, as its generation does one.
   void train(bool is_last = false, bool is_left_out = false) {
     for (const auto& [layer_state, state] : held_.layer_states)
       held_.gradients[layer_state] = at::randn_like(state.weights);
-    held_.squared_norm = is_left_out ? kStepLeftOut : 3.7;
+    held_.squared_norm = is_left_out ? kStepSkipped : 3.7;
     held_.next_loss = 5.0 / static_cast<double>(held_.step + 1);
-    feeding_->note_gradients(held_);
+    streaming_->note_gradients(held_);
     held_.apply_gradients(job_->training);
-    if (is_last) return feeding_->note_last_update(held_);
-    feeding_->note_update(held_, kWholeStep);
+    if (is_last) return streaming_->note_last_update(held_);
+    streaming_->note_update(held_, kWholeStep);
   }
 
   void wait_until_settled() const {
-    while (!feeding_->is_settled()) std::this_thread::yield();
+    while (!streaming_->is_settled()) std::this_thread::yield();
   }
   void wait_until_over() const {
-    while (!feeding_->is_over()) std::this_thread::yield();
+    while (!streaming_->is_over()) std::this_thread::yield();
   }
 
-  // Bit for bit where it is cut as the feeder's: LibTorch rounds the last few elements of a tensor's update otherwise,
-  // and where that ends depends on the cut.
+  // Bit for bit where it is cut as the state source's: LibTorch rounds the last few elements of a tensor's update
+  // otherwise, and where that ends depends on the cut.
   void expect_same(const StreamedShard& shard, const LayerState& followed) const {
     const LayerState& original = held_.layer_states.at(shard.layer_state);
     LayerState mine = empty_state(shard_of(layout_of(job_->model, shard.layer_state), shard.slices));
@@ -121,17 +121,17 @@ class FollowStreams : public ::testing::Test {
   }
 
   std::shared_ptr<Assignment> job_ = std::make_shared<Assignment>(testing::tiny_job("unused"));
-  HeldState held_;  // the feeder's
+  HeldState held_;  // the state source's
   std::vector<StreamedShard> shards_;
   std::string host_ = testing::own_address();
   std::unique_ptr<RendezvousServer> store_;
   std::unique_ptr<Group> groups_[2];  // by rank: the ends of the connection that nobody has yet
   std::shared_ptr<Interrupt> interrupts_[2];
-  std::unique_ptr<Feeding> feeding_;
-  std::unique_ptr<FollowedStream> stream_;
+  std::unique_ptr<StateStreaming> streaming_;
+  std::unique_ptr<IncomingStream> stream_;
 };
 
-TEST_F(FollowStreams, TheFollowerHoldsBitForBitWhatItsFeederHoldsWhereItIsCutAlike) {
+TEST_F(StateStreams, ReceivedStateEqualsTheSourceBitForBitIfTheShardsAreEqual) {
   begin();
   for (int step = 0; step < 7; ++step) {
     train(false, step == 3);  // one that counts and is not applied
@@ -144,50 +144,51 @@ TEST_F(FollowStreams, TheFollowerHoldsBitForBitWhatItsFeederHoldsWhereItIsCutAli
   EXPECT_EQ(followed->reached, held_.step);
   EXPECT_EQ(followed->loss, held_.loss);
   EXPECT_EQ(followed->first_loss, held_.first_loss);
-  EXPECT_EQ(followed->layer_states.size() + followed->copies.size(), shards_.size());
+  EXPECT_EQ(followed->layer_states.size() + followed->peer_replicas.size(), shards_.size());
   for (const StreamedShard& shard : shards_) {
-    expect_same(shard, (shard.is_copy ? followed->copies : followed->layer_states).at(shard.layer_state));
+    expect_same(shard,
+                (shard.is_peer_replica ? followed->peer_replicas : followed->layer_states).at(shard.layer_state));
   }
 }
 
-TEST_F(FollowStreams, WithoutALastStepTheFollowedStateIsThrownAway) {
+TEST_F(StateStreams, WithoutALastStepTheReceivedStateIsDropped) {
   begin();
   train();
   wait_until_settled();
-  feeding_->stop();
+  streaming_->stop();
   EXPECT_FALSE(stream_->take());
 }
 
-TEST_F(FollowStreams, AfterTheLastStepNothingIsStoppedNorSent) {
+TEST_F(StateStreams, AfterTheLastStepNothingIsStoppedOrSent) {
   begin();
   train();
   wait_until_settled();
   train(true);
-  feeding_->stop();
-  feeding_->note_gradients(held_);  // of the next generation: the follower trains in it itself
-  feeding_->note_update(held_, kWholeStep);
+  streaming_->stop();
+  streaming_->note_gradients(held_);  // of the next generation: the joining worker trains in it itself
+  streaming_->note_update(held_, kWholeStep);
   EXPECT_TRUE(stream_->take());
 }
 
-TEST_F(FollowStreams, AFollowerThatIsTooSlowIsGivenUpAndWaitedForByNobody) {
+TEST_F(StateStreams, AJoiningWorkerThatIsTooSlowIsGivenUp) {
   job_->model.blocks = 1;
   job_->model.hidden_size = 1024;  // of a smaller one the limit is not what two states are
   job_->model.ffn_size = 4096;
   hold_all_of_the_model();
-  begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
+  begin_to_send(kPatience, {.lost = kPatience, .all = kPatience});
   int steps = 0;
-  while (!feeding_->is_settled()) {  // the follower does not receive
+  while (!streaming_->is_settled()) {  // the joining worker does not receive
     ASSERT_LT(++steps, 10);
     train();
   }
-  groups_[kFollower].reset();  // so that the feeder's last message is not waited for either
+  groups_[kJoining].reset();  // so that the state source's last message is not waited for either
 }
 
-TEST_F(FollowStreams, OneThatOnlyHesitatesWhileSmallStepsGoByIsNot) {
-  begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
+TEST_F(StateStreams, AJoiningWorkerThatHesitatesDuringSmallStepsIsNotGivenUp) {
+  begin_to_send(kPatience, {.lost = kPatience, .all = kPatience});
   for (int step = 0; step < 20; ++step) train();
-  EXPECT_FALSE(feeding_->is_settled());
-  begin_to_follow();
+  EXPECT_FALSE(streaming_->is_settled());
+  begin_to_receive();
   wait_until_settled();
   train(true);
   const auto followed = stream_->take();
@@ -195,16 +196,16 @@ TEST_F(FollowStreams, OneThatOnlyHesitatesWhileSmallStepsGoByIsNot) {
   EXPECT_EQ(followed->step, held_.step);
 }
 
-TEST_F(FollowStreams, OneThatIsLostMaySoonBeReplacedAndIsGivenUpLater) {
+TEST_F(StateStreams, ALostJoiningWorkerMayBeReplacedAndIsGivenUpLater) {
   begin();
   train();
   wait_until_settled();
   stream_.reset();  // its process is gone
   wait_until_over();
-  EXPECT_FALSE(feeding_->is_settled());
+  EXPECT_FALSE(streaming_->is_settled());
 }
 
-TEST_F(FollowStreams, OneThatIsLostForLongerThanTheLimitIsWaitedForByNobody) {
+TEST_F(StateStreams, AJoiningWorkerLostForLongerThanTheLimitIsGivenUp) {
   begin({.lost = kNone, .all = kPatience});
   train();
   wait_until_settled();
@@ -214,65 +215,65 @@ TEST_F(FollowStreams, OneThatIsLostForLongerThanTheLimitIsWaitedForByNobody) {
 }
 
 // Its connection is open, and nothing is read.
-TEST_F(FollowStreams, OneThatIsFrozenIsLostThoughItsConnectionIsNot) {
+TEST_F(StateStreams, AFrozenJoiningWorkerIsLostThoughItsConnectionIsNot) {
   const auto began = std::chrono::steady_clock::now();
-  begin_to_feed(kNone, {.lost = kPatience, .all = kPatience});
+  begin_to_send(kNone, {.lost = kPatience, .all = kPatience});
   train();
   wait_until_over();
   EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
-  EXPECT_FALSE(feeding_->is_settled());
+  EXPECT_FALSE(streaming_->is_settled());
 }
 
-TEST_F(FollowStreams, WhoGetsOnButNeverCatchesUpIsWaitedForUpToTheLimit) {
-  begin_to_feed(kPatience, {.lost = kPatience, .all = kNone});
+TEST_F(StateStreams, AJoiningWorkerThatNeverCatchesUpIsAwaitedUpToTheLimit) {
+  begin_to_send(kPatience, {.lost = kPatience, .all = kNone});
   train();
   wait_until_settled();
-  groups_[kFollower].reset();
+  groups_[kJoining].reset();
 }
 
-TEST_F(FollowStreams, AFeederThatWaitsForItsFollowerIsBrokenOffAtOnce) {
-  begin_to_feed(kPatience, {.lost = kPatience, .all = kPatience});
+TEST_F(StateStreams, AStateSourceThatWaitsIsInterruptedAtOnce) {
+  begin_to_send(kPatience, {.lost = kPatience, .all = kPatience});
   train();
   const auto began = std::chrono::steady_clock::now();
-  interrupts_[kFeeder]->raise();
+  interrupts_[kSource]->raise();
   wait_until_over();
   EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
 }
 
-TEST_F(FollowStreams, AFollowerThatWaitsForItsFeederIsBrokenOffAtOnce) {
-  begin_to_follow();
+TEST_F(StateStreams, AJoiningWorkerThatWaitsIsInterruptedAtOnce) {
+  begin_to_receive();
   const auto began = std::chrono::steady_clock::now();
-  interrupts_[kFollower]->raise();
+  interrupts_[kJoining]->raise();
   EXPECT_FALSE(stream_->take());
   EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
 }
 
-TEST_F(FollowStreams, AGapBetweenStepsEndsIt) {
-  begin_to_follow();
-  FollowLink link = feeders_end();
-  link.tell({.step = 5, .loss = 1, .first_loss = 1});
+TEST_F(StateStreams, AGapBetweenStepsEndsTheStream) {
+  begin_to_receive();
+  StreamLink link = sources_end();
+  link.send_header({.step = 5, .loss = 1, .first_loss = 1});
   link.await_acknowledgement(0);
-  link.tell({.step = 7, .loss = 1, .first_loss = 1});
+  link.send_header({.step = 7, .loss = 1, .first_loss = 1});
   EXPECT_FALSE(stream_->take());
   EXPECT_THROW(link.await_acknowledgement(0), PeerLost);
 }
 
 // Tensors of more than one block, and ones that only together fill one.
-TEST_F(FollowStreams, WhatIsLargeArrivesBlockByBlock) {
-  FollowLink from = feeders_end();
+TEST_F(StateStreams, LargeTensorsArriveInBlocks) {
+  StreamLink from = sources_end();
   std::vector<at::Tensor> sent, received;
   for (const std::int64_t elements : {5'000'000, 7, 1'500'000, 1'500'000, 1'500'000}) {
     sent.push_back(at::randn({elements}));
     received.push_back(at::empty({elements}));
   }
-  std::thread follower([&] {
-    FollowLink to = followers_end();
+  std::thread joining_worker([&] {
+    StreamLink to = joining_end();
     for (const at::Tensor& tensor : received) to.receive(tensor);
     to.acknowledge();
   });
   for (const at::Tensor& tensor : sent) from.send(tensor);
   from.await_acknowledgement(0);
-  follower.join();
+  joining_worker.join();
   for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_TRUE(at::equal(sent[i], received[i])) << "tensor " << i;
 }
 

@@ -12,7 +12,7 @@ std::vector<int> list_of(Mask mask) {
 }
 
 Holding holding_of(std::uint16_t packed) {
-  return {.account = {.updated_by = packed >> 8U,
+  return {.version = {.updated_by = packed >> 8U,
                       .step = packed >> 3U & 3U,
                       .confirmed = packed >> 5U & 7U,
                       .has_gradients = (packed >> 2U & 1U) != 0},
@@ -26,34 +26,34 @@ std::uint16_t packed(const Worker& worker) {
                                     worker.has_gradients << 2U | worker.units);
 }
 
-const Agreement& Agreements::of(const Meeting& meeting) {
-  const Key key(meeting.members, meeting.roles, meeting.holdings);
+const Agreement& Agreements::of(const Rendezvous& rendezvous) {
+  const Key key(rendezvous.members, rendezvous.roles, rendezvous.holdings);
   const auto found = known_.find(key);
-  return found != known_.end() ? found->second : known_.emplace(key, work_out(meeting)).first->second;
+  return found != known_.end() ? found->second : known_.emplace(key, work_out(rendezvous)).first->second;
 }
 
-const std::vector<UnitMove>& Agreements::feeding(const Meeting& next, const Meeting& running) {
+const std::vector<UnitMove>& Agreements::streams(const Rendezvous& next, const Rendezvous& running) {
   const std::pair key(next.roles, running.roles);
-  const auto found = known_feeding_.find(key);
-  if (found != known_feeding_.end()) return found->second;
-  TransferQuestion question{.wanted = {}, .offered = {}, .sites = {}, .bytes = {2, 1}};
+  const auto found = known_streams_.find(key);
+  if (found != known_streams_.end()) return found->second;
+  TransferQuestion question{.wanted = {}, .offered = {}, .locations = {}, .bytes = {2, 1}};
   for (std::size_t worker = 0; worker < kWorkers; ++worker) {
     const bool is_new = running.roles[worker] == 0;
     question.offered.push_back(list_of(running.roles[worker]));
     question.wanted.push_back(is_new ? list_of(next.roles[worker]) : std::vector<int>{});
-    question.sites.push_back({static_cast<int>(worker), Zone("us-central1-a")});
+    question.locations.push_back({static_cast<int>(worker), Zone("us-central1-a")});
   }
-  return known_feeding_.emplace(key, rules_.plan_transfers(question).moves).first->second;
+  return known_streams_.emplace(key, rules_.plan_transfers(question).moves).first->second;
 }
 
-Agreement Agreements::work_out(const Meeting& meeting) const {
+Agreement Agreements::work_out(const Rendezvous& rendezvous) const {
   Agreement agreement;
-  TransferQuestion question{.wanted = {}, .offered = {}, .sites = {}, .bytes = {2, 1}};
+  TransferQuestion question{.wanted = {}, .offered = {}, .locations = {}, .bytes = {2, 1}};
   for (int worker = 0; worker < kWorkers; ++worker) {
     const auto index = static_cast<std::size_t>(worker);
-    agreement.holdings.push_back(has(meeting.members, worker) ? holding_of(meeting.holdings[index]) : Holding{});
-    question.wanted.push_back(list_of(meeting.roles[index]));
-    question.sites.push_back({worker, Zone("us-central1-a")});
+    agreement.holdings.push_back(has(rendezvous.members, worker) ? holding_of(rendezvous.holdings[index]) : Holding{});
+    question.wanted.push_back(list_of(rendezvous.roles[index]));
+    question.locations.push_back({worker, Zone("us-central1-a")});
   }
   agreement.point = rules_.resume_point(list_of(kAllUnits), agreement.holdings);
   if (!agreement.point) return agreement;

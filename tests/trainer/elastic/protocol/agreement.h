@@ -1,4 +1,4 @@
-// What the workers of the explored world agree on at a meeting: the protocol's own functions on its packed holdings.
+// What the workers of the explored world agree on at a rendezvous, computed by the protocol's own functions.
 #pragma once
 
 #include <map>
@@ -14,30 +14,30 @@ namespace sailor::trainer::exploration {
 
 std::uint16_t packed(const Worker& worker);  // the holding that it publishes
 
-// What follows from a complete meeting: the same on every worker.
+// The result of a complete rendezvous; the same on every worker.
 struct Agreement {
-  std::optional<ResumePoint> point;  // none: from the newest checkpoint
+  std::optional<ResumePoint> point;  // nothing: resume from the newest checkpoint
   std::vector<Holding> holdings;
   TransferPlan transfers;
 };
 
-// The same meetings come up in very many worlds.
+// Caches agreements, because very many states have the same rendezvous.
 class Agreements {
  public:
   explicit Agreements(const Rules& rules) : rules_(rules) {}
-  const Agreement& of(const Meeting& meeting);
+  const Agreement& of(const Rendezvous& rendezvous);
 
-  // Who sends what to newcomers of the next generation that follow the running one.
-  const std::vector<UnitMove>& feeding(const Meeting& next, const Meeting& running);
+  // The units that workers of the running generation send to joining workers of the next one.
+  const std::vector<UnitMove>& streams(const Rendezvous& next, const Rendezvous& running);
 
  private:
-  [[nodiscard]] Agreement work_out(const Meeting& meeting) const;
+  [[nodiscard]] Agreement work_out(const Rendezvous& rendezvous) const;
 
   const Rules& rules_;
   using Key = std::tuple<Mask, std::array<Mask, kWorkers>, std::array<std::uint16_t, kWorkers>>;
   std::map<Key, Agreement> known_;
   using Roles = std::array<Mask, kWorkers>;
-  std::map<std::pair<Roles, Roles>, std::vector<UnitMove>> known_feeding_;
+  std::map<std::pair<Roles, Roles>, std::vector<UnitMove>> known_streams_;
 };
 
 }  // namespace sailor::trainer::exploration

@@ -19,8 +19,8 @@ std::vector<std::string> failures(const Rules& rules, const Limits& limits, cons
   const Survey survey = explore(first, limits, rules);
   for (const std::string& failure : survey.failures) std::printf("%s", failure.c_str());
   std::printf("(%zu states)\n", survey.worlds);
-  const Survey untidy = explore(first, limits, rules, Reduction::kNone);
-  EXPECT_EQ(untidy.failures.size(), survey.failures.size()) << "found only where something is forgotten, or nothing";
+  const Survey unreduced = explore(first, limits, rules, Reduction::kNone);
+  EXPECT_EQ(unreduced.failures.size(), survey.failures.size()) << "found only where something is forgotten, or nothing";
   return survey.failures;
 }
 
@@ -28,9 +28,9 @@ TEST(BrokenRule, AnOlderGenerationIsObeyed) {
   const Rules rules{.after =
                         [](WorkerState state, const Event& event) {
                           const auto* assigned = std::get_if<event::Assigned>(&event);
-                          if (assigned != nullptr && assigned->order.generation < state.generation) {
-                            state.generation = assigned->order.generation;
-                            state.place = Place::kMeeting;
+                          if (assigned != nullptr && assigned->command.generation < state.generation) {
+                            state.generation = assigned->command.generation;
+                            state.place = WorkerPlace::kRendezvous;
                             return state;
                           }
                           return after(state, event);
@@ -49,14 +49,14 @@ TEST(BrokenRule, AnUpdateIsAppliedWithoutTheVotes) {
               ElementsAre(StartsWith("a step is applied that somebody who trained with it cannot follow to")));
 }
 
-TEST(BrokenRule, AGenerationIsToldBeforeTheOlderOnesAreFenced) {
+TEST(BrokenRule, AGenerationIsAnnouncedBeforeOlderOnesAreFenced) {
   const Rules rules{.is_fenced = [](const OlderGeneration&, const std::vector<PodState>&,
                                     const std::vector<std::size_t>&) { return true; }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}),
               ElementsAre(StartsWith("two generations train at the same time")));
 }
 
-TEST(BrokenRule, ALoneGenerationIsTakenForFencedBeforeItsLeaseHasLapsed) {
+TEST(BrokenRule, AGenerationOfOneWorkerCountsAsFencedBeforeItsLeaseHasLapsed) {
   const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodState>& pods,
                                     const std::vector<std::size_t>& taking_part) {
     return older.pods.size() == 1 || is_fenced(older, pods, taking_part);
@@ -65,7 +65,7 @@ TEST(BrokenRule, ALoneGenerationIsTakenForFencedBeforeItsLeaseHasLapsed) {
               ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
 }
 
-TEST(BrokenRule, ALeaseIsRenewedThoughANewerGenerationIsWritten) {
+TEST(BrokenRule, ALeaseIsRenewedAlthoughANewerGenerationIsRecorded) {
   const Rules rules{.renews_lease = [](std::int64_t, std::int64_t, std::int64_t) { return true; }};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 2}, lone_world()),
               ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
@@ -84,18 +84,18 @@ TEST(BrokenRule, ALeavingWorkerIsNotAskedToTakePart) {
 TEST(BrokenRule, NobodyRollsForward) {
   const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
     std::vector<Holding> poorer = holdings;
-    for (Holding& holding : poorer) holding.account.has_gradients = false;
+    for (Holding& holding : poorer) holding.version.has_gradients = false;
     return resume_point(units, poorer);
   }};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1}),
               ElementsAre(StartsWith("state that memory holds was thrown away")));
 }
 
-TEST(BrokenRule, OneRollsForwardThoughOthersLackTheGradients) {
+TEST(BrokenRule, AWorkerRollsForwardAlthoughOthersLackTheGradients) {
   const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
     std::vector<Holding> eager = holdings;
-    const bool any = std::ranges::any_of(eager, [](const Holding& holding) { return holding.account.has_gradients; });
-    if (any) std::erase_if(eager, [](const Holding& holding) { return !holding.account.has_gradients; });
+    const bool any = std::ranges::any_of(eager, [](const Holding& holding) { return holding.version.has_gradients; });
+    if (any) std::erase_if(eager, [](const Holding& holding) { return !holding.version.has_gradients; });
     const auto point = resume_point(units, eager);
     return point ? point : resume_point(units, holdings);
   }};
@@ -105,7 +105,7 @@ TEST(BrokenRule, OneRollsForwardThoughOthersLackTheGradients) {
 
 TEST(BrokenRule, EqualStepsAreTakenForEqualStates) {
   const Rules rules{.can_offer = [](const Holding& holding, const ResumePoint& point) {
-    return holding.account.updated_by > 0 && holding.account.step == point.step;
+    return holding.version.updated_by > 0 && holding.version.step == point.step;
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
               ElementsAre(StartsWith("a worker has not got all units of its role")));
@@ -123,14 +123,14 @@ TEST(BrokenRule, AUnitIsNotSent) {
 
 TEST(BrokenRule, ALeavingWorkerGoesBeforeAllHaveConfirmed) {
   const Rules rules{.after = [](WorkerState state, const Event& event) {
-    const bool leaves = std::holds_alternative<event::Moved>(event) && !state.has_role;
+    const bool leaves = std::holds_alternative<event::StateTransferred>(event) && !state.has_role;
     return leaves ? after(after(state, event), event::Confirmed{}) : after(state, event);
   }};
   EXPECT_THAT(failures(rules, {.changes = 2, .faults = 0, .steps = 1}),
               ElementsAre(StartsWith("state was let go before others had it")));
 }
 
-TEST(BrokenRule, WhoWasToldOfAGenerationAndHasNotReportedItIsLeftOut) {
+TEST(BrokenRule, AWorkerThatWasToldOfAGenerationButHasNotReportedItIsLeftOut) {
   const Rules rules{.participants = [](const std::vector<PodState>& pods) {
     std::vector<PodState> forgetful = pods;
     for (PodState& pod : forgetful) pod.notified = 0;
@@ -140,12 +140,12 @@ TEST(BrokenRule, WhoWasToldOfAGenerationAndHasNotReportedItIsLeftOut) {
               ElementsAre(StartsWith("a worker that holds state takes no part")));
 }
 
-TEST(BrokenRule, TheMostStepsWinWhoeverConfirmedThem) {
+TEST(BrokenRule, TheMostStepsWinWithoutRegardToConfirmation) {
   const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
     std::int64_t most = 0;
-    for (const Holding& holding : holdings) most = std::max(most, holding.account.step);
+    for (const Holding& holding : holdings) most = std::max(most, holding.version.step);
     std::vector<Holding> furthest = holdings;
-    std::erase_if(furthest, [&](const Holding& holding) { return holding.account.step < most; });
+    std::erase_if(furthest, [&](const Holding& holding) { return holding.version.step < most; });
     const auto point = resume_point(units, furthest);
     return point ? point : resume_point(units, holdings);
   }};
@@ -159,45 +159,45 @@ TEST(BrokenRule, AStalePodIsAskedForItsState) {
     for (PodState& pod : trusting) pod.is_stale = false;
     return participants(trusting);
   }};
-  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .parkings = 1}),
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .releases = 1}),
               ElementsAre(StartsWith("a checkpoint's steps were thrown away")));
 }
 
-TEST(BrokenRule, AFollowerIsSentALastStepBeforeAllHaveVoted) {
-  const Rules rules{.following = {.is_fed_before_the_vote = true}};
+TEST(BrokenRule, AJoiningWorkerIsSentALastStepBeforeAllHaveVoted) {
+  const Rules rules{.streaming = {.is_sent_before_the_vote = true}};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 1}),
               ElementsAre(StartsWith("a step is applied that somebody who trained with it cannot follow to")));
 }
 
-TEST(BrokenRule, AFollowerKeepsWhatItHasOfAGenerationThatBroke) {
-  const Rules rules{.following = {.keeps_any_step = true}};
+TEST(BrokenRule, AJoiningWorkerKeepsStateOfABrokenGeneration) {
+  const Rules rules{.streaming = {.keeps_any_step = true}};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 2}),
               ElementsAre(StartsWith("state that memory holds was thrown away")));
 }
 
-TEST(BrokenRule, APartThatWasFollowedCountsAsTheWhole) {
-  const Rules rules{.following = {.is_whole_with_a_part = true}};
+TEST(BrokenRule, PartlyStreamedStateCountsAsComplete) {
+  const Rules rules{.streaming = {.counts_a_shard_as_the_whole = true}};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
-              ElementsAre(StartsWith("a follower holds what it was not sent")));
+              ElementsAre(StartsWith("a joining worker holds what it was not sent")));
 }
 
-TEST(BrokenRule, AFollowerIsWaitedForHoweverLongItTakes) {
-  const Rules rules{.following = {.is_waited_for_without_end = true}};
+TEST(BrokenRule, AJoiningWorkerIsAwaitedWithoutLimit) {
+  const Rules rules{.streaming = {.is_awaited_without_limit = true}};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
               ElementsAre(StartsWith("a change is put off for ever")));
 }
 
-TEST(BrokenRule, APodThatAPeerDoesNotReachIsAskedToTheMeeting) {
+TEST(BrokenRule, APodThatAPeerCannotReachIsAskedToTheRendezvous) {
   const Rules rules{.participants = [](const std::vector<PodState>& pods) {
     std::vector<PodState> reached = pods;
     for (PodState& pod : reached) pod.is_unreachable = false;
     return participants(reached);
   }};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .paths_break = true}),
-              ElementsAre(StartsWith("a pod that a peer does not reach is asked to a meeting")));
+              ElementsAre(StartsWith("a pod that a peer does not reach is asked to a rendezvous")));
 }
 
-TEST(BrokenRule, APodThatIsLeftOutIsTakenForDeadThoughItHoldsItsLease) {
+TEST(BrokenRule, APodThatIsLeftOutCountsAsDeadAlthoughItHoldsItsLease) {
   const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodState>& pods,
                                     const std::vector<std::size_t>& taking_part) {
     std::vector<PodState> dead = pods;
@@ -208,14 +208,14 @@ TEST(BrokenRule, APodThatIsLeftOutIsTakenForDeadThoughItHoldsItsLease) {
               ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
 }
 
-TEST(BrokenRule, APathThatIsCutIsTriedAgainAndAgain) {
-  const Rules rules{.cut_paths = {.leave_one_out = false}};
+TEST(BrokenRule, ABrokenPathIsRetriedForever) {
+  const Rules rules{.broken_paths = {.leave_one_out = false}};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .paths_break = true}),
               ElementsAre(StartsWith("generations are made without end")));
 }
 
-TEST(BrokenRule, APodThatIsLeftOutIsKeptThoughTheOthersWaitUntilItCannotTrain) {
-  const Rules rules{.cut_paths = {.end_who_is_waited_for = false}};
+TEST(BrokenRule, APodThatIsLeftOutIsKeptAlthoughTheOthersWaitForItsEnd) {
+  const Rules rules{.broken_paths = {.end_who_is_waited_for = false}};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1, .paths_break = true}),
               ElementsAre(StartsWith("nothing leads to training")));
 }

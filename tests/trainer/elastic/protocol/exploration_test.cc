@@ -22,8 +22,8 @@ constexpr bool kIsSanitized = false;
 
 void explore_all(const World& first, const Limits& limits) {
   const Survey survey = explore(first, limits);
-  std::printf("%zu states and %zu events of %d changes, %d parkings, %d withdrawals, %d faults and %d steps\n",
-              survey.worlds, survey.events, limits.changes, limits.parkings, limits.withdrawals, limits.faults,
+  std::printf("%zu states and %zu events of %d changes, %d releases, %d withdrawals, %d faults and %d steps\n",
+              survey.worlds, survey.events, limits.changes, limits.releases, limits.withdrawals, limits.faults,
               limits.steps);
   for (const std::string& failure : survey.failures) ADD_FAILURE() << failure;
 }
@@ -48,10 +48,10 @@ TEST(Protocol, EveryStateOfTwoPlannedChangesAndAFaultKeepsTheInvariantsAndLeadsT
   explore_all(training_world(), {.changes = 2, .faults = 1, .steps = 1});
 }
 
-// 86 million states: minutes of one core. Newcomers follow in all the other worlds.
+// 86 million states, which take minutes of one core. All other worlds stream state to joining workers.
 TEST(Protocol, EveryStateOfTwoPlannedChangesAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
   if (kIsSanitized) GTEST_SKIP() << "under a sanitizer so many states take too long; smaller worlds are visited";
-  explore_all(training_world(), {.changes = 2, .faults = 2, .steps = 1, .newcomers_follow = false});
+  explore_all(training_world(), {.changes = 2, .faults = 2, .steps = 1, .state_is_streamed = false});
 }
 
 // 107,907,961: ten minutes of one core, and 1.1 GB.
@@ -65,11 +65,11 @@ TEST(Protocol, EveryStateOfAStartAndAFaultKeepsTheInvariantsAndLeadsToTraining) 
 }
 
 TEST(Protocol, EveryStateOfAParkingAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(training_world(), {.faults = 1, .steps = 2, .parkings = 1});
+  explore_all(training_world(), {.faults = 1, .steps = 2, .releases = 1});
 }
 
 TEST(Protocol, EveryStateOfAChangeAParkingAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(training_world(), {.changes = 1, .faults = 1, .steps = 1, .parkings = 1});
+  explore_all(training_world(), {.changes = 1, .faults = 1, .steps = 1, .releases = 1});
 }
 
 TEST(Protocol, EveryStateOfAWithdrawnChangeAnotherAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
@@ -106,7 +106,7 @@ TEST(Protocol, EveryStateOfACutPathAndAPlannedChangeKeepsTheInvariantsAndLeadsTo
 }
 
 TEST(Protocol, EveryStateOfACutPathAndAParkingKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(training_world(), {.faults = 1, .steps = 2, .parkings = 1, .paths_break = true});
+  explore_all(training_world(), {.faults = 1, .steps = 2, .releases = 1, .paths_break = true});
 }
 
 TEST(Protocol, EveryStateOfACutPathBetweenTwoStagesAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
@@ -133,7 +133,7 @@ void draw_courses(const Limits& limits) {
       ASSERT_EQ(unpack(pack(world)), world) << describe(world);
       std::uniform_int_distribution<std::size_t> any(0, future->successors.size() - 1);
       world = World(future->successors[any(random)].world);
-      ASSERT_TRUE(future->complaints.empty()) << future->complaints.front() << " at " << describe(world);
+      ASSERT_TRUE(future->violations.empty()) << future->violations.front() << " at " << describe(world);
     }
     ASSERT_TRUE(world.crashed == kAll || trains(world, limits)) << "course " << course << " at " << describe(world);
   }
@@ -145,7 +145,7 @@ TEST(Protocol, RandomCoursesOfTwoChangesAndThreeFaultsKeepTheInvariants) {
 }
 
 TEST(Protocol, RandomCoursesOfAChangeAParkingAWithdrawalAndTwoFaultsKeepTheInvariants) {
-  draw_courses({.changes = 1, .faults = 2, .steps = 2, .parkings = 1, .withdrawals = 1});
+  draw_courses({.changes = 1, .faults = 2, .steps = 2, .releases = 1, .withdrawals = 1});
 }
 
 }  // namespace

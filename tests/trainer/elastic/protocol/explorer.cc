@@ -10,15 +10,16 @@ namespace sailor::trainer::exploration {
 const Future& Explorer::future_of(const World& world) {
   from_ = world;
   future_.successors.clear();
-  future_.complaints.clear();
+  future_.violations.clear();
   for (int worker = 0; worker < kWorkers; ++worker) {
     if (has(from_.crashed, worker)) continue;
     hear(worker);
-    if (at(worker).follows != 0) end_following(worker);
+    if (at(worker).is_streaming != 0) end_streaming(worker);
     regroup(worker);
     train(worker);
     keep_lease(worker);
-    if (may_lose_a_peer(worker)) step(from_, {What::kLosesPeer, worker, at(worker).generation}, event::PeerLost{});
+    if (may_lose_a_peer(worker))
+      step(from_, {TransitionKind::kLosesPeer, worker, at(worker).generation}, event::PeerLost{});
   }
   operate();
   if (std::ranges::none_of(future_.successors, &Successor::is_sure)) check_no_change_is_put_off();
@@ -26,10 +27,10 @@ const Future& Explorer::future_of(const World& world) {
   return future_;
 }
 
-Order Explorer::order_of(int worker, int generation, bool is_prepared) const {
+Command Explorer::command_of(int worker, int generation, bool is_prepared) const {
   if (generation == 0) return {};
-  const Meeting& next = meeting(generation);
-  const Meeting& running = meeting(at(worker).generation);
+  const Rendezvous& next = rendezvous(generation);
+  const Rendezvous& running = rendezvous(at(worker).generation);
   bool drops = false;
   for (int peer = 0; peer < kWorkers; ++peer) {
     drops = drops || (running.roles[static_cast<std::size_t>(peer)] != 0 && !has(next.members, peer));
@@ -47,51 +48,51 @@ WorkerState Explorer::state_of(int worker) const {
       .place = packed_state.place,
       .generation = packed_state.generation,
       .has_role = packed_state.has_role != 0,
-      .account = {packed_state.updated_by, packed_state.step, packed_state.confirmed, packed_state.has_gradients != 0},
-      .next = order_of(worker, packed_state.next, packed_state.next_is_prepared != 0)};
+      .version = {packed_state.updated_by, packed_state.step, packed_state.confirmed, packed_state.has_gradients != 0},
+      .next = command_of(worker, packed_state.next, packed_state.next_is_prepared != 0)};
 }
 
 void Explorer::write(const WorkerState& state, Worker& worker) {
   worker.place = state.place;
   worker.generation = static_cast<std::uint8_t>(state.generation);
   worker.has_role = state.has_role ? 1 : 0;
-  worker.step = static_cast<std::uint8_t>(state.account.step);
-  worker.has_gradients = state.account.has_gradients ? 1 : 0;
+  worker.step = static_cast<std::uint8_t>(state.version.step);
+  worker.has_gradients = state.version.has_gradients ? 1 : 0;
   worker.next = static_cast<std::uint8_t>(state.next.generation);
   worker.next_is_prepared = state.next.is_prepared ? 1 : 0;
-  worker.updated_by = static_cast<std::uint8_t>(state.account.updated_by);
-  worker.confirmed = static_cast<std::uint8_t>(state.account.confirmed);
+  worker.updated_by = static_cast<std::uint8_t>(state.version.updated_by);
+  worker.confirmed = static_cast<std::uint8_t>(state.version.confirmed);
 }
 
-void Explorer::step(World world, const Happening& happening, const Event& event) {
-  const int id = happening.who;
+void Explorer::step(World world, const Transition& transition, const Event& event) {
+  const int id = transition.worker;
   const WorkerState before = state_of(id);
   const WorkerState now = rules_.after(before, event);
   check(world, id, before, now);
   Worker& worker = worker_of(world, id);
   write(now, worker);
-  const bool has_applied = is_training(before.place) && now.account.step > before.account.step;
+  const bool has_applied = is_training(before.place) && now.version.step > before.version.step;
   if (has_applied) {
     const auto* voted = std::get_if<event::Voted>(&event);
     note_applied(world, at(id).step + 1, at(id).generation);
-    feed(world, id, at(id).step + 1, voted != nullptr && voted->somebody_leaves);
+    stream(world, id, at(id).step + 1, voted != nullptr && voted->somebody_leaves);
   }
-  if (is_training(now.place) && now.account.confirmed > before.account.confirmed) note_confirmed(world.history, now);
-  const bool ends_following = std::holds_alternative<event::Followed>(event);
-  if (ends_following || now.place != Place::kMeeting) worker.follows = 0;
-  if (ends_following) say_holding(world, id);
+  if (is_training(now.place) && now.version.confirmed > before.version.confirmed) note_confirmed(world.history, now);
+  const bool ends_streaming = std::holds_alternative<event::StateStreamed>(event);
+  if (ends_streaming || now.place != WorkerPlace::kRendezvous) worker.is_streaming = 0;
+  if (ends_streaming) say_holding(world, id);
   if (now.generation != before.generation) {
-    if (limits_.newcomers_follow && may_follow(world, id)) follow(world, id);
+    if (limits_.state_is_streamed && may_stream(world, id)) start_streaming(world, id);
     arrive(world, id);
   }
-  if (worker.place != before.place || worker.step != before.account.step) begin_work(world, id);
-  keep(world, happening);
+  if (worker.place != before.place || worker.step != before.version.step) begin_work(world, id);
+  keep(world, transition);
 }
 
 void Explorer::arrive(World& world, int id) const {
   Worker& worker = worker_of(world, id);
   remove(world.leased, id);
-  if (worker.place == Place::kReleased) {
+  if (worker.place == WorkerPlace::kReleased) {
     worker.units = 0;
     return;
   }
@@ -99,33 +100,33 @@ void Explorer::arrive(World& world, int id) const {
 }
 
 void Explorer::say_holding(World& world, int id) {
-  Meeting& meeting = world.meetings[world.workers[static_cast<std::size_t>(id)].generation];
-  put(meeting.published, id);
-  meeting.holdings[static_cast<std::size_t>(id)] = packed(world.workers[static_cast<std::size_t>(id)]);
+  Rendezvous& rendezvous = world.rendezvous_of[world.workers[static_cast<std::size_t>(id)].generation];
+  put(rendezvous.published, id);
+  rendezvous.holdings[static_cast<std::size_t>(id)] = packed(world.workers[static_cast<std::size_t>(id)]);
 }
 
 void Explorer::begin_work(World& world, int id) {
   Worker& worker = worker_of(world, id);
-  Meeting& meeting = world.meetings[worker.generation];
+  Rendezvous& rendezvous = world.rendezvous_of[worker.generation];
   const auto next_step = static_cast<std::uint8_t>(worker.step + 1);
-  if (worker.place == Place::kComputing && worker.step < limits_.steps) {
-    meeting.computing[static_cast<std::size_t>(id)] = next_step;
+  if (worker.place == WorkerPlace::kComputing && worker.step < limits_.steps) {
+    rendezvous.computing[static_cast<std::size_t>(id)] = next_step;
   }
-  if (worker.place == Place::kVoting) {
-    meeting.voting[static_cast<std::size_t>(id)] = next_step;
-    if (worker.next_is_prepared != 0) meeting.leaving = next_step;
-    if (rules_.following.is_fed_before_the_vote) feed(world, id, next_step, true);
+  if (worker.place == WorkerPlace::kVoting) {
+    rendezvous.voting[static_cast<std::size_t>(id)] = next_step;
+    if (worker.next_is_prepared != 0) rendezvous.leaving = next_step;
+    if (rules_.streaming.is_sent_before_the_vote) stream(world, id, next_step, true);
     if (!is_alone(from_, worker.generation)) note_vote(world, worker.generation, next_step);
   }
-  if (worker.place == Place::kReleased) worker.units = 0;
+  if (worker.place == WorkerPlace::kReleased) worker.units = 0;
 }
 
-void Explorer::keep(World& world, const Happening& happening) {
-  end_vain_following(world);
-  if (reduction_ == Reduction::kTidy) tidy(world);
+void Explorer::keep(World& world, const Transition& transition) {
+  end_useless_streaming(world);
+  if (reduction_ == Reduction::kForgetIrrelevant) reduce(world);
   World same = from_;
-  same.faults = world.faults;  // a fault that changes nothing: what may follow it may follow without it
-  if (world != same) future_.successors.push_back({world, happening, !takes_a_cut_path(happening)});
+  same.faults = world.faults;  // drops a fault without effect: it has the same successors as no fault
+  if (world != same) future_.successors.push_back({world, transition, !takes_a_broken_path(transition)});
 }
 
 }  // namespace sailor::trainer::exploration

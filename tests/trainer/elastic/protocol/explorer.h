@@ -1,5 +1,5 @@
-// Explorer: every event that can follow in one world. The protocol's own functions decide what becomes of it: the
-// worker's machine, the agent's, and the operator's rules; here is only what may happen to them, and what must be true.
+// Explorer: computes all successors of one state. The protocol's own functions decide what a transition does: the state
+// machines of worker and agent and the operator's rules. The explorer adds only what may happen and what must be true.
 #pragma once
 
 #include <string>
@@ -13,70 +13,70 @@ namespace sailor::trainer::exploration {
 
 struct Successor {
   World world;
-  Happening happening;
-  bool is_sure = true;  // false: it may as well never happen, for a path that it takes is cut
+  Transition transition;
+  bool is_sure = true;  // false: it may never happen, because it needs a broken path
 };
 
 struct Future {
   std::vector<Successor> successors;
-  std::vector<std::string> complaints;  // invariants that do not hold
+  std::vector<std::string> violations;  // violated invariants
 };
 
 enum class Reduction : std::uint8_t {
   kNone,
-  kTidy,  // worlds that differ only in what can matter no more are one (reduction.h)
+  kForgetIrrelevant,  // states that differ only in irrelevant information are equal (reduction.h)
 };
 
 class Explorer {
  public:
-  Explorer(const Limits& limits, const Rules& rules, Reduction reduction = Reduction::kTidy)
+  Explorer(const Limits& limits, const Rules& rules, Reduction reduction = Reduction::kForgetIrrelevant)
       : limits_(limits), rules_(rules), reduction_(reduction), agreements_(rules_) {}
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;
 
-  // Valid until it is asked again.
+  // Valid until the next call.
   const Future& future_of(const World& world);
 
  private:
-  // explorer.cc: the worker machine, and what its shell does at each change of place.
+  // explorer.cc: the state machine of a worker, and what worker.cc does at each change of place.
   static Worker& worker_of(World& world, int worker) { return world.workers[static_cast<std::size_t>(worker)]; }
   [[nodiscard]] const Worker& at(int worker) const { return from_.workers[static_cast<std::size_t>(worker)]; }
-  [[nodiscard]] const Meeting& meeting(int generation) const {
-    return from_.meetings[static_cast<std::size_t>(generation)];
+  [[nodiscard]] const Rendezvous& rendezvous(int generation) const {
+    return from_.rendezvous_of[static_cast<std::size_t>(generation)];
   }
-  [[nodiscard]] Order order_of(int worker, int generation, bool is_prepared) const;
+  [[nodiscard]] Command command_of(int worker, int generation, bool is_prepared) const;
   [[nodiscard]] WorkerState state_of(int worker) const;
   static void write(const WorkerState& state, Worker& worker);
-  // One event at one worker, in a world that the event may have changed elsewhere already.
-  void step(World world, const Happening& happening, const Event& event);
+  // Applies one event to one worker. The transition may have changed other parts of the world already.
+  void step(World world, const Transition& transition, const Event& event);
   void arrive(World& world, int id) const;
   static void say_holding(World& world, int id);
   void begin_work(World& world, int id);
-  void keep(World& world, const Happening& happening);
-  void complain(std::string what) { future_.complaints.push_back(std::move(what)); }
+  void keep(World& world, const Transition& transition);
+  void report_violation(std::string what) { future_.violations.push_back(std::move(what)); }
 
   // worker_events.cc: what may happen to a worker.
   void hear(int id);
   void regroup(int id);
-  [[nodiscard]] bool is_hosted(const Meeting& group) const;
-  void meet(int id, const Meeting& group);
-  void move(int id, const Meeting& group);
+  [[nodiscard]] bool is_hosted(const Rendezvous& group) const;
+  void meet(int id, const Rendezvous& group);
+  void move(int id, const Rendezvous& group);
   void save(int id);
-  [[nodiscard]] bool may_end_saving(int id, const Meeting& group) const;
-  void take(int id, const Meeting& group, const Agreement& agreement);
-  void confirm(int id, const Meeting& group);
+  [[nodiscard]] bool may_end_saving(int id, const Rendezvous& group) const;
+  void take(int id, const Rendezvous& group, const Agreement& agreement);
+  void confirm(int id, const Rendezvous& group);
   void train(int id);
-  static bool have_all(const Meeting& group, const std::array<std::uint8_t, kWorkers>& reached, int step);
+  static bool have_all(const Rendezvous& group, const std::array<std::uint8_t, kWorkers>& reached, int step);
   void keep_lease(int id);
   [[nodiscard]] bool may_lose_a_peer(int id) const;
   [[nodiscard]] bool is_lost(int peer, int generation) const;
 
-  // streaming_events.cc: what newcomers of a planned change are sent, and who waits for them.
-  static bool may_follow(const World& world, int id);
-  void follow(World world, int id);
-  static void end_vain_following(World& world);
-  void end_following(int id);
-  void feed(World& world, int id, int step, bool is_last);
+  // streaming_events.cc: what joining workers of a planned change are sent, and who waits for them.
+  static bool may_stream(const World& world, int id);
+  void start_streaming(World world, int id);
+  static void end_useless_streaming(World& world);
+  void end_streaming(int id);
+  void stream(World& world, int id, int step, bool is_last);
   void compute(int id);
   [[nodiscard]] bool may_wait(int id) const;
   [[nodiscard]] bool may_stop_waiting(int id) const;
@@ -89,24 +89,24 @@ class Explorer {
   [[nodiscard]] bool is_parked() const;
   [[nodiscard]] bool is_unsaved() const;
   [[nodiscard]] Mask holders() const;
-  void write_record(What what, Mask accused = 0);
+  void write_record(TransitionKind kind, Mask accused = 0);
   void withdraw();
-  [[nodiscard]] Meeting planned() const;
-  void seal();
-  [[nodiscard]] std::vector<PodState> pod_states(const Meeting& next, bool is_late) const;
-  void give_roles(const std::vector<int>& usable, Meeting& next) const;
+  [[nodiscard]] Rendezvous planned() const;
+  void commit_membership();
+  [[nodiscard]] std::vector<PodState> pod_states(const Rendezvous& next, bool is_late) const;
+  void give_roles(const std::vector<int>& usable, Rendezvous& next) const;
   [[nodiscard]] std::vector<int> unfenced(const std::vector<PodState>& pods,
                                           const std::vector<std::size_t>& taking_part) const;
   void fail();
   [[nodiscard]] World faulty() const;
-  void end(World& world, const Happening& happening);
+  void end(World& world, const Transition& transition);
 
   // path_events.cc: paths between two workers that both answer the operator.
-  void cut_paths();
+  void break_paths();
   [[nodiscard]] bool is_cut_off(int one, int other) const;
-  [[nodiscard]] bool takes_a_cut_path(const Happening& happening) const;
+  [[nodiscard]] bool takes_a_broken_path(const Transition& transition) const;
   [[nodiscard]] Mask cuts_among(Mask workers) const;
-  void give_up(What what);
+  void give_up(TransitionKind kind);
   [[nodiscard]] bool may_be_ended(int id) const;
   [[nodiscard]] bool is_waited_for(int id) const;
 

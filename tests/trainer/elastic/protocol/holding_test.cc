@@ -12,18 +12,18 @@ const Units kAll = {0, 1, 2, 3};
 
 // State of this step that generation 1 made and trains from.
 Holding of_step(std::int64_t step, Units units) {
-  return {.account = {.updated_by = 1, .step = step, .confirmed = 1}, .units = std::move(units), .reached = step};
+  return {.version = {.updated_by = 1, .step = step, .confirmed = 1}, .units = std::move(units), .reached = step};
 }
 
 Holding with_gradients(std::int64_t step, Units units) {
   Holding holding = of_step(step, std::move(units));
-  holding.account.has_gradients = true;
+  holding.version.has_gradients = true;
   holding.reached = step + 1;
   return holding;
 }
 
 Holding of_generation(std::int64_t generation, Holding holding) {
-  holding.account.updated_by = holding.account.confirmed = generation;
+  holding.version.updated_by = holding.version.confirmed = generation;
   return holding;
 }
 
@@ -32,9 +32,9 @@ std::optional<std::int64_t> resumed(const std::vector<Holding>& holdings) {
   return point ? std::optional(point->step) : std::nullopt;
 }
 
-TEST(ResumePoint, NobodyHoldsAnythingMeansNoPoint) { EXPECT_EQ(resumed({{}, {}, {}}), std::nullopt); }
+TEST(ResumePoint, DoesNotExistIfNoWorkerHasState) { EXPECT_EQ(resumed({{}, {}, {}}), std::nullopt); }
 
-TEST(ResumePoint, IsTheNewestStepOfWhichEveryUnitIsHeld) {
+TEST(ResumePoint, IsTheNewestStepOfWhichEveryUnitExists) {
   EXPECT_EQ(resumed({{}, of_step(7, {0, 1}), of_step(7, {1, 2, 3})}), 7);
   EXPECT_EQ(resumed({of_step(4, kAll), of_step(7, {0, 1}), of_step(7, {2})}), 4);
   EXPECT_EQ(resumed({{}, of_step(7, {0, 1}), of_step(7, {2})}), std::nullopt);
@@ -68,7 +68,7 @@ TEST(StepsLost, CountsTheStepInFlightAndThoseSinceTheCheckpoint) {
   EXPECT_EQ(steps_lost({Holding{}}, 10), 0);
 }
 
-TEST(Holding, SurvivesItsJourneyButForItsUnits) {
+TEST(Holding, SurvivesSerializationExceptForItsUnits) {
   Holding holding = with_gradients(7, {});  // all workers number them alike, once they know of each other's
   holding.loss = 0.1;
   holding.next_loss = 0.05;

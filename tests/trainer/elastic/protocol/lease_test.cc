@@ -23,25 +23,25 @@ TEST(Lease, IsOfOneGenerationOnly) {
 }
 
 WorkerState voting() {
-  WorkerState state{.place = Place::kVoting, .generation = 1, .has_role = true, .account = {}, .next = {}};
-  state.account.has_gradients = true;
+  WorkerState state{.place = WorkerPlace::kVoting, .generation = 1, .has_role = true, .version = {}, .next = {}};
+  state.version.has_gradients = true;
   return state;
 }
 
 TEST(Lease, AWorkerWhoseLeaseHasLapsedWaitsAndKeepsItsGradients) {
   const WorkerState paused = after(voting(), event::LeaseLapsed{});
-  EXPECT_EQ(paused.place, Place::kPaused);
+  EXPECT_EQ(paused.place, WorkerPlace::kAwaitingLease);
   EXPECT_EQ(after(paused, event::LeaseRenewed{}), voting());
-  const Order newer{.generation = 2, .has_slot = true, .has_role = true};
+  const Command newer{.generation = 2, .has_slot = true, .has_role = true};
   const WorkerState moved = after(paused, event::Assigned{newer});
   EXPECT_EQ(moved.generation, 2);
-  EXPECT_TRUE(moved.account.has_gradients);
+  EXPECT_TRUE(moved.version.has_gradients);
 }
 
 TEST(Lease, AWorkerThatKnowsANewerGenerationObeysItInsteadOfWaiting) {
   WorkerState state = voting();
   state.next = {.generation = 2, .has_slot = true, .has_role = true};
-  EXPECT_EQ(after(state, event::LeaseLapsed{}).place, Place::kMeeting);
+  EXPECT_EQ(after(state, event::LeaseLapsed{}).place, WorkerPlace::kRendezvous);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Level: a set of worlds with equal progress, each in as many words as it takes.
+// Level: a set of states with equal progress, each stored in as few words as possible.
 #pragma once
 
 #include <array>

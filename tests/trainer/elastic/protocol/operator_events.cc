@@ -7,49 +7,50 @@
 namespace sailor::trainer::exploration {
 
 void Explorer::operate() {
-  if (from_.record == from_.sealed) {
+  if (from_.record == from_.committed) {
     ask();
   } else {
-    seal();
+    commit_membership();
     if (from_.is_voluntary != 0 && from_.withdrawals < limits_.withdrawals) withdraw();
   }
   for (int id = 0; id < kWorkers; ++id) {
     World world = from_;
     if (has(from_.suspected, id)) {
       remove(world.suspected, id);
-      keep(world, {What::kAnswersAgain, id, at(id).generation});
+      keep(world, {TransitionKind::kAnswersAgain, id, at(id).generation});
     } else if (has(from_.stale, id) || may_be_ended(id)) {
-      end(world, {What::kIsDeleted, id, at(id).generation});
+      end(world, {TransitionKind::kIsDeleted, id, at(id).generation});
     }
   }
 }
 
 void Explorer::ask() {
-  const bool is_parking = from_.parks != 0;
-  if (is_parking && is_parked()) write_record(What::kResumes);
-  if (is_in_trouble()) give_up(is_parking ? What::kParks : What::kGivesUp);
+  const bool is_parking = from_.releases_gpus != 0;
+  if (is_parking && is_parked()) write_record(TransitionKind::kRestartsJob);
+  if (is_in_trouble()) give_up(is_parking ? TransitionKind::kReleasesGpus : TransitionKind::kReplacesLostWorker);
   if (is_parking || (from_.change == 0 && !trains(from_, limits_))) return;
-  if (from_.change < limits_.changes) write_record(What::kIsAsked);
-  if (from_.parkings < limits_.parkings) write_record(What::kParks);
+  if (from_.change < limits_.changes) write_record(TransitionKind::kWritesPlannedChange);
+  if (from_.releases < limits_.releases) write_record(TransitionKind::kReleasesGpus);
 }
 
 bool Explorer::is_in_trouble() const {
-  const Meeting& group = meeting(from_.sealed);
+  const Rendezvous& group = rendezvous(from_.committed);
   for (int id = 0; id < kWorkers; ++id) {
     const bool is_gone = has(from_.crashed, id) || has(from_.suspected, id);
-    const bool is_needed = from_.parks != 0 ? has(group.members, id) : group.roles[static_cast<std::size_t>(id)] != 0;
+    const bool is_needed =
+        from_.releases_gpus != 0 ? has(group.members, id) : group.roles[static_cast<std::size_t>(id)] != 0;
     if (is_needed && is_gone) return true;
-    if (!is_gone && at(id).place == Place::kBroken && at(id).generation == from_.sealed) return true;
+    if (!is_gone && at(id).place == WorkerPlace::kBroken && at(id).generation == from_.committed) return true;
   }
   return false;
 }
 
 // All who could have saved, or one could not: then the job starts again.
 bool Explorer::is_parked() const {
-  const Mask alive = static_cast<Mask>(meeting(from_.sealed).members & ~from_.crashed);
+  const Mask alive = static_cast<Mask>(rendezvous(from_.committed).members & ~from_.crashed);
   bool all_are_released = true;
   for (int id = 0; id < kWorkers; ++id) {
-    const bool is_released = at(id).place == Place::kReleased && at(id).generation == from_.sealed;
+    const bool is_released = at(id).place == WorkerPlace::kReleased && at(id).generation == from_.committed;
     all_are_released = all_are_released && (is_released || !has(alive, id));
   }
   return all_are_released || is_unsaved();
@@ -58,72 +59,74 @@ bool Explorer::is_parked() const {
 // Whoever could not save goes on from its memory.
 bool Explorer::is_unsaved() const {
   return std::ranges::any_of(from_.workers, [&](const Worker& worker) {
-    return worker.place == Place::kBroken && worker.generation == from_.sealed;
+    return worker.place == WorkerPlace::kBroken && worker.generation == from_.committed;
   });
 }
 
 Mask Explorer::holders() const {
   Mask found = 0;
   for (int id = 0; id < kWorkers; ++id) {
-    const bool holds_any = at(id).place != Place::kIdle && at(id).place != Place::kReleased;
+    const bool holds_any = at(id).place != WorkerPlace::kIdle && at(id).place != WorkerPlace::kReleased;
     if (holds_any && !has(from_.crashed, id)) put(found, id);
   }
   return found;
 }
 
-void Explorer::write_record(What what, Mask accused) {
+void Explorer::write_record(TransitionKind kind, Mask accused) {
   World world = from_;
   world.record = ++world.issued;
-  if (world.record >= kGenerations) return complain("generations are made without end");
-  world.is_voluntary = what == What::kIsAsked && trains(from_, limits_) ? 1 : 0;
-  world.parks = what == What::kParks ? 1 : 0;
-  if (what == What::kIsAsked) ++world.change;
-  if (what == What::kResumes && !is_unsaved()) world.stale = holders();
-  if (what == What::kParks && from_.parks == 0) ++world.parkings;
-  if (is_in_trouble()) world.noticed = static_cast<Mask>(world.noticed | cuts_among(meeting(from_.sealed).members));
-  world.out_of_reach = static_cast<Mask>(world.out_of_reach | accused);
-  keep(world, {what, -1, world.record});
+  if (world.record >= kGenerations) return report_violation("generations are made without end");
+  world.is_voluntary = kind == TransitionKind::kWritesPlannedChange && trains(from_, limits_) ? 1 : 0;
+  world.releases_gpus = kind == TransitionKind::kReleasesGpus ? 1 : 0;
+  if (kind == TransitionKind::kWritesPlannedChange) ++world.change;
+  if (kind == TransitionKind::kRestartsJob && !is_unsaved()) world.stale = holders();
+  if (kind == TransitionKind::kReleasesGpus && from_.releases_gpus == 0) ++world.releases;
+  if (is_in_trouble())
+    world.noticed = static_cast<Mask>(world.noticed | cuts_among(rendezvous(from_.committed).members));
+  world.unreachable = static_cast<Mask>(world.unreachable | accused);
+  keep(world, {kind, -1, world.record});
 }
 
 // Nobody has been told of it; its number is not given again.
 void Explorer::withdraw() {
   World world = from_;
-  world.record = world.sealed;
+  world.record = world.committed;
   world.is_voluntary = 0;
   ++world.withdrawals;
-  keep(world, {What::kWithdraws, -1, from_.record});
+  keep(world, {TransitionKind::kWithdrawsChange, -1, from_.record});
 }
 
-Meeting Explorer::planned() const {
-  Meeting next;
+Rendezvous Explorer::planned() const {
+  Rendezvous next;
   std::vector<int> usable;
   for (int id = 0; id < kWorkers; ++id) {
-    if (!has(from_.crashed | from_.suspected | from_.stale | from_.out_of_reach, id)) usable.push_back(id);
+    if (!has(from_.crashed | from_.suspected | from_.stale | from_.unreachable, id)) usable.push_back(id);
   }
-  if (from_.parks == 0) give_roles(usable, next);
+  if (from_.releases_gpus == 0) give_roles(usable, next);
   return next;
 }
 
-void Explorer::seal() {
-  const Meeting next = planned();
-  if (from_.parks == 0 && next.members == 0) return;
+void Explorer::commit_membership() {
+  const Rendezvous next = planned();
+  if (from_.releases_gpus == 0 && next.members == 0) return;
   // Reports may be as late as can be: from before anybody was told of anything.
   for (const bool is_late : {false, true}) {
     const std::vector<PodState> pods = pod_states(next, is_late);
     const auto taking_part = rules_.participants(pods);
     if (!taking_part) continue;
-    if (from_.parks == 0 && !unfenced(pods, *taking_part).empty()) continue;  // who parks does not train
+    if (from_.releases_gpus == 0 && !unfenced(pods, *taking_part).empty())
+      continue;  // who releases its GPUs does not train
     check_holders_are_asked(*taking_part);
     World world = from_;
-    world.sealed = world.record;
+    world.committed = world.record;
     world.is_voluntary = 0;
-    world.meetings[world.record] = next;
-    for (const std::size_t id : *taking_part) put(world.meetings[world.record].members, static_cast<int>(id));
-    keep(world, {What::kSeals, -1, world.record});
+    world.rendezvous_of[world.record] = next;
+    for (const std::size_t id : *taking_part) put(world.rendezvous_of[world.record].members, static_cast<int>(id));
+    keep(world, {TransitionKind::kCommitsMembership, -1, world.record});
   }
 }
 
-std::vector<PodState> Explorer::pod_states(const Meeting& next, bool is_late) const {
+std::vector<PodState> Explorer::pod_states(const Rendezvous& next, bool is_late) const {
   std::vector<PodState> pods(kWorkers);
   for (int id = 0; id < kWorkers; ++id) {
     const Worker& worker = at(id);
@@ -133,11 +136,11 @@ std::vector<PodState> Explorer::pod_states(const Meeting& next, bool is_late) co
     pod.contact = pod.is_dead || has(from_.suspected, id) ? AgentContact::kUnresponsive : AgentContact::kAnswers;
     pod.is_ready = true;
     pod.is_stale = has(from_.stale, id);
-    pod.is_unreachable = has(from_.out_of_reach, id);
-    pod.holds_state = !is_late && worker.generation > 0 && worker.place != Place::kReleased;
+    pod.is_unreachable = has(from_.unreachable, id);
+    pod.holds_state = !is_late && worker.generation > 0 && worker.place != WorkerPlace::kReleased;
     pod.reported = is_late ? 0 : worker.generation;
-    for (int generation = 1; generation <= from_.sealed; ++generation) {
-      if (has(meeting(generation).members, id)) pod.notified = generation;
+    for (int generation = 1; generation <= from_.committed; ++generation) {
+      if (has(rendezvous(generation).members, id)) pod.notified = generation;
     }
   }
   return pods;
@@ -145,7 +148,7 @@ std::vector<PodState> Explorer::pod_states(const Meeting& next, bool is_late) co
 
 // The plan that each change asks for, on what there is: two replicas; then two stages and a replica of both; then
 // one.
-void Explorer::give_roles(const std::vector<int>& usable, Meeting& next) const {
+void Explorer::give_roles(const std::vector<int>& usable, Rendezvous& next) const {
   const std::size_t wanted = std::array{std::size_t{2}, std::size_t{3}, std::size_t{1}}[from_.change];
   const std::size_t count = std::min(wanted, usable.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -159,10 +162,10 @@ void Explorer::give_roles(const std::vector<int>& usable, Meeting& next) const {
 std::vector<int> Explorer::unfenced(const std::vector<PodState>& pods,
                                     const std::vector<std::size_t>& taking_part) const {
   std::vector<int> found;
-  for (int generation = 1; generation <= from_.sealed; ++generation) {
+  for (int generation = 1; generation <= from_.committed; ++generation) {
     OlderGeneration older{.generation = generation, .pods = {}, .lease_has_lapsed = generation != trains_on(from_)};
     for (int id = 0; id < kWorkers; ++id) {
-      if (meeting(generation).roles[static_cast<std::size_t>(id)] == 0) continue;
+      if (rendezvous(generation).roles[static_cast<std::size_t>(id)] == 0) continue;
       older.pods.push_back(static_cast<std::size_t>(id));
       older.lease_has_lapsed = older.lease_has_lapsed && !has(from_.leased, id);
     }
@@ -176,21 +179,22 @@ void Explorer::fail() {
     if (has(from_.crashed, id)) continue;
     const int generation = at(id).generation;
     World without = faulty();
-    end(without, {What::kCrashes, id, generation});
+    end(without, {TransitionKind::kCrashes, id, generation});
     if (!has(from_.suspected, id)) {
       World world = faulty();
       put(world.suspected, id);
-      keep(world, {What::kIsCutOff, id, generation});
+      keep(world, {TransitionKind::kIsPartitioned, id, generation});
     }
-    if (generation > 0 && meeting(generation).is_cut == 0) {
+    if (generation > 0 && rendezvous(generation).is_disconnected == 0) {
       World world = faulty();
-      world.meetings[at(id).generation].is_cut = 1;
-      keep(world, {What::kLosesConnection, id, generation});
+      world.rendezvous_of[at(id).generation].is_disconnected = 1;
+      keep(world, {TransitionKind::kLosesConnection, id, generation});
     }
-    const bool is_saving = at(id).place == Place::kMoving && meeting(generation).roles == Meeting{}.roles;
-    if (is_saving) step(faulty(), {What::kCannotSave, id, generation}, event::PeerLost{});
+    const bool is_saving =
+        at(id).place == WorkerPlace::kTransferring && rendezvous(generation).roles == Rendezvous{}.roles;
+    if (is_saving) step(faulty(), {TransitionKind::kCannotSave, id, generation}, event::PeerLost{});
   }
-  if (limits_.paths_break) cut_paths();
+  if (limits_.paths_break) break_paths();
 }
 
 World Explorer::faulty() const {
@@ -200,16 +204,16 @@ World Explorer::faulty() const {
 }
 
 // The pod ends, and its memory with it.
-void Explorer::end(World& world, const Happening& happening) {
-  worker_of(world, happening.who) = {};
-  put(world.crashed, happening.who);
-  remove(world.suspected, happening.who);
-  remove(world.leased, happening.who);
-  remove(world.stale, happening.who);
-  remove(world.out_of_reach, happening.who);
-  world.cut_paths &= static_cast<Mask>(1U << happening.who);  // those of the others
-  world.noticed &= world.cut_paths;
-  keep(world, happening);
+void Explorer::end(World& world, const Transition& transition) {
+  worker_of(world, transition.worker) = {};
+  put(world.crashed, transition.worker);
+  remove(world.suspected, transition.worker);
+  remove(world.leased, transition.worker);
+  remove(world.stale, transition.worker);
+  remove(world.unreachable, transition.worker);
+  world.broken_paths &= static_cast<Mask>(1U << transition.worker);  // those of the others
+  world.noticed &= world.broken_paths;
+  keep(world, transition);
 }
 
 }  // namespace sailor::trainer::exploration

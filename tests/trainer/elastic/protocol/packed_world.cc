@@ -7,7 +7,8 @@ namespace {
 
 constexpr unsigned kWordBits = 64;
 
-// The fields of a world and their widths in bits, in one order for both directions. Most meetings are over, and empty.
+// The fields of a world and their widths in bits, in one order for both directions. Most rendezvous are over, and
+// empty.
 template <class Transfer, class Value>
 void transfer_worker(Transfer& transfer, Value& worker) {
   transfer(worker.place, 4);
@@ -17,57 +18,57 @@ void transfer_worker(Transfer& transfer, Value& worker) {
   transfer(worker.has_gradients, 1);
   transfer(worker.next, 3);
   transfer(worker.next_is_prepared, 1);
-  transfer(worker.follows, 1);
+  transfer(worker.is_streaming, 1);
   transfer(worker.updated_by, 3);
   transfer(worker.confirmed, 3);
   transfer(worker.units, kUnits);
 }
 
 template <class Transfer, class Value>
-void transfer_meeting(Transfer& transfer, Value& meeting) {
-  for (auto& holding : meeting.holdings) transfer(holding, 11);
-  for (auto& role : meeting.roles) transfer(role, kUnits);
-  for (auto& step : meeting.computing) transfer(step, 2);
-  for (auto& step : meeting.voting) transfer(step, 2);
-  transfer(meeting.members, kWorkers);
-  transfer(meeting.published, kWorkers);
-  transfer(meeting.met, kWorkers);
-  transfer(meeting.saved, kWorkers);
-  transfer(meeting.moved, kWorkers);
-  transfer(meeting.picked, 2);
-  transfer(meeting.leaving, 2);
-  transfer(meeting.waiting, 2);
-  transfer(meeting.is_cut, 1);
-  transfer(meeting.has_finished_late, 1);
+void transfer_rendezvous(Transfer& transfer, Value& rendezvous) {
+  for (auto& holding : rendezvous.holdings) transfer(holding, 11);
+  for (auto& role : rendezvous.roles) transfer(role, kUnits);
+  for (auto& step : rendezvous.computing) transfer(step, 2);
+  for (auto& step : rendezvous.voting) transfer(step, 2);
+  transfer(rendezvous.members, kWorkers);
+  transfer(rendezvous.published, kWorkers);
+  transfer(rendezvous.met, kWorkers);
+  transfer(rendezvous.saved, kWorkers);
+  transfer(rendezvous.moved, kWorkers);
+  transfer(rendezvous.chosen_checkpoint, 2);
+  transfer(rendezvous.leaving, 2);
+  transfer(rendezvous.waiting, 2);
+  transfer(rendezvous.is_disconnected, 1);
+  transfer(rendezvous.has_finished_late, 1);
 }
 
 // Of very few.
 template <class Transfer, class Value>
-void transfer_feeding(Transfer& transfer, Value& meeting) {
-  for (auto& units : meeting.fed) transfer(units, kUnits);
-  transfer(meeting.fed_step, 2);
-  transfer(meeting.fed_by, 3);
+void transfer_streaming(Transfer& transfer, Value& rendezvous) {
+  for (auto& units : rendezvous.streamed) transfer(units, kUnits);
+  transfer(rendezvous.streamed_step, 2);
+  transfer(rendezvous.streamed_by, 3);
 }
 
 template <class Transfer, class Value>
 void transfer_world(Transfer& transfer, Value& world) {
   transfer(world.issued, 3);
   transfer(world.record, 3);
-  transfer(world.sealed, 3);
+  transfer(world.committed, 3);
   transfer(world.faults, 3);
   transfer(world.is_voluntary, 1);
-  transfer(world.parks, 1);
+  transfer(world.releases_gpus, 1);
   transfer(world.change, 2);
-  transfer(world.parkings, 2);
+  transfer(world.releases, 2);
   transfer(world.withdrawals, 2);
   transfer(world.checkpoint, 2);
   transfer(world.crashed, kWorkers);
   transfer(world.suspected, kWorkers);
   transfer(world.leased, kWorkers);
   transfer(world.stale, kWorkers);
-  transfer(world.cut_paths, kWorkers);
+  transfer(world.broken_paths, kWorkers);
   transfer(world.noticed, kWorkers);
-  transfer(world.out_of_reach, kWorkers);
+  transfer(world.unreachable, kWorkers);
   transfer(world.history.newest_confirmed, 3);
   for (auto& generation : world.history.applied) transfer(generation, 3);
   for (auto& worker : world.workers) transfer_worker(transfer, worker);
@@ -121,14 +122,14 @@ PackedWorld pack(const World& world) {
   Writer writer;
   transfer_world(writer, world);
   for (int generation = 1; generation <= world.issued; ++generation) {
-    const Meeting& meeting = world.meetings[static_cast<std::size_t>(generation)];
-    const bool is_empty = meeting == Meeting{};
+    const Rendezvous& rendezvous = world.rendezvous_of[static_cast<std::size_t>(generation)];
+    const bool is_empty = rendezvous == Rendezvous{};
     writer(is_empty, 1);
     if (is_empty) continue;
-    transfer_meeting(writer, meeting);
-    const bool is_feeding = meeting.fed_by > 0;
-    writer(is_feeding, 1);
-    if (is_feeding) transfer_feeding(writer, meeting);
+    transfer_rendezvous(writer, rendezvous);
+    const bool is_streaming_state = rendezvous.streamed_by > 0;
+    writer(is_streaming_state, 1);
+    if (is_streaming_state) transfer_streaming(writer, rendezvous);
   }
   return writer.finish();
 }
@@ -138,13 +139,13 @@ World unpack(const PackedWorld& packed) {
   Reader reader{packed};
   transfer_world(reader, world);
   for (int generation = 1; generation <= world.issued; ++generation) {
-    bool is_empty = false, is_feeding = false;
+    bool is_empty = false, is_streaming_state = false;
     reader(is_empty, 1);
     if (is_empty) continue;
-    Meeting& meeting = world.meetings[static_cast<std::size_t>(generation)];
-    transfer_meeting(reader, meeting);
-    reader(is_feeding, 1);
-    if (is_feeding) transfer_feeding(reader, meeting);
+    Rendezvous& rendezvous = world.rendezvous_of[static_cast<std::size_t>(generation)];
+    transfer_rendezvous(reader, rendezvous);
+    reader(is_streaming_state, 1);
+    if (is_streaming_state) transfer_streaming(reader, rendezvous);
   }
   return world;
 }

@@ -36,7 +36,7 @@ std::vector<Mask> accusations(Mask cuts) {
   return found;
 }
 
-Mask with_roles(const Meeting& group) {
+Mask with_roles(const Rendezvous& group) {
   Mask found = 0;
   for (int id = 0; id < kWorkers; ++id) {
     if (group.roles[static_cast<std::size_t>(id)] != 0) put(found, id);
@@ -46,42 +46,42 @@ Mask with_roles(const Meeting& group) {
 
 }  // namespace
 
-void Explorer::cut_paths() {
+void Explorer::break_paths() {
   for (int path = 0; path < kWorkers; ++path) {
     const int one = path == 0 ? 1 : 0;
-    if (has(from_.cut_paths, path) || (ends_of(path) & from_.crashed) != 0) continue;
+    if (has(from_.broken_paths, path) || (ends_of(path) & from_.crashed) != 0) continue;
     World world = faulty();
-    put(world.cut_paths, path);
-    keep(world, {What::kLosesPath, one, at(one).generation});
+    put(world.broken_paths, path);
+    keep(world, {TransitionKind::kLosesPath, one, at(one).generation});
   }
 }
 
-bool Explorer::is_cut_off(int one, int other) const { return has(from_.cut_paths, third(one, other)); }
+bool Explorer::is_cut_off(int one, int other) const { return has(from_.broken_paths, third(one, other)); }
 
 Mask Explorer::cuts_among(Mask workers) const {
   Mask cuts = 0;
   for (int path = 0; path < kWorkers; ++path) {
-    if (has(from_.cut_paths, path) && (ends_of(path) & ~workers) == 0) put(cuts, path);
+    if (has(from_.broken_paths, path) && (ends_of(path) & ~workers) == 0) put(cuts, path);
   }
   return cuts;
 }
 
-bool Explorer::takes_a_cut_path(const Happening& happening) const {
-  if (from_.cut_paths == 0 || happening.who < 0) return false;
-  const int generation = at(happening.who).generation;
-  const Meeting& group = meeting(generation);
-  Mask meeting_still = group.members;  // who has been released has said all, and all have heard it
+bool Explorer::takes_a_broken_path(const Transition& transition) const {
+  if (from_.broken_paths == 0 || transition.worker < 0) return false;
+  const int generation = at(transition.worker).generation;
+  const Rendezvous& group = rendezvous(generation);
+  Mask still_there = group.members;  // who has been released has said all, and all have heard it
   for (int id = 0; id < kWorkers; ++id) {
-    if (at(id).generation == generation && at(id).place == Place::kReleased) remove(meeting_still, id);
+    if (at(id).generation == generation && at(id).place == WorkerPlace::kReleased) remove(still_there, id);
   }
-  switch (happening.what) {
-    case What::kMeets:
-    case What::kMoves:
-    case What::kConfirms:
-      return cuts_among(meeting_still) != 0;
-    case What::kComputes:
-    case What::kComputesAndWaits:
-    case What::kApplies:
+  switch (transition.kind) {
+    case TransitionKind::kCompletesRendezvous:
+    case TransitionKind::kTransfersState:
+    case TransitionKind::kConfirms:
+      return cuts_among(still_there) != 0;
+    case TransitionKind::kComputes:
+    case TransitionKind::kComputesAndWaits:
+    case TransitionKind::kAppliesUpdate:
       return cuts_among(with_roles(group)) != 0;
     default:
       return false;
@@ -90,31 +90,32 @@ bool Explorer::takes_a_cut_path(const Happening& happening) const {
 
 // The next generation goes without somebody who is gone, or not reached. Agents may notice that a path is cut only
 // after the generation has broken once for it; and who is gone is left out first.
-void Explorer::give_up(What what) {
-  const Mask members = meeting(from_.sealed).members;
+void Explorer::give_up(TransitionKind kind) {
+  const Mask members = rendezvous(from_.committed).members;
   const Mask gone = static_cast<Mask>(from_.crashed | from_.suspected);
   const Mask cuts = cuts_among(static_cast<Mask>(members & ~gone));
   const bool is_overlooked = (cuts & from_.noticed) == 0 || (members & gone) != 0;
-  if (is_overlooked || !rules_.cut_paths.leave_one_out) write_record(what);
-  if (cuts == 0 || !rules_.cut_paths.leave_one_out) return;
-  for (const Mask accused : accusations(cuts)) write_record(what, accused);
+  if (is_overlooked || !rules_.broken_paths.leave_one_out) write_record(kind);
+  if (cuts == 0 || !rules_.broken_paths.leave_one_out) return;
+  for (const Mask accused : accusations(cuts)) write_record(kind, accused);
 }
 
-// Once the next generation is sealed nobody needs it; nor if that one waits until it cannot train any more.
+// True after the membership of the next generation is committed, because then nobody needs the pod; also if the next
+// generation waits until this pod can no longer train.
 bool Explorer::may_be_ended(int id) const {
-  if (!has(from_.out_of_reach, id)) return false;
-  return from_.record == from_.sealed || (rules_.cut_paths.end_who_is_waited_for && is_waited_for(id));
+  if (!has(from_.unreachable, id)) return false;
+  return from_.record == from_.committed || (rules_.broken_paths.end_who_is_waited_for && is_waited_for(id));
 }
 
 bool Explorer::is_waited_for(int id) const {
-  const Meeting next = planned();
+  const Rendezvous next = planned();
   if (next.members == 0) return false;
   for (const bool is_late : {false, true}) {
     const std::vector<PodState> pods = pod_states(next, is_late);
     const auto taking_part = rules_.participants(pods);
     if (!taking_part) continue;
     for (const int generation : unfenced(pods, *taking_part)) {
-      if (meeting(generation).roles[static_cast<std::size_t>(id)] != 0) return true;
+      if (rendezvous(generation).roles[static_cast<std::size_t>(id)] != 0) return true;
     }
   }
   return false;

@@ -14,7 +14,7 @@ int lease_progress(const World& world, int id, const Rules& rules) {
   const Worker& worker = world.workers[static_cast<std::size_t>(id)];
   if (!is_training(worker.place) || !is_alone(world, worker.generation)) return 0;
   const bool holds = has(world.leased, id);
-  const bool is_paused = worker.place == Place::kPaused;
+  const bool is_paused = worker.place == WorkerPlace::kAwaitingLease;
   if (is_lease_renewed(world, id, rules)) return holds ? (is_paused ? 2 : 3) : (is_paused ? 1 : 0);
   return holds ? (is_paused ? 0 : 1) : (is_paused ? 3 : 2);
 }
@@ -22,18 +22,18 @@ int lease_progress(const World& world, int id, const Rules& rules) {
 int place_progress(const World& world, int id) {
   const Worker& worker = world.workers[static_cast<std::size_t>(id)];
   switch (worker.place) {
-    case Place::kIdle:
+    case WorkerPlace::kIdle:
       return 0;
-    case Place::kMeeting:
-      return worker.follows != 0 ? 0 : 1;
-    case Place::kMoving:
-      return has(world.meetings[worker.generation].saved, id) ? 3 : 2;
-    case Place::kConfirming:
+    case WorkerPlace::kRendezvous:
+      return worker.is_streaming != 0 ? 0 : 1;
+    case WorkerPlace::kTransferring:
+      return has(world.rendezvous_of[worker.generation].saved, id) ? 3 : 2;
+    case WorkerPlace::kConfirming:
       return 4;
-    case Place::kComputing:
+    case WorkerPlace::kComputing:
       return kFirstStep + kStep * worker.step;
-    case Place::kVoting:
-    case Place::kPaused:
+    case WorkerPlace::kVoting:
+    case WorkerPlace::kAwaitingLease:
       return kFirstStep + kStep * worker.step + 2;
     default:
       return kFirstStep + kStep * (kLastStep + 1);
@@ -56,7 +56,7 @@ bool is_lease_renewed(const World& world, int id, const Rules& rules) {
 }
 
 int progress(const World& world, const Rules& rules) {
-  int sum = world.faults * (kSuspicion + kOperator) + (world.issued + world.sealed + world.withdrawals) * kOperator;
+  int sum = world.faults * (kSuspicion + kOperator) + (world.issued + world.committed + world.withdrawals) * kOperator;
   for (int id = 0; id < kWorkers; ++id) sum += worker_progress(world, id, rules);
   return sum;
 }

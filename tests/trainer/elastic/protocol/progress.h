@@ -1,6 +1,6 @@
-// Progress: how far a world has come, as a number that every event raises, faults too: by generations first, then by a
-// worker's way through one. So every course of events ends, none comes to a state twice, and a state can be forgotten
-// once all with less progress have been visited.
+// Progress: a number that every transition increases, faults included. It counts generations first, and then how far
+// each worker has come within one. Therefore every sequence of transitions ends, none reaches a state twice, and a
+// state can be forgotten after all states with less progress have been visited.
 #pragma once
 
 #include "tests/trainer/elastic/protocol/rules.h"

@@ -8,17 +8,17 @@ namespace {
 
 // How far a member has come in a generation, or whether it will ever.
 enum class Stage : std::uint8_t {
-  kMeets,     // is at the meeting, or may still come to it
-  kMoves,     // is moving state
-  kConfirms,  // waits for the others' confirmations
+  kAtRendezvous,  // is at the rendezvous, or may still come to it
+  kTransfers,     // is moving state
+  kConfirms,      // waits for the others' confirmations
   kTrains,
   kGone,  // will do nothing in this generation any more
 };
 
-class Tidying {
+class Reducer {
  public:
-  Tidying(World& world, int generation)
-      : world_(world), generation_(generation), group_(world.meetings[static_cast<std::size_t>(generation)]) {}
+  Reducer(World& world, int generation)
+      : world_(world), generation_(generation), group_(world.rendezvous_of[static_cast<std::size_t>(generation)]) {}
 
   void run() {
     if (is_over()) group_ = {};
@@ -32,8 +32,8 @@ class Tidying {
     forget_meeting();
     forget_confirmations();
     forget_steps();
-    forget_feeding();
-    if (cut_changes_nothing()) group_.is_cut = 0;
+    forget_streaming();
+    if (cut_changes_nothing()) group_.is_disconnected = 0;
   }
 
  private:
@@ -43,16 +43,16 @@ class Tidying {
   [[nodiscard]] Stage stage_of(int id) const {
     const Worker& worker = at(id);
     if (has(world_.crashed, id) || worker.generation > generation_) return Stage::kGone;
-    if (worker.generation < generation_) return worker.next > generation_ ? Stage::kGone : Stage::kMeets;
-    if (worker.place == Place::kMeeting) return Stage::kMeets;
-    if (worker.place == Place::kMoving) return Stage::kMoves;
-    if (worker.place == Place::kConfirming) return Stage::kConfirms;
+    if (worker.generation < generation_) return worker.next > generation_ ? Stage::kGone : Stage::kAtRendezvous;
+    if (worker.place == WorkerPlace::kRendezvous) return Stage::kAtRendezvous;
+    if (worker.place == WorkerPlace::kTransferring) return Stage::kTransfers;
+    if (worker.place == WorkerPlace::kConfirming) return Stage::kConfirms;
     return is_training(worker.place) ? Stage::kTrains : Stage::kGone;
   }
 
   // All have left it, and the operator is past it too.
   [[nodiscard]] bool is_over() const {
-    if (generation_ >= world_.record || generation_ == world_.sealed) return false;
+    if (generation_ >= world_.record || generation_ == world_.committed) return false;
     for (int id = 0; id < kWorkers; ++id) {
       const bool is_there = has(group_.members, id) && !has(world_.crashed, id);
       if (is_there && at(id).generation <= generation_) return false;
@@ -62,22 +62,22 @@ class Tidying {
 
   [[nodiscard]] bool is_hosted() const { return !has(world_.crashed, std::countr_zero(group_.members)); }
 
-  // Holdings are read at the meeting and while state moves; and nobody gets past a meeting that somebody who is gone
-  // has said nothing at.
+  // Holdings are read at the rendezvous and while state moves; and nobody gets past a rendezvous that somebody who is
+  // gone has said nothing at.
   void forget_meeting() {
     const bool is_hopeless = (gone_ & ~group_.published) != 0 || !is_hosted();
-    const bool somebody_moves = has_stage(Stage::kMoves);
-    if (nearest_ > Stage::kMoves || (is_hopeless && !somebody_moves)) {
+    const bool somebody_moves = has_stage(Stage::kTransfers);
+    if (nearest_ > Stage::kTransfers || (is_hopeless && !somebody_moves)) {
       group_.holdings = {};
       group_.published = 0;
     }
-    if (nearest_ > Stage::kMoves) group_.met = group_.saved = group_.picked = 0;
+    if (nearest_ > Stage::kTransfers) group_.met = group_.saved = group_.chosen_checkpoint = 0;
   }
 
   // Nobody confirms once somebody is gone who has not moved.
   void forget_confirmations() {
     const bool is_hopeless = (gone_ & ~group_.moved) != 0 || !is_hosted();
-    const bool may_save = group_.roles == Meeting{}.roles && nearest_ <= Stage::kMoves;
+    const bool may_save = group_.roles == Rendezvous{}.roles && nearest_ <= Stage::kTransfers;
     if (nearest_ > Stage::kConfirms || (is_hopeless && !may_save)) group_.moved = 0;
   }
 
@@ -89,7 +89,7 @@ class Tidying {
       if (!has_role(id) || has(gone_, id)) continue;
       const bool trains = stage_of(id) == Stage::kTrains;
       const int next = trains ? at(id).step + 1 : 1;
-      computed = std::min(computed, trains && at(id).place != Place::kComputing ? next + 1 : next);
+      computed = std::min(computed, trains && at(id).place != WorkerPlace::kComputing ? next + 1 : next);
       voted = std::min(voted, next);
     }
     forget_before(computed, group_.computing);
@@ -112,15 +112,15 @@ class Tidying {
     return is_possible;
   }
 
-  // What was sent is read by those who follow still.
-  void forget_feeding() {
-    bool somebody_follows = false;
+  // Only workers that still receive state read what was sent.
+  void forget_streaming() {
+    bool somebody_streams = false;
     for (int id = 0; id < kWorkers; ++id) {
-      const bool follows = at(id).generation == generation_ && at(id).follows != 0;
-      if (!follows) group_.fed[static_cast<std::size_t>(id)] = 0;
-      somebody_follows = somebody_follows || group_.fed[static_cast<std::size_t>(id)] != 0;
+      const bool is_streaming = at(id).generation == generation_ && at(id).is_streaming != 0;
+      if (!is_streaming) group_.streamed[static_cast<std::size_t>(id)] = 0;
+      somebody_streams = somebody_streams || group_.streamed[static_cast<std::size_t>(id)] != 0;
     }
-    if (!somebody_follows) group_.fed_step = group_.fed_by = 0;
+    if (!somebody_streams) group_.streamed_step = group_.streamed_by = 0;
   }
 
   // A broken connection is nothing new to who has lost a peer for good.
@@ -135,8 +135,8 @@ class Tidying {
   [[nodiscard]] bool has_lost_a_peer(int id) const {
     for (int peer = 0; peer < kWorkers; ++peer) {
       const bool is_peer = peer != id && has(group_.members, peer) && (has_role(peer) || !has_role(id));
-      const bool has_left =
-          at(peer).generation > generation_ || (at(peer).generation == generation_ && at(peer).place == Place::kBroken);
+      const bool has_left = at(peer).generation > generation_ ||
+                            (at(peer).generation == generation_ && at(peer).place == WorkerPlace::kBroken);
       if (is_peer && (has(world_.crashed, peer) || has_left)) return true;
     }
     return false;
@@ -151,15 +151,15 @@ class Tidying {
 
   World& world_;
   int generation_;
-  Meeting& group_;
+  Rendezvous& group_;
   Mask gone_ = 0;                 // members
   Stage nearest_ = Stage::kGone;  // of the member that has the longest way to go
 };
 
 }  // namespace
 
-void tidy(World& world) {
-  for (int generation = 1; generation <= world.issued; ++generation) Tidying(world, generation).run();
+void reduce(World& world) {
+  for (int generation = 1; generation <= world.issued; ++generation) Reducer(world, generation).run();
 }
 
 }  // namespace sailor::trainer::exploration

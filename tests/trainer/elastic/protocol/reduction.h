@@ -1,11 +1,11 @@
-// Tidy: forgets what can matter no more, so that worlds that differ only in it are one.
+// Reduction: drops information that can no longer matter, so that states that differ only in it become equal.
 #pragma once
 
 #include "tests/trainer/elastic/protocol/world.h"
 
 namespace sailor::trainer::exploration {
 
-// What follows from a world is the same before and after, and so is what it complains of.
-void tidy(World& world);
+// The successors of the world and its violations are the same before and after.
+void reduce(World& world);
 
 }  // namespace sailor::trainer::exploration

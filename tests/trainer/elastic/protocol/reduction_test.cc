@@ -1,4 +1,4 @@
-// What the exploration forgets, nobody would have missed: what follows from a world is the same without it.
+// The reduction changes nothing: a state has the same successors before and after it.
 #include "tests/trainer/elastic/protocol/reduction.h"
 
 #include <map>
@@ -14,16 +14,16 @@
 namespace sailor::trainer::exploration {
 namespace {
 
-World tidied(World world) {
-  tidy(world);
+World reduced(World world) {
+  reduce(world);
   return world;
 }
 
-// The worlds that can follow, as they are told apart; a fault that changes nothing is none.
+// The distinct successors of a state. Faults without an effect do not count.
 std::set<PackedWorld> following(const World& from, const Future& future) {
   std::set<PackedWorld> found;
   for (const Successor& successor : future.successors) {
-    World world = tidied(successor.world);
+    World world = reduced(successor.world);
     const int faults = std::exchange(world.faults, from.faults);
     if (world == from) continue;
     world.faults = static_cast<std::uint8_t>(faults);
@@ -32,14 +32,16 @@ std::set<PackedWorld> following(const World& from, const Future& future) {
   return found;
 }
 
-// Visits every world with nothing forgotten, and compares what follows from each with what follows once it is tidied.
+// Visits every state without reduction, and compares the successors of each with those of the reduced state.
 class Comparison {
  public:
   explicit Comparison(const Limits& limits)
-      : limits_(limits), untidy_(limits, rules_, Reduction::kNone), explorer_(limits, rules_, Reduction::kTidy) {}
+      : limits_(limits),
+        unreduced_(limits, rules_, Reduction::kNone),
+        explorer_(limits, rules_, Reduction::kForgetIrrelevant) {}
 
   void run(const World& first) {
-    come_to(first);
+    reach(first);
     while (!open_.empty() && !testing::Test::HasFailure()) {
       const auto nearest = open_.extract(open_.begin());
       nearest.mapped().for_each([&](const PackedWorld& packed) { visit(unpack(packed)); });
@@ -49,40 +51,42 @@ class Comparison {
  private:
   void visit(const World& whole) {
     if (testing::Test::HasFailure()) return;
-    const World less = tidied(whole);
-    const Future& future = untidy_.future_of(whole);
+    const World less = reduced(whole);
+    const Future& future = unreduced_.future_of(whole);
     const Future& future_of_less = explorer_.future_of(less);
     EXPECT_EQ(following(less, future), following(less, future_of_less)) << describe(whole);
-    EXPECT_EQ(future.complaints, future_of_less.complaints) << describe(whole);
+    EXPECT_EQ(future.violations, future_of_less.violations) << describe(whole);
     EXPECT_EQ(trains(whole, limits_), trains(less, limits_)) << describe(whole);
-    for (const Successor& successor : future.successors) come_to(successor.world);
+    for (const Successor& successor : future.successors) reach(successor.world);
   }
 
-  void come_to(const World& world) { open_[progress(world, rules_)].add(pack(world)); }
+  void reach(const World& world) { open_[progress(world, rules_)].add(pack(world)); }
 
   const Rules rules_;
   const Limits limits_;
-  Explorer untidy_, explorer_;
+  Explorer unreduced_, explorer_;
   std::map<int, Level> open_;
 };
 
 void compare_all(const World& first, const Limits& limits) { Comparison(limits).run(first); }
 
-TEST(Tidy, ChangesNothingThatFollowsAPlannedChangeAndAFault) {
+TEST(Reduction, ChangesNothingThatFollowsAPlannedChangeAndAFault) {
   compare_all(training_world(), {.changes = 1, .faults = 1, .steps = 1});
 }
 
-TEST(Tidy, ChangesNothingThatFollowsAParkingAndAFault) {
-  compare_all(training_world(), {.faults = 1, .steps = 1, .parkings = 1});
+TEST(Reduction, ChangesNothingThatFollowsAParkingAndAFault) {
+  compare_all(training_world(), {.faults = 1, .steps = 1, .releases = 1});
 }
 
-TEST(Tidy, ChangesNothingThatFollowsALoneWorkersTwoFaults) { compare_all(lone_world(), {.faults = 2, .steps = 1}); }
+TEST(Reduction, ChangesNothingThatFollowsALoneWorkersTwoFaults) {
+  compare_all(lone_world(), {.faults = 2, .steps = 1});
+}
 
-TEST(Tidy, ChangesNothingThatFollowsALoneWorkersChangeAndAFault) {
+TEST(Reduction, ChangesNothingThatFollowsALoneWorkersChangeAndAFault) {
   compare_all(lone_world(), {.changes = 1, .faults = 1, .steps = 1});
 }
 
-TEST(Tidy, ChangesNothingThatFollowsACutPath) {
+TEST(Reduction, ChangesNothingThatFollowsACutPath) {
   compare_all(training_world(), {.faults = 1, .steps = 1, .paths_break = true});
 }
 

@@ -39,13 +39,13 @@ class Origins {
   std::vector<std::uint8_t> successor_;
 };
 
-class Sweep {
+class Search {
  public:
-  Sweep(const World& first, const Limits& limits, const Rules& rules, Reduction reduction)
+  Search(const World& first, const Limits& limits, const Rules& rules, Reduction reduction)
       : first_(first), limits_(limits), rules_(rules), reduction_(reduction), explorer_(limits, rules, reduction) {}
 
   Survey run() {
-    come_to(first_, 0, 0);
+    reach(first_, 0, 0);
     while (!open_.empty() && survey_.failures.empty()) {
       const auto nearest = open_.extract(open_.begin());
       visit(nearest.key(), nearest.mapped());
@@ -76,11 +76,11 @@ class Sweep {
 
   void go_to(const Successor& successor, std::size_t index, int now) {
     ++survey_.events;
-    const int then = come_to(successor.world, number_, index);
-    if (then <= now) fail("an event makes no progress: " + describe(successor.happening));
+    const int then = reach(successor.world, number_, index);
+    if (then <= now) fail("an event makes no progress: " + describe(successor.transition));
   }
 
-  int come_to(const World& world, std::uint32_t from, std::size_t successor) {
+  int reach(const World& world, std::uint32_t from, std::size_t successor) {
     const int level = progress(world, rules_);
     if (!open_[level].add(pack(world))) return level;
     if (origins_) origins_->add(level, from, successor);
@@ -89,8 +89,8 @@ class Sweep {
   }
 
   void check(const World& world, const Future& future) {
-    for (const std::string& complaint : future.complaints) fail(complaint);
-    const auto may_fail_to_come = [](const Successor& next) { return !next.is_sure || is_fault(next.happening.what); };
+    for (const std::string& violation : future.violations) fail(violation);
+    const auto may_fail_to_come = [](const Successor& next) { return !next.is_sure || is_fault(next.transition.kind); };
     const bool is_end = std::ranges::all_of(future.successors, may_fail_to_come);
     if (is_end && !trains(world, limits_)) fail("nothing leads to training");
   }
@@ -105,7 +105,7 @@ class Sweep {
     std::string story = "    " + describe(world) + "\n";
     for (const std::size_t index : origins_->way_to(number_)) {
       const Successor next = again.future_of(world).successors.at(index);
-      story += "  " + describe(next.happening) + "\n    " + describe(next.world) + "\n";
+      story += "  " + describe(next.transition) + "\n    " + describe(next.world) + "\n";
       world = next.world;
     }
     return story;
@@ -126,8 +126,8 @@ class Sweep {
 }  // namespace
 
 Survey explore(const World& first, const Limits& limits, const Rules& rules, Reduction reduction) {
-  Survey survey = Sweep(first, limits, rules, reduction).run();
-  return survey.failures.empty() ? survey : Sweep(first, limits, rules, reduction).run_with_story();
+  Survey survey = Search(first, limits, rules, reduction).run();
+  return survey.failures.empty() ? survey : Search(first, limits, rules, reduction).run_with_story();
 }
 
 }  // namespace sailor::trainer::exploration

@@ -1,5 +1,5 @@
-// Sweep: visits every world that can be come to, those with least progress first. Every event makes progress, so what
-// lies behind is never come to again, and only the worlds ahead are kept: whole, not by a fingerprint.
+// Search: visits every reachable state (World), those with the least progress first. Every transition makes progress,
+// so a visited state is never reached again, and only the states ahead are stored: completely, not as fingerprints.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,15 @@ namespace sailor::trainer::exploration {
 
 struct Survey {
   std::size_t worlds = 0;
-  std::size_t events = 0;             // between them
-  std::size_t most_kept = 0;          // worlds at a time
-  std::vector<std::string> failures;  // which invariant, and the course of events up to there
+  std::size_t events = 0;             // transitions between them
+  std::size_t most_kept = 0;          // the most states stored at a time
+  std::vector<std::string> failures;  // the violated invariant, and the sequence of transitions that leads to it
 };
 
-// Ends at the first world in which an invariant fails. A world in which nothing more can happen without a fault, and
-// the job does not train, is such a one: as every course of events ends, then every course ends in training.
+// Stops at the first state that violates an invariant. A state from which only faults lead on, and in which the job
+// does not train, is a violation too. Every sequence of transitions ends, so without violations every sequence ends in
+// training.
 Survey explore(const World& first, const Limits& limits, const Rules& rules = {},
-               Reduction reduction = Reduction::kTidy);
+               Reduction reduction = Reduction::kForgetIrrelevant);
 
 }  // namespace sailor::trainer::exploration

@@ -29,7 +29,7 @@ class RandomWorld {
     for (int unit = 0; unit < kUnits; ++unit) question.bytes.push_back(number(1, 1000) * 1000);
     for (int rank = 0; rank < workers; ++rank) {
       static const char* zones[] = {"us-a1-a", "us-a1-b", "us-b1-a"};
-      question.sites.push_back({rank / 2, Zone(zones[rank / 2 % 3])});
+      question.locations.push_back({rank / 2, Zone(zones[rank / 2 % 3])});
     }
     question.offered = stages(workers, number(0, workers));
     question.wanted = stages(workers, number(1, workers));
@@ -64,15 +64,15 @@ TEST(Transfers, EveryWorkerComesToHoldWhatItWantsEachUnitOnce) {
   for (unsigned seed = 1; seed <= kWorlds; ++seed) {
     const TransferQuestion question = RandomWorld(seed).question();
     const TransferPlan plan = plan_transfers(question);
-    std::map<std::pair<int, int>, int> arrivals;  // by rank and unit
+    std::map<std::pair<int, int>, int> messages;  // by rank and unit
     for (const UnitMove& move : plan.moves) {
-      ++arrivals[{move.to, move.unit}];
+      ++messages[{move.to, move.unit}];
       EXPECT_TRUE(contains(question.offered[static_cast<std::size_t>(move.from)], move.unit)) << "seed " << seed;
       EXPECT_NE(move.from, move.to) << "seed " << seed;
     }
     for (std::size_t rank = 0; rank < question.wanted.size(); ++rank) {
       for (const int unit : question.wanted[rank]) {
-        const int copies = (contains(question.offered[rank], unit) ? 1 : 0) + arrivals[{static_cast<int>(rank), unit}] +
+        const int copies = (contains(question.offered[rank], unit) ? 1 : 0) + messages[{static_cast<int>(rank), unit}] +
                            (contains(plan.unheld[rank], unit) ? 1 : 0);
         EXPECT_EQ(copies, 1) << "seed " << seed << " rank " << rank << " unit " << unit;
       }
@@ -95,11 +95,11 @@ TEST(Transfers, MoveNoByteMoreThanTheWorkersLackAndEachFromTheNearest) {
     std::int64_t moved = 0;
     for (const UnitMove& move : plan_transfers(question).moves) {
       moved += question.bytes[static_cast<std::size_t>(move.unit)];
-      const Site& to = question.sites[static_cast<std::size_t>(move.to)];
+      const WorkerLocation& to = question.locations[static_cast<std::size_t>(move.to)];
       for (std::size_t rank = 0; rank < question.offered.size(); ++rank) {
         if (!contains(question.offered[rank], move.unit)) continue;
-        EXPECT_LE(distance(question.sites[static_cast<std::size_t>(move.from)], to),
-                  distance(question.sites[rank], to));
+        EXPECT_LE(distance(question.locations[static_cast<std::size_t>(move.from)], to),
+                  distance(question.locations[rank], to));
       }
     }
     EXPECT_EQ(moved, least) << "seed " << seed;
@@ -108,19 +108,20 @@ TEST(Transfers, MoveNoByteMoreThanTheWorkersLackAndEachFromTheNearest) {
 
 TEST(Transfers, OnlyWhatNobodyHoldsComesFromTheCheckpoint) {
   const TransferPlan plan = plan_transfers(
-      {.wanted = {{0, 1, 2}, {}}, .offered = {{}, {1}}, .sites = {{0, {}}, {1, {}}}, .bytes = {1, 1, 1}});
+      {.wanted = {{0, 1, 2}, {}}, .offered = {{}, {1}}, .locations = {{0, {}}, {1, {}}}, .bytes = {1, 1, 1}});
   EXPECT_THAT(plan.moves, ElementsAre(UnitMove{1, 1, 0}));
   EXPECT_THAT(plan.unheld, ElementsAre(ElementsAre(0, 2), IsEmpty()));
 }
 
-// Four equal holders of eight units of unequal size, and four newcomers: nobody sends a third more than its share.
+// Four equal holders of eight units of unequal size, and four joining workers: nobody sends a third more than its
+// share.
 TEST(Transfers, SpreadTheLoadOverEquallyNearHolders) {
-  TransferQuestion question{.wanted = {}, .offered = {}, .sites = {}, .bytes = {9, 8, 7, 6, 5, 4, 3, 2}};
+  TransferQuestion question{.wanted = {}, .offered = {}, .locations = {}, .bytes = {9, 8, 7, 6, 5, 4, 3, 2}};
   const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
   for (int rank = 0; rank < 8; ++rank) {
     question.wanted.push_back(rank < 4 ? std::vector<int>{} : all);
     question.offered.push_back(rank < 4 ? all : std::vector<int>{});
-    question.sites.push_back({rank, Zone("us-a1-a")});
+    question.locations.push_back({rank, Zone("us-a1-a")});
   }
   std::vector<std::int64_t> sent(4);
   for (const UnitMove& move : plan_transfers(question).moves) {

@@ -1,4 +1,4 @@
-// Happening: one event of the explored world, in words: who, what.
+// Transition: one step of the explored system, described in words for the counterexamples.
 #pragma once
 
 #include <cstdint>
@@ -6,45 +6,45 @@
 
 namespace sailor::trainer::exploration {
 
-enum class What : std::uint8_t {
-  kHears,
+enum class TransitionKind : std::uint8_t {
+  kReceivesAssignment,
   kIsPrepared,
-  kFollows,
-  kFollowed,
-  kMeets,
-  kSaves,
-  kMoves,
+  kStartsStreaming,
+  kEndsStreaming,
+  kCompletesRendezvous,
+  kSavesShards,
+  kTransfersState,
   kConfirms,
   kComputes,
   kComputesAndWaits,
-  kApplies,
+  kAppliesUpdate,
   kLosesPeer,
   kPauses,
-  kGoesOn,
+  kResumes,
   kLeaseChanges,
   kAnswersAgain,
   kIsDeleted,
-  kIsAsked,
-  kGivesUp,
-  kParks,
-  kResumes,
-  kWithdraws,
-  kSeals,
-  kCrashes,  // from here on: faults
-  kIsCutOff,
+  kWritesPlannedChange,
+  kReplacesLostWorker,
+  kReleasesGpus,
+  kRestartsJob,
+  kWithdrawsChange,
+  kCommitsMembership,
+  kCrashes,  // this and the following are faults
+  kIsPartitioned,
   kLosesConnection,
   kCannotSave,
   kLosesPath,
 };
 
-struct Happening {
-  What what = What::kHears;
-  int who = 0;         // worker; -1: the operator
-  int generation = 0;  // that it is about
+struct Transition {
+  TransitionKind kind = TransitionKind::kReceivesAssignment;
+  int worker = 0;      // the worker; -1: the operator
+  int generation = 0;  // the generation that it concerns
 };
 
-inline bool is_fault(What what) { return what >= What::kCrashes; }
+inline bool is_fault(TransitionKind kind) { return kind >= TransitionKind::kCrashes; }
 
-std::string describe(const Happening& happening);
+std::string describe(const Transition& transition);
 
 }  // namespace sailor::trainer::exploration

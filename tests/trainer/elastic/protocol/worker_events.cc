@@ -11,66 +11,67 @@ void Explorer::hear(int id) {
   // Its agent hands on at once what it takes: whatever is late on this way could as well be late on the way to the
   // agent.
   const int taken = std::max(at(id).generation, at(id).next);
-  for (int generation = 1; generation <= from_.sealed; ++generation) {
-    const bool is_told = has(meeting(generation).members, id);
-    if (!is_told || !rules_.takes(taken, generation)) continue;
-    step(from_, {What::kHears, id, generation}, event::Assigned{order_of(id, generation, false)});
+  for (int generation = 1; generation <= from_.committed; ++generation) {
+    const bool has_reported = has(rendezvous(generation).members, id);
+    if (!has_reported || !rules_.takes(taken, generation)) continue;
+    step(from_, {TransitionKind::kReceivesAssignment, id, generation},
+         event::Assigned{command_of(id, generation, false)});
   }
   const int next = at(id).next;
   const bool may_prepare = next > 0 && at(id).next_is_prepared == 0 && is_training(at(id).place);
-  if (may_prepare) step(from_, {What::kIsPrepared, id, next}, event::Prepared{next});
+  if (may_prepare) step(from_, {TransitionKind::kIsPrepared, id, next}, event::Prepared{next});
 }
 
 void Explorer::regroup(int id) {
   const Worker& worker = at(id);
-  const Meeting& group = meeting(worker.generation);
-  if (worker.place == Place::kMeeting && group.published == group.members && is_hosted(group)) meet(id, group);
-  if (worker.place == Place::kMoving) move(id, group);
-  if (worker.place == Place::kConfirming && group.moved == group.members && is_hosted(group)) confirm(id, group);
+  const Rendezvous& group = rendezvous(worker.generation);
+  if (worker.place == WorkerPlace::kRendezvous && group.published == group.members && is_hosted(group)) meet(id, group);
+  if (worker.place == WorkerPlace::kTransferring) move(id, group);
+  if (worker.place == WorkerPlace::kConfirming && group.moved == group.members && is_hosted(group)) confirm(id, group);
 }
 
 // The store lives in one member's agent.
-bool Explorer::is_hosted(const Meeting& group) const { return !has(from_.crashed, std::countr_zero(group.members)); }
+bool Explorer::is_hosted(const Rendezvous& group) const { return !has(from_.crashed, std::countr_zero(group.members)); }
 
-void Explorer::meet(int id, const Meeting& group) {
+void Explorer::meet(int id, const Rendezvous& group) {
   const Agreement& agreement = agreements_.of(group);
   check_nothing_is_thrown_away(at(id).generation, agreement);
   const Holding& mine = agreement.holdings[static_cast<std::size_t>(id)];
   const ResumePoint point = agreement.point.value_or(ResumePoint{});
   const bool offers_it = agreement.point && rules_.can_offer(mine, point);
   World world = from_;
-  Meeting& here = world.meetings[at(id).generation];
+  Rendezvous& here = world.rendezvous_of[at(id).generation];
   put(here.met, id);
   const bool picks = !agreement.point && id == std::countr_zero(group.members);
-  if (picks) here.picked = static_cast<std::uint8_t>(from_.checkpoint + 1);
+  if (picks) here.chosen_checkpoint = static_cast<std::uint8_t>(from_.checkpoint + 1);
   if (!offers_it) worker_of(world, id).units = 0;
-  step(world, {What::kMeets, id, at(id).generation},
-       event::Met{.can_offer = offers_it, .step = point.step, .updated_by = point.updated_by});
+  step(world, {TransitionKind::kCompletesRendezvous, id, at(id).generation},
+       event::HoldingsKnown{.can_offer = offers_it, .step = point.step, .updated_by = point.updated_by});
 }
 
-void Explorer::move(int id, const Meeting& group) {
+void Explorer::move(int id, const Rendezvous& group) {
   const Agreement& agreement = agreements_.of(group);
-  const bool parks = group.roles == Meeting{}.roles;
-  if (parks && agreement.point && !has(group.saved, id)) {
+  const bool releases_gpus = group.roles == Rendezvous{}.roles;
+  if (releases_gpus && agreement.point && !has(group.saved, id)) {
     save(id);
-  } else if (!parks || !agreement.point || may_end_saving(id, group)) {
+  } else if (!releases_gpus || !agreement.point || may_end_saving(id, group)) {
     take(id, group, agreement);
   }
 }
 
 void Explorer::save(int id) {
   World world = from_;
-  put(world.meetings[at(id).generation].saved, id);
-  keep(world, {What::kSaves, id, at(id).generation});
+  put(world.rendezvous_of[at(id).generation].saved, id);
+  keep(world, {TransitionKind::kSavesShards, id, at(id).generation});
 }
 
 // All have saved their shares; the first completes the checkpoint, and the others wait for that.
-bool Explorer::may_end_saving(int id, const Meeting& group) const {
+bool Explorer::may_end_saving(int id, const Rendezvous& group) const {
   const int first = std::countr_zero(group.members);
   return group.saved == group.members && is_hosted(group) && (id == first || has(group.moved, first));
 }
 
-void Explorer::take(int id, const Meeting& group, const Agreement& agreement) {
+void Explorer::take(int id, const Rendezvous& group, const Agreement& agreement) {
   World world = from_;
   Mask& units = worker_of(world, id).units;
   for (const UnitMove& arriving : agreement.transfers.moves) {
@@ -79,40 +80,42 @@ void Explorer::take(int id, const Meeting& group, const Agreement& agreement) {
     put(units, arriving.unit);
   }
   const Mask wanted = group.roles[static_cast<std::size_t>(id)];
-  if (!agreement.point && group.picked == 0) return;
+  if (!agreement.point && group.chosen_checkpoint == 0) return;
   if (!agreement.point) units = wanted;  // from the checkpoint
-  if ((units & wanted) != wanted) complain("a worker has not got all units of its role");
-  const auto point = agreement.point.value_or(ResumePoint{.step = group.picked - 1, .updated_by = at(id).generation});
-  put(world.meetings[at(id).generation].moved, id);
+  if ((units & wanted) != wanted) report_violation("a worker has not got all units of its role");
+  const auto point =
+      agreement.point.value_or(ResumePoint{.step = group.chosen_checkpoint - 1, .updated_by = at(id).generation});
+  put(world.rendezvous_of[at(id).generation].moved, id);
   const bool completes = agreement.point && group.saved != 0 && group.moved == 0;
   if (completes) world.checkpoint = static_cast<std::uint8_t>(std::max<std::int64_t>(world.checkpoint, point.step));
-  step(world, {What::kMoves, id, at(id).generation},
-       event::Moved{.step = point.step, .updated_by = point.updated_by, .confirmed = point.confirmed});
+  step(world, {TransitionKind::kTransfersState, id, at(id).generation},
+       event::StateTransferred{.step = point.step, .updated_by = point.updated_by, .confirmed = point.confirmed});
 }
 
-void Explorer::confirm(int id, const Meeting& group) {
+void Explorer::confirm(int id, const Rendezvous& group) {
   World world = from_;
   const Mask role = group.roles[static_cast<std::size_t>(id)];
   worker_of(world, id).units = role;
-  step(world, {What::kConfirms, id, at(id).generation}, event::Confirmed{.all_steps_are_done = false});
+  step(world, {TransitionKind::kConfirms, id, at(id).generation}, event::Confirmed{.all_steps_are_done = false});
 }
 
 void Explorer::train(int id) {
   const Worker& worker = at(id);
-  const Meeting& group = meeting(worker.generation);
+  const Rendezvous& group = rendezvous(worker.generation);
   const auto next_step = static_cast<std::uint8_t>(worker.step + 1);
-  if (worker.place == Place::kComputing && worker.step < limits_.steps && have_all(group, group.computing, next_step)) {
+  if (worker.place == WorkerPlace::kComputing && worker.step < limits_.steps &&
+      have_all(group, group.computing, next_step)) {
     compute(id);
   }
   const bool may_apply = !is_alone(from_, worker.generation) || has(from_.leased, id);
-  if (worker.place == Place::kVoting && have_all(group, group.voting, next_step) && may_apply) {
+  if (worker.place == WorkerPlace::kVoting && have_all(group, group.voting, next_step) && may_apply) {
     const double leaving = group.leaving == next_step ? 1 : 0, waiting = group.waiting == next_step ? 1 : 0;
-    step(from_, {What::kApplies, id, worker.generation},
+    step(from_, {TransitionKind::kAppliesUpdate, id, worker.generation},
          event::Voted{.somebody_leaves = rules_.ends_generation(leaving, waiting), .is_last_step = false});
   }
 }
 
-bool Explorer::have_all(const Meeting& group, const std::array<std::uint8_t, kWorkers>& reached, int step) {
+bool Explorer::have_all(const Rendezvous& group, const std::array<std::uint8_t, kWorkers>& reached, int step) {
   for (std::size_t peer = 0; peer < kWorkers; ++peer) {
     if (group.roles[peer] != 0 && reached[peer] < step) return false;
   }
@@ -123,35 +126,38 @@ void Explorer::keep_lease(int id) {
   const Worker& worker = at(id);
   if (!is_training(worker.place) || !is_alone(from_, worker.generation)) return;
   const bool holds = has(from_.leased, id);
-  if (worker.place == Place::kVoting && !holds)
-    step(from_, {What::kPauses, id, worker.generation}, event::LeaseLapsed{});
-  if (worker.place == Place::kPaused && holds)
-    step(from_, {What::kGoesOn, id, worker.generation}, event::LeaseRenewed{});
+  if (worker.place == WorkerPlace::kVoting && !holds)
+    step(from_, {TransitionKind::kPauses, id, worker.generation}, event::LeaseLapsed{});
+  if (worker.place == WorkerPlace::kAwaitingLease && holds)
+    step(from_, {TransitionKind::kResumes, id, worker.generation}, event::LeaseRenewed{});
   const bool is_renewed = is_lease_renewed(from_, id, rules_);
   if (holds == is_renewed) return;
   World world = from_;
   is_renewed ? put(world.leased, id) : remove(world.leased, id);
-  keep(world, {What::kLeaseChanges, id, worker.generation});
+  keep(world, {TransitionKind::kLeaseChanges, id, worker.generation});
 }
 
 bool Explorer::may_lose_a_peer(int id) const {
   const Worker& worker = at(id);
-  if (worker.place == Place::kIdle || worker.place == Place::kBroken || worker.place == Place::kReleased) return false;
-  const Meeting& group = meeting(worker.generation);
+  if (worker.place == WorkerPlace::kIdle || worker.place == WorkerPlace::kBroken ||
+      worker.place == WorkerPlace::kReleased)
+    return false;
+  const Rendezvous& group = rendezvous(worker.generation);
   const bool trains = is_training(worker.place);
-  const bool needs_store = worker.place == Place::kMeeting || worker.place == Place::kConfirming;
+  const bool needs_store = worker.place == WorkerPlace::kRendezvous || worker.place == WorkerPlace::kConfirming;
   if (needs_store && !is_hosted(group)) return true;
   for (int peer = 0; peer < kWorkers; ++peer) {
     const bool is_peer =
         peer != id && (trains ? group.roles[static_cast<std::size_t>(peer)] != 0 : has(group.members, peer));
-    if (is_peer && (group.is_cut != 0 || is_cut_off(id, peer) || is_lost(peer, worker.generation))) return true;
+    if (is_peer && (group.is_disconnected != 0 || is_cut_off(id, peer) || is_lost(peer, worker.generation)))
+      return true;
   }
   return false;
 }
 
 bool Explorer::is_lost(int peer, int generation) const {
   const Worker& worker = at(peer);
-  const bool has_closed = worker.place == Place::kBroken;
+  const bool has_closed = worker.place == WorkerPlace::kBroken;
   return has(from_.crashed, peer) || has(from_.suspected, peer) || worker.generation > generation ||
          (worker.generation == generation && has_closed);
 }

@@ -21,14 +21,14 @@ namespace {
 // With these units, at their first step, of generation 1.
 World world_that_trains(const std::vector<Mask>& roles) {
   World world;
-  world.issued = world.record = world.sealed = world.history.newest_confirmed = 1;
-  Meeting& running = world.meetings[1];
+  world.issued = world.record = world.committed = world.history.newest_confirmed = 1;
+  Rendezvous& running = world.rendezvous_of[1];
   for (std::size_t id = 0; id < roles.size(); ++id) {
     put(running.members, static_cast<int>(id));
     put(running.moved, static_cast<int>(id));
     running.roles[id] = roles[id];
     running.computing[id] = 1;
-    world.workers[id] = {.place = Place::kComputing,
+    world.workers[id] = {.place = WorkerPlace::kComputing,
                          .generation = 1,
                          .has_role = 1,
                          .updated_by = 1,
@@ -50,7 +50,7 @@ World lone_world() {
   return world;
 }
 
-bool has_followers(const Meeting& next, const Meeting& running) {
+bool has_joining_workers(const Rendezvous& next, const Rendezvous& running) {
   bool all_come = true, somebody_is_new = false;
   for (int id = 0; id < kWorkers; ++id) {
     const auto index = static_cast<std::size_t>(id);
@@ -61,32 +61,33 @@ bool has_followers(const Meeting& next, const Meeting& running) {
 }
 
 bool is_alone(const World& world, int generation) {
-  const Meeting& group = world.meetings[static_cast<std::size_t>(generation)];
+  const Rendezvous& group = world.rendezvous_of[static_cast<std::size_t>(generation)];
   return std::ranges::count_if(group.roles, [](Mask role) { return role != 0; }) == 1;
 }
 
-std::int64_t trains_on(const World& world) { return world.is_voluntary != 0 ? world.sealed : 0; }
+std::int64_t trains_on(const World& world) { return world.is_voluntary != 0 ? world.committed : 0; }
 
 bool trains(const World& world, const Limits& limits) {
-  if (world.sealed != world.record) return false;
-  const Meeting& newest = world.meetings[world.sealed];
-  bool all_train = newest.roles != Meeting{}.roles;
+  if (world.committed != world.record) return false;
+  const Rendezvous& newest = world.rendezvous_of[world.committed];
+  bool all_train = newest.roles != Rendezvous{}.roles;
   for (std::size_t id = 0; id < kWorkers; ++id) {
     const Worker& worker = world.workers[id];
-    const bool has_come_to_the_end = worker.place == Place::kComputing && worker.step == limits.steps;
-    if (has_come_to_the_end && !has(world.out_of_reach, static_cast<int>(id))) return true;
+    const bool has_come_to_the_end = worker.place == WorkerPlace::kComputing && worker.step == limits.steps;
+    if (has_come_to_the_end && !has(world.unreachable, static_cast<int>(id))) return true;
     if (newest.roles[id] == 0) continue;
     const bool is_answering = !has(world.crashed, static_cast<int>(id)) && !has(world.suspected, static_cast<int>(id));
-    all_train = all_train && is_answering && worker.generation == world.sealed && is_training(worker.place);
+    all_train = all_train && is_answering && worker.generation == world.committed && is_training(worker.place);
   }
   return all_train;
 }
 
 std::string describe(const World& world) {
-  static constexpr std::array kPlaces = {"idle",   "meeting",   "moving", "confirming", "computing", "voting",
-                                         "paused", "finishing", "broken", "released",   "done"};
-  std::string text =
-      fmt::format("record {}{} sealed {} |", world.record, world.parks != 0 ? " parks" : "", world.sealed);
+  static constexpr std::array kPlaces = {"idle",   "rendezvous",     "transferring", "confirming", "computing",
+                                         "voting", "awaiting lease", "finishing",    "broken",     "released",
+                                         "done"};
+  std::string text = fmt::format("record {}{} committed {} |", world.record,
+                                 world.releases_gpus != 0 ? " releases GPUs" : "", world.committed);
   for (int id = 0; id < kWorkers; ++id) {
     const Worker& worker = world.workers[static_cast<std::size_t>(id)];
     if (has(world.crashed, id)) {
@@ -94,21 +95,21 @@ std::string describe(const World& world) {
       continue;
     }
     text += fmt::format(" {}:{} {} g{}", id,
-                        has(world.suspected, id)      ? " suspected"
-                        : has(world.out_of_reach, id) ? " out of reach"
-                                                      : "",
+                        has(world.suspected, id)     ? " suspected"
+                        : has(world.unreachable, id) ? " unreachable"
+                                                     : "",
                         kPlaces.at(static_cast<std::size_t>(worker.place)), worker.generation);
     if (worker.updated_by > 0) {
       text += fmt::format(" step {} by g{}{} units {}", worker.step, worker.updated_by,
                           worker.has_gradients != 0 ? " +gradients" : "", worker.units);
     }
-    if (worker.follows != 0) text += " follows";
+    if (worker.is_streaming != 0) text += " follows";
     if (worker.next > 0)
       text += fmt::format(" next g{}{}", worker.next, worker.next_is_prepared != 0 ? " prepared" : "");
     text += " |";
   }
   for (int third = 0; third < kWorkers; ++third) {
-    if (!has(world.cut_paths, third)) continue;
+    if (!has(world.broken_paths, third)) continue;
     text += fmt::format(" no path {}-{} |", third == 0 ? 1 : 0, third == 2 ? 1 : 2);
   }
   return text + fmt::format(" applied by {}", fmt::join(world.history.applied, ","));

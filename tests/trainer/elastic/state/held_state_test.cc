@@ -28,7 +28,7 @@ void expect_has_all_of(const LayerState& state, const LayerState& some) {
   EXPECT_TRUE(at::equal(copy.variance, some.variance));
 }
 
-TEST(HeldState, WhatArrivedForAGenerationThatNeverBeganIsHeldBesideWhatWasThere) {
+TEST(HeldState, KeepsStateThatArrivedForAGenerationThatNeverStartedBesideTheOldState) {
   const LayerState before = state_of_shard({.index = 0, .tensor_parallel = 2});
   const LayerState arrived = state_of_shard({.index = 1, .tensor_parallel = 3});  // overlaps it
   HeldState held{.layer_states = {{kLayerState, before}}, .arrived = {{kLayerState, arrived}}};
@@ -38,11 +38,11 @@ TEST(HeldState, WhatArrivedForAGenerationThatNeverBeganIsHeldBesideWhatWasThere)
   expect_has_all_of(held.layer_states.at(kLayerState), arrived);
 }
 
-TEST(HeldState, OfAGenerationThatBeganIsWhatArrived) {
+TEST(HeldState, IsWhatArrivedOnceTheGenerationHasStarted) {
   HeldState held{.layer_states = {{kLayerState, state_of_shard({.index = 0, .tensor_parallel = 2})}},
                  .arrived = {{kLayerState, state_of_shard({.index = 1, .tensor_parallel = 2})}}};
   held.keep_arrived();
-  held.join_arrived(kModel);  // of the next meeting
+  held.join_arrived(kModel);  // at the next rendezvous
   EXPECT_EQ(held.slices().own.at(kLayerState), slices_of(state_of_shard({.index = 1, .tensor_parallel = 2}).layout));
 }
 

@@ -1,4 +1,4 @@
-// Who keeps copies of what: laws, on random plans over random nodes and zones.
+// Laws of peer replicas, on random plans over random nodes and zones.
 #include "trainer/elastic/state/peer_replicas.h"
 
 #include <algorithm>
@@ -42,20 +42,20 @@ class RandomAssignments {
   std::mt19937 random_;
 };
 
-// Elements, by layer state and tensor, that each node has of the state, its own or as copies.
+// The elements, by layer state and tensor, that each node has: as its own state or as peer replicas.
 using Element = std::tuple<int, int, std::int64_t>;
 std::map<Element, std::set<int>> nodes_of_elements(const Assignment& assignment) {
   const Roster roster(assignment);
-  const auto copies = plan_copies(assignment, roster);
-  const auto sites = sites_of(assignment);
+  const auto peer_replicas = plan_peer_replicas(assignment, roster);
+  const auto locations = locations_of(assignment);
   std::map<Element, std::set<int>> nodes;
   for (int rank = 0; rank < roster.workers(); ++rank) {
-    const WorkerSlices held_here = worker_slices(roster, copies, rank);
-    for (const StateSlices* held : {&held_here.own, &held_here.copies}) {
+    const WorkerSlices held_here = worker_slices(roster, peer_replicas, rank);
+    for (const StateSlices* held : {&held_here.own, &held_here.peer_replicas}) {
       for (const auto& [layer_state, slices] : *held) {
         for (const Slice& slice : slices) {
           for (std::int64_t i = slice.begin; i < slice.end; ++i) {
-            nodes[{layer_state, slice.tensor, i}].insert(sites[static_cast<std::size_t>(rank)].node);
+            nodes[{layer_state, slice.tensor, i}].insert(locations[static_cast<std::size_t>(rank)].node);
           }
         }
       }
@@ -72,12 +72,12 @@ int training_nodes(const Assignment& assignment) {
   return static_cast<int>(nodes.size());
 }
 
-class Copies : public ::testing::Test {
+class PeerReplicas : public ::testing::Test {
  protected:
   RandomAssignments assignments_{sailor::testing::test_seed()};
 };
 
-TEST_F(Copies, EveryElementOfTheStateIsOnTwoNodesWhereThereAreTwo) {
+TEST_F(PeerReplicas, PutEveryElementOfTheStateOnTwoNodesIfThereAreTwo) {
   for (int round = 0; round < 100; ++round) {
     const Assignment assignment = assignments_.next();
     const std::size_t least = training_nodes(assignment) > 1 ? 2 : 1;
@@ -85,17 +85,19 @@ TEST_F(Copies, EveryElementOfTheStateIsOnTwoNodesWhereThereAreTwo) {
   }
 }
 
-TEST_F(Copies, AreOnlyOfWhatOneNodeAloneHolds) {
+TEST_F(PeerReplicas, CoverOnlySlicesThatOneNodeHas) {
   for (int round = 0; round < 100; ++round) {
     const Assignment assignment = assignments_.next();
     const Roster roster(assignment);
-    const auto sites = sites_of(assignment);
-    for (const StateCopy& copy : plan_copies(assignment, roster)) {
-      for (const int rank : roster.holders_of(copy.layer_state)) {
-        const StateLayout shard = roster.held_shard(rank, copy.layer_state);
-        if (!span_of(shard, copy.slices.front())) continue;
-        EXPECT_EQ(sites[static_cast<std::size_t>(rank)].node, sites[static_cast<std::size_t>(copy.holder)].node);
-        EXPECT_NE(sites[static_cast<std::size_t>(rank)].node, sites[static_cast<std::size_t>(copy.keeper)].node);
+    const auto locations = locations_of(assignment);
+    for (const PeerReplica& replica : plan_peer_replicas(assignment, roster)) {
+      for (const int rank : roster.holders_of(replica.layer_state)) {
+        const StateLayout shard = roster.held_shard(rank, replica.layer_state);
+        if (!span_of(shard, replica.slices.front())) continue;
+        EXPECT_EQ(locations[static_cast<std::size_t>(rank)].node,
+                  locations[static_cast<std::size_t>(replica.owner)].node);
+        EXPECT_NE(locations[static_cast<std::size_t>(rank)].node,
+                  locations[static_cast<std::size_t>(replica.backup_holder)].node);
       }
     }
   }
@@ -117,35 +119,36 @@ Assignment a_stage_in_each(const std::vector<std::string>& zones) {
   return assignment;
 }
 
-TEST_F(Copies, TheLargestGoesToAnotherZoneOfItsRegion) {
+TEST_F(PeerReplicas, PutTheLargestIntoAnotherZoneOfItsRegion) {
   const Assignment assignment =
       a_stage_in_each({"us-central1-a", "us-central1-a", "us-west1-a", "us-central1-b", "us-central1-a"});
-  const auto copies = plan_copies(assignment, Roster(assignment));
+  const auto peer_replicas = plan_peer_replicas(assignment, Roster(assignment));
   // The first and the last stage both hold the tied embedding; in another region it is the largest block's turn.
-  const auto of_a_block = std::ranges::find_if(copies, [](const StateCopy& copy) { return copy.holder == 1; });
-  ASSERT_NE(of_a_block, copies.end());
-  EXPECT_EQ(of_a_block->keeper, 3);
+  const auto of_a_block =
+      std::ranges::find_if(peer_replicas, [](const PeerReplica& replica) { return replica.owner == 1; });
+  ASSERT_NE(of_a_block, peer_replicas.end());
+  EXPECT_EQ(of_a_block->backup_holder, 3);
 }
 
-TEST_F(Copies, AreSpreadEvenlyOverThoseWhoMayKeepThem) {
+TEST_F(PeerReplicas, AreSpreadEvenlyOverPossibleHolders) {
   const Assignment assignment = a_stage_in_each({"us-central1-a", "us-central1-b", "us-central1-b", "us-west1-a"});
-  const auto copies = plan_copies(assignment, Roster(assignment));
+  const auto peer_replicas = plan_peer_replicas(assignment, Roster(assignment));
   std::map<int, std::int64_t> kept;
   std::int64_t total = 0;
-  for (const StateCopy& copy : copies) {
-    kept[copy.keeper] += copy.elements;
-    total += copy.elements;
+  for (const PeerReplica& replica : peer_replicas) {
+    kept[replica.backup_holder] += replica.elements;
+    total += replica.elements;
   }
-  for (const auto& [keeper, elements] : kept) EXPECT_LE(elements, total / 3 + copies.front().elements);
+  for (const auto& [backup_holder, elements] : kept) EXPECT_LE(elements, total / 3 + peer_replicas.front().elements);
 }
 
-TEST_F(Copies, ThereAreNoneOnOneNodeNorWhereNoneAreWished) {
+TEST_F(PeerReplicas, DoNotExistOnOneNodeOrIfTheJobDoesNotAskForThem) {
   Assignment assignment = a_stage_in_each({"us-central1-a", "us-central1-b"});
-  EXPECT_FALSE(plan_copies(assignment, Roster(assignment)).empty());
+  EXPECT_FALSE(plan_peer_replicas(assignment, Roster(assignment)).empty());
   assignment.redundancy = Redundancy::kNone;
-  EXPECT_TRUE(plan_copies(assignment, Roster(assignment)).empty());
+  EXPECT_TRUE(plan_peer_replicas(assignment, Roster(assignment)).empty());
   assignment = a_stage_in_each({"us-central1-a"});
-  EXPECT_TRUE(plan_copies(assignment, Roster(assignment)).empty());
+  EXPECT_TRUE(plan_peer_replicas(assignment, Roster(assignment)).empty());
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ Assignment random_assignment(std::mt19937& random) {
 // What each rank has in this generation, by rank.
 std::vector<WorkerSlices> slices_of_all(const Assignment& assignment) {
   const Roster roster(assignment);
-  const auto copies = plan_copies(assignment, roster);
+  const auto peer_replicas = plan_peer_replicas(assignment, roster);
   std::vector<WorkerSlices> slices;
-  for (int rank = 0; rank < kWorkers; ++rank) slices.push_back(worker_slices(roster, copies, rank));
+  for (int rank = 0; rank < kWorkers; ++rank) slices.push_back(worker_slices(roster, peer_replicas, rank));
   return slices;
 }
 
@@ -113,22 +113,22 @@ void expect_arrives(const Assignment& before, const Assignment& after) {
       const auto group = factory.make_collective_group("everyone", everyone);
       const auto index = static_cast<std::size_t>(rank);
       HeldState held{.layer_states = marked_states(before, old_slices[index].own),
-                     .copies = marked_states(before, old_slices[index].copies)};
+                     .peer_replicas = marked_states(before, old_slices[index].peer_replicas)};
       transfer_state(units, moves, {rank, new_slices[index]}, *group, held);
       expect_equal(held.arrived, marked_states(after, new_slices[index].own));
-      expect_equal(held.arrived_copies, marked_states(after, new_slices[index].copies));
+      expect_equal(held.arrived_peer_replicas, marked_states(after, new_slices[index].peer_replicas));
       group->all_reduce(at::zeros({1}));  // nobody closes connections that others still read from
     });
   }
   for (auto& thread : threads) thread.join();
 }
 
-TEST(StateTransfer, BringsEveryWorkerOfARandomPlanWhatItHoldsFromThoseOfAnother) {
+TEST(StateTransfer, MovesTheStateBetweenRandomPlans) {
   std::mt19937 random(sailor::testing::test_seed());
   for (int round = 0; round < 6; ++round) expect_arrives(random_assignment(random), random_assignment(random));
 }
 
-TEST(StateTransfer, SendsNothingWhereNothingChangesAndKeepsTheTensors) {
+TEST(StateTransfer, SendsNothingAndKeepsTheTensorsIfNothingChanges) {
   std::mt19937 random(3);
   const Assignment assignment = random_assignment(random);
   const TransferUnits units = units_between(assignment, assignment);
@@ -149,7 +149,7 @@ class LostGroup : public testing::DelegatingGroup {
   };
 };
 
-TEST(StateTransfer, ThatLosesAPeerLeavesTheWorkerWithWhatItHeldAndNothingElse) {
+TEST(StateTransfer, LeavesTheOldStateUnchangedIfAPeerIsLost) {
   const Assignment job = testing::tiny_job("unused");
   std::vector<AgentAddress> agents(kWorkers, {"pod", "", 1, 1, {}, 1});
   const auto before = testing::generation(job, 1, testing::plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), agents);
@@ -158,7 +158,7 @@ TEST(StateTransfer, ThatLosesAPeerLeavesTheWorkerWithWhatItHeldAndNothingElse) {
   HeldState held{.layer_states = marked_states(before, slices_of_all(before).front().own)};
   LostGroup group;
   EXPECT_THROW(transfer_state(units, moves_of(units), {0, slices_of_all(after).front()}, group, held), PeerLost);
-  held.join_arrived(after.model);  // at the next meeting
+  held.join_arrived(after.model);  // at the next rendezvous
   expect_equal(held.layer_states, marked_states(before, slices_of_all(before).front().own));
 }
 
@@ -171,7 +171,7 @@ TEST(TransferUnits, OfPlansWithoutTensorParallelismAreLayerStates) {
   EXPECT_EQ(units.units().size(), all_layer_states(job.model).size());
 }
 
-TEST(StateSlices, SurviveTheirJourneyAndNonsenseIsRefused) {
+TEST(StateSlices, SurviveSerializationAndNonsenseIsRefused) {
   std::mt19937 random(4);
   const Assignment assignment = random_assignment(random);
   const StateSlices held = slices_of_all(assignment).front().own;

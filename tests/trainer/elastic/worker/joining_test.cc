@@ -1,4 +1,4 @@
-// Newcomers that follow the training while a change is prepared: real workers over real Gloo, a thread each.
+// Joining workers receive state while a change is prepared: real workers over real Gloo, one thread each.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -15,26 +15,26 @@ constexpr std::int64_t kBytesOfElement = 12;
 
 std::int64_t bytes_of(const ModelSpec& model, const WorkerSlices& worker) {
   std::int64_t elements = 0;
-  for (const StateSlices* held : {&worker.own, &worker.copies}) {
+  for (const StateSlices* held : {&worker.own, &worker.peer_replicas}) {
     for (const auto& [layer_state, slices] : *held) elements += shard_of(layout_of(model, layer_state), slices).size;
   }
   return elements * kBytesOfElement;
 }
 
-// What the ranks of the generation are to hold, from the first of these on.
+// The state of the ranks of a generation, from this one on.
 std::int64_t bytes_from(int first, const Assignment& assignment) {
   const Roster roster(assignment);
-  const auto copies = plan_copies(assignment, roster);
+  const auto peer_replicas = plan_peer_replicas(assignment, roster);
   std::int64_t bytes = 0;
   for (int rank = first; rank < roster.training_workers(); ++rank) {
-    bytes += bytes_of(assignment.model, worker_slices(roster, copies, rank));
+    bytes += bytes_of(assignment.model, worker_slices(roster, peer_replicas, rank));
   }
   return bytes;
 }
 
-class Following : public ::testing::Test {
+class Joining : public ::testing::Test {
  protected:
-  Following() { job_.training.steps = 1'000'000; }  // so long that it ends when the test says so
+  Joining() { job_.training.steps = 1'000'000; }  // so long that it ends when the test says so
 
   // The first of the agents train, up to this step.
   void begin(const Plan& plan, WorkerThreads& workers) {
@@ -51,13 +51,13 @@ class Following : public ::testing::Test {
     workers.wait_until(worker, [=](const WorkerReport& report) { return report.step >= step + 4; });
   }
 
-  // The second takes the place of the first.
+  // The second worker replaces the first.
   [[nodiscard]] Assignment succession(const WorkerThreads& workers) const {
     const std::vector<AgentAddress> agents = workers.agents();
     return generation(job_, 2, plan_of(job_, {{0, 5, {8}}}), {agents[1], agents[0]});
   }
 
-  // As those of one worker that nothing happens to. A step that is rolled forward is reported by nobody.
+  // The losses equal those of an undisturbed worker. Nobody reports a step that was rolled forward.
   void expect_undisturbed(const WorkerThreads& workers) {
     const std::map<std::int64_t, double> losses = workers.losses();
     job_.training.steps = losses.rbegin()->first;
@@ -72,7 +72,7 @@ class Following : public ::testing::Test {
   Assignment job_ = tiny_job(scratch_.text());
 };
 
-TEST_F(Following, ANewReplicaHasItsStateBeforeTrainingStopsForIt) {
+TEST_F(Joining, ANewReplicaHasItsStateBeforeTrainingStopsForIt) {
   WorkerThreads workers(2);
   begin(plan_of(job_, {{0, 5, {8}}}), workers);
   const Assignment both = generation(job_, 2, plan_of(job_, {{0, 5, {4, 4}}}), workers.agents());
@@ -86,7 +86,7 @@ TEST_F(Following, ANewReplicaHasItsStateBeforeTrainingStopsForIt) {
   expect_undisturbed(workers);
 }
 
-TEST_F(Following, OnlyWhatSurvivorsLackMovesWhileTrainingStands) {
+TEST_F(Joining, OnlyWhatSurvivorsLackMovesDuringThePause) {
   job_.redundancy = Redundancy::kPeer;
   WorkerThreads workers(5);
   Plan before = plan_of(job_, {{0, 2, {8}}, {2, 5, {4, 4}}});
@@ -103,7 +103,7 @@ TEST_F(Following, OnlyWhatSurvivorsLackMovesWhileTrainingStands) {
   expect_undisturbed(workers);
 }
 
-TEST_F(Following, WhoLeavesFeedsItsSuccessor) {
+TEST_F(Joining, ALeavingWorkerSendsItsStateToItsReplacement) {
   WorkerThreads workers(2);
   begin(plan_of(job_, {{0, 5, {8}}}), workers);
   const Assignment successor = succession(workers);
@@ -117,7 +117,7 @@ TEST_F(Following, WhoLeavesFeedsItsSuccessor) {
   expect_undisturbed(workers);
 }
 
-TEST_F(Following, WhoMustLeaveSoonHandsItsStateOverAtTheNextStep) {
+TEST_F(Joining, AnUrgentlyLeavingWorkerTransfersItsStateAtTheNextStep) {
   WorkerThreads workers(2);
   begin(plan_of(job_, {{0, 5, {8}}}), workers);
   Assignment successor = succession(workers);
@@ -131,8 +131,8 @@ TEST_F(Following, WhoMustLeaveSoonHandsItsStateOverAtTheNextStep) {
   expect_undisturbed(workers);
 }
 
-// Whenever it happens: before they are connected, while one follows, or after the switch.
-TEST_F(Following, AFollowerThatIsLostCostsNothingThatWasTrained) {
+// Whenever it happens: before the workers connect, during streaming, or after the change.
+TEST_F(Joining, LosingAJoiningWorkerLosesNoTraining) {
   WorkerThreads workers(3);
   begin(plan_of(job_, {{0, 5, {8}}}), workers);
   std::vector<AgentAddress> agents = workers.agents();
@@ -146,7 +146,7 @@ TEST_F(Following, AFollowerThatIsLostCostsNothingThatWasTrained) {
   expect_undisturbed(workers);
 }
 
-TEST_F(Following, AFeederThatIsLostIsALossLikeAnyOther) {
+TEST_F(Joining, LosingAStateSourceIsHandledLikeAnyLoss) {
   WorkerThreads workers(3);
   begin(plan_of(job_, {{0, 5, {4, 4}}}), workers);
   std::vector<AgentAddress> agents = workers.agents();
@@ -161,7 +161,7 @@ TEST_F(Following, AFeederThatIsLostIsALossLikeAnyOther) {
   expect_undisturbed(workers);
 }
 
-TEST_F(Following, AChangeThatIsWithdrawnIsFollowedByTheNext) {
+TEST_F(Joining, TheNextChangeReplacesAWithdrawnOne) {
   WorkerThreads workers(2);
   begin(plan_of(job_, {{0, 5, {8}}}), workers);
   for (int number = 2; number < 6; ++number) {

@@ -86,7 +86,7 @@ TEST(Rescale, BetweenDegreesShardingAndPipelinesAndOverALossLearnsTheSame) {
   EXPECT_LE(workers.progress().steps_lost, 1);
 }
 
-TEST(Rescale, OfAJobThatDealsItsTokensLearnsTheSame) {
+TEST(Rescale, OfAJobWithSequenceParallelismLearnsTheSame) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
@@ -135,7 +135,7 @@ TEST(Rescale, OfABf16JobToOtherDegreesStaysNearIt) {
   expect_same(workers.losses(), fp32, 0.02);
 }
 
-TEST(Rescale, AShareThatNobodyElseHoldsComesFromTheCheckpointWhenItsWorkerIsLost) {
+TEST(Rescale, AShardThatOnlyALostWorkerHadComesFromTheCheckpoint) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
@@ -163,7 +163,7 @@ void expect_same_over_losses(Losses losses, const Losses& reference, std::size_t
   expect_same(losses, reference);
 }
 
-TEST(Rescale, AStageOfOneReplicaThatIsLostGoesOnFromItsCopy) {
+TEST(Rescale, ALostStageOfOneReplicaResumesFromItsPeerReplica) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
@@ -175,13 +175,13 @@ TEST(Rescale, AStageOfOneReplicaThatIsLostGoesOnFromItsCopy) {
   change.lose_the_last_worker();
   change.to(plan_of(job, {{0, 3, {8}}, {3, 5, {8}}}));
   expect_went_on_from_a_copy(workers);
-  change.lose_the_last_worker();  // which the copies have followed since
+  change.lose_the_last_worker();  // the peer replicas have been updated since
   change.to_the_end(plan_of(job, {{0, 5, {8}}}));
   expect_went_on_from_a_copy(workers);
   expect_same_over_losses(workers.losses(), reference, 2);
 }
 
-TEST(Rescale, AShareOfTheOptimizersStateThatIsLostGoesOnFromItsCopy) {
+TEST(Rescale, ALostShardOfTheOptimizerResumesFromItsPeerReplica) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
@@ -196,7 +196,7 @@ TEST(Rescale, AShareOfTheOptimizersStateThatIsLostGoesOnFromItsCopy) {
   expect_same_over_losses(workers.losses(), reference, 1);
 }
 
-TEST(Rescale, AStepThatTheLostWorkerHadComputedIsRolledForwardInCopiesToo) {
+TEST(Rescale, PeerReplicasRollForwardAStepThatTheLostWorkerHadComputed) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
@@ -224,7 +224,7 @@ TEST(Rescale, AStepThatTheLostWorkerHadComputedIsRolledForwardInCopiesToo) {
   expect_same_over_losses(workers.losses(), reference, 1);
 }
 
-TEST(Rescale, AJobWithCopiesIsSavedWholeWhenItIsParked) {
+TEST(Rescale, AJobWithPeerReplicasIsSavedCompletelyWhenItReleasesItsGpus) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
@@ -247,7 +247,7 @@ TEST(Rescale, AJobWithCopiesIsSavedWholeWhenItIsParked) {
   expect_same(workers.losses(), reference);
 }
 
-// Five steps of one plan, and the rest of another one from what was saved when the job was parked.
+// Five steps of one plan, then the remaining steps of another one from the checkpoint that was written on release.
 void expect_the_same_over_a_park(Assignment job, const Scratch& scratch) {
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
@@ -271,12 +271,12 @@ void expect_the_same_over_a_park(Assignment job, const Scratch& scratch) {
   expect_same(workers.losses(), reference);
 }
 
-TEST(Rescale, AParkedJobOfUnequalShardsGoesOnUnderAnotherPlan) {
+TEST(Rescale, AReleasedJobOfUnequalShardsResumesUnderAnotherPlan) {
   const Scratch scratch;
   expect_the_same_over_a_park(job_of_30_steps(scratch), scratch);
 }
 
-TEST(Rescale, AParkedJobThatDealsItsTokensGoesOnUnderAnotherPlan) {
+TEST(Rescale, AReleasedJobWithSequenceParallelismResumesUnderAnotherPlan) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   job.training.sequence_parallelism = SequenceParallelism::kAlways;

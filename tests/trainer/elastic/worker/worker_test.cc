@@ -65,8 +65,8 @@ TEST(Worker, ALeavingWorkerHandsOverAndIsReleased) {
   WorkerThreads workers(2);
   workers.assign(generation(job, 1, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
   wait_for_step(workers, 1, 5);
-  workers.assign(
-      generation(job, 2, plan_of(job, {{0, 5, {8}}}), workers.agents()));  // the only holder of 2 to 5 leaves
+  // The only holder of 2 to 5 leaves.
+  workers.assign(generation(job, 2, plan_of(job, {{0, 5, {8}}}), workers.agents()));
   wait_for_generation(workers, 2, 2);
   workers.join();
 
@@ -74,7 +74,7 @@ TEST(Worker, ALeavingWorkerHandsOverAndIsReleased) {
   EXPECT_EQ(workers.last(1).phase, WorkerPhase::kReleased);
 }
 
-TEST(Worker, AParkedJobIsSavedAtItsNewestStepAndGoesOnFromThere) {
+TEST(Worker, AReleasedJobIsSavedAtItsNewestStepAndResumesThere) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
   job.training.steps = 40;
@@ -141,7 +141,7 @@ TEST(Worker, StateThatNobodyHoldsComesFromTheNewestCheckpointUnderAnyPlan) {
   for (const auto& [step, loss] : workers.losses()) EXPECT_NEAR(loss, reference.at(step), loss * kTolerance);
 }
 
-TEST(Worker, ADamagedCheckpointIsPassedOverForAnOlderOne) {
+TEST(Worker, ADamagedCheckpointIsSkippedForAnOlderOne) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 100, .keep = 3};
