@@ -1,58 +1,60 @@
-# The commands of the README. Each does the set-up it needs and skips what is done.
+# The commands of the README. Each installs and builds what it needs, and skips what is done already.
 .DEFAULT_GOAL := help
-.PHONY: help setup build gpu all cpp demo cluster test unit test-all asan tsan tidy format bench clean
+.PHONY: help setup tools build gpu all cpp demo cluster test unit test-all asan tsan tidy format bench clean
 
-help: ## this list
+help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
 setup:
 	@scripts/setup.sh
 
-build: setup ## build the programs and the local cluster into build/bin
+build: setup ## build the programs and the local Kubernetes into build/bin
 	@scripts/build.sh programs
 
-gpu: ## build build/bin/sailor-trainer-gpu, with CUDA and NCCL, and run what tests a GPU; 2 GB to download
+gpu: ## build build/bin/sailor-trainer-gpu with CUDA and NCCL (a download of 2 GB) and run the GPU tests
 	@scripts/setup.sh cuda
 	@cmake --preset gpu && cmake --build --preset gpu
 	@python3 scripts/run_tests.py gpu
 
-all: setup ## and all tests and benchmarks
+all: setup ## build everything: programs, local Kubernetes, tests and benchmarks
 	@scripts/build.sh
 
 cpp: setup
 	@scripts/build.sh cpp
 
-demo: build ## a job trains on a local Kubernetes, loses a node and goes on; KEEP=1 leaves the cluster up
+demo: build ## train a job on a local Kubernetes, take a node away and add it again; KEEP=1 keeps the cluster running
 	@build/bin/sailor-demo $(if $(KEEP),--keep)
 
-cluster: build ## a local Kubernetes with the operator installed, until interrupted
+cluster: build ## run a local Kubernetes with the operator installed until Ctrl-C
 	@build/bin/sailor-demo --only-cluster
 
-test: all ## every test, those on the local cluster too
+test: all ## run the tests, including those on the local Kubernetes
 	@python3 scripts/run_tests.py
 
-unit: cpp ## the C++ tests, no cluster
+unit: cpp ## run the short C++ tests, which need no cluster
 	@python3 scripts/run_tests.py unit
 
-test-all: test asan tsan tidy ## all tests, sanitizers, clang-tidy
+test-all: all tools ## run everything: linters, tests with a fresh random seed, whole explorations, sanitizers
+	@python3 scripts/run_tests.py --fresh-seed lint unit slow long gpu cluster
+	@$(MAKE) --no-print-directory asan tsan
 
-asan: setup ## the unit tests under the address and undefined-behaviour sanitizers
+asan: setup ## run tests under the address and undefined-behaviour sanitizers
 	@cmake --workflow --preset asan
 
-tsan: setup ## the unit tests under the thread sanitizer
+tsan: setup ## run tests under the thread sanitizer
 	@cmake --workflow --preset tsan
 
-tidy: cpp ## clang-tidy on all C++ sources
-	@scripts/setup.sh tools
-	@scripts/tidy.sh
+tidy: tools ## check the format of all sources, and run clang-tidy and go vet on them
+	@python3 scripts/run_tests.py lint
 
-format: ## clang-format and gofmt on all sources
-	@scripts/setup.sh tools
-	@git ls-files '*.h' '*.cc' | xargs clang-format -i
-	@gofmt -w tests
+format: tools ## format all C++ and Go sources
+	@scripts/format.sh
 
-bench: all ## all benchmarks: a table, and build/bench.json
+tools: setup
+	@scripts/setup.sh tools
+
+bench: all ## run all benchmarks: prints a table, writes build/bench.json and docs/measurements.md
 	@python3 scripts/bench.py
 
-clean: ## remove what was built; what was downloaded stays
+clean: ## delete build/; downloads in .deps/ stay
 	@rm -rf build

@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
-"""Runs the test suites, shows each test as it ends, and closes with one line: N passed, N failed[, N skipped].
+"""Runs test suites, shows each test as it ends, and closes with one line: N passed, N failed[, N skipped].
 
-Suites: the C++ tests through ctest and the Go tests, those on the local cluster among them, through go test.
-  run_tests.py [unit] [slow] [gpu] [cluster]     all of them where none is named
+  run_tests.py [--fresh-seed] [--changed] [SUITE...]
+
+ctest runs the suites unit, slow, long and gpu, which are labels of the C++ and Python tests; go test runs the suite
+cluster; the suite lint checks the format of all sources and runs clang-tidy and go vet. Without a suite, all of them run
+but lint and long. Tests that draw random inputs use a fixed seed; with --fresh-seed they use a new one, which is printed
+together with the command that repeats the run. With --changed, clang-tidy checks for ten minutes what changed since the
+merge base with origin/main. docs/testing.md describes all this.
 """
 
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -15,6 +21,7 @@ import time
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+SUITES = ("lint", "unit", "slow", "long", "gpu", "cluster")
 CTEST_LINE = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.*?) \.+\s*(.*?)\s+([\d.]+) sec")
 
 
@@ -35,7 +42,7 @@ class Tally:
 
 
 def show(line, transient=False):
-    """On a terminal a passed test's line is overwritten by the next one; in a pipe every line stays."""
+    """On a terminal, the next line overwrites the line of a passed test. In a pipe, every line stays."""
     if sys.stdout.isatty():
         width = os.get_terminal_size().columns
         sys.stdout.write("\r\033[K" + line[: width - 1] + ("" if transient else "\n"))
@@ -45,7 +52,7 @@ def show(line, transient=False):
 
 
 def ctest(labels, tally):
-    """ctest prints one line a test; details of failures follow at the end and are passed through."""
+    """ctest prints a line for each test. Details of failures follow at the end and are passed through."""
     report = ROOT / "build/dev/ctest.xml"
     command = ["ctest", "--test-dir", str(ROOT / "build/dev"), "--output-on-failure", "--no-label-summary", "-j2",
                "--output-junit", str(report), "-L", "|".join(f"^{label}$" for label in labels)]
@@ -64,7 +71,7 @@ def ctest(labels, tally):
         if outcome == "failed":
             output.append("")
     process.wait()
-    if tally.failed or process.returncode != 0:
+    if process.returncode != 0:
         show("\n".join(output))
     if tally.skipped:
         tally.reasons.update(reasons_of_skipped(report))
@@ -73,12 +80,12 @@ def ctest(labels, tally):
 
 
 def without_parameter(name):
-    """ctest puts the bytes of a parametrised test's parameter behind its name, which says all that people need."""
+    """Removes the bytes of the parameter that ctest appends to the name of a parametrised test."""
     return name.partition("  # GetParam()")[0]
 
 
 def reasons_of_skipped(report):
-    """In the output of a test that googletest skips, the reason follows the line with the place."""
+    """In the output of a test that googletest skips, the reason follows the line with the source location."""
     found = {}
     for case in xml.etree.ElementTree.parse(report).iter("testcase"):
         lines = (case.findtext("system-out") or "").splitlines()
@@ -93,10 +100,22 @@ def go_binary():
     return str(local) if local.exists() else "go"
 
 
+def lint(only_changed, tally):
+    """Each check counts as a test. Their output is passed through, because it says what was checked."""
+    tidy = [str(ROOT / "scripts/tidy.sh")] + (["--changed", "600"] if only_changed else [])
+    checks = {"lint.format": ([str(ROOT / "scripts/format.sh"), "--check"], ROOT), "lint.clang-tidy": (tidy, ROOT),
+              "lint.go-vet": ([go_binary(), "vet", "./..."], ROOT / "tests")}
+    for name, (command, folder) in checks.items():
+        began = time.monotonic()
+        done = subprocess.run(command, cwd=folder, env={**os.environ, "CGO_ENABLED": "0"})
+        tally.add(name, "passed" if done.returncode == 0 else "failed", time.monotonic() - began)
+
+
 def go_test(tally):
-    """go test -json: one event a line; the output of a test is kept until it is known to have failed."""
-    command = [go_binary(), "test", "-json", "-count=1", "-p=1", "-timeout=30m", "./..."]
-    # Without cgo, as scripts/build_cluster.sh builds: so that both share what the Go cache holds.
+    """go test -json prints an event per line. The output of a test is kept until it is known whether the test fails."""
+    # -vet=off: for each of the 2,757 packages that the tests depend on, vet would run once. `make tidy` runs it instead.
+    command = [go_binary(), "test", "-json", "-count=1", "-p=1", "-timeout=30m", "-vet=off", "./..."]
+    # Without cgo, as in scripts/build_cluster.sh, so that both share the compiled packages in Go's cache.
     process = subprocess.Popen(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                env={**os.environ, "CGO_ENABLED": "0"})
     output = {}
@@ -121,7 +140,7 @@ def go_test(tally):
 
 def finish_go(tally, name, action, seconds, output):
     package, test = name
-    if test is None:  # a whole package: counts only where it failed outside of its tests
+    if test is None:  # the result of a whole package; it counts only if the package failed outside its tests
         if action == "fail" and not any(failed.startswith(package + ".") for failed in tally.failed):
             tally.failed.append(package)
             show(output)
@@ -132,10 +151,27 @@ def finish_go(tally, name, action, seconds, output):
         show(output.rstrip("\n"))
 
 
+def set_fresh_seed():
+    """The tests read the variable; a value that is set already stays, so that a run can be repeated."""
+    seed = os.environ.setdefault("SAILOR_TEST_SEED", str(random.randrange(2**32)))
+    show(f"random seed {seed}; to repeat: SAILOR_TEST_SEED={seed} scripts/run_tests.py {' '.join(sys.argv[1:])}")
+
+
+def suites_of(names):
+    unknown = [name for name in names if name not in SUITES]
+    if unknown:
+        sys.exit(f"unknown test suite {', '.join(unknown)}; known are {', '.join(SUITES)}")
+    return names or [name for name in SUITES if name not in ("lint", "long")]
+
+
 def main(arguments):
-    suites = arguments or ["unit", "slow", "gpu", "cluster"]
+    suites = suites_of([argument for argument in arguments if not argument.startswith("--")])
+    if "--fresh-seed" in arguments:
+        set_fresh_seed()
     began, tally = time.monotonic(), Tally()
-    labels = [suite for suite in suites if suite in ("unit", "slow", "gpu")]
+    if "lint" in suites:
+        lint("--changed" in arguments, tally)
+    labels = [suite for suite in suites if suite not in ("lint", "cluster")]
     if labels:
         ctest(labels, tally)
     if "cluster" in suites:
