@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Runs all benchmarks; prints a table and writes build/bench.json: a list of {name, value, unit, goal, holds}.
+"""Runs all benchmarks and prints a table. Writes build/bench.json, a list of {name, value, unit, goal, holds}, and replaces
+the part of docs/measurements.md between the markers with a table of the same rows.
 
-Four kinds: Google Benchmarks in build/dev/bench, whose counters named goal and value (or whose time) become rows;
-tests/bench/trainer_bench.py, which runs the trainer and PyTorch by turns; build/bin/sailor-bench, which measures the
-whole system on the local Kubernetes; and the storm of tests/e2e with a hundred events. The middle two print rows of
-their own.
+There are four kinds of benchmarks: Google Benchmarks in build/dev/bench, whose time and whose counters become rows;
+tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; build/bin/sailor-bench, which measures the whole
+system on the local Kubernetes; and the test of tests/e2e that trains under a hundred random events. The second and the
+third print their rows as JSON.
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -21,7 +23,7 @@ SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def row(name, value, unit, goal=None):
-    """A goal is an upper limit; without one the row only informs."""
+    """A goal is an upper limit. A row without a goal only informs."""
     return {"name": name, "value": value, "unit": unit, "goal": goal, "holds": None if goal is None else value <= goal}
 
 
@@ -36,14 +38,14 @@ def google_benchmark(program):
             continue
         seconds = result["real_time"] * SECONDS[result["time_unit"]]
         rows.append(row(result["name"], seconds, "s", result.get("goal")))
-        for counter in ("peak_MiB", "bound_gap"):  # beside the time, each with a goal of its own
+        for counter in ("peak_MiB", "bound_gap"):  # besides the time; each has its own goal
             if counter in result:
                 rows.append(row(f"{result['name']}/{counter}", result[counter], "", result[f"goal_{counter}"]))
     return rows
 
 
 def rows_of(what, command):
-    """Those that the command prints. One that fails is a row too: the other benchmarks are run all the same."""
+    """Returns the rows that the command prints. If it fails, a row says so, and the other benchmarks still run."""
     print(f"[bench] {what}", file=sys.stderr)
     done = subprocess.run(command, stdout=subprocess.PIPE)
     rows = [row(**measured) for measured in json.loads(done.stdout or "[]") or []]
@@ -51,7 +53,7 @@ def rows_of(what, command):
 
 
 def trainer():
-    return rows_of("the trainer beside PyTorch and the simulator", [sys.executable, str(ROOT / "tests/bench/trainer_bench.py")])
+    return rows_of("the trainer compared with PyTorch and the simulator", [sys.executable, str(ROOT / "tests/bench/trainer_bench.py")])
 
 
 def system():
@@ -59,10 +61,10 @@ def system():
 
 
 def storm():
-    """Make test's storm of random events: that test says itself what went wrong."""
+    """Runs the end-to-end test with random events. The test itself prints what went wrong."""
     events = os.environ.get("SAILOR_STORM_EVENTS", "100")
     print(f"[bench] a job under {events} random events", file=sys.stderr)
-    command = [go_binary(), "test", "-v", "-count=1", "-timeout=60m", "-run=TestAJobUnderRandomEvents", "./e2e"]
+    command = [go_binary(), "test", "-v", "-count=1", "-vet=off", "-timeout=60m", "-run=TestAJobUnderRandomEvents", "./e2e"]
     done = subprocess.run(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           env={**os.environ, "CGO_ENABLED": "0", "SAILOR_STORM_EVENTS": events})
     sys.stderr.write(done.stdout)
@@ -81,6 +83,42 @@ def table(rows):
         print(f"{result['name']:<{width}}  {result['value']:>12.4g} {result['unit']:<5}{goal}")
 
 
+BEGIN, END = "<!-- make bench: begin -->", "<!-- make bench: end -->"
+
+
+def machine():
+    """Describes the machine by its processor, cores and memory, without its name."""
+    model = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    cores = len(os.sched_getaffinity(0))
+    return f"{cores} cores ({model[1] if model else 'unknown processor'}), {memory:.0f} GiB of memory"
+
+
+def number(value):
+    return f"{value:,.0f}" if abs(value) >= 10000 else f"{value:.3g}" if abs(value) < 100 else f"{value:,.4g}"
+
+
+def markdown(rows, date, where):
+    """Returns the part of docs/measurements.md that lies between the markers."""
+    lines = [f"{date}, on {where}.", "", "| name | value | unit | goal | holds |", "|---|---|---|---|---|"]
+    for result in rows:
+        goal, holds = ("", "") if result["goal"] is None else (f"{result['goal']:g}", "yes" if result["holds"] else "**no**")
+        lines.append(f"| {result['name']} | {number(result['value'])} | {result['unit']} | {goal} | {holds} |")
+    return "\n".join(lines)
+
+
+def between_markers(page, text):
+    """Returns the page with the text in place of what lies between the markers. Raises ValueError if a marker is missing."""
+    begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
+    return f"{page[:begin]}\n{text}\n{page[end:]}"
+
+
+def write_page(rows):
+    path = ROOT / "docs/measurements.md"
+    text = markdown(rows, datetime.date.today().isoformat(), machine())
+    path.write_text(between_markers(path.read_text(), text))
+
+
 def main():
     rows = []
     for program in sorted((ROOT / "build/dev/bench").glob("*_bench")):
@@ -90,6 +128,7 @@ def main():
     rows += storm()
     table(rows)
     (ROOT / "build/bench.json").write_text(json.dumps(rows, indent=1) + "\n")
+    write_page(rows)
     return 1 if any(result["name"].endswith(": failed") and not result["holds"] for result in rows) else 0
 
 
