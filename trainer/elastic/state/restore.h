@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trainer/comm/group.h"
+#include "trainer/comm/rendezvous.h"
 #include "trainer/elastic/state/held_state.h"
 #include "trainer/elastic/state/state_transfer.h"
 
