@@ -24,8 +24,8 @@ void copy_span(const std::vector<float>& from, const StridedSpan& source, std::v
   }
 }
 
-std::int64_t copy_slices(const std::vector<Slice>& slices, const ShardImage& from, const StateLayout& source,
-                         ShardImage& into, const StateLayout& target) {
+std::int64_t copy_slices(const std::vector<Slice>& slices, const SavedShard& from, const StateLayout& source,
+                         SavedShard& into, const StateLayout& target) {
   std::int64_t copied = 0;
   for (const Slice& slice : slices) {
     const StridedSpan span = *span_of(source, slice);
@@ -49,13 +49,13 @@ bool describes(const std::vector<Slice>& slices, const StateLayout& whole) {
 
 }  // namespace
 
-Result<ShardImage> assemble(const std::filesystem::path& step_folder, const Manifest& manifest,
+Result<SavedShard> assemble(const std::filesystem::path& step_folder, const Manifest& manifest,
                             const StateLayout& shard) {
   const StateLayout whole = layout_of(manifest.model, shard.id);
   const std::vector<float> empty(static_cast<std::size_t>(shard.size));
-  ShardImage result{shard.id, 0, slices_of(shard), empty, empty, empty};
+  SavedShard result{shard.id, 0, slices_of(shard), empty, empty, empty};
   std::int64_t missing = shard.size;
-  for (const ImageName& name : manifest.images) {
+  for (const ShardFileName& name : manifest.files) {
     if (name.layer_state != shard.id) continue;
     const auto slices = read_slices(step_folder, name);
     if (!slices) return tl::unexpected(slices.error());
@@ -63,10 +63,10 @@ Result<ShardImage> assemble(const std::filesystem::path& step_folder, const Mani
     const StateLayout source = shard_of(whole, *slices);
     const std::vector<Slice> common = common_slices(whole, source, shard);
     if (common.empty()) continue;
-    const auto image = read_image(step_folder, manifest.step, name);
-    if (!image) return tl::unexpected(image.error());
-    if (std::ssize(image->weights) != source.size) return unfit(step_folder, shard.id, "is of another model");
-    missing -= copy_slices(common, *image, source, result, shard);
+    const auto saved = read_shard_file(step_folder, manifest.step, name);
+    if (!saved) return tl::unexpected(saved.error());
+    if (std::ssize(saved->weights) != source.size) return unfit(step_folder, shard.id, "is of another model");
+    missing -= copy_slices(common, *saved, source, result, shard);
   }
   if (missing != 0) return unfit(step_folder, shard.id, fmt::format("lacks {} of {} elements", missing, shard.size));
   return result;

@@ -12,7 +12,7 @@ namespace {
 
 tl::unexpected<Error> cannot_write(const std::filesystem::path& file, int error) {
   return fail(ErrorCode::kUnavailable,
-              fmt::format("writing {}: {}; training goes on without this checkpoint; check the "
+              fmt::format("writing {}: {}; training continues without this checkpoint; check the "
                           "volume at checkpoint.path",
                           file.string(), std::strerror(error)));
 }
@@ -54,7 +54,7 @@ Result<void> write_durably(const std::filesystem::path& file, const std::vector<
   }
   if (is_written && ::rename(partial.c_str(), file.c_str()) == 0 && flush_folder(file.parent_path())) return {};
   if (is_written) error = errno;
-  ::unlink(partial.c_str());  // a full disk should not stay full because of us
+  ::unlink(partial.c_str());  // frees the space if the disk is full
   return cannot_write(file, error);
 }
 

@@ -1,4 +1,4 @@
-// Writes a file so that a crash at any moment leaves either the old content or the new.
+// Writes a file atomically and durably: after a crash at any moment the file has either the old content or the new one.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include "core/model/job_json.h"
 #include "core/model/json_reader.h"
 #include "trainer/checkpoint/durable_file.h"
-#include "trainer/checkpoint/image_file.h"
+#include "trainer/checkpoint/shard_file.h"
 
 namespace sailor::trainer {
 namespace {
@@ -27,16 +27,16 @@ tl::unexpected<Error> damaged(const fs::path& file, const std::string& what) {
   return fail(ErrorCode::kUnavailable, fmt::format("reading checkpoint file {}: {}", file.string(), what));
 }
 
-std::vector<ImageName> images_from(JsonReader& reader) {
-  std::vector<ImageName> images;
+std::vector<ShardFileName> files_from(JsonReader& reader) {
+  std::vector<ShardFileName> files;
   for (const auto& entry : reader.required<std::vector<std::vector<int>>>("images")) {
     if (entry.size() != 2) {
       reader.record("images", "each has two numbers: layer state, writer");
       return {};
     }
-    images.push_back({entry[0], entry[1]});
+    files.push_back({entry[0], entry[1]});
   }
-  return images;
+  return files;
 }
 
 std::optional<std::int64_t> step_of(const fs::path& folder) {
@@ -48,7 +48,7 @@ std::optional<std::int64_t> step_of(const fs::path& folder) {
   return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(step) : std::nullopt;
 }
 
-// All steps that have a folder, newest first.
+// Returns all steps that have a folder, newest first.
 std::vector<std::int64_t> all_steps(const fs::path& folder) {
   std::vector<std::int64_t> steps;
   std::error_code error;
@@ -60,8 +60,8 @@ std::vector<std::int64_t> all_steps(const fs::path& folder) {
 }
 
 void remove_checkpoint(const fs::path& folder) {
-  std::error_code ignored;                  // what cannot be deleted now is tried again after the next checkpoint
-  fs::remove(folder / kManifest, ignored);  // first: half a checkpoint must not look complete
+  std::error_code ignored;                  // deletion is tried again after the next checkpoint
+  fs::remove(folder / kManifest, ignored);  // first, because half a checkpoint must not look complete
   fs::remove_all(folder, ignored);
 }
 
@@ -83,14 +83,14 @@ fs::path step_folder(const fs::path& folder, std::int64_t step) {
 }
 
 Result<void> write_manifest(const fs::path& step_folder, const Manifest& manifest) {
-  auto images = nlohmann::json::array();
-  for (const ImageName& name : manifest.images) {
-    images.push_back({name.layer_state, name.writer});
+  auto files = nlohmann::json::array();
+  for (const ShardFileName& name : manifest.files) {
+    files.push_back({name.layer_state, name.writer});
     std::error_code error;
-    if (!fs::exists(image_file(step_folder, name), error)) {
+    if (!fs::exists(shard_file(step_folder, name), error)) {
       return fail(
           ErrorCode::kUnavailable,
-          fmt::format("completing checkpoint {}: layer state {} was written by another pod and is not seen here; "
+          fmt::format("completing checkpoint {}: layer state {} was written by another pod and is not visible here; "
                       "checkpoint.path must be a volume that all pods of the job share",
                       step_folder.string(), name.layer_state));
     }
@@ -99,7 +99,7 @@ Result<void> write_manifest(const fs::path& step_folder, const Manifest& manifes
                                           {"step", manifest.step},
                                           {"firstLoss", manifest.first_loss},
                                           {"model", to_json(manifest.model)},
-                                          {"images", std::move(images)}}
+                                          {"images", std::move(files)}}
                                .dump(2) +
                            "\n";
   return write_durably(step_folder / kManifest, {bytes_of(text)});
@@ -114,7 +114,7 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
   Manifest manifest{.step = reader.required<std::int64_t>("step"),
                     .first_loss = reader.required<double>("firstLoss"),
                     .model = {},
-                    .images = images_from(reader)};
+                    .files = files_from(reader)};
   auto model = model_from_json(reader.child("model"), "manifest.model");
   if (model) {
     manifest.model = *std::move(model);

@@ -8,23 +8,24 @@ CheckpointWriter::CheckpointWriter() : thread_([this](const std::stop_token& sto
 
 CheckpointWriter::~CheckpointWriter() = default;
 
-void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t step, std::vector<ShardImage> images,
-                            bool tidies_up) {
+void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t step, std::vector<SavedShard> shards,
+                            bool deletes_incomplete) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(tasks_, [](const Task& task) { return task.is_of_an_image; });  // a manifest may still be due
+  std::erase_if(tasks_,
+                [](const Task& task) { return task.writes_shard; });  // but not the manifest of a finished checkpoint
   step_ = step;
   saved_ = 0;
-  const std::size_t images_of_step = images.size();
-  if (tidies_up) tasks_.push_back({.run = [folder, step] { delete_incomplete_checkpoints(folder, step); }});
-  for (ShardImage& image : images) {
-    auto write = [this, folder, step, images_of_step, shard = std::move(image)] {
-      const Result<void> result = write_image(step_folder(folder, step), step, shard);
+  const std::size_t shards_of_step = shards.size();
+  if (deletes_incomplete) tasks_.push_back({.run = [folder, step] { delete_incomplete_checkpoints(folder, step); }});
+  for (SavedShard& shard : shards) {
+    auto write = [this, folder, step, shards_of_step, saved = std::move(shard)] {
+      const Result<void> result = write_shard_file(step_folder(folder, step), step, saved);
       const std::lock_guard inner(mutex_);
       if (step_ == step && result) ++saved_;
-      if (step_ == step && static_cast<std::size_t>(saved_) == images_of_step) trouble_.clear();
+      if (step_ == step && static_cast<std::size_t>(saved_) == shards_of_step) last_error_.clear();
       note(result);
     };
-    tasks_.push_back({.run = std::move(write), .is_of_an_image = true});
+    tasks_.push_back({.run = std::move(write), .writes_shard = true});
   }
   changed_.notify_all();
 }
@@ -52,14 +53,14 @@ std::int64_t CheckpointWriter::last_complete() const {
   return last_complete_;
 }
 
-std::string CheckpointWriter::trouble() const {
+std::string CheckpointWriter::last_error() const {
   const std::lock_guard lock(mutex_);
-  return trouble_;
+  return last_error_;
 }
 
-bool CheckpointWriter::wait_until_idle(std::chrono::milliseconds patience) {
+bool CheckpointWriter::wait_until_idle(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, patience, [&] { return tasks_.empty() && !is_busy_; });
+  return changed_.wait_for(lock, timeout, [&] { return tasks_.empty() && !is_busy_; });
 }
 
 void CheckpointWriter::work(const std::stop_token& stop) {
@@ -78,7 +79,7 @@ void CheckpointWriter::work(const std::stop_token& stop) {
 }
 
 void CheckpointWriter::note(const Result<void>& result) {
-  if (!result) trouble_ = result.error().message;
+  if (!result) last_error_ = result.error().message;
 }
 
 }  // namespace sailor::trainer

@@ -1,4 +1,4 @@
-// CheckpointWriter: writes a worker's part of checkpoints on a thread of its own, while training goes on.
+// CheckpointWriter: writes this worker's files of checkpoints in a background thread, while training continues.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,27 @@ namespace sailor::trainer {
 class CheckpointWriter {
  public:
   CheckpointWriter();
-  ~CheckpointWriter();  // finishes the file at hand, forgets the rest
+  ~CheckpointWriter();  // finishes the current file and drops the rest
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Begins a checkpoint; what was not begun of an older one is given up. One worker is told to tidy up first: to delete
-  // what is left of older ones that were never completed, for a full disk would stay full of them.
-  void save(const std::filesystem::path& folder, std::int64_t step, std::vector<ShardImage> images, bool tidies_up);
+  // Starts a checkpoint and drops the files of an older one that have not been started. One worker also deletes
+  // incomplete older checkpoints first (`deletes_incomplete`), because a full disk would stay full of them.
+  void save(const std::filesystem::path& folder, std::int64_t step, std::vector<SavedShard> shards,
+            bool deletes_incomplete);
 
-  // To be called by one worker, once all images of the step are written: makes it complete and deletes old ones.
+  // Called by one worker when all files of the step are written: completes the checkpoint and deletes old ones.
   void complete(const std::filesystem::path& folder, Manifest manifest, int keep);
 
   [[nodiscard]] int saved_shards(std::int64_t step) const;  // by this worker
-  [[nodiscard]] std::int64_t last_complete() const;         // by this worker's complete(); 0: none
-  [[nodiscard]] std::string trouble() const;                // why an attempt failed; empty: none since one that did not
-  [[nodiscard]] bool wait_until_idle(std::chrono::milliseconds patience);  // false: there is still work
+  [[nodiscard]] std::int64_t last_complete() const;         // by complete() of this worker; 0 if none
+  [[nodiscard]] std::string last_error() const;             // empty if no attempt failed since the last success
+  [[nodiscard]] bool wait_until_idle(std::chrono::milliseconds timeout);  // false: timed out
 
  private:
   struct Task {
     std::function<void()> run;
-    bool is_of_an_image = false;
+    bool writes_shard = false;
   };
   void work(const std::stop_token& stop);
   void note(const Result<void>& result);
@@ -46,7 +47,7 @@ class CheckpointWriter {
   std::int64_t step_ = 0;
   int saved_ = 0;
   std::int64_t last_complete_ = 0;
-  std::string trouble_;
+  std::string last_error_;
   std::jthread thread_;  // last: it uses the others
 };
 

@@ -1,5 +1,5 @@
-// Parameters: what a worker computes with of one layer state: a differentiable view of each tensor, and one flat
-// gradient.
+// Parameters: the shard of one layer state with which a worker computes: a differentiable view of each tensor, and one
+// flat gradient.
 #pragma once
 
 #include <map>
@@ -10,21 +10,21 @@
 
 namespace sailor::trainer {
 
-// In FP32 autograd adds to the flat gradient itself. In BF16 the weights are a rounded copy, and each microbatch's
-// gradient is added to the flat one, which is FP32 all the same.
+// In FP32 autograd accumulates into the flat gradient. In BF16 the weights are a rounded copy, and the gradient of each
+// microbatch is added to the flat gradient, which is FP32 in any case.
 class Parameters {
  public:
   Parameters(StateLayout shard, at::Tensor weights);  // flat, shared with the caller
 
   [[nodiscard]] const at::Tensor& at(std::string_view name) const;
-  [[nodiscard]] at::Tensor find(std::string_view name) const;  // undefined where the layer state has no such tensor
+  [[nodiscard]] at::Tensor find(std::string_view name) const;  // undefined if the layer state has no such tensor
   [[nodiscard]] const TensorLayout& layout_of(std::string_view name) const;
   [[nodiscard]] const StateLayout& layout() const { return shard_; }
   [[nodiscard]] const at::Tensor& weights() const { return weights_; }
   [[nodiscard]] const at::Tensor& gradient() const { return gradient_; }
   [[nodiscard]] at::Tensor& gradient() { return gradient_; }
 
-  void collect_gradients();  // to be called after each backward pass over the layer state
+  void collect_gradients();  // call it after each backward pass over the layer
 
  private:
   StateLayout shard_;

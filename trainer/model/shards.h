@@ -34,16 +34,17 @@ struct Slice {
 // worker that gets no grain of a tensor has no slice of it.
 std::vector<Slice> shard_slices(const StateLayout& whole, TensorParallelRank place);
 
-// The k-th of n nearly equal slices of this one; may be empty. A sharded optimizer splits slices over n holders so.
+// Returns the k-th of n nearly equal parts of a slice; it can be empty. A sharded optimizer divides slices over its n
+// holders in this way.
 Slice subslice(const Slice& slice, int k, int n);
 
-// The layout of the shard that consists of these slices, in this order; empty ones are left out.
+// Returns the layout of the shard that consists of these slices, in this order, without empty ones.
 StateLayout shard_of(const StateLayout& whole, const std::vector<Slice>& slices);
 
-// The inverse: the slices of a shard, or of a whole layer state.
+// The inverse: returns the slices of a shard, or of a whole layer state.
 std::vector<Slice> slices_of(const StateLayout& shard);
 
-// Elements of the slice.
+// Returns the number of elements of the slice.
 std::int64_t size_of(const StateLayout& whole, const Slice& slice);
 
 // Where a slice lies in the flat tensor of a shard: `rows` rows of `length` elements, the first at `offset`, each
@@ -57,10 +58,10 @@ struct StridedSpan {
   friend bool operator==(const StridedSpan&, const StridedSpan&) = default;
 };
 
-// Absent unless one tensor of the shard contains the whole slice.
+// Returns nothing unless one tensor of the shard contains the whole slice.
 std::optional<StridedSpan> span_of(const StateLayout& shard, const Slice& slice);
 
-// The spans of these slices in this order; adjacent ones are merged. The shard must contain all slices.
+// Returns the spans of these slices in this order; adjacent spans are merged. The shard must contain all slices.
 std::vector<StridedSpan> spans_of(const StateLayout& shard, const std::vector<Slice>& slices);
 
 // Slices that the same shards contain entirely, and of which the other shards contain nothing.

@@ -10,7 +10,7 @@
 namespace sailor::trainer {
 namespace {
 
-// A leaf of its own, so that backward ends here and leaves the gradient in it.
+// Returns a leaf of the autograd graph: the backward pass ends here and leaves the gradient in it.
 at::Tensor leaf(const at::Tensor& tensor) {
   at::Tensor detached = tensor.detach();
   if (at::isFloatingType(detached.scalar_type())) detached.requires_grad_();
@@ -38,16 +38,16 @@ StageModel::StageModel(StageShape shape, const LayerStates& states, TensorParall
 }
 
 at::Tensor StageModel::forward(int microbatch, const at::Tensor& input, const at::Tensor& targets) {
-  Kept kept{.segments = {}, .targets = targets};
+  Activations activations{.segments = {}, .targets = targets};
   at::Tensor x = input;
   for (int layer = shape_.first_layer; layer < shape_.last_layer; ++layer) {
     Segment segment{layer, leaf(x), {}};
     const at::AutoGradMode with_graph(!is_recomputed(layer));
     x = layer_forward(layer, segment.input, targets);
     if (!is_recomputed(layer)) segment.output = x;
-    kept.segments.push_back(std::move(segment));
+    activations.segments.push_back(std::move(segment));
   }
-  const bool is_new = kept_.emplace(microbatch, std::move(kept)).second;
+  const bool is_new = activations_.emplace(microbatch, std::move(activations)).second;
   SAILOR_CHECK(is_new, "microbatch {} went forward twice", microbatch);
   return x.detach();
 }
@@ -61,13 +61,13 @@ at::Tensor StageModel::infer(const at::Tensor& input, const at::Tensor& targets)
 
 at::Tensor StageModel::backward(int microbatch, const at::Tensor& output_gradient,
                                 const std::function<void(int layer)>& on_layer) {
-  auto node = kept_.extract(microbatch);
+  auto node = activations_.extract(microbatch);
   SAILOR_CHECK(!node.empty(), "microbatch {} goes backward before it went forward", microbatch);
-  Kept& kept = node.mapped();
+  Activations& activations = node.mapped();
   at::Tensor gradient = output_gradient;
-  for (Segment& segment : std::views::reverse(kept.segments)) {
+  for (Segment& segment : std::views::reverse(activations.segments)) {
     const at::Tensor output =
-        segment.output.defined() ? segment.output : layer_forward(segment.layer, segment.input, kept.targets);
+        segment.output.defined() ? segment.output : layer_forward(segment.layer, segment.input, activations.targets);
     torch::autograd::backward({output}, {gradient});
     gradient = segment.input.grad();
     collect_gradients(segment.layer);
@@ -78,7 +78,7 @@ at::Tensor StageModel::backward(int microbatch, const at::Tensor& output_gradien
 }
 
 void StageModel::clear_gradients() {
-  kept_.clear();
+  activations_.clear();
   for (auto& [id, parameters] : parameters_) parameters.gradient().zero_();
 }
 
@@ -106,7 +106,7 @@ bool StageModel::is_recomputed(int layer) const {
   return shape_.recompute && layer_kind(shape_.spec, layer) == LayerKind::kBlock;
 }
 
-// Of every layer state that the layer may have used.
+// Collects the gradients of every layer state that the layer may have used.
 void StageModel::collect_gradients(int layer) {
   if (shape_.precision == Precision::kFp32) return;
   for (auto& [id, parameters] : parameters_) {

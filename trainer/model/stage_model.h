@@ -1,4 +1,4 @@
-// StageModel: the layers of one stage, forward and backward, one microbatch at a time.
+// StageModel: runs the layers of one pipeline stage forward and backward, one microbatch at a time.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct StageShape {
   ModelSpec spec;
   int first_layer = 0;
   int last_layer = 0;
-  bool recompute = false;  // activation checkpointing: keep each block's input only, compute the rest again
+  bool recompute = false;  // activation checkpointing: keep only the input of each block, and compute the rest again
   Precision precision = Precision::kFp32;
 
   [[nodiscard]] bool has_embedding() const { return first_layer == 0; }
@@ -24,44 +24,44 @@ struct StageShape {
 
 class StageModel {
  public:
-  // Computes with the states' own weights where they are all that it needs, in its precision; else with weights of its
-  // own, which whoever updates the states has to bring up to date (step/weight_sync.h).
+  // In FP32 the model computes with the weights of the states themselves, if they are all that it needs. Otherwise it
+  // has weights of its own, which step/weight_sync.h updates after the states.
   StageModel(StageShape shape, const LayerStates& states, TensorParallel group = {});
 
-  // The first stage's input are tokens, the others' the previous stage's output (with sequence parallelism a share).
-  // The last stage's output is the sum of the losses of the microbatch's tokens; it needs their targets. What backward
-  // needs is kept under `microbatch`.
+  // The input of the first stage is token ids; that of the others is the output of the previous stage (with sequence
+  // parallelism a part of the tokens). The output of the last stage is the sum of the losses of the microbatch's
+  // tokens, which needs their targets. The activations are kept for backward() under `microbatch`.
   at::Tensor forward(int microbatch, const at::Tensor& input, const at::Tensor& targets);
 
-  // The same without anything kept: no backward pass follows.
+  // The same without keeping activations: no backward pass follows.
   [[nodiscard]] at::Tensor infer(const at::Tensor& input, const at::Tensor& targets) const;
 
-  // Adds the microbatch's gradients to the parameters' and forgets what was kept of it. Takes the gradient of the
-  // output (of the last stage: what the loss is multiplied with), gives that of the input (undefined on the first).
-  // `on_layer` is called after each layer, the last one first.
+  // Adds the gradients of the microbatch to those of the parameters, and frees its activations. Takes the gradient of
+  // the output (on the last stage the factor of the loss) and returns the gradient of the input (undefined on the first
+  // stage). `on_layer` is called after each layer, the last layer first.
   at::Tensor backward(int microbatch, const at::Tensor& output_gradient,
                       const std::function<void(int layer)>& on_layer = {});
 
   void clear_gradients();
   [[nodiscard]] std::map<int, Parameters>& parameters() { return parameters_; }
   [[nodiscard]] const std::map<int, Parameters>& parameters() const { return parameters_; }
-  [[nodiscard]] std::size_t kept() const { return kept_.size(); }
   [[nodiscard]] const StageShape& shape() const { return shape_; }
   [[nodiscard]] const TensorParallel& group() const { return context_.group; }
 
-  // The layer states whose gradients are complete once a backward pass has come through this layer, descending.
+  // Returns the layer states whose gradients are complete after the backward pass of this layer, descending.
   [[nodiscard]] std::vector<int> layer_states_complete_after(int layer) const;
 
-  // One layer alone, as the profiler times it.
+  // Runs one layer only, for the profiler.
   [[nodiscard]] at::Tensor layer_forward(int layer, const at::Tensor& input, const at::Tensor& targets) const;
 
  private:
-  struct Segment {  // one layer's part of the graph: differentiated on its own, so that its gradients are known early
+  // The autograd graph of one layer. Each layer is differentiated separately, so that its gradients are complete early.
+  struct Segment {
     int layer = 0;
     at::Tensor input;
-    at::Tensor output;  // undefined where it is computed again
+    at::Tensor output;  // undefined if it is computed again
   };
-  struct Kept {
+  struct Activations {
     std::vector<Segment> segments;
     at::Tensor targets;
   };
@@ -72,8 +72,8 @@ class StageModel {
 
   StageShape shape_;
   LayerContext context_;
-  std::map<int, Parameters> parameters_;  // by id of the layer state
-  std::map<int, Kept> kept_;              // by microbatch
+  std::map<int, Parameters> parameters_;    // by id of the layer state
+  std::map<int, Activations> activations_;  // by microbatch
 };
 
 at::ScalarType scalar_type_of(Precision precision);

@@ -10,7 +10,7 @@
 namespace sailor::trainer {
 namespace {
 
-// Lays tensors one after the other.
+// Places tensors one after the other.
 class LayoutBuilder {
  public:
   explicit LayoutBuilder(int id) { layout_.id = id; }

@@ -2,13 +2,11 @@
 // shapes.
 //
 //   layer state    the tensors of one layer: weights, and the optimizer's two moments of each. The token embedding has
-//   a
-//                  layer state of its own. The state of a model is a list of layer states.
+//                  a layer state of its own. The state of a model is a list of layer states.
 //   slice          consecutive rows or columns of one tensor, along the one dimension in which the tensor is split
 //   shard          the slices of one layer state that one worker has (shards.h)
 //   transfer unit  the largest slices that no shard cuts, of all shards that are compared: for example those that
-//   workers
-//                  hold before and after a change of plan. Every worker has such a unit entirely or not at all.
+//                  workers hold before and after a change of plan. Every worker has all of such a unit or nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +17,17 @@
 
 namespace sailor::trainer {
 
-enum class Initial { kNormal, kResidual, kOnes, kZeros };  // kResidual: smaller, as it writes to the residual stream
+enum class Initial { kNormal, kResidual, kOnes, kZeros };  // kResidual: smaller, because it adds to the residual stream
 
-// How a tensor is divided among workers: always along this one dimension, in slices of whole grains.
+// How a tensor is divided among workers: always along this dimension, in slices of whole grains.
 struct Cut {
   int dimension = 0;
-  std::int64_t grain = 1;              // rows or columns that stay together: those of an attention head
-  bool is_by_tensor_parallel = false;  // a tensor-parallel group splits it; others are whole in all its workers
+  std::int64_t grain = 1;              // rows or columns that stay together, such as those of an attention head
+  bool is_by_tensor_parallel = false;  // split over a tensor-parallel group; else every worker of it has all
   friend bool operator==(const Cut&, const Cut&) = default;
 };
 
-// Where a tensor of a layer state lies, or a slice of one along its cut.
+// Where a tensor of a layer state lies in memory, or a slice of one.
 struct TensorLayout {
   std::string name;  // within the layer state: "attention.query.weight"
   std::vector<std::int64_t> shape;
@@ -38,7 +36,7 @@ struct TensorLayout {
   bool is_decayed = true;  // weight decay spares norms and biases
   Cut cut = {};
   int index = 0;           // of the tensor in its layer state
-  std::int64_t begin = 0;  // of the slice, where it is one (shards.h)
+  std::int64_t begin = 0;  // of the slice, if it is one (shards.h)
   friend bool operator==(const TensorLayout&, const TensorLayout&) = default;
 
   [[nodiscard]] std::int64_t size() const;
@@ -54,18 +52,19 @@ struct StateLayout {
 };
 
 inline constexpr int kTokenEmbedding = 0;
-inline constexpr int kPositions = 1;  // the rest of layer 0; empty where positions are rotary
+inline constexpr int kPositions = 1;  // the rest of layer 0; empty if positions are rotary
 
 // Layer n > 0 is layer state n + 1.
 constexpr int layer_state_of(int layer) { return layer + 1; }
 int layer_state_count(const ModelSpec& spec);
 
+// Returns the layout of a whole layer state.
 StateLayout layout_of(const ModelSpec& spec, int id);
 
-// What a stage of the layers [first, last) holds: ascending ids, empty layer states left out.
+// Returns the ids of the layer states of a stage with the layers [first, last), ascending, without empty ones.
 std::vector<int> layer_states_of_stage(const ModelSpec& spec, int first, int last);
 
-// Every layer state that is not empty.
+// Returns the ids of all layer states that are not empty.
 std::vector<int> all_layer_states(const ModelSpec& spec);
 
 }  // namespace sailor::trainer

@@ -9,7 +9,7 @@
 namespace sailor::trainer {
 namespace {
 
-// The tensors that are updated alike, as lists that LibTorch's fused update takes.
+// The tensors that are updated in the same way, as the lists that LibTorch's fused update takes.
 struct TensorLists {
   std::vector<at::Tensor> weights, gradients, momenta, variances, steps;
 };

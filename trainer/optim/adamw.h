@@ -1,4 +1,4 @@
-// AdamW with decoupled weight decay, on what a worker holds of one layer state.
+// AdamW (Adam with decoupled weight decay) for one shard of a layer state.
 #pragma once
 
 #include "core/model/job_spec.h"
@@ -6,12 +6,12 @@
 
 namespace sailor::trainer {
 
-// Applies the update of `step` (counted from 1) with the gradient, laid out as the state, times `gradient_scale`;
-// what is left of the gradient is of no use.
+// Applies the update of `step`, which counts from 1. The gradient has the layout of the state and is multiplied by
+// `gradient_scale`. The call overwrites the gradient.
 void apply_adamw(const LayerState& state, const at::Tensor& gradient, const TrainingSpec& training, std::int64_t step,
                  double gradient_scale);
 
-// What gradients of this global norm are multiplied with to respect the job's limit; 1 where there is none.
+// Returns the factor that limits gradients of this global norm to the job's clip norm, or 1 if it has none.
 double clip_scale(const OptimizerSpec& optimizer, double squared_norm);
 
 }  // namespace sailor::trainer

@@ -1,4 +1,5 @@
-// CannotTrain: a reason that lies in the job itself (its data, its settings), so that no other peer or plan would help.
+// CannotTrain: the exception for errors of the job itself (its data or settings), which other peers or another plan
+// would not solve.
 #pragma once
 
 #include <stdexcept>

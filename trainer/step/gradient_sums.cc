@@ -18,20 +18,20 @@ std::vector<Slice> replicated_slices(const StateLayout& shard) {
   return slices;
 }
 
-// In one pass over the memory: short stretches in FP32, their sum in double precision.
+// Reads the memory once: norms of short runs of elements in FP32, their sum in double precision.
 double squared_norm(const at::Tensor& rows) {
-  constexpr std::int64_t kStretch = 4096;
+  constexpr std::int64_t kRun = 4096;
   double sum = 0;
-  const auto add = [&](const at::Tensor& stretches) {
-    const at::Tensor norms = at::linalg_vector_norm(stretches, 2, at::IntArrayRef{1}).to(at::kDouble);
+  const auto add = [&](const at::Tensor& runs) {
+    const at::Tensor norms = at::linalg_vector_norm(runs, 2, at::IntArrayRef{1}).to(at::kDouble);
     sum += norms.square().sum().item<double>();
   };
   if (rows.size(0) > 1) {
     add(rows);
     return sum;
   }
-  const std::int64_t even = rows.size(1) / kStretch * kStretch;
-  if (even > 0) add(rows.narrow(1, 0, even).view({-1, kStretch}));
+  const std::int64_t even = rows.size(1) / kRun * kRun;
+  if (even > 0) add(rows.narrow(1, 0, even).view({-1, kRun}));
   if (even < rows.size(1)) add(rows.narrow(1, even, rows.size(1) - even));
   return sum;
 }
@@ -48,7 +48,7 @@ GradientSums::GradientSums(const Roster& roster, int rank, TrainingGroups& group
     layer_state.held_gradient =
         held == computed ? parameters.gradient() : at::zeros({held.size}, parameters.gradient().options());
     if (tensor_parallel_ > 1 && !model.group().is_sequence_parallel())
-      layer_state.copies = spans_of(computed, replicated_slices(computed));
+      layer_state.replicated = spans_of(computed, replicated_slices(computed));
     for (const TransferUnit& unit : roster.transfer_units_of(id)) {
       const auto found = std::ranges::find(unit.holders, rank);
       if (found == unit.holders.end()) continue;
@@ -73,7 +73,7 @@ void GradientSums::start(int layer_state) {
   const at::Tensor& gradient = model_.parameters().at(layer_state).gradient();
   // Every worker of a tensor-parallel group has the whole gradient of what it has a copy of: together, once. Where the
   // group deals the tokens, it has its tokens' shard of it.
-  for (const StridedSpan& span : sums.copies) view_of(gradient, span).div_(tensor_parallel_);
+  for (const StridedSpan& span : sums.replicated) view_of(gradient, span).div_(tensor_parallel_);
   const std::size_t pending_before = pending_.size();
   for (const Sum& sum : sums.sums) {
     if (sum.spans_by_holder.empty()) {
@@ -100,7 +100,7 @@ void GradientSums::start_scattered(int layer_state, const Sum& sum, const at::Te
 
 void GradientSums::finish() {
   for (auto pending = pending_.begin(); pending != pending_.end(); ++pending) {
-    pending->transfer->wait();
+    pending->work->wait();
     unpack(pending->message, pending->target, *pending->spans);
     const auto next = std::next(pending);
     const bool is_last = next == pending_.end() || next->layer_state != pending->layer_state;

@@ -1,5 +1,5 @@
-// GradientSums: the gradients of a worker's layer states, added up over all workers that compute with the same
-// elements.
+// GradientSums: sums the gradients of each layer state over all workers that compute with the same elements
+// (data parallelism).
 #pragma once
 
 #include <functional>
@@ -12,37 +12,39 @@
 
 namespace sailor::trainer {
 
-// A sum is started as soon as the worker's own shard of it is complete, and goes on beside the backward pass through
-// the layers before. Where the optimizer's state is sharded, each holder gets the sum of its share only.
+// A sum starts as soon as this worker's gradient is complete, and overlaps with the backward passes of earlier layers.
+// If the optimizer is sharded, each holder receives only the sum of the slices that it updates (reduce-scatter).
 class GradientSums {
  public:
-  // All of them outlive the sums.
+  // All arguments outlive this object.
   GradientSums(const Roster& roster, int rank, TrainingGroups& groups, StageModel& model);
 
-  // Told of each layer state once its gradient is complete, and stays so until the next step: in start() where nobody
-  // else computes with it, else in finish().
+  // Called for each layer state when its gradient is complete, in start() or finish(). The gradient stays valid until
+  // the next step.
   using OnComplete = std::function<void(int layer_state, const at::Tensor& gradient)>;
 
-  void begin(OnComplete on_complete);  // a step
-  void start(int layer_state);         // in the same order on all workers that share units
-  void finish();                       // all sums are there
+  void begin(OnComplete on_complete);  // starts a step
+  void start(int layer_state);         // in the same order on all workers that hold common units
+  void finish();                       // waits for all sums
 
-  // Complete gradients, laid out as the rank's held shard of the layer state.
+  // The complete gradient of this worker's held shard of the layer state.
   [[nodiscard]] const at::Tensor& of(int layer_state) const { return layer_states_.at(layer_state).held_gradient; }
 
-  // Of the elements that this worker keeps: over all workers, every element of the model once.
+  // The squared norm of this worker's kept slices (Roster). The sum over all workers has every element of the model
+  // once.
   [[nodiscard]] double squared_norm_of_kept() const;
 
  private:
-  struct Sum {  // of one unit
+  struct Sum {  // of one transfer unit
     Group* group = nullptr;
-    std::vector<StridedSpan> spans;                         // in the computed shard
-    std::vector<std::vector<StridedSpan>> spans_by_holder;  // the same, by holder; empty where nothing is sharded
-    std::vector<StridedSpan> own_spans;                     // in the held shard
+    std::vector<StridedSpan> spans;  // in the computed shard
+    std::vector<std::vector<StridedSpan>>
+        spans_by_holder;                 // the same, by holder; empty unless the optimizer is sharded
+    std::vector<StridedSpan> own_spans;  // in the held shard
   };
   struct LayerSums {
-    std::vector<StridedSpan>
-        copies;  // tensors of which all workers of the tensor-parallel group have the same gradient
+    // Tensors of which all workers of the tensor-parallel group have the same gradient.
+    std::vector<StridedSpan> replicated;
     std::vector<Sum> sums;
     std::vector<StridedSpan> kept;  // in the held shard
     at::Tensor held_gradient;
@@ -52,7 +54,7 @@ class GradientSums {
     at::Tensor message;
     at::Tensor target;
     const std::vector<StridedSpan>* spans = nullptr;  // of the target
-    std::unique_ptr<Work> transfer;
+    std::unique_ptr<Work> work;
   };
 
   void start_whole(int layer_state, const Sum& sum, const at::Tensor& gradient);
@@ -62,7 +64,7 @@ class GradientSums {
   int tensor_parallel_;
   std::map<int, LayerSums> layer_states_;
   OnComplete on_complete_;
-  std::vector<Pending> pending_;  // those of a layer state in a row
+  std::vector<Pending> pending_;  // those of one layer state follow each other
 };
 
 }  // namespace sailor::trainer

@@ -10,13 +10,13 @@
 
 namespace sailor::trainer {
 
-// Where the slices of each holder (slices_of_holder) lie in a shard that contains the unit.
+// Returns where the slices of each holder (slices_of_holder) lie in a shard that contains the unit.
 std::vector<std::vector<StridedSpan>> spans_by_holder(const StateLayout& shard, const TransferUnit& unit);
 
-// Elements of the longest message; the others are padded to it.
+// Returns the elements of the longest message. The others are padded to this length.
 std::int64_t longest_message(const std::vector<std::vector<StridedSpan>>& spans_by_holder);
 
-// The messages of all holders one after the other, read from a flat shard; and the inverse.
+// Reads the messages of all holders from a flat shard, one after the other; and the inverse.
 at::Tensor packed_messages(const at::Tensor& flat, const std::vector<std::vector<StridedSpan>>& spans_by_holder);
 void unpack_messages(const at::Tensor& message, const at::Tensor& flat,
                      const std::vector<std::vector<StridedSpan>>& spans_by_holder);

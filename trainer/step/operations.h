@@ -1,4 +1,4 @@
-// What a worker does in every step of a generation, in order.
+// The operations that a worker runs in every step of a generation, in order.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace sailor::trainer {
 
-// Of the schedule that all workers make of the same assignment: the one that was simulated for the plan, if the
-// assignment brings the times; else one by the replicas' shares.
+// All workers compute the same schedule from the same assignment. If the assignment contains operation times, this is
+// the schedule that was simulated for the plan. Otherwise it follows from the replicas' numbers of microbatches.
 std::vector<Operation> operations_of(const Assignment& assignment, const Role& role);
 
 }  // namespace sailor::trainer

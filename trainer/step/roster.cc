@@ -8,7 +8,7 @@ namespace sailor::trainer {
 namespace {
 
 template <class T>
-T& grown(std::vector<T>& row, int index) {  // the element, after making the row long enough
+T& grown(std::vector<T>& row, int index) {  // returns the element, after making the row long enough
   if (std::ssize(row) <= index) row.resize(static_cast<std::size_t>(index) + 1);
   return row[static_cast<std::size_t>(index)];
 }

@@ -21,7 +21,7 @@ double tokens_of_batch(const Assignment& assignment) {
 
 at::Tensor taken(std::map<int, at::Tensor>& tensors, int microbatch) {
   auto node = tensors.extract(microbatch);
-  SAILOR_CHECK(!node.empty(), "nothing is there for microbatch {}", microbatch);
+  SAILOR_CHECK(!node.empty(), "there is no tensor for microbatch {}", microbatch);
   return std::move(node.mapped());
 }
 
@@ -83,7 +83,7 @@ void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) 
 
 Totals TrainingStep::totals() {
   const ScopedTimer timer(times_.sums);
-  const double loss = role_.shard == 0 ? loss_ : 0;  // all workers of a group have the same
+  const double loss = role_.shard == 0 ? loss_ : 0;  // all workers of a tensor-parallel group have the same loss
   const bool is_bad = !std::isfinite(loss);
   const at::Tensor all = at::tensor(
       {sums_.squared_norm_of_kept(), loss, is_bad ? 1.0 : 0.0, is_bad ? static_cast<double>(rank_) : 0.0}, at::kDouble);
@@ -92,7 +92,7 @@ Totals TrainingStep::totals() {
   return {.squared_norm = sum[0], .loss = sum[1], .non_finite_workers = sum[2], .non_finite_ranks = sum[3]};
 }
 
-// The forward half of a step, in the same order.
+// Runs the forward operations of a step, in the same order.
 double TrainingStep::evaluate(int batches) {
   std::vector<Operation> operations;
   std::ranges::copy_if(operations_, std::back_inserter(operations), [](const Operation& operation) {
@@ -120,7 +120,7 @@ Vote TrainingStep::vote(Vote mine) {
 }
 
 void TrainingStep::execute(const Operation& operation, const Source& source, PipelineMessages& messages) {
-  groups_.check();  // a replica may have many microbatches to compute before it asks another
+  groups_.check();  // a replica may compute many microbatches before it communicates
   switch (operation.kind) {
     case OperationKind::kReceiveActivation:
       inputs_[operation.microbatch] = messages.receive(operation);
@@ -144,7 +144,7 @@ double& TrainingStep::time_of(OperationKind kind) {
   return kind == OperationKind::kBackward ? times_.backward : times_.messages;
 }
 
-// Leaves the output in the input's place: to be sent on, or, of the last stage, to be forgotten.
+// Stores the output in place of the input, for the next stage. The last stage adds its output to the loss.
 void TrainingStep::forward(const Operation& operation, const Source& source) {
   const StageShape& shape = model_.shape();
   const int index = operation.microbatch;

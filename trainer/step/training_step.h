@@ -1,4 +1,5 @@
-// TrainingStep: one optimizer step of one worker, up to the vote. Read run() from top to bottom.
+// TrainingStep: one training step of one worker, up to the vote: forward and backward passes of all microbatches and
+// the reduction of the gradients. Start with run().
 #pragma once
 
 #include <map>
@@ -14,55 +15,55 @@
 
 namespace sailor::trainer {
 
-// What all workers add up once their gradients are complete.
+// Sums over all workers, taken when their gradients are complete.
 struct Totals {
-  double squared_norm = 0;        // of the gradient of the whole batch, every layer state counted once
-  double loss = 0;                // mean of the batch's tokens
-  double non_finite_workers = 0;  // whose own loss is no number, and the sum of their ranks
+  double squared_norm = 0;        // of the gradient of the whole batch
+  double loss = 0;                // mean over the tokens of the batch
+  double non_finite_workers = 0;  // workers whose own loss is not finite, and the sum of their ranks
   double non_finite_ranks = 0;
 };
 
-// What all workers add up when they hold complete gradients and totals, and what each knows afterwards.
+// The sums of what each worker contributes when it has complete gradients and totals.
 struct Vote {
   double leaving = 0;       // workers that want to stop here for a newer generation
   double saved_shards = 0;  // of the checkpoint that is being written
   double waiting = 0;       // workers that wait for newcomers to catch up with the steps
 };
 
-// What this rank computes of the model.
+// Returns the stage that this rank computes.
 StageShape stage_shape(const Assignment& assignment, int rank);
 
 class TrainingStep {
  public:
-  // All of them outlive the step.
+  // All arguments outlive this object.
   TrainingStep(const Assignment& assignment, int rank, const Roster& roster, TrainingGroups& groups, StageModel& model,
                const Batches& batches);
 
-  // Forward and backward of all microbatches, and the sums of the gradients. `step` counts from 0. `on_complete` may
-  // send gradients on: most of them are complete while others are still computed.
+  // Runs forward and backward passes of all microbatches and reduces the gradients. `step` counts from 0. `on_complete`
+  // may send gradients to peers: most of them are complete while others are still being computed.
   void run(std::int64_t step, GradientSums::OnComplete on_complete);
 
-  // After run(): the complete gradient of what this worker holds of the layer state, laid out as the held part.
+  // After run(): returns the complete gradient of this worker's held shard of the layer state.
   [[nodiscard]] const at::Tensor& gradient_of(int layer_state) const { return sums_.of(layer_state); }
 
-  // Of the step just run. With them this worker has all that the update needs.
+  // After run(): sums the totals over all workers. With them this worker has everything that the update needs.
   [[nodiscard]] Totals totals();
 
-  // Whoever returns from it knows that all workers have what the update needs. `mine` is this worker's say.
+  // When this returns, all workers have everything that the update needs. `mine` is this worker's contribution.
   [[nodiscard]] Vote vote(Vote mine);
 
-  // Of all steps so far; whoever applies the gradients adds the updates' time.
+  // The times of all steps so far. The caller adds the time of the optimizer updates.
   [[nodiscard]] StepTimes& times() { return times_; }
 
-  // The mean loss of so many batches of the validation data. All workers call it at the same step, with the weights
-  // that they have taken.
+  // Returns the mean loss of the first `batches` batches of the validation data. All workers call it at the same step,
+  // after take_weights().
   [[nodiscard]] double evaluate(int batches);
 
-  // Makes the model compute with the held states, on all workers: to be called before each step.
+  // Makes the model compute with the held states. All workers call it before each step.
   void take_weights(const LayerStates& held) { weights_.run(held); }
 
  private:
-  struct Source {  // of microbatches: those of a step, or of a batch that validates
+  struct Source {  // which microbatches: those of a training step, or of a validation batch
     std::int64_t step = 0;
     std::optional<int> validation_batch;
   };
@@ -85,9 +86,9 @@ class TrainingStep {
   std::vector<Operation> operations_;
   int backward_passes_left_ = 0;
   StepTimes times_;
-  std::map<int, at::Tensor> inputs_;     // received activations and outputs to send, by microbatch
-  std::map<int, at::Tensor> gradients_;  // the same of gradients
-  double loss_ = 0;                      // of this worker's microbatches, divided by the whole batch's tokens
+  std::map<int, at::Tensor> inputs_;     // activations received and activations to send, by microbatch
+  std::map<int, at::Tensor> gradients_;  // the same for gradients
+  double loss_ = 0;                      // of this worker's microbatches, divided by the tokens of the whole batch
 };
 
 }  // namespace sailor::trainer

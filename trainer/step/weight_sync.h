@@ -1,4 +1,4 @@
-// WeightSync: brings the weights that a worker computes with up to date with the states that workers hold and update.
+// WeightSync: copies updated weights from the states that workers hold to the models that compute with them.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace sailor::trainer {
 
-// Three cases: FP32 computes with the state itself, nothing to do; BF16 rounds the FP32 weights; where the optimizer's
-// state is sharded, every holder sends its share to all others.
+// There are three cases. In FP32 the model computes with the state itself, so there is nothing to do. In BF16 the FP32
+// weights are rounded. If the optimizer is sharded, every holder sends its slices to all others (all-gather).
 class WeightSync {
  public:
-  // All of them outlive the object.
+  // All arguments outlive this object.
   WeightSync(const Roster& roster, int rank, TrainingGroups& groups, StageModel& model);
 
-  // Called by all workers of a generation: when it begins, and after every update.
+  // All workers of a generation call it when the generation starts, and after every update.
   void run(const LayerStates& held);
 
  private:
-  struct Gather {  // of one unit
+  struct Gather {  // of one transfer unit
     Group* group = nullptr;
     std::vector<StridedSpan> own_spans;                     // in the held shard
     std::vector<std::vector<StridedSpan>> spans_by_holder;  // in the computed shard

@@ -96,8 +96,8 @@ Result<std::vector<float>> HuggingFaceModel::weights(int id) const {
   std::vector<float> flat(static_cast<std::size_t>(layer_state.size));
   for (const HuggingFaceTensor& tensor : tensors_) {
     if (tensor.layer_state != id) continue;
-    const Place place = find(tensor.name);
-    auto values = place.file->values(*place.tensor);
+    const Location location = find(tensor.name);
+    auto values = location.file->values(*location.tensor);
     if (!values) return tl::unexpected(values.error());
     if (tensor.is_transposed) values = transposed(*values, tensor.shape[0], tensor.shape[1]);
     copy_into_tensors(*values, tensor, layer_state, flat);
@@ -105,7 +105,7 @@ Result<std::vector<float>> HuggingFaceModel::weights(int id) const {
   return flat;
 }
 
-HuggingFaceModel::Place HuggingFaceModel::find(const std::string& name) const {
+HuggingFaceModel::Location HuggingFaceModel::find(const std::string& name) const {
   for (const std::string& candidate : {name, without_first_component(name)}) {
     for (const auto& file : files_) {
       const auto found = file->tensors().find(candidate);
@@ -117,14 +117,15 @@ HuggingFaceModel::Place HuggingFaceModel::find(const std::string& name) const {
 
 Result<void> HuggingFaceModel::check(const fs::path& path) const {
   for (const HuggingFaceTensor& tensor : tensors_) {
-    const Place place = find(tensor.name);
-    if (place.tensor == nullptr) {
+    const Location location = find(tensor.name);
+    if (location.tensor == nullptr) {
       return unfit(path,
                    fmt::format("tensor {} is missing; are these the weights of model {}?", tensor.name, spec_.name));
     }
-    if (place.tensor->shape != tensor.shape) {
-      return unfit(path, fmt::format("tensor {} has shape [{}], but in model {} it has shape [{}]", tensor.name,
-                                     fmt::join(place.tensor->shape, ", "), spec_.name, fmt::join(tensor.shape, ", ")));
+    if (location.tensor->shape != tensor.shape) {
+      return unfit(path,
+                   fmt::format("tensor {} has shape [{}], but in model {} it has shape [{}]", tensor.name,
+                               fmt::join(location.tensor->shape, ", "), spec_.name, fmt::join(tensor.shape, ", ")));
     }
   }
   return {};

@@ -1,4 +1,4 @@
-// A Hugging Face model's folder: config.json and safetensors, read and written layer state by layer state.
+// Reads and writes the folder of a Hugging Face model (config.json and safetensors), one layer state at a time.
 #pragma once
 
 #include <filesystem>
@@ -14,19 +14,19 @@ namespace sailor::trainer {
 // The weights of a model, in one file or several.
 class HuggingFaceModel {
  public:
-  // A folder with *.safetensors, or one such file. Says which tensor of the model is missing or has another shape.
+  // Opens a folder with *.safetensors, or one such file. The error names a tensor that is missing or has another shape.
   static Result<std::unique_ptr<HuggingFaceModel>> open(const std::filesystem::path& path, const ModelSpec& spec);
 
-  // The layer state's weights as layout_of() lays them out.
+  // Returns the weights of a layer state, in the order of layout_of().
   [[nodiscard]] Result<std::vector<float>> weights(int layer_state) const;
 
  private:
-  struct Place {
+  struct Location {
     const SafetensorsFile* file = nullptr;
     const SafetensorsFile::Tensor* tensor = nullptr;
   };
   explicit HuggingFaceModel(const ModelSpec& spec) : spec_(spec), tensors_(hugging_face_tensors(spec)) {}
-  [[nodiscard]] Place find(const std::string& name) const;
+  [[nodiscard]] Location find(const std::string& name) const;
   [[nodiscard]] Result<void> check(const std::filesystem::path& path) const;
 
   ModelSpec spec_;
@@ -34,10 +34,10 @@ class HuggingFaceModel {
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
 };
 
-// Gives a layer state's weights, as layout_of() lays them out.
+// Returns the weights of a layer state, in the order of layout_of().
 using LayerWeights = std::function<Result<std::vector<float>>(int layer_state)>;
 
-// Writes config.json and model.safetensors, which the family's Hugging Face model loads.
+// Writes config.json and model.safetensors, which the Hugging Face model of the family can load.
 Result<void> write_hugging_face_model(const std::filesystem::path& folder, const ModelSpec& spec,
                                       const LayerWeights& weights);
 

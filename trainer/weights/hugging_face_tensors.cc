@@ -101,7 +101,7 @@ const TensorLayout* find(const StateLayout& layer_state, const std::string& name
   return found == layer_state.tensors.end() ? nullptr : &*found;
 }
 
-// Adds what the layer state has of these names; every tensor of a layer state has a name in the tables.
+// Adds the tensors of the layer state that have one of these names. Every tensor of a layer state is in the tables.
 void append(const StateLayout& layer_state, const std::string& prefix, const std::vector<Name>& names,
             bool is_transposed, std::vector<HuggingFaceTensor>& tensors) {
   std::size_t named = 0;

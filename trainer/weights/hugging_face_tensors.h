@@ -1,4 +1,4 @@
-// The tensors of a Hugging Face model of each family, and which of our tensors each of them is.
+// Maps the tensors of Hugging Face models to ours, for each model family.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace sailor::trainer {
 
 struct HuggingFaceTensor {
   std::string name;                 // "transformer.h.0.attn.c_attn.weight"
-  std::vector<std::int64_t> shape;  // of the file's tensor
+  std::vector<std::int64_t> shape;  // in the file
   int layer_state = 0;
-  std::vector<std::string> tensors;  // ours, one after the other along the outputs: GPT-2 keeps three in one
+  std::vector<std::string> tensors;  // ours, concatenated along the outputs: GPT-2 has query, key and value in one
   bool is_transposed = false;        // GPT-2 stores its matrices as (in, out)
 };
 
-// All of them, tied ones once, in the order of our layer states.
+// Returns all tensors of the model, in the order of our layer states. Tied tensors are listed once.
 std::vector<HuggingFaceTensor> hugging_face_tensors(const ModelSpec& spec);
 
 }  // namespace sailor::trainer

@@ -51,9 +51,9 @@ Result<std::int64_t> export_model(const ExportOptions& options) {
   const auto manifest = read_manifest(folder);
   if (!manifest) return tl::unexpected(manifest.error());
   const auto weights = [&](int layer_state) -> Result<std::vector<float>> {
-    auto image = assemble(folder, *manifest, layout_of(manifest->model, layer_state));
-    if (!image) return tl::unexpected(image.error());
-    return std::move(image->weights);
+    auto saved = assemble(folder, *manifest, layout_of(manifest->model, layer_state));
+    if (!saved) return tl::unexpected(saved.error());
+    return std::move(saved->weights);
   };
   if (auto written = write_hugging_face_model(options.into, manifest->model, weights); !written) {
     return tl::unexpected(written.error());

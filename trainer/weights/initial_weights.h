@@ -1,4 +1,4 @@
-// The first state of a job that begins with a trained model's weights.
+// The initial state of a job that starts from the weights of a trained model.
 #pragma once
 
 #include "trainer/model/layer_state.h"
@@ -6,7 +6,7 @@
 
 namespace sailor::trainer {
 
-// The shard of its layer state, cut out of the files; the optimizer's moments are zero.
+// Reads the shard from the files. The optimizer's moments are zero.
 Result<LayerState> load_pretrained_state(const HuggingFaceModel& files, const ModelSpec& spec,
                                          const StateLayout& shard);
 

@@ -34,7 +34,7 @@ std::vector<StateLayout> shards_of(const StateLayout& whole, const Layout& layou
 }
 
 // Element i of the whole layer state has the weight i, so that every misplaced one is seen.
-ShardImage image_of(const StateLayout& whole, const StateLayout& shard, int writer) {
+SavedShard saved_shard_of(const StateLayout& whole, const StateLayout& shard, int writer) {
   std::vector<float> weights(static_cast<std::size_t>(shard.size));
   for (const Slice& slice : slices_of(shard)) {
     const StridedSpan from = *span_of(whole, slice);
@@ -46,10 +46,10 @@ ShardImage image_of(const StateLayout& whole, const StateLayout& shard, int writ
       }
     }
   }
-  ShardImage image{shard.id, writer, slices_of(shard), weights, weights, weights};
-  for (float& value : image.momentum) value += 0.25F;
-  for (float& value : image.variance) value += 0.5F;
-  return image;
+  SavedShard saved{shard.id, writer, slices_of(shard), weights, weights, weights};
+  for (float& value : saved.momentum) value += 0.25F;
+  for (float& value : saved.variance) value += 0.5F;
+  return saved;
 }
 
 // Only whole tensors' first holders write what shards have in common.
@@ -71,11 +71,11 @@ std::vector<StateLayout> kept_shards(const StateLayout& whole, const Layout& lay
 class Assemble : public ::testing::TestWithParam<ModelFamily> {
  protected:
   Manifest write(const StateLayout& whole, const Layout& layout) {
-    Manifest manifest{.step = 4, .first_loss = 1, .model = model_, .images = {}};
+    Manifest manifest{.step = 4, .first_loss = 1, .model = model_, .files = {}};
     int writer = 0;
     for (const StateLayout& shard : kept_shards(whole, layout)) {
-      EXPECT_TRUE(write_image(folder_, 4, image_of(whole, shard, writer)));
-      manifest.images.push_back({whole.id, writer++});
+      EXPECT_TRUE(write_shard_file(folder_, 4, saved_shard_of(whole, shard, writer)));
+      manifest.files.push_back({whole.id, writer++});
     }
     return manifest;
   }
@@ -93,12 +93,12 @@ TEST_P(Assemble, EveryLayoutReadsWhatEveryOtherWrote) {
       const Manifest manifest = write(whole, writers);
       for (const Layout& readers : layouts) {
         for (const StateLayout& shard : shards_of(whole, readers)) {
-          const auto image = assemble(folder_, manifest, shard);
-          ASSERT_TRUE(image) << image.error().message;
-          const ShardImage expected = image_of(whole, shard, 0);
-          EXPECT_EQ(image->weights, expected.weights);
-          EXPECT_EQ(image->momentum, expected.momentum);
-          EXPECT_EQ(image->variance, expected.variance);
+          const auto saved = assemble(folder_, manifest, shard);
+          ASSERT_TRUE(saved) << saved.error().message;
+          const SavedShard expected = saved_shard_of(whole, shard, 0);
+          EXPECT_EQ(saved->weights, expected.weights);
+          EXPECT_EQ(saved->momentum, expected.momentum);
+          EXPECT_EQ(saved->variance, expected.variance);
         }
       }
     }
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(OneFamily, AssembleOne, ::testing::Values(ModelFamily::
 TEST_P(AssembleOne, SaysWhatACheckpointLacks) {
   const StateLayout whole = layout_of(model_, kTokenEmbedding);
   Manifest manifest = write(whole, {2, 1});
-  manifest.images.pop_back();
+  manifest.files.pop_back();
   EXPECT_THAT(assemble(folder_, manifest, whole).error().message,
               HasSubstr("layer state 0 lacks 4096 of 8192 elements"));
 }

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
 
-ShardImage an_image(int layer_state) {
+SavedShard a_saved_shard(int layer_state) {
   return {.layer_state = layer_state,
           .writer = 2,
           .slices = {{0, 4, 6}, {1, 0, 1}},
@@ -28,25 +28,26 @@ ShardImage an_image(int layer_state) {
 Manifest a_manifest(std::int64_t step) { return {step, 5.5, testing::tiny_model(), {{0, 2}, {1, 2}}}; }
 
 void save(const fs::path& folder, std::int64_t step) {
-  for (const int layer_state : {0, 1}) ASSERT_TRUE(write_image(step_folder(folder, step), step, an_image(layer_state)));
+  for (const int layer_state : {0, 1})
+    ASSERT_TRUE(write_shard_file(step_folder(folder, step), step, a_saved_shard(layer_state)));
   ASSERT_TRUE(write_manifest(step_folder(folder, step), a_manifest(step)));
 }
 
 TEST(Checkpoint, IsReadAsItWasWritten) {
   const testing::Scratch scratch;
   save(scratch.folder(), 12);
-  const auto image = read_image(step_folder(scratch.folder(), 12), 12, {1, 2});
-  ASSERT_TRUE(image);
-  EXPECT_EQ(image->slices, an_image(1).slices);
-  EXPECT_EQ(read_slices(step_folder(scratch.folder(), 12), {1, 2}).value(), an_image(1).slices);
-  EXPECT_EQ(image->weights, an_image(1).weights);
-  EXPECT_EQ(image->momentum, an_image(1).momentum);
-  EXPECT_EQ(image->variance, an_image(1).variance);
+  const auto saved = read_shard_file(step_folder(scratch.folder(), 12), 12, {1, 2});
+  ASSERT_TRUE(saved);
+  EXPECT_EQ(saved->slices, a_saved_shard(1).slices);
+  EXPECT_EQ(read_slices(step_folder(scratch.folder(), 12), {1, 2}).value(), a_saved_shard(1).slices);
+  EXPECT_EQ(saved->weights, a_saved_shard(1).weights);
+  EXPECT_EQ(saved->momentum, a_saved_shard(1).momentum);
+  EXPECT_EQ(saved->variance, a_saved_shard(1).variance);
   const auto manifest = read_manifest(step_folder(scratch.folder(), 12));
   ASSERT_TRUE(manifest);
   EXPECT_EQ(manifest->model, testing::tiny_model());
   EXPECT_EQ(manifest->first_loss, 5.5);
-  EXPECT_EQ(manifest->images, a_manifest(12).images);
+  EXPECT_EQ(manifest->files, a_manifest(12).files);
 }
 
 TEST(Checkpoint, CountsOnlyWithItsManifestWhichWaitsForEveryImage) {
@@ -54,12 +55,12 @@ TEST(Checkpoint, CountsOnlyWithItsManifestWhichWaitsForEveryImage) {
   save(scratch.folder(), 4);
   const fs::path newer = step_folder(scratch.folder(), 8);
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
-  ASSERT_TRUE(write_image(newer, 8, an_image(0)));
+  ASSERT_TRUE(write_shard_file(newer, 8, a_saved_shard(0)));
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
   EXPECT_THAT(write_manifest(newer, a_manifest(8)).error().message, HasSubstr("layer state 1"));
   std::ofstream(newer / "manifest.json.part") << "half a man";
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(4));
-  ASSERT_TRUE(write_image(newer, 8, an_image(1)));
+  ASSERT_TRUE(write_shard_file(newer, 8, a_saved_shard(1)));
   ASSERT_TRUE(write_manifest(newer, a_manifest(8)));
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(8, 4));
 }
@@ -67,28 +68,28 @@ TEST(Checkpoint, CountsOnlyWithItsManifestWhichWaitsForEveryImage) {
 TEST(Checkpoint, EveryCutAndEveryFlippedByteIsNoticed) {
   const testing::Scratch scratch;
   const fs::path folder = step_folder(scratch.folder(), 1);
-  ASSERT_TRUE(write_image(folder, 1, an_image(0)));
+  ASSERT_TRUE(write_shard_file(folder, 1, a_saved_shard(0)));
   const fs::path file = folder / "piece-000-02.bin";
   std::ifstream stream(file, std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(stream)), {});
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::ofstream(file, std::ios::binary | std::ios::trunc) << whole.substr(0, i);
-    EXPECT_FALSE(read_image(folder, 1, {0, 2})) << "cut at " << i;
+    EXPECT_FALSE(read_shard_file(folder, 1, {0, 2})) << "cut at " << i;
     std::string flipped = whole;
     flipped[i] = static_cast<char>(flipped[i] ^ 1);
     std::ofstream(file, std::ios::binary | std::ios::trunc) << flipped;
-    EXPECT_FALSE(read_image(folder, 1, {0, 2})) << "flipped at " << i;
+    EXPECT_FALSE(read_shard_file(folder, 1, {0, 2})) << "flipped at " << i;
   }
   std::ofstream(file, std::ios::binary | std::ios::trunc) << whole;
-  EXPECT_TRUE(read_image(folder, 1, {0, 2}));
-  EXPECT_FALSE(read_image(folder, 2, {0, 2}));  // of another step
+  EXPECT_TRUE(read_shard_file(folder, 1, {0, 2}));
+  EXPECT_FALSE(read_shard_file(folder, 2, {0, 2}));  // of another step
 }
 
 TEST(Checkpoint, OnlyTheNewestAreKeptAndLeftoversGo) {
   const testing::Scratch scratch;
   for (const std::int64_t step : {2, 4, 6}) save(scratch.folder(), step);
-  ASSERT_TRUE(write_image(step_folder(scratch.folder(), 5), 5, an_image(0)));  // given up
-  ASSERT_TRUE(write_image(step_folder(scratch.folder(), 8), 8, an_image(0)));  // being written
+  ASSERT_TRUE(write_shard_file(step_folder(scratch.folder(), 5), 5, a_saved_shard(0)));  // given up
+  ASSERT_TRUE(write_shard_file(step_folder(scratch.folder(), 8), 8, a_saved_shard(0)));  // being written
   delete_old_checkpoints(scratch.folder(), 2);
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(6, 4));
   EXPECT_FALSE(fs::exists(step_folder(scratch.folder(), 2)));
@@ -102,12 +103,12 @@ TEST(Checkpoint, AFolderThatDoesNotExistHoldsNone) {
 
 TEST(CheckpointWriter, ANewCheckpointNeitherForgetsTheLastManifestNorKeepsLeftovers) {
   const testing::Scratch scratch;
-  ASSERT_TRUE(write_image(step_folder(scratch.folder(), 1), 1, an_image(0)));  // never completed
+  ASSERT_TRUE(write_shard_file(step_folder(scratch.folder(), 1), 1, a_saved_shard(0)));  // never completed
   CheckpointWriter writer;
-  writer.save(scratch.folder(), 2, {an_image(0), an_image(1)}, false);
+  writer.save(scratch.folder(), 2, {a_saved_shard(0), a_saved_shard(1)}, false);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   writer.complete(scratch.folder(), a_manifest(2), 1);
-  writer.save(scratch.folder(), 3, {an_image(0), an_image(1)}, true);
+  writer.save(scratch.folder(), 3, {a_saved_shard(0), a_saved_shard(1)}, true);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(2));
   EXPECT_FALSE(fs::exists(step_folder(scratch.folder(), 1)));
@@ -121,7 +122,7 @@ TEST(CheckpointWriter, TrainingGoesOnWhileTheDiskIsBusy) {
   fs::create_directories(pipe.parent_path());
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   CheckpointWriter writer;
-  writer.save(scratch.folder(), 3, {an_image(0), an_image(1)}, false);  // returns
+  writer.save(scratch.folder(), 3, {a_saved_shard(0), a_saved_shard(1)}, false);  // returns
   EXPECT_FALSE(writer.wait_until_idle(std::chrono::milliseconds(1)));
   EXPECT_EQ(writer.saved_shards(3), 0);
   std::ifstream reader(pipe, std::ios::binary);
@@ -134,18 +135,18 @@ TEST(CheckpointWriter, TrainingGoesOnWhileTheDiskIsBusy) {
 TEST(CheckpointWriter, CountsWhatItHasWrittenAndSaysWhyItCouldNot) {
   const testing::Scratch scratch;
   CheckpointWriter writer;
-  writer.save(scratch.folder(), 3, {an_image(0), an_image(1)}, true);
+  writer.save(scratch.folder(), 3, {a_saved_shard(0), a_saved_shard(1)}, true);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   EXPECT_EQ(writer.saved_shards(3), 2);
   EXPECT_EQ(writer.saved_shards(4), 0);
   writer.complete(scratch.folder(), a_manifest(3), 1);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   EXPECT_EQ(writer.last_complete(), 3);
-  EXPECT_EQ(writer.trouble(), "");
-  writer.save("/dev/full/checkpoints", 6, {an_image(0)}, true);
+  EXPECT_EQ(writer.last_error(), "");
+  writer.save("/dev/full/checkpoints", 6, {a_saved_shard(0)}, true);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   EXPECT_EQ(writer.saved_shards(6), 0);
-  EXPECT_THAT(writer.trouble(), HasSubstr("/dev/full/checkpoints"));
+  EXPECT_THAT(writer.last_error(), HasSubstr("/dev/full/checkpoints"));
   EXPECT_EQ(writer.last_complete(), 3);
 }
 

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-ShardImage an_image(int layer_state, float value) {
+SavedShard a_saved_shard(int layer_state, float value) {
   const std::vector<float> values(64, value);
   return {.layer_state = layer_state,
           .writer = 0,
@@ -34,7 +34,7 @@ Manifest a_manifest(std::int64_t step) { return {step, 5.5, testing::tiny_model(
 bool save(const fs::path& folder, std::int64_t step) {
   const fs::path files = step_folder(folder, step);
   for (const int layer_state : {0, 1}) {
-    if (!write_image(files, step, an_image(layer_state, static_cast<float>(step)))) return false;
+    if (!write_shard_file(files, step, a_saved_shard(layer_state, static_cast<float>(step)))) return false;
   }
   if (!write_manifest(files, a_manifest(step))) return false;
   delete_old_checkpoints(folder, 1);
@@ -68,17 +68,17 @@ bool can_trace() {
   return killed_at_call(1, [] { (void)::getppid(); });
 }
 
-// Every image of the newest complete checkpoint must be whole, and of that step.
+// Every file of the newest complete checkpoint must be complete, and of that step.
 void expect_a_whole_checkpoint(const fs::path& folder, int call) {
   const auto steps = complete_checkpoints(folder);
   ASSERT_FALSE(steps.empty()) << "killed at call " << call;
   const std::int64_t step = steps.front();
   const auto manifest = read_manifest(step_folder(folder, step));
   ASSERT_TRUE(manifest) << "killed at call " << call << ": " << manifest.error().message;
-  for (const ImageName& name : manifest->images) {
-    const auto image = read_image(step_folder(folder, step), step, name);
-    ASSERT_TRUE(image) << "killed at call " << call << ": " << image.error().message;
-    EXPECT_EQ(image->weights, an_image(name.layer_state, static_cast<float>(step)).weights);
+  for (const ShardFileName& name : manifest->files) {
+    const auto saved = read_shard_file(step_folder(folder, step), step, name);
+    ASSERT_TRUE(saved) << "killed at call " << call << ": " << saved.error().message;
+    EXPECT_EQ(saved->weights, a_saved_shard(name.layer_state, static_cast<float>(step)).weights);
   }
 }
 
@@ -126,18 +126,18 @@ TEST(CheckpointWriter, AFullDiskIsReportedLeavesNothingBehindAndTheNextCheckpoin
   CheckpointWriter writer;
   {
     const SmallFiles full(500);
-    writer.save(folder, 4, {an_image(0, 4), an_image(1, 4)}, true);
+    writer.save(folder, 4, {a_saved_shard(0, 4), a_saved_shard(1, 4)}, true);
     ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
   }
   EXPECT_EQ(writer.saved_shards(4), 0);
-  EXPECT_THAT(writer.trouble(),
+  EXPECT_THAT(writer.last_error(),
               HasSubstr("piece-001-00.bin: File too large; training goes on without this checkpoint"));
   EXPECT_TRUE(fs::is_empty(step_folder(folder, 4)));
   EXPECT_THAT(complete_checkpoints(folder), ElementsAre(2));
-  writer.save(folder, 6, {an_image(0, 6), an_image(1, 6)}, true);
+  writer.save(folder, 6, {a_saved_shard(0, 6), a_saved_shard(1, 6)}, true);
   writer.complete(folder, a_manifest(6), 1);
   ASSERT_TRUE(writer.wait_until_idle(std::chrono::seconds(60)));
-  EXPECT_EQ(writer.trouble(), "");
+  EXPECT_EQ(writer.last_error(), "");
   EXPECT_THAT(complete_checkpoints(folder), ElementsAre(6));
 }
 

@@ -6,7 +6,7 @@
 
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/training.h"
-#include "trainer/checkpoint/images.h"
+#include "trainer/checkpoint/saved_shard.h"
 #include "trainer/comm/nccl.h"
 #include "trainer/device/device.h"
 
@@ -63,7 +63,7 @@ TEST(Gpu, StateReturnsFromACheckpointToItsDevice) {
   const ModelSpec model = tiny_model();
   const StateLayout layer_state = layout_of(model, kTokenEmbedding);
   const LayerState state = initial_state(model, layer_state, 7);
-  const LayerState again = state_of(layer_state, image_of(state, slices_of(layer_state), 0));
+  const LayerState again = state_of(layer_state, saved_shard_of(state, slices_of(layer_state), 0));
   EXPECT_EQ(again.weights.device(), compute_device());
   EXPECT_TRUE(again.weights.equal(state.weights));
 }

@@ -20,13 +20,13 @@ class Export : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const std::int64_t step : {2, 4}) {
-      Manifest manifest{.step = step, .first_loss = 1, .model = model_, .images = {}};
+      Manifest manifest{.step = step, .first_loss = 1, .model = model_, .files = {}};
       for (const int id : all_layer_states(model_)) {
         const StateLayout layer_state = layout_of(model_, id);
         const std::vector<float> values(static_cast<std::size_t>(layer_state.size), static_cast<float>(step));
-        ASSERT_TRUE(
-            write_image(step_folder(folder_, step), step, {id, 0, slices_of(layer_state), values, values, values}));
-        manifest.images.push_back({id, 0});
+        ASSERT_TRUE(write_shard_file(step_folder(folder_, step), step,
+                                     {id, 0, slices_of(layer_state), values, values, values}));
+        manifest.files.push_back({id, 0});
       }
       ASSERT_TRUE(write_manifest(step_folder(folder_, step), manifest));
     }

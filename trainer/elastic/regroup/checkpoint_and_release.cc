@@ -3,26 +3,27 @@
 #include <algorithm>
 
 #include "trainer/checkpoint/files.h"
-#include "trainer/checkpoint/images.h"
+#include "trainer/checkpoint/saved_shard.h"
 
 namespace sailor::trainer {
 namespace {
 
 void save(const std::filesystem::path& folder, const StateSlices& mine, int rank, const HeldState& held) {
   for (const auto& [layer_state, slices] : mine) {
-    const auto written = write_image(folder, held.step, image_of(held.layer_states.at(layer_state), slices, rank));
+    const auto written =
+        write_shard_file(folder, held.step, saved_shard_of(held.layer_states.at(layer_state), slices, rank));
     if (!written) throw CannotSaveState(written.error().message);
   }
 }
 
-std::vector<ImageName> images_of(const std::vector<StateSlices>& writers) {
-  std::vector<ImageName> images;
+std::vector<ShardFileName> shard_files_of(const std::vector<StateSlices>& writers) {
+  std::vector<ShardFileName> files;
   for (int rank = 0; rank < std::ssize(writers); ++rank) {
     for (const auto& [layer_state, slices] : writers[static_cast<std::size_t>(rank)])
-      images.push_back({layer_state, rank});
+      files.push_back({layer_state, rank});
   }
-  std::ranges::sort(images);
-  return images;
+  std::ranges::sort(files);
+  return files;
 }
 
 }  // namespace
@@ -38,7 +39,8 @@ bool checkpoint_and_release(const Assignment& assignment, GenerationRendezvous& 
   if (!is_there) save(step_files, writers.at(static_cast<std::size_t>(rendezvous.rank())), rendezvous.rank(), held);
   if (!rendezvous.confirm("/saved")) return false;
   if (!is_there && rendezvous.rank() == 0) {
-    const auto complete = write_manifest(step_files, {step, held.first_loss, assignment.model, images_of(writers)});
+    const auto complete =
+        write_manifest(step_files, {step, held.first_loss, assignment.model, shard_files_of(writers)});
     if (!complete) throw CannotSaveState(complete.error().message);
     delete_old_checkpoints(folder, assignment.checkpoint.keep);
   }

@@ -7,7 +7,7 @@
 
 #include "core/log/log.h"
 #include "trainer/checkpoint/assemble.h"
-#include "trainer/checkpoint/images.h"
+#include "trainer/checkpoint/saved_shard.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/step/cannot_train.h"
 #include "trainer/weights/initial_weights.h"
@@ -70,7 +70,7 @@ Result<HeldState> loaded(const Assignment& assignment, const WorkerSlices& wante
   held.step = step;
   held.first_loss = manifest->first_loss;
   const auto filled = fill(assignment.model, wanted, held, [&](const StateLayout& shard) {
-    return assemble(folder, *manifest, shard).map([&](const ShardImage& image) { return state_of(shard, image); });
+    return assemble(folder, *manifest, shard).map([&](const SavedShard& saved) { return state_of(shard, saved); });
   });
   if (!filled) return tl::unexpected(filled.error());
   return held;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/log/log.h"
-#include "trainer/checkpoint/images.h"
+#include "trainer/checkpoint/saved_shard.h"
 #include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/protocol/vote.h"
 #include "trainer/step/cannot_train.h"
@@ -27,14 +27,14 @@ std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
 }
 
 // The files that all workers together write for a checkpoint.
-std::vector<ImageName> images_of_all(const Roster& roster) {
-  std::vector<ImageName> images;
+std::vector<ShardFileName> all_shard_files(const Roster& roster) {
+  std::vector<ShardFileName> files;
   for (const int layer_state : roster.layer_states()) {
     for (const int rank : roster.holders_of(layer_state)) {
-      if (!roster.kept_slices(rank, layer_state).empty()) images.push_back({layer_state, rank});
+      if (!roster.kept_slices(rank, layer_state).empty()) files.push_back({layer_state, rank});
     }
   }
-  return images;
+  return files;
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       peer_replica_gradients_(roster_, membership.rank(), membership.rendezvous->peer_replicas(), held.peer_replicas,
                               membership.peer_replica_group.get()),
       folder_(checkpoint_folder(assignment)),
-      images_(images_of_all(roster_)),
+      shard_files_(all_shard_files(roster_)),
       known_checkpoint_(newest_checkpoint(folder_)),
       resumed_step_(held.step) {}
 
@@ -172,17 +172,17 @@ void Generation::advance_checkpoint(const Vote& vote) {
 
 void Generation::begin_checkpoint() {
   checkpoint_in_progress_ = held_.step;
-  std::vector<ShardImage> images;
+  std::vector<SavedShard> shards;
   for (const auto& [id, state] : held_.layer_states) {
     const std::vector<Slice> kept = roster_.kept_slices(membership_.rank(), id);
-    if (!kept.empty()) images.push_back(image_of(state, kept, membership_.rank()));
+    if (!kept.empty()) shards.push_back(saved_shard_of(state, kept, membership_.rank()));
   }
-  writer_.save(folder_, held_.step, std::move(images), is_first());
+  writer_.save(folder_, held_.step, std::move(shards), is_first());
 }
 
 // To be called after all workers have written their files of this step.
 void Generation::complete_checkpoint(std::int64_t step) {
-  writer_.complete(folder_, {step, held_.first_loss, assignment_.model, images_}, assignment_.checkpoint.keep);
+  writer_.complete(folder_, {step, held_.first_loss, assignment_.model, shard_files_}, assignment_.checkpoint.keep);
 }
 
 // Completes a checkpoint of the last step, or fails for a known reason.

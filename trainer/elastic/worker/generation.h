@@ -53,7 +53,7 @@ class Generation {
   void note_step();
   void log_times();
   [[nodiscard]] bool is_first() const { return membership_.rank() == 0; }
-  [[nodiscard]] double shard_total() const { return static_cast<double>(images_.size()); }
+  [[nodiscard]] double shard_total() const { return static_cast<double>(shard_files_.size()); }
 
   const Assignment& assignment_;
   Membership& membership_;
@@ -64,7 +64,7 @@ class Generation {
   TrainingStep step_;
   PeerReplicaGradients peer_replica_gradients_;
   std::filesystem::path folder_;             // of the checkpoints; empty: none
-  std::vector<ImageName> images_;            // the files that all workers together write for each checkpoint
+  std::vector<ShardFileName> shard_files_;   // the files that all workers together write for each checkpoint
   std::int64_t checkpoint_in_progress_ = 0;  // its step; 0: none
   std::int64_t known_checkpoint_ = 0;        // the newest complete one when the generation started
   std::int64_t resumed_step_ = 0;

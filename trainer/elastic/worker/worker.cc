@@ -267,7 +267,7 @@ class Worker {
   [[nodiscard]] std::string message_of(WorkerPhase phase) const {
     if (state_.place == WorkerPlace::kAwaitingLease)
       return "waits for the operator, without whose word it may not train on alone";
-    return phase == WorkerPhase::kBroken ? trouble_ : writer_.trouble();
+    return phase == WorkerPhase::kBroken ? trouble_ : writer_.last_error();
   }
 
   void say(WorkerPhase phase, const std::string& message = "", const std::optional<JobProgress>& progress = {}) {

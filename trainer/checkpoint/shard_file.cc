@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/image_file.h"
+#include "trainer/checkpoint/shard_file.h"
 
 #include <array>
 #include <cerrno>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "SAILORP2";
-constexpr std::uint64_t kLongestHeader = 1 << 20;  // a longer one is not ours
+constexpr std::uint64_t kLongestHeader = 1 << 20;  // a longer one means that this is not our file
 
 std::span<const std::byte> bytes_of(const std::vector<float>& values) { return std::as_bytes(std::span(values)); }
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -34,7 +34,7 @@ tl::unexpected<Error> damaged(const fs::path& file, const std::string& what) {
   return fail(ErrorCode::kUnavailable, fmt::format("reading checkpoint file {}: {}", file.string(), what));
 }
 
-struct ImageHeader {
+struct ShardFileHeader {
   int layer_state = 0;
   std::int64_t step = 0;
   std::vector<Slice> slices;
@@ -61,24 +61,24 @@ std::vector<Slice> slices_from(JsonReader& reader) {
   return slices;
 }
 
-Result<ImageHeader> read_header(std::ifstream& stream, const fs::path& file) {
+Result<ShardFileHeader> read_header(std::ifstream& stream, const fs::path& file) {
   std::array<char, 8> magic{};
   std::uint64_t length = 0;
   stream.read(magic.data(), magic.size());
   stream.read(reinterpret_cast<char*>(&length), sizeof length);
   if (!stream || std::string_view(magic.data(), magic.size()) != kMagic || length > kLongestHeader) {
-    return damaged(file, "it does not begin as a layer state file");
+    return damaged(file, "it does not start with the magic bytes of a checkpoint file");
   }
   std::string text(length, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(length));
   auto json = nlohmann::json::parse(text, nullptr, false);
   JsonReader reader(json, "header");
-  ImageHeader header{reader.required<int>("piece"),
-                     reader.required<std::int64_t>("step"),
-                     slices_from(reader),
-                     reader.required<std::int64_t>("elements"),
-                     reader.required<std::string>("sha256"),
-                     {}};
+  ShardFileHeader header{reader.required<int>("piece"),
+                         reader.required<std::int64_t>("step"),
+                         slices_from(reader),
+                         reader.required<std::int64_t>("elements"),
+                         reader.required<std::string>("sha256"),
+                         {}};
   if (reader.error()) return damaged(file, reader.error()->message);
   json.erase("sha256");
   header.checked = json.dump();
@@ -93,28 +93,28 @@ bool read_values(std::ifstream& stream, std::vector<float>& values, std::int64_t
 
 }  // namespace
 
-fs::path image_file(const fs::path& step_folder, const ImageName& name) {
+fs::path shard_file(const fs::path& step_folder, const ShardFileName& name) {
   return step_folder / fmt::format("piece-{:03}-{:02}.bin", name.layer_state, name.writer);
 }
 
-Result<void> write_image(const fs::path& step_folder, std::int64_t step, const ShardImage& image) {
-  const std::vector<std::span<const std::byte>> payload = {bytes_of(image.weights), bytes_of(image.momentum),
-                                                           bytes_of(image.variance)};
-  nlohmann::json header = {{"piece", image.layer_state},
+Result<void> write_shard_file(const fs::path& step_folder, std::int64_t step, const SavedShard& saved) {
+  const std::vector<std::span<const std::byte>> payload = {bytes_of(saved.weights), bytes_of(saved.momentum),
+                                                           bytes_of(saved.variance)};
+  nlohmann::json header = {{"piece", saved.layer_state},
                            {"step", step},
-                           {"ranges", slices_json(image.slices)},
-                           {"elements", image.weights.size()}};
+                           {"ranges", slices_json(saved.slices)},
+                           {"elements", saved.weights.size()}};
   header["sha256"] = sha256(header.dump(), payload);
   const std::string text = header.dump();
   const std::uint64_t length = text.size();
   std::vector<std::span<const std::byte>> parts = {bytes_of(kMagic), std::as_bytes(std::span(&length, 1)),
                                                    bytes_of(text)};
   parts.insert(parts.end(), payload.begin(), payload.end());
-  return write_durably(image_file(step_folder, {image.layer_state, image.writer}), parts);
+  return write_durably(shard_file(step_folder, {saved.layer_state, saved.writer}), parts);
 }
 
-Result<std::vector<Slice>> read_slices(const fs::path& step_folder, const ImageName& name) {
-  const fs::path file = image_file(step_folder, name);
+Result<std::vector<Slice>> read_slices(const fs::path& step_folder, const ShardFileName& name) {
+  const fs::path file = shard_file(step_folder, name);
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return damaged(file, std::strerror(errno));
   auto header = read_header(stream, file);
@@ -122,8 +122,8 @@ Result<std::vector<Slice>> read_slices(const fs::path& step_folder, const ImageN
   return std::move(header->slices);
 }
 
-Result<ShardImage> read_image(const fs::path& step_folder, std::int64_t step, const ImageName& name) {
-  const fs::path file = image_file(step_folder, name);
+Result<SavedShard> read_shard_file(const fs::path& step_folder, std::int64_t step, const ShardFileName& name) {
+  const fs::path file = shard_file(step_folder, name);
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return damaged(file, std::strerror(errno));
   const auto header = read_header(stream, file);
@@ -135,16 +135,16 @@ Result<ShardImage> read_image(const fs::path& step_folder, std::int64_t step, co
     return damaged(file, fmt::format("it is layer state {} of step {} with {} elements in {} bytes",
                                      header->layer_state, header->step, header->elements, size));
   }
-  ShardImage image{name.layer_state, name.writer, header->slices, {}, {}, {}};
-  const bool is_read = read_values(stream, image.weights, header->elements) &&
-                       read_values(stream, image.momentum, header->elements) &&
-                       read_values(stream, image.variance, header->elements);
+  SavedShard saved{name.layer_state, name.writer, header->slices, {}, {}, {}};
+  const bool is_read = read_values(stream, saved.weights, header->elements) &&
+                       read_values(stream, saved.momentum, header->elements) &&
+                       read_values(stream, saved.variance, header->elements);
   if (!is_read) return damaged(file, "it is truncated");
-  const auto payload = {bytes_of(image.weights), bytes_of(image.momentum), bytes_of(image.variance)};
+  const auto payload = {bytes_of(saved.weights), bytes_of(saved.momentum), bytes_of(saved.variance)};
   if (sha256(header->checked, payload) != header->checksum) {
     return damaged(file, "its content does not match its checksum");
   }
-  return image;
+  return saved;
 }
 
 }  // namespace sailor::trainer

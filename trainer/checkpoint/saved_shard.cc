@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/images.h"
+#include "trainer/checkpoint/saved_shard.h"
 
 #include <algorithm>
 
@@ -15,14 +15,14 @@ std::vector<float> copied(const at::Tensor& flat, const std::vector<StridedSpan>
   return {data, data + values.numel()};
 }
 
-at::Tensor seen(const std::vector<float>& values) {
-  // Only read from; LibTorch has no view of constant memory.
+at::Tensor tensor_view(const std::vector<float>& values) {
+  // LibTorch has no view of constant memory; the tensor is only read.
   return at::from_blob(const_cast<float*>(values.data()), {std::ssize(values)}, at::kFloat);
 }
 
 }  // namespace
 
-ShardImage image_of(const LayerState& state, const std::vector<Slice>& kept, int writer) {
+SavedShard saved_shard_of(const LayerState& state, const std::vector<Slice>& kept, int writer) {
   const std::vector<StridedSpan> spans = spans_of(state.layout, kept);
   return {.layer_state = state.layout.id,
           .writer = writer,
@@ -32,13 +32,13 @@ ShardImage image_of(const LayerState& state, const std::vector<Slice>& kept, int
           .variance = copied(state.variance, spans)};
 }
 
-LayerState state_of(const StateLayout& shard, const ShardImage& image) {
-  SAILOR_CHECK(std::ssize(image.weights) == shard.size, "layer state {}: {} elements for {}", shard.id,
-               image.weights.size(), shard.size);
+LayerState state_of(const StateLayout& shard, const SavedShard& saved) {
+  SAILOR_CHECK(std::ssize(saved.weights) == shard.size, "layer state {}: {} elements for {}", shard.id,
+               saved.weights.size(), shard.size);
   LayerState state = empty_state(shard);
-  state.weights.copy_(seen(image.weights));
-  state.momentum.copy_(seen(image.momentum));
-  state.variance.copy_(seen(image.variance));
+  state.weights.copy_(tensor_view(saved.weights));
+  state.momentum.copy_(tensor_view(saved.momentum));
+  state.variance.copy_(tensor_view(saved.variance));
   return state;
 }
 

@@ -1,0 +1,41 @@
+// Reads and writes one file of a checkpoint: the slices of one layer state that one worker saves. Without LibTorch.
+//
+//   "SAILORP2" | length of the header (8 bytes, little endian) | header | weights, momentum, variance
+//   The header is JSON: piece (id of the layer state), step, ranges (its slices), elements, and sha256 of its other
+//   fields and of what follows. The elements are those of the slices, one slice after the other, as little-endian FP32.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "core/model/error.h"
+#include "trainer/model/shards.h"
+
+namespace sailor::trainer {
+
+// The content of such a file: slices of a layer state (shards.h), and their elements in that order.
+struct SavedShard {
+  int layer_state = 0;
+  int writer = 0;  // the worker's rank
+  std::vector<Slice> slices;
+  std::vector<float> weights, momentum, variance;
+};
+
+struct ShardFileName {
+  int layer_state = 0;
+  int writer = 0;
+  friend auto operator<=>(const ShardFileName&, const ShardFileName&) = default;
+};
+
+std::filesystem::path shard_file(const std::filesystem::path& step_folder, const ShardFileName& name);
+
+// Written atomically and durably (durable_file.h).
+Result<void> write_shard_file(const std::filesystem::path& step_folder, std::int64_t step, const SavedShard& saved);
+Result<SavedShard> read_shard_file(const std::filesystem::path& step_folder, std::int64_t step,
+                                   const ShardFileName& name);
+
+// Reads only the slices, without the elements and without verifying their checksum.
+Result<std::vector<Slice>> read_slices(const std::filesystem::path& step_folder, const ShardFileName& name);
+
+}  // namespace sailor::trainer
