@@ -43,7 +43,8 @@ class Group {
   // Takes the maximum of each element over all members, in place.
   virtual void all_reduce_max(const at::Tensor& tensor) = 0;
 
-  // A receive gets the message with the same tag from this peer, whatever the order in which messages arrive.
+  // Sends to and receives from one member. In a message group (group_factory.h) a receive gets the message with the
+  // same tag, whatever the order in which messages arrive. NCCL ignores tags.
   [[nodiscard]] virtual std::unique_ptr<Work> send(const at::Tensor& tensor, int to, int tag) = 0;
   [[nodiscard]] virtual std::unique_ptr<Work> receive(const at::Tensor& into, int from, int tag) = 0;
 

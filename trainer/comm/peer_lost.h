@@ -1,5 +1,5 @@
-// PeerLost: the one exception for every failure of communication. Only the worker's loop over generations
-// (trainer/elastic) and the command-line tools catch it.
+// PeerLost: the one exception for every failure of communication. trainer/elastic catches it: in the worker's loop,
+// where it ends the generation, and in the threads that stream state.
 #pragma once
 
 #include <stdexcept>

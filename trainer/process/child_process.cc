@@ -22,7 +22,7 @@ tl::unexpected<Error> cannot_start(const std::string& program, int error) {
   return fail(ErrorCode::kUnavailable, fmt::format("starting {}: {}", program, std::strerror(error)));
 }
 
-// The child gets its end of the channel as descriptor 3, and none of the signals that we block.
+// The child gets its end of the channel as file descriptor 3. Signals that this process blocks are not blocked in it.
 int spawn(const std::string& program, const std::vector<std::string>& arguments, int channel, pid_t& pid) {
   std::vector<char*> argv;
   argv.push_back(const_cast<char*>(program.c_str()));
@@ -51,7 +51,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::string& pro
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return cannot_start(program, errno);
   auto ours = std::make_unique<Channel>(ends[0]);
   int theirs = ends[1];
-  if (theirs == kChannelInChild) {  // duplicated onto itself it would be closed by exec
+  if (theirs == kChannelInChild) {  // duplicated onto itself, exec would close it
     theirs = ::fcntl(theirs, F_DUPFD_CLOEXEC, kChannelInChild + 1);
     ::close(ends[1]);
   }

@@ -50,7 +50,7 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
   EXPECT_EQ(manifest->files, a_manifest(12).files);
 }
 
-TEST(Checkpoint, CountsOnlyWithItsManifestWhichWaitsForEveryImage) {
+TEST(Checkpoint, IsCompleteOnlyWithAManifestWhichRequiresEveryFile) {
   const testing::Scratch scratch;
   save(scratch.folder(), 4);
   const fs::path newer = step_folder(scratch.folder(), 8);
@@ -65,7 +65,7 @@ TEST(Checkpoint, CountsOnlyWithItsManifestWhichWaitsForEveryImage) {
   EXPECT_THAT(complete_checkpoints(scratch.folder()), ElementsAre(8, 4));
 }
 
-TEST(Checkpoint, EveryCutAndEveryFlippedByteIsNoticed) {
+TEST(Checkpoint, DetectsEveryTruncationAndEveryFlippedByte) {
   const testing::Scratch scratch;
   const fs::path folder = step_folder(scratch.folder(), 1);
   ASSERT_TRUE(write_shard_file(folder, 1, a_saved_shard(0)));
@@ -85,7 +85,7 @@ TEST(Checkpoint, EveryCutAndEveryFlippedByteIsNoticed) {
   EXPECT_FALSE(read_shard_file(folder, 2, {0, 2}));  // of another step
 }
 
-TEST(Checkpoint, OnlyTheNewestAreKeptAndLeftoversGo) {
+TEST(Checkpoint, OnlyTheNewestAreKeptAndIncompleteOnesAreDeleted) {
   const testing::Scratch scratch;
   for (const std::int64_t step : {2, 4, 6}) save(scratch.folder(), step);
   ASSERT_TRUE(write_shard_file(step_folder(scratch.folder(), 5), 5, a_saved_shard(0)));  // given up
@@ -97,11 +97,11 @@ TEST(Checkpoint, OnlyTheNewestAreKeptAndLeftoversGo) {
   EXPECT_TRUE(fs::exists(step_folder(scratch.folder(), 8)));
 }
 
-TEST(Checkpoint, AFolderThatDoesNotExistHoldsNone) {
+TEST(Checkpoint, AMissingFolderHasNoCheckpoints) {
   EXPECT_THAT(complete_checkpoints("/nonexistent/checkpoints"), IsEmpty());
 }
 
-TEST(CheckpointWriter, ANewCheckpointNeitherForgetsTheLastManifestNorKeepsLeftovers) {
+TEST(CheckpointWriter, ANewCheckpointStillCompletesTheLastOneAndDeletesIncompleteOnes) {
   const testing::Scratch scratch;
   ASSERT_TRUE(write_shard_file(step_folder(scratch.folder(), 1), 1, a_saved_shard(0)));  // never completed
   CheckpointWriter writer;
@@ -116,7 +116,7 @@ TEST(CheckpointWriter, ANewCheckpointNeitherForgetsTheLastManifestNorKeepsLeftov
 }
 
 // The file that is written first is a pipe that nobody reads yet.
-TEST(CheckpointWriter, TrainingGoesOnWhileTheDiskIsBusy) {
+TEST(CheckpointWriter, TrainingContinuesWhileTheDiskIsBusy) {
   const testing::Scratch scratch;
   const fs::path pipe = step_folder(scratch.folder(), 3) / "piece-000-02.bin.part";
   fs::create_directories(pipe.parent_path());
@@ -132,7 +132,7 @@ TEST(CheckpointWriter, TrainingGoesOnWhileTheDiskIsBusy) {
   EXPECT_EQ(writer.saved_shards(3), 1) << "a pipe cannot be flushed: that layer state is not saved, the other is";
 }
 
-TEST(CheckpointWriter, CountsWhatItHasWrittenAndSaysWhyItCouldNot) {
+TEST(CheckpointWriter, CountsWrittenFilesAndReportsErrors) {
   const testing::Scratch scratch;
   CheckpointWriter writer;
   writer.save(scratch.folder(), 3, {a_saved_shard(0), a_saved_shard(1)}, true);

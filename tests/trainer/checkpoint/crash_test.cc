@@ -82,7 +82,7 @@ void expect_a_whole_checkpoint(const fs::path& folder, int call) {
   }
 }
 
-TEST(CheckpointCrash, KilledAtAnySystemCallTheNewestCompleteOneIsWholeAndTheNextOneSucceeds) {
+TEST(CheckpointCrash, AfterAKillAtAnySystemCallTheNewestCompleteCheckpointIsIntactAndTheNextSucceeds) {
   if (!can_trace()) GTEST_SKIP() << "this machine does not let a process trace its child";
   int calls = 0;
   for (bool was_killed = true; was_killed; ++calls) {

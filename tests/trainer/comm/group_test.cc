@@ -1,4 +1,4 @@
-// TrainingGroups over real Gloo, a thread a member: every failure is one exception that names the peer.
+// Groups over real Gloo, with one thread per member: every failure is one exception that names the peer.
 #include "trainer/comm/group.h"
 
 #include <functional>
@@ -59,14 +59,14 @@ void send(Group& group) { group.send(at::ones({1 << 22}), 1, 1)->wait(); }
 void receive_from(Group& group, int rank) { group.receive(at::ones({4}), rank, 1)->wait(); }
 void receive(Group& group) { receive_from(group, 1); }
 
-TEST(Group, APeerThatGoesAwayIsNamedWhateverWasAskedOfIt) {
+TEST(Group, ALostPeerIsNamedByEveryOperation) {
   const auto go_away = [](Group&) {};
   EXPECT_THAT(failure(sum, go_away), HasSubstr("pod-b"));
   EXPECT_THAT(failure(send, go_away), HasSubstr("pod-b"));
   EXPECT_THAT(failure(receive, go_away), HasSubstr("pod-b"));
 }
 
-class ASilentPeer : public ::testing::TestWithParam<void (*)(Group&)> {
+class AnUnresponsivePeer : public ::testing::TestWithParam<void (*)(Group&)> {
  protected:
   // What pod-a's operation throws while pod-b does nothing.
   static std::string failure_beside(const Conditions& conditions) {
@@ -85,7 +85,7 @@ class ASilentPeer : public ::testing::TestWithParam<void (*)(Group&)> {
   }
 };
 
-TEST_P(ASilentPeer, IsNamedAfterTheTimeoutThatWasSetLast) {
+TEST_P(AnUnresponsivePeer, IsNamedAfterTheTimeoutThatWasSetLast) {
   const auto began = std::chrono::steady_clock::now();
   EXPECT_THAT(failure_beside({.timeout_at_first = kLong, .timeout_set = kShort}), HasSubstr("pod-b"));
   const auto waited = std::chrono::steady_clock::now() - began;
@@ -93,16 +93,16 @@ TEST_P(ASilentPeer, IsNamedAfterTheTimeoutThatWasSetLast) {
   EXPECT_LT(waited, kLong / 2);
 }
 
-TEST_P(ASilentPeer, IsNotWaitedForOnceTheGroupIsInterrupted) {
+TEST_P(AnUnresponsivePeer, IsNotWaitedForOnceTheGroupIsInterrupted) {
   const auto began = std::chrono::steady_clock::now();
   EXPECT_THAT(failure_beside({.meanwhile = [](Interrupt& interrupt) { interrupt.raise(); }}), HasSubstr("pod-b"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, kLong / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, ASilentPeer, ::testing::Values(sum, receive),
+INSTANTIATE_TEST_SUITE_P(Operations, AnUnresponsivePeer, ::testing::Values(sum, receive),
                          [](const auto& operation) { return operation.index == 0 ? "Sum" : "Receive"; });
 
-TEST(Group, OneThatIsInterruptedEndsThePeersWaitToo) {
+TEST(Group, AnInterruptAlsoEndsThePeersWait) {
   const auto interrupted = [](Interrupt& interrupt) { interrupt.raise(); };
   const auto began = std::chrono::steady_clock::now();
   const auto wait_for_end = [](Group& group) { EXPECT_THROW(receive_from(group, 0), PeerLost); };
@@ -111,7 +111,7 @@ TEST(Group, OneThatIsInterruptedEndsThePeersWaitToo) {
 }
 
 // A worker of a pipeline waits for most of a step, which may be longer than what connections were made with.
-TEST(Group, APeerThatTakesItsTimeIsWaitedForAsLongAsWasSetLast) {
+TEST(Group, WaitsForASlowPeerForTheTimeoutThatWasSetLast) {
   const auto take_its_time = [](void (*act)(Group&)) {
     return [act](Group& group) {
       std::this_thread::sleep_for(2 * kShort);

@@ -17,7 +17,7 @@ void set(Rendezvous&& rendezvous, const std::string& key) {
   EXPECT_EQ(rendezvous.wait(key, std::chrono::seconds(10)), "yes");
 }
 
-TEST(RendezvousServer, ForgetsOlderGenerationsOfTheJobAndNothingElse) {
+TEST(RendezvousServer, DeletesOlderGenerationsOfTheJobAndNothingElse) {
   const std::string host = testing::own_address();
   const auto store = RendezvousServer::listen(host, kPort);
   ASSERT_TRUE(store.has_value()) << store.error().message;

@@ -48,7 +48,7 @@ TEST(SampleOrder, DependsOnTheSeed) {
   EXPECT_LT(equal, 5);
 }
 
-TEST(Corpus, ReadsOverTheEndsOfFilesInTheOrderOfTheirNames) {
+TEST(Corpus, ReadsAcrossFilesInTheOrderOfTheirNames) {
   const testing::Scratch scratch;
   write(scratch.folder() / "b.dat", "defg");
   write(scratch.folder() / "a.dat", "abc");
@@ -85,7 +85,7 @@ std::int64_t resident() {
   return pages * ::sysconf(_SC_PAGESIZE);
 }
 
-TEST(Corpus, ReadsAFileLargerThanMemoryWhereItIsAskedFor) {
+TEST(Corpus, ReadsOnlyTheRequestedPagesOfAFileLargerThanMemory) {
   const testing::Scratch scratch;
   const std::filesystem::path file = scratch.folder() / "large.bin";
   write(file, "");
@@ -139,7 +139,7 @@ std::unique_ptr<Batches> alphabet(const testing::Scratch& scratch, const Validat
   return Batches::open(data, training, 256).value();
 }
 
-TEST(Batches, WhatIsHeldBackIsNeverTrainedOn) {
+TEST(Batches, NeverTrainsOnTheValidationFraction) {
   const testing::Scratch scratch;
   const auto batches = alphabet(scratch, {.path = "", .fraction = 0.3});
   std::set<std::int64_t> trained;
@@ -161,7 +161,7 @@ TEST(Batches, ValidationMayHaveFilesOfItsOwn) {
   EXPECT_THAT(batches->validation_microbatch(0, 1, 1).value().targets, ElementsAre('5', '6', '7', '8'));
 }
 
-TEST(Batches, ATokenOutsideTheVocabularyIsNamedWithItsFileAndPlace) {
+TEST(Batches, NamesTheFileAndPositionOfATokenOutsideTheVocabulary) {
   const testing::Scratch scratch;
   write(scratch.folder() / "a", "aaaaaa");
   write(scratch.folder() / "b", "aazaa");

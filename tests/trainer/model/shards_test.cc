@@ -62,7 +62,7 @@ ModelSpec small(std::mt19937& random) {
           .embedding_size = is_llama ? 0 : 8};
 }
 
-TEST(Shards, OfOneGroupHoldEverySplitElementOnceAndTheOthersAll) {
+TEST(Shards, OfOneGroupContainEverySplitElementOnceAndAllReplicatedOnes) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; ++round) {
     const ModelSpec spec = small(random);
@@ -83,7 +83,7 @@ TEST(Shards, OfOneGroupHoldEverySplitElementOnceAndTheOthersAll) {
   }
 }
 
-TEST(Shards, OfDegreeOneAreTheWholePiece) {
+TEST(Shards, WithoutTensorParallelismAreTheWholeLayerState) {
   for (const ModelSpec& spec : model_catalog()) {
     for (const int id : {0, 1, 2, layer_state_count(spec) - 1}) {
       const StateLayout whole = layout_of(spec, id);
@@ -92,7 +92,7 @@ TEST(Shards, OfDegreeOneAreTheWholePiece) {
   }
 }
 
-TEST(Shards, KeepTheHeadsThatShareAKeyWithIt) {
+TEST(Shards, KeepQueryHeadsWithTheirKeyValueHead) {
   const ModelSpec llama = *find_model("llama-3-8b");  // 32 heads, 8 key-value heads of 128
   const StateLayout shard = shard_layout(layout_of(llama, 2), {1, 4});
   const auto shape_of = [&](const std::string& name) {
@@ -140,7 +140,7 @@ void expect_held_by(const TransferUnit& unit, const Slice& slice, const StateLay
   }
 }
 
-TEST(TransferUnits, HaveEveryElementExactlyOnceAndEachHolderEntirelyOrNotAtAll) {
+TEST(TransferUnits, ContainEveryElementOnceAndAreHeldEntirelyOrNotAtAll) {
   std::mt19937 random(sailor::testing::test_seed());
   for (int round = 0; round < 25; ++round) {
     const ModelSpec spec = small(random);
@@ -171,7 +171,7 @@ TEST(TransferUnits, OfEqualReplicasAreOneForEveryPlaceInTheGroupAndOneOfWhatAllH
   EXPECT_EQ(units[0].elements + units[1].elements + units[2].elements, layer.size);
 }
 
-TEST(TransferUnits, WithoutPartsAreOneThatNobodyHolds) {
+TEST(TransferUnits, WithoutShardsAreOneUnitWithoutHolders) {
   const StateLayout layer = layout_of(*find_model("tiny-gpt2"), 2);
   const auto units = transfer_units_of(layer, {});
   ASSERT_EQ(units.size(), 1);
@@ -179,7 +179,7 @@ TEST(TransferUnits, WithoutPartsAreOneThatNobodyHolds) {
   EXPECT_EQ(units[0].slices, slices_of(layer));
 }
 
-TEST(Blocks, OfRowsAreOneStretchAndOfColumnsAStretchPerRow) {
+TEST(StridedSpans, OfRowsAreContiguousAndOfColumnsHaveOneRunPerRow) {
   const StateLayout layer = layout_of(*find_model("tiny-gpt2"), 2);
   const auto tensor_named = [&](const std::string& name) {
     return *std::ranges::find(layer.tensors, name, &TensorLayout::name);

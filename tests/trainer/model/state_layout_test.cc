@@ -14,7 +14,7 @@ std::int64_t size_of(const ModelSpec& spec, const std::vector<int>& layer_states
   return sum;
 }
 
-TEST(LayerStates, OfEveryStageOfEveryModelAreTheParametersThatThePlannerCounts) {
+TEST(LayerStates, OfEveryStageHaveAsManyParametersAsThePlannerCounts) {
   for (const ModelSpec& spec : model_catalog()) {
     const int layers = spec.layer_count();
     for (const auto& [first, last] :
@@ -25,7 +25,7 @@ TEST(LayerStates, OfEveryStageOfEveryModelAreTheParametersThatThePlannerCounts) 
   }
 }
 
-TEST(LayerStates, LieWithoutGapsAndOverlaps) {
+TEST(LayerStates, HaveNoGapsOrOverlaps) {
   for (const ModelSpec& spec : model_catalog()) {
     for (const int id : {0, 1, 2, layer_state_count(spec) - 1}) {
       std::int64_t end = 0;

@@ -37,7 +37,7 @@ TEST(AdamW, FollowsLoshchilovAndHutterForThreeSteps) {
   }
 }
 
-TEST(AdamW, DecaysMatricesAndSparesNorms) {
+TEST(AdamW, DecaysMatricesButNotNorms) {
   LayerState state = head();
   const at::Tensor before = state.weights.clone();
   apply_adamw(state, at::zeros({state.layout.size}), training(), 1, 1);
@@ -47,7 +47,7 @@ TEST(AdamW, DecaysMatricesAndSparesNorms) {
   }
 }
 
-TEST(AdamW, UpdatesAPartAsItUpdatesTheWhole) {
+TEST(AdamW, UpdatesAShardLikeTheWholeState) {
   LayerState whole = head();
   const auto slices = shard_slices(whole.layout, {1, 3});
   LayerState shard = initial_state(testing::tiny_model(ModelFamily::kLlama, false), shard_of(whole.layout, slices), 1);
@@ -58,7 +58,7 @@ TEST(AdamW, UpdatesAPartAsItUpdatesTheWhole) {
   EXPECT_TRUE(at::allclose(shard.weights, packed(whole.weights, spans)));
 }
 
-TEST(ClipScale, BringsTheNormToTheLimitAndNeverUp) {
+TEST(ClipScale, ReducesTheNormToTheLimitAndNeverRaisesIt) {
   OptimizerSpec optimizer;
   EXPECT_EQ(clip_scale(optimizer, 100), 1);
   optimizer.clip_norm = 2;

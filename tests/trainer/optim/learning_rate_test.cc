@@ -13,7 +13,7 @@ TrainingSpec training(LearningRateSchedule schedule) {
   return spec;
 }
 
-TEST(LearningRate, WarmsUpInALineToItsPeak) {
+TEST(LearningRate, WarmsUpLinearlyToItsPeak) {
   for (const auto schedule :
        {LearningRateSchedule::kConstant, LearningRateSchedule::kCosine, LearningRateSchedule::kLinear}) {
     EXPECT_DOUBLE_EQ(learning_rate(training(schedule), 1), 0.1);
@@ -21,7 +21,7 @@ TEST(LearningRate, WarmsUpInALineToItsPeak) {
   }
 }
 
-TEST(LearningRate, FallsAsItsScheduleSays) {
+TEST(LearningRate, DecaysAccordingToItsSchedule) {
   EXPECT_DOUBLE_EQ(learning_rate(training(LearningRateSchedule::kConstant), 110), 1);
   EXPECT_DOUBLE_EQ(learning_rate(training(LearningRateSchedule::kLinear), 60), 0.5);
   EXPECT_DOUBLE_EQ(learning_rate(training(LearningRateSchedule::kLinear), 110), 0);
@@ -29,7 +29,7 @@ TEST(LearningRate, FallsAsItsScheduleSays) {
   EXPECT_DOUBLE_EQ(learning_rate(training(LearningRateSchedule::kCosine), 110), 0.1);
 }
 
-TEST(LearningRate, WithoutWarmUpBeginsAtItsPeak) {
+TEST(LearningRate, StartsAtItsPeakWithoutWarmUp) {
   TrainingSpec spec = training(LearningRateSchedule::kConstant);
   spec.optimizer.warmup_steps = 0;
   EXPECT_DOUBLE_EQ(learning_rate(spec, 1), 1);

@@ -80,7 +80,7 @@ class EstimateFromProfile : public ::testing::Test {
 };
 
 // Other programs share the machine, and by turns with either side: only a gross fault fails. The ratio is in the log.
-TEST_F(EstimateFromProfile, IsOfTheOrderOfTheMeasuredStep) {
+TEST_F(EstimateFromProfile, IsCloseToTheMeasuredStep) {
   const double estimated = estimate().iteration.value();
   testing::WorkerThreads workers(1);
   workers.assign(testing::generation(job_, 1, a_plan(job_, pool_), workers.agents()));
@@ -120,7 +120,7 @@ void expect_within_a_tenth(std::int64_t peak, const MemoryBreakdown& memory) {
   EXPECT_LT(ratio, 1.1);
 }
 
-TEST_F(EstimateFromProfile, KnowsThePeakOfTheTensorsWithinATenth) {
+TEST_F(EstimateFromProfile, PredictsPeakTensorMemoryWithinATenth) {
   const MemoryBreakdown memory = estimate().memory.at(0);
   const TensorMemory tensors;
   train_twice(job_, {});
@@ -128,7 +128,7 @@ TEST_F(EstimateFromProfile, KnowsThePeakOfTheTensorsWithinATenth) {
 }
 
 // Also from a profile that was measured without: what sequence parallelism saves is then the simulator's own formula.
-TEST_F(EstimateFromProfile, KnowsThePeakOfAGroupThatDealsTheTokensWithinATenth) {
+TEST_F(EstimateFromProfile, PredictsPeakTensorMemoryWithSequenceParallelismWithinATenth) {
   using enum SequenceParallelism;
   for (const auto& [wish, measured_with] : {std::pair(kNever, kNever), {kAlways, kNever}, {kAlways, kAlways}}) {
     const bool is_sequence_parallel = wish == kAlways;

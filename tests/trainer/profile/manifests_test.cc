@@ -39,7 +39,7 @@ TEST(ProfileManifest, IsReadByThePlannerAsItWasMeasured) {
   EXPECT_EQ(book->profiles().front(), profile);
 }
 
-TEST(LinkManifest, IsReadByThePlanner) {
+TEST(NetworkManifest, IsReadByThePlanner) {
   const Link link{.bandwidth = BytesPerSecond(0.4583e9), .latency = Seconds(416.6e-6)};
   const testing::Scratch scratch;
   for (const bool has_zones : {false, true}) {

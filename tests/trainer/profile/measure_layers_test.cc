@@ -1,4 +1,4 @@
-// What the profiler measures: tensor_parallel_sizes of tensor parallelism, precisions, links.
+// What the profiler measures: tensor-parallel sizes, precisions, links.
 #include "trainer/profile/measure_layers.h"
 
 #include <gmock/gmock.h>
@@ -35,12 +35,12 @@ void expect_all_measured(const ModelProfile& profile) {
   }
 }
 
-TEST(Measure, EveryDegreeAndSizeInEachPrecision) {
+TEST(Measure, MeasuresEveryTensorParallelAndMicrobatchSizeInEachPrecision) {
   expect_all_measured(measure(request(Precision::kFp32)).profile);
   expect_all_measured(measure(request(Precision::kBf16)).profile);
 }
 
-TEST(Measure, AWorkerOfAGroupHoldsItsShardAndActivationsOfIt) {
+TEST(Measure, AWorkerOfAGroupHoldsOnlyItsShardAndItsActivations) {
   const ModelProfile profile = measure(request(Precision::kFp32)).profile;
   const auto& alone = profile.memory.at(1);
   const auto& shared = profile.memory.at(2);
@@ -56,7 +56,7 @@ TEST(Measure, AWorkerOfAGroupHoldsItsShardAndActivationsOfIt) {
 // Divided is what is kept outside of the linears: the embedding's output; of a block both norms' outputs and both sums
 // with what came in; of the head its norm's output. And of each norm two numbers a token. Whose tokens are a share
 // keeps their positions.
-TEST(Measure, AWorkerOfAGroupThatDealsTheTokensKeepsItsShareOfThem) {
+TEST(Measure, WithSequenceParallelismAWorkerKeepsActivationsOfItsTokensOnly) {
   MeasureRequest dealing = request(Precision::kFp32);
   dealing.microbatch_sizes = {2};
   const ModelProfile without = measure(dealing).profile;
@@ -79,7 +79,7 @@ TEST(Measure, AWorkerOfAGroupThatDealsTheTokensKeepsItsShareOfThem) {
   }
 }
 
-TEST(Measure, RefusesDegreesThatNoGroupCanHave) {
+TEST(Measure, RefusesTensorParallelSizesThatCannotComputeTheModel) {
   MeasureRequest wrong = request(Precision::kFp32);
   EXPECT_TRUE(check_tensor_parallel_sizes(wrong));
   wrong.tensor_parallel_sizes = {1, 2 * wrong.model.kv_heads};
@@ -91,7 +91,7 @@ TEST(Measure, RefusesDegreesThatNoGroupCanHave) {
   EXPECT_THAT(check_tensor_parallel_sizes(wrong).error().message, HasSubstr("divide the 15 tokens"));
 }
 
-TEST(Links, AreMeasuredAlikeFromBothEnds) {
+TEST(Links, HaveTheSameResultAtBothEnds) {
   Link seen[2];
   run_local_group({.host = testing::own_address(), .size = 2},
                   [&](int rank, Group& group) { seen[rank] = measure_link(group, rank); });

@@ -15,7 +15,7 @@ void add_passes_of(PassTimes& times, std::initializer_list<double> forward) {
   for (const double seconds : forward) add_pass(times, {Seconds(seconds), Seconds(2), Seconds(0.5)}, {});
 }
 
-TEST(PassTimes, APassInWhichSomethingElseHadTheProcessorIsLeftOut) {
+TEST(PassTimes, IgnoresAPassThatOtherProgramsSlowedDown) {
   PassTimes times(2);
   add_passes_of(times, {3, 90, 4, 3.5, 3.5});
   const LayerTime first{Seconds(11.0 / 3), Seconds(2), Seconds(0.5)};
@@ -24,13 +24,13 @@ TEST(PassTimes, APassInWhichSomethingElseHadTheProcessorIsLeftOut) {
   EXPECT_EQ(times.passes(), 5);
 }
 
-TEST(PassTimes, SlowAndQuickPassesWeighTheSame) {
+TEST(PassTimes, SlowAndFastPassesHaveTheSameWeight) {
   PassTimes times(2);
   add_passes_of(times, {1, 2, 3, 4, 5, 6, 7, 8});
   EXPECT_EQ(times.trimmed_means()[0].forward, Seconds(4.5));
 }
 
-TEST(PassTimes, LayersThatWaitForACoreByTurnsAddUpToAWholePass) {
+TEST(PassTimes, LayersThatTakeTurnsWaitingForACoreAddUpToAWholePass) {
   PassTimes times(2);
   add_pass(times, {Seconds(8), Seconds(1), Seconds(0)}, {Seconds(1), Seconds(1), Seconds(0)});
   add_pass(times, {Seconds(1), Seconds(1), Seconds(0)}, {Seconds(8), Seconds(1), Seconds(0)});
@@ -39,7 +39,7 @@ TEST(PassTimes, LayersThatWaitForACoreByTurnsAddUpToAWholePass) {
   EXPECT_EQ(means[0].backward + means[1].backward, Seconds(2));
 }
 
-TEST(PassTimes, WarmUpIsForgotten) {
+TEST(PassTimes, ClearDropsTheWarmUp) {
   PassTimes times(2);
   add_pass(times, {Seconds(0.1), Seconds(0.1), Seconds(0)}, {Seconds(0.1), Seconds(0.1), Seconds(0)});
   times.clear();

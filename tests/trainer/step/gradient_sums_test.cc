@@ -66,7 +66,7 @@ class GradientSumsTest : public ::testing::Test {
   const Result<std::unique_ptr<RendezvousServer>> store_ = RendezvousServer::listen(host_, kStorePort);
 };
 
-TEST_F(GradientSumsTest, OfAPieceThatNobodySharesIsCompleteAtOnce) {
+TEST_F(GradientSumsTest, WithoutReplicasIsCompleteAtOnce) {
   Summing worker(assignment({{0, 5, {8}}}), 0, host_);
   worker.sums.start(3);
   EXPECT_THAT(worker.told, ElementsAre(std::pair(3, 1.0F)));
@@ -74,7 +74,7 @@ TEST_F(GradientSumsTest, OfAPieceThatNobodySharesIsCompleteAtOnce) {
   EXPECT_THAT(worker.told, ElementsAre(std::pair(3, 1.0F)));
 }
 
-TEST_F(GradientSumsTest, OfReplicasIsCompleteOnceItIsSummed) {
+TEST_F(GradientSumsTest, OfReplicasIsCompleteAfterTheSum) {
   const Assignment both = assignment({{0, 5, {4, 4}}});
   const auto sum_up = [&](int rank) {
     Summing worker(both, rank, host_);

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class EveryFamilyLearnsTheSame : public ::testing::TestWithParam<ModelFamily> {};
 
-TEST_P(EveryFamilyLearnsTheSame, OnUnevenStagesAndMixedDegrees) {
+TEST_P(EveryFamilyLearnsTheSame, OnUnevenStagesAndMixedTensorParallelSizes) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   job.model = tiny_model(GetParam());
@@ -78,7 +78,7 @@ TEST(Plans, UntiedEmbeddingsLearnTheSame) {
   expect_same_learning(job, {{0, 2, {5, 3}}, {2, 5, {8}, {2}}});
 }
 
-TEST(Plans, AVocabularyThatDegreesDoNotDivideLearnsTheSame) {
+TEST(Plans, AVocabularyThatTensorParallelismDoesNotDivideLearnsTheSame) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   job.model.vocab_size = 257;
@@ -141,7 +141,7 @@ class Forgetful : public DelegatingGroup {
   int messages_ = 0;
 };
 
-TEST(Plans, OneGradientSliceLeftOutIsNoticed) {
+TEST(Plans, AMissingGradientSliceIsDetected) {
   const Scratch scratch;
   const Assignment job = job_of_30_steps(scratch);
   const Trained reference = train(job, plan_of(job, kOneWorker));
@@ -177,7 +177,7 @@ Plan random_plan(const Assignment& job, std::mt19937& random) {
 }
 
 // Of a plan in which two workers wait for each other no step would end; their patience does, and the test fails.
-TEST(Plans, NoRandomPlanStandsStill) {
+TEST(Plans, NoRandomPlanDeadlocks) {
   std::mt19937 random(sailor::testing::test_seed());
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());

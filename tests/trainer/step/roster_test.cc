@@ -39,7 +39,7 @@ std::vector<testing::StageShares> random_shares(std::mt19937& random) {
   return shares;
 }
 
-TEST(Roster, EveryElementIsKeptByOneOfThoseWhoHoldIt) {
+TEST(Roster, EveryElementIsSavedByOneOfItsHolders) {
   std::mt19937 random(sailor::testing::test_seed());
   for (int round = 0; round < 30; ++round) {
     const Assignment assignment = assignment_of(random_shares(random), round % 2 == 1);
@@ -57,7 +57,7 @@ TEST(Roster, EveryElementIsKeptByOneOfThoseWhoHoldIt) {
   }
 }
 
-TEST(Roster, AShardedOptimizerHasOneHolderOfEveryElementAndNearlyEvenShares) {
+TEST(Roster, AShardedOptimizerHasOneHolderPerElementAndNearlyEqualShards) {
   const Assignment assignment = assignment_of({{0, 5, {3, 3, 2}}}, true);
   const Roster roster(assignment);
   std::vector<std::int64_t> held(3);
@@ -71,7 +71,7 @@ TEST(Roster, AShardedOptimizerHasOneHolderOfEveryElementAndNearlyEvenShares) {
     EXPECT_NEAR(static_cast<double>(share), static_cast<double>(all) / 3, 0.05 * static_cast<double>(all));
 }
 
-TEST(Roster, OfMixedDegreesReducesEachShardWithTheReplicasThatHaveIt) {
+TEST(Roster, SumsEachShardOverTheReplicasThatHaveItWhateverTheirTensorParallelSizes) {
   const Roster roster(assignment_of({{0, 5, {5, 3}, {2, 1}}}, false));
   EXPECT_THAT(roster.group_of(1), ElementsAre(0, 1));
   EXPECT_THAT(roster.group_of(2), ElementsAre(2));

@@ -42,16 +42,16 @@ INSTANTIATE_TEST_SUITE_P(Plans, EverySequenceParallelPlanLearnsTheSame,
                                                     {{0, 2, {5, 3}, {2, 1}}, {2, 5, {3, 5}, {1, 3}}}}),
                          [](const auto& plan) { return plan.param.name; });
 
-class EveryFamilyDealsTokens : public ::testing::TestWithParam<ModelFamily> {};
+class EveryFamilyWithSequenceParallelism : public ::testing::TestWithParam<ModelFamily> {};
 
-TEST_P(EveryFamilyDealsTokens, AndLearnsTheSame) {
+TEST_P(EveryFamilyWithSequenceParallelism, LearnsTheSame) {
   const Scratch scratch;
   Assignment job = a_job(scratch);
   job.model = tiny_model(GetParam());
   expect_same_learning(job, plan_of(job, {{0, 2, {5, 3}, {1, 2}}, {2, 5, {8}, {2}}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EveryFamilyDealsTokens,
+INSTANTIATE_TEST_SUITE_P(Families, EveryFamilyWithSequenceParallelism,
                          ::testing::Values(ModelFamily::kOpt, ModelFamily::kGptNeo, ModelFamily::kLlama), family_name);
 
 TEST(SequenceParallel, UntiedEmbeddingsLearnTheSame) {
@@ -99,7 +99,7 @@ class Unsummed : public DelegatingGroup {
 
 // Norms, biases after row-parallel linears and learned positions: each worker has all of them, and sees its tokens
 // only.
-TEST(SequenceParallel, GradientsOfWhatAllHaveThatAreNotSummedOverTheGroupAreNoticed) {
+TEST(SequenceParallel, DetectsReplicatedGradientsThatAreNotSummedOverTheGroup) {
   const Scratch scratch;
   const Assignment job = a_job(scratch);
   const Trained reference = train(job, plan_of(job, {{0, 5, {8}}}));

@@ -41,14 +41,14 @@ class Export : public ::testing::Test {
   std::filesystem::path into_ = scratch_.folder() / "My_Model";
 };
 
-TEST_F(Export, WritesTheNewestCheckpointOrTheOneThatIsNamed) {
+TEST_F(Export, WritesTheNewestCheckpointOrTheRequestedStep) {
   EXPECT_EQ(export_model({.checkpoints = folder_, .step = {}, .into = into_}).value(), 4);
   EXPECT_THAT(exported_weights(), Each(4.0F));
   EXPECT_EQ(export_model({.checkpoints = folder_, .step = 2, .into = into_}).value(), 2);
   EXPECT_THAT(exported_weights(), Each(2.0F));
 }
 
-TEST_F(Export, SaysWhereToLookWhereThereIsNoCheckpoint) {
+TEST_F(Export, SaysWhereToLookIfThereIsNoCheckpoint) {
   EXPECT_THAT(export_model({.checkpoints = folder_, .step = 3, .into = into_}).error().message,
               HasSubstr("has no checkpoint of step 3; name a job's own folder"));
   EXPECT_THAT(export_model({.checkpoints = scratch_.folder(), .step = {}, .into = into_}).error().message,

@@ -38,14 +38,14 @@ class Safetensors : public ::testing::Test {
   std::filesystem::path file_ = scratch_.folder() / "model.safetensors";
 };
 
-TEST_F(Safetensors, WidensHalvesAndBfloat16) {
+TEST_F(Safetensors, ConvertsF16AndBf16ToFp32) {
   EXPECT_THAT(values("F16", std::string("\x00\x3c\x00\xc1", 4)), ElementsAre(1.0F, -2.5F));
   EXPECT_THAT(values("F16", std::string("\x01\x00\xff\x7b", 4)), ElementsAre(5.9604645e-8F, 65504.0F));
   EXPECT_THAT(values("BF16", std::string("\x80\x3f\x20\xc0", 4)), ElementsAre(1.0F, -2.5F));
   EXPECT_THAT(values("F32", std::string("\0\0\x80\x3f\0\0\x20\xc0", 8)), ElementsAre(1.0F, -2.5F));
 }
 
-TEST_F(Safetensors, RefusesATypeThatIsNoFloat) { EXPECT_TRUE(values("I64", std::string(16, '\0')).empty()); }
+TEST_F(Safetensors, RefusesTypesOtherThanFloats) { EXPECT_TRUE(values("I64", std::string(16, '\0')).empty()); }
 
 TEST_F(Safetensors, SaysWhatIsWrongWithTheFile) {
   EXPECT_THAT(error(), HasSubstr("No such file"));
@@ -59,13 +59,13 @@ TEST_F(Safetensors, SaysWhatIsWrongWithTheFile) {
   EXPECT_THAT(error(), HasSubstr("tensor a ends beyond the file"));
 }
 
-TEST_F(Safetensors, WritesNothingUnderItsNameWhereTheValuesFail) {
+TEST_F(Safetensors, LeavesNoFileIfTheValuesFail) {
   const auto values = [](std::size_t) -> Result<std::vector<float>> { return fail(ErrorCode::kUnavailable, "gone"); };
   EXPECT_FALSE(write_safetensors(file_, {{"a", {1}}}, values));
   EXPECT_FALSE(std::filesystem::exists(file_));
 }
 
-TEST(ConfigJson, RefusesWhatTheLayersDoNotCompute) {
+TEST(HuggingFaceConfig, RefusesWhatTheLayersDoNotCompute) {
   nlohmann::json config = {{"model_type", "llama"},          {"vocab_size", 32},       {"hidden_size", 16},
                            {"num_hidden_layers", 2},         {"intermediate_size", 8}, {"num_attention_heads", 2},
                            {"rope_scaling", {{"factor", 8}}}};
@@ -79,7 +79,7 @@ TEST(ConfigJson, RefusesWhatTheLayersDoNotCompute) {
               HasSubstr("\"bert\" is unknown"));
 }
 
-TEST(ConfigJson, RefusesToWriteWhatTheFamilyCannotExpress) {
+TEST(HuggingFaceConfig, RefusesToWriteWhatTheFamilyCannotExpress) {
   ModelSpec spec = find_model("tiny-gpt2").value();
   EXPECT_TRUE(hugging_face_config(spec));
   spec.local_window = 8;

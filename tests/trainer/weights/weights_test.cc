@@ -31,7 +31,7 @@ std::uint64_t name_hash(const std::string& name) {  // FNV-1a
   return value;
 }
 
-// As elements() of make_reference.py.
+// Equals elements() in make_reference.py.
 std::vector<float> elements(const TensorToWrite& tensor) {
   std::int64_t count = 1;
   for (const std::int64_t length : tensor.shape) count *= length;
