@@ -19,9 +19,9 @@ namespace sailor::kube {
 inline constexpr const char* kFieldManager = "sailor-operator";
 
 struct Selection {
-  std::string namespace_name;   // empty: all namespaces
-  std::string labels;  // label selector
-  std::string fields;  // field selector
+  std::string namespace_name;  // empty: all namespaces
+  std::string labels;          // label selector
+  std::string fields;          // field selector
 };
 
 // From which version of a collection on a watch tells what happens, and for how long.

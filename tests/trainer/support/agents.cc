@@ -41,7 +41,8 @@ void Agents::wait_until_missed(std::size_t by, std::size_t pod) {
 
 JobProgress Agents::last_progress(std::size_t agent) {
   EXPECT_EQ(agents_[agent]->wait_for_exit(), 0) << agents_[agent]->log();
-  const auto report = agent_report_from_json(nlohmann::json::parse(agents_[agent]->termination_report(), nullptr, false));
+  const auto report =
+      agent_report_from_json(nlohmann::json::parse(agents_[agent]->termination_report(), nullptr, false));
   EXPECT_TRUE(report && report->progress) << agents_[agent]->termination_report();
   return report && report->progress ? *report->progress : JobProgress{};
 }
