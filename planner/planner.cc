@@ -4,10 +4,10 @@
 #include <array>
 
 #include "core/model/tensor_parallel.h"
-#include "planner/problem/world.h"
+#include "planner/problem/planning_problem.h"
 #include "planner/problem/worth_moving.h"
 #include "planner/proof/bound.h"
-#include "planner/replan/moving.h"
+#include "planner/replan/migration_cost.h"
 #include "planner/replan/repair.h"
 #include "planner/search/infeasible.h"
 #include "planner/search/search.h"

@@ -5,7 +5,7 @@
 
 #include "core/model/node_packing.h"
 #include "simulator/memory.h"
-#include "simulator/peer_copies.h"
+#include "simulator/peer_replicas.h"
 
 namespace sailor {
 

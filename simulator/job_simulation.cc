@@ -6,7 +6,7 @@
 #include "core/model/check.h"
 #include "core/schedule/caps.h"
 #include "simulator/memory.h"
-#include "simulator/step_time.h"
+#include "simulator/fast_step_time.h"
 
 namespace sailor {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/model/check.h"
 #include "simulator/analytic_profile.h"
-#include "simulator/measured_times.h"
+#include "simulator/layer_times.h"
 
 namespace sailor {
 namespace {

@@ -24,7 +24,7 @@ struct Holding {
   int tensor_parallel = 1;
   int optimizer_shards = 1;  // replicas that share the optimizer's state; 1: each has all of it
   int in_flight = 0;         // microbatches whose activations are kept
-  double copied = 0;         // parameters of other nodes, of which it keeps copies (peer_copies.h)
+  double copied = 0;         // parameters of other nodes, of which it keeps copies (peer_replicas.h)
 };
 
 // Memory of one GPU that holds these layers.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "planner/problem/grouped_plan.h"
-#include "planner/problem/world.h"
+#include "planner/problem/planning_problem.h"
 
 namespace sailor {
 

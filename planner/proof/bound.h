@@ -4,8 +4,8 @@
 #include <deque>
 #include <functional>
 
-#include "planner/problem/world.h"
-#include "planner/proof/proof_program.h"
+#include "planner/problem/planning_problem.h"
+#include "planner/proof/split_bound_solver.h"
 #include "planner/relaxation/gpu_prices.h"
 
 namespace sailor {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/relaxation/kind_table.h"
+#include "planner/relaxation/group_kind_table.h"
 
 namespace sailor {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/relaxation/stage_program.h"
+#include "planner/relaxation/split_solver.h"
 
 namespace sailor {
 

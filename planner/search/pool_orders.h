@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/problem/world.h"
+#include "planner/problem/planning_problem.h"
 
 namespace sailor {
 

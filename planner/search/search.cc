@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "planner/replan/repair.h"
-#include "planner/search/exhaustive.h"
-#include "planner/search/moves.h"
+#include "planner/search/exhaustive_search.h"
+#include "planner/search/neighbours.h"
 #include "planner/search/seeds.h"
-#include "planner/search/split_seeds.h"
+#include "planner/search/relaxation_seeds.h"
 
 namespace sailor {
 namespace {

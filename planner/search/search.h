@@ -9,9 +9,9 @@
 
 #include "planner/problem/draft.h"
 #include "planner/problem/objective.h"
-#include "planner/relaxation/kind_table.h"
-#include "planner/replan/moving.h"
-#include "planner/search/pareto.h"
+#include "planner/relaxation/group_kind_table.h"
+#include "planner/replan/migration_cost.h"
+#include "planner/search/pareto_front.h"
 #include "planner/search/search_report.h"
 
 namespace sailor {

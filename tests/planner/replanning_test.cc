@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/planner.h"
-#include "planner/replan/moving.h"
+#include "planner/replan/migration_cost.h"
 #include "planner/replan/repair.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"

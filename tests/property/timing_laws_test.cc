@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/schedule/make_schedule.h"
-#include "simulator/step_time.h"
+#include "simulator/fast_step_time.h"
 #include "simulator/step_timing.h"
 #include "tests/support/random_plans.h"
 

@@ -1,4 +1,4 @@
-#include "planner/relaxation/kind_table.h"
+#include "planner/relaxation/group_kind_table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/proof/proof_table.h"
-#include "planner/relaxation/stage_program.h"
+#include "planner/relaxation/split_solver.h"
 
 namespace sailor {
 

@@ -1,4 +1,4 @@
-#include "planner/proof/proof_program.h"
+#include "planner/proof/split_bound_solver.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // What copies in peers' memory cost a plan.
-#include "simulator/peer_copies.h"
+#include "simulator/peer_replicas.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

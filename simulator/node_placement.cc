@@ -1,4 +1,4 @@
-#include "simulator/node_cards.h"
+#include "simulator/node_placement.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "simulator/step_time.h"
+#include "simulator/fast_step_time.h"
 
 #include <algorithm>
 #include <cmath>

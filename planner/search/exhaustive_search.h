@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "planner/problem/world.h"
+#include "planner/problem/planning_problem.h"
 
 namespace sailor {
 

@@ -1,5 +1,5 @@
 // Which replicas share a node, and what its network card does to their messages.
-#include "simulator/node_cards.h"
+#include "simulator/node_placement.h"
 
 #include <gtest/gtest.h>
 

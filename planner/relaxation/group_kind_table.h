@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/problem/world.h"
+#include "planner/problem/planning_problem.h"
 
 namespace sailor {
 

@@ -1,4 +1,4 @@
-#include "planner/search/split_seeds.h"
+#include "planner/search/relaxation_seeds.h"
 
 #include <algorithm>
 #include <cmath>

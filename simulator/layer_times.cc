@@ -1,4 +1,4 @@
-#include "simulator/measured_times.h"
+#include "simulator/layer_times.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "planner/replan/moving.h"
+#include "planner/replan/migration_cost.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "planner/relaxation/stage_program.h"
+#include "planner/relaxation/split_solver.h"
 
 #include <algorithm>
 #include <cmath>

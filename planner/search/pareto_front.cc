@@ -1,4 +1,4 @@
-#include "planner/search/pareto.h"
+#include "planner/search/pareto_front.h"
 
 #include <algorithm>
 

@@ -1,13 +1,13 @@
 // StageProgram: the cheapest way to split the layers into stages, if GPUs have prices and the passes must be done in a
 // given time. A dynamic program whose size does not depend on how many GPUs there are. Finds splits to begin a search
-// with; proof_program.h is what proofs rest on.
+// with; split_bound_solver.h is what proofs rest on.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "planner/relaxation/kind_table.h"
+#include "planner/relaxation/group_kind_table.h"
 
 namespace sailor {
 

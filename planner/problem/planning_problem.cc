@@ -1,4 +1,4 @@
-#include "planner/problem/world.h"
+#include "planner/problem/planning_problem.h"
 
 #include <algorithm>
 

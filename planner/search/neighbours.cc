@@ -1,4 +1,4 @@
-#include "planner/search/moves.h"
+#include "planner/search/neighbours.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "planner/search/exhaustive.h"
+#include "planner/search/exhaustive_search.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "simulator/peer_copies.h"
+#include "simulator/peer_replicas.h"
 
 #include <tuple>
 

@@ -7,7 +7,7 @@
 #include "core/schedule/make_schedule.h"
 #include "simulator/job_simulation.h"
 #include "simulator/memory.h"
-#include "simulator/node_cards.h"
+#include "simulator/node_placement.h"
 
 namespace sailor {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "simulator/job_simulation.h"
-#include "simulator/peer_copies.h"
+#include "simulator/peer_replicas.h"
 
 namespace sailor {
 
