@@ -7,6 +7,7 @@
 #include "planner/problem/planning_problem.h"
 #include "planner/problem/worth_moving.h"
 #include "planner/proof/bound.h"
+#include "planner/proof/bound_prover.h"
 #include "planner/replan/migration_cost.h"
 #include "planner/replan/repair.h"
 #include "planner/search/infeasible.h"
@@ -23,32 +24,33 @@ SearchLimits limits_of(const PlanOptions& options, Clock::time_point start, std:
   return limits;
 }
 
-Result<PricedPlan> priced(const Estimator& estimator, const World& world, const GroupedPlan& grouped,
+Result<PricedPlan> priced(const Estimator& estimator, const PlanningProblem& problem, const GroupedPlan& grouped,
                           const ClusterState& cluster) {
-  Plan plan = expanded(grouped, world.job, world.cluster);
-  auto estimate = estimator.simulate(world.job, cluster, plan);
+  Plan plan = expanded(grouped, problem.job, problem.cluster);
+  auto estimate = estimator.simulate(problem.job, cluster, plan);
   if (!estimate) return tl::unexpected(std::move(estimate.error()));
   return PricedPlan{std::move(plan), *std::move(estimate)};
 }
 
-// If no plan was seen that fits in memory, once more with groups that are too large for their GPUs, to find what comes
-// nearest.
-Error nearest_miss(World world, const PlanOptions& options, const SearchLimits& limits, const Contender* seen) {
-  if (seen != nullptr && !seen->score.is_feasible()) return explain_infeasible(world, seen);
-  world.is_memory_ignored = true;
-  Search search(world, limits, nullptr);
+// If the search saw no plan that fits in memory, searches again with groups that are too large for their GPUs, to find
+// the plan that comes nearest.
+Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const SearchLimits& limits,
+                   const PlanCandidate* seen) {
+  if (seen != nullptr && !seen->score.is_feasible()) return explain_infeasible(problem, seen);
+  problem.ignores_memory = true;
+  Search search(problem, limits, nullptr);
   search.run(options.space, {});
-  return explain_infeasible(world, search.best());
+  return explain_infeasible(problem, search.best());
 }
 
-// The fastest first, without those that turn out slower and dearer than another when they are played.
-std::vector<PricedPlan> alternatives(const Estimator& estimator, const World& world, const ClusterState& cluster,
-                                     const ParetoFront& front, const PricedPlan& chosen) {
+// The fastest first, without plans that simulation shows to be slower and more expensive than another.
+std::vector<PricedPlan> alternatives(const Estimator& estimator, const PlanningProblem& problem,
+                                     const ClusterState& cluster, const ParetoFront& front, const PricedPlan& chosen) {
   std::vector<PricedPlan> plans{chosen};
-  const auto chosen_plan = grouped(chosen.plan, world.cluster).value();
-  for (const ParetoFront::Entry& entry : front.chosen(kAlternatives)) {
+  const auto chosen_plan = grouped(chosen.plan, problem.cluster).value();
+  for (const ParetoFront::Entry& entry : front.sample(kAlternatives)) {
     if (entry.plan == chosen_plan) continue;
-    auto other = priced(estimator, world, entry.plan, cluster);
+    auto other = priced(estimator, problem, entry.plan, cluster);
     if (other && other->estimate.fits()) plans.push_back(*std::move(other));
   }
   std::ranges::stable_sort(plans, {}, [](const PricedPlan& plan) {
@@ -56,71 +58,68 @@ std::vector<PricedPlan> alternatives(const Estimator& estimator, const World& wo
   });
   std::vector<PricedPlan> kept;
   for (PricedPlan& plan : plans) {
-    const bool is_dearer =
+    const bool is_more_expensive =
         !kept.empty() && plan.estimate.cost_per_iteration() >= kept.back().estimate.cost_per_iteration();
-    if (!is_dearer) kept.push_back(std::move(plan));
+    if (!is_more_expensive) kept.push_back(std::move(plan));
   }
   return kept;
 }
 
-// Whether this planner could have chosen such a plan, were there GPUs enough.
-bool is_known(const Plan& plan, const World& world) {
-  if (!check_well_formed(plan, world.job) || (plan.sharded_optimizer && !world.may_shard_optimizer)) return false;
-  const auto& sizes = world.job.training.microbatch_sizes;
+// Whether the search could find this plan if there were enough GPUs.
+bool is_in_search_space(const Plan& plan, const PlanningProblem& problem) {
+  if (!check_well_formed(plan, problem.job) || (plan.sharded_optimizer && !problem.may_shard_optimizer)) return false;
+  const auto& sizes = problem.job.training.microbatch_sizes;
   if (std::ranges::find(sizes, plan.microbatch_size) == sizes.end()) return false;
   return std::ranges::all_of(plan.stages, [&](const Stage& stage) {
     return std::ranges::all_of(stage.replicas, [&](const Replica& replica) {
-      return std::ranges::find(world.degrees, replica.tensor_parallel) != world.degrees.end();
+      return std::ranges::binary_search(problem.tensor_parallel_sizes, replica.tensor_parallel);
     });
   });
 }
 
-// Nothing if it has lost some of its GPUs.
-std::optional<GroupedPlan> whole(const Plan& running, const World& world) {
-  auto plan = grouped(running, world.cluster);
-  if (!plan || !keeps_to_resources(*plan, world)) return std::nullopt;
+// The running plan. Nothing if it has lost some of its GPUs.
+std::optional<GroupedPlan> intact(const Plan& running, const PlanningProblem& problem) {
+  auto plan = grouped(running, problem.cluster);
+  if (!plan || !keeps_to_resources(*plan, problem)) return std::nullopt;
   return *std::move(plan);
 }
 
-// What runs, as far as there are GPUs for it: who holds what, but no plan.
-GroupedPlan left_of(const Plan& running, const World& world) {
-  GroupedPlan left{running.microbatch_size, running.microbatches(), {}};
-  for (const DraftStage& stage : what_is_left(running, world).stages) {
-    GroupedStage& into = left.stages.emplace_back(GroupedStage{stage.first_layer, stage.last_layer, {}});
-    for (const Crew& crew : stage.crews) into.groups.push_back({crew.pool, crew.degree, 0, crew.count});
-  }
-  return left;
+// What is left of the running plan: which GPUs hold which state. Not a complete plan.
+GroupedPlan remainder_of(const Plan& running, const PlanningProblem& problem) {
+  const Draft surviving = surviving_part(running, problem);
+  return {running.microbatch_size, running.microbatches(), surviving.stages};
 }
 
 struct Choice {
-  Contender plan;
+  PlanCandidate plan;
   Seconds pause;
 };
 
-// One question with a running plan, or without.
-class Asked {
+// Runs the search for one question and chooses between the running plan, if there is one, and the plans found.
+class PlanChooser {
  public:
-  Asked(const World& world, const PlanOptions& options, const SearchLimits& limits) : options_(options) {
-    if (options.current && is_known(*options.current, world)) {
+  PlanChooser(const PlanningProblem& problem, const PlanOptions& options, const SearchLimits& limits)
+      : options_(options) {
+    if (options.current && is_in_search_space(*options.current, problem)) {
       running_ = &*options.current;
-      whole_ = whole(*running_, world);
-      moving_.emplace(world, whole_ ? *whole_ : left_of(*running_, world));
+      intact_ = intact(*running_, problem);
+      migration_.emplace(problem, intact_ ? *intact_ : remainder_of(*running_, problem));
     }
-    search_.emplace(world, limits, moving_ ? &*moving_ : nullptr);
+    search_.emplace(problem, limits, migration_ ? &*migration_ : nullptr);
     if (running_ == nullptr) return;
-    if (whole_) {
-      if (const auto stay = search_->offer(*whole_)) stay_ = search_->played(*stay, kNoRival);
+    if (intact_) {
+      if (const auto stay = search_->offer(*intact_)) stay_ = search_->simulated(*stay, kNoIncumbent);
     }
     search_->repair(*running_, options.space);
     if (has_feasible()) near_ = *search_->best();
   }
 
-  // Whether what is near the running plan is answer enough.
+  // Whether the caller asked only for plans near the running one, and there is one.
   [[nodiscard]] bool is_answered() const { return options_.scope == SearchScope::kNearCurrent && near_; }
   Search& search() { return *search_; }
 
-  // The best plan, what moving to it costs counted in, or the running one if that is nearly as good; nothing if none is
-  // feasible.
+  // The best plan, with the pause for moving to it counted in; the running plan, if it is nearly as good. Nothing if no
+  // plan is feasible.
   [[nodiscard]] std::optional<Choice> choice() const {
     if (!has_feasible()) return std::nullopt;
     Choice best{*search_->best(), pause_for(*search_->best())};
@@ -131,8 +130,8 @@ class Asked {
 
  private:
   [[nodiscard]] bool has_feasible() const { return search_->best() != nullptr && search_->best()->score.is_feasible(); }
-  [[nodiscard]] Seconds pause_for(const Contender& next) const {
-    return moving_ ? moving_->pause_for(next.plan) : Seconds(0);
+  [[nodiscard]] Seconds pause_for(const PlanCandidate& next) const {
+    return migration_ ? migration_->pause_for(next.plan) : Seconds(0);
   }
   [[nodiscard]] double value_of(const Choice& choice) const {
     return value_with_pause(choice.plan.score.value, choice.pause, options_.expected_lifetime);
@@ -140,35 +139,36 @@ class Asked {
 
   const PlanOptions& options_;
   const Plan* running_ = nullptr;
-  std::optional<GroupedPlan> whole_;
-  std::optional<Moving> moving_;
+  std::optional<GroupedPlan> intact_;  // the running plan, if it still has all its GPUs
+  std::optional<MigrationCost> migration_;
   std::optional<Search> search_;
-  std::optional<Contender> stay_;  // the running plan, if it is feasible
-  std::optional<Contender> near_;  // the best of those near it
+  std::optional<PlanCandidate> stay_;  // the running plan, if it is feasible
+  std::optional<PlanCandidate> near_;  // the best plan near the running one
 };
 
-// Each goes on from the one before, so that a longer proof never says less.
-constexpr std::array<Refuter::Effort, 3> kThorough{
-    {{.ways = 8, .ends = 24, .tries = 4, .depth = 2, .programs = 400},
-     {.ways = 12, .ends = 48, .tries = 6, .depth = 3, .programs = 1000},
-     {.ways = 24, .ends = 96, .tries = 8, .depth = 5, .programs = 4000}}};
-constexpr int kMostPoolsOfQuickProof = 6;  // with more, already the first programs take seconds
+// Each continues from the result of the one before, so that a longer proof is never weaker.
+constexpr std::array<BoundProver::Effort, 3> kThorough{
+    {{.path_levels = 8, .end_levels = 24, .price_updates = 4, .halvings = 2, .solver_calls = 400},
+     {.path_levels = 12, .end_levels = 48, .price_updates = 6, .halvings = 3, .solver_calls = 1000},
+     {.path_levels = 24, .end_levels = 96, .price_updates = 8, .halvings = 5, .solver_calls = 4000}}};
+constexpr int kMostPoolsOfQuickProof = 6;  // with more pools, even the first solver calls take seconds
 
-double proved_throughput(const World& world, double seconds, const PlanOptions& options, const SearchLimits& limits) {
-  Refuter refuter(world);
-  double refuted = 1 / bound_throughput(world);
-  if (world.pools() <= kMostPoolsOfQuickProof) {
-    refuted = proved_seconds(refuter, {refuted, seconds}, {}, [&] { return limits.is_over(); });
+double proved_throughput(const PlanningProblem& problem, double seconds, const PlanOptions& options,
+                         const SearchLimits& limits) {
+  BoundProver prover(problem);
+  double unreachable = 1 / bound_throughput(problem);
+  if (problem.pools() <= kMostPoolsOfQuickProof) {
+    unreachable = longest_unreachable(prover, {unreachable, seconds}, {}, [&] { return limits.is_over(); });
   }
-  if (options.proof == Proof::kQuick) return 1 / refuted;
+  if (options.proof == Proof::kQuick) return 1 / unreachable;
   const Clock::time_point start = Clock::now();
   const auto is_over = [&] {
     return limits.is_over() || (options.proof_budget && Clock::now() - start >= *options.proof_budget);
   };
-  for (const Refuter::Effort& effort : kThorough) {
-    refuted = proved_seconds(refuter, {refuted, seconds}, effort, is_over);
+  for (const BoundProver::Effort& effort : kThorough) {
+    unreachable = longest_unreachable(prover, {unreachable, seconds}, effort, is_over);
   }
-  return 1 / refuted;
+  return 1 / unreachable;
 }
 
 }  // namespace
@@ -177,43 +177,43 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
                                  std::stop_token stop) const {
   const Clock::time_point start = Clock::now();
   const ClusterState cluster = normalized(given);
-  World world{.job = job, .cluster = usable_part(job, cluster)};
-  if (auto checked = check_capacity(job, cluster, world.cluster); !checked) {
+  PlanningProblem problem{.job = job, .cluster = usable_part(job, cluster)};
+  if (auto checked = check_capacity(job, cluster, problem.cluster); !checked) {
     return tl::unexpected(std::move(checked.error()));
   }
-  world.degrees = usable_degrees(world.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job)));
-  world.may_shard_optimizer = options.may_shard_optimizer || job.redundancy == Redundancy::kPeer;
-  world.savings = world.allowed_savings().front();
-  auto costs = estimator_.prepare(job, world.cluster, world.degrees);
+  problem.tensor_parallel_sizes =
+      usable_tensor_parallel_sizes(problem.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job)));
+  problem.may_shard_optimizer = options.may_shard_optimizer || job.redundancy == Redundancy::kPeer;
+  auto costs = estimator_.prepare(job, problem.cluster, problem.tensor_parallel_sizes);
   if (!costs) return tl::unexpected(std::move(costs.error()));
-  world.ask(*std::move(costs));
+  problem.set_estimator(*std::move(costs));
 
   const SearchLimits limits = limits_of(options, start, std::move(stop));
-  Asked asked(world, options, limits);
-  const Search& search = asked.search();
-  std::vector<KindTable> tables;
-  if (!asked.is_answered()) {
-    tables = kind_tables(world);
-    asked.search().run(options.space, tables);
+  PlanChooser chooser(problem, options, limits);
+  const Search& search = chooser.search();
+  std::vector<GroupKindTable> tables;
+  if (!chooser.is_answered()) {
+    tables = group_kind_tables(problem);
+    chooser.search().run(options.space, tables);
   }
-  const std::optional<Choice> choice = asked.choice();
-  if (!choice) return tl::unexpected(nearest_miss(world, options, limits, search.best_that_fits()));
+  const std::optional<Choice> choice = chooser.choice();
+  if (!choice) return tl::unexpected(nearest_miss(problem, options, limits, search.best_that_fits()));
 
-  auto chosen = priced(estimator_, world, choice->plan.plan, cluster);
+  auto chosen = priced(estimator_, problem, choice->plan.plan, cluster);
   if (!chosen) return tl::unexpected(std::move(chosen.error()));
   auto times = estimator_.schedule_times(job, cluster, chosen->plan);
   if (!times) return tl::unexpected(std::move(times.error()));
   PlannedJob planned{
       .plan = chosen->plan, .schedule_times = *std::move(times), .estimate = chosen->estimate, .pause = choice->pause};
-  planned.bound_throughput = asked.is_answered()
-                                 ? bound_throughput(world)
-                                 : proved_throughput(world, planned.estimate.iteration.value(), options, limits);
-  planned.bound_cost = bound_cost(world);
+  planned.bound_throughput = chooser.is_answered()
+                                 ? bound_throughput(problem)
+                                 : proved_throughput(problem, planned.estimate.iteration.value(), options, limits);
+  planned.bound_cost = bound_cost(problem);
   planned.search = search.report();
-  if (asked.is_answered()) {
+  if (chooser.is_answered()) {
     planned.alternatives = {*chosen};
   } else {
-    planned.alternatives = alternatives(estimator_, world, cluster, search.front(), *chosen);
+    planned.alternatives = alternatives(estimator_, problem, cluster, search.front(), *chosen);
   }
   planned.search.was_cut_short = limits.is_over();
   planned.search.elapsed = Seconds(std::chrono::duration<double>(Clock::now() - start).count());

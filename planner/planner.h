@@ -1,4 +1,4 @@
-// Planner: the front door of the search. From a job and a cluster to the best plan in a plan space.
+// Planner: the entry point of this folder. Finds the best plan in a plan space for a job on a cluster.
 #pragma once
 
 #include <stop_token>
@@ -13,7 +13,7 @@
 
 namespace sailor {
 
-// A plan that was considered, and what it would have given.
+// A plan and its estimate.
 struct PricedPlan {
   Plan plan;
   Estimate estimate;
@@ -21,11 +21,11 @@ struct PricedPlan {
 
 struct PlannedJob {
   Plan plan;
-  ScheduleTimes schedule_times;  // of the step that the estimate was made by
+  ScheduleTimes schedule_times;  // from which the step of the estimate was simulated
   Estimate estimate;
-  double bound_throughput = 0;  // no plan of the space can have more iterations per second
-  Dollars bound_cost;           // no plan of the space costs less an iteration
-  Seconds pause;                // to move to it from the running plan; zero if there is none, or it stays
+  double bound_throughput = 0;  // an upper bound: no plan of the space has more iterations per second
+  Dollars bound_cost;           // a lower bound: no plan of the space costs less per iteration
+  Seconds pause;                // for moving to the plan from the running one; zero if none is running, or if it stays
   SearchReport search;
   std::vector<PricedPlan> alternatives;  // the Pareto front of throughput against cost per iteration, best first
 
@@ -35,10 +35,10 @@ struct PlannedJob {
 
 class Planner {
  public:
-  explicit Planner(const Estimator& estimator) : estimator_(estimator) {}  // the estimator outlives the planner
+  explicit Planner(const Estimator& estimator) : estimator_(estimator) {}  // the estimator must outlive the planner
 
   // The best plan by the job's objective; ties go to fewer GPUs. kInfeasible names the tightest constraint and by how
-  // much it is missed. Same question, same answer: nothing is remembered between calls.
+  // much it is missed. The planner remembers nothing between calls: the same question gets the same answer.
   [[nodiscard]] Result<PlannedJob> plan(const JobSpec& job, const ClusterState& cluster, const PlanOptions& options,
                                         std::stop_token stop) const;
 

@@ -8,7 +8,7 @@ namespace {
 // One message, while so many go through the same network card.
 Seconds transfer(Bytes message, const Ring& ring, int messages_at_once) {
   return ring.between.latency +
-         std::max(ring.between.occupancy(message), ring.card.occupancy(message) * messages_at_once);
+         std::max(ring.between.occupancy(message), ring.nic.occupancy(message) * messages_at_once);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ struct Ring {
   int tensor_parallel = 1;  // every shard has a ring of its own, through the same network cards
   Link inside;              // a node
   Link between;             // nodes, the slowest of any two
-  NodeCard card;            // the slowest of any
+  NodeNic nic;              // the slowest of any
 };
 
 // Every member sends 2 (n - 1) messages of size / n. `size` is one shard's.

@@ -11,7 +11,7 @@ namespace sailor {
 
 const LayerCosts& Bill::costs_of(const GroupedStage& stage) const {
   const ReplicaGroup& first = stage.groups.front();
-  return tables_.costs(first.pool, {plan_.microbatch_size, first.tensor_parallel}, plan_.activation_checkpointing);
+  return tables_.costs(first.pool, {plan_.microbatch_size, first.tensor_parallel}, plan_.savings.recomputes);
 }
 
 std::size_t Bill::zones_of(const GroupedStage& stage) const {
@@ -24,9 +24,8 @@ std::size_t Bill::zones_of(const GroupedStage& stage) const {
 
 Bill::RingTraffic Bill::ring_of(const GroupedStage& stage) const {
   const int members = stage.replicas();
-  const double parameters =
-      costs_of(stage).range(stage.first_layer, stage.last_layer).parameters * stage.groups.front().tensor_parallel;
-  const SyncedBytes synced = synced_bytes(job_.training.precision, plan_.sharded_optimizer);
+  const double parameters = costs_of(stage).range(stage.layers).parameters * stage.groups.front().tensor_parallel;
+  const SyncedBytes synced = synced_bytes(job_.training.precision, plan_.savings.shards_optimizer);
   RingTraffic ring{
       Bytes(parameters * (synced.reduced + synced.gathered)) * (static_cast<double>(members - 1) / members),
       DollarsPerByte(0)};
@@ -42,30 +41,30 @@ Dollars Bill::traffic() const {
   Dollars sum(0);
   for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
     if (i + 1 < plan_.stages.size()) {
-      each_way_after(i, [&](const Way& way) { sum += way.price * way.one_way * 2.0; });
+      each_transfer_after(i, [&](const Transfer& transfer) { sum += transfer.price * transfer.one_way * 2.0; });
     }
     const std::size_t zones = plan_.stages[i].groups.size() < 2 ? 1 : zones_of(plan_.stages[i]);
     if (zones < 2) continue;
     const RingTraffic ring = ring_of(plan_.stages[i]);
     sum += ring.border_price * ring.of_each_member * static_cast<double>(zones);
   }
-  for (const Way& way : copies()) sum += way.price * way.one_way;
+  for (const Transfer& transfer : peer_replicas()) sum += transfer.price * transfer.one_way;
   return sum;
 }
 
-std::vector<Bill::Way> Bill::copies() const {
+std::vector<Bill::Transfer> Bill::peer_replicas() const {
   if (job_.redundancy == Redundancy::kNone) return {};
   const PlanLinks links(plan_, cluster_, links_);
-  const PeerCopies copies(plan_, job_, cluster_, tables_, links);
-  std::vector<Way> ways;
+  const PeerReplicas replicas(plan_, job_, cluster_, tables_, links);
+  std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
     const int holder = plan_.stages[i].groups.front().pool;
-    const int keeper = copies.stages()[i].keeper_pool;
-    if (copies.sent_by(i) > Bytes(0)) {
-      ways.push_back({holder, keeper, copies.sent_by(i), links_.between(holder, keeper).price});
+    const int backup_pool = replicas.stages()[i].backup_pool;
+    if (replicas.sent_by(i) > Bytes(0)) {
+      transfers.push_back({holder, backup_pool, replicas.sent_by(i), links_.between(holder, backup_pool).price});
     }
   }
-  return ways;
+  return transfers;
 }
 
 int Bill::paid_gpus(std::size_t pool, int used) const {

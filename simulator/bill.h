@@ -21,26 +21,26 @@ class Bill {
   [[nodiscard]] Dollars traffic() const;
 
   // What goes down from a group of a stage to one of the next in an iteration; as much comes back up, at this price.
-  struct Way {
+  struct Transfer {
     int from = 0;  // pools
     int to = 0;
     Bytes one_way;
     DollarsPerByte price;
   };
   template <class Visit>
-  void each_way_after(std::size_t stage, Visit visit) const {
+  void each_transfer_after(std::size_t stage, Visit visit) const {
     const GroupedStage& above = plan_.stages[stage];
-    const Bytes one_way = costs_of(above).output(above.last_layer - 1) * plan_.microbatches;
+    const Bytes one_way = costs_of(above).output(above.layers.last - 1) * plan_.microbatches;
     for (const ReplicaGroup& from : above.groups) {
       for (const ReplicaGroup& to : plan_.stages[stage + 1].groups) {
-        visit(Way{from.pool, to.pool, one_way * (share_of(from) * share_of(to)),
-                  links_.between(from.pool, to.pool).price});
+        visit(Transfer{from.pool, to.pool, one_way * (share_of(from) * share_of(to)),
+                       links_.between(from.pool, to.pool).price});
       }
     }
   }
 
   // What goes to peers that keep copies of the state, one way, in an iteration.
-  [[nodiscard]] std::vector<Way> copies() const;
+  [[nodiscard]] std::vector<Transfer> copies() const;
 
   // The replicas of a stage as a ring, zone after zone: over n > 1 zones it crosses n borders.
   struct RingTraffic {

@@ -11,13 +11,13 @@
 namespace sailor {
 namespace {
 
-// Passes that are played, of 40 ns each: where the closed form comes near it needs few, over slow links between uneven
-// replicas it is off by a third.
+// How many passes are simulated, of 40 ns each. Where the closed form is nearly right, few are enough; over slow links
+// between uneven replicas it is off by a third.
 constexpr int kPassesOfEqualReplicas = 128;
 constexpr int kPassesOfUnevenReplicas = 256;
 constexpr int kPassesOverSlowLinks = 900;  // of uneven replicas
-constexpr double kSlowLinks = 0.2;         // a replica's links are busy for more than this part of its work
-constexpr int kRounds = 2;                 // of every replica, at least, or the beginning says nothing of the rest
+constexpr double kSlowLinks = 0.2;  // links are slow if they are busy for more than this part of a replica's work
+constexpr int kRounds = 2;          // microbatches of every replica, or the beginning says nothing about the rest
 
 std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
@@ -29,8 +29,8 @@ double busiest_links(std::span<const StageTiming> stages) {
   return longest;
 }
 
-// Equal replicas take their turns one after the other, so that a plan with n times as many of every kind is n plans
-// side by side, which do not meet.
+// Equal replicas take turns. So a plan with n times as many replicas of every kind is n plans side by side that do not
+// interact.
 int copies_of_one_plan(std::span<const StageTiming> stages) {
   int copies = 0;
   for (const StageTiming& stage : stages) {
@@ -39,15 +39,15 @@ int copies_of_one_plan(std::span<const StageTiming> stages) {
   return copies;
 }
 
-// `shares_above` are those of the stage before, whose route serves this one where they are the same.
+// `shares_above` are the shares of the stage before. Its route is used for this stage too if the shares are the same.
 void add_stage(const StageTiming& stage, int copies, std::vector<int>& shares_above, StepFlow& flow) {
   flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
   std::vector<int> shares;
   shares.reserve(stage.groups.size());
-  for (int site = 0; site < std::ssize(stage.groups); ++site) {
-    const GroupTiming& group = stage.groups[static_cast<std::size_t>(site)];
+  for (int index = 0; index < std::ssize(stage.groups); ++index) {
+    const GroupTiming& group = stage.groups[static_cast<std::size_t>(index)];
     for (int i = 0; i < group.count / copies; ++i) {
-      flow.workers.push_back({nanoseconds(group.forward), nanoseconds(group.backward), group.cap, site});
+      flow.workers.push_back({nanoseconds(group.forward), nanoseconds(group.backward), group.cap, index});
       shares.push_back(group.microbatches);
     }
   }
@@ -123,7 +123,7 @@ double least_step_time(std::span<const StageTiming> stages) {
   return longest;
 }
 
-double step_time(std::span<const StageTiming> stages, int microbatches) {
+double fast_step_time(std::span<const StageTiming> stages, int microbatches) {
   const double by_form = pipeline_time(stages);
   const double work = longest_work(stages);
   const bool has_slow_links = busiest_links(stages) > kSlowLinks * work;
@@ -133,12 +133,12 @@ double step_time(std::span<const StageTiming> stages, int microbatches) {
   const int all = microbatches / copies;
   const int passes = is_even ? kPassesOfEqualReplicas : has_slow_links ? kPassesOverSlowLinks : kPassesOfUnevenReplicas;
   const int affordable = passes / (2 * static_cast<int>(stages.size()));
-  const int played = std::min(all, affordable);
-  if (played < all && played < kRounds * most_replicas(stages) / copies) return by_form;
-  const double beginning = static_cast<double>(step_duration(first_rounds(stages, copies, played), {})) * 1e-9;
-  if (played == all) return std::max(beginning, least_step_time(stages));
-  // What the beginning takes longer than the closed form says of it, the whole does: filling and draining.
-  const double extra = beginning - pipeline_time(stages, static_cast<double>(played) / all);
+  const int simulated = std::min(all, affordable);
+  if (simulated < all && simulated < kRounds * most_replicas(stages) / copies) return by_form;
+  const double beginning = static_cast<double>(step_duration(first_rounds(stages, copies, simulated), {})) * 1e-9;
+  if (simulated == all) return std::max(beginning, least_step_time(stages));
+  // The beginning takes longer than its closed form by some time, for filling and draining. So does the whole.
+  const double extra = beginning - pipeline_time(stages, static_cast<double>(simulated) / all);
   return std::max({work, least_step_time(stages), by_form + extra});
 }
 

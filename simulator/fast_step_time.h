@@ -9,7 +9,7 @@
 namespace sailor {
 
 // From the start of the step to its last backward pass, in seconds. `stages` with their means.
-double step_time(std::span<const StageTiming> stages, int microbatches);
+double fast_step_time(std::span<const StageTiming> stages, int microbatches);
 
 // What step_time() never goes below: every replica's work, and the way of a microbatch to it and back through the
 // fastest replicas and links.

@@ -16,7 +16,7 @@ Seconds reduced(Bytes size, int members, int on_a_node, const Link& inside, cons
                            .tensor_parallel = 1,
                            .inside = inside,
                            .between = between,
-                           .card = {}});
+                           .nic = {}});
 }
 
 }  // namespace
@@ -25,8 +25,7 @@ Seconds reduced(Bytes size, int members, int on_a_node, const Link& inside, cons
 // members of a node than this group's pool has there. Network cards, which only add, are left out.
 Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) const {
   if (replicas < 2) return Seconds(0);
-  const RangeCost cost =
-      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.first_layer, shape.last_layer);
+  const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
   // A sharded optimizer's exchange, which is never the longer one.
   const SyncedBytes bytes = synced_bytes(job_.training.precision, true);
   const Bytes shard(cost.parameters * bytes.reduced);
@@ -60,15 +59,13 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
 }
 
 Seconds JobSimulation::least_finish(const StageShape& shape, Seconds reduction, Seconds longest_backward) const {
-  const RangeCost cost =
-      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.first_layer, shape.last_layer);
-  return exposed(reduction, longest_backward, shape.last_layer - shape.first_layer) +
-         cost.update / shape.optimizer_shards;
+  const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
+  return exposed_reduction(reduction, longest_backward, shape.layers.size()) + cost.update / shape.optimizer_shards;
 }
 
 LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) const {
   const Bytes message =
-      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.last_layer - 1);
+      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);
   const Seconds any = links_.distinct().front().transfer(message);
   LinkRange range{any, any};
   for (const Link& link : links_.distinct()) {
@@ -77,7 +74,7 @@ LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) c
   }
   for (int pool = 0; pool < static_cast<int>(cluster_.pools.size()); ++pool) {
     const Pool& from = cluster_.pools[static_cast<std::size_t>(pool)];
-    const Seconds shared = links_.card(pool).occupancy(message) * from.gpus_per_node;
+    const Seconds shared = links_.nic(pool).occupancy(message) * from.gpus_per_node;
     for (const Link& link : links_.distinct()) range.most = std::max(range.most, link.latency + shared);
     if (in_one_node) range.least = std::min(range.least, links_.inside_node(pool).transfer(message));
   }
@@ -86,9 +83,9 @@ LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) c
 
 MessageTime JobSimulation::least_message(const StageShape& shape, int to_pool, bool in_one_node) const {
   const Bytes message =
-      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.last_layer - 1);
-  const Link& way = links_.between(shape.pool, to_pool);
-  MessageTime least{way.latency, way.occupancy(message)};
+      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);
+  const Link& link = links_.between(shape.pool, to_pool);
+  MessageTime least{link.latency, link.occupancy(message)};
   if (in_one_node && to_pool == shape.pool) {
     const Link& inside = links_.inside_node(to_pool);
     least = {std::min(least.latency, inside.latency), std::min(least.occupancy, inside.occupancy(message))};

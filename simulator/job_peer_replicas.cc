@@ -9,39 +9,40 @@
 namespace sailor {
 
 // Once a stage's gradients are complete, they are sent to those who keep copies; these update what they keep as well.
-void JobSimulation::add_copies(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageEnd>& ends) const {
-  const PeerCopies copies(plan, job_, cluster_, tables_, links);
+void JobSimulation::add_peer_replicas(const GroupedPlan& plan, const PlanLinks& links,
+                                      std::vector<StageEnd>& ends) const {
+  const PeerReplicas replicas(plan, job_, cluster_, tables_, links);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const ReplicaGroup& group = plan.stages[i].groups.front();
-    const int shards = plan.sharded_optimizer ? plan.stages[i].replicas() : 1;
+    const int shards = plan.savings.shards_optimizer ? plan.stages[i].replicas() : 1;
     const double own = range_cost(plan, plan.stages[i], group).parameters / shards;
-    if (own > 0) ends[i].update = ends[i].update * (1 + copies.kept_by(i) / own);
-    const Bytes sent = copies.sent_by_each(i);
-    if (sent > Bytes(0)) ends[i].gather += transfer(sent, group.pool, copies.stages()[i].keeper_pool);
+    if (own > 0) ends[i].update = ends[i].update * (1 + replicas.held_for_peers(i) / own);
+    const Bytes sent = replicas.sent_by_each(i);
+    if (sent > Bytes(0)) ends[i].gather += transfer(sent, group.pool, replicas.stages()[i].backup_pool);
   }
 }
 
 // Of which a GPU of each stage keeps copies.
-std::vector<double> JobSimulation::copied_parameters(const GroupedPlan& plan) const {
-  std::vector<double> copied(plan.stages.size());
-  if (job_.redundancy == Redundancy::kNone) return copied;
+std::vector<double> JobSimulation::peer_parameters(const GroupedPlan& plan) const {
+  std::vector<double> parameters(plan.stages.size());
+  if (job_.redundancy == Redundancy::kNone) return parameters;
   const PlanLinks links(plan, cluster_, links_);
-  const PeerCopies copies(plan, job_, cluster_, tables_, links);
-  for (std::size_t i = 0; i < copied.size(); ++i) copied[i] = copies.kept_by(i);
-  return copied;
+  const PeerReplicas replicas(plan, job_, cluster_, tables_, links);
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = replicas.held_for_peers(i);
+  return parameters;
 }
 
-std::optional<std::string> JobSimulation::note_of_copies(const GroupedPlan& plan) const {
+std::optional<std::string> JobSimulation::note_of_peer_replicas(const GroupedPlan& plan) const {
   if (job_.redundancy == Redundancy::kNone) return std::nullopt;
-  const std::vector<double> copied = copied_parameters(plan);
-  const double most = *std::ranges::max_element(copied);
+  const std::vector<double> parameters = peer_parameters(plan);
+  const double most = *std::ranges::max_element(parameters);
   if (most == 0) return "no copies of the state are needed in peers' memory, or there is no other node to keep them";
   Bytes sent(0);
-  for (const Bill::Way& way : bill_of(plan).copies()) sent += way.one_way;
+  for (const Bill::Transfer& transfer : bill_of(plan).peer_replicas()) sent += transfer.one_way;
   return fmt::format(
       "copies of the state that one node alone holds take up to {:.1f} GiB of a GPU's memory in other "
       "nodes, and {:.2f} GB of traffic a step",
-      most * (kCopiedState + kCopiedGradient) / gibibytes(1).value(), sent.value() / 1e9);
+      most * (kPeerReplicaStateBytes + kPeerReplicaGradientBytes) / gibibytes(1).value(), sent.value() / 1e9);
 }
 
 }  // namespace sailor

@@ -5,8 +5,8 @@
 
 #include "core/model/check.h"
 #include "core/schedule/caps.h"
-#include "simulator/memory.h"
 #include "simulator/fast_step_time.h"
+#include "simulator/memory.h"
 
 namespace sailor {
 namespace {
@@ -21,10 +21,10 @@ bool is_textbook(const std::vector<StageTiming>& stages) {
   });
 }
 
-// Replicas of a stage that share the optimizer's state, 1 if each has all of it. Whatever their degrees are, each GPU
-// of a replica holds 1 / degree of the stage, and of that one in so many parts.
+// Replicas of a stage that share the optimizer's state, 1 if each has all of it. Whatever their tensor-parallel sizes
+// are, each GPU of a replica holds 1 / tensor-parallel size of the stage, and of that one in so many parts.
 int optimizer_shards(const GroupedPlan& plan, const GroupedStage& stage) {
-  return plan.sharded_optimizer ? stage.replicas() : 1;
+  return plan.savings.shards_optimizer ? stage.replicas() : 1;
 }
 
 }  // namespace
@@ -35,9 +35,8 @@ JobSimulation::JobSimulation(const JobSpec& job, const ClusterState& cluster, co
 
 RangeCost JobSimulation::range_cost(const GroupedPlan& plan, const GroupedStage& stage,
                                     const ReplicaGroup& group) const {
-  RangeCost cost =
-      tables_.costs(group.pool, {plan.microbatch_size, group.tensor_parallel}, plan.activation_checkpointing)
-          .range(stage.first_layer, stage.last_layer);
+  RangeCost cost = tables_.costs(group.pool, {plan.microbatch_size, group.tensor_parallel}, plan.savings.recomputes)
+                       .range(stage.layers);
   cost.update = cost.update / optimizer_shards(plan, stage);
   return cost;
 }
@@ -61,8 +60,8 @@ std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan, c
 
 Bytes JobSimulation::message_after(const GroupedPlan& plan, const GroupedStage& stage) const {
   const ReplicaGroup& sender = stage.groups.front();
-  return tables_.costs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.activation_checkpointing)
-      .output(stage.last_layer - 1);
+  return tables_.costs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.savings.recomputes)
+      .output(stage.layers.last - 1);
 }
 
 void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const {
@@ -77,7 +76,7 @@ void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& links, s
   }
 }
 
-int JobSimulation::wanted_in_flight(const InFlightQuestion& question) const {
+int JobSimulation::wanted_in_flight(const InFlightInputs& question) const {
   if (policy_ != SchedulePolicy::kFlow) return question.stages_from_here;
   const int wanted = flow_policy_cap(question.little, question.is_textbook, question.stages_from_here == 1);
   if (question.activations.value() <= 0) return wanted;
@@ -90,7 +89,7 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
   const std::vector<double> downstream = downstream_times(stages);
   const bool textbook = is_textbook(stages);
   const double longest = longest_work(stages);
-  const std::vector<double> copied = copied_parameters(plan);
+  const std::vector<double> replicated = peer_parameters(plan);
   std::vector<StageMemory> memory(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     for (std::size_t g = 0; g < stages[i].groups.size(); ++g) {
@@ -98,14 +97,14 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
       const ReplicaGroup& group = plan.stages[i].groups[g];
       const RangeCost cost = range_cost(plan, plan.stages[i], group);
       const Bytes capacity = tables_.accelerator(group.pool).memory;
-      Holding holding{group.tensor_parallel, optimizer_shards(plan, plan.stages[i]), 0, copied[i]};
-      const Bytes fixed = stage_memory(cost, job_.training, holding).total();
+      MemoryInputs inputs{group.tensor_parallel, optimizer_shards(plan, plan.stages[i]), 0, replicated[i]};
+      const Bytes fixed = stage_memory(cost, job_.training, inputs).total();
       const double little = longest > 0 ? timing.microbatches * (timing.pass() + downstream[i]) / longest : 1;
       const int wanted =
           wanted_in_flight({little, static_cast<int>(stages.size() - i), textbook, capacity - fixed, cost.activations});
       timing.cap = std::max(1, std::min(wanted, timing.microbatches));
-      holding.in_flight = timing.cap;
-      const StageMemory need{stage_memory(cost, job_.training, holding), capacity, group.pool, group.tensor_parallel};
+      inputs.in_flight = timing.cap;
+      const StageMemory need{stage_memory(cost, job_.training, inputs), capacity, group.pool, group.tensor_parallel};
       if (g == 0 || need.excess() > memory[i].excess()) memory[i] = need;
     }
   }
@@ -113,7 +112,7 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
 }
 
 JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, int microbatches) const {
-  Passes result{.length = Seconds(step_time(stages, microbatches)),
+  Passes result{.length = Seconds(fast_step_time(stages, microbatches)),
                 .compute = Seconds(longest_work(stages)),
                 .if_links_were_free = {},
                 .tails = tail_times(stages)};
@@ -137,7 +136,7 @@ JobSimulation::Sync JobSimulation::sync(const GroupedPlan& plan, const GroupedSt
                                         const PlanLinks& links) const {
   if (stage.replicas() < 2) return {};
   const double parameters = shard_parameters(plan, stage);
-  const SyncedBytes bytes = synced_bytes(job_.training.precision, plan.sharded_optimizer);
+  const SyncedBytes bytes = synced_bytes(job_.training.precision, plan.savings.shards_optimizer);
   const Ring ring = links.ring_of(stage);
   const Seconds reduce = all_reduce(Bytes(parameters * bytes.reduced), ring) / 2;
   const Seconds gather =
@@ -147,10 +146,10 @@ JobSimulation::Sync JobSimulation::sync(const GroupedPlan& plan, const GroupedSt
 
 JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const GroupedStage& stage,
                                                  const PlanLinks& links) const {
-  StageEnd end{.buckets = stage.last_layer - stage.first_layer};
+  StageEnd end{.buckets = stage.layers.size()};
   const Sync parts = sync(plan, stage, links);
-  end.reduce = plan.sharded_optimizer ? parts.reduce : parts.reduce + parts.gather;
-  end.gather = plan.sharded_optimizer ? parts.gather : Seconds(0);
+  end.reduce = plan.savings.shards_optimizer ? parts.reduce : parts.reduce + parts.gather;
+  end.gather = plan.savings.shards_optimizer ? parts.gather : Seconds(0);
   for (const ReplicaGroup& group : stage.groups) {
     const RangeCost cost = range_cost(plan, stage, group);
     end.update = std::max(end.update, cost.update);
@@ -163,7 +162,7 @@ std::vector<JobSimulation::StageEnd> JobSimulation::stage_ends(const GroupedPlan
   std::vector<StageEnd> ends;
   ends.reserve(plan.stages.size());
   for (const GroupedStage& stage : plan.stages) ends.push_back(stage_end(plan, stage, links));
-  if (job_.redundancy == Redundancy::kPeer) add_copies(plan, links, ends);
+  if (job_.redundancy == Redundancy::kPeer) add_peer_replicas(plan, links, ends);
   return ends;
 }
 
@@ -175,42 +174,42 @@ JobSimulation::Synced JobSimulation::synced(std::span<const StageEnd> ends, Seco
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const StageEnd& stage = ends[i];
     const Seconds gradients =
-        passes - Seconds(tails[i]) + exposed(stage.reduce, stage.last_backward, stage.buckets) + stage.gather;
+        passes - Seconds(tails[i]) + exposed_reduction(stage.reduce, stage.last_backward, stage.buckets) + stage.gather;
     end.gradients = std::max(end.gradients, gradients);
     end.updated = std::max(end.updated, gradients + stage.update);
   }
   return end;
 }
 
-Outcome JobSimulation::summed_up(const GroupedPlan& plan, const Passes& done, const Synced& end) const {
-  Outcome outcome;
-  outcome.iteration = end.updated;
-  outcome.time = {.compute = done.compute,
-                  .bubble = done.if_links_were_free - done.compute,
-                  .point_to_point = done.length - done.if_links_were_free,
-                  .gradient_sync = end.gradients - done.length,
-                  .update = end.updated - end.gradients};
+SimulationResult JobSimulation::summarized(const GroupedPlan& plan, const Passes& done, const Synced& end) const {
+  SimulationResult result;
+  result.iteration = end.updated;
+  result.time = {.compute = done.compute,
+                 .bubble = done.if_links_were_free - done.compute,
+                 .point_to_point = done.length - done.if_links_were_free,
+                 .gradient_sync = end.gradients - done.length,
+                 .update = end.updated - end.gradients};
   const Bill bill = bill_of(plan);
-  outcome.gpu_cost = bill.gpus() * outcome.iteration;
-  outcome.traffic_cost = bill.traffic();
-  return outcome;
+  result.gpu_cost = bill.gpus() * result.iteration;
+  result.traffic_cost = bill.traffic();
+  return result;
 }
 
-Outcome JobSimulation::simulate(const GroupedPlan& plan) const {
+SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const {
   SAILOR_CHECK(!plan.stages.empty() && plan.microbatches > 0, "a plan of {} stages and {} microbatches",
                plan.stages.size(), plan.microbatches);
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
   std::vector<StageMemory> memory = set_caps(plan, stages);
   const Passes done = passes(std::move(stages), plan.microbatches);
-  Outcome outcome = summed_up(plan, done, synced(stage_ends(plan, links), done.length, done.tails));
-  outcome.memory = std::move(memory);
-  return outcome;
+  SimulationResult result = summarized(plan, done, synced(stage_ends(plan, links), done.length, done.tails));
+  result.memory = std::move(memory);
+  return result;
 }
 
 // As simulate() says it, without what only its reader asks for. That the rest of a step follows the passes, the later
 // the longer they take, makes the least passes a bound.
-std::optional<Quote> JobSimulation::quote_below(const Ceiling& ceiling, const GroupedPlan& plan) const {
+std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& cutoff, const GroupedPlan& plan) const {
   constexpr double kRounding = 1e-9;
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
@@ -219,39 +218,38 @@ std::optional<Quote> JobSimulation::quote_below(const Ceiling& ceiling, const Gr
   const Bill bill = bill_of(plan);
   const DollarsPerHour price = bill.gpus();
   const Dollars traffic = bill.traffic();
-  const auto quoted = [&](double passes) {
+  const auto estimated = [&](double passes) {
     const Seconds iteration = synced(ends, Seconds(passes), tails).updated;
-    return Quote{iteration, price * iteration + traffic, Bytes(0)};
+    return EstimateSummary{iteration, price * iteration + traffic, Bytes(0)};
   };
-  if (ceiling.is_reached_by(quoted(least_step_time(stages) * (1 - kRounding)))) return std::nullopt;
+  if (cutoff.is_reached_by(estimated(least_step_time(stages) * (1 - kRounding)))) return std::nullopt;
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(plan, stages)) excess = std::max(excess, stage.excess());
-  Quote quote = quoted(step_time(stages, plan.microbatches));
-  quote.memory_excess = excess;
-  return quote;
+  EstimateSummary estimate = estimated(fast_step_time(stages, plan.microbatches));
+  estimate.memory_excess = excess;
+  return estimate;
 }
 
 Bytes JobSimulation::state_of_layer(int layer) const {
   const ProfilePoint point{job_.training.microbatch_sizes.front(), 1};
   const bool recomputes = job_.training.activation_checkpointing == ActivationCheckpointing::kAlways;
   const MemoryBreakdown held =
-      stage_memory(tables_.costs(0, point, recomputes).range(layer, layer + 1), job_.training, {});
+      stage_memory(tables_.costs(0, point, recomputes).range({layer, layer + 1}), job_.training, {});
   return held.weights + held.optimizer;
 }
 
 Seconds JobSimulation::transfer(Bytes amount, int from_pool, int to_pool) const {
-  const Seconds over_cards = std::max(links_.card(from_pool).occupancy(amount), links_.card(to_pool).occupancy(amount));
-  return std::max(links_.between(from_pool, to_pool).transfer(amount), over_cards);
+  const Seconds over_nics = std::max(links_.nic(from_pool).occupancy(amount), links_.nic(to_pool).occupancy(amount));
+  return std::max(links_.between(from_pool, to_pool).transfer(amount), over_nics);
 }
 
 StageCost JobSimulation::stage_cost(const StageShape& shape) const {
-  const RangeCost cost =
-      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.first_layer, shape.last_layer);
-  const Holding holding{shape.point.tensor_parallel, shape.optimizer_shards};
+  const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
+  const MemoryInputs inputs{shape.point.tensor_parallel, shape.optimizer_shards};
   return {.forward = cost.forward,
           .backward = cost.backward,
           .update = cost.update / shape.optimizer_shards,
-          .fixed_memory = stage_memory(cost, job_.training, holding).total(),
+          .fixed_memory = stage_memory(cost, job_.training, inputs).total(),
           .activation_memory = cost.activations,
           .capacity = tables_.accelerator(shape.pool).memory};
 }

@@ -32,7 +32,7 @@ struct StageSync {
   Seconds latency;  // what it would take at unlimited bandwidth
 };
 
-struct Outcome {
+struct SimulationResult {
   Seconds iteration;
   TimeBreakdown time;
   std::vector<StageMemory> memory;
@@ -45,13 +45,15 @@ class JobSimulation final : public JobEstimator {
   JobSimulation(const JobSpec& job, const ClusterState& cluster, const NetworkModel& network, JobTables tables,
                 SchedulePolicy policy);
 
-  [[nodiscard]] Outcome simulate(const GroupedPlan& plan) const;
-  [[nodiscard]] std::optional<Quote> quote_below(const Ceiling& ceiling, const GroupedPlan& plan) const override;
-  [[nodiscard]] std::optional<Quote> played_below(const Ceiling& ceiling, const GroupedPlan& plan) const override;
+  [[nodiscard]] SimulationResult simulate(const GroupedPlan& plan) const;
+  [[nodiscard]] std::optional<EstimateSummary> fast_estimate_below(const Cutoff& cutoff,
+                                                                   const GroupedPlan& plan) const override;
+  [[nodiscard]] std::optional<EstimateSummary> simulated_below(const Cutoff& cutoff,
+                                                               const GroupedPlan& plan) const override;
   [[nodiscard]] Bytes state_of_layer(int layer) const override;
   [[nodiscard]] Seconds transfer(Bytes amount, int from_pool, int to_pool) const override;
   // What the copies cost that peers keep of the state, where the job asks for them.
-  [[nodiscard]] std::optional<std::string> note_of_copies(const GroupedPlan& plan) const;
+  [[nodiscard]] std::optional<std::string> note_of_peer_replicas(const GroupedPlan& plan) const;
   [[nodiscard]] StageCost stage_cost(const StageShape& shape) const override;
   [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
   [[nodiscard]] Seconds least_finish(const StageShape& shape, Seconds reduction,
@@ -61,9 +63,9 @@ class JobSimulation final : public JobEstimator {
   // What the plan's schedule is made from, capped as the policy has it; `groups` is `plan`, grouped.
   [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups) const;
   // The same plan operation by operation.
-  [[nodiscard]] StepTiming play(const Plan& plan, const GroupedPlan& groups) const;
+  [[nodiscard]] StepTiming step_timing(const Plan& plan, const GroupedPlan& groups) const;
   // What simulate() says, with the times of `step`, which play() returned.
-  [[nodiscard]] Outcome outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
+  [[nodiscard]] SimulationResult result_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
   // Of a stage of the plan.
   [[nodiscard]] StageSync sync_of(const GroupedPlan& plan, const GroupedStage& stage) const;
   // What the Sailor paper's formula says of this plan, beside `time`, which this simulator says.
@@ -81,7 +83,7 @@ class JobSimulation final : public JobEstimator {
     Seconds if_links_were_free;
     std::vector<double> tails;
   };
-  struct InFlightQuestion {
+  struct InFlightInputs {
     double little = 0;         // microbatches that Little's law asks for
     int stages_from_here = 0;  // to the last, this one included
     bool is_textbook = false;
@@ -111,9 +113,9 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Bytes message_after(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan, const PlanLinks& links) const;
   void add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const;
-  [[nodiscard]] int wanted_in_flight(const InFlightQuestion& question) const;
+  [[nodiscard]] int wanted_in_flight(const InFlightInputs& question) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
-  [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, const Holding& holding, int microbatches) const;
+  [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, const MemoryInputs& inputs, int microbatches) const;
   [[nodiscard]] ScheduleTimes times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const;
   [[nodiscard]] std::vector<LinkTimes> links_between(std::span<const int> pools, const PlanLinks& links,
                                                      Bytes message) const;
@@ -125,9 +127,9 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] double shard_parameters(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] Sync sync(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
-  void add_copies(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageEnd>& ends) const;
-  [[nodiscard]] std::vector<double> copied_parameters(const GroupedPlan& plan) const;
-  [[nodiscard]] Outcome summed_up(const GroupedPlan& plan, const Passes& done, const Synced& end) const;
+  void add_peer_replicas(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageEnd>& ends) const;
+  [[nodiscard]] std::vector<double> peer_parameters(const GroupedPlan& plan) const;
+  [[nodiscard]] SimulationResult summarized(const GroupedPlan& plan, const Passes& done, const Synced& end) const;
   [[nodiscard]] static Synced synced(std::span<const StageEnd> ends, Seconds passes, std::span<const double> tails);
 
   const JobSpec& job_;

@@ -32,19 +32,19 @@ std::vector<int> pools_of(const GroupedPlan& plan) {
 }  // namespace
 
 // Microbatches in flight that a GPU's memory holds; one at least, so that a plan that does not fit can be played too.
-int JobSimulation::memory_cap(const RangeCost& cost, int pool, const Holding& holding, int microbatches) const {
+int JobSimulation::memory_cap(const RangeCost& cost, int pool, const MemoryInputs& inputs, int microbatches) const {
   if (cost.activations <= Bytes(0)) return microbatches;
-  const Bytes fixed = stage_memory(cost, job_.training, holding).total();
+  const Bytes fixed = stage_memory(cost, job_.training, inputs).total();
   const double room = (tables_.accelerator(pool).memory - fixed) / cost.activations;
   return static_cast<int>(std::clamp(room, 1.0, std::max(1.0, static_cast<double>(microbatches))));
 }
 
 // Every pool that the plan uses is a site; a node's card is one where it is known what it carries.
-ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& ways) const {
-  const std::vector<std::vector<int>> nodes = nodes_of(plan, cluster_);
-  const std::vector<int> sites = pools_of(groups);
+ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const {
+  const std::vector<std::vector<int>> nodes = node_placement(plan, cluster_);
+  const std::vector<int> used_pools = pools_of(groups);
   ScheduleTimes times;
-  times.link_classes = static_cast<int>(sites.size());
+  times.link_classes = static_cast<int>(used_pools.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const Stage& stage = plan.stages[i];
     const int shards = plan.sharded_optimizer ? static_cast<int>(stage.replicas.size()) : 1;
@@ -54,29 +54,29 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
       const int pool = pool_index(cluster_, replica.pool);
       const RangeCost cost =
           tables_.costs(pool, {plan.microbatch_size, replica.tensor_parallel}, plan.activation_checkpointing)
-              .range(stage.first_layer, stage.last_layer);
-      const bool shares_card = links_.card(pool).is_known() && !ways.is_inside_node(pool, pool);
-      const auto site = static_cast<int>(std::ranges::lower_bound(sites, pool) - sites.begin());
-      replicas.push_back({nanoseconds(cost.forward), nanoseconds(cost.backward), site,
+              .range({stage.first_layer, stage.last_layer});
+      const bool shares_nic = links_.nic(pool).is_known() && !links.is_inside_node(pool, pool);
+      const auto link_class = static_cast<int>(std::ranges::lower_bound(used_pools, pool) - used_pools.begin());
+      replicas.push_back({nanoseconds(cost.forward), nanoseconds(cost.backward), link_class,
                           memory_cap(cost, pool, {replica.tensor_parallel, shards}, replica.microbatches),
-                          shares_card ? nodes[i][r] : ReplicaTimes::kNoNic});
+                          shares_nic ? nodes[i][r] : ReplicaTimes::kNoNic});
     }
   }
   for (std::size_t i = 0; i + 1 < groups.stages.size(); ++i) {
-    times.links.push_back(links_between(sites, ways, message_after(groups, groups.stages[i])));
+    times.links.push_back(links_between(used_pools, links, message_after(groups, groups.stages[i])));
   }
   return times;
 }
 
-std::vector<LinkTimes> JobSimulation::links_between(std::span<const int> pools, const PlanLinks& ways,
+std::vector<LinkTimes> JobSimulation::links_between(std::span<const int> pools, const PlanLinks& plan_links,
                                                     Bytes message) const {
   std::vector<LinkTimes> links;
   links.reserve(pools.size() * pools.size());
   for (const int a : pools) {
     for (const int b : pools) {
-      const Link& way = ways.between(a, b);
-      const Seconds card = std::max(links_.card(a).occupancy(message), links_.card(b).occupancy(message));
-      links.push_back({nanoseconds(way.latency), nanoseconds(way.occupancy(message)), nanoseconds(card)});
+      const Link& link = plan_links.between(a, b);
+      const Seconds nic = std::max(links_.nic(a).occupancy(message), links_.nic(b).occupancy(message));
+      links.push_back({nanoseconds(link.latency), nanoseconds(link.occupancy(message)), nanoseconds(nic)});
     }
   }
   return links;
@@ -97,10 +97,10 @@ Execution JobSimulation::execution(std::span<const StageEnd> ends) {
   return execution;
 }
 
-StepTiming JobSimulation::play(const Plan& plan, const GroupedPlan& groups) const {
-  const PlanLinks ways(groups, cluster_, links_);
-  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, ways), policy_);
-  return time_step(make_schedule(plan, times), times, execution(stage_ends(groups, ways)));
+StepTiming JobSimulation::step_timing(const Plan& plan, const GroupedPlan& groups) const {
+  const PlanLinks links(groups, cluster_, links_);
+  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), policy_);
+  return time_step(make_schedule(plan, times), times, execution(stage_ends(groups, links)));
 }
 
 // By when the stages must be done with their passes for the step to take no longer than `most`: what follows takes its
@@ -122,20 +122,20 @@ std::vector<Nanoseconds> JobSimulation::deadlines(Seconds most, std::span<const 
   return by;
 }
 
-std::optional<Quote> JobSimulation::played_below(const Ceiling& ceiling, const GroupedPlan& groups) const {
+std::optional<EstimateSummary> JobSimulation::simulated_below(const Cutoff& cutoff, const GroupedPlan& groups) const {
   // Lists that are played may be done a little sooner than the simulation that they were written by: its messages wait
   // for buffers.
   constexpr double kSooner = 0.01;
-  const PlanLinks ways(groups, cluster_, links_);
+  const PlanLinks links(groups, cluster_, links_);
   const Bill bill = bill_of(groups);
   const DollarsPerHour price = bill.gpus();
   const Dollars traffic = bill.traffic();
-  std::vector<StageTiming> stages = stage_timings(groups, ways);
-  const std::vector<StageEnd> ends = stage_ends(groups, ways);
-  Seconds most = ceiling.iteration;
-  if (price.value() > 0) most = std::min(most, Seconds((ceiling.cost - traffic).value() * 3600 / price.value()));
+  std::vector<StageTiming> stages = stage_timings(groups, links);
+  const std::vector<StageEnd> ends = stage_ends(groups, links);
+  Seconds most = cutoff.iteration;
+  if (price.value() > 0) most = std::min(most, Seconds((cutoff.cost - traffic).value() * 3600 / price.value()));
   const Plan plan = expanded(groups, job_, cluster_);
-  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, ways), policy_);
+  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), policy_);
   std::vector<Nanoseconds> by;
   if (std::isfinite(most.value())) by = deadlines(most * (1 + kSooner), ends, stages);
   const auto schedule = make_schedule_within(by, plan, times);
@@ -143,29 +143,29 @@ std::optional<Quote> JobSimulation::played_below(const Ceiling& ceiling, const G
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(groups, stages)) excess = std::max(excess, stage.excess());
   const Seconds iteration = seconds(time_step(*schedule, times, execution(ends)).end());
-  const Quote quote{iteration, price * iteration + traffic, excess};
-  if (ceiling.is_reached_by(quote)) return std::nullopt;
-  return quote;
+  const EstimateSummary estimate{iteration, price * iteration + traffic, excess};
+  if (cutoff.is_reached_by(estimate)) return std::nullopt;
+  return estimate;
 }
 
-Outcome JobSimulation::outcome_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const {
-  const PlanLinks ways(groups, cluster_, links_);
-  std::vector<StageTiming> stages = stage_timings(groups, ways);
+SimulationResult JobSimulation::result_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const {
+  const PlanLinks links(groups, cluster_, links_);
+  std::vector<StageTiming> stages = stage_timings(groups, links);
   std::vector<StageMemory> memory = set_caps(groups, stages);
-  ScheduleTimes free = times_of(plan, groups, ways);
+  ScheduleTimes free = times_of(plan, groups, links);
   for (auto& boundary : free.links) std::ranges::fill(boundary, LinkTimes{});
   Passes done{.length = seconds(step.passes_end()), .compute = Seconds(longest_work(stages))};
   done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, policy_).duration));
   done.compute = std::min(done.compute, done.if_links_were_free);  // it is not rounded to nanoseconds
   Synced end{done.length, seconds(step.end())};
-  const std::vector<StageEnd> ends = stage_ends(groups, ways);
+  const std::vector<StageEnd> ends = stage_ends(groups, links);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     end.gradients = std::max(end.gradients, seconds(step.synced[i]) + ends[i].gather);
   }
   end.gradients = std::min(end.gradients, end.updated);
-  Outcome outcome = summed_up(groups, done, end);
-  outcome.memory = std::move(memory);
-  return outcome;
+  SimulationResult result = summarized(groups, done, end);
+  result.memory = std::move(memory);
+  return result;
 }
 
 }  // namespace sailor

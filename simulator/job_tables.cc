@@ -17,7 +17,7 @@ std::vector<int> index_by_value(std::span<const int> values) {
 
 std::size_t looked_up(const std::vector<int>& index, int value) {
   const bool is_known = value >= 0 && value < std::ssize(index) && index[static_cast<std::size_t>(value)] >= 0;
-  SAILOR_CHECK(is_known, "the job's tables were not made for a microbatch size or degree of {}", value);
+  SAILOR_CHECK(is_known, "the job's tables were not made for a microbatch size or tensor_parallel of {}", value);
   return static_cast<std::size_t>(index[static_cast<std::size_t>(value)]);
 }
 
@@ -39,17 +39,18 @@ Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, con
 }
 
 Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
-                                  std::span<const int> microbatch_sizes, std::span<const int> degrees) {
-  SAILOR_CHECK(!microbatch_sizes.empty() && !degrees.empty(), "tables for {} sizes and {} degrees",
-               microbatch_sizes.size(), degrees.size());
+                                  std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes) {
+  SAILOR_CHECK(!microbatch_sizes.empty() && !tensor_parallel_sizes.empty(),
+               "tables for {} sizes and {} tensor_parallel_sizes", microbatch_sizes.size(),
+               tensor_parallel_sizes.size());
   if (auto checked = check_profiles(job, cluster, profiles); !checked) {
     return tl::unexpected(std::move(checked.error()));
   }
   JobTables tables;
   tables.index_of_size_ = index_by_value(microbatch_sizes);
-  tables.index_of_degree_ = index_by_value(degrees);
+  tables.index_of_tensor_parallel_ = index_by_value(tensor_parallel_sizes);
   tables.sizes_ = microbatch_sizes.size();
-  tables.degrees_ = degrees.size();
+  tables.tensor_parallel_sizes_ = tensor_parallel_sizes.size();
   for (const bool recompute : {false, true}) {
     if (allows_recomputation(job.training.activation_checkpointing, recompute)) tables.recomputes_.push_back(recompute);
   }
@@ -62,9 +63,9 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     tables.accelerators_.push_back(*spec);
     const ModelProfile* profile = profiles.find(job, pool.key.accelerator);
     for (const int size : microbatch_sizes) {
-      for (const int degree : degrees) {
+      for (const int tensor_parallel : tensor_parallel_sizes) {
         for (const bool recompute : tables.recomputes_) {
-          tables.costs_.emplace_back(job, *spec, profile, ProfilePoint{size, degree}, recompute);
+          tables.costs_.emplace_back(job, *spec, profile, ProfilePoint{size, tensor_parallel}, recompute);
         }
       }
     }
@@ -75,11 +76,11 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
 const LayerCosts& JobTables::costs(int pool, ProfilePoint point, bool recompute) const {
   const auto type = static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)]);
   const std::size_t size = looked_up(index_of_size_, point.microbatch_size);
-  const std::size_t degree = looked_up(index_of_degree_, point.tensor_parallel);
+  const std::size_t tensor_parallel = looked_up(index_of_tensor_parallel_, point.tensor_parallel);
   const std::size_t which = recomputes_.front() == recompute ? 0 : 1;
   SAILOR_CHECK(which < recomputes_.size(), "the job's wish does not allow activation checkpointing to be {}",
                recompute);
-  return costs_[((type * sizes_ + size) * degrees_ + degree) * recomputes_.size() + which];
+  return costs_[((type * sizes_ + size) * tensor_parallel_sizes_ + tensor_parallel) * recomputes_.size() + which];
 }
 
 }  // namespace sailor

@@ -17,7 +17,7 @@ Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, con
 class JobTables {
  public:
   static Result<JobTables> make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
-                                std::span<const int> microbatch_sizes, std::span<const int> degrees);
+                                std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes);
 
   // `recompute` as the job's wish allows it.
   [[nodiscard]] const LayerCosts& costs(int pool, ProfilePoint point, bool recompute) const;
@@ -28,12 +28,12 @@ class JobTables {
  private:
   std::vector<AcceleratorSpec> accelerators_;  // each type of the cluster once
   std::vector<int> type_of_pool_;
-  std::vector<int> index_of_size_;    // by microbatch size; -1: not in the tables
-  std::vector<int> index_of_degree_;  // by tensor-parallel degree
+  std::vector<int> index_of_size_;             // by microbatch size; -1: not in the tables
+  std::vector<int> index_of_tensor_parallel_;  // by tensor-parallel tensor-parallel size
   std::size_t sizes_ = 0;
-  std::size_t degrees_ = 0;
+  std::size_t tensor_parallel_sizes_ = 0;
   std::vector<bool> recomputes_;   // which of both the job's wish allows
-  std::vector<LayerCosts> costs_;  // [type][size][degree][which of recomputes_]
+  std::vector<LayerCosts> costs_;  // [type][size][tensor-parallel size][which of recomputes_]
 };
 
 }  // namespace sailor

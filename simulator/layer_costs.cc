@@ -11,15 +11,15 @@
 namespace sailor {
 namespace {
 
-// Of a profile that was measured without sequence parallelism. What it saves follows from the shape; nothing is divided
-// by more than the degree, whatever else was measured with it.
-void deal(LayerMemory& measured, const JobSpec& job, int degree, int layer) {
-  TrainingSpec undealt = job.training;
-  undealt.sequence_parallelism = SequenceParallelism::kNever;
-  const Bytes saved = analytic_layer_memory(job.model, undealt, degree, layer).activations_per_sample -
-                      analytic_layer_memory(job.model, job.training, degree, layer).activations_per_sample;
+// Corrects a profile that was measured without sequence parallelism. The memory that it saves follows from the model's
+// shape; nothing is divided by more than the tensor-parallel size, whatever else was measured.
+void apply_sequence_parallelism(LayerMemory& measured, const JobSpec& job, int tensor_parallel, int layer) {
+  TrainingSpec without = job.training;
+  without.sequence_parallelism = SequenceParallelism::kNever;
+  const Bytes saved = analytic_layer_memory(job.model, without, tensor_parallel, layer).activations_per_sample -
+                      analytic_layer_memory(job.model, job.training, tensor_parallel, layer).activations_per_sample;
   Bytes& activations = measured.activations_per_sample;
-  activations = std::max(activations - saved, activations / degree);
+  activations = std::max(activations - saved, activations / tensor_parallel);
 }
 
 }  // namespace
@@ -54,26 +54,27 @@ void LayerCosts::note(const std::string& text) {
   provenance_ += text;
 }
 
-// Measured where the profile knows the degree, else from the model's shape.
+// Measured if the profile has this tensor-parallel size, else from the model's shape.
 std::vector<LayerMemory> LayerCosts::memory_of_layers(const JobSpec& job, const ModelProfile* profile) {
-  const int degree = point_.tensor_parallel;
-  if (profile != nullptr && profile->memory.contains(degree)) {
-    std::vector<LayerMemory> measured = profile->memory.at(degree);
-    if (degree == 1 || profile->sequence_parallelism == job.training.sequence_parallelism) return measured;
+  const int tensor_parallel = point_.tensor_parallel;
+  if (profile != nullptr && profile->memory.contains(tensor_parallel)) {
+    std::vector<LayerMemory> measured = profile->memory.at(tensor_parallel);
+    if (tensor_parallel == 1 || profile->sequence_parallelism == job.training.sequence_parallelism) return measured;
     note(fmt::format(
         "{} was measured without sequence parallelism: its times are taken as they are, what memory that saves is "
         "computed from its shape",
         job.model.name));
-    for (int layer = 0; layer < layers_; ++layer) deal(measured[static_cast<std::size_t>(layer)], job, degree, layer);
+    for (int layer = 0; layer < layers_; ++layer)
+      apply_sequence_parallelism(measured[static_cast<std::size_t>(layer)], job, tensor_parallel, layer);
     return measured;
   }
   if (profile != nullptr && !profile->memory.empty()) {
     note(fmt::format("memory of {} in groups of {}: computed from its shape, none was measured", job.model.name,
-                     degree));
+                     tensor_parallel));
   }
   std::vector<LayerMemory> analytic;
   for (int layer = 0; layer < layers_; ++layer) {
-    analytic.push_back(analytic_layer_memory(job.model, job.training, degree, layer));
+    analytic.push_back(analytic_layer_memory(job.model, job.training, tensor_parallel, layer));
   }
   return analytic;
 }
@@ -99,7 +100,8 @@ void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
   shared_parameters_ = head >= shared ? shared : 0;
 }
 
-RangeCost LayerCosts::range(int first, int last) const {
+RangeCost LayerCosts::range(LayerRange layers) const {
+  const auto [first, last] = layers;
   SAILOR_CHECK(first >= 0 && first < last && last <= layers_, "layers [{}, {}) of {}", first, last, layers_);
   const RangeCost& from = prefix_[static_cast<std::size_t>(first)];
   const RangeCost& to = prefix_[static_cast<std::size_t>(last)];

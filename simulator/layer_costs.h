@@ -8,6 +8,7 @@
 #include "core/model/accelerator.h"
 #include "core/model/job_spec.h"
 #include "core/model/profile.h"
+#include "planner/problem/layer_range.h"
 
 namespace sailor {
 
@@ -27,7 +28,7 @@ class LayerCosts {
   LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point,
              bool recompute);
 
-  [[nodiscard]] RangeCost range(int first, int last) const;
+  [[nodiscard]] RangeCost range(LayerRange layers) const;
   [[nodiscard]] Bytes output(int layer) const {
     return outputs_[static_cast<std::size_t>(layer)];
   }                                                                            // of a microbatch, whole

@@ -53,8 +53,9 @@ Neighbours neighbours(const Measured& measured, ProfilePoint point, int ProfileP
   return found;
 }
 
-// Linear in the microbatch size between the two nearest measured ones of the same degree, else in 1 / degree (a part of
-// the work is divided by it) between the nearest degrees of the same size; null outside the measured range.
+// Linear in the microbatch size between the two nearest measured ones of the same tensor-parallel size, else in 1 /
+// tensor-parallel size (a part of the work is divided by it) between the nearest tensor-parallel sizes of the same
+// size; null outside the measured range.
 std::optional<LayerTimes> interpolated(const Measured& measured, ProfilePoint point) {
   const auto sizes = neighbours(measured, point, &ProfilePoint::microbatch_size, &ProfilePoint::tensor_parallel);
   if (sizes.below != nullptr && sizes.above != nullptr) {
@@ -62,19 +63,23 @@ std::optional<LayerTimes> interpolated(const Measured& measured, ProfilePoint po
                           (sizes.above->first.microbatch_size - sizes.below->first.microbatch_size);
     return LayerTimes{mix(sizes.below->second, sizes.above->second, weight), "sizes"};
   }
-  const auto degrees = neighbours(measured, point, &ProfilePoint::tensor_parallel, &ProfilePoint::microbatch_size);
-  if (degrees.below == nullptr || degrees.above == nullptr) return std::nullopt;
-  const double few = 1.0 / degrees.below->first.tensor_parallel;
-  const double many = 1.0 / degrees.above->first.tensor_parallel;
+  const auto tensor_parallel_sizes =
+      neighbours(measured, point, &ProfilePoint::tensor_parallel, &ProfilePoint::microbatch_size);
+  if (tensor_parallel_sizes.below == nullptr || tensor_parallel_sizes.above == nullptr) return std::nullopt;
+  const double few = 1.0 / tensor_parallel_sizes.below->first.tensor_parallel;
+  const double many = 1.0 / tensor_parallel_sizes.above->first.tensor_parallel;
   const double weight = (few - 1.0 / point.tensor_parallel) / (few - many);
-  return LayerTimes{mix(degrees.below->second, degrees.above->second, weight), "degrees of tensor parallelism"};
+  return LayerTimes{mix(tensor_parallel_sizes.below->second, tensor_parallel_sizes.above->second, weight),
+                    "tensor_parallel_sizes of tensor parallelism"};
 }
 
 const Measured::value_type& nearest(const Measured& measured, ProfilePoint point) {
   const auto distance = [&](const ProfilePoint& other) {
-    const double degree = std::abs(std::log2(static_cast<double>(other.tensor_parallel) / point.tensor_parallel));
+    const double tensor_parallel =
+        std::abs(std::log2(static_cast<double>(other.tensor_parallel) / point.tensor_parallel));
     const double size = std::abs(std::log2(static_cast<double>(other.microbatch_size) / point.microbatch_size));
-    return 100 * degree + size;  // the same degree first: how well a group scales differs more than how a batch does
+    return 100 * tensor_parallel +
+           size;  // the same tensor-parallel size first: how well a group scales differs more than how a batch does
   };
   const Measured::value_type* best = &*measured.begin();
   for (const auto& entry : measured) {

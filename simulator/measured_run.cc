@@ -33,7 +33,7 @@ class RunSimulation {
         }
         const ModelProfile running = in_a_running_job(*profile, system_.launch_exposed);
         const LayerCosts layers(run_.job, *spec, &running, point_of(replica), run_.plan.activation_checkpointing);
-        costs.push_back(layers.range(stage.first_layer, stage.last_layer));
+        costs.push_back(layers.range({stage.first_layer, stage.last_layer}));
         outputs_.push_back(layers.output(0));
       }
     }
@@ -56,8 +56,8 @@ class RunSimulation {
     return {run_.plan.microbatch_size, replica.tensor_parallel};
   }
 
-  // All pools are sites of their own, in the order in which the plan names them.
-  [[nodiscard]] std::vector<PoolKey> sites() const {
+  // Every pool is a link class, in the order in which the plan names them.
+  [[nodiscard]] std::vector<PoolKey> link_classes() const {
     std::vector<PoolKey> pools;
     for (const Stage& stage : run_.plan.stages) {
       for (const Replica& replica : stage.replicas) {
@@ -80,7 +80,7 @@ class RunSimulation {
 
   // A message between stages goes from one GPU to one GPU.
   [[nodiscard]] Result<ScheduleTimes> step_times() const {
-    const std::vector<PoolKey> pools = sites();
+    const std::vector<PoolKey> pools = link_classes();
     const Bytes message = outputs_.front();
     const bool is_pipeline = run_.plan.stages.size() > 1;
     const Seconds overhead = is_pipeline ? system_.pass_overhead : Seconds(0);
@@ -90,9 +90,9 @@ class RunSimulation {
       auto& replicas = times.replicas.emplace_back();
       for (std::size_t r = 0; r < costs_[stage].size(); ++r) {
         const RangeCost& cost = costs_[stage][r];
-        const auto site = std::ranges::find(pools, run_.plan.stages[stage].replicas[r].pool) - pools.begin();
+        const auto link_class = std::ranges::find(pools, run_.plan.stages[stage].replicas[r].pool) - pools.begin();
         replicas.push_back({nanoseconds(cost.forward + overhead), nanoseconds(cost.backward + overhead),
-                            static_cast<int>(site), std::numeric_limits<int>::max()});
+                            static_cast<int>(link_class), std::numeric_limits<int>::max()});
       }
     }
     std::vector<LinkTimes> links;
@@ -123,7 +123,7 @@ class RunSimulation {
     return execution;
   }
 
-  // The groups of a stage reduce their shards at the same time, over all cards of their nodes.
+  // The groups of a stage reduce their shards at the same time, over all NICs of their nodes.
   [[nodiscard]] Result<Seconds> all_reduce(std::size_t stage) const {
     const auto& replicas = run_.plan.stages[stage].replicas;
     const auto members = static_cast<double>(replicas.size());

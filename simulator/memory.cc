@@ -39,15 +39,15 @@ SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer) {
   return bytes;
 }
 
-MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const Holding& holding) {
-  const ParameterBytes bytes = parameter_bytes(training.precision, holding.optimizer_shards);
-  const Bytes copies = Bytes(holding.copied * kCopiedState);
-  const Bytes context = gibibytes(holding.tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
+MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const MemoryInputs& inputs) {
+  const ParameterBytes bytes = parameter_bytes(training.precision, inputs.optimizer_shards);
+  const Bytes peer_state = Bytes(inputs.peer_parameters * kPeerReplicaStateBytes);
+  const Bytes context = gibibytes(inputs.tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
   return {.weights = Bytes(cost.parameters * bytes.weights),
-          .gradients = Bytes(cost.parameters * bytes.gradients + holding.copied * kCopiedGradient),
-          .optimizer = Bytes(cost.parameters * bytes.optimizer) + copies,
+          .gradients = Bytes(cost.parameters * bytes.gradients + inputs.peer_parameters * kPeerReplicaGradientBytes),
+          .optimizer = Bytes(cost.parameters * bytes.optimizer) + peer_state,
           .communication = Bytes(cost.parameters * bytes.communication),
-          .activations = cost.activations * holding.in_flight,
+          .activations = cost.activations * inputs.in_flight,
           .workspace = context + cost.largest_layer};
 }
 

@@ -14,20 +14,20 @@ struct SyncedBytes {
   double gathered = 4;
 };
 // Of a parameter that is copied for a peer: weights and moments, and the gradient that they follow.
-inline constexpr double kCopiedState = 12;
-inline constexpr double kCopiedGradient = 4;
+inline constexpr double kPeerReplicaStateBytes = 12;
+inline constexpr double kPeerReplicaGradientBytes = 4;
 
 SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer);
 
 // What the memory of a GPU depends on besides its layers.
-struct Holding {
+struct MemoryInputs {
   int tensor_parallel = 1;
-  int optimizer_shards = 1;  // replicas that share the optimizer's state; 1: each has all of it
-  int in_flight = 0;         // microbatches whose activations are kept
-  double copied = 0;         // parameters of other nodes, of which it keeps copies (peer_replicas.h)
+  int optimizer_shards = 1;    // replicas that share the optimizer's state; 1: each has all of it
+  int in_flight = 0;           // microbatches whose activations are kept
+  double peer_parameters = 0;  // parameters of other nodes, of which it keeps copies (peer_replicas.h)
 };
 
 // Memory of one GPU that holds these layers.
-MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const Holding& holding);
+MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const MemoryInputs& inputs);
 
 }  // namespace sailor

@@ -40,31 +40,31 @@ class Nodes {
   std::multimap<int, int> begun_;  // numbers by GPUs left
 };
 
-struct Seat {
+struct Placement {
   int stage = 0;
   int replica = 0;
   const Replica* needs = nullptr;
 };
 
-std::vector<Seat> seats_of(const Plan& plan) {
-  std::vector<Seat> seats;
+std::vector<Placement> seats_of(const Plan& plan) {
+  std::vector<Placement> seats;
   for (int stage = 0; stage < std::ssize(plan.stages); ++stage) {
     const auto& replicas = plan.stages[static_cast<std::size_t>(stage)].replicas;
     for (int r = 0; r < std::ssize(replicas); ++r) seats.push_back({stage, r, &replicas[static_cast<std::size_t>(r)]});
   }
-  std::ranges::stable_sort(seats, std::greater<>(), [](const Seat& seat) { return seat.needs->tensor_parallel; });
+  std::ranges::stable_sort(seats, std::greater<>(), [](const Placement& seat) { return seat.needs->tensor_parallel; });
   return seats;
 }
 
 }  // namespace
 
-std::vector<std::vector<int>> nodes_of(const Plan& plan, const ClusterState& cluster) {
+std::vector<std::vector<int>> node_placement(const Plan& plan, const ClusterState& cluster) {
   std::map<PoolKey, Nodes> pools;
   for (const Pool& pool : cluster.pools) pools.emplace(pool.key, Nodes(pool));
   std::vector<std::vector<int>> nodes;
   for (const Stage& stage : plan.stages) nodes.emplace_back(stage.replicas.size(), ReplicaTimes::kNoNic);
   int next = 0;
-  for (const Seat& seat : seats_of(plan)) {
+  for (const Placement& seat : seats_of(plan)) {
     const auto pool = pools.find(seat.needs->pool);
     if (pool == pools.end()) continue;
     nodes[static_cast<std::size_t>(seat.stage)][static_cast<std::size_t>(seat.replica)] =

@@ -11,6 +11,6 @@ namespace sailor {
 
 // The number of its node for every replica, [stage][replica]: wider groups first, then in the order of the plan, on the
 // begun node with the least room for it, else on the smallest other one. ReplicaTimes::kNoNic where no node has room.
-std::vector<std::vector<int>> nodes_of(const Plan& plan, const ClusterState& cluster);
+std::vector<std::vector<int>> node_placement(const Plan& plan, const ClusterState& cluster);
 
 }  // namespace sailor

@@ -12,11 +12,12 @@ class TrafficLedger {
 
   // Every microbatch's activations go down, their gradients up.
   void add_boundary(std::size_t stage) {
-    bill_.each_way_after(stage, [&](const Bill::Way& way) {
-      for (const auto& [source, target] : {std::pair(way.from, way.to), std::pair(way.to, way.from)}) {
+    bill_.each_transfer_after(stage, [&](const Bill::Transfer& transfer) {
+      for (const auto& [source, target] :
+           {std::pair(transfer.from, transfer.to), std::pair(transfer.to, transfer.from)}) {
         ZoneTraffic& traffic = between(zone_of(source), zone_of(target));
-        traffic.activations += way.one_way;
-        traffic.cost += way.price * way.one_way;
+        traffic.activations += transfer.one_way;
+        traffic.cost += transfer.price * transfer.one_way;
       }
     });
   }
@@ -37,11 +38,11 @@ class TrafficLedger {
     }
   }
 
-  void add_copies() {
-    for (const Bill::Way& way : bill_.copies()) {
-      ZoneTraffic& traffic = between(zone_of(way.from), zone_of(way.to));
-      traffic.gradients += way.one_way;
-      traffic.cost += way.price * way.one_way;
+  void add_peer_replicas() {
+    for (const Bill::Transfer& transfer : bill_.peer_replicas()) {
+      ZoneTraffic& traffic = between(zone_of(transfer.from), zone_of(transfer.to));
+      traffic.gradients += transfer.one_way;
+      traffic.cost += transfer.price * transfer.one_way;
     }
   }
 
@@ -70,7 +71,7 @@ std::vector<ZoneTraffic> traffic_of(const GroupedPlan& plan, const ClusterState&
     if (i + 1 < plan.stages.size()) ledger.add_boundary(i);
     ledger.add_gradients(plan.stages[i]);
   }
-  ledger.add_copies();
+  ledger.add_peer_replicas();
   return ledger.entries();
 }
 
@@ -90,16 +91,16 @@ std::vector<PoolCharge> charges_of(const ClusterState& cluster, const GroupedPla
 }  // namespace
 
 PlanDetails details_of(const JobSimulation& simulation, const Plan& plan, const GroupedPlan& groups) {
-  StepTiming step = simulation.play(plan, groups);
-  Outcome outcome = simulation.outcome_of(step, plan, groups);
+  StepTiming step = simulation.step_timing(plan, groups);
+  SimulationResult result = simulation.result_of(step, plan, groups);
   std::vector<StageSync> syncs;
   for (const GroupedStage& stage : groups.stages) syncs.push_back(simulation.sync_of(groups, stage));
   const Bill bill = simulation.bill_of(groups);
   return {.traffic = traffic_of(groups, simulation.cluster(), bill),
-          .charges = charges_of(simulation.cluster(), groups, bill, outcome.iteration),
-          .memory = std::move(outcome.memory),
+          .charges = charges_of(simulation.cluster(), groups, bill, result.iteration),
+          .memory = std::move(result.memory),
           .syncs = std::move(syncs),
-          .paper = simulation.compared_with_paper(outcome.time, groups),
+          .paper = simulation.compared_with_paper(result.time, groups),
           .step = std::move(step)};
 }
 

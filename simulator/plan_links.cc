@@ -20,29 +20,29 @@ int PlanLinks::neighbours_of(const ReplicaGroup& group) const {
 }
 
 LinkTiming PlanLinks::timing(const ReplicaGroup& from, const ReplicaGroup& to, Bytes message) const {
-  const Link& way = between(from.pool, to.pool);
-  Seconds occupancy = way.occupancy(message);
+  const Link& link = between(from.pool, to.pool);
+  Seconds occupancy = link.occupancy(message);
   if (!is_inside_node(from.pool, to.pool)) {
-    occupancy = std::max({occupancy, pools_.card(from.pool).occupancy(message) * neighbours_of(from),
-                          pools_.card(to.pool).occupancy(message) * neighbours_of(to)});
+    occupancy = std::max({occupancy, pools_.nic(from.pool).occupancy(message) * neighbours_of(from),
+                          pools_.nic(to.pool).occupancy(message) * neighbours_of(to)});
   }
-  return {way.latency.value(), occupancy.value()};
+  return {link.latency.value(), occupancy.value()};
 }
 
 Ring PlanLinks::ring_of(const GroupedStage& stage) const {
   Ring ring{.members = stage.replicas(), .on_a_node = stage.replicas()};
   Seconds slowest(-1);
   Seconds slowest_inside(-1);
-  Seconds slowest_card(0);
+  Seconds slowest_nic(0);
   for (const ReplicaGroup& a : stage.groups) {
     ring.tensor_parallel = std::max(ring.tensor_parallel, a.tensor_parallel);
     for (const ReplicaGroup& b : stage.groups) {
-      const Seconds way = pools_.probed(a.pool, b.pool);
-      if (way > slowest) ring.between = pools_.between(a.pool, b.pool);
-      slowest = std::max(slowest, way);
+      const Seconds probed = pools_.probed(a.pool, b.pool);
+      if (probed > slowest) ring.between = pools_.between(a.pool, b.pool);
+      slowest = std::max(slowest, probed);
     }
-    if (pools_.probed_card(a.pool) > slowest_card) ring.card = pools_.card(a.pool);
-    slowest_card = std::max(slowest_card, pools_.probed_card(a.pool));
+    if (pools_.probed_nic(a.pool) > slowest_nic) ring.nic = pools_.nic(a.pool);
+    slowest_nic = std::max(slowest_nic, pools_.probed_nic(a.pool));
     const bool is_one_node = is_inside_node(a.pool, a.pool) && a.count == ring.members;
     ring.on_a_node = std::min(ring.on_a_node, is_one_node ? a.count : neighbours_of(a));
     if (pools_.probed_inside_node(a.pool) > slowest_inside) ring.inside = pools_.inside_node(a.pool);

@@ -31,11 +31,11 @@ Link link_between(const Pool& a, const Pool& b, const NetworkModel& network) {
 }
 
 // Curves are of all GPUs of a node together.
-NodeCard card_of(const Pool& pool, const NetworkModel& network) {
-  NodeCard card{.rate = pool.inter_node_bandwidth, .curve = {}};
+NodeNic nic_of(const Pool& pool, const NetworkModel& network) {
+  NodeNic nic{.rate = pool.inter_node_bandwidth, .curve = {}};
   const MeasuredEndpoint end{pool.key.zone, pool.key.accelerator, pool.gpus_per_node};
-  if (const BandwidthCurve* curve = network.measured.between(end, end)) card.curve = *curve;
-  return card;
+  if (const BandwidthCurve* curve = network.measured.between(end, end)) nic.curve = *curve;
+  return nic;
 }
 
 }  // namespace
@@ -49,9 +49,9 @@ PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
     if (const auto* curve = network.measured.inside_node(a.key.accelerator, a.gpus_per_node)) {
       inside_nodes_[i].curve = *curve;
     }
-    cards_.push_back(card_of(a, network));
+    nics_.push_back(nic_of(a, network));
     probed_inside_.push_back(inside_nodes_[i].transfer(probe));
-    probed_cards_.push_back(cards_.back().occupancy(probe));
+    probed_nics_.push_back(nics_.back().occupancy(probe));
     for (const Pool& b : cluster.pools) {
       links_.push_back(link_between(a, b, network));
       probed_.push_back(links_.back().transfer(probe));

@@ -10,7 +10,7 @@
 namespace sailor {
 
 // The network card that the GPUs of a node share.
-struct NodeCard {
+struct NodeNic {
   std::optional<BytesPerSecond> rate;   // as the pool says; else as measured with all GPUs of a node at once
   std::optional<BandwidthCurve> curve;  // neither: it is taken to carry what its GPUs send, each at the link's rate
 
@@ -33,21 +33,21 @@ class PoolLinks {
     return probed_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   }
   [[nodiscard]] Seconds probed_inside_node(int pool) const { return probed_inside_[static_cast<std::size_t>(pool)]; }
-  [[nodiscard]] Seconds probed_card(int pool) const { return probed_cards_[static_cast<std::size_t>(pool)]; }
+  [[nodiscard]] Seconds probed_nic(int pool) const { return probed_nics_[static_cast<std::size_t>(pool)]; }
   // Each link between nodes that there is, once.
   [[nodiscard]] const std::vector<Link>& distinct() const { return distinct_; }
   [[nodiscard]] const Link& inside_node(int pool) const { return inside_nodes_[static_cast<std::size_t>(pool)]; }
-  [[nodiscard]] const NodeCard& card(int pool) const { return cards_[static_cast<std::size_t>(pool)]; }
+  [[nodiscard]] const NodeNic& nic(int pool) const { return nics_[static_cast<std::size_t>(pool)]; }
 
  private:
   std::size_t pools_;
   std::vector<Link> links_;
   std::vector<Link> distinct_;
   std::vector<Link> inside_nodes_;
-  std::vector<NodeCard> cards_;
+  std::vector<NodeNic> nics_;
   std::vector<Seconds> probed_;
   std::vector<Seconds> probed_inside_;
-  std::vector<Seconds> probed_cards_;
+  std::vector<Seconds> probed_nics_;
 };
 
 }  // namespace sailor

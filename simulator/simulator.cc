@@ -13,9 +13,9 @@ namespace {
 
 double gib(Bytes amount) { return amount / gibibytes(1); }
 
-void add_memory_violations(const Outcome& outcome, const JobSimulation& simulation, Estimate& estimate) {
-  for (std::size_t stage = 0; stage < outcome.memory.size(); ++stage) {
-    const StageMemory& memory = outcome.memory[stage];
+void add_memory_violations(const SimulationResult& result, const JobSimulation& simulation, Estimate& estimate) {
+  for (std::size_t stage = 0; stage < result.memory.size(); ++stage) {
+    const StageMemory& memory = result.memory[stage];
     if (memory.excess() <= Bytes(0)) continue;
     estimate.violations.push_back(fmt::format("stage {}: needs {:.1f} GiB of memory on {}, which has {:.1f} GiB", stage,
                                               gib(memory.use.total()),
@@ -28,55 +28,55 @@ void add_notes(const GroupedPlan& plan, const JobSimulation& simulation, Estimat
   for (const GroupedStage& stage : plan.stages) {
     for (const ReplicaGroup& group : stage.groups) {
       const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
-      const std::string& note =
-          simulation.tables().costs(group.pool, point, plan.activation_checkpointing).provenance();
+      const std::string& note = simulation.tables().costs(group.pool, point, plan.savings.recomputes).provenance();
       if (!note.empty()) notes.insert(note);
     }
   }
   estimate.notes.assign(notes.begin(), notes.end());
 }
 
-Estimate described(const Outcome& outcome, const JobSpec& job, const Plan& plan) {
-  Estimate estimate{.iteration = outcome.iteration,
-                    .time = outcome.time,
+Estimate described(const SimulationResult& result, const JobSpec& job, const Plan& plan) {
+  Estimate estimate{.iteration = result.iteration,
+                    .time = result.time,
                     .memory = {},
-                    .gpu_cost_per_iteration = outcome.gpu_cost,
-                    .traffic_cost_per_iteration = outcome.traffic_cost,
+                    .gpu_cost_per_iteration = result.gpu_cost,
+                    .traffic_cost_per_iteration = result.traffic_cost,
                     .cost_per_hour = {},
                     .gpus = gpus_by_pool(plan),
                     .violations = {},
                     .notes = {}};
-  for (const StageMemory& stage : outcome.memory) estimate.memory.push_back(stage.use);
-  estimate.cost_per_hour = DollarsPerHour(estimate.cost_per_iteration().value() * 3600 / outcome.iteration.value());
+  for (const StageMemory& stage : result.memory) estimate.memory.push_back(stage.use);
+  estimate.cost_per_hour = DollarsPerHour(estimate.cost_per_iteration().value() * 3600 / result.iteration.value());
   estimate.tokens_per_second =
-      static_cast<double>(job.training.global_batch_size) * job.training.sequence_length / outcome.iteration.value();
+      static_cast<double>(job.training.global_batch_size) * job.training.sequence_length / result.iteration.value();
   return estimate;
 }
 
-std::vector<int> degrees_of(const GroupedPlan& plan) {
-  std::set<int> degrees;
+std::vector<int> tensor_parallel_sizes_of(const GroupedPlan& plan) {
+  std::set<int> tensor_parallel_sizes;
   for (const GroupedStage& stage : plan.stages) {
-    for (const ReplicaGroup& group : stage.groups) degrees.insert(group.tensor_parallel);
+    for (const ReplicaGroup& group : stage.groups) tensor_parallel_sizes.insert(group.tensor_parallel);
   }
-  return {degrees.begin(), degrees.end()};
+  return {tensor_parallel_sizes.begin(), tensor_parallel_sizes.end()};
 }
 
-Estimate estimate_of(const Outcome& outcome, const JobSimulation& simulation, const Plan& plan,
+Estimate estimate_of(const SimulationResult& result, const JobSimulation& simulation, const Plan& plan,
                      const GroupedPlan& groups) {
-  Estimate estimate = described(outcome, simulation.job(), plan);
+  Estimate estimate = described(result, simulation.job(), plan);
   estimate.violations = resource_violations(plan, simulation.job(), simulation.cluster());
-  add_memory_violations(outcome, simulation, estimate);
+  add_memory_violations(result, simulation, estimate);
   add_notes(groups, simulation, estimate);
   if (plan.activation_checkpointing) {
-    estimate.notes.emplace_back("activations are computed again in the backward pass: only blocks' inputs are kept");
+    estimate.notes.emplace_back("activations are computed again in the backward pass: only regions' inputs are kept");
   }
   if (plan.sharded_optimizer) {
     estimate.notes.emplace_back("the replicas of a stage share its optimizer's state");
   }
   if (plan.sequence_parallelism) {
-    estimate.notes.emplace_back("groups deal the tokens over their GPUs outside of their linears");
+    estimate.notes.emplace_back(
+        "groups split the tokens over their GPUs outside their linear layers (sequence parallelism)");
   }
-  if (auto note = simulation.note_of_copies(groups)) estimate.notes.push_back(*std::move(note));
+  if (auto note = simulation.note_of_peer_replicas(groups)) estimate.notes.push_back(*std::move(note));
   return estimate;
 }
 
@@ -94,28 +94,30 @@ Result<void> check_length(const Plan& plan) {
 
 }  // namespace
 
-Result<Simulator::Question> Simulator::asked(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+Result<Simulator::Question> Simulator::question_of(const JobSpec& job, const ClusterState& cluster,
+                                                   const Plan& plan) const {
   if (auto checked = check_well_formed(plan, job); !checked) return tl::unexpected(std::move(checked.error()));
   if (auto checked = check_length(plan); !checked) return tl::unexpected(std::move(checked.error()));
   auto groups = grouped(plan, cluster);
   if (!groups) return tl::unexpected(groups.error());
-  auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size}, degrees_of(*groups));
+  auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size},
+                                tensor_parallel_sizes_of(*groups));
   if (!tables) return tl::unexpected(std::move(tables.error()));
   return Question{*std::move(groups),
                   std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), policy_)};
 }
 
 Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return asked(job, cluster, plan).map([&](const Question& one) {
+  return question_of(job, cluster, plan).map([&](const Question& one) {
     return estimate_of(one.simulation->simulate(one.groups), *one.simulation, plan, one.groups);
   });
 }
 
 Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return asked(job, cluster, plan).map([&](const Question& one) {
-    const StepTiming step = one.simulation->play(plan, one.groups);
+  return question_of(job, cluster, plan).map([&](const Question& one) {
+    const StepTiming step = one.simulation->step_timing(plan, one.groups);
     Estimate estimate =
-        estimate_of(one.simulation->outcome_of(step, plan, one.groups), *one.simulation, plan, one.groups);
+        estimate_of(one.simulation->result_of(step, plan, one.groups), *one.simulation, plan, one.groups);
     const PaperComparison comparison = one.simulation->compared_with_paper(estimate.time, one.groups);
     if (auto note = note_of(comparison, estimate.iteration)) estimate.notes.push_back(*std::move(note));
     return estimate;
@@ -124,24 +126,26 @@ Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& clu
 
 Result<ScheduleTimes> Simulator::schedule_times(const JobSpec& job, const ClusterState& cluster,
                                                 const Plan& plan) const {
-  return asked(job, cluster, plan).map([&](const Question& one) {
+  return question_of(job, cluster, plan).map([&](const Question& one) {
     return one.simulation->schedule_times(plan, one.groups);
   });
 }
 
-Result<StepTiming> Simulator::play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return asked(job, cluster, plan).map([&](const Question& one) { return one.simulation->play(plan, one.groups); });
+Result<StepTiming> Simulator::step_timing(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+  return question_of(job, cluster, plan).map([&](const Question& one) {
+    return one.simulation->step_timing(plan, one.groups);
+  });
 }
 
 Result<PlanDetails> Simulator::details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return asked(job, cluster, plan).map([&](const Question& one) {
+  return question_of(job, cluster, plan).map([&](const Question& one) {
     return details_of(*one.simulation, plan, one.groups);
   });
 }
 
 Result<std::unique_ptr<JobEstimator>> Simulator::prepare(const JobSpec& job, const ClusterState& cluster,
-                                                         std::span<const int> degrees) const {
-  auto tables = JobTables::make(job, cluster, profiles_, job.training.microbatch_sizes, degrees);
+                                                         std::span<const int> tensor_parallel_sizes) const {
+  auto tables = JobTables::make(job, cluster, profiles_, job.training.microbatch_sizes, tensor_parallel_sizes);
   if (!tables) return tl::unexpected(std::move(tables.error()));
   return std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), policy_);
 }

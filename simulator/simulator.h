@@ -27,18 +27,18 @@ class Simulator final : public Estimator {
   [[nodiscard]] Result<ScheduleTimes> schedule_times(const JobSpec& job, const ClusterState& cluster,
                                                      const Plan& plan) const override;
   // What every replica does when, operation by operation. Of a well-formed plan of pools that the cluster has.
-  [[nodiscard]] Result<StepTiming> play(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
+  [[nodiscard]] Result<StepTiming> step_timing(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
   // What simulate() sums up, item by item, with what `play` says. Of the same plans.
   [[nodiscard]] Result<PlanDetails> details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
-  [[nodiscard]] Result<std::unique_ptr<JobEstimator>> prepare(const JobSpec& job, const ClusterState& cluster,
-                                                              std::span<const int> degrees) const override;
+  [[nodiscard]] Result<std::unique_ptr<JobEstimator>> prepare(
+      const JobSpec& job, const ClusterState& cluster, std::span<const int> tensor_parallel_sizes) const override;
 
  private:
   struct Question {
     GroupedPlan groups;
     std::unique_ptr<JobSimulation> simulation;
   };
-  [[nodiscard]] Result<Question> asked(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
+  [[nodiscard]] Result<Question> question_of(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
 
   ProfileBook profiles_;
   NetworkModel network_;

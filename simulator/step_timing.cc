@@ -29,9 +29,9 @@ std::size_t replicas_of(const Schedule& schedule) {
   return replicas;
 }
 
-class StepPlayer {
+class StepSimulation {
  public:
-  StepPlayer(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution)
+  StepSimulation(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution)
       : schedule_(schedule), times_(times), execution_(execution), turns_(replicas_of(schedule)) {
     const std::size_t stages = schedule.replicas.size();
     microbatches_ = schedule.routes.front().size();
@@ -45,7 +45,7 @@ class StepPlayer {
         workers_.push_back({.stage = static_cast<int>(stage), .index = static_cast<int>(r)});
       }
     }
-    set_cards();
+    set_nics();
     is_waiting_.assign(workers_.size(), 0);
     timing_.messages.reserve(2 * (stages - 1) * microbatches_);
   }
@@ -58,12 +58,12 @@ class StepPlayer {
   }
 
  private:
-  void set_cards() {
+  void set_nics() {
     int last = ReplicaTimes::kNoNic;
     for (const auto& stage : times_.replicas) {
       for (const ReplicaTimes& replica : stage) last = std::max(last, replica.nic);
     }
-    cards_.resize(static_cast<std::size_t>(last + 1));
+    nics_.resize(static_cast<std::size_t>(last + 1));
     ports_.resize(workers_.size());
   }
 
@@ -141,13 +141,13 @@ class StepPlayer {
     const Nanoseconds start = std::max(sender.now, port(sender).out_free);
     port(sender).out_free = start + link.occupancy;
     Nanoseconds passed = start;
-    if (const int card = costs(sender).nic; card != ReplicaTimes::kNoNic) {
-      Port& out = cards_[static_cast<std::size_t>(card)];
+    if (const int nic = costs(sender).nic; nic != ReplicaTimes::kNoNic) {
+      Port& out = nics_[static_cast<std::size_t>(nic)];
       passed = std::max(passed, out.out_free);
       out.out_free = passed + link.nic;
     }
-    if (const int card = costs(receiver).nic; card != ReplicaTimes::kNoNic) {
-      Port& in = cards_[static_cast<std::size_t>(card)];
+    if (const int nic = costs(receiver).nic; nic != ReplicaTimes::kNoNic) {
+      Port& in = nics_[static_cast<std::size_t>(nic)];
       passed = std::max(passed, in.in_free);
       in.in_free = passed + link.nic;
     }
@@ -209,7 +209,7 @@ class StepPlayer {
   std::size_t microbatches_ = 0;
   std::vector<Worker> workers_;  // of all stages, in order
   std::vector<Port> ports_;      // of the workers
-  std::vector<Port> cards_;
+  std::vector<Port> nics_;
   std::vector<std::size_t> first_of_stage_;
   std::vector<char> is_waiting_;
   std::vector<Nanoseconds> activations_;  // arrival by stage and microbatch
@@ -223,7 +223,7 @@ Nanoseconds StepTiming::passes_end() const { return std::ranges::max(passes_done
 Nanoseconds StepTiming::end() const { return std::ranges::max(updated); }
 
 StepTiming time_step(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution) {
-  return StepPlayer(schedule, times, execution).run();
+  return StepSimulation(schedule, times, execution).run();
 }
 
 }  // namespace sailor

@@ -1,4 +1,5 @@
-// Draft: a plan in the making: which groups work on which layers. How many microbatches each gets follows from it.
+// Draft: an unfinished plan. It says which replicas work on which layers, but not how many microbatches each replica
+// processes, which follows from the replicas' speed.
 #pragma once
 
 #include <optional>
@@ -9,49 +10,34 @@
 
 namespace sailor {
 
-// Equal tensor-parallel groups of one stage.
-struct Crew {
-  int pool = 0;
-  int degree = 1;
-  int count = 0;
-  friend auto operator<=>(const Crew&, const Crew&) = default;
-
-  [[nodiscard]] bool is_like(const Crew& other) const { return pool == other.pool && degree == other.degree; }
-};
-
-struct DraftStage {
-  int first_layer = 0;
-  int last_layer = 0;
-  std::vector<Crew> crews;
-  friend auto operator<=>(const DraftStage&, const DraftStage&) = default;
-
-  [[nodiscard]] int replicas() const;
-  void add(const Crew& crew);  // count may be negative
-};
-
 struct Draft {
   int microbatch_size = 1;
-  std::vector<DraftStage> stages;
+  MemorySavings savings;
+  std::vector<GroupedStage> stages;  // every group's `microbatches` is 0
   friend auto operator<=>(const Draft&, const Draft&) = default;
 };
 
-// Deals the step's microbatches out: in the paper's space evenly, else so that all replicas of a stage are done at
-// about the same time. Nothing if a replica would get none, a stage has no replica, or the space does not hold it.
-std::optional<GroupedPlan> dealt(const Draft& draft, const World& world, PlanSpace space);
+// Equal replicas of a draft's stage. A negative count removes them in GroupedStage::add().
+inline ReplicaGroup draft_replicas(int pool, int tensor_parallel, int count) {
+  return {.pool = pool, .tensor_parallel = tensor_parallel, .microbatches = 0, .count = count};
+}
 
-// Seconds that no plan takes less whose stages are these: the work of the busiest replica, and the way to it and back.
-double least_seconds(const Draft& draft, const World& world);
+// Partitions the microbatches of a step among the replicas of every stage: evenly in the paper's space, else so that
+// all replicas of a stage finish at about the same time. Nothing if a stage has no replica, if a replica would get no
+// microbatch, or if the draft is outside the space.
+std::optional<GroupedPlan> partitioned(const Draft& draft, const PlanningProblem& problem, PlanSpace space);
 
-// What its GPUs cost while it runs.
-DollarsPerHour gpu_price(const Draft& draft, const World& world);
+// A lower bound in seconds on the iteration of every plan with these stages: the busiest replica's work, and the path
+// of a microbatch through the stages before it and back.
+double least_seconds(const Draft& draft, const PlanningProblem& problem);
 
-// Who works on what in a finished plan.
+// What the draft's GPUs cost per hour.
+DollarsPerHour gpu_price(const Draft& draft, const PlanningProblem& problem);
+
+// The plan without its partition of the microbatches.
 Draft draft_of(const GroupedPlan& plan);
 
-// Equal numbers of replicas in all stages, and layers that differ by at most one.
-bool is_paper_shaped(const Draft& draft);
-
-// The paper's split: as even as can be, the first stages take what is left over.
-std::vector<std::pair<int, int>> even_layers(int layers, int stages);
+// The paper's split of the layers: as even as possible; the first stages get one layer more where it does not divide.
+std::vector<LayerRange> even_layers(int layers, int stages);
 
 }  // namespace sailor

@@ -12,6 +12,17 @@ int GroupedStage::replicas() const {
   return sum;
 }
 
+void GroupedStage::add(const ReplicaGroup& group) {
+  const auto same = std::ranges::find_if(groups, [&](const ReplicaGroup& other) { return other.is_like(group); });
+  if (same == groups.end()) {
+    groups.push_back(group);
+  } else {
+    same->count += group.count;
+  }
+  std::erase_if(groups, [](const ReplicaGroup& one) { return one.count <= 0; });
+  std::ranges::sort(groups);
+}
+
 int GroupedPlan::gpus() const {
   int sum = 0;
   for (const GroupedStage& stage : stages) {
@@ -27,8 +38,7 @@ void normalize(GroupedStage& stage) {
   for (std::size_t i = 1; i < stage.groups.size(); ++i) {
     ReplicaGroup& last = stage.groups[kept];
     const ReplicaGroup& next = stage.groups[i];
-    if (last.pool == next.pool && last.tensor_parallel == next.tensor_parallel &&
-        last.microbatches == next.microbatches) {
+    if (last.is_like(next)) {
       last.count += next.count;
     } else {
       stage.groups[++kept] = next;
@@ -39,10 +49,10 @@ void normalize(GroupedStage& stage) {
 
 Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster) {
   GroupedPlan result{
-      plan.microbatch_size, plan.microbatches(), {}, plan.activation_checkpointing, plan.sharded_optimizer};
+      plan.microbatch_size, plan.microbatches(), {}, {plan.activation_checkpointing, plan.sharded_optimizer}};
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const Stage& stage = plan.stages[i];
-    GroupedStage& into = result.stages.emplace_back(GroupedStage{stage.first_layer, stage.last_layer, {}});
+    GroupedStage& into = result.stages.emplace_back(GroupedStage{{stage.first_layer, stage.last_layer}, {}});
     for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
       const Replica& replica = stage.replicas[r];
       const auto pool = std::ranges::find(cluster.pools, replica.pool, &Pool::key);
@@ -65,11 +75,11 @@ Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& c
               .global_batch_size = job.training.global_batch_size,
               .microbatch_size = plan.microbatch_size,
               .stages = {},
-              .activation_checkpointing = plan.activation_checkpointing,
-              .sharded_optimizer = plan.sharded_optimizer,
+              .activation_checkpointing = plan.savings.recomputes,
+              .sharded_optimizer = plan.savings.shards_optimizer,
               .sequence_parallelism = job.training.uses_sequence_parallelism()};
   for (const GroupedStage& stage : plan.stages) {
-    Stage& into = result.stages.emplace_back(Stage{stage.first_layer, stage.last_layer, {}});
+    Stage& into = result.stages.emplace_back(Stage{stage.layers.first, stage.layers.last, {}});
     for (const ReplicaGroup& group : stage.groups) {
       const PoolKey& key = cluster.pools[static_cast<std::size_t>(group.pool)].key;
       for (int i = 0; i < group.count; ++i) {

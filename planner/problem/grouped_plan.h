@@ -1,56 +1,62 @@
-// GroupedPlan: a plan with equal replicas counted instead of listed, and pools by index. What the search works on: its
-// size does not grow with the number of GPUs.
+// GroupedPlan: a plan that counts equal replicas instead of listing them, and that names pools by index. The search
+// works on it because its size does not grow with the number of GPUs.
 #pragma once
 
 #include <vector>
 
 #include "core/model/cluster_state.h"
 #include "core/model/plan.h"
+#include "planner/problem/layer_range.h"
+#include "planner/problem/memory_savings.h"
 
 namespace sailor {
 
-// `count` replicas that are alike.
+// `count` equal replicas of one stage. Each replica is a tensor-parallel group of GPUs of one node.
 struct ReplicaGroup {
   int pool = 0;  // index into ClusterState::pools
   int tensor_parallel = 1;
-  int microbatches = 0;  // of a step, that go through each of them
+  int microbatches = 0;  // of a step, through each of the replicas; 0 in a Draft, which does not say it yet
   int count = 0;
   friend auto operator<=>(const ReplicaGroup&, const ReplicaGroup&) = default;
 
   [[nodiscard]] int gpus() const { return tensor_parallel * count; }
+  // Whether both are the same apart from their counts.
+  [[nodiscard]] bool is_like(const ReplicaGroup& other) const {
+    return pool == other.pool && tensor_parallel == other.tensor_parallel && microbatches == other.microbatches;
+  }
 };
 
 struct GroupedStage {
-  int first_layer = 0;
-  int last_layer = 0;
-  std::vector<ReplicaGroup> groups;  // ascending, no two that differ in nothing but count
+  LayerRange layers;
+  std::vector<ReplicaGroup> groups;  // ascending; any two differ in more than their counts
   friend auto operator<=>(const GroupedStage&, const GroupedStage&) = default;
 
   [[nodiscard]] int replicas() const;
+  // Adds replicas, or removes them if the group's count is negative. A group without replicas disappears.
+  void add(const ReplicaGroup& group);
 };
 
 struct GroupedPlan {
   int microbatch_size = 1;
   int microbatches = 0;  // of a step
   std::vector<GroupedStage> stages;
-  bool activation_checkpointing = false;  // as in Plan
-  bool sharded_optimizer = false;
+  MemorySavings savings;
   friend auto operator<=>(const GroupedPlan&, const GroupedPlan&) = default;
 
   [[nodiscard]] int gpus() const;
 };
 
-// kNotFound if a replica's pool is not in the cluster.
+// kNotFound if the cluster does not have a replica's pool.
 Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster);
 Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster);
 
-// Sorts the groups and adds up equal ones.
+// Sorts the groups and merges equal ones.
 void normalize(GroupedStage& stage);
 
-// Whether every replica of the plan does as many microbatches.
+// Whether every replica of the plan processes the same number of microbatches.
 bool has_equal_shares(const GroupedPlan& plan);
 
-// GPUs of each pool, by index.
+// The GPUs that the plan uses of each pool, by index.
 std::vector<int> gpus_of_pools(const GroupedPlan& plan, std::size_t pools);
 
 }  // namespace sailor

@@ -15,9 +15,9 @@ std::size_t index_of(const MemorySavings& savings) {
 
 }  // namespace
 
-PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<const int> degrees,
+PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<const int> tensor_parallel_sizes,
                      std::span<const MemorySavings> allowed, const JobEstimator& costs)
-    : layers_(static_cast<std::size_t>(job.model.layer_count())), degrees_(degrees.size()) {
+    : layers_(static_cast<std::size_t>(job.model.layer_count())), tensor_parallel_sizes_(tensor_parallel_sizes.size()) {
   const std::vector<int>& sizes = job.training.microbatch_sizes;
   index_of_size_.assign(static_cast<std::size_t>(std::ranges::max(sizes)) + 1, 0);
   for (std::size_t i = 0; i < sizes.size(); ++i) index_of_size_[static_cast<std::size_t>(sizes[i])] = i;
@@ -30,14 +30,14 @@ PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<
     types.emplace_back(pool.key.accelerator.str());
     pool_of_type.push_back(static_cast<int>(&pool - cluster.pools.data()));
   }
-  per_type_ = sizes.size() * degrees_ * ranges();
+  per_type_ = sizes.size() * tensor_parallel_sizes_ * ranges();
   for (const MemorySavings& savings : allowed) {
     first_of_savings_[index_of(savings)] = entries_.size();
     for (const int pool : pool_of_type) {
       for (const int size : sizes) {
         const int shards = savings.shards_optimizer ? job.training.global_batch_size / size : 1;
-        for (const int degree : degrees) {
-          add_ranges(costs, {0, 0, pool, {size, degree}, savings.recomputes, shards});
+        for (const int tensor_parallel : tensor_parallel_sizes) {
+          add_ranges(costs, {{}, pool, {size, tensor_parallel}, savings.recomputes, shards});
         }
       }
     }
@@ -46,10 +46,10 @@ PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<
 
 void PassTable::add_ranges(const JobEstimator& costs, StageShape shape) {
   const auto layers = static_cast<int>(layers_);
-  for (shape.first_layer = 0; shape.first_layer <= layers; ++shape.first_layer) {
-    for (shape.last_layer = 0; shape.last_layer <= layers; ++shape.last_layer) {
+  for (shape.layers.first = 0; shape.layers.first <= layers; ++shape.layers.first) {
+    for (shape.layers.last = 0; shape.layers.last <= layers; ++shape.layers.last) {
       Entry& entry = entries_.emplace_back();
-      if (shape.last_layer <= shape.first_layer) continue;
+      if (shape.layers.last <= shape.layers.first) continue;
       const StageCost cost = costs.stage_cost(shape);
       entry = {std::max(kLeast, cost.pass().value()), cost.fits()};
     }
@@ -59,9 +59,9 @@ void PassTable::add_ranges(const JobEstimator& costs, StageShape shape) {
 const PassTable::Entry& PassTable::at(int pool, ProfilePoint point, LayerRange layers,
                                       const MemorySavings& savings) const {
   const std::size_t size = index_of_size_[static_cast<std::size_t>(point.microbatch_size)];
-  const auto degree = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(point.tensor_parallel)));
-  const std::size_t kind =
-      type_of_pool_[static_cast<std::size_t>(pool)] * per_type_ + (size * degrees_ + degree) * ranges();
+  const auto log_of_group = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(point.tensor_parallel)));
+  const std::size_t kind = type_of_pool_[static_cast<std::size_t>(pool)] * per_type_ +
+                           (size * tensor_parallel_sizes_ + log_of_group) * ranges();
   const std::size_t range =
       static_cast<std::size_t>(layers.first) * (layers_ + 1) + static_cast<std::size_t>(layers.last);
   return entries_[first_of_savings_[index_of(savings)] + kind + range];

@@ -1,5 +1,5 @@
-// PassTable: how long a microbatch takes on a group of every kind, for every range of layers, and whether the group
-// holds them. A search looks this up millions of times, so it is computed once.
+// PassTable: how long one microbatch takes on every kind of tensor-parallel group, for every range of layers, and
+// whether the layers fit in the group's memory. A search looks this up millions of times, so it is computed once.
 #pragma once
 
 #include <array>
@@ -12,29 +12,19 @@
 
 namespace sailor {
 
-// What a whole plan does to need less memory.
-struct MemorySavings {
-  bool recomputes = false;        // activations
-  bool shards_optimizer = false;  // over the replicas of a stage
-  friend bool operator==(const MemorySavings&, const MemorySavings&) = default;
-};
-
-struct LayerRange {
-  int first = 0;
-  int last = 0;
-};
-
 class PassTable {
  public:
-  // For the job's microbatch sizes, these degrees (1, 2, 4, ...) and what the job and the trainer allow.
-  PassTable(const JobSpec& job, const ClusterState& cluster, std::span<const int> degrees,
+  // Covers the job's microbatch sizes, these tensor-parallel sizes (1, 2, 4, ...) and the savings that the job and the
+  // trainer allow.
+  PassTable(const JobSpec& job, const ClusterState& cluster, std::span<const int> tensor_parallel_sizes,
             std::span<const MemorySavings> allowed, const JobEstimator& costs);
 
-  // Of one microbatch, forward and backward, in seconds; more than nothing.
+  // Seconds of one microbatch, forward and backward; always above zero.
   [[nodiscard]] double pass(int pool, ProfilePoint point, LayerRange layers, const MemorySavings& savings) const {
     return at(pool, point, layers, savings).pass;
   }
-  // How many replicas will share the optimizer's state is not known yet: as many as there can be.
+  // With a sharded optimizer, assumes the most replicas that could share the optimizer's state: how many will share it
+  // is not known yet.
   [[nodiscard]] bool fits(int pool, ProfilePoint point, LayerRange layers, const MemorySavings& savings) const {
     return at(pool, point, layers, savings).fits;
   }
@@ -50,12 +40,12 @@ class PassTable {
   void add_ranges(const JobEstimator& costs, StageShape shape);
 
   std::size_t layers_;
-  std::size_t degrees_;
-  std::size_t per_type_ = 0;                // entries
+  std::size_t tensor_parallel_sizes_;       // how many
+  std::size_t per_type_ = 0;                // entries of one GPU type
   std::vector<std::size_t> index_of_size_;  // by microbatch size
   std::vector<std::size_t> type_of_pool_;
-  std::array<std::size_t, 4> first_of_savings_{};  // entry
-  std::vector<Entry> entries_;                     // [savings][type][size][degree][first][last]
+  std::array<std::size_t, 4> first_of_savings_{};  // index of the first entry
+  std::vector<Entry> entries_;                     // [savings][type][size][tensor_parallel][first][last]
 };
 
 }  // namespace sailor

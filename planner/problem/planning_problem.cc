@@ -23,20 +23,24 @@ bool keeps_to_pool(const GroupedPlan& plan, int index, const Pool& pool) {
   return is_simple || groups.empty() || pack_groups(pool, groups).left_over == 0;
 }
 
-bool keeps_to_one_region(const GroupedStage& stage, const World& world) {
-  const Region& region = world.pool(stage.groups.front().pool).region;
+bool keeps_to_one_region(const GroupedStage& stage, const PlanningProblem& problem) {
+  const Region& region = problem.pool(stage.groups.front().pool).region;
   return std::ranges::all_of(stage.groups,
-                             [&](const ReplicaGroup& group) { return world.pool(group.pool).region == region; });
+                             [&](const ReplicaGroup& group) { return problem.pool(group.pool).region == region; });
 }
 
 }  // namespace
 
-int World::most_gpus() const {
+int PlanningProblem::most_gpus() const {
   const int available = cluster.free_gpus();
   return job.resources.max_gpus ? std::min(available, *job.resources.max_gpus) : available;
 }
 
-std::vector<MemorySavings> World::allowed_savings() const {
+bool PlanningProblem::allows_checkpointing(bool recomputes) const {
+  return allows_recomputation(job.training.activation_checkpointing, recomputes);
+}
+
+std::vector<MemorySavings> PlanningProblem::allowed_savings() const {
   std::vector<MemorySavings> allowed;
   for (const bool recomputes : {false, true}) {
     for (const bool shards : {false, true}) {
@@ -46,26 +50,21 @@ std::vector<MemorySavings> World::allowed_savings() const {
   return allowed;
 }
 
-void World::ask(std::unique_ptr<JobEstimator> estimator) {
+void PlanningProblem::set_estimator(std::unique_ptr<JobEstimator> estimator) {
   costs = std::move(estimator);
-  passes = std::make_shared<PassTable>(job, cluster, degrees, allowed_savings(), *costs);
+  passes = std::make_shared<PassTable>(job, cluster, tensor_parallel_sizes, allowed_savings(), *costs);
 }
 
-StageCost World::stage_cost(int pool, int microbatch_size, int degree, int first, int last) const {
-  // How many replicas will share the optimizer's state is not known yet: as many as there can be.
-  const int shards = savings.shards_optimizer ? job.training.global_batch_size / microbatch_size : 1;
-  return costs->stage_cost({first, last, pool, {microbatch_size, degree}, savings.recomputes, shards});
-}
-
-int World::smallest_degree(int pool_index, int microbatch_size, int first, int last) const {
+int PlanningProblem::smallest_tensor_parallel(int pool_index, int microbatch_size, LayerRange layers,
+                                              const MemorySavings& savings) const {
   const int largest_node = pool(pool_index).nodes.front().free_gpus;
   int largest = 0;
-  for (const int degree : degrees) {
-    if (degree > largest_node) break;
-    if (passes->fits(pool_index, {microbatch_size, degree}, {first, last}, savings)) return degree;
-    largest = degree;
+  for (const int tensor_parallel : tensor_parallel_sizes) {
+    if (tensor_parallel > largest_node) break;
+    if (passes->fits(pool_index, {microbatch_size, tensor_parallel}, layers, savings)) return tensor_parallel;
+    largest = tensor_parallel;
   }
-  return is_memory_ignored ? largest : 0;
+  return ignores_memory ? largest : 0;
 }
 
 ClusterState usable_part(const JobSpec& job, const ClusterState& cluster) {
@@ -79,20 +78,22 @@ ClusterState usable_part(const JobSpec& job, const ClusterState& cluster) {
   return usable;
 }
 
-std::vector<int> usable_degrees(const ClusterState& cluster, int most) {
+std::vector<int> usable_tensor_parallel_sizes(const ClusterState& cluster, int most) {
   int largest = 1;
   for (const Pool& pool : cluster.pools) largest = std::max(largest, pool.nodes.front().free_gpus);
-  std::vector<int> degrees;
-  for (int degree = 1; degree <= std::min(largest, most); degree *= 2) degrees.push_back(degree);
-  return degrees;
+  std::vector<int> tensor_parallel_sizes;
+  for (int tensor_parallel = 1; tensor_parallel <= std::min(largest, most); tensor_parallel *= 2)
+    tensor_parallel_sizes.push_back(tensor_parallel);
+  return tensor_parallel_sizes;
 }
 
-bool keeps_to_resources(const GroupedPlan& plan, const World& world) {
-  if (plan.gpus() > world.most_gpus()) return false;
-  for (int index = 0; index < world.pools(); ++index) {
-    if (!keeps_to_pool(plan, index, world.pool(index))) return false;
+bool keeps_to_resources(const GroupedPlan& plan, const PlanningProblem& problem) {
+  if (plan.gpus() > problem.most_gpus()) return false;
+  for (int index = 0; index < problem.pools(); ++index) {
+    if (!keeps_to_pool(plan, index, problem.pool(index))) return false;
   }
-  return std::ranges::all_of(plan.stages, [&](const GroupedStage& stage) { return keeps_to_one_region(stage, world); });
+  return std::ranges::all_of(plan.stages,
+                             [&](const GroupedStage& stage) { return keeps_to_one_region(stage, problem); });
 }
 
 }  // namespace sailor

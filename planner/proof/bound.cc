@@ -13,17 +13,17 @@ constexpr int kHalvings = 13;  // the last step is about 1e-4
 constexpr int kRounds = 8;     // with each step
 
 struct GpuType {
-  int pool = 0;  // one of its pools: all have the same times
+  int pool = 0;  // one of its pools; the times of all are equal
   int gpus = 0;
   int largest_node = 0;
-  DollarsPerHour price;      // of a GPU where it is cheapest
+  DollarsPerHour price;      // of a GPU, where it is cheapest
   std::vector<double> cost;  // GPU seconds of one sample, by layer: 1 / r_gl
 };
 
-std::vector<GpuType> gpu_types(const World& world) {
+std::vector<GpuType> gpu_types(const PlanningProblem& problem) {
   std::map<std::string_view, GpuType> types;
-  for (int index = 0; index < world.pools(); ++index) {
-    const Pool& pool = world.pool(index);
+  for (int index = 0; index < problem.pools(); ++index) {
+    const Pool& pool = problem.pool(index);
     GpuType& type = types[pool.key.accelerator.str()];
     type.price = type.gpus == 0 ? pool.price_per_gpu : std::min(type.price, pool.price_per_gpu);
     type.pool = index;
@@ -36,19 +36,23 @@ std::vector<GpuType> gpu_types(const World& world) {
   return result;
 }
 
-double least_cost(const World& world, const GpuType& type, int layer) {
+double least_cost(const PlanningProblem& problem, const GpuType& type, int layer) {
+  const bool recomputes = problem.allowed_savings().front().recomputes;  // the faster of what the job allows
   double least = std::numeric_limits<double>::infinity();
-  for (const int size : world.job.training.microbatch_sizes) {
-    for (const int degree : world.degrees) {
-      if (degree > type.largest_node) continue;
-      const StageCost cost = world.stage_cost(type.pool, size, degree, layer, layer + 1);
-      least = std::min(least, cost.pass().value() * degree / size);
+  for (const int size : problem.job.training.microbatch_sizes) {
+    for (const int tensor_parallel : problem.tensor_parallel_sizes) {
+      if (tensor_parallel > type.largest_node) continue;
+      const StageCost cost = problem.costs->stage_cost({.layers = {layer, layer + 1},
+                                                        .pool = type.pool,
+                                                        .point = {size, tensor_parallel},
+                                                        .activation_checkpointing = recomputes});
+      least = std::min(least, cost.pass().value() * tensor_parallel / size);
     }
   }
   return least;
 }
 
-// What the GPUs can pay in a second, if a plan may have only so many of them: the dearest first.
+// What the GPUs of a plan can pay per second, if it may use at most `most_gpus`: the most expensive ones.
 double budget(const std::vector<GpuType>& types, const std::vector<double>& prices, int most_gpus) {
   std::vector<std::pair<double, int>> offers;
   for (std::size_t g = 0; g < types.size(); ++g) offers.emplace_back(prices[g], types[g].gpus);
@@ -72,7 +76,7 @@ double seconds_of_sample(const std::vector<GpuType>& types, const std::vector<do
   return sum / budget(types, prices, most_gpus);
 }
 
-// Moves each price a step up or down where that raises the best bound; returns the best one.
+// Moves each price a step up or down where that improves the bound, and returns the best bound.
 double climbed(const std::vector<GpuType>& types, std::vector<double>& prices, int most_gpus, double step,
                double best) {
   for (double& price : prices) {
@@ -103,33 +107,33 @@ double best_bound(const std::vector<GpuType>& types, int most_gpus) {
   return best;
 }
 
-std::vector<GpuType> priced_types(const World& world) {
-  std::vector<GpuType> types = gpu_types(world);
+std::vector<GpuType> priced_types(const PlanningProblem& problem) {
+  std::vector<GpuType> types = gpu_types(problem);
   for (GpuType& type : types) {
-    for (int layer = 0; layer < world.layers(); ++layer) type.cost.push_back(least_cost(world, type, layer));
+    for (int layer = 0; layer < problem.layers(); ++layer) type.cost.push_back(least_cost(problem, type, layer));
   }
   return types;
 }
 
 }  // namespace
 
-double bound_throughput(const World& world) {
-  const std::vector<GpuType> types = priced_types(world);
-  return 1 / (best_bound(types, world.most_gpus()) * world.job.training.global_batch_size);
+double bound_throughput(const PlanningProblem& problem) {
+  const std::vector<GpuType> types = priced_types(problem);
+  return 1 / (best_bound(types, problem.most_gpus()) * problem.job.training.global_batch_size);
 }
 
-Dollars bound_cost(const World& world) {
+Dollars bound_cost(const PlanningProblem& problem) {
   constexpr double kRounding = 1e-9;
-  const std::vector<GpuType> types = priced_types(world);
+  const std::vector<GpuType> types = priced_types(problem);
   Dollars sum(0);
-  for (int layer = 0; layer < world.layers(); ++layer) {
+  for (int layer = 0; layer < problem.layers(); ++layer) {
     Dollars least(std::numeric_limits<double>::infinity());
     for (const GpuType& type : types) {
       least = std::min(least, type.price * Seconds(type.cost[static_cast<std::size_t>(layer)]));
     }
     sum += least;
   }
-  return sum * (world.job.training.global_batch_size * (1 - kRounding));
+  return sum * (problem.job.training.global_batch_size * (1 - kRounding));
 }
 
 }  // namespace sailor

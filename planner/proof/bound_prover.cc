@@ -1,24 +1,24 @@
+#include "planner/proof/bound_prover.h"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
-
-#include "planner/proof/bound.h"
 
 namespace sailor {
 namespace {
 
 constexpr double kFirstStep = 0.7;  // of prices, in logarithms
-constexpr double kSmaller = 0.75;   // each step to the one before
+constexpr double kSmaller = 0.75;   // each step relative to the one before
 constexpr double kPrecision = 0.0025;
 
-int one_node(const World& world, int pool) { return world.pool(pool).nodes.front().free_gpus; }
+int gpus_of_one_node(const PlanningProblem& problem, int pool) { return problem.pool(pool).nodes.front().free_gpus; }
 
-// Of pools that are alike for a proof, one.
-std::vector<int> distinct_pools(const World& world, const ProofTable& table) {
+// One of the pools that are equal for a proof.
+std::vector<int> distinct_pools(const PlanningProblem& problem, const ProofTable& table) {
   std::set<std::tuple<int, int, int>> known;
   std::vector<int> pools;
-  for (int pool = 0; pool < world.pools(); ++pool) {
-    if (known.emplace(table.type_of(pool), world.pool(pool).free_gpus(), one_node(world, pool)).second) {
+  for (int pool = 0; pool < problem.pools(); ++pool) {
+    if (known.emplace(table.type_of(pool), problem.pool(pool).free_gpus(), gpus_of_one_node(problem, pool)).second) {
       pools.push_back(pool);
     }
   }
@@ -27,64 +27,65 @@ std::vector<int> distinct_pools(const World& world, const ProofTable& table) {
 
 }  // namespace
 
-Refuter::Refuter(const World& world) {
-  for (const int size : world.job.training.microbatch_sizes) {
-    const int shards = world.may_shard_optimizer ? world.job.training.global_batch_size / size : 1;
+BoundProver::BoundProver(const PlanningProblem& problem) {
+  for (const int size : problem.job.training.microbatch_sizes) {
+    const int shards = problem.may_shard_optimizer ? problem.job.training.global_batch_size / size : 1;
     for (const bool recomputes : {false, true}) {
-      if (!world.allows_checkpointing(recomputes)) continue;
+      if (!problem.allows_checkpointing(recomputes)) continue;
       const ProofTable* like = tables_.empty() ? nullptr : &tables_.front();
-      tables_.emplace_back(world, KindTable::Setting{size, recomputes, shards}, like);
+      tables_.emplace_back(problem, GroupKindTable::Setting{size, recomputes, shards}, like);
     }
   }
   for (ProofTable& table : tables_) {
     const std::vector<int>& gpus = table.gpus();
-    cases_.push_back({&table, GpuPrices(gpus, world.most_gpus()), false});
-    for (const int pool : distinct_pools(world, table)) {
+    cases_.push_back({&table, GpuPrices(gpus, problem.most_gpus()), false});
+    for (const int pool : distinct_pools(problem, table)) {
       std::vector<int> fewer = gpus;
-      fewer[static_cast<std::size_t>(table.type_of(pool))] -= world.pool(pool).free_gpus() - one_node(world, pool);
-      cases_.push_back({&table, GpuPrices(std::move(fewer), world.most_gpus()), true});
+      fewer[static_cast<std::size_t>(table.type_of(pool))] -=
+          problem.pool(pool).free_gpus() - gpus_of_one_node(problem, pool);
+      cases_.push_back({&table, GpuPrices(std::move(fewer), problem.most_gpus()), true});
     }
   }
 }
 
-// Any prices prove it. Those that did for the last class are the first to be tried.
-bool Refuter::refutes(Case& one, const PlanClass& plans, const Trial& trial, int depth) {
-  ProofProgram program(*one.table, {plans.least_way > 0 ? trial.effort.ways : 1, trial.effort.ends});
+// Any prices can prove it. The prices that proved it for the last class are tried first.
+bool BoundProver::proves_unreachable(Case& one, const PlanClass& plans, const Trial& trial, int halvings) {
+  SplitBoundSolver solver(*one.table, {plans.least_path > 0 ? trial.effort.path_levels : 1, trial.effort.end_levels});
   double step = kFirstStep;
   bool can_adapt = true;
-  for (int tried = 0; tried < trial.effort.tries && can_adapt && !trial.is_over(); ++tried, step *= kSmaller) {
-    ++programs_;
-    const auto split = program.solve(plans, one.prices.of(one.table->kinds()), 1);
+  for (int tried = 0; tried < trial.effort.price_updates && can_adapt && !trial.is_over(); ++tried, step *= kSmaller) {
+    ++solver_calls_;
+    const auto split = solver.solve(plans, one.prices.of(one.table->kinds()), 1);
     if (!split) return true;
     can_adapt = one.prices.adapt(*split, one.table->kinds(), step);
   }
-  if (depth == 0 || trial.is_over()) return false;
-  const double middle = (plans.least_way + plans.most_way) / 2;
+  if (halvings == 0 || trial.is_over()) return false;
+  const double middle = (plans.least_path + plans.most_path) / 2;
   PlanClass shorter = plans;
   PlanClass longer = plans;
-  shorter.most_way = middle;
-  longer.least_way = middle;
-  return refutes(one, longer, trial, depth - 1) && refutes(one, shorter, trial, depth - 1);
+  shorter.most_path = middle;
+  longer.least_path = middle;
+  return proves_unreachable(one, longer, trial, halvings - 1) && proves_unreachable(one, shorter, trial, halvings - 1);
 }
 
-bool Refuter::refutes(double seconds, const Effort& effort, const IsOver& is_over) {
+bool BoundProver::proves_unreachable(double seconds, const Effort& effort, const IsOver& is_over) {
   return std::ranges::all_of(cases_, [&](Case& one) {
-    return refutes(one, {seconds, 0, seconds, one.inside_nodes}, {effort, is_over}, effort.depth);
+    return proves_unreachable(one, {seconds, 0, seconds, one.inside_nodes}, {effort, is_over}, effort.halvings);
   });
 }
 
-double proved_seconds(Refuter& refuter, SecondsRange known, const Refuter::Effort& effort,
-                      const Refuter::IsOver& is_over) {
-  const long most_programs = refuter.programs() + effort.programs;
-  while (known.refuted < known.reached * (1 - kPrecision) && !is_over() && refuter.programs() < most_programs) {
-    const double middle = (known.refuted + known.reached) / 2;
-    if (refuter.refutes(middle, effort, is_over)) {
-      known.refuted = middle;
+double longest_unreachable(BoundProver& prover, SecondsRange known, const BoundProver::Effort& effort,
+                           const BoundProver::IsOver& is_over) {
+  const long most_calls = prover.solver_calls() + effort.solver_calls;
+  while (known.unreachable < known.reached * (1 - kPrecision) && !is_over() && prover.solver_calls() < most_calls) {
+    const double middle = (known.unreachable + known.reached) / 2;
+    if (prover.proves_unreachable(middle, effort, is_over)) {
+      known.unreachable = middle;
     } else {
       known.reached = middle;
     }
   }
-  return known.refuted;
+  return known.unreachable;
 }
 
 }  // namespace sailor

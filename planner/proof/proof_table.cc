@@ -11,20 +11,20 @@ namespace sailor {
 namespace {
 
 constexpr double kNanosecond = 1e-9;
-constexpr int kMostRegions = 3;  // more of them are taken for one, with the best of all links
+constexpr int kMostRegions = 3;  // more regions count as one, with the best of all links
 
-double played(Seconds time) { return std::max(0.0, time.value() - kNanosecond); }
+double in_whole_nanoseconds(Seconds time) { return std::max(0.0, time.value() - kNanosecond); }
 
 float rounded_down(double value) {
   const auto rounded = static_cast<float>(value);
   return rounded <= value ? rounded : std::nextafter(rounded, 0.0F);
 }
 
-// Of every pool.
-std::vector<int> regions_of_pools(const World& world) {
+// The region of every pool, as an index.
+std::vector<int> regions_of_pools(const PlanningProblem& problem) {
   std::map<std::string_view, int> regions;
   std::vector<int> result;
-  for (const Pool& pool : world.cluster.pools) {
+  for (const Pool& pool : problem.cluster.pools) {
     result.push_back(regions.try_emplace(pool.region.str(), static_cast<int>(regions.size())).first->second);
   }
   if (regions.size() > kMostRegions) std::ranges::fill(result, 0);
@@ -33,37 +33,37 @@ std::vector<int> regions_of_pools(const World& world) {
 
 }  // namespace
 
-ProofTable::ProofTable(const World& world, KindTable::Setting setting, const ProofTable* like)
-    : world_(world),
+ProofTable::ProofTable(const PlanningProblem& problem, GroupKindTable::Setting setting, const ProofTable* like)
+    : problem_(problem),
       setting_(setting),
-      microbatches_(world.job.training.global_batch_size / setting.microbatch_size),
-      layers_(world.layers()) {
+      microbatches_(problem.job.training.global_batch_size / setting.microbatch_size),
+      layers_(problem.layers()) {
   add_kinds();
   for (int region = 0; region < regions_; ++region) {
     for (int first = 0; first < layers_; ++first) {
       for (int last = 0; last <= layers_; ++last) {
         entry_begin_.push_back(entries_.size());
-        if (first < last) add_entries(region, first, last);
+        if (first < last) add_entries(region, {first, last});
       }
     }
   }
   entry_begin_.push_back(entries_.size());
   reductions_ = like != nullptr
                     ? like->reductions_
-                    : std::make_shared<std::vector<std::vector<float>>>(range(0, layers_, 0) * kinds_.size());
+                    : std::make_shared<std::vector<std::vector<float>>>(index_of(0, {layers_, 0}) * kinds_.size());
   add_messages();
 }
 
-std::size_t ProofTable::range(int region, int first, int last) const {
-  return static_cast<std::size_t>((region * layers_ + first) * (layers_ + 1) + last);
+std::size_t ProofTable::index_of(int region, LayerRange layers) const {
+  return static_cast<std::size_t>((region * layers_ + layers.first) * (layers_ + 1) + layers.last);
 }
 
 void ProofTable::add_kinds() {
-  const std::vector<int> regions = regions_of_pools(world_);
+  const std::vector<int> regions = regions_of_pools(problem_);
   regions_ = 1 + std::ranges::max(regions);
   std::map<std::pair<int, std::string_view>, int> types;
-  for (int pool = 0; pool < world_.pools(); ++pool) {
-    const Pool& one = world_.pool(pool);
+  for (int pool = 0; pool < problem_.pools(); ++pool) {
+    const Pool& one = problem_.pool(pool);
     const int region = regions[static_cast<std::size_t>(pool)];
     const auto [found, is_new] = types.try_emplace({region, one.key.accelerator.str()}, static_cast<int>(types.size()));
     const int type = found->second;
@@ -73,26 +73,29 @@ void ProofTable::add_kinds() {
     }
     gpus_[static_cast<std::size_t>(type)] += one.free_gpus();
     type_of_pool_.push_back(type);
-    for (const int degree : world_.degrees) {
-      const auto same = [&](const GroupKind& kind) { return kind.type == type && kind.degree == degree; };
-      if (degree > one.nodes.front().free_gpus || std::ranges::any_of(kinds_, same)) continue;
-      kinds_.push_back({pool, type, degree});
+    for (const int tensor_parallel : problem_.tensor_parallel_sizes) {
+      const auto same = [&](const GroupKind& kind) {
+        return kind.type == type && kind.tensor_parallel == tensor_parallel;
+      };
+      if (tensor_parallel > one.nodes.front().free_gpus || std::ranges::any_of(kinds_, same)) continue;
+      kinds_.push_back({pool, type, tensor_parallel});
     }
   }
 }
 
-StageShape ProofTable::shape(int kind, int first, int last) const {
+StageShape ProofTable::shape(int kind, LayerRange layers) const {
   const GroupKind& group = kinds_[static_cast<std::size_t>(kind)];
-  return {first, last, group.pool, {setting_.microbatch_size, group.degree}, setting_.recomputes, setting_.shards};
+  return {layers, group.pool, {setting_.microbatch_size, group.tensor_parallel}, setting_.recomputes, setting_.shards};
 }
 
-void ProofTable::add_entries(int region, int first, int last) {
+void ProofTable::add_entries(int region, LayerRange layers) {
   const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
     if (region_of_type_[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(kind)].type)] != region) continue;
-    const StageCost cost = world_.costs->stage_cost(shape(kind, first, last));
+    const StageCost cost = problem_.costs->stage_cost(shape(kind, layers));
     if (!cost.fits()) continue;
-    entries_.push_back({kind, played(cost.forward), played(cost.backward), played(cost.update), 0, 0});
+    entries_.push_back({kind, in_whole_nanoseconds(cost.forward), in_whole_nanoseconds(cost.backward),
+                        in_whole_nanoseconds(cost.update), 0, 0});
   }
   std::stable_sort(entries_.begin() + begin, entries_.end(),
                    [](const Entry& a, const Entry& b) { return a.pass() < b.pass(); });
@@ -105,16 +108,16 @@ void ProofTable::add_entries(int region, int first, int last) {
   }
 }
 
-// Whatever pool and degree sends it.
+// The least over all pools and tensor-parallel sizes of the sender.
 void ProofTable::add_messages() {
   const double never = std::numeric_limits<double>::infinity();
   messages_.assign(static_cast<std::size_t>(layers_ * regions_ * regions_) * 2, {never, never});
   for (int layer = 1; layer < layers_; ++layer) {
     for (const GroupKind& kind : kinds_) {
-      for (int from = 0; from < world_.pools(); ++from) {
+      for (int from = 0; from < problem_.pools(); ++from) {
         if (type_of(from) != kind.type) continue;
-        const ProfilePoint point{setting_.microbatch_size, kind.degree};
-        add_messages({layer - 1, layer, from, point, setting_.recomputes, setting_.shards});
+        const ProfilePoint point{setting_.microbatch_size, kind.tensor_parallel};
+        add_messages({{layer - 1, layer}, from, point, setting_.recomputes, setting_.shards});
       }
     }
   }
@@ -122,18 +125,18 @@ void ProofTable::add_messages() {
 
 void ProofTable::add_messages(const StageShape& sender) {
   const auto region_of = [&](int pool) { return region_of_type_[static_cast<std::size_t>(type_of(pool))]; };
-  for (int to = 0; to < world_.pools(); ++to) {
+  for (int to = 0; to < problem_.pools(); ++to) {
     for (const bool inside : {false, true}) {
-      const MessageTime time = world_.costs->least_message(sender, to, inside);
-      Message& least = messages_[message_at(sender.last_layer, {region_of(sender.pool), region_of(to)}, inside)];
-      least.least = std::min(least.least, played(time.latency) + played(time.occupancy));
-      least.occupancy = std::min(least.occupancy, played(time.occupancy));
+      const MessageTime time = problem_.costs->least_message(sender, to, inside);
+      Message& least = messages_[message_at(sender.layers.last, {region_of(sender.pool), region_of(to)}, inside)];
+      least.least = std::min(least.least, in_whole_nanoseconds(time.latency) + in_whole_nanoseconds(time.occupancy));
+      least.occupancy = std::min(least.occupancy, in_whole_nanoseconds(time.occupancy));
     }
   }
 }
 
-std::span<const ProofTable::Entry> ProofTable::entries(int region, int first, int last) const {
-  const std::size_t at = range(region, first, last);
+std::span<const ProofTable::Entry> ProofTable::entries(int region, LayerRange layers) const {
+  const std::size_t at = index_of(region, layers);
   return {entries_.data() + entry_begin_[at], entry_begin_[at + 1] - entry_begin_[at]};
 }
 
@@ -156,17 +159,17 @@ double ProofTable::least_occupancy(int layer, bool inside_nodes) const {
   return least;
 }
 
-double ProofTable::least_reduction(int first, int last, int kind, int replicas) {
-  auto& known = (*reductions_)[range(0, first, last) * kinds_.size() + static_cast<std::size_t>(kind)];
-  if (known.empty()) known.assign(static_cast<std::size_t>(world_.job.training.global_batch_size) + 1, -1);
+double ProofTable::least_reduction(LayerRange layers, int kind, int replicas) {
+  auto& known = (*reductions_)[index_of(0, layers) * kinds_.size() + static_cast<std::size_t>(kind)];
+  if (known.empty()) known.assign(static_cast<std::size_t>(problem_.job.training.global_batch_size) + 1, -1);
   float& least = known[static_cast<std::size_t>(std::min(replicas, microbatches_))];
-  if (least < 0) least = rounded_down(world_.costs->least_reduction(shape(kind, first, last), replicas).value());
+  if (least < 0) least = rounded_down(problem_.costs->least_reduction(shape(kind, layers), replicas).value());
   return least;
 }
 
-// Every bucket is rounded to nanoseconds on its own.
+// Every bucket is rounded to nanoseconds separately.
 double ProofTable::least_finish(const Entry& entry, int layers, double reduction) {
-  const Seconds left = exposed(Seconds(reduction), Seconds(entry.backward + kNanosecond), layers);
+  const Seconds left = exposed_reduction(Seconds(reduction), Seconds(entry.backward + kNanosecond), layers);
   return entry.update + std::max(0.0, left.value() - 2 * (layers + 1) * kNanosecond);
 }
 

@@ -8,29 +8,30 @@
 namespace sailor {
 namespace {
 
-constexpr double kRounding = 1e-9;  // of floating point: in favour of the plan, as it must not be wronged
+constexpr double kRounding = 1e-9;  // floating point errors may only make a plan look better than it is
 constexpr double kUnreached = std::numeric_limits<double>::infinity();
-constexpr int kRounds = 12;  // of more replicas, a longer sum of gradients, and so less time and more replicas
+constexpr int kRounds = 12;  // more replicas take longer to sum gradients, so they have less time: more are needed
 
 int ceil_of(int microbatches, int each) { return (microbatches + each - 1) / each; }
 
 }  // namespace
 
-// All that is said of messages holds of one replica's own.
-ProofProgram::Work ProofProgram::most_work(const Stage& stage, const ProofTable::Entry& entry, double reduction) const {
+// An upper bound on the microbatches of one replica. What it says about messages holds for the replica's own messages.
+SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const ProofTable::Entry& entry,
+                                                   double reduction) const {
   Work work{.kind = entry.kind,
             .price = price_of(entry),
-            .finish = ProofTable::least_finish(entry, stage.last - stage.first, reduction)};
+            .finish = ProofTable::least_finish(entry, stage.layers.size(), reduction)};
   const Label& from = *stage.from;
   const double seconds = plans_.seconds * (1 + kRounding);
   const double room = seconds - std::max(from.end, from.head + work.finish);
   double most = room / entry.pass();
-  // From the first gradient on, which has been all the way, there are as many backward passes to do as microbatches;
-  // before the last activation is on its way, all others are sent.
+  // The first gradient arrives after the whole path; from then on, the replica has a backward pass to do for every
+  // microbatch. Before it sends the last activation, it has sent all others.
   const double each = std::max({entry.backward, stage.before, stage.after});
-  const double beside_way = room - std::max(0.0, plans_.least_way - from.most_way);
-  most = beside_way < 0 ? 0 : std::min(most, 1 + beside_way / each);
-  if (stage.first > 0) {
+  const double outside_path = room - std::max(0.0, plans_.least_path - from.most_path);
+  most = outside_path < 0 ? 0 : std::min(most, 1 + outside_path / each);
+  if (stage.layers.first > 0) {
     const double sending = seconds - from.end - entry.forward - stage.after;
     most = std::min(most, 1 + sending / (stage.before + stage.after));
   }
@@ -38,13 +39,13 @@ ProofProgram::Work ProofProgram::most_work(const Stage& stage, const ProofTable:
   return work;
 }
 
-// All groups are of this kind, and whole.
-ProofProgram::Choice ProofProgram::pure(const Stage& stage, const ProofTable::Entry& entry) {
+// The stage has a whole number of groups, all of this kind.
+SplitBoundSolver::Choice SplitBoundSolver::pure(const Stage& stage, const ProofTable::Entry& entry) {
   Choice choice{.price = kUnreached, .forward = entry.forward, .backward = entry.backward, .kind = entry.kind};
   const double price = price_of(entry);
   int replicas = 1;
   for (int round = 0; round < kRounds; ++round) {
-    const Work work = most_work(stage, entry, table_.least_reduction(stage.first, stage.last, entry.kind, replicas));
+    const Work work = most_work(stage, entry, table_.least_reduction(stage.layers, entry.kind, replicas));
     if (work.microbatches < 1) return choice;
     const int more = ceil_of(table_.microbatches(), work.microbatches);
     choice.finish = work.finish;
@@ -57,36 +58,38 @@ ProofProgram::Choice ProofProgram::pure(const Stage& stage, const ProofTable::En
   return choice;
 }
 
-// What each kind can do, if the stage has so many replicas; those of a smaller degree, nothing. Returns the most.
-int ProofProgram::list_works(const Stage& stage, const Replicas& replicas) {
-  const auto entries = table_.entries(stage.region, stage.first, stage.last);
-  // The ring sums the largest shard, that of the least degree.
+// Lists what a replica of each kind can do if the stage has this number of replicas. Kinds with a smaller
+// tensor-parallel size can do nothing. Returns the largest number of microbatches.
+int SplitBoundSolver::list_works(const Stage& stage, const Replicas& replicas) {
+  const auto entries = table_.entries(stage.region, stage.layers);
+  // The ring sums the largest shard, which is that of the smallest tensor-parallel size.
   double slowest = kUnreached;
   for (const ProofTable::Entry& entry : entries) {
-    if (degree_of(entry.kind) != replicas.least_degree) continue;
-    slowest = std::min(slowest, table_.least_reduction(stage.first, stage.last, entry.kind, replicas.least));
+    if (tensor_parallel_of(entry.kind) != replicas.least_tensor_parallel) continue;
+    slowest = std::min(slowest, table_.least_reduction(stage.layers, entry.kind, replicas.least));
   }
   works_.assign(entries.size(), {});
   if (slowest == kUnreached) return 0;
   int most = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (degree_of(entries[i].kind) < replicas.least_degree) continue;
-    const double own = table_.least_reduction(stage.first, stage.last, entries[i].kind, replicas.least);
+    if (tensor_parallel_of(entries[i].kind) < replicas.least_tensor_parallel) continue;
+    const double own = table_.least_reduction(stage.layers, entries[i].kind, replicas.least);
     works_[i] = most_work(stage, entries[i], std::max(own, slowest));
     most = std::max(most, works_[i].microbatches);
   }
   return most;
 }
 
-// Of the type of that work.
-double ProofProgram::in_whole_gpus(double price, const Work& work) const {
+// Rounds the price up to whole GPUs of the type of that work.
+double SplitBoundSolver::in_whole_gpus(double price, const Work& work) const {
   if (price == kUnreached) return price;
-  const double gpu = work.price / degree_of(work.kind);
+  const double gpu = work.price / tensor_parallel_of(work.kind);
   return std::ceil(price / gpu * (1 - kRounding)) * gpu;
 }
 
-// Of at most so many replicas: beside one of the first kind, of one kind, or as many of two as may be.
-ProofProgram::Choice ProofProgram::cheapest_of(std::span<const Work> works, int most_replicas) const {
+// With at most `most_replicas`: one replica of the first kind, and others of one kind, or the most replicas of two
+// kinds.
+SplitBoundSolver::Choice SplitBoundSolver::cheapest_of(std::span<const Work> works, int most_replicas) const {
   const Work& first = works.front();
   Choice best{.price = kUnreached};
   const double microbatches = std::max(0, table_.microbatches() - first.microbatches);
@@ -111,8 +114,8 @@ ProofProgram::Choice ProofProgram::cheapest_of(std::span<const Work> works, int 
   return best;
 }
 
-// With each kind as the fastest of the stage.
-void ProofProgram::choose_of_works(const Replicas& replicas) {
+// Tries each kind as the fastest of the stage.
+void SplitBoundSolver::choose_of_works(const Replicas& replicas) {
   int most_each = 0;
   double finish = kUnreached;
   for (std::size_t fastest = works_.size(); fastest-- > 0;) {
@@ -131,12 +134,13 @@ void ProofProgram::choose_of_works(const Replicas& replicas) {
   }
 }
 
-// Several kinds, of which each in turn is the fastest. The more replicas, the longer the sum of their gradients: of
-// each range of their number the cheapest, up to where there are as many as are wanted.
-void ProofProgram::add_mixed(const Stage& stage, int least_degree, int index) {
-  const auto entries = table_.entries(stage.region, stage.first, stage.last);
+// Adds stages of several kinds; each kind is the fastest in turn. The sum of gradients takes longer with more replicas,
+// so the number of replicas is divided into ranges, and the cheapest choice of each range counts, until there are as
+// many replicas as are wanted.
+void SplitBoundSolver::add_mixed(const Stage& stage, int least_tensor_parallel, int index) {
+  const auto entries = table_.entries(stage.region, stage.layers);
   choices_.assign(entries.size(), {.price = kUnreached, .finish = kUnreached});
-  Replicas replicas{2, 0, least_degree};
+  Replicas replicas{2, 0, least_tensor_parallel};
   while (replicas.least <= table_.microbatches()) {
     const int most = list_works(stage, replicas);
     if (most == 0) break;
@@ -154,7 +158,7 @@ void ProofProgram::add_mixed(const Stage& stage, int least_degree, int index) {
   }
   double other = kUnreached;
   for (std::size_t fastest = entries.size(); fastest-- > 0;) {
-    if (degree_of(entries[fastest].kind) < least_degree) continue;
+    if (tensor_parallel_of(entries[fastest].kind) < least_tensor_parallel) continue;
     const double price = price_of(entries[fastest]);
     Choice& choice = choices_[fastest];
     choice.price = std::max(choice.price, price + other);
@@ -165,51 +169,51 @@ void ProofProgram::add_mixed(const Stage& stage, int least_degree, int index) {
   }
 }
 
-void ProofProgram::offer_to(const Stage& stage, const Choice& choice, int region, int index) {
+void SplitBoundSolver::offer_to(const Stage& stage, const Choice& choice, int region, int index) {
   const Label& from = *stage.from;
-  const ProofTable::Message message = table_.message(stage.last, {stage.region, region}, plans_.inside_nodes);
-  const double way = choice.forward + choice.backward + 2 * message.least;
-  const double end = std::max(from.end, from.head + choice.finish) + way;
+  const ProofTable::Message message = table_.message(stage.layers.last, {stage.region, region}, plans_.inside_nodes);
+  const double path = choice.forward + choice.backward + 2 * message.least;
+  const double end = std::max(from.end, from.head + choice.finish) + path;
   const double price = from.price + choice.price;
-  const auto layer = static_cast<std::size_t>(stage.last);
+  const auto layer = static_cast<std::size_t>(stage.layers.last);
   const double room = plans_.seconds - end;
   if (room <= 0 || price + rest_price_[layer] * plans_.seconds / room > most_) return;
-  if (from.least_way + way + rest_way_[layer] > plans_.most_way * (1 + kRounding)) return;
+  if (from.least_path + path + rest_path_[layer] > plans_.most_path * (1 + kRounding)) return;
   const auto level = [](double part, int levels) { return std::clamp(static_cast<int>(part * levels), 0, levels - 1); };
   const int cell =
-      (region * levels_.ways + level((from.least_way + way) / plans_.most_way, levels_.ways)) * levels_.ends +
+      (region * levels_.paths + level((from.least_path + path) / plans_.most_path, levels_.paths)) * levels_.ends +
       level(end / plans_.seconds, levels_.ends);
-  Label& there = label(stage.last, cell);
+  Label& there = label(stage.layers.last, cell);
   if (price < there.price) {
     there.price = price;
     there.from = index;
-    there.leg = {stage.first, stage.last, choice.kind, choice.groups};
+    there.segment = {stage.layers, choice.kind, choice.groups};
   }
-  there.least_way = std::min(there.least_way, from.least_way + way);
-  there.most_way = std::max(there.most_way, from.most_way + way);
+  there.least_path = std::min(there.least_path, from.least_path + path);
+  there.most_path = std::max(there.most_path, from.most_path + path);
   there.head = std::min(there.head, from.head + choice.forward + message.least);
   there.end = std::min(there.end, end);
 }
 
-void ProofProgram::offer(const Stage& stage, const Choice& choice, int index) {
+void SplitBoundSolver::offer(const Stage& stage, const Choice& choice, int index) {
   const Label& from = *stage.from;
   if (from.price + choice.price > most_) return;
-  if (stage.last < table_.layers()) {
+  if (stage.layers.last < table_.layers()) {
     for (int region = 0; region < table_.regions(); ++region) offer_to(stage, choice, region, index);
     return;
   }
-  const double way = choice.forward + choice.backward;
-  if (from.most_way + way < plans_.least_way * (1 - kRounding)) return;
-  if (from.least_way + way > plans_.most_way * (1 + kRounding)) return;
-  Label& there = label(stage.last, 0);
+  const double path = choice.forward + choice.backward;
+  if (from.most_path + path < plans_.least_path * (1 - kRounding)) return;
+  if (from.least_path + path > plans_.most_path * (1 + kRounding)) return;
+  Label& there = label(stage.layers.last, 0);
   if (from.price + choice.price >= there.price) return;
   there.price = from.price + choice.price;
   there.from = index;
-  there.leg = {stage.first, stage.last, choice.kind, choice.groups};
+  there.segment = {stage.layers, choice.kind, choice.groups};
 }
 
-// With the cheapest kind, were groups and microbatches split at will, and with what follows.
-bool ProofProgram::is_affordable(const Stage& stage, std::span<const ProofTable::Entry> entries) const {
+// With the cheapest kind, as if groups and microbatches could be divided, and with what follows.
+bool SplitBoundSolver::is_affordable(const Stage& stage, std::span<const ProofTable::Entry> entries) const {
   const Label& from = *stage.from;
   const double room = plans_.seconds - from.end;
   double least = kUnreached;
@@ -218,59 +222,62 @@ bool ProofProgram::is_affordable(const Stage& stage, std::span<const ProofTable:
     least = std::min(least, price_of(entry) * entry.pass());
     fastest = std::min(fastest, entry.least_forward + entry.least_backward);
   }
-  const double rest = rest_price_[static_cast<std::size_t>(stage.last)] * plans_.seconds;
+  const double rest = rest_price_[static_cast<std::size_t>(stage.layers.last)] * plans_.seconds;
   const double price = least * table_.microbatches() / room + rest / (room - fastest);
   return room > fastest && from.price + price * (1 - kRounding) <= most_;
 }
 
-void ProofProgram::add_stage(const Stage& stage, int index) {
-  const auto entries = table_.entries(stage.region, stage.first, stage.last);
+void SplitBoundSolver::add_stage(const Stage& stage, int index) {
+  const auto entries = table_.entries(stage.region, stage.layers);
   if (!is_affordable(stage, entries)) return;
-  int most_degree = 0;
+  int most_tensor_parallel = 0;
   for (const ProofTable::Entry& entry : entries) {
     offer(stage, pure(stage, entry), index);
-    most_degree = std::max(most_degree, degree_of(entry.kind));
+    most_tensor_parallel = std::max(most_tensor_parallel, tensor_parallel_of(entry.kind));
   }
-  for (int degree = 1; entries.size() > 1 && degree <= most_degree; degree *= 2) add_mixed(stage, degree, index);
+  for (int tensor_parallel = 1; entries.size() > 1 && tensor_parallel <= most_tensor_parallel; tensor_parallel *= 2)
+    add_mixed(stage, tensor_parallel, index);
 }
 
-void ProofProgram::extend(int layer, int region, const Label& from, int index) {
-  Stage stage{.from = &from, .first = layer, .region = region};
+void SplitBoundSolver::extend(int layer, int region, const Label& from, int index) {
+  Stage stage{.from = &from, .layers = {layer, layer + 1}, .region = region};
   if (layer > 0) stage.before = table_.least_occupancy(layer, plans_.inside_nodes);
-  for (stage.last = layer + 1; stage.last <= table_.layers(); ++stage.last) {
-    stage.after = stage.last < table_.layers() ? table_.least_occupancy(stage.last, plans_.inside_nodes) : 0;
+  for (; stage.layers.last <= table_.layers(); ++stage.layers.last) {
+    stage.after =
+        stage.layers.last < table_.layers() ? table_.least_occupancy(stage.layers.last, plans_.inside_nodes) : 0;
     add_stage(stage, index);
   }
 }
 
-// Even if all layers were stages of their own that begin at once, and groups and microbatches could be split.
-void ProofProgram::set_rest() {
+// As if every layer were a stage that starts at once, and groups and microbatches could be divided.
+void SplitBoundSolver::set_rest() {
   rest_price_.assign(static_cast<std::size_t>(table_.layers()) + 1, 0);
-  rest_way_ = rest_price_;
+  rest_path_ = rest_price_;
   for (int layer = table_.layers(); layer-- > 0;) {
     double price = kUnreached;
-    double way = kUnreached;
+    double path = kUnreached;
     for (int region = 0; region < table_.regions(); ++region) {
-      for (const ProofTable::Entry& entry : table_.entries(region, layer, layer + 1)) {
+      for (const ProofTable::Entry& entry : table_.entries(region, {layer, layer + 1})) {
         price = std::min(price, price_of(entry) * entry.pass());
-        way = std::min(way, entry.least_forward + entry.least_backward);
+        path = std::min(path, entry.least_forward + entry.least_backward);
       }
     }
     const auto at = static_cast<std::size_t>(layer);
     rest_price_[at] = rest_price_[at + 1] + price * table_.microbatches() / plans_.seconds * (1 - kRounding);
-    rest_way_[at] = rest_way_[at + 1] + way * (1 - kRounding);
+    rest_path_[at] = rest_path_[at + 1] + path * (1 - kRounding);
   }
 }
 
-std::optional<CheapestSplit> ProofProgram::solve(const PlanClass& plans, std::span<const double> prices, double most) {
+std::optional<CheapestSplit> SplitBoundSolver::solve(const PlanClass& plans, std::span<const double> prices,
+                                                     double most) {
   plans_ = plans;
   prices_ = prices;
   most_ = most;
   set_rest();
   if (rest_price_.front() > most) return std::nullopt;
-  const Label none{.price = kUnreached, .least_way = kUnreached, .head = kUnreached, .end = kUnreached};
+  const Label none{.price = kUnreached, .least_path = kUnreached, .head = kUnreached, .end = kUnreached};
   labels_.assign(labels_of_layer() * static_cast<std::size_t>(table_.layers() + 1), none);
-  const int cells = levels_.ways * levels_.ends;
+  const int cells = levels_.paths * levels_.ends;
   for (int region = 0; region < table_.regions(); ++region) label(0, region * cells) = {};
   for (int layer = 0; layer < table_.layers(); ++layer) {
     for (int index = 0; index < table_.regions() * cells; ++index) {
@@ -282,15 +289,15 @@ std::optional<CheapestSplit> ProofProgram::solve(const PlanClass& plans, std::sp
   return traced();
 }
 
-CheapestSplit ProofProgram::traced() {
+CheapestSplit SplitBoundSolver::traced() {
   const Label* at = &label(table_.layers(), 0);
   CheapestSplit split{at->price, {}};
   while (true) {
-    split.legs.push_back(at->leg);
-    if (at->leg.first_layer == 0) break;
-    at = &label(at->leg.first_layer, at->from);
+    split.segments.push_back(at->segment);
+    if (at->segment.layers.first == 0) break;
+    at = &label(at->segment.layers.first, at->from);
   }
-  std::ranges::reverse(split.legs);
+  std::ranges::reverse(split.segments);
   return split;
 }
 

@@ -1,5 +1,6 @@
-// ProofProgram: no plan whose iteration takes at most so long has cheaper GPUs, at given prices. A dynamic program over
-// the layers whose size does not depend on how many GPUs there are. docs/planner-bound.md has the proof.
+// SplitBoundSolver: a lower bound on the price of the GPUs of every plan whose iteration takes at most a given time,
+// for given GPU prices. If the bound exceeds what the available GPUs are worth, no plan is that fast. A dynamic program
+// over the layers whose size does not depend on the number of GPUs. docs/planner-bound.md has the proof.
 #pragma once
 
 #include <optional>
@@ -11,58 +12,61 @@
 
 namespace sailor {
 
-// Plans that the program looks at. The way of a plan is how long a microbatch is under way at least: the passes of the
-// fastest replicas of all stages, and the messages between them.
+// The plans that one solver call considers. A plan's path time is the shortest time that a microbatch can take through
+// the pipeline and back: the passes of the fastest replica of each stage, and the messages between the stages.
 struct PlanClass {
-  double seconds = 0;    // of an iteration, at most
-  double least_way = 0;  // the plan's way, in seconds
-  double most_way = 0;
-  bool inside_nodes = false;  // some pool is used on one node only, whose links are fast
+  double seconds = 0;     // of an iteration, at most
+  double least_path = 0;  // seconds
+  double most_path = 0;
+  bool inside_nodes = false;  // the plans use some pool on one node only, whose links are fast
 };
 
-class ProofProgram {
+class SplitBoundSolver {
  public:
+  // Into how many levels times are rounded, in favour of the plan. More levels give a tighter bound and take longer.
   struct Levels {
-    int ways = 1;
+    int paths = 1;
     int ends = 32;
   };
 
-  // The table outlives the program.
-  ProofProgram(ProofTable& table, Levels levels) : table_(table), levels_(levels) {}
+  // The table must outlive the solver.
+  SplitBoundSolver(ProofTable& table, Levels levels) : table_(table), levels_(levels) {}
 
-  // A split that is as cheap as any plan of the class, or cheaper; nothing if all cost more than `most`. `prices` are
-  // of a group of each kind.
+  // A split that costs at most as much as the cheapest plan of the class. Nothing if all plans cost more than `most`.
+  // `prices` are per group of each kind.
   std::optional<CheapestSplit> solve(const PlanClass& plans, std::span<const double> prices, double most);
 
  private:
-  // Of all ways to have split the layers before: the best of each figure, whichever of them has it.
+  // Summarises all ways to split the layers before this one: the best of each figure, even if they come from different
+  // splits.
   struct Label {
     double price = 0;
-    double least_way = 0;  // of the stages before, and the messages between them
-    double most_way = 0;
-    double head = 0;  // no replica begins sooner
-    double end = 0;   // a replica works at most for what is left of the iteration beside this
-    int from = -1;    // the cheapest split's label of the stage before
-    Leg leg;
+    double least_path = 0;  // through the stages before, and the messages between them
+    double most_path = 0;
+    double head = 0;  // the earliest start of a replica
+    double end = 0;   // what a replica cannot use of the iteration: it works at most for the rest
+    int from = -1;    // the label of the stage before, in the cheapest split
+    StageSegment segment;
   };
   struct Stage {
     const Label* from = nullptr;
-    int first = 0;
-    int last = 0;
+    LayerRange layers;
     int region = 0;
-    double before = 0;  // a message from the stage before keeps a replica from the next one for so long
-    double after = 0;   // and one to the stage after
+    double before = 0;  // how long a message from the stage before keeps a replica from the next message
+    double after = 0;   // the same for a message to the stage after
   };
-  struct Work {  // of one replica
+  // What one replica can do.
+  struct Work {
     int kind = 0;
     double price = 0;
     int microbatches = 0;
     double finish = 0;
   };
-  struct Replicas {  // of a stage of several kinds
+  // Of a stage with several kinds.
+  struct Replicas {
     int least = 0;
     int most = 0;
-    int least_degree = 0;  // of any of them
+    int least_tensor_parallel = 0;  // of any of them
   };
   struct Choice {
     double price = 0;
@@ -71,14 +75,14 @@ class ProofProgram {
     double finish = 0;
     int kind = 0;
     double groups = 0;
-    bool is_final = false;  // more replicas make it no cheaper
+    bool is_final = false;  // more replicas would not make it cheaper
   };
 
   void extend(int layer, int region, const Label& from, int index);
   void add_stage(const Stage& stage, int index);
   [[nodiscard]] Work most_work(const Stage& stage, const ProofTable::Entry& entry, double reduction) const;
   [[nodiscard]] Choice pure(const Stage& stage, const ProofTable::Entry& entry);
-  void add_mixed(const Stage& stage, int least_degree, int index);
+  void add_mixed(const Stage& stage, int least_tensor_parallel, int index);
   int list_works(const Stage& stage, const Replicas& replicas);
   void choose_of_works(const Replicas& replicas);
   [[nodiscard]] Choice cheapest_of(std::span<const Work> works, int most_replicas) const;
@@ -92,9 +96,11 @@ class ProofProgram {
   [[nodiscard]] double price_of(const ProofTable::Entry& entry) const {
     return prices_[static_cast<std::size_t>(entry.kind)];
   }
-  [[nodiscard]] int degree_of(int kind) const { return table_.kinds()[static_cast<std::size_t>(kind)].degree; }
+  [[nodiscard]] int tensor_parallel_of(int kind) const {
+    return table_.kinds()[static_cast<std::size_t>(kind)].tensor_parallel;
+  }
   [[nodiscard]] std::size_t labels_of_layer() const {
-    return static_cast<std::size_t>(table_.regions() * levels_.ways * levels_.ends);
+    return static_cast<std::size_t>(table_.regions() * levels_.paths * levels_.ends);
   }
   [[nodiscard]] Label& label(int layer, int index) {
     return labels_[static_cast<std::size_t>(layer) * labels_of_layer() + static_cast<std::size_t>(index)];
@@ -105,11 +111,11 @@ class ProofProgram {
   PlanClass plans_;
   std::span<const double> prices_;
   double most_ = 0;
-  std::vector<double> rest_price_;  // [layer]: of this layer and all after it, if there were all seconds for it
-  std::vector<double> rest_way_;    // [layer]: their passes at least
+  std::vector<double> rest_price_;  // [layer]: at least, for this layer and all after it in the whole iteration
+  std::vector<double> rest_path_;   // [layer]: the shortest passes of these layers
   std::vector<Work> works_;         // of every kind that holds a stage, the fastest first
-  std::vector<Choice> choices_;     // with each of them as the fastest, and others
-  std::vector<Label> labels_;       // [layer][region of the stage that begins there][way][end]
+  std::vector<Choice> choices_;     // with each kind as the fastest of the stage, and others
+  std::vector<Label> labels_;       // [layer][region of the stage that starts there][path level][end level]
 };
 
 }  // namespace sailor

@@ -4,22 +4,16 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <string_view>
 
 namespace sailor {
 
-std::vector<int> all_pools(const World& world) {
-  std::vector<int> pools(static_cast<std::size_t>(world.pools()));
-  std::iota(pools.begin(), pools.end(), 0);
-  return pools;
-}
-
-std::vector<int> gpus_of_types(const World& world, std::span<const int> pools) {
+std::vector<int> gpus_of_types(const PlanningProblem& problem, std::span<const int> pools) {
   std::map<std::string_view, std::size_t> types;
-  for (const Pool& pool : world.cluster.pools) types.try_emplace(pool.key.accelerator.str(), types.size());
+  for (const Pool& pool : problem.cluster.pools) types.try_emplace(pool.key.accelerator.str(), types.size());
   std::vector<int> gpus(types.size());
-  for (const int pool : pools) gpus[types.at(world.pool(pool).key.accelerator.str())] += world.pool(pool).free_gpus();
+  for (const int pool : pools)
+    gpus[types.at(problem.pool(pool).key.accelerator.str())] += problem.pool(pool).free_gpus();
   return gpus;
 }
 
@@ -28,7 +22,7 @@ GpuPrices::GpuPrices(std::vector<int> gpus, int most_gpus) : gpus_(std::move(gpu
   normalize();
 }
 
-// The most that a plan's GPUs can be worth: as many of the dearest as it may have.
+// A plan's GPUs are worth most if it has as many of the dearest types as it may.
 void GpuPrices::normalize() {
   std::vector<std::pair<double, int>> offers;
   for (std::size_t type = 0; type < gpus_.size(); ++type) offers.emplace_back(prices_[type], gpus_[type]);
@@ -45,17 +39,18 @@ void GpuPrices::normalize() {
 std::vector<double> GpuPrices::of(std::span<const GroupKind> kinds) const {
   std::vector<double> prices;
   prices.reserve(kinds.size());
-  for (const GroupKind& kind : kinds) prices.push_back(prices_[static_cast<std::size_t>(kind.type)] * kind.degree);
+  for (const GroupKind& kind : kinds)
+    prices.push_back(prices_[static_cast<std::size_t>(kind.type)] * kind.tensor_parallel);
   return prices;
 }
 
 bool GpuPrices::adapt(const CheapestSplit& split, std::span<const GroupKind> kinds, double step) {
   std::vector<double> taken(gpus_.size());
   double sum = 0;
-  for (const Leg& leg : split.legs) {
-    const GroupKind& group = kinds[static_cast<std::size_t>(leg.kind)];
-    taken[static_cast<std::size_t>(group.type)] += leg.groups * group.degree;
-    sum += leg.groups * group.degree;
+  for (const StageSegment& segment : split.segments) {
+    const GroupKind& group = kinds[static_cast<std::size_t>(segment.kind)];
+    taken[static_cast<std::size_t>(group.type)] += segment.groups * group.tensor_parallel;
+    sum += segment.groups * group.tensor_parallel;
   }
   bool is_too_much = sum > most_gpus_;
   for (std::size_t type = 0; type < gpus_.size(); ++type) {

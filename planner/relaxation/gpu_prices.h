@@ -1,4 +1,5 @@
-// GpuPrices: what a GPU of each type is worth, so that all GPUs a plan may have are worth 1 together.
+// GpuPrices: shadow prices of the GPU types. They replace the limit on the number of GPUs: all GPUs that a plan may
+// have are worth 1 together, so a split that costs more than 1 needs more GPUs than there are.
 #pragma once
 
 #include <span>
@@ -8,19 +9,18 @@
 
 namespace sailor {
 
-// GPUs of each type (by index of GroupKind), of these pools.
-std::vector<int> gpus_of_types(const World& world, std::span<const int> pools);
-std::vector<int> all_pools(const World& world);
+// The free GPUs of each type in these pools, by index of GroupKind::type.
+std::vector<int> gpus_of_types(const PlanningProblem& problem, std::span<const int> pools);
 
 class GpuPrices {
  public:
-  // `gpus` of each type, `most_gpus` in all.
+  // `gpus` of each type; a plan may use at most `most_gpus` of them in all.
   GpuPrices(std::vector<int> gpus, int most_gpus);
 
-  // Of a group of each kind.
+  // The price of a group of each kind.
   [[nodiscard]] std::vector<double> of(std::span<const GroupKind> kinds) const;
-  // Makes dearer what the split takes too much of. False if it takes no more than there is of anything: then no prices
-  // will do.
+  // Raises the prices of the types that the split uses too many of, by a factor of at most e^step. False if the split
+  // does not use too many of any type: then no other prices help.
   bool adapt(const CheapestSplit& split, std::span<const GroupKind> kinds, double step);
 
  private:

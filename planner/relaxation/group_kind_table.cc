@@ -9,7 +9,7 @@
 namespace sailor {
 namespace {
 
-// 1, 2, 3, 4, 5, 7, 9, ...: each at most a quarter above the last.
+// 1, 2, 3, 4, 5, 6, 7, 8, 10, ...: each at most a quarter above the one before.
 std::vector<int> replica_steps(int most) {
   std::vector<int> steps;
   for (int replicas = 1; replicas <= most; replicas = std::max(replicas + 1, replicas * 5 / 4)) {
@@ -25,122 +25,124 @@ float rounded_down(double value) {
 
 }  // namespace
 
-KindTable::KindTable(const World& world, Setting setting, const KindTable* like)
+GroupKindTable::GroupKindTable(const PlanningProblem& problem, Setting setting, const GroupKindTable* like)
     : setting_(setting),
-      microbatches_(world.job.training.global_batch_size / setting.microbatch_size),
-      layers_(world.layers()),
-      steps_(replica_steps(world.job.training.global_batch_size)) {
+      microbatches_(problem.job.training.global_batch_size / setting.microbatch_size),
+      layers_(problem.layers()),
+      steps_(replica_steps(problem.job.training.global_batch_size)) {
   for (int replicas = 0, step = 0; replicas <= microbatches_; ++replicas) {
     while (step + 1 < std::ssize(steps_) && steps_[static_cast<std::size_t>(step) + 1] <= replicas) ++step;
     step_of_.push_back(step);
   }
-  add_kinds(world);
+  add_kinds(problem);
   if (like != nullptr) {
     reductions_ = like->reductions_;
   } else {
-    add_reductions(world);
+    add_reductions(problem);
   }
-  add_ranges(world);
+  add_ranges(problem);
 }
 
-void KindTable::add_kinds(const World& world) {
+void GroupKindTable::add_kinds(const PlanningProblem& problem) {
   std::map<std::string_view, int> types;
-  for (int pool = 0; pool < world.pools(); ++pool) {
-    const int largest_node = world.pool(pool).nodes.front().free_gpus;
+  for (int pool = 0; pool < problem.pools(); ++pool) {
+    const int largest_node = problem.pool(pool).nodes.front().free_gpus;
     const auto [found, is_new] =
-        types.try_emplace(world.pool(pool).key.accelerator.str(), static_cast<int>(types.size()));
+        types.try_emplace(problem.pool(pool).key.accelerator.str(), static_cast<int>(types.size()));
     type_of_pool_.push_back(found->second);
-    for (const int degree : world.degrees) {
-      const auto same = [&](const GroupKind& kind) { return kind.type == found->second && kind.degree == degree; };
-      if (degree > largest_node || std::ranges::any_of(kinds_, same)) continue;
-      kinds_.push_back({pool, found->second, degree});
+    for (const int tensor_parallel : problem.tensor_parallel_sizes) {
+      const auto same = [&](const GroupKind& kind) {
+        return kind.type == found->second && kind.tensor_parallel == tensor_parallel;
+      };
+      if (tensor_parallel > largest_node || std::ranges::any_of(kinds_, same)) continue;
+      kinds_.push_back({pool, found->second, tensor_parallel});
     }
   }
 }
 
-StageShape KindTable::shape(int kind, int first, int last) const {
+StageShape GroupKindTable::shape(int kind, LayerRange layers) const {
   const GroupKind& group = kinds_[static_cast<std::size_t>(kind)];
-  return {first, last, group.pool, {setting_.microbatch_size, group.degree}, setting_.recomputes, setting_.shards};
+  return {layers, group.pool, {setting_.microbatch_size, group.tensor_parallel}, setting_.recomputes, setting_.shards};
 }
 
-void KindTable::add_ranges(const World& world) {
+void GroupKindTable::add_ranges(const PlanningProblem& problem) {
   for (int first = 0; first <= layers_; ++first) {
     for (int last = 0; last <= layers_; ++last) {
       entry_begin_.push_back(entries_.size());
-      if (first < last) add_entries(world, first, last);
+      if (first < last) add_entries(problem, {first, last});
     }
   }
   entry_begin_.push_back(entries_.size());
   finishes_.assign((entry_begin_.size() - 1) * kinds_.size() * steps_.size(), 0);
   for (int first = 0; first < layers_; ++first) {
-    for (int last = first + 1; last <= layers_; ++last) add_finishes(world, first, last);
+    for (int last = first + 1; last <= layers_; ++last) add_finishes(problem, {first, last});
   }
-  add_links(world);
-  add_ways(world);
+  add_links(problem);
+  add_paths(problem);
 }
 
-void KindTable::add_entries(const World& world, int first, int last) {
+void GroupKindTable::add_entries(const PlanningProblem& problem, LayerRange layers) {
   const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
-    const StageCost cost = world.costs->stage_cost(shape(kind, first, last));
+    const StageCost cost = problem.costs->stage_cost(shape(kind, layers));
     if (cost.fits()) entries_.push_back({kind, cost.pass().value()});
-    if (last == first + 1 && cost.pass() > Seconds(0)) {
+    if (layers.size() == 1 && cost.pass() > Seconds(0)) {
       most_backward_ = std::max(most_backward_, cost.backward / cost.pass());
     }
   }
   std::ranges::stable_sort(entries_.begin() + begin, entries_.end(), {}, &Entry::pass);
 }
 
-void KindTable::add_links(const World& world) {
+void GroupKindTable::add_links(const PlanningProblem& problem) {
   for (int last = 0; last <= layers_; ++last) {
     LinkRange apart{Seconds(std::numeric_limits<double>::infinity()), Seconds(0)};
     Seconds near = apart.least;
     for (int kind = 0; last > 0 && kind < std::ssize(kinds_); ++kind) {
-      const LinkRange range = world.costs->link_range(shape(kind, last - 1, last), false);
+      const LinkRange range = problem.costs->link_range(shape(kind, {last - 1, last}), false);
       apart = {std::min(apart.least, range.least), std::max(apart.most, range.most)};
-      near = std::min(near, world.costs->link_range(shape(kind, last - 1, last), true).least);
+      near = std::min(near, problem.costs->link_range(shape(kind, {last - 1, last}), true).least);
     }
     links_.push_back(apart.least.value());
     if (last > 0) most_spread_ = std::max(most_spread_, apart.most / std::min(apart.least, near));
   }
 }
 
-void KindTable::add_ways(const World& world) {
+void GroupKindTable::add_paths(const PlanningProblem& problem) {
   fastest_.push_back(0);
   slow_backward_.push_back(0);
   for (int layer = 0; layer < layers_; ++layer) {
     double fastest = std::numeric_limits<double>::infinity();
     double slowest = 0;
-    for (const Entry& entry : entries(layer, layer + 1)) {
+    for (const Entry& entry : entries({layer, layer + 1})) {
       fastest = std::min(fastest, entry.pass);
-      slowest = std::max(slowest, world.costs->stage_cost(shape(entry.kind, layer, layer + 1)).backward.value());
+      slowest = std::max(slowest, problem.costs->stage_cost(shape(entry.kind, {layer, layer + 1})).backward.value());
     }
     fastest_.push_back(fastest_.back() + fastest);
     slow_backward_.push_back(slow_backward_.back() + slowest);
   }
 }
 
-// Of one kind, every stage's backward pass is a part of its pass. Of several, the way may have been through the fastest
-// replicas, and others of their stages slower.
-double KindTable::most_hidden(int layer, double way) const {
+// With one kind of group, the backward pass of every stage is a fixed part of its pass. With several kinds, the path
+// may lead through the fastest replicas while other replicas of the same stages are slower.
+double GroupKindTable::most_hidden(int layer, double path) const {
   const auto at = static_cast<std::size_t>(layer);
-  if (kinds_.size() == 1) return way * std::max(most_backward_, most_spread_ / 2);
-  return slow_backward_[at] + std::max(0.0, way - fastest_[at]) / 2 * most_spread_;
+  if (kinds_.size() == 1) return path * std::max(most_backward_, most_spread_ / 2);
+  return slow_backward_[at] + std::max(0.0, path - fastest_[at]) / 2 * most_spread_;
 }
 
-// Layers of as much state have as much to exchange, and most blocks are alike. (A tied embedding is one less where a
-// stage has both of its users; no other range has both.)
-void KindTable::add_reductions(const World& world) {
-  reductions_.assign((range(layers_, layers_) + 1) * kinds_.size() * steps_.size(), 0);
-  std::map<double, std::size_t> known;  // where the rows of a range with so much state begin
+// Ranges with equal amounts of state exchange equal amounts, and most blocks are alike, so each amount is computed
+// once. (A stage with both users of a tied embedding has that embedding once; only the range of all layers has both.)
+void GroupKindTable::add_reductions(const PlanningProblem& problem) {
+  reductions_.assign((index_of({layers_, layers_}) + 1) * kinds_.size() * steps_.size(), 0);
+  std::map<double, std::size_t> known;  // the first row of a range with this much state
   for (int first = 0; first < layers_; ++first) {
     double state = 0;
     for (int last = first + 1; last <= layers_; ++last) {
-      state += world.costs->state_of_layer(last - 1).value();
-      const std::size_t row = range(first, last) * kinds_.size() * steps_.size();
+      state += problem.costs->state_of_layer(last - 1).value();
+      const std::size_t row = index_of({first, last}) * kinds_.size() * steps_.size();
       const auto [like, is_new] = known.try_emplace(state, row);
       if (is_new) {
-        add_reductions_of(world, first, last, row);
+        add_reductions_of(problem, {first, last}, row);
       } else {
         const auto begin = reductions_.begin() + static_cast<std::ptrdiff_t>(like->second);
         std::copy_n(begin, kinds_.size() * steps_.size(), reductions_.begin() + static_cast<std::ptrdiff_t>(row));
@@ -149,48 +151,48 @@ void KindTable::add_reductions(const World& world) {
   }
 }
 
-void KindTable::add_reductions_of(const World& world, int first, int last, std::size_t row) {
+void GroupKindTable::add_reductions_of(const PlanningProblem& problem, LayerRange layers, std::size_t row) {
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
     for (const int replicas : steps_) {
-      const Seconds least = world.costs->least_reduction(shape(kind, first, last), replicas);
+      const Seconds least = problem.costs->least_reduction(shape(kind, layers), replicas);
       reductions_[row++] = rounded_down(least.value());
     }
   }
 }
 
-void KindTable::add_finishes(const World& world, int first, int last) {
+void GroupKindTable::add_finishes(const PlanningProblem& problem, LayerRange layers) {
   Seconds longest;
-  for (const Entry& entry : entries(first, last)) {
-    longest = std::max(longest, world.costs->stage_cost(shape(entry.kind, first, last)).backward);
+  for (const Entry& entry : entries(layers)) {
+    longest = std::max(longest, problem.costs->stage_cost(shape(entry.kind, layers)).backward);
   }
-  for (const Entry& entry : entries(first, last)) {
-    const StageShape one = shape(entry.kind, first, last);
-    const std::size_t row = (range(first, last) * kinds_.size() + static_cast<std::size_t>(entry.kind)) * steps_.size();
+  for (const Entry& entry : entries(layers)) {
+    const StageShape one = shape(entry.kind, layers);
+    const std::size_t row = (index_of(layers) * kinds_.size() + static_cast<std::size_t>(entry.kind)) * steps_.size();
     for (std::size_t step = 0; step < steps_.size(); ++step) {
       finishes_[row + step] =
-          rounded_down(world.costs->least_finish(one, Seconds(reductions_[row + step]), longest).value());
+          rounded_down(problem.costs->least_finish(one, Seconds(reductions_[row + step]), longest).value());
     }
   }
 }
 
-std::span<const KindTable::Entry> KindTable::entries(int first, int last) const {
-  const std::size_t at = range(first, last);
+std::span<const GroupKindTable::Entry> GroupKindTable::entries(LayerRange layers) const {
+  const std::size_t at = index_of(layers);
   return {entries_.data() + entry_begin_[at], entry_begin_[at + 1] - entry_begin_[at]};
 }
 
-double KindTable::least_finish(int first, int last, int kind, int replicas) const {
+double GroupKindTable::least_finish(LayerRange layers, int kind, int replicas) const {
   const auto step = static_cast<std::size_t>(step_of_[static_cast<std::size_t>(std::min(replicas, microbatches_))]);
-  return finishes_[(range(first, last) * kinds_.size() + static_cast<std::size_t>(kind)) * steps_.size() + step];
+  return finishes_[(index_of(layers) * kinds_.size() + static_cast<std::size_t>(kind)) * steps_.size() + step];
 }
 
-std::vector<KindTable> kind_tables(const World& world) {
-  std::vector<KindTable> tables;
-  for (const int size : world.job.training.microbatch_sizes) {
-    const int shards = world.may_shard_optimizer ? world.job.training.global_batch_size / size : 1;
+std::vector<GroupKindTable> group_kind_tables(const PlanningProblem& problem) {
+  std::vector<GroupKindTable> tables;
+  for (const int size : problem.job.training.microbatch_sizes) {
+    const int shards = problem.may_shard_optimizer ? problem.job.training.global_batch_size / size : 1;
     for (const bool recomputes : {false, true}) {
-      if (world.allows_checkpointing(recomputes)) {
-        const KindTable* like = tables.empty() ? nullptr : &tables.front();
-        KindTable next(world, {size, recomputes, shards}, like);
+      if (problem.allows_checkpointing(recomputes)) {
+        const GroupKindTable* like = tables.empty() ? nullptr : &tables.front();
+        GroupKindTable next(problem, {size, recomputes, shards}, like);
         tables.push_back(std::move(next));
       }
     }

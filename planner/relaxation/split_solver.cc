@@ -7,16 +7,16 @@
 namespace sailor {
 namespace {
 
-constexpr double kRounding = 1e-9;  // of floating point: in favour of the plan, as it must not be wronged
+constexpr double kRounding = 1e-9;  // floating point errors may only make a plan look better than it is
 constexpr double kUnreached = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-// Every kind with which a stage of the layers [from.layer, last) can meet the limits. Nothing but a kind that is too
-// slow for a single microbatch, or a stage whose replicas take too long to synchronise, is left out.
-bool StageProgram::list_options(Spot from, int last, const TimeLimits& limits, std::span<const double> prices) {
+// Lists every kind with which a stage of the layers [from.layer, last) can meet the limits. Leaves out only kinds that
+// are too slow for a single microbatch, and stages whose replicas take too long to synchronise.
+bool SplitSolver::list_options(Spot from, int last, const TimeLimits& limits, std::span<const double> prices) {
   options_.clear();
-  const auto entries = table_.entries(from.layer, last);
+  const auto entries = table_.entries({from.layer, last});
   if (entries.empty()) return false;
   const double before = from.level * level_time_;
   const double room = (limits.passes - before) * (1 + kRounding);
@@ -24,12 +24,12 @@ bool StageProgram::list_options(Spot from, int last, const TimeLimits& limits, s
   if (most_each < 1) return false;
   const int microbatches = table_.microbatches();
   const int replicas = (microbatches + most_each - 1) / most_each;
-  // Each of the stages before, of which there are at most as many as layers, was rounded down by less than a level.
+  // The path to each earlier stage was rounded down by less than a level; there are at most as many stages as layers.
   const double hidden = table_.most_hidden(from.layer, (from.level + from.layer) * level_time_);
-  for (const KindTable::Entry& entry : entries) {
+  for (const GroupKindTable::Entry& entry : entries) {
     const int each = static_cast<int>(std::min(room / entry.pass, 1e9));
     if (each < 1) break;
-    const double finish = table_.least_finish(from.layer, last, entry.kind, replicas);
+    const double finish = table_.least_finish({from.layer, last}, entry.kind, replicas);
     if (finish > (limits.finish + hidden) * (1 + kRounding)) continue;
     const double groups = static_cast<double>(microbatches) / std::min(each, microbatches);
     const double price = prices[static_cast<std::size_t>(entry.kind)];
@@ -38,8 +38,8 @@ bool StageProgram::list_options(Spot from, int last, const TimeLimits& limits, s
   return !options_.empty();
 }
 
-// Two kinds are at least one group of each.
-double StageProgram::least_mixed(std::span<const double> prices) const {
+// The price of a stage of two kinds, which has at least one group of each.
+double SplitSolver::least_mixed(std::span<const double> prices) const {
   double least = kUnreached;
   double second = kUnreached;
   for (const Option& option : options_) {
@@ -50,23 +50,23 @@ double StageProgram::least_mixed(std::span<const double> prices) const {
   return least + second;
 }
 
-// Of no groups that do all layers from here on, as they begin no sooner.
-double StageProgram::least_rest(Spot from) const {
+// A lower bound on the price of the groups for all layers from here on, which cannot start sooner.
+double SplitSolver::least_rest(Spot from) const {
   if (from.layer == table_.layers()) return 0;
   const double room = passes_ - from.level * level_time_;
   return room > 0 ? rest_[static_cast<std::size_t>(from.layer)] / room : kUnreached;
 }
 
-void StageProgram::offer(Spot from, Spot to, const Leg& leg, double price) {
+void SplitSolver::offer(Spot from, Spot to, const StageSegment& segment, double price) {
   Cell& there = cell(to.layer, to.level);
   const double sum = cell(from.layer, from.level).price + price;
   if (sum >= there.price || sum + least_rest(to) > most_) return;
-  there = {sum, from.level, leg};
+  there = {sum, from.level, segment};
 }
 
-// With each kind as the fastest of the stage, which is how long the way through the stage is; the microbatches may all
-// be done by slower ones.
-void StageProgram::relax(Spot from, int last, double passed, double least_mixed) {
+// Tries each kind as the fastest of the stage: its pass is the length of the path through the stage. Slower kinds may
+// process all microbatches.
+void SplitSolver::relax(Spot from, int last, double passed, double least_mixed) {
   const Option* cheapest = nullptr;
   for (auto option = options_.rbegin(); option != options_.rend(); ++option) {
     if (cheapest == nullptr || option->price < cheapest->price) cheapest = &*option;
@@ -74,12 +74,12 @@ void StageProgram::relax(Spot from, int last, double passed, double least_mixed)
     const double mixed = std::max(least_mixed, cheapest->price);
     const bool is_pure = option->whole_price <= mixed;
     const Option& working = is_pure ? *option : *cheapest;
-    offer(from, {last, std::min(levels_, level)}, {from.layer, last, working.kind, working.groups},
+    offer(from, {last, std::min(levels_, level)}, {{from.layer, last}, working.kind, working.groups},
           is_pure ? option->whole_price : mixed);
   }
 }
 
-void StageProgram::extend(Spot from, const TimeLimits& limits, std::span<const double> prices) {
+void SplitSolver::extend(Spot from, const TimeLimits& limits, std::span<const double> prices) {
   const double before = from.level * level_time_;
   for (int last = from.layer + 1; last <= table_.layers(); ++last) {
     if (!list_options(from, last, limits, prices)) continue;
@@ -88,7 +88,7 @@ void StageProgram::extend(Spot from, const TimeLimits& limits, std::span<const d
       const Option& best = *std::ranges::min_element(options_, {}, [&](const Option& option) {
         return std::min(option.whole_price, std::max(option.price, mixed));
       });
-      offer(from, {last, 0}, {from.layer, last, best.kind, best.groups},
+      offer(from, {last, 0}, {{from.layer, last}, best.kind, best.groups},
             std::min(best.whole_price, std::max(best.price, mixed)));
       continue;
     }
@@ -96,23 +96,23 @@ void StageProgram::extend(Spot from, const TimeLimits& limits, std::span<const d
   }
 }
 
-// No microbatch takes longer to the last stage and back.
-double StageProgram::longest_way() const {
+// An upper bound on the time that a microbatch needs to the last stage and back.
+double SplitSolver::longest_path() const {
   double sum = 0;
   for (int layer = 0; layer < table_.layers(); ++layer) {
-    const auto entries = table_.entries(layer, layer + 1);
+    const auto entries = table_.entries({layer, layer + 1});
     if (!entries.empty()) sum += entries.back().pass;
     sum += 2 * table_.least_link(layer + 1);
   }
   return sum;
 }
 
-// Even if all layers were stages of their own that begin at once, and groups and microbatches could be split.
-void StageProgram::set_rest(std::span<const double> prices) {
+// As if every layer were a stage that starts at once, and groups and microbatches could be divided.
+void SplitSolver::set_rest(std::span<const double> prices) {
   rest_.assign(static_cast<std::size_t>(table_.layers()) + 1, 0);
   for (int layer = table_.layers(); layer-- > 0;) {
     double least = kUnreached;
-    for (const KindTable::Entry& entry : table_.entries(layer, layer + 1)) {
+    for (const GroupKindTable::Entry& entry : table_.entries({layer, layer + 1})) {
       least = std::min(least, prices[static_cast<std::size_t>(entry.kind)] * entry.pass);
     }
     rest_[static_cast<std::size_t>(layer)] =
@@ -120,10 +120,9 @@ void StageProgram::set_rest(std::span<const double> prices) {
   }
 }
 
-std::optional<CheapestSplit> StageProgram::solve(const TimeLimits& limits, std::span<const double> prices,
-                                                 double most) {
+std::optional<CheapestSplit> SplitSolver::solve(const TimeLimits& limits, std::span<const double> prices, double most) {
   if (limits.passes <= 0) return std::nullopt;
-  level_time_ = std::min(limits.passes, longest_way()) / levels_;
+  level_time_ = std::min(limits.passes, longest_path()) / levels_;
   most_ = most;
   passes_ = limits.passes;
   set_rest(prices);
@@ -140,15 +139,15 @@ std::optional<CheapestSplit> StageProgram::solve(const TimeLimits& limits, std::
   return traced(0);
 }
 
-CheapestSplit StageProgram::traced(int level) {
+CheapestSplit SplitSolver::traced(int level) {
   CheapestSplit split{cell(table_.layers(), level).price, {}};
   for (int layer = table_.layers(); layer > 0;) {
     const Cell& at = cell(layer, level);
-    split.legs.push_back(at.leg);
-    layer = at.leg.first_layer;
+    split.segments.push_back(at.segment);
+    layer = at.segment.layers.first;
     level = at.from_level;
   }
-  std::ranges::reverse(split.legs);
+  std::ranges::reverse(split.segments);
   return split;
 }
 

@@ -8,89 +8,99 @@
 namespace sailor {
 namespace {
 
-constexpr int kMostEmpty = 3;  // stages, each with two ways to be done without: more are a new plan, not a repair
+constexpr int kMostEmpty = 3;  // stages, each with two neighbours to merge with; with more, a new plan is needed
 
-// Replicas of pools that are gone are left out.
-Draft known_part(const Plan& running, const World& world) {
-  Draft draft{running.microbatch_size, {}};
+// Leaves out the replicas of pools that no longer exist.
+Draft known_part(const Plan& running, const PlanningProblem& problem) {
+  Draft draft{running.microbatch_size, {running.activation_checkpointing, running.sharded_optimizer}, {}};
   for (const Stage& stage : running.stages) {
-    DraftStage& into = draft.stages.emplace_back(DraftStage{stage.first_layer, stage.last_layer, {}});
+    GroupedStage& into = draft.stages.emplace_back(GroupedStage{{stage.first_layer, stage.last_layer}, {}});
     for (const Replica& replica : stage.replicas) {
-      const auto pool = std::ranges::find(world.cluster.pools, replica.pool, &Pool::key);
-      if (pool == world.cluster.pools.end()) continue;
-      into.add({static_cast<int>(pool - world.cluster.pools.begin()), replica.tensor_parallel, 1});
+      const auto pool = std::ranges::find(problem.cluster.pools, replica.pool, &Pool::key);
+      if (pool == problem.cluster.pools.end()) continue;
+      into.add(draft_replicas(static_cast<int>(pool - problem.cluster.pools.begin()), replica.tensor_parallel, 1));
     }
   }
   return draft;
 }
 
-bool has_room(const Draft& draft, int pool, const World& world) {
+bool has_room(const Draft& draft, int pool, const PlanningProblem& problem) {
   std::vector<GroupsOfSize> groups;
   int gpus = 0;
-  for (const DraftStage& stage : draft.stages) {
-    for (const Crew& crew : stage.crews) {
-      if (crew.pool != pool) continue;
-      groups.push_back({crew.degree, crew.count});
-      gpus += crew.degree * crew.count;
+  for (const GroupedStage& stage : draft.stages) {
+    for (const ReplicaGroup& group : stage.groups) {
+      if (group.pool != pool) continue;
+      groups.push_back({group.tensor_parallel, group.count});
+      gpus += group.gpus();
     }
   }
   if (groups.empty()) return true;
-  return gpus <= world.pool(pool).free_gpus() && pack_groups(world.pool(pool), groups).left_over == 0;
+  return gpus <= problem.pool(pool).free_gpus() && pack_groups(problem.pool(pool), groups).left_over == 0;
 }
 
-// How long the stage takes for all microbatches without one replica of the pool, the one of the highest degree.
-std::optional<std::pair<double, Crew>> without_one(const DraftStage& stage, int pool, const World& world, int size) {
-  std::optional<Crew> lost;
-  for (const Crew& crew : stage.crews) {
-    if (crew.pool == pool && (!lost || crew.degree > lost->degree)) lost = {crew.pool, crew.degree, -1};
+// What a stage would lose: one replica.
+struct Loss {
+  ReplicaGroup replica;        // count -1
+  double seconds_without = 0;  // of a microbatch on average, by the replicas that stay; infinite if none does
+};
+
+// If the stage loses one replica of the pool, the one of the largest tensor-parallel size.
+std::optional<Loss> loss_of_one(const Draft& draft, const GroupedStage& stage, int pool,
+                                const PlanningProblem& problem) {
+  std::optional<ReplicaGroup> lost;
+  for (const ReplicaGroup& group : stage.groups) {
+    if (group.pool == pool && (!lost || group.tensor_parallel > lost->tensor_parallel)) {
+      lost = draft_replicas(group.pool, group.tensor_parallel, -1);
+    }
   }
   if (!lost) return std::nullopt;
-  DraftStage rest = stage;
+  GroupedStage rest = stage;
   rest.add(*lost);
   double rate = 0;
-  for (const Crew& crew : rest.crews) {
-    rate += crew.count / world.pass(crew.pool, {size, crew.degree}, {rest.first_layer, rest.last_layer});
+  for (const ReplicaGroup& group : rest.groups) {
+    rate += group.count /
+            problem.pass(group.pool, {draft.microbatch_size, group.tensor_parallel}, rest.layers, draft.savings);
   }
-  return std::pair(rate > 0 ? 1 / rate : std::numeric_limits<double>::infinity(), *lost);
+  return Loss{*lost, rate > 0 ? 1 / rate : std::numeric_limits<double>::infinity()};
 }
 
-void lose_one(Draft& draft, int pool, const World& world) {
-  DraftStage* best = nullptr;
-  std::optional<std::pair<double, Crew>> least;
-  for (DraftStage& stage : draft.stages) {
-    const auto loss = without_one(stage, pool, world, draft.microbatch_size);
-    if (!loss || (least && loss->first >= least->first)) continue;
+void lose_one(Draft& draft, int pool, const PlanningProblem& problem) {
+  GroupedStage* best = nullptr;
+  std::optional<Loss> least;
+  for (GroupedStage& stage : draft.stages) {
+    const auto loss = loss_of_one(draft, stage, pool, problem);
+    if (!loss || (least && loss->seconds_without >= least->seconds_without)) continue;
     least = loss;
     best = &stage;
   }
-  best->add(least->second);
+  best->add(least->replica);
 }
 
-void merge_into(DraftStage& stage, const DraftStage& empty) {
-  stage.first_layer = std::min(stage.first_layer, empty.first_layer);
-  stage.last_layer = std::max(stage.last_layer, empty.last_layer);
+void merge_into(GroupedStage& stage, const GroupedStage& empty) {
+  stage.layers.first = std::min(stage.layers.first, empty.layers.first);
+  stage.layers.last = std::max(stage.layers.last, empty.layers.last);
 }
 
 }  // namespace
 
-Draft what_is_left(const Plan& running, const World& world) {
-  Draft draft = known_part(running, world);
-  for (int pool = 0; pool < world.pools(); ++pool) {
-    while (!has_room(draft, pool, world)) lose_one(draft, pool, world);
+Draft surviving_part(const Plan& running, const PlanningProblem& problem) {
+  Draft draft = known_part(running, problem);
+  for (int pool = 0; pool < problem.pools(); ++pool) {
+    while (!has_room(draft, pool, problem)) lose_one(draft, pool, problem);
   }
   return draft;
 }
 
-std::vector<Draft> repairs(const Draft& left) {
-  const auto is_empty = [](const DraftStage& stage) { return stage.crews.empty(); };
-  const auto empty = std::ranges::find_if(left.stages, is_empty);
-  if (empty == left.stages.end()) return {left};
-  if (left.stages.size() == 1 || std::ranges::count_if(left.stages, is_empty) > kMostEmpty) return {};
-  const auto at = empty - left.stages.begin();
+std::vector<Draft> repairs(const Draft& surviving) {
+  const auto is_empty = [](const GroupedStage& stage) { return stage.groups.empty(); };
+  const auto empty = std::ranges::find_if(surviving.stages, is_empty);
+  if (empty == surviving.stages.end()) return {surviving};
+  if (surviving.stages.size() == 1 || std::ranges::count_if(surviving.stages, is_empty) > kMostEmpty) return {};
+  const auto at = empty - surviving.stages.begin();
   std::vector<Draft> found;
   for (const auto neighbour : {at - 1, at + 1}) {
-    if (neighbour < 0 || neighbour >= std::ssize(left.stages)) continue;
-    Draft next = left;
+    if (neighbour < 0 || neighbour >= std::ssize(surviving.stages)) continue;
+    Draft next = surviving;
     merge_into(next.stages[static_cast<std::size_t>(neighbour)], *empty);
     next.stages.erase(next.stages.begin() + at);
     for (Draft& draft : repairs(next)) found.push_back(std::move(draft));

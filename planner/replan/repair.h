@@ -1,4 +1,4 @@
-// Repair: what is left of a running plan, made whole again.
+// Repair: what is left of a running plan after GPUs are gone, and drafts that make it whole again.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,13 @@
 
 namespace sailor {
 
-// The replicas of a running plan that the world still has room for, by pool and degree; stages that have lost all of
-// theirs are empty. Which replicas were on the lost nodes is not asked, as any GPU can take over another's work: of
-// each pool that has too few GPUs left, the stages that wait for the others most lose the replicas.
-Draft what_is_left(const Plan& running, const World& world);
+// The replicas of a running plan for which the cluster still has room, by pool and tensor-parallel size. Stages that
+// have lost all their replicas are empty. It does not matter which replicas were on the lost nodes, because any GPU can
+// take over another one's work: in each pool with too few GPUs left, the stages that wait longest for the others lose
+// replicas.
+Draft surviving_part(const Plan& running, const PlanningProblem& problem);
 
-// The nearest drafts that leave no stage empty: the layers of those that are go to the stage before or after.
-std::vector<Draft> repairs(const Draft& left);
+// The nearest drafts without an empty stage: the layers of each empty stage go to the stage before or after it.
+std::vector<Draft> repairs(const Draft& surviving);
 
 }  // namespace sailor

@@ -29,7 +29,7 @@ ClusterState cluster_at(const ClusterState& whole, const std::map<PoolKey, Trace
   return cluster;
 }
 
-// When something changes, and last when the shortest trace ends.
+// The times at which something changes; the last is the end of the shortest trace.
 std::vector<Seconds> moments_of(const std::map<PoolKey, Trace>& traces) {
   Seconds end = kNever;
   std::set<Seconds> moments{Seconds(0)};
@@ -43,12 +43,12 @@ std::vector<Seconds> moments_of(const std::map<PoolKey, Trace>& traces) {
   return result;
 }
 
-class Player {
+class Replayer {
  public:
-  Player(const JobSpec& job, const ClusterState& cluster, const Estimator& estimator, const ReplayOptions& options)
+  Replayer(const JobSpec& job, const ClusterState& cluster, const Estimator& estimator, const ReplayOptions& options)
       : job_(job), whole_(cluster), estimator_(estimator), options_(options) {}
 
-  Result<ReplayReport> play(const std::map<PoolKey, Trace>& traces) {
+  Result<ReplayReport> run(const std::map<PoolKey, Trace>& traces) {
     if (options_.policy == ReplayPolicy::kStatic) {
       auto fixed = planned(whole_, std::nullopt);
       if (!fixed) return tl::unexpected(std::move(fixed.error()));
@@ -61,7 +61,7 @@ class Player {
       if (!next) return tl::unexpected(std::move(next.error()));
       ReplayPeriod period{.from = moments[i], .to = moments[i + 1], .available_gpus = cluster.free_gpus()};
       change_to(*std::move(next), cluster, period);
-      run(period);
+      train(period);
     }
     return std::move(report_);
   }
@@ -75,7 +75,7 @@ class Player {
     return PricedPlan{std::move(result->plan), std::move(result->estimate)};
   }
 
-  // Nothing where no plan is feasible: the job waits.
+  // Nothing if no plan is feasible; then the job waits.
   Result<std::optional<PricedPlan>> plan_for(const ClusterState& cluster) const {
     if (options_.policy == ReplayPolicy::kStatic) {
       return resource_violations(fixed_->plan, job_, cluster).empty() ? fixed_ : std::nullopt;
@@ -98,7 +98,8 @@ class Player {
     running_ = std::move(next);
   }
 
-  // Nodes went without notice. Workers that go on hold all but the step in flight; else the checkpoint counts.
+  // Nodes disappeared without notice. Workers that continue have everything except the step in flight; else the job
+  // continues from its checkpoint.
   double lose_steps(bool goes_on) {
     const auto every = static_cast<double>(std::max<std::int64_t>(1, job_.checkpoint.every_steps));
     double kept = std::floor(report_.steps);
@@ -110,7 +111,7 @@ class Player {
     return lost;
   }
 
-  void run(ReplayPeriod& period) {
+  void train(ReplayPeriod& period) {
     const Seconds length = period.to - period.from;
     if (!running_) {
       report_.waiting += length;
@@ -131,7 +132,7 @@ class Player {
     report_.computed += steps;
     report_.training += trained;
     report_.paused += period.paused;
-    const double paid_steps = steps + period.paused / estimate.iteration;  // GPUs that stand still cost as much
+    const double paid_steps = steps + period.paused / estimate.iteration;  // GPUs that pause cost as much
     report_.cost += estimate.gpu_cost_per_iteration * paid_steps + estimate.traffic_cost_per_iteration * steps;
     close(period, period.from + period.paused + trained);
   }
@@ -176,7 +177,7 @@ Result<ReplayReport> replay(const JobSpec& job, const ClusterState& cluster, con
                   fmt::format("pool {} has a trace, but is not in the cluster", to_string(pool)));
     }
   }
-  return Player(job, cluster, estimator, options).play(traces);
+  return Replayer(job, cluster, estimator, options).run(traces);
 }
 
 }  // namespace sailor

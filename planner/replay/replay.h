@@ -1,4 +1,5 @@
-// Replay: a job over a trace of availability. What it gets done, what that costs, and what interruptions take.
+// Replay: a job over a recorded trace of availability: how much it trains, what that costs, and what interruptions
+// cost.
 #pragma once
 
 #include <map>
@@ -11,49 +12,50 @@
 namespace sailor {
 
 enum class ReplayPolicy {
-  kLive,     // re-planned while it runs; workers hand their state on
-  kRestart,  // re-planned, but every new plan starts from a checkpoint
-  kStatic,   // planned once, for the whole cluster; waits while a part of it is missing
+  kLive,     // a new plan for every change of availability, live: workers pass their state on
+  kRestart,  // a new plan for every change of availability, started from a checkpoint
+  kStatic,   // one plan for the whole cluster; the job waits while some of its GPUs are missing
 };
 
 std::string_view to_string(ReplayPolicy policy);
 
 struct ReplayOptions {
   ReplayPolicy policy = ReplayPolicy::kLive;
-  Seconds rescale{2};   // of standing still for a live change of plan
-  Seconds restart{60};  // of starting anew: pods, processes, the checkpoint
-  PlanOptions plan;     // but for `current`, which the replay knows
+  Seconds rescale{2};   // the pause of a live change of plan
+  Seconds restart{60};  // the pause of a restart: pods, processes, the checkpoint
+  PlanOptions plan;     // except `current`, which the replay sets
 };
 
-// Between two changes of availability or of plan.
+// The time between two changes of availability.
 struct ReplayPeriod {
   Seconds from;
   Seconds to;
   int available_gpus = 0;
-  int used_gpus = 0;      // 0: waits for capacity
-  double throughput = 0;  // iterations per second once it runs
-  Seconds paused;         // of it, before it ran
-  double lost_steps = 0;  // computed before it, to be computed again
-  std::string plan;       // its hash; empty: none
+  int used_gpus = 0;      // 0: the job waits for capacity
+  double throughput = 0;  // iterations per second after the pause
+  Seconds paused;         // at the start of the period
+  double lost_steps = 0;  // steps from before the period that must be computed again
+  std::string plan;       // the hash of the plan; empty: none
 };
 
 struct ReplayReport {
   std::vector<ReplayPeriod> periods;
-  double steps = 0;     // that count
-  double computed = 0;  // lost ones too
+  double steps = 0;     // completed and not lost
+  double computed = 0;  // with lost steps
   Dollars cost;
   Seconds training;  // computing steps
   Seconds paused;
   Seconds waiting;  // for capacity
   Seconds end;      // of the trace, or when the job was done
-  int changes = 0;  // of plan, the first start left out
+  int changes = 0;  // of plan, without the first start
   bool is_done = false;
 
   [[nodiscard]] double goodput() const { return computed > 0 ? steps / computed : 1; }
 };
 
-// A pool's trace limits the nodes it has in the cluster; pools without one have them all the time. Nodes go without
-// notice: live, the step in flight is lost; with restarts, or where the job has to wait, all since the last checkpoint.
+// The trace of a pool limits the nodes that the pool has in the cluster; pools without a trace have all their nodes all
+// the time. Nodes disappear without notice. A live change loses the step in flight; a restart, or a time in which the
+// job must wait, loses everything since the last checkpoint.
 Result<ReplayReport> replay(const JobSpec& job, const ClusterState& cluster, const std::map<PoolKey, Trace>& traces,
                             const Estimator& estimator, const ReplayOptions& options);
 

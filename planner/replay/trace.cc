@@ -36,31 +36,31 @@ Result<Trace> from_gaps(const Json& json) {
   const Json metadata = json.value("metadata", Json::object());
   const Json gap = metadata.is_object() ? metadata.value("gap_seconds", Json()) : Json();
   if (!is_between(gap, 1e-3, kMostSeconds)) {
-    return wrong("metadata.gap_seconds", "is no number of seconds above zero");
+    return wrong("metadata.gap_seconds", "is not a number of seconds above zero");
   }
   const Json data = json.value("data", Json());
-  if (!data.is_array() || data.empty()) return wrong("data", "is no list of counts");
+  if (!data.is_array() || data.empty()) return wrong("data", "is not a list of counts");
   Trace trace;
   for (std::size_t i = 0; i < data.size(); ++i) {
-    if (!is_amount(data[i])) return wrong(fmt::format("data[{}]", i), "is no count of nodes");
+    if (!is_amount(data[i])) return wrong(fmt::format("data[{}]", i), "is not a count of nodes");
     add_change(trace, Seconds(gap.get<double>() * static_cast<double>(i)), data[i].get<int>());
   }
   trace.end = Seconds(gap.get<double>() * static_cast<double>(data.size()));
   return trace;
 }
 
-// What was recorded last holds as long as what was recorded before it.
+// The last sample lasts as long as the one before it.
 Result<Trace> from_samples(const Json& json) {
   Trace trace{.unit = Trace::Unit::kGpus, .changes = {}, .end = {}};
   Seconds before;
   Seconds last;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const std::string where = fmt::format("[{}]", i);
-    if (!json[i].is_object()) return wrong(where, "is no object with Time and GPUs");
+    if (!json[i].is_object()) return wrong(where, "is not an object with Time and GPUs");
     const Json time = json[i].value("Time", Json());
     const Json gpus = json[i].value("GPUs", Json());
-    if (!is_between(time, 0, kMostSeconds)) return wrong(where + ".Time", "is no number of seconds");
-    if (!is_amount(gpus)) return wrong(where + ".GPUs", "is no count of GPUs");
+    if (!is_between(time, 0, kMostSeconds)) return wrong(where + ".Time", "is not a number of seconds");
+    if (!is_amount(gpus)) return wrong(where + ".GPUs", "is not a count of GPUs");
     if (i > 0 && Seconds(time.get<double>()) <= last) return wrong(where + ".Time", "is not after the one before it");
     if (i == 0 && time.get<double>() > 0) add_change(trace, Seconds(0), 0);
     before = last;
@@ -68,7 +68,7 @@ Result<Trace> from_samples(const Json& json) {
     add_change(trace, last, gpus.get<int>());
   }
   trace.end = last + (last - before);
-  if (trace.end <= Seconds(0)) return wrong("[1]", "is missing; a trace has two samples at least");
+  if (trace.end <= Seconds(0)) return wrong("[1]", "is missing; a trace needs at least two samples");
   return trace;
 }
 
@@ -83,15 +83,15 @@ Result<Trace> from_events(const std::string& text) {
     const Json event = Json::parse(line, nullptr, false);
     const bool is_event = event.is_array() && event.size() == 3 && is_between(event[0], 0, kMostSeconds * 1e3) &&
                           event[1].is_string() && event[2].is_object();
-    if (!is_event) return wrong(where, "is no event: [milliseconds, verb, {\"nodes\": [...], \"duration\": ...}]");
+    if (!is_event) return wrong(where, "is not an event: [milliseconds, verb, {\"nodes\": [...], \"duration\": ...}]");
     const Seconds at(event[0].get<double>() / 1e3);
     if (!trace.changes.empty() && at < trace.changes.back().at) return wrong(where, "is before the one above it");
     const Json names = event[2].value("nodes", Json::array());
     const Json duration = event[2].value("duration", Json());
     if (!names.is_array() || !std::ranges::all_of(names, [](const Json& name) { return name.is_string(); })) {
-      return wrong(where, "nodes: is no list of names");
+      return wrong(where, "nodes: is not a list of names");
     }
-    if (!is_between(duration, 0, kMostSeconds * 1e3)) return wrong(where, "duration: is no number of milliseconds");
+    if (!is_between(duration, 0, kMostSeconds * 1e3)) return wrong(where, "duration: is not a number of milliseconds");
     for (const Json& name : names) {
       if (event[1] == "add") nodes.insert(name.get<std::string>());
       if (event[1] == "remove") nodes.erase(name.get<std::string>());

@@ -1,4 +1,4 @@
-// Trace: how much of a pool there was when, as recorded of real spot capacity.
+// Trace: how many nodes or GPUs of a pool were available over time, as recorded from real spot capacity.
 #pragma once
 
 #include <string>
@@ -12,21 +12,22 @@ struct Trace {
   enum class Unit { kNodes, kGpus };
   struct Change {
     Seconds at;
-    int amount = 0;  // from then on
+    int amount = 0;  // from this time on
     friend bool operator==(const Change&, const Change&) = default;
   };
 
   Unit unit = Unit::kNodes;
-  std::vector<Change> changes;  // ascending in time from 0 on, no two in a row of the same amount
-  Seconds end;                  // of what was recorded
+  std::vector<Change> changes;  // ascending in time, starting at 0; consecutive amounts differ
+  Seconds end;                  // of the recording
 };
 
-// Three formats: {"metadata": {"gap_seconds": 300}, "data": [nodes, ...]} (SkyPilot's spot traces),
-// [{"Time": seconds, "GPUs": count}, ...], and a line [milliseconds, verb, {"nodes": [...], "duration": ms}] for each
-// event (Parcae's; "add" and "remove" count). An error begins with the place in the trace.
+// Reads three formats: {"metadata": {"gap_seconds": 300}, "data": [nodes, ...]} (SkyPilot's spot traces),
+// [{"Time": seconds, "GPUs": count}, ...], and one line [milliseconds, verb, {"nodes": [...], "duration": ms}] per
+// event (Parcae's traces; only the verbs "add" and "remove" change the nodes). An error starts with the place in the
+// trace.
 Result<Trace> parse_trace(const std::string& text);
 
-// The pool with so many of its nodes or GPUs, never more than it has.
+// The pool with at most this number of its nodes or GPUs.
 Pool limited(Pool pool, Trace::Unit unit, int amount);
 
 }  // namespace sailor

@@ -1,5 +1,5 @@
-// Exhaustive: every plan of a small world that may be better than the best one known. What local search misses there
-// are plans that no single step leads to.
+// ExhaustiveSearch: every plan of a small problem that may be better than the best one known. Finds plans that local
+// search misses because no single change leads to them.
 #pragma once
 
 #include <functional>
@@ -9,64 +9,69 @@
 
 namespace sailor {
 
-class Exhaustive {
+class ExhaustiveSearch {
  public:
-  // Is shown plans that may stay below the ceiling, and says what the ceiling is from then on.
-  using Show = std::function<Ceiling(const GroupedPlan&)>;
+  // Which plans to list.
+  struct Scope {
+    PlanSpace space = PlanSpace::kFlow;
+    MemorySavings savings;
+  };
+  // Evaluates a plan that may stay below the cutoff, and returns the cutoff for the plans after it.
+  using Evaluate = std::function<Cutoff(const GroupedPlan&)>;
 
-  // The world, with its savings, outlives it.
-  Exhaustive(const World& world, PlanSpace space, Ceiling ceiling, Show show);
+  // The problem must outlive the search.
+  ExhaustiveSearch(const PlanningProblem& problem, Scope scope, Cutoff cutoff, Evaluate evaluate);
 
-  // Plans of few stages first. It ends early after so many steps. Returns how many are left, below zero if they did not
-  // suffice.
+  // Lists plans with few stages first, and stops early after `most_steps`. Returns how many steps are left; below zero,
+  // the search is incomplete.
   long run(long most_steps);
 
  private:
-  struct Kind {
+  struct GroupKind {
     int pool = 0;
-    int degree = 1;
+    int tensor_parallel = 1;
   };
-  // What is sure of the stages so far.
-  struct Least {
-    double before = 0;   // a microbatch reaches the next stage, and comes back from there, in no less than this
-    double seconds = 0;  // of the step
+  // Lower bounds that the stages so far imply.
+  struct LowerBound {
+    double path = 0;     // seconds of a microbatch to the next stage and back from there
+    double seconds = 0;  // of the iteration
     DollarsPerHour price;
   };
-  // Equal replicas of a stage whose microbatches are being dealt out.
-  struct Undealt {
-    std::size_t group = 0;
-    int replica = 0;  // of the group
-    int left = 0;     // microbatches
-    int most = 0;     // of the next replica
+  // Microbatches of a stage that are not assigned to its replicas yet.
+  struct Unassigned {
+    std::size_t group = 0;  // of the next replica
+    int replica = 0;        // within the group
+    int microbatches = 0;
+    int most = 0;  // for the next replica
   };
 
-  void choose_layers(int stages_left, const Least& least);
-  void choose_crews(std::size_t kind, int stages_left, const Least& least);
-  void close_stage(int stages_left, Least least);
-  void deal(std::size_t stage, double before);
-  void deal_rest(std::size_t stage, const Undealt& rest, double before);
-  void show_dealt();
+  void choose_layers(int stages_left, const LowerBound& bound);
+  void choose_groups(std::size_t kind, int stages_left, const LowerBound& bound);
+  void complete_stage(int stages_left, LowerBound bound);
+  void partition_microbatches(std::size_t stage, double path);
+  void partition_rest(std::size_t stage, const Unassigned& rest, double path);
+  void evaluate_partitioned();
 
-  [[nodiscard]] bool is_hopeless(const Least& least) const;
+  [[nodiscard]] bool is_pruned(const LowerBound& bound) const;
   [[nodiscard]] bool may_have(int layers, int stages_left) const;
-  [[nodiscard]] int most_groups(const Kind& kind, const GroupedStage& stage) const;
+  [[nodiscard]] int most_groups(const GroupKind& kind, const GroupedStage& stage) const;
   [[nodiscard]] double pass(const GroupedStage& stage, const ReplicaGroup& group) const;
-  [[nodiscard]] int first_layer() const { return plan_.stages.empty() ? 0 : plan_.stages.back().last_layer; }
-  // By the ceiling, for a plan whose GPUs are all known.
+  [[nodiscard]] int first_layer() const { return plan_.stages.empty() ? 0 : plan_.stages.back().layers.last; }
+  // The longest iteration below the cutoff, for a plan whose GPUs are all chosen.
   [[nodiscard]] double most_seconds() const;
 
-  const World& world_;
-  PlanSpace space_;
-  Ceiling ceiling_;
-  Show show_;
-  std::vector<Kind> kinds_;
-  long steps_ = 0;         // left
-  int stages_ = 0;         // of the plans that are made now
-  GroupedPlan plan_;       // the microbatches of its groups are not dealt out
-  GroupedPlan dealt_;      // the same, as far as they are
-  std::vector<int> free_;  // GPUs of each pool
-  int gpus_left_ = 0;      // that the plan may have
-  DollarsPerHour price_;   // of the plan's GPUs
+  const PlanningProblem& problem_;
+  Scope scope_;
+  Cutoff cutoff_;
+  Evaluate evaluate_;
+  std::vector<GroupKind> kinds_;
+  long steps_ = 0;           // left
+  int stages_ = 0;           // of the plans that are listed now
+  GroupedPlan plan_;         // its groups have no microbatches yet
+  GroupedPlan partitioned_;  // the same plan, with the microbatches that are assigned so far
+  std::vector<int> free_;    // GPUs of each pool
+  int gpus_left_ = 0;        // that the plan may still use
+  DollarsPerHour price_;     // of the plan's GPUs
 };
 
 }  // namespace sailor

@@ -9,19 +9,19 @@ namespace {
 
 Error infeasible(std::string message) { return {ErrorCode::kInfeasible, std::move(message)}; }
 
-Error too_little_memory(const World& world, const Contender& nearest) {
+Error too_little_memory(const PlanningProblem& problem, const PlanCandidate& nearest) {
   return infeasible(fmt::format("no plan fits in memory: the nearest, {} stages on {} GPUs with microbatches of {}, "
                                 "needs {:.2f} GiB more than a "
                                 "GPU has; allow more or larger GPUs, smaller microbatches or activationCheckpointing",
                                 nearest.plan.stages.size(), nearest.plan.gpus(), nearest.plan.microbatch_size,
-                                nearest.quote.memory_excess / gibibytes(1)) +
-                    (world.degrees.size() == 1 ? "" : "; larger nodes help too"));
+                                nearest.estimate.memory_excess / gibibytes(1)) +
+                    (problem.tensor_parallel_sizes.size() == 1 ? "" : "; larger nodes help too"));
 }
 
-Error too_expensive(const World& world, const Contender& nearest) {
-  const auto& objective = std::get<MaximizeThroughput>(world.job.objective);
-  const double iteration = nearest.quote.cost.value();
-  const double hour = cost_per_hour(nearest.quote).value();
+Error too_expensive(const PlanningProblem& problem, const PlanCandidate& nearest) {
+  const auto& objective = std::get<MaximizeThroughput>(problem.job.objective);
+  const double iteration = nearest.estimate.cost.value();
+  const double hour = cost_per_hour(nearest.estimate).value();
   if (objective.max_cost_per_iteration && iteration > objective.max_cost_per_iteration->value()) {
     return infeasible(fmt::format(
         "no plan costs at most maxCostPerIteration ${:.6g}: the nearest costs ${:.6g} an iteration, ${:.6g} too much; "
@@ -34,9 +34,9 @@ Error too_expensive(const World& world, const Contender& nearest) {
                   objective.max_cost_per_hour->value(), hour, hour - objective.max_cost_per_hour->value()));
 }
 
-Error too_slow(const World& world, const Contender& nearest) {
-  const double wanted = *std::get<MinimizeCost>(world.job.objective).min_throughput;
-  const double reached = 1 / nearest.quote.iteration.value();
+Error too_slow(const PlanningProblem& problem, const PlanCandidate& nearest) {
+  const double wanted = *std::get<MinimizeCost>(problem.job.objective).min_throughput;
+  const double reached = 1 / nearest.estimate.iteration.value();
   return infeasible(
       fmt::format("no plan reaches minThroughput {:.6g} iterations/s: the fastest found makes {:.6g}, {:.6g} too few; "
                   "lower it or allow more GPUs",
@@ -86,17 +86,17 @@ Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, con
   return {};
 }
 
-Error explain_infeasible(const World& world, const Contender* nearest) {
+Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* nearest) {
   if (nearest == nullptr) {
     return infeasible(fmt::format("no plan could be made of {} GPUs before the planner was stopped; give it more time",
-                                  world.cluster.free_gpus()));
+                                  problem.cluster.free_gpus()));
   }
-  const Misses misses = misses_of(nearest->quote, nearest->plan.gpus(), world.job);
-  if (misses.memory > 0) return too_little_memory(world, *nearest);
-  if (misses.cost > 0) return too_expensive(world, *nearest);
-  if (misses.throughput > 0) return too_slow(world, *nearest);
+  const Misses misses = misses_of(nearest->estimate, nearest->plan.gpus(), problem.job);
+  if (misses.memory > 0) return too_little_memory(problem, *nearest);
+  if (misses.cost > 0) return too_expensive(problem, *nearest);
+  if (misses.throughput > 0) return too_slow(problem, *nearest);
   return infeasible(fmt::format("no plan uses minGpus {} GPUs: the nearest uses {}; lower minGpus",
-                                world.job.resources.min_gpus, nearest->plan.gpus()));
+                                problem.job.resources.min_gpus, nearest->plan.gpus()));
 }
 
 }  // namespace sailor

@@ -1,4 +1,4 @@
-// What to say when no plan is feasible: the tightest constraint and by how much it is missed.
+// What the planner says if no plan is feasible: the tightest constraint, and by how much it is missed.
 #pragma once
 
 #include "planner/problem/objective.h"
@@ -6,10 +6,11 @@
 
 namespace sailor {
 
-// No pool that the job may use has GPUs, or fewer than minGpus.
+// kInfeasible if the pools that the job may use have no free GPUs, or fewer than minGpus; kInvalidArgument if maxGpus
+// is below minGpus. `usable`: the part of the cluster that the job may use.
 Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, const ClusterState& usable);
 
-// `nearest` may be null.
-Error explain_infeasible(const World& world, const Contender* nearest);
+// `nearest`: the plan that comes nearest to being feasible; null if the search was stopped before it saw any plan.
+Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* nearest);
 
 }  // namespace sailor

@@ -1,4 +1,4 @@
-// Orders of pools: in which order, and from which of them, seeds take GPUs.
+// Pool orders: from which pools, and in which order, seeds take GPUs.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,15 @@
 
 namespace sailor {
 
-// Pools of one region, in the order in which GPUs are taken.
-using PoolBlock = std::vector<int>;
+// Pools of one region, in the order in which their GPUs are taken.
+using RegionPools = std::vector<int>;
 
-// One way to go through the pools, region after region.
-using PoolOrder = std::vector<PoolBlock>;
+// Region after region: replicas of one stage must not span two regions.
+using PoolOrder = std::vector<RegionPools>;
 
-std::vector<PoolOrder> pool_orders(const World& world);
+// Orders over all GPU types, over the fastest few, over each type alone, and over each pool alone if there are at most
+// eight; fastest first and slowest first; over each region alone, and over all regions: in every order if there are at
+// most three, else the largest first and the smallest first. How fast a type is depends on the savings.
+std::vector<PoolOrder> pool_orders(const PlanningProblem& problem, const MemorySavings& savings);
 
 }  // namespace sailor

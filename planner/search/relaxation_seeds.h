@@ -1,4 +1,5 @@
-// Split seeds: drafts made of the splits that are cheapest at prices of GPUs, rounded to whole replicas.
+// Relaxation seeds: drafts from the relaxed problem, in which GPUs have prices instead of limits. Its cheapest splits
+// are rounded to whole replicas.
 #pragma once
 
 #include "planner/relaxation/gpu_prices.h"
@@ -6,8 +7,11 @@
 
 namespace sailor {
 
-// Splits of several synchronisation times and every microbatch size, over the pools of each region, each with the
-// shortest passes that its GPUs could make; only such as could be faster than `seconds`.
-void visit_split_seeds(const World& world, std::span<const KindTable> tables, double seconds, const Visit& visit);
+// Visits at most one draft for every microbatch size (the tables with the activation checkpointing of `savings`), every
+// region, and several limits on the time after a stage's passes (gradient sum and update). Each draft comes from the
+// split with the shortest passes that the region's GPUs could make, if that could be faster than `seconds` per
+// iteration.
+void visit_relaxation_seeds(const PlanningProblem& problem, const MemorySavings& savings,
+                            std::span<const GroupKindTable> tables, double seconds, const VisitDraft& visit);
 
 }  // namespace sailor

@@ -6,34 +6,42 @@
 #include "planner/replan/repair.h"
 #include "planner/search/exhaustive_search.h"
 #include "planner/search/neighbours.h"
-#include "planner/search/seeds.h"
 #include "planner/search/relaxation_seeds.h"
+#include "planner/search/seeds.h"
 
 namespace sailor {
 namespace {
 
-// The starts that local search climbs from, and the candidates that it may price: work is counted in steps, so that
-// the answer does not depend on the machine's speed.
+// How many starts local search climbs from, and how many candidates it may evaluate. Work is counted in steps, so that
+// the answer does not depend on the speed of the machine.
 constexpr std::size_t kClimbs = 5;
 constexpr long kClimbCandidates = 800;
 constexpr long kRepairCandidates = 400;
-constexpr std::size_t kPlayedNeighbours = 4;  // of a stage
-// Of microbatches through stages, there and back, that are played of all plans together: less than a microsecond each.
+constexpr std::size_t kSimulatedNeighbours = 4;  // of a stage
+// Passes of microbatches through stages, there and back, that may be simulated, summed over all plans. Each takes less
+// than a microsecond.
 constexpr long kPassesOfRepair = 60'000;
 constexpr long kPassesOfPaper = 80'000;
 constexpr long kPassesOfFlow = 350'000;
-constexpr int kFewGpus = 12;  // of a world that is small enough to look at everything
+constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 constexpr long kExhaustiveSteps = 400'000;
-constexpr double kStartSlack = 1.25;  // a start may be so much slower than the best plan and still lead to a better one
+constexpr double kStartSlack =
+    1.25;  // a start may be slower than the best plan by this factor and still lead to a better one
 
-// What any better plan has less of. Before there is a feasible plan, whatever comes nearer to one is better.
+// Every better plan has a smaller value. While no plan is feasible, values do not matter: a plan is better if it comes
+// nearer to being feasible.
 double value_to_beat(const Score& score) {
-  if (!score.is_feasible()) return kNoRival;
+  if (!score.is_feasible()) return kNoIncumbent;
   return score.value;
 }
 
-// Plans that are as good may be better in what comes next: GPUs, then state to move.
-double just_above(double value) { return std::nextafter(value, kNoRival); }
+// Lets equally good plans pass: they may use fewer GPUs or move less state.
+double just_above(double value) { return std::nextafter(value, kNoIncumbent); }
+
+Draft with_savings(Draft draft, const MemorySavings& savings) {
+  draft.savings = savings;
+  return draft;
+}
 
 }  // namespace
 
@@ -41,247 +49,245 @@ bool SearchLimits::is_over() const {
   return stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
 }
 
-bool Search::is_hopeless(Seconds least, DollarsPerHour price, double rival) {
-  const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(world_.job.objective);
-  if ((seeks_throughput ? least.value() : (price * least).value()) < rival) return false;
+bool Search::is_pruned(Seconds least, DollarsPerHour price, double incumbent) {
+  const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(problem_.job.objective);
+  if ((seeks_throughput ? least.value() : (price * least).value()) < incumbent) return false;
   ++report_.pruned_by_bound;
   return true;
 }
 
-// By the work of the busiest replica alone.
-bool Search::is_hopeless(const Draft& draft, double rival) {
-  return rival != kNoRival && is_hopeless(Seconds(least_seconds(draft, world_)), gpu_price(draft, world_), rival);
+// Considers only the work of the busiest replica.
+bool Search::is_pruned(const Draft& draft, double incumbent) {
+  return incumbent != kNoIncumbent &&
+         is_pruned(Seconds(least_seconds(draft, problem_)), gpu_price(draft, problem_), incumbent);
 }
 
-std::optional<Contender> Search::priced(const Draft& draft, PlanSpace space, double rival) {
-  if (is_hopeless(draft, rival)) return std::nullopt;
-  auto plan = dealt(draft, world_, space);
+std::optional<PlanCandidate> Search::evaluated(const Draft& draft, PlanSpace space, double incumbent) {
+  if (is_pruned(draft, incumbent)) return std::nullopt;
+  auto plan = partitioned(draft, problem_, space);
   if (!plan) return std::nullopt;
-  return weighed(draft, *std::move(plan), rival);
+  return evaluated_plan(draft, *std::move(plan), incumbent);
 }
 
-std::optional<Contender> Search::weighed(const Draft& draft, GroupedPlan plan, double rival) {
-  if (!keeps_to_resources(plan, world_)) return std::nullopt;
-  const Ceiling ceiling = rival == kNoRival ? Ceiling{} : ceiling_of(rival, world_.job);
-  const std::optional<Quote> quote = world_.costs->quote_below(ceiling, plan);
-  if (!quote) {
+std::optional<PlanCandidate> Search::evaluated_plan(const Draft& draft, GroupedPlan plan, double incumbent) {
+  if (!keeps_to_resources(plan, problem_)) return std::nullopt;
+  const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : cutoff_for(incumbent, problem_.job);
+  const std::optional<EstimateSummary> estimate = problem_.costs->fast_estimate_below(cutoff, plan);
+  if (!estimate) {
     ++report_.pruned_by_bound;
     return std::nullopt;
   }
   ++report_.candidates;
-  if (quote->memory_excess > Bytes(0)) ++report_.pruned_by_memory;
-  const Score score = score_of(*quote, plan.gpus(), world_.job);
-  Contender candidate{draft, std::move(plan), *quote, score};
+  if (estimate->memory_excess > Bytes(0)) ++report_.pruned_by_memory;
+  const Score score = score_of(*estimate, plan.gpus(), problem_.job);
+  PlanCandidate candidate{draft, std::move(plan), *estimate, score};
   if (score.is_feasible()) {
-    front_.offer(candidate.plan, *quote);
+    front_.offer(candidate.plan, *estimate);
     note_finalist(candidate);
   }
   if (!best_ || is_better(candidate, *best_)) best_ = candidate;
-  const bool fits = quote->memory_excess <= Bytes(0);
+  const bool fits = estimate->memory_excess <= Bytes(0);
   if (fits && (!best_that_fits_ || score < best_that_fits_->score)) best_that_fits_ = candidate;
   return candidate;
 }
 
-bool Search::is_better(const Contender& candidate, const Contender& other) const {
+bool Search::is_better(const PlanCandidate& candidate, const PlanCandidate& other) const {
   if (candidate.score != other.score) return candidate.score < other.score;
-  if (moving_ != nullptr) {
-    const Bytes moved = moving_->to_move(candidate.plan);
-    const Bytes least = moving_->to_move(other.plan);
+  if (migration_ != nullptr) {
+    const Bytes moved = migration_->bytes_to_move(candidate.plan);
+    const Bytes least = migration_->bytes_to_move(other.plan);
     if (moved != least) return moved < least;
   }
   return candidate.plan < other.plan;
 }
 
-std::optional<Contender> Search::offer(const GroupedPlan& plan) {
-  auto candidate = weighed(draft_of(plan), plan, kNoRival);
+std::optional<PlanCandidate> Search::offer(const GroupedPlan& plan) {
+  auto candidate = evaluated_plan(draft_of(plan), plan, kNoIncumbent);
   return candidate && candidate->score.is_feasible() ? candidate : std::nullopt;
 }
 
-// What a start of this shape has to be better than.
-double Search::rival_of_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const {
-  const double rival = best_ ? value_to_beat(best_->score) * kStartSlack : kNoRival;
+// The value that a start of this shape must stay below.
+double Search::incumbent_for_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const {
+  const double most = best_ ? value_to_beat(best_->score) * kStartSlack : kNoIncumbent;
   const auto found = starts.find(shape);
-  return found == starts.end() ? rival : std::min(rival, value_to_beat(found->second.score));
+  return found == starts.end() ? most : std::min(most, value_to_beat(found->second.score));
 }
 
 void Search::keep_best(Starts& starts, const Draft& draft, PlanSpace space) {
   if (limits_.is_over() && best_) return;
   const std::pair shape{draft.microbatch_size, draft.stages.size()};
-  auto candidate = priced(draft, space, rival_of_start(starts, shape));
+  auto candidate = evaluated(draft, space, incumbent_for_start(starts, shape));
   if (!candidate) return;
   const auto [found, is_new] = starts.try_emplace(shape, *candidate);
   if (!is_new && candidate->score < found->second.score) found->second = *std::move(candidate);
 }
 
-// The best change of one stage after the other, until no stage has any that makes the plan better.
-void Search::climb(Contender from, PlanSpace space, long most_candidates) {
+// Goes from stage to stage and takes the best change of each, until no change of any stage makes the plan better.
+void Search::climb(Draft from, Score score, PlanSpace space, long most_candidates) {
   const long last_candidate = report_.candidates + most_candidates;
   int stage = 0;
-  for (int unchanged = 0; unchanged < std::ssize(from.draft.stages); ++stage) {
+  for (int unchanged = 0; unchanged < std::ssize(from.stages); ++stage) {
     if (report_.candidates >= last_candidate || limits_.is_over()) return;
-    stage %= static_cast<int>(from.draft.stages.size());
-    std::optional<Contender> best;
-    visit_neighbours(from.draft, stage, world_, space, [&](const Draft& next) {
-      const Score& rival = best ? best->score : from.score;
-      auto candidate = priced(next, space, value_to_beat(rival));
-      if (candidate && candidate->score < rival) best = *std::move(candidate);
+    stage %= static_cast<int>(from.stages.size());
+    std::optional<PlanCandidate> best;
+    visit_neighbours(from, stage, problem_, space, [&](const Draft& next) {
+      const Score& to_beat = best ? best->score : score;
+      auto candidate = evaluated(next, space, value_to_beat(to_beat));
+      if (candidate && candidate->score < to_beat) best = *std::move(candidate);
     });
     ++unchanged;
     if (!best) continue;
-    from = *std::move(best);
+    from = std::move(best->draft);
+    score = best->score;
     unchanged = 0;
   }
 }
 
-void Search::run_space(PlanSpace space, const Starts& starts) {
-  std::vector<Contender> sorted;
+void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
+  std::vector<PlanCandidate> sorted;
   for (const auto& [shape, candidate] : starts) sorted.push_back(candidate);
-  std::ranges::stable_sort(sorted, {}, &Contender::score);
+  std::ranges::stable_sort(sorted, {}, &PlanCandidate::score);
   if (sorted.size() > kClimbs) sorted.resize(kClimbs);
-  for (Contender& start : sorted) climb(std::move(start), space, kClimbCandidates);
+  for (PlanCandidate& start : sorted) climb(std::move(start.draft), start.score, space, kClimbCandidates);
 }
 
-// A shared optimizer makes room and changes little else: where there are plans without, the best is start enough.
-bool Search::starts_from_best(PlanSpace space) {
-  if (!world_.savings.shards_optimizer || !best_ || !best_->score.is_feasible()) return false;
-  if (auto start = priced(best_->draft, space, kNoRival)) climb(*std::move(start), space, kClimbCandidates);
+// A sharded optimizer frees memory and changes little else. So where plans without it are feasible, the best of them is
+// the only start.
+bool Search::climb_from_best(PlanSpace space, const MemorySavings& savings) {
+  if (!savings.shards_optimizer || !best_ || !best_->score.is_feasible()) return false;
+  const Draft draft = with_savings(best_->draft, savings);
+  if (auto start = evaluated(draft, space, kNoIncumbent)) climb(draft, start->score, space, kClimbCandidates);
   return true;
 }
 
-void Search::run_paper(Starts& starts) {
-  if (starts_from_best(PlanSpace::kPaper)) return;
-  const auto is_known_hopeless = [&](const EvenOutlook& outlook) {
-    const double rival = rival_of_start(starts, {outlook.microbatch_size, static_cast<std::size_t>(outlook.stages)});
-    return rival != kNoRival && is_hopeless(Seconds(outlook.seconds), outlook.price, rival);
+void Search::run_paper(const MemorySavings& savings, Starts& starts) {
+  if (climb_from_best(PlanSpace::kPaper, savings)) return;
+  const auto is_seed_pruned = [&](const EvenSeedBound& bound) {
+    const double incumbent =
+        incumbent_for_start(starts, {bound.microbatch_size, static_cast<std::size_t>(bound.stages)});
+    return incumbent != kNoIncumbent && is_pruned(Seconds(bound.seconds), bound.price, incumbent);
   };
-  visit_even_seeds(world_, is_known_hopeless, [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kPaper); });
-  run_space(PlanSpace::kPaper, starts);
+  visit_even_seeds(problem_, savings, is_seed_pruned,
+                   [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kPaper); });
+  climb_from_starts(PlanSpace::kPaper, starts);
 }
 
-void Search::run_flow(Starts& starts, std::span<const KindTable> tables) {
-  if (starts_from_best(PlanSpace::kFlow)) return;
-  if (best_) climb(*best_, PlanSpace::kFlow, kClimbCandidates);
+void Search::run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupKindTable> tables) {
+  if (climb_from_best(PlanSpace::kFlow, savings)) return;
+  if (best_) climb(with_savings(best_->draft, savings), best_->score, PlanSpace::kFlow, kClimbCandidates);
   const auto keep = [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kFlow); };
-  visit_uneven_seeds(world_, keep);
-  if (best_) visit_split_seeds(world_, tables, best_->quote.iteration.value(), keep);
-  run_space(PlanSpace::kFlow, starts);
+  visit_uneven_seeds(problem_, savings, keep);
+  if (best_) visit_relaxation_seeds(problem_, savings, tables, best_->estimate.iteration.value(), keep);
+  climb_from_starts(PlanSpace::kFlow, starts);
 }
 
-// The wider space begins with the answer of the narrower one, so that more freedom never makes a plan worse.
-void Search::run(PlanSpace space, std::span<const KindTable> tables) {
-  const std::vector<MemorySavings> allowed = world_.allowed_savings();
+// The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
+void Search::run(PlanSpace space, std::span<const GroupKindTable> tables) {
+  const std::vector<MemorySavings> allowed = problem_.allowed_savings();
   std::vector<Starts> starts(allowed.size());
-  for (std::size_t i = 0; i < allowed.size(); ++i) {
-    world_.savings = allowed[i];
-    run_paper(starts[i]);
-  }
-  settle(PlanSpace::kPaper, kPassesOfPaper);
-  exhaust(PlanSpace::kPaper);
+  for (std::size_t i = 0; i < allowed.size(); ++i) run_paper(allowed[i], starts[i]);
+  simulate_finalists(PlanSpace::kPaper, kPassesOfPaper);
+  search_exhaustively(PlanSpace::kPaper);
   if (space == PlanSpace::kPaper) return;
-  const std::optional<Contender> narrow = best_;
-  for (std::size_t i = 0; i < allowed.size(); ++i) {
-    world_.savings = allowed[i];
-    run_flow(starts[i], tables);
-  }
-  settle(PlanSpace::kFlow, kPassesOfFlow);
-  exhaust(PlanSpace::kFlow);
+  const std::optional<PlanCandidate> narrow = best_;
+  for (std::size_t i = 0; i < allowed.size(); ++i) run_flow(allowed[i], starts[i], tables);
+  simulate_finalists(PlanSpace::kFlow, kPassesOfFlow);
+  search_exhaustively(PlanSpace::kFlow);
   if (narrow && is_better(*narrow, *best_)) best_ = narrow;
 }
 
 void Search::repair(const Plan& running, PlanSpace space) {
-  world_.savings = {running.activation_checkpointing, running.sharded_optimizer};
-  for (const Draft& draft : repairs(what_is_left(running, world_))) {
-    if (auto start = priced(draft, space, kNoRival)) climb(*std::move(start), space, kRepairCandidates);
+  for (const Draft& draft : repairs(surviving_part(running, problem_))) {
+    if (auto start = evaluated(draft, space, kNoIncumbent)) climb(draft, start->score, space, kRepairCandidates);
   }
-  settle(space, kPassesOfRepair);
+  simulate_finalists(space, kPassesOfRepair);
 }
 
-void Search::note_finalist(const Contender& candidate) {
+void Search::note_finalist(const PlanCandidate& candidate) {
   const GroupedPlan& plan = candidate.plan;
-  const FinalistShape shape{plan.microbatch_size, plan.stages.size(), has_equal_shares(plan),
-                            plan.activation_checkpointing, plan.sharded_optimizer};
+  const FinalistShape shape{plan.microbatch_size, plan.stages.size(), has_equal_shares(plan), plan.savings};
   const auto [found, is_new] = finalists_.try_emplace(shape, candidate);
   if (!is_new && is_better(candidate, found->second)) found->second = candidate;
 }
 
-// The best of those with equal shares first, as their quotes are nearly right; then whatever may be better than it.
-// What will be shown as an alternative is among them, so that none turns out better than the answer.
-std::vector<Contender> Search::finalists() const {
-  std::vector<Contender> sorted;
+// The best of those with equal shares comes first, because its fast estimate is nearly exact; then all that may be
+// better. Plans that will be shown as alternatives are finalists too, so that none turns out to be better than the
+// answer.
+std::vector<PlanCandidate> Search::finalists() const {
+  std::vector<PlanCandidate> sorted;
   for (const auto& [shape, candidate] : finalists_) sorted.push_back(candidate);
-  for (const auto& [plan, quote] : front_.chosen(kAlternatives)) {
-    if (std::ranges::find(sorted, plan, &Contender::plan) != sorted.end()) continue;
-    sorted.push_back({draft_of(plan), plan, quote, score_of(quote, plan.gpus(), world_.job)});
+  for (const auto& [plan, estimate] : front_.sample(kAlternatives)) {
+    if (std::ranges::find(sorted, plan, &PlanCandidate::plan) != sorted.end()) continue;
+    sorted.push_back({draft_of(plan), plan, estimate, score_of(estimate, plan.gpus(), problem_.job)});
   }
-  std::ranges::stable_sort(sorted, {}, &Contender::score);
+  std::ranges::stable_sort(sorted, {}, &PlanCandidate::score);
   const auto equal =
-      std::ranges::find_if(sorted, [](const Contender& candidate) { return has_equal_shares(candidate.plan); });
+      std::ranges::find_if(sorted, [](const PlanCandidate& candidate) { return has_equal_shares(candidate.plan); });
   if (equal != sorted.end()) std::rotate(sorted.begin(), equal, equal + 1);
   return sorted;
 }
 
-std::optional<Contender> Search::played(Contender candidate, double rival) {
+std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double incumbent) {
   passes_left_ -= 2L * candidate.plan.microbatches * std::ssize(candidate.plan.stages);
-  const Ceiling ceiling = rival == kNoRival ? Ceiling{} : ceiling_of(just_above(rival), world_.job);
-  const auto quote = world_.costs->played_below(ceiling, candidate.plan);
-  if (!quote) return std::nullopt;
-  candidate.quote = *quote;
-  candidate.score = score_of(*quote, candidate.plan.gpus(), world_.job);
+  const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : cutoff_for(just_above(incumbent), problem_.job);
+  const auto estimate = problem_.costs->simulated_below(cutoff, candidate.plan);
+  if (!estimate) return std::nullopt;
+  candidate.estimate = *estimate;
+  candidate.score = score_of(*estimate, candidate.plan.gpus(), problem_.job);
   return candidate;
 }
 
-void Search::settle(PlanSpace space, long most_passes) {
+void Search::simulate_finalists(PlanSpace space, long most_passes) {
   passes_left_ = most_passes;
-  std::optional<Contender> best;
-  for (const Contender& candidate : finalists()) {
+  std::optional<PlanCandidate> best;
+  for (const PlanCandidate& candidate : finalists()) {
     const bool is_last = passes_left_ <= 0 || limits_.is_over();
     if (best && best->score.is_feasible() && (is_last || best->score.value <= candidate.score.value)) continue;
-    auto next = played(candidate, best ? value_to_beat(best->score) : kNoRival);
+    auto next = simulated(candidate, best ? value_to_beat(best->score) : kNoIncumbent);
     if (next && (!best || is_better(*next, *best))) best = *std::move(next);
   }
   if (!best) return;
-  best_ = best->score.is_feasible() ? polished(*std::move(best), space) : *std::move(best);
+  best_ = best->score.is_feasible() ? refined(*std::move(best), space) : *std::move(best);
 }
 
-void Search::exhaust(PlanSpace space) {
-  if (world_.most_gpus() > kFewGpus || world_.is_memory_ignored) return;
-  const auto rival = [&] { return best_ ? value_to_beat(best_->score) : kNoRival; };
-  const auto ceiling = [&] { return ceiling_of(just_above(rival()), world_.job); };
-  const auto show = [&](const GroupedPlan& plan) {
-    const auto quote = limits_.is_over() ? std::nullopt : world_.costs->quote_below(ceiling(), plan);
-    if (!quote || quote->memory_excess > Bytes(0)) return ceiling();
-    const auto candidate = played({draft_of(plan), plan, *quote, {}}, rival());
+void Search::search_exhaustively(PlanSpace space) {
+  if (problem_.most_gpus() > kFewGpus || problem_.ignores_memory) return;
+  const auto incumbent = [&] { return best_ ? value_to_beat(best_->score) : kNoIncumbent; };
+  const auto cutoff = [&] { return cutoff_for(just_above(incumbent()), problem_.job); };
+  const auto evaluate = [&](const GroupedPlan& plan) {
+    const auto estimate = limits_.is_over() ? std::nullopt : problem_.costs->fast_estimate_below(cutoff(), plan);
+    if (!estimate || estimate->memory_excess > Bytes(0)) return cutoff();
+    const auto candidate = simulated({draft_of(plan), plan, *estimate, {}}, incumbent());
     if (candidate && candidate->score.is_feasible() && (!best_ || is_better(*candidate, *best_))) best_ = *candidate;
-    return ceiling();
+    return cutoff();
   };
   long steps = kExhaustiveSteps;
-  for (const MemorySavings& savings : world_.allowed_savings()) {
-    world_.savings = savings;
-    steps = Exhaustive(world_, space, ceiling(), show).run(steps);
+  for (const MemorySavings& savings : problem_.allowed_savings()) {
+    steps = ExhaustiveSearch(problem_, {space, savings}, cutoff(), evaluate).run(steps);
   }
 }
 
-// The neighbours of one stage that could be better, the likeliest first.
-std::vector<Contender> Search::promising_neighbours(const Contender& of, int stage, PlanSpace space) {
-  std::vector<Contender> found;
-  visit_neighbours(of.draft, stage, world_, space, [&](const Draft& next) {
-    auto candidate = priced(next, space, of.score.value);
+// The neighbours of one stage that could be better, the most promising first.
+std::vector<PlanCandidate> Search::promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space) {
+  std::vector<PlanCandidate> found;
+  visit_neighbours(of.draft, stage, problem_, space, [&](const Draft& next) {
+    auto candidate = evaluated(next, space, of.score.value);
     if (candidate && candidate->score.is_feasible()) found.push_back(*std::move(candidate));
   });
-  std::ranges::stable_sort(found, {}, &Contender::score);
-  if (found.size() > kPlayedNeighbours) found.erase(found.begin() + kPlayedNeighbours, found.end());
+  std::ranges::stable_sort(found, {}, &PlanCandidate::score);
+  if (found.size() > kSimulatedNeighbours) found.erase(found.begin() + kSimulatedNeighbours, found.end());
   return found;
 }
 
-Contender Search::polished(Contender from, PlanSpace space) {
-  world_.savings = {from.plan.activation_checkpointing, from.plan.sharded_optimizer};
+// Local search as in climb(), but by simulated figures.
+PlanCandidate Search::refined(PlanCandidate from, PlanSpace space) {
   int stage = 0;
   for (int unchanged = 0; unchanged < std::ssize(from.draft.stages); ++stage, ++unchanged) {
     stage %= static_cast<int>(from.draft.stages.size());
-    const Contender before = from;
-    for (const Contender& next : promising_neighbours(before, stage, space)) {
+    const PlanCandidate before = from;
+    for (const PlanCandidate& next : promising_neighbours(before, stage, space)) {
       if (passes_left_ <= 0 || limits_.is_over()) return from;
-      auto candidate = played(next, value_to_beat(from.score));
+      auto candidate = simulated(next, value_to_beat(from.score));
       if (!candidate || !is_better(*candidate, from)) continue;
       from = *std::move(candidate);
       unchanged = -1;

@@ -1,4 +1,6 @@
-// Search: from many seeds, by local search, to the best plan of a space.
+// Search: the best plan of a plan space that the planner finds. It starts from many seeds, improves the best of them by
+// local search on fast estimates, and simulates the finalists operation by operation. Small problems are searched
+// exhaustively as well.
 #pragma once
 
 #include <chrono>
@@ -16,10 +18,11 @@
 
 namespace sailor {
 
-struct Contender {
+// A plan that the search has evaluated.
+struct PlanCandidate {
   Draft draft;
   GroupedPlan plan;
-  Quote quote;
+  EstimateSummary estimate;  // the fast estimate, or the simulated one
   Score score;
 };
 
@@ -30,73 +33,80 @@ struct SearchLimits {
   [[nodiscard]] bool is_over() const;
 };
 
-// The value of a plan that is there already and that others have to be better than.
-inline constexpr double kNoRival = std::numeric_limits<double>::infinity();
+// The incumbent is the best feasible plan known so far; its value is what other plans must stay below. Without one,
+// every plan is of interest.
+inline constexpr double kNoIncumbent = std::numeric_limits<double>::infinity();
 
 class Search {
  public:
-  // Of plans that are equally good, with as many GPUs, the one that moves least state is better; null: none is running.
-  Search(World world, SearchLimits limits, const Moving* moving)
-      : world_(std::move(world)), limits_(std::move(limits)), moving_(moving) {}
+  // Among equally good plans with equally many GPUs, the search prefers the one that moves least state. `migration` is
+  // null if no plan is running. Problem and migration must outlive the search.
+  Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration)
+      : problem_(problem), limits_(std::move(limits)), migration_(migration) {}
 
-  // `tables` of the world; empty: without seeds from them.
-  void run(PlanSpace space, std::span<const KindTable> tables);
+  // Searches the whole space. `tables`: for seeds from the relaxed problem; without tables there are no such seeds.
+  void run(PlanSpace space, std::span<const GroupKindTable> tables);
 
-  // From what is left of a running plan to the best plan a few steps away.
+  // Searches only near what is left of a running plan.
   void repair(const Plan& running, PlanSpace space);
 
-  // With the quote of the plan played; nothing if its value is above `rival`, that of a feasible plan, or it misses a
-  // limit.
-  [[nodiscard]] std::optional<Contender> played(Contender candidate, double rival);
+  // The candidate with simulated figures instead of its fast estimate. `incumbent`: the value of a feasible plan; then
+  // nothing if the candidate's value is above it, or if the candidate misses a limit.
+  [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate, double incumbent);
 
-  // A plan from elsewhere; nothing if it is not feasible here. It counts as seen.
-  std::optional<Contender> offer(const GroupedPlan& plan);
+  // Adds a plan from elsewhere to those that the search has seen. Nothing if it is infeasible.
+  std::optional<PlanCandidate> offer(const GroupedPlan& plan);
 
-  // The best plan seen, feasible or the nearest to it; null if there was none at all.
-  [[nodiscard]] const Contender* best() const { return best_ ? &*best_ : nullptr; }
-  // Of those that fit in memory, whatever other limits they miss.
-  [[nodiscard]] const Contender* best_that_fits() const { return best_that_fits_ ? &*best_that_fits_ : nullptr; }
+  // The best plan seen: feasible, or else the nearest to it. Null if the search has seen none.
+  [[nodiscard]] const PlanCandidate* best() const { return best_ ? &*best_ : nullptr; }
+  // The best of the plans that fit in memory, even if they miss other limits.
+  [[nodiscard]] const PlanCandidate* best_that_fits() const { return best_that_fits_ ? &*best_that_fits_ : nullptr; }
   [[nodiscard]] const ParetoFront& front() const { return front_; }
   [[nodiscard]] const SearchReport& report() const { return report_; }
 
  private:
-  // Microbatch size, number of stages, whether replicas have equal shares, and what is done to save memory.
-  using FinalistShape = std::tuple<int, std::size_t, bool, bool, bool>;
-  using Starts = std::map<std::pair<int, std::size_t>, Contender>;  // by microbatch size and number of stages
+  // Microbatch size, number of stages, whether all replicas have equal shares of microbatches, and memory savings.
+  using FinalistShape = std::tuple<int, std::size_t, bool, MemorySavings>;
+  // The best start for local search, by microbatch size and number of stages.
+  using Starts = std::map<std::pair<int, std::size_t>, PlanCandidate>;
 
-  void run_paper(Starts& starts);
-  void run_flow(Starts& starts, std::span<const KindTable> tables);
-  bool starts_from_best(PlanSpace space);
-  // Of the plans seen, those that may be the best, and some near them, are played operation by operation: in their
-  // quotes the effects of unequal replicas on one another are only estimated. From then on best() is the best of those.
-  // `most_passes` of microbatches through stages, more or less.
-  void settle(PlanSpace space, long most_passes);
-  // In small worlds: all plans that may be better than the best.
-  void exhaust(PlanSpace space);
-  void run_space(PlanSpace space, const Starts& starts);
-  [[nodiscard]] double rival_of_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const;
+  // Each searches its space with one choice of memory savings.
+  void run_paper(const MemorySavings& savings, Starts& starts);
+  void run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupKindTable> tables);
+  bool climb_from_best(PlanSpace space, const MemorySavings& savings);
+  void climb_from_starts(PlanSpace space, const Starts& starts);
+  void climb(Draft from, Score score, PlanSpace space, long most_candidates);
   void keep_best(Starts& starts, const Draft& draft, PlanSpace space);
-  void climb(Contender from, PlanSpace space, long most_candidates);
-  // No faster than `least`, on GPUs of that price.
-  bool is_hopeless(Seconds least, DollarsPerHour price, double rival);
-  bool is_hopeless(const Draft& draft, double rival);
-  // Nothing if it is surely no better than `rival`, the value of a feasible plan.
-  std::optional<Contender> priced(const Draft& draft, PlanSpace space, double rival);
-  std::optional<Contender> weighed(const Draft& draft, GroupedPlan plan, double rival);
+  [[nodiscard]] double incumbent_for_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const;
 
-  [[nodiscard]] bool is_better(const Contender& candidate, const Contender& other) const;
-  void note_finalist(const Contender& candidate);
-  [[nodiscard]] std::vector<Contender> finalists() const;
-  [[nodiscard]] Contender polished(Contender from, PlanSpace space);
-  [[nodiscard]] std::vector<Contender> promising_neighbours(const Contender& of, int stage, PlanSpace space);
+  // Simulates the finalists and some of their neighbours operation by operation, because fast estimates only
+  // approximate how unequal replicas slow each other down. From then on, best() is the best of the simulated plans.
+  // Simulates about `most_passes` passes of microbatches through stages.
+  void simulate_finalists(PlanSpace space, long most_passes);
+  [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
+  [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
+  void note_finalist(const PlanCandidate& candidate);
+  [[nodiscard]] std::vector<PlanCandidate> finalists() const;
 
-  World world_;
+  // In small problems: simulates every plan that may be better than the best.
+  void search_exhaustively(PlanSpace space);
+
+  // Whether plans that take at least `least`, on GPUs of this price, are no better than the incumbent.
+  bool is_pruned(Seconds least, DollarsPerHour price, double incumbent);
+  bool is_pruned(const Draft& draft, double incumbent);
+  // The fast estimate of a draft or plan. Nothing if it is outside the space or the resources, or certainly not better
+  // than the incumbent.
+  std::optional<PlanCandidate> evaluated(const Draft& draft, PlanSpace space, double incumbent);
+  std::optional<PlanCandidate> evaluated_plan(const Draft& draft, GroupedPlan plan, double incumbent);
+  [[nodiscard]] bool is_better(const PlanCandidate& candidate, const PlanCandidate& other) const;
+
+  const PlanningProblem& problem_;
   SearchLimits limits_;
-  const Moving* moving_;
-  std::map<FinalistShape, Contender> finalists_;  // the best of each shape
-  long passes_left_ = 0;
-  std::optional<Contender> best_;
-  std::optional<Contender> best_that_fits_;
+  const MigrationCost* migration_;
+  std::map<FinalistShape, PlanCandidate> finalists_;  // the best of each shape
+  long passes_left_ = 0;                              // that may still be simulated
+  std::optional<PlanCandidate> best_;
+  std::optional<PlanCandidate> best_that_fits_;
   ParetoFront front_;
   SearchReport report_;
 };

@@ -1,4 +1,4 @@
-// Seeds: the drafts that a search starts from.
+// Seeds: the drafts from which a search starts.
 #pragma once
 
 #include <functional>
@@ -8,24 +8,26 @@
 
 namespace sailor {
 
-using Visit = std::function<void(const Draft&)>;
+using VisitDraft = std::function<void(const Draft&)>;
 
-// Drafts of so many stages that take at least so long, on GPUs of at least that price.
-struct EvenOutlook {
+// A lower bound on all even drafts with this microbatch size and number of stages: they take at least this long, on
+// GPUs of at least this price.
+struct EvenSeedBound {
   int microbatch_size = 1;
   int stages = 1;
   double seconds = 0;
   DollarsPerHour price;
 };
-using IsHopeless = std::function<bool(const EvenOutlook&)>;
+using IsPruned = std::function<bool(const EvenSeedBound&)>;
 
-// Every microbatch size, number of stages and number of replicas, over pools in several orders: fastest first, slowest
-// first, the fastest few types only, one type only, and over each order of regions. Layers are split evenly, every
-// stage has the same number of replicas, groups have the smallest degree that holds their layers. What is hopeless is
-// not made.
-void visit_even_seeds(const World& world, const IsHopeless& is_hopeless, const Visit& visit);
+// Visits the drafts of the paper's shape: layers split evenly, and equal numbers of replicas in all stages. Tries every
+// microbatch size, number of stages and number of replicas, over every order of pools (pool_orders.h). Groups have the
+// smallest tensor-parallel size that holds their layers, or a given larger one. Skips what `is_pruned` rejects.
+void visit_even_seeds(const PlanningProblem& problem, const MemorySavings& savings, const IsPruned& is_pruned,
+                      const VisitDraft& visit);
 
-// Every GPU of such a choice of pools in use: stages of about equal speed, layers in proportion to it.
-void visit_uneven_seeds(const World& world, const Visit& visit);
+// Visits drafts that use every GPU of an order of pools. Their stages have about equal speeds, and as many layers as
+// their speed allows.
+void visit_uneven_seeds(const PlanningProblem& problem, const MemorySavings& savings, const VisitDraft& visit);
 
 }  // namespace sailor

@@ -120,20 +120,20 @@ void BM_RepairOf512(benchmark::State& state) {
 BENCHMARK(BM_RepairOf512)->Unit(benchmark::kMillisecond);
 
 // Eight stages of 32 replicas, nothing kept between calls but the tables of the job.
-void BM_Quote(benchmark::State& state) {
+void BM_FastEstimate(benchmark::State& state) {
   const sailor::Simulator simulator;
   const sailor::JobSpec job = opt_350m();
   const sailor::ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 64, 4);
   const auto costs = simulator.prepare(job, cluster, std::vector<int>{1}).value();
   const auto even = sailor::testing::an_even_plan(job, cluster.pools[0].key, 8, 32, 1);
   const auto grouped = sailor::grouped(even, cluster).value();
-  for (auto _ : state) benchmark::DoNotOptimize(costs->quote(grouped));
+  for (auto _ : state) benchmark::DoNotOptimize(costs->fast_estimate_below({}, grouped));
   state.counters["goal"] = 1e-5;
 }
-BENCHMARK(BM_Quote);
+BENCHMARK(BM_FastEstimate);
 
-// Two kinds of replicas in every stage, 16 of each: no closed form is right, the first rounds are played.
-void BM_QuoteOfUnevenReplicas(benchmark::State& state) {
+// Two kinds of replicas in every stage, 16 of each: no closed form is right, the first rounds are simulated.
+void BM_FastEstimateOfUnevenReplicas(benchmark::State& state) {
   const sailor::Simulator simulator;
   const sailor::JobSpec job = opt_350m();
   const sailor::ClusterState cluster =
@@ -148,10 +148,10 @@ void BM_QuoteOfUnevenReplicas(benchmark::State& state) {
     }
   }
   const auto grouped = sailor::grouped(plan, cluster).value();
-  for (auto _ : state) benchmark::DoNotOptimize(costs->quote(grouped));
+  for (auto _ : state) benchmark::DoNotOptimize(costs->fast_estimate_below({}, grouped));
   state.counters["goal"] = 1e-5;
 }
-BENCHMARK(BM_QuoteOfUnevenReplicas);
+BENCHMARK(BM_FastEstimateOfUnevenReplicas);
 
 // 64 stages, 1,024 microbatches: making the schedule and timing it operation by operation.
 void BM_EventTiming(benchmark::State& state) {

@@ -63,8 +63,8 @@ double value_of(const JobSpec& job, const Estimate& estimate) {
 }
 
 bool keeps_to_limits(const JobSpec& job, const Estimate& estimate) {
-  const Quote quote{estimate.iteration, estimate.cost_per_iteration(), Bytes(0)};
-  return misses_of(quote, job.resources.min_gpus, job).sum() <= 0;
+  const EstimateSummary summary{estimate.iteration, estimate.cost_per_iteration(), Bytes(0)};
+  return misses_of(summary, job.resources.min_gpus, job).sum() <= 0;
 }
 
 double our_value(const Case& one, PlanSpace space) {
@@ -89,8 +89,8 @@ class PeerPlans : public ::testing::Test {
   }
 };
 
-// The peers' feasible plans, played by our simulator. A plan that breaks memory, a pool's count, the rule of one region
-// a stage or the job's limit is no rival; each is named with its reason.
+// The peers' feasible plans, simulated by our simulator. A plan that breaks memory, a pool's count, the rule of one
+// region a stage or the job's limit is no rival; each is named with its reason.
 TEST_F(PeerPlans, OursAreNoWorseThanAnyAndAsMuchBetterThanSailorsAsIsAskedFor) {
   int rivals = 0;
   for (const std::string& name : names_of_cases()) {

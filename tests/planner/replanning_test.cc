@@ -26,10 +26,10 @@ PlannedJob plan(const JobSpec& job, const ClusterState& cluster, const PlanOptio
   return Planner(simulator()).plan(job, cluster, options, {}).value();
 }
 
-World a_world(const JobSpec& job, const ClusterState& cluster) {
-  World world{.job = job, .cluster = cluster, .degrees = {1, 2}};
-  world.ask(simulator().prepare(job, world.cluster, world.degrees).value());
-  return world;
+PlanningProblem a_problem(const JobSpec& job, const ClusterState& cluster) {
+  PlanningProblem problem{.job = job, .cluster = cluster, .tensor_parallel_sizes = {1, 2}};
+  problem.set_estimator(simulator().prepare(job, problem.cluster, problem.tensor_parallel_sizes).value());
+  return problem;
 }
 
 JobSpec opt_350m() { return a_job().model("opt-350m").sequence_length(2048).batch(1024); }
@@ -39,7 +39,7 @@ ClusterState mixed(int a100_nodes, int v100_nodes) {
 }
 
 // Moving from one plan of four nodes with four A100 each to another.
-class Moving4x4 : public ::testing::Test {
+class MigrationCostOf4x4 : public ::testing::Test {
  protected:
   [[nodiscard]] GroupedPlan even(int stages, int replicas, int tensor_parallel) const {
     return grouped(an_even_plan(job_, cluster_.pools[0].key, stages, replicas, tensor_parallel), cluster_).value();
@@ -47,50 +47,50 @@ class Moving4x4 : public ::testing::Test {
 
   const JobSpec job_ = opt_350m();
   const ClusterState cluster_ = a_cluster().pool(kZone, "nvidia-tesla-a100", 4, 4);
-  const World world_ = a_world(job_, cluster_);
+  const PlanningProblem problem_ = a_problem(job_, cluster_);
 };
 
-TEST_F(Moving4x4, ToThePlanThatRunsTakesNoTime) {
-  const Moving moving(world_, even(2, 8, 1));
-  EXPECT_EQ(moving.pause_for(even(2, 8, 1)), Seconds(0));
-  EXPECT_EQ(moving.to_move(even(2, 8, 1)), Bytes(0));
+TEST_F(MigrationCostOf4x4, ToThePlanThatRunsTakesNoTime) {
+  const MigrationCost migration(problem_, even(2, 8, 1));
+  EXPECT_EQ(migration.pause_for(even(2, 8, 1)), Seconds(0));
+  EXPECT_EQ(migration.bytes_to_move(even(2, 8, 1)), Bytes(0));
 }
 
-TEST_F(Moving4x4, GpusThatKeepTheirLayersAreSentNothing) {
-  const Moving moving(world_, even(2, 8, 1));
-  EXPECT_EQ(moving.to_move(even(2, 4, 1)), Bytes(0));
-  EXPECT_EQ(moving.to_move(even(2, 8, 2)), Bytes(0));
+TEST_F(MigrationCostOf4x4, GpusThatKeepTheirLayersReceiveNothing) {
+  const MigrationCost migration(problem_, even(2, 8, 1));
+  EXPECT_EQ(migration.bytes_to_move(even(2, 4, 1)), Bytes(0));
+  EXPECT_EQ(migration.bytes_to_move(even(2, 8, 2)), Bytes(0));
 }
 
 // The whole model is 25 layers on one stage; 12 or 13 of them are there already.
-TEST_F(Moving4x4, WhatAGpuLacksIsTheStateOfItsNewLayers) {
-  const Moving moving(world_, even(2, 1, 1));
+TEST_F(MigrationCostOf4x4, WhatAGpuMissesIsTheStateOfItsNewLayers) {
+  const MigrationCost migration(problem_, even(2, 1, 1));
   Bytes first_half(0);
   Bytes second_half(0);
-  for (int layer = 0; layer < world_.layers(); ++layer) {
-    (layer < 13 ? first_half : second_half) += world_.costs->state_of_layer(layer);
+  for (int layer = 0; layer < problem_.layers(); ++layer) {
+    (layer < 13 ? first_half : second_half) += problem_.costs->state_of_layer(layer);
   }
-  EXPECT_DOUBLE_EQ(moving.to_move(even(1, 1, 1)).value(), std::min(first_half, second_half).value());
-  EXPECT_DOUBLE_EQ(moving.to_move(even(1, 2, 1)).value(), (first_half + second_half).value());
+  EXPECT_DOUBLE_EQ(migration.bytes_to_move(even(1, 1, 1)).value(), std::min(first_half, second_half).value());
+  EXPECT_DOUBLE_EQ(migration.bytes_to_move(even(1, 2, 1)).value(), (first_half + second_half).value());
 }
 
-TEST(Moving, TakesLongerOverSlowerLinks) {
+TEST(MigrationCost, TakesLongerOverSlowerLinks) {
   const JobSpec job = opt_350m();
   const ClusterState cluster = a_cluster()
                                    .pool(kZone, "nvidia-tesla-a100", 2, 4)
                                    .pool("us-central1-b", "nvidia-tesla-a100", 2, 4)
                                    .pool("europe-west4-a", "nvidia-tesla-a100", 2, 4);
-  const World world = a_world(job, cluster);
+  const PlanningProblem problem = a_problem(job, cluster);
   const auto at = [&](const std::string& zone) {
     return grouped(an_even_plan(job, a_key(zone, "nvidia-tesla-a100", Provisioning::kOnDemand), 2, 2, 1), cluster)
         .value();
   };
-  const Moving moving(world, at(kZone));
-  EXPECT_GT(moving.pause_for(at("us-central1-b")), Seconds(2));
-  EXPECT_GT(moving.pause_for(at("europe-west4-a")), moving.pause_for(at("us-central1-b")) * 1.5);
+  const MigrationCost migration(problem, at(kZone));
+  EXPECT_GT(migration.pause_for(at("us-central1-b")), Seconds(2));
+  EXPECT_GT(migration.pause_for(at("europe-west4-a")), migration.pause_for(at("us-central1-b")) * 1.5);
 }
 
-TEST(Moving, APauseIsSpreadOverTheTimeThatIsLeft) {
+TEST(MigrationCost, APauseIsSpreadOverTheTimeThatIsLeft) {
   EXPECT_DOUBLE_EQ(value_with_pause(3, Seconds(0), Seconds(100)), 3);
   EXPECT_DOUBLE_EQ(value_with_pause(3, Seconds(25), Seconds(100)), 4);
   EXPECT_GT(value_with_pause(3, Seconds(100), Seconds(100)), 1e300);
@@ -98,27 +98,29 @@ TEST(Moving, APauseIsSpreadOverTheTimeThatIsLeft) {
 
 // Repair.
 
-TEST(Repair, WhatIsLeftHasRoomAndLosesNoMoreThanItMust) {
+TEST(Repair, TheSurvivingPartHasRoomAndLosesNoMoreThanItMust) {
   const JobSpec job = opt_350m();
   const ClusterState before = mixed(8, 8);
   const Plan running = plan(job, before).plan;
   const ClusterState after = mixed(7, 8);
-  const World world = a_world(job, after);
-  const Draft left = what_is_left(running, world);
+  const PlanningProblem problem = a_problem(job, after);
+  const Draft surviving = surviving_part(running, problem);
   int gpus = 0;
-  for (const DraftStage& stage : left.stages) {
-    for (const Crew& crew : stage.crews) gpus += crew.degree * crew.count;
+  for (const GroupedStage& stage : surviving.stages) {
+    for (const ReplicaGroup& group : stage.groups) gpus += group.gpus();
   }
   EXPECT_LE(gpus, 60);
   EXPECT_GE(gpus, gpu_count(running) - 4 - 1) << "a group of two may have to go for the last single GPU";
 }
 
 TEST(Repair, AStageThatLostAllItsReplicasGoesToItsNeighbours) {
-  const Draft left{1, {{0, 8, {{0, 1, 2}}}, {8, 16, {}}, {16, 25, {{0, 1, 3}}}}};
-  const std::vector<Draft> expected{{1, {{0, 8, {{0, 1, 2}}}, {8, 25, {{0, 1, 3}}}}},
-                                    {1, {{0, 16, {{0, 1, 2}}}, {16, 25, {{0, 1, 3}}}}}};
-  EXPECT_EQ(repairs(left), expected);
-  EXPECT_TRUE(repairs({1, {{0, 25, {}}}}).empty());
+  const std::vector<ReplicaGroup> two{draft_replicas(0, 1, 2)};
+  const std::vector<ReplicaGroup> three{draft_replicas(0, 1, 3)};
+  const Draft surviving{1, {}, {{{0, 8}, two}, {{8, 16}, {}}, {{16, 25}, three}}};
+  const std::vector<Draft> expected{{1, {}, {{{0, 8}, two}, {{8, 25}, three}}},
+                                    {1, {}, {{{0, 16}, two}, {{16, 25}, three}}}};
+  EXPECT_EQ(repairs(surviving), expected);
+  EXPECT_TRUE(repairs({1, {}, {{{0, 25}, {}}}}).empty());
 }
 
 TEST(Repair, ALostNodeIsAnsweredWithAPlanThatFitsAndIsNearlyAsGoodForAFractionOfTheWork) {

@@ -102,7 +102,7 @@ TEST(SimulatorLaws, ReplicasMayBeListedInAnyOrder) {
 TEST(SimulatorLaws, ASimulatedStepIsTheOneThatIsDrawn) {
   for (std::uint64_t seed = 1; seed <= kPlans; ++seed) {
     const World world = a_world(seed, "nvidia-tesla-a100");
-    const StepTiming step = Simulator().play(world.job, world.cluster, world.plan).value();
+    const StepTiming step = Simulator().step_timing(world.job, world.cluster, world.plan).value();
     const Estimate whole = simulated(world);
     ASSERT_NEAR(whole.iteration.value(), static_cast<double>(step.end().count()) * 1e-9, 1e-12) << "seed " << seed;
     const TimeBreakdown& time = whole.time;

@@ -46,7 +46,7 @@ TEST(AllReduce, NodeByNodeWithOneMemberEachIsTheFlatRing) {
 
 TEST(AllReduce, ACardCarriesTheMessagesOfAllWhoSendAtOnce) {
   Ring shared = ring(8, 4);
-  shared.card.rate = BytesPerSecond(1e8);  // no more than one link
+  shared.nic.rate = BytesPerSecond(1e8);  // no more than one link
   const double inside = 2 * 3 * (8e6 / 4) / 1e9;
   EXPECT_NEAR(hierarchical_all_reduce(kSize, shared).value(), inside + 4 * 2 * (8e6 / 8) / 1e8, 1e-12);
   shared.tensor_parallel = 2;  // every shard has a ring of its own
@@ -56,7 +56,7 @@ TEST(AllReduce, ACardCarriesTheMessagesOfAllWhoSendAtOnce) {
 
 TEST(AllReduce, ACardThatCarriesMoreThanItsGpusSendIsNoLimit) {
   Ring shared = ring(8, 4);
-  shared.card.rate = BytesPerSecond(1e12);
+  shared.nic.rate = BytesPerSecond(1e12);
   EXPECT_EQ(all_reduce(kSize, shared), all_reduce(kSize, ring(8, 4)));
 }
 

@@ -8,14 +8,14 @@ namespace {
 
 constexpr double kParameters = 1000;
 
-MemoryBreakdown memory(Precision precision, Holding holding) {
+MemoryBreakdown memory(Precision precision, MemoryInputs inputs) {
   TrainingSpec training;
   training.precision = precision;
   RangeCost cost;
   cost.parameters = kParameters;
   cost.activations = Bytes(700);
   cost.largest_layer = Bytes(50);
-  return stage_memory(cost, training, holding);
+  return stage_memory(cost, training, inputs);
 }
 
 // Weights, gradients and optimizer: what a worker keeps from step to step.
@@ -45,7 +45,7 @@ TEST(Memory, ShardingOverTwoReplicasSavesNothingInFp32) {
 
 TEST(Memory, ACopyForAPeerIsWeightsMomentsAndTheGradientTheyFollow) {
   const double without = held(memory(Precision::kBf16, {}));
-  EXPECT_DOUBLE_EQ(held(memory(Precision::kBf16, {.copied = kParameters / 2})), without + 16.0 / 2);
+  EXPECT_DOUBLE_EQ(held(memory(Precision::kBf16, {.peer_parameters = kParameters / 2})), without + 16.0 / 2);
 }
 
 TEST(Memory, GradientsTravelInFp32InAnyPrecision) {

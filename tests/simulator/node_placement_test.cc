@@ -18,11 +18,11 @@ using testing::an_even_plan;
 const std::string kZone = "us-central1-a";
 const PoolKey kPool = a_key(kZone, "nvidia-l4");
 
-Plan plan_of(const std::vector<std::vector<int>>& degrees) {
+Plan plan_of(const std::vector<std::vector<int>>& tensor_parallel_sizes) {
   Plan plan{"tiny-gpt2", 16, 1, {}};
-  for (const auto& stage : degrees) {
+  for (const auto& stage : tensor_parallel_sizes) {
     auto& replicas = plan.stages.emplace_back().replicas;
-    for (const int degree : stage) replicas.push_back({kPool, degree, 1});
+    for (const int tensor_parallel : stage) replicas.push_back({kPool, tensor_parallel, 1});
   }
   return plan;
 }
@@ -30,22 +30,23 @@ Plan plan_of(const std::vector<std::vector<int>>& degrees) {
 using Nodes = std::vector<std::vector<int>>;
 
 TEST(NodeCards, NodesAreFilledOneAfterAnother) {
-  EXPECT_EQ(nodes_of(plan_of({{1, 1, 1}, {1, 1}}), a_cluster().pool(kZone, "nvidia-l4", 3, 2)),
+  EXPECT_EQ(node_placement(plan_of({{1, 1, 1}, {1, 1}}), a_cluster().pool(kZone, "nvidia-l4", 3, 2)),
             (Nodes{{0, 0, 1}, {1, 2}}));
 }
 
 TEST(NodeCards, WiderGroupsAreSeatedFirst) {
-  EXPECT_EQ(nodes_of(plan_of({{1, 2}, {2, 1}}), a_cluster().pool(kZone, "nvidia-l4", 3, 4)), (Nodes{{1, 0}, {0, 1}}));
+  EXPECT_EQ(node_placement(plan_of({{1, 2}, {2, 1}}), a_cluster().pool(kZone, "nvidia-l4", 3, 4)),
+            (Nodes{{1, 0}, {0, 1}}));
 }
 
 TEST(NodeCards, ABegunNodeWithTheLeastRoomIsTakenBeforeAFreshOne) {
   const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 2, 4).partly_free(3, 1);
-  EXPECT_EQ(nodes_of(plan_of({{3, 2, 1}}), cluster), (Nodes{{0, 1, 1}}))
+  EXPECT_EQ(node_placement(plan_of({{3, 2, 1}}), cluster), (Nodes{{0, 1, 1}}))
       << "three GPUs fit the node with three, the pair begins another";
 }
 
 TEST(NodeCards, AGroupWithoutRoomHasNoCard) {
-  EXPECT_EQ(nodes_of(plan_of({{2, 2}}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
+  EXPECT_EQ(node_placement(plan_of({{2, 2}}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
             (Nodes{{0, ReplicaTimes::kNoNic}}));
 }
 

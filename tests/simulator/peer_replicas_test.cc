@@ -47,7 +47,7 @@ Estimate estimated(const JobSpec& job, const Plan& plan) {
   return Simulator().estimate(job, two_zones(), plan).value();
 }
 
-TEST(PeerCopies, OfAStageOfOneReplicaTakeMemoryTimeAndTraffic) {
+TEST(PeerReplicas, OfAStageOfOneReplicaTakeMemoryTimeAndTraffic) {
   const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
   const Plan plan = two_stages(without, 1);
   const Estimate before = estimated(without, plan), after = estimated(with, plan);
@@ -66,7 +66,7 @@ TEST(PeerCopies, OfAStageOfOneReplicaTakeMemoryTimeAndTraffic) {
   EXPECT_THAT(after.notes, Contains(HasSubstr("copies of the state that one node alone holds")));
 }
 
-TEST(PeerCopies, CostNothingWhereEveryStageIsOnTwoNodes) {
+TEST(PeerReplicas, CostNothingWhereEveryStageIsOnTwoNodes) {
   const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
   const Plan plan = two_stages(without, 4);
   Estimate after = estimated(with, plan);
@@ -75,7 +75,7 @@ TEST(PeerCopies, CostNothingWhereEveryStageIsOnTwoNodes) {
   EXPECT_EQ(after, estimated(without, plan));
 }
 
-TEST(PeerCopies, OfAShardedOptimizerAreSpreadOverItsReplicas) {
+TEST(PeerReplicas, OfAShardedOptimizerAreSpreadOverItsReplicas) {
   const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
   Plan plan{without.model.name, 16, 1, {{0, without.model.layer_count(), {}}}};
   plan.stages[0].replicas.assign(8, {a_key("us-central1-a", "nvidia-l4"), 1, 2});

@@ -171,10 +171,10 @@ TEST(Simulator, RecomputingActivationsCostsAForwardPassOfEveryBlock) {
 }
 
 TEST(Simulator, SequenceParallelismDividesWhatEveryGpuOfAGroupHadAllOf) {
-  const auto activations = [](JobSpec job, int degree, const Simulator& simulator) {
+  const auto activations = [](JobSpec job, int tensor_parallel, const Simulator& simulator) {
     job.training.sequence_parallelism = SequenceParallelism::kNever;
     Plan plan = an_even_plan(job, kPool, 1, 1, 1);
-    plan.stages[0].replicas[0].tensor_parallel = degree;
+    plan.stages[0].replicas[0].tensor_parallel = tensor_parallel;
     const Bytes without = estimate(simulator, job, plan).memory[0].activations;
     job.training.sequence_parallelism = SequenceParallelism::kAlways;
     plan.sequence_parallelism = true;

@@ -17,12 +17,12 @@ class BruteForce {
       : job_(job),
         cluster_(cluster),
         space_(space),
-        degrees_{1, 2},
-        costs_(estimator.prepare(job, cluster, degrees_).value()) {
+        tensor_parallel_sizes_{1, 2},
+        costs_(estimator.prepare(job, cluster, tensor_parallel_sizes_).value()) {
     if (const auto* throughput = std::get_if<MaximizeThroughput>(&job.objective)) {
-      if (throughput->max_cost_per_iteration) ceiling_.cost = *throughput->max_cost_per_iteration * (1 + 1e-6);
+      if (throughput->max_cost_per_iteration) cutoff_.cost = *throughput->max_cost_per_iteration * (1 + 1e-6);
     } else if (const auto& least = std::get<MinimizeCost>(job.objective).min_throughput) {
-      ceiling_.iteration = Seconds(1 / *least) * (1 + 1e-6);
+      cutoff_.iteration = Seconds(1 / *least) * (1 + 1e-6);
     }
   }
 
@@ -35,7 +35,7 @@ class BruteForce {
   }
   // Of plans that are better than one of this value; nothing if there is none.
   std::optional<Score> better_than(double value) {
-    set_ceiling(value);
+    set_cutoff(value);
     return best();
   }
 
@@ -48,13 +48,13 @@ class BruteForce {
     }
     for (int last = first + 1; last <= layers; ++last) {
       GroupedPlan next = plan;
-      next.stages.push_back({first, last, {}});
+      next.stages.push_back({{first, last}, {}});
       choose_layers(std::move(next), stages - 1, last);
     }
   }
 
   static bool is_even(const GroupedPlan& plan) {
-    const auto size = [](const GroupedStage& stage) { return stage.last_layer - stage.first_layer; };
+    const auto size = [](const GroupedStage& stage) { return stage.layers.size(); };
     const auto [few, many] = std::ranges::minmax(plan.stages, {}, size);
     return size(many) - size(few) <= 1;
   }
@@ -67,18 +67,20 @@ class BruteForce {
     }
   }
 
-  // Adds `left` replicas to a stage, of kinds from `kind` on (a kind is a pool and a degree).
+  // Adds `left` replicas to a stage, of kinds from `kind` on (a kind is a pool and a tensor-parallel size).
   void choose_kinds(const GroupedPlan& plan, std::size_t stage, std::size_t kind, int left, int replicas) {
     if (plan.gpus() > cluster_.free_gpus()) return;
     if (left == 0) {
       if (stage + 1 < plan.stages.size()) return choose_kinds(plan, stage + 1, 0, replicas, replicas);
-      return deal(plan, 0, replicas);
+      return partition_evenly(plan, 0, replicas);
     }
-    if (kind == cluster_.pools.size() * degrees_.size()) return;
+    if (kind == cluster_.pools.size() * tensor_parallel_sizes_.size()) return;
     for (int count = 0; count <= left; ++count) {
       GroupedPlan next = plan;
-      const auto pool = static_cast<int>(kind / degrees_.size());
-      if (count > 0) next.stages[stage].groups.push_back({pool, degrees_[kind % degrees_.size()], 0, count});
+      const auto pool = static_cast<int>(kind / tensor_parallel_sizes_.size());
+      if (count > 0)
+        next.stages[stage].groups.push_back(
+            {pool, tensor_parallel_sizes_[kind % tensor_parallel_sizes_.size()], 0, count});
       choose_kinds(next, stage, kind + 1, left - count, replicas);
     }
   }
@@ -86,66 +88,66 @@ class BruteForce {
   // Any number of replicas in every stage, at least one.
   void choose_any_kinds(const GroupedPlan& plan, std::size_t stage, std::size_t kind) {
     if (plan.gpus() > cluster_.free_gpus()) return;
-    if (kind == cluster_.pools.size() * degrees_.size()) {
-      if (plan.stages[stage].groups.empty() || is_hopeless(plan, stage)) return;
+    if (kind == cluster_.pools.size() * tensor_parallel_sizes_.size()) {
+      if (plan.stages[stage].groups.empty() || is_pruned(plan, stage)) return;
       if (stage + 1 < plan.stages.size()) return choose_any_kinds(plan, stage + 1, 0);
-      return deal_freely(plan, 0);
+      return partition_freely(plan, 0);
     }
     choose_any_kinds(plan, stage, kind + 1);
     for (int count = 1; count <= std::min(plan.microbatches, cluster_.free_gpus()); ++count) {
       GroupedPlan next = plan;
-      const auto pool = static_cast<int>(kind / degrees_.size());
-      next.stages[stage].groups.push_back({pool, degrees_[kind % degrees_.size()], 0, count});
+      const auto pool = static_cast<int>(kind / tensor_parallel_sizes_.size());
+      next.stages[stage].groups.push_back(
+          {pool, tensor_parallel_sizes_[kind % tensor_parallel_sizes_.size()], 0, count});
       choose_any_kinds(next, stage, kind + 1);
     }
   }
 
-  // Every way to give all microbatches to the replicas of a stage, each at least one; equal replicas are told apart by
-  // nothing, so theirs descend.
-  void deal_freely(const GroupedPlan& plan, std::size_t stage) {
-    if (stage == plan.stages.size()) return price(plan);
+  // Tries every partition of all microbatches among the replicas of a stage, each with at least one. Equal replicas are
+  // interchangeable, so only descending shares are tried.
+  void partition_freely(const GroupedPlan& plan, std::size_t stage) {
+    if (stage == plan.stages.size()) return evaluate(plan);
     GroupedPlan next = plan;
     next.stages[stage].groups.clear();
-    deal_rest(next, stage, {plan.stages[stage].groups, 0, 0, plan.microbatches}, plan.microbatches);
+    partition_rest(next, stage, {plan.stages[stage].groups, 0, 0, plan.microbatches}, plan.microbatches);
   }
 
-  struct Undealt {
+  struct Unassigned {
     std::vector<ReplicaGroup> groups;
     std::size_t group = 0;
     int replica = 0;  // of the group
     int left = 0;     // microbatches
   };
 
-  void deal_rest(const GroupedPlan& plan, std::size_t stage, const Undealt& rest, int most) {
+  void partition_rest(const GroupedPlan& plan, std::size_t stage, const Unassigned& rest, int most) {
     if (rest.group == rest.groups.size()) {
-      if (rest.left == 0) deal_freely(plan, stage + 1);
+      if (rest.left == 0) partition_freely(plan, stage + 1);
       return;
     }
     const ReplicaGroup& group = rest.groups[rest.group];
     const Seconds each = pass(plan, stage, group);
-    for (int share = 1; share <= std::min(most, rest.left) && each * (share * kRounding) < ceiling_.iteration;
-         ++share) {
+    for (int share = 1; share <= std::min(most, rest.left) && each * (share * kRounding) < cutoff_.iteration; ++share) {
       GroupedPlan next = plan;
       next.stages[stage].groups.push_back({group.pool, group.tensor_parallel, share, 1});
-      Undealt after{rest.groups, rest.group, rest.replica + 1, rest.left - share};
+      Unassigned after{rest.groups, rest.group, rest.replica + 1, rest.left - share};
       const bool is_new_group = after.replica == group.count;
       if (is_new_group) after = {rest.groups, rest.group + 1, 0, after.left};
-      deal_rest(next, stage, after, is_new_group ? plan.microbatches : share);
+      partition_rest(next, stage, after, is_new_group ? plan.microbatches : share);
     }
   }
 
-  // Microbatches as even as can be; who gets one more is tried in every way.
-  void deal(GroupedPlan plan, std::size_t stage, int replicas) {
-    if (stage == plan.stages.size()) return price(std::move(plan));
+  // Partitions the microbatches as evenly as possible, and tries every choice of the replicas that get one more.
+  void partition_evenly(GroupedPlan plan, std::size_t stage, int replicas) {
+    if (stage == plan.stages.size()) return evaluate(std::move(plan));
     std::vector<ReplicaGroup> groups = std::move(plan.stages[stage].groups);
     plan.stages[stage].groups.clear();
-    deal_groups(plan, stage, groups, 0, plan.microbatches % replicas, replicas);
+    partition_groups(plan, stage, groups, 0, plan.microbatches % replicas, replicas);
   }
 
-  void deal_groups(const GroupedPlan& plan, std::size_t stage, const std::vector<ReplicaGroup>& groups, std::size_t at,
-                   int extra, int replicas) {
+  void partition_groups(const GroupedPlan& plan, std::size_t stage, const std::vector<ReplicaGroup>& groups,
+                        std::size_t at, int extra, int replicas) {
     if (at == groups.size()) {
-      if (extra == 0) deal(plan, stage + 1, replicas);
+      if (extra == 0) partition_evenly(plan, stage + 1, replicas);
       return;
     }
     const int base = plan.microbatches / replicas;
@@ -156,38 +158,38 @@ class BruteForce {
       if (group.count > more) {
         next.stages[stage].groups.push_back({group.pool, group.tensor_parallel, base, group.count - more});
       }
-      deal_groups(next, stage, groups, at + 1, extra - more, replicas);
+      partition_groups(next, stage, groups, at + 1, extra - more, replicas);
     }
   }
 
-  void price(GroupedPlan plan) {
+  void evaluate(GroupedPlan plan) {
     for (GroupedStage& stage : plan.stages) normalize(stage);
-    if (!costs_->quote_below(ceiling_, plan)) return;
+    if (!costs_->fast_estimate_below(cutoff_, plan)) return;
     if (!resource_violations(expanded(plan, job_, cluster_), job_, cluster_).empty()) return;
-    const Quote quote = costs_->played_quote(plan);
-    const Score score = score_of(quote, plan.gpus(), job_);
-    if (ceiling_.is_reached_by(quote) || !score.is_feasible()) return;
+    const EstimateSummary estimate = costs_->simulated_below({}, plan).value();
+    const Score score = score_of(estimate, plan.gpus(), job_);
+    if (cutoff_.is_reached_by(estimate) || !score.is_feasible()) return;
     best_ = score;
-    set_ceiling(score.value);
+    set_cutoff(score.value);
   }
 
-  void set_ceiling(double value) {
+  void set_cutoff(double value) {
     if (std::holds_alternative<MaximizeThroughput>(job_.objective)) {
-      ceiling_.iteration = std::min(ceiling_.iteration, Seconds(value));
+      cutoff_.iteration = std::min(cutoff_.iteration, Seconds(value));
     } else {
-      ceiling_.cost = std::min(ceiling_.cost, Dollars(value));
+      cutoff_.cost = std::min(cutoff_.cost, Dollars(value));
     }
   }
 
   [[nodiscard]] Seconds pass(const GroupedPlan& plan, std::size_t stage, const ReplicaGroup& group) const {
     const GroupedStage& one = plan.stages[stage];
     const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
-    return costs_->stage_cost({one.first_layer, one.last_layer, group.pool, point, false, 1}).pass();
+    return costs_->stage_cost({one.layers, group.pool, point, false, 1}).pass();
   }
 
-  // The replicas of a stage do not even do their own work below the ceiling, however it is dealt out, or they do not
-  // earn what the plan's GPUs cost so far.
-  [[nodiscard]] bool is_hopeless(const GroupedPlan& plan, std::size_t stage) const {
+  // Whether the replicas of a stage cannot even do their own work below the cutoff, however the microbatches are
+  // partitioned, or cannot do it for what the plan's GPUs cost so far.
+  [[nodiscard]] bool is_pruned(const GroupedPlan& plan, std::size_t stage) const {
     double rate = 0;
     for (const ReplicaGroup& group : plan.stages[stage].groups) {
       rate += group.count / std::max(1e-12, pass(plan, stage, group).value());
@@ -201,18 +203,18 @@ class BruteForce {
     const Seconds least(plan.microbatches / rate * kRounding);
     const auto* throughput = std::get_if<MaximizeThroughput>(&job_.objective);
     if (throughput != nullptr && throughput->max_cost_per_hour && price > *throughput->max_cost_per_hour) return true;
-    return least >= ceiling_.iteration || price * least >= ceiling_.cost;
+    return least >= cutoff_.iteration || price * least >= cutoff_.cost;
   }
 
-  static constexpr double kRounding = 1 - 1e-5;  // passes are played in whole nanoseconds
+  static constexpr double kRounding = 1 - 1e-5;  // passes are simulated in whole nanoseconds
 
   const JobSpec& job_;
   const ClusterState& cluster_;
   PlanSpace space_;
-  std::vector<int> degrees_;
+  std::vector<int> tensor_parallel_sizes_;
   std::unique_ptr<JobEstimator> costs_;
   std::optional<Score> best_;
-  Ceiling ceiling_;  // of plans that may be better
+  Cutoff cutoff_;  // plans below it may be better
 };
 
 }  // namespace sailor::testing

@@ -54,7 +54,7 @@ TEST(Trace, WhatIsNoTraceIsRefusedWithItsPlace) {
       {R"([{"Time": 5, "GPUs": "many"}])", "[0].GPUs: "},
       {"[0, \"add\", {}]", "line 1: duration: "},
       {"[0, \"add\", {\"nodes\": 3, \"duration\": 1}]", "line 1: nodes: "},
-      {"nonsense", "line 1: is no event"},
+      {"nonsense", "line 1: is not an event"},
   };
   for (const auto& [text, message] : cases) {
     const auto trace = parse_trace(text);

@@ -175,7 +175,7 @@ int most_in_flight(const std::vector<Operation>& operations) {
 void expect_executed_as_played(const Case& one) {
   SCOPED_TRACE(one.name);
   const Simulator simulator;
-  const StepTiming step = simulator.play(one.job, cluster(), one.plan).value();
+  const StepTiming step = simulator.step_timing(one.job, cluster(), one.plan).value();
   const ScheduleTimes times = simulator.schedule_times(one.job, cluster(), one.plan).value();
   const Assignment assignment = told(one, times);
   EXPECT_EQ(assignment.schedule_times, times);
