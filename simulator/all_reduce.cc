@@ -5,7 +5,7 @@
 namespace sailor {
 namespace {
 
-// One message, while so many go through the same network card.
+// One message, while `messages_at_once` go through the same NIC.
 Seconds transfer(Bytes message, const Ring& ring, int messages_at_once) {
   return ring.between.latency +
          std::max(ring.between.occupancy(message), ring.nic.occupancy(message) * messages_at_once);

@@ -5,7 +5,8 @@
 namespace sailor {
 namespace {
 
-// What kernels reach of the data sheet's peaks. Held against the measured GPUs by tests/simulator.
+// The part of the data sheet's peaks that kernels reach. tests/planner/analytic_profiles_test.cc compares the resulting
+// times with those of measured GPUs.
 constexpr double kMatmulEfficiency = 0.6;
 constexpr double kMemoryEfficiency = 0.8;
 constexpr Seconds kLaunch(5e-6);              // of one kernel
@@ -17,7 +18,7 @@ constexpr Seconds kCollectiveLatency(20e-6);  // of one all-reduce inside a node
 // Work of one microbatch in one pass through a layer, on one GPU of the group.
 struct LayerWork {
   Flops matmul;
-  Bytes moved;    // by everything that is no matrix product
+  Bytes moved;    // by everything except matrix products
   Bytes reduced;  // summed over the group
   int reductions = 0;
   int kernels = 0;
@@ -30,7 +31,7 @@ struct Shape {
   double kv_width = 0;
   double ffn = 0;
   double shards = 1;
-  double token_shards = 1;  // outside of the linears of a group: with sequence parallelism as many
+  double token_shards = 1;  // outside the linear layers of a group; equals `shards` with sequence parallelism
   double element = 4;
 };
 
@@ -98,16 +99,16 @@ Seconds group_reductions(const LayerWork& work, const AcceleratorSpec& accelerat
   return (ring + kCollectiveLatency) * work.reductions;
 }
 
-// Kernels overlap their loads with their arithmetic, but a matrix product and an elementwise pass are different
-// kernels.
+// A kernel overlaps its loads with its arithmetic, but matrix products and elementwise passes are different kernels, so
+// their times add up.
 Seconds pass_time(const LayerWork& work, const AcceleratorSpec& accelerator, Precision precision) {
   const FlopsPerSecond peak = precision == Precision::kBf16 ? accelerator.bf16 : accelerator.fp32;
   return work.matmul / (peak * kMatmulEfficiency) + work.moved / (accelerator.memory_bandwidth * kMemoryEfficiency) +
          kLaunch * work.kernels;
 }
 
-// The gradients of inputs and of weights: two products for each of the forward pass; what is elementwise reads the
-// saved input, reads the gradient and writes one.
+// Computes the gradients of inputs and of weights: two products for each product of the forward pass. Elementwise
+// operations read the saved input and the gradient, and write one gradient.
 LayerWork backward_of(LayerWork work) {
   work.matmul = work.matmul * 2;
   work.moved = work.moved * 3;

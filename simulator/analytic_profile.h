@@ -11,11 +11,11 @@ namespace sailor {
 LayerTime analytic_layer_time(const ModelSpec& model, const TrainingSpec& training, const AcceleratorSpec& accelerator,
                               ProfilePoint point, int layer);
 
-// Activations of a layer on one GPU, in numbers of the job's precision, with sequence parallelism: of what each GPU of
-// a group has all of without it, the inputs of norms and of column-parallel linears, it keeps 1 / tensor_parallel
-// (Korthikanti et al., MLSys 2023, section 4.2.2: all of a block is divided by the tensor-parallel size; their
-// attention keeps its scores, and their dropout its masks, ours has neither). A group's inside is divided in either
-// case.
+// Parameters and activations of a layer on one GPU, in the job's precision. Tensor parallelism always divides what is
+// between the linear layers of a group. The inputs of norms and of column-parallel linear layers are whole on every GPU
+// of the group, but with sequence parallelism each GPU keeps only 1 / tensor_parallel of them (Korthikanti et al.,
+// MLSys 2023, section 4.2.2: everything in a block is divided by the tensor-parallel size; their attention keeps its
+// scores and their dropout its masks, ours has neither).
 LayerMemory analytic_layer_memory(const ModelSpec& model, const TrainingSpec& training, int tensor_parallel, int layer);
 
 // Bytes of one number in the job's precision.

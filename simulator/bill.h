@@ -1,4 +1,5 @@
-// Bill: what a plan pays for: GPUs by the hour, traffic by the gigabyte. Reports itemise what the simulator sums up.
+// Bill: what a plan pays for: GPUs by the hour and traffic by the gigabyte. The simulator uses the sums; reports show
+// the items.
 #pragma once
 
 #include "planner/problem/grouped_plan.h"
@@ -9,20 +10,21 @@ namespace sailor {
 
 class Bill {
  public:
-  // All of them outlive it.
+  // All arguments must outlive the bill.
   Bill(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster, const JobTables& tables,
        const PoolLinks& links)
       : plan_(plan), job_(job), cluster_(cluster), tables_(tables), links_(links) {}
 
-  // More than the plan uses of a pool where whole nodes are paid for.
+  // At least `used`, which the plan uses of the pool; more if the pool is paid for by whole nodes.
   [[nodiscard]] int paid_gpus(std::size_t pool, int used) const;
   [[nodiscard]] DollarsPerHour gpus() const;
-  // Of an iteration.
+  // In an iteration.
   [[nodiscard]] Dollars traffic() const;
 
-  // What goes down from a group of a stage to one of the next in an iteration; as much comes back up, at this price.
+  // What the replicas of a group send to those of a group of the next stage in an iteration. The same amount returns,
+  // at the same price.
   struct Transfer {
-    int from = 0;  // pools
+    int from = 0;  // pool
     int to = 0;
     Bytes one_way;
     DollarsPerByte price;
@@ -39,13 +41,14 @@ class Bill {
     }
   }
 
-  // What goes to peers that keep copies of the state, one way, in an iteration.
-  [[nodiscard]] std::vector<Transfer> copies() const;
+  // What goes to the holders of peer replicas of the state in an iteration. Nothing returns.
+  [[nodiscard]] std::vector<Transfer> peer_replicas() const;
 
-  // The replicas of a stage as a ring, zone after zone: over n > 1 zones it crosses n borders.
+  // The replicas of a stage sum their gradients in a ring that goes from zone to zone. Over n > 1 zones, the ring
+  // crosses n borders.
   struct RingTraffic {
-    Bytes of_each_member;         // what it sends to the next one in an iteration
-    DollarsPerByte border_price;  // the highest between two of its pools
+    Bytes of_each_member;         // to the next member, in an iteration
+    DollarsPerByte border_price;  // the highest price between two of its pools
   };
   [[nodiscard]] RingTraffic ring_of(const GroupedStage& stage) const;
 

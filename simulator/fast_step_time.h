@@ -1,5 +1,5 @@
-// Step time: how long the passes of a step take, for the search: by the closed form where it is right, else by the
-// first rounds of the event simulation, extrapolated. O(groups of replicas) beyond a fixed number of passes.
+// Fast step time: how long the passes of a step take, for the search. Uses the closed form where it is accurate, and
+// else extrapolates from the first rounds of the event simulation. O(groups of replicas) plus a fixed number of passes.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace sailor {
 
-// From the start of the step to its last backward pass, in seconds. `stages` with their means.
+// Seconds from the start of the step to its last backward pass. set_means() must have been called on the stages.
 double fast_step_time(std::span<const StageTiming> stages, int microbatches);
 
-// What step_time() never goes below: every replica's work, and the way of a microbatch to it and back through the
+// A lower bound of fast_step_time(): the work of every replica, and the path of a microbatch to it and back through the
 // fastest replicas and links.
 double least_step_time(std::span<const StageTiming> stages);
 

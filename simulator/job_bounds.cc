@@ -1,5 +1,5 @@
-// What no plan goes below: the simulator's part of the planner's proofs. Each is a term of simulate() with all that the
-// stage's other groups decide chosen for the best.
+// Lower bounds for the planner's proofs. Each bound is a term of simulate() that assumes the best choice for everything
+// that the stage's other groups decide.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace sailor {
 namespace {
 
-// As many members as there are, on nodes with `on_a_node` of them each.
+// The all-reduce of `members`, with `on_a_node` of them on each node.
 Seconds reduced(Bytes size, int members, int on_a_node, const Link& inside, const Link& between) {
   return all_reduce(size, {.members = members,
                            .on_a_node = std::min(on_a_node, members),
@@ -21,17 +21,18 @@ Seconds reduced(Bytes size, int members, int on_a_node, const Link& inside, cons
 
 }  // namespace
 
-// ring_of() takes the slowest of all pairs' links by a probe, that of this group's own pool among them, and no more
-// members of a node than this group's pool has there. Network cards, which only add, are left out.
+// ring_of() uses the slowest link of all pairs of pools, by a probe; the link within this group's own pool is one of
+// them. It puts at most as many members on a node as fit on a node of this group's pool. NICs are left out, as they can
+// only add time.
 Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) const {
   if (replicas < 2) return Seconds(0);
   const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
-  // A sharded optimizer's exchange, which is never the longer one.
+  // What a sharded optimizer exchanges, which never takes longer than without sharding.
   const SyncedBytes bytes = synced_bytes(job_.training.precision, true);
   const Bytes shard(cost.parameters * bytes.reduced);
   const Bytes gathered(cost.parameters * bytes.gathered);
   const Bytes probe(1e6);
-  // Of all pools of this type, whatever is the best for the ring.
+  // For each figure, the best of all pools of this GPU type.
   Seconds fastest_pair(std::numeric_limits<double>::infinity());
   int most_near = 1;
   std::vector<Link> insides;

@@ -1,4 +1,4 @@
-// A plan of a job beside the Sailor paper's formula.
+// Compares plans of a job with the Sailor paper's formula.
 #include <algorithm>
 
 #include "simulator/job_simulation.h"
@@ -15,7 +15,8 @@ StageSync JobSimulation::sync_of(const GroupedPlan& plan, const GroupedStage& st
 PaperComparison JobSimulation::compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const {
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
-  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {  // there all GPUs of a group send their part of a message
+  for (std::size_t i = 0; i + 1 < stages.size();
+       ++i) {  // in the formula, all GPUs of a group send their part of a message
     const std::size_t below = stages[i + 1].groups.size();
     for (std::size_t link = 0; link < stages[i].links.size(); ++link) {
       const std::size_t from = link / below;

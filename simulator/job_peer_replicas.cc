@@ -1,4 +1,4 @@
-// What copies in peers' memory add to a step and to the memory of its GPUs.
+// What peer replicas of the state add to a step and to the memory of GPUs.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -8,7 +8,8 @@
 
 namespace sailor {
 
-// Once a stage's gradients are complete, they are sent to those who keep copies; these update what they keep as well.
+// When a stage's gradients are complete, the stage sends them to the backup holders, which update their peer replicas
+// too.
 void JobSimulation::add_peer_replicas(const GroupedPlan& plan, const PlanLinks& links,
                                       std::vector<StageEnd>& ends) const {
   const PeerReplicas replicas(plan, job_, cluster_, tables_, links);
@@ -22,7 +23,7 @@ void JobSimulation::add_peer_replicas(const GroupedPlan& plan, const PlanLinks& 
   }
 }
 
-// Of which a GPU of each stage keeps copies.
+// By stage: the parameters of which a GPU holds peer replicas.
 std::vector<double> JobSimulation::peer_parameters(const GroupedPlan& plan) const {
   std::vector<double> parameters(plan.stages.size());
   if (job_.redundancy == Redundancy::kNone) return parameters;

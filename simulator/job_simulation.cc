@@ -21,8 +21,8 @@ bool is_textbook(const std::vector<StageTiming>& stages) {
   });
 }
 
-// Replicas of a stage that share the optimizer's state, 1 if each has all of it. Whatever their tensor-parallel sizes
-// are, each GPU of a replica holds 1 / tensor-parallel size of the stage, and of that one in so many parts.
+// The replicas of a stage that share the optimizer's state; 1 if each has all of it. Each GPU of a replica has
+// 1 / tensor_parallel of the stage, and with sharding, one of this number of shards of the optimizer's state for it.
 int optimizer_shards(const GroupedPlan& plan, const GroupedStage& stage) {
   return plan.savings.shards_optimizer ? stage.replicas() : 1;
 }
@@ -84,7 +84,8 @@ int JobSimulation::wanted_in_flight(const InFlightInputs& question) const {
   return held < wanted ? std::max(1, static_cast<int>(held)) : wanted;
 }
 
-// Decides how many microbatches each group keeps in flight, which its memory may limit, and what memory that takes.
+// Sets how many microbatches each group keeps in flight, which its memory may limit. Returns the memory that this
+// takes.
 std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const {
   const std::vector<double> downstream = downstream_times(stages);
   const bool textbook = is_textbook(stages);
@@ -124,14 +125,14 @@ JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, int
   return result;
 }
 
-// Of every member of the ring of a stage.
+// The parameters of the largest shard of the stage: every member of the ring exchanges that many.
 double JobSimulation::shard_parameters(const GroupedPlan& plan, const GroupedStage& stage) const {
   double most = 0;
   for (const ReplicaGroup& group : stage.groups) most = std::max(most, range_cost(plan, stage, group).parameters);
   return most;
 }
 
-// An all-reduce is a reduce-scatter and an all-gather, which take as long as each other for as many bytes.
+// An all-reduce is a reduce-scatter and an all-gather. Both take equally long for the same number of bytes.
 JobSimulation::Sync JobSimulation::sync(const GroupedPlan& plan, const GroupedStage& stage,
                                         const PlanLinks& links) const {
   if (stage.replicas() < 2) return {};
@@ -166,8 +167,8 @@ std::vector<JobSimulation::StageEnd> JobSimulation::stage_ends(const GroupedPlan
   return ends;
 }
 
-// A stage synchronises bucket after bucket as its own last backward pass leaves the layers behind; the step ends with
-// the slowest stage.
+// A stage synchronises one bucket after the other, as its last backward pass leaves the layers behind. The step ends
+// when the slowest stage is done.
 JobSimulation::Synced JobSimulation::synced(std::span<const StageEnd> ends, Seconds passes,
                                             std::span<const double> tails) {
   Synced end{passes, passes};
@@ -207,8 +208,8 @@ SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const {
   return result;
 }
 
-// As simulate() says it, without what only its reader asks for. That the rest of a step follows the passes, the later
-// the longer they take, makes the least passes a bound.
+// The same figures as simulate(), without those that only reports need. The rest of a step follows the passes and ends
+// later if they take longer, so a lower bound on the passes gives a lower bound on the step.
 std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& cutoff, const GroupedPlan& plan) const {
   constexpr double kRounding = 1e-9;
   const PlanLinks links(plan, cluster_, links_);

@@ -1,4 +1,8 @@
-// JobSimulation: time, memory and cost of any plan of one job on one cluster. All that the simulator says is said here.
+// JobSimulation: time, memory and cost of every plan of one job on one cluster. Simulator only prepares the tables and
+// formats the results.
+//
+// The member functions are defined in job_simulation.cc (fast estimate), job_step_timing.cc (operation by operation),
+// job_peer_replicas.cc, job_paper_comparison.cc and job_bounds.cc (lower bounds for the proof).
 #pragma once
 
 #include <vector>
@@ -16,7 +20,7 @@
 
 namespace sailor {
 
-// The worst replica of a stage, by how much of its GPU's memory it takes.
+// The memory of the replica of a stage that has the least memory left.
 struct StageMemory {
   MemoryBreakdown use;
   Bytes capacity;
@@ -26,10 +30,10 @@ struct StageMemory {
   [[nodiscard]] Bytes excess() const { return use.total() - capacity; }
 };
 
-// The gradient sync of a stage, whether passes hide a part of it or not.
+// The time of a stage's gradient sync, including the part that passes hide.
 struct StageSync {
   Seconds whole;
-  Seconds latency;  // what it would take at unlimited bandwidth
+  Seconds latency;  // the same at unlimited bandwidth
 };
 
 struct SimulationResult {
@@ -52,7 +56,7 @@ class JobSimulation final : public JobEstimator {
                                                                const GroupedPlan& plan) const override;
   [[nodiscard]] Bytes state_of_layer(int layer) const override;
   [[nodiscard]] Seconds transfer(Bytes amount, int from_pool, int to_pool) const override;
-  // What the copies cost that peers keep of the state, where the job asks for them.
+  // A note for people on the memory and traffic of peer replicas; nothing if the job does not ask for them.
   [[nodiscard]] std::optional<std::string> note_of_peer_replicas(const GroupedPlan& plan) const;
   [[nodiscard]] StageCost stage_cost(const StageShape& shape) const override;
   [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
@@ -60,15 +64,15 @@ class JobSimulation final : public JobEstimator {
                                      Seconds longest_backward) const override;
   [[nodiscard]] LinkRange link_range(const StageShape& shape, bool in_one_node) const override;
   [[nodiscard]] MessageTime least_message(const StageShape& shape, int to_pool, bool in_one_node) const override;
-  // What the plan's schedule is made from, capped as the policy has it; `groups` is `plan`, grouped.
+  // The times from which the plan's schedule is made, with the policy's caps on microbatches in flight. Here and below,
+  // `groups` is grouped(plan).
   [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups) const;
-  // The same plan operation by operation.
+  // The step, simulated operation by operation.
   [[nodiscard]] StepTiming step_timing(const Plan& plan, const GroupedPlan& groups) const;
-  // What simulate() says, with the times of `step`, which play() returned.
+  // Like simulate(), but with the times of `step`, which step_timing() returned.
   [[nodiscard]] SimulationResult result_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
-  // Of a stage of the plan.
   [[nodiscard]] StageSync sync_of(const GroupedPlan& plan, const GroupedStage& stage) const;
-  // What the Sailor paper's formula says of this plan, beside `time`, which this simulator says.
+  // Compares `time`, which this simulator computed for the plan, with the Sailor paper's formula.
   [[nodiscard]] PaperComparison compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const;
   [[nodiscard]] Bill bill_of(const GroupedPlan& plan) const { return {plan, job_, cluster_, tables_, links_}; }
   [[nodiscard]] const JobTables& tables() const { return tables_; }
@@ -79,33 +83,34 @@ class JobSimulation final : public JobEstimator {
  private:
   struct Passes {
     Seconds length;   // to the last backward pass
-    Seconds compute;  // the busiest replica
+    Seconds compute;  // of the busiest replica
     Seconds if_links_were_free;
-    std::vector<double> tails;
+    std::vector<double> tails;  // by stage: tail_times()
   };
   struct InFlightInputs {
-    double little = 0;         // microbatches that Little's law asks for
-    int stages_from_here = 0;  // to the last, this one included
+    double little = 0;         // microbatches that Little's law requires
+    int stages_from_here = 0;  // up to the last stage, this one included
     bool is_textbook = false;
-    Bytes room;         // what is left of a GPU's memory for activations
+    Bytes room;         // of a GPU's memory, for activations
     Bytes activations;  // of one microbatch
   };
-  // Of a stage's gradients, whatever passes hide of it.
+  // The times of a stage's reduce-scatter and all-gather, including what passes hide.
   struct Sync {
     Seconds reduce;
     Seconds gather;
   };
   // What a stage does after its passes.
   struct StageEnd {
-    Seconds reduce;  // of its gradients, in so many buckets that follow the last backward pass
+    Seconds reduce;  // of its gradients, in `buckets` that follow the last backward pass one by one
     int buckets = 1;
     Seconds last_backward;
     Seconds update;
-    Seconds gather;  // of the updated weights, where the optimizer is sharded; and of what peers' copies follow
+    Seconds gather;  // of the updated weights, if the optimizer is sharded; and of what goes to peer replicas
   };
+  // Times after the start of the step.
   struct Synced {
-    Seconds gradients;  // when the last stage would be done without updates, after the step's start
-    Seconds updated;
+    Seconds gradients;  // when the last stage would be done without updates
+    Seconds updated;    // when it is done
   };
 
   [[nodiscard]] RangeCost range_cost(const GroupedPlan& plan, const GroupedStage& stage,

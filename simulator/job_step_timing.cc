@@ -1,4 +1,4 @@
-// A plan of a job played operation by operation: its times and links as inputs of schedule and step_timing.h.
+// Simulates a plan of a job operation by operation: gives its times and links to the schedule and to step_timing.h.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,7 +31,8 @@ std::vector<int> pools_of(const GroupedPlan& plan) {
 
 }  // namespace
 
-// Microbatches in flight that a GPU's memory holds; one at least, so that a plan that does not fit can be played too.
+// How many microbatches in flight fit in a GPU's memory. At least one, so that a plan that does not fit can be
+// simulated.
 int JobSimulation::memory_cap(const RangeCost& cost, int pool, const MemoryInputs& inputs, int microbatches) const {
   if (cost.activations <= Bytes(0)) return microbatches;
   const Bytes fixed = stage_memory(cost, job_.training, inputs).total();
@@ -39,7 +40,7 @@ int JobSimulation::memory_cap(const RangeCost& cost, int pool, const MemoryInput
   return static_cast<int>(std::clamp(room, 1.0, std::max(1.0, static_cast<double>(microbatches))));
 }
 
-// Every pool that the plan uses is a site; a node's card is one where it is known what it carries.
+// Every pool that the plan uses is a link class. Replicas share a NIC only if its rate is known.
 ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const {
   const std::vector<std::vector<int>> nodes = node_placement(plan, cluster_);
   const std::vector<int> used_pools = pools_of(groups);
@@ -103,8 +104,8 @@ StepTiming JobSimulation::step_timing(const Plan& plan, const GroupedPlan& group
   return time_step(make_schedule(plan, times), times, execution(stage_ends(groups, links)));
 }
 
-// By when the stages must be done with their passes for the step to take no longer than `most`: what follows takes its
-// time, and so does the way of the last gradient up through the fastest replicas.
+// By when each stage must complete its passes for the step to take no longer than `most`. Subtracts what follows the
+// passes, and the path of the last gradient up through the fastest replicas.
 std::vector<Nanoseconds> JobSimulation::deadlines(Seconds most, std::span<const StageEnd> ends,
                                                   std::span<const StageTiming> stages) {
   std::vector<Nanoseconds> by;
@@ -123,8 +124,8 @@ std::vector<Nanoseconds> JobSimulation::deadlines(Seconds most, std::span<const 
 }
 
 std::optional<EstimateSummary> JobSimulation::simulated_below(const Cutoff& cutoff, const GroupedPlan& groups) const {
-  // Lists that are played may be done a little sooner than the simulation that they were written by: its messages wait
-  // for buffers.
+  // The step may end a little sooner than in the simulation that made the schedule, because messages wait for buffers
+  // there.
   constexpr double kSooner = 0.01;
   const PlanLinks links(groups, cluster_, links_);
   const Bill bill = bill_of(groups);
@@ -156,7 +157,7 @@ SimulationResult JobSimulation::result_of(const StepTiming& step, const Plan& pl
   for (auto& boundary : free.links) std::ranges::fill(boundary, LinkTimes{});
   Passes done{.length = seconds(step.passes_end()), .compute = Seconds(longest_work(stages))};
   done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, policy_).duration));
-  done.compute = std::min(done.compute, done.if_links_were_free);  // it is not rounded to nanoseconds
+  done.compute = std::min(done.compute, done.if_links_were_free);  // longest_work() is not rounded to nanoseconds
   Synced end{done.length, seconds(step.end())};
   const std::vector<StageEnd> ends = stage_ends(groups, links);
   for (std::size_t i = 0; i < ends.size(); ++i) {

@@ -1,4 +1,4 @@
-// JobTables: layer costs of one job for every accelerator of a cluster and every profile point that may be asked for.
+// JobTables: the layer costs of one job, for every accelerator of a cluster and every profile point that may be needed.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace sailor {
 
-// Whether the profiles that the job would be told by are of a model with as many layers.
+// kInvalidArgument if a profile that would be used for the job has another number of layers than the job's model.
 Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles);
 
 class JobTables {
@@ -19,7 +19,7 @@ class JobTables {
   static Result<JobTables> make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
                                 std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes);
 
-  // `recompute` as the job's wish allows it.
+  // `recompute`: only a value that the job allows.
   [[nodiscard]] const LayerCosts& costs(int pool, ProfilePoint point, bool recompute) const;
   [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const {
     return accelerators_[static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)])];
@@ -32,7 +32,7 @@ class JobTables {
   std::vector<int> index_of_tensor_parallel_;  // by tensor-parallel tensor-parallel size
   std::size_t sizes_ = 0;
   std::size_t tensor_parallel_sizes_ = 0;
-  std::vector<bool> recomputes_;   // which of both the job's wish allows
+  std::vector<bool> recomputes_;   // the values that the job allows
   std::vector<LayerCosts> costs_;  // [type][size][tensor-parallel size][which of recomputes_]
 };
 

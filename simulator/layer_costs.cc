@@ -92,7 +92,7 @@ void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
     prefix_[index + 1].activations =
         prefix_[index].activations + (is_recomputed ? outputs_.back() / token_shards : activations_.back());
   }
-  // Some profiles leave the head's copy out: what is not counted twice is not to be taken off.
+  // Some profiles do not count a tied head's parameters. Then they are not counted twice, and nothing is subtracted.
   const double head = prefix_.back().parameters - prefix_[prefix_.size() - 2].parameters;
   const auto apart =
       static_cast<double>(stage_parameters(job.model, 0, layers_ - 1) + layer_parameters(job.model, layers_ - 1));

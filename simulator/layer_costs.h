@@ -1,5 +1,5 @@
-// LayerCosts: time and memory of every layer at one profile point, measured where there is a measurement, with prefix
-// sums so that any range of layers costs one subtraction.
+// LayerCosts: time and memory of every layer at one profile point, measured if there is a measurement. Keeps prefix
+// sums, so that any range of layers costs one subtraction.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace sailor {
 
-// Of a range of layers, on one tensor-parallel group; memory on one GPU of it.
+// The cost of a range of layers on one tensor-parallel group. Parameters and bytes are per GPU.
 struct RangeCost {
   Seconds forward;
   Seconds backward;
@@ -24,7 +24,7 @@ struct RangeCost {
 
 class LayerCosts {
  public:
-  // `profile` may be null: then everything is analytic. `recompute`: activation checkpointing of every block.
+  // `profile` may be null; then all times and sizes are analytic. `recompute`: activation checkpointing of every block.
   LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point,
              bool recompute);
 

@@ -33,7 +33,7 @@ std::vector<LayerTime> mix(const std::vector<LayerTime>& low, const std::vector<
   return layers;
 }
 
-// The measured values around `wanted` by one of a point's numbers, among points that agree in the other.
+// The measured points just below and above `point` in the member `by`, among those with the same member `fixed`.
 struct Neighbours {
   const Measured::value_type* below = nullptr;
   const Measured::value_type* above = nullptr;
@@ -53,9 +53,9 @@ Neighbours neighbours(const Measured& measured, ProfilePoint point, int ProfileP
   return found;
 }
 
-// Linear in the microbatch size between the two nearest measured ones of the same tensor-parallel size, else in 1 /
-// tensor-parallel size (a part of the work is divided by it) between the nearest tensor-parallel sizes of the same
-// size; null outside the measured range.
+// Interpolates linearly in the microbatch size between the two nearest measurements of the same tensor-parallel size,
+// or else in 1 / tensor_parallel, which divides a part of the work, between the nearest measurements of the same
+// microbatch size. Nothing outside the measured range.
 std::optional<LayerTimes> interpolated(const Measured& measured, ProfilePoint point) {
   const auto sizes = neighbours(measured, point, &ProfilePoint::microbatch_size, &ProfilePoint::tensor_parallel);
   if (sizes.below != nullptr && sizes.above != nullptr) {
@@ -74,12 +74,12 @@ std::optional<LayerTimes> interpolated(const Measured& measured, ProfilePoint po
 }
 
 const Measured::value_type& nearest(const Measured& measured, ProfilePoint point) {
+  // The tensor-parallel size counts more: how well groups scale varies more than how batches do.
   const auto distance = [&](const ProfilePoint& other) {
     const double tensor_parallel =
         std::abs(std::log2(static_cast<double>(other.tensor_parallel) / point.tensor_parallel));
     const double size = std::abs(std::log2(static_cast<double>(other.microbatch_size) / point.microbatch_size));
-    return 100 * tensor_parallel +
-           size;  // the same tensor-parallel size first: how well a group scales differs more than how a batch does
+    return 100 * tensor_parallel + size;
   };
   const Measured::value_type* best = &*measured.begin();
   for (const auto& entry : measured) {

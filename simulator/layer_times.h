@@ -1,5 +1,5 @@
-// Measured times of a model's layers at any point: as measured, interpolated, or, outside the measured range, analytic
-// times scaled to the nearest measurement.
+// Times of a model's layers at any profile point: measured or interpolated; outside the measured range, analytic times
+// scaled to the nearest measurement; without a profile, analytic.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace sailor {
 
 struct LayerTimes {
   std::vector<LayerTime> layers;
-  std::string note;  // where they are from; empty: measured at this very point
+  std::string note;  // says where the times are from; empty: measured at exactly this point
 };
 
-// `profile` may be null; it is of as many layers as the job's model has.
+// `profile` may be null. It must have as many layers as the job's model.
 LayerTimes layer_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                        ProfilePoint point);
 

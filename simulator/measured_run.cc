@@ -157,7 +157,7 @@ class RunSimulation {
   const NetworkMeasurements& network_;
   const MeasuredSystem& system_;
   std::vector<std::vector<RangeCost>> costs_;  // [stage][replica]
-  std::vector<Bytes> outputs_;                 // activations of a microbatch, the same between all stages
+  std::vector<Bytes> outputs_;                 // activations of a microbatch; the same between all stages
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A real run, and what the simulator says of it.
+// Measured runs of DeepSpeed, and what the simulator estimates for them (`sailor evaluate`).
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct MeasuredRun {
   Plan plan;  // pools by zone and accelerator
   int gpus_per_node = 1;
   Seconds time;  // of an iteration
-  Bytes memory;  // the most of any GPU
+  Bytes memory;  // of the GPU that used most
 };
 
 struct RunEstimate {
@@ -24,10 +24,10 @@ struct RunEstimate {
   Bytes memory;
 };
 
-// The system that a run was made on. kNotFound if nothing is known of it.
+// The system on which the run was made. kNotFound if it is unknown.
 Result<MeasuredSystem> system_of(const MeasuredRun& run);
 
-// kNotFound if the profiles lack the model or an accelerator, or the network a pair of them.
+// kNotFound if a profile of the model on one of the accelerators is missing, or the bandwidth between two of them.
 Result<RunEstimate> estimate_run(const MeasuredRun& run, const ProfileBook& profiles,
                                  const NetworkMeasurements& network, const MeasuredSystem& system);
 

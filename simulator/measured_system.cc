@@ -8,15 +8,14 @@
 namespace sailor {
 namespace {
 
-// Held against 13 runs on GH200 and 4 on RTX cards. Plausible ranges, and why these values:
-// - message_latency 0.1 to 20 ms: both ends meet through Python, and an RTX machine's message takes many TCP segments
-// of
-//   1 GbE; GH200 nodes have Slingshot.
+// Compared with 13 runs on GH200 and 4 on RTX GPUs. Plausible ranges, and the reasons for these values:
+// - message_latency 0.1 to 20 ms: both ends synchronise through Python, and a message of an RTX machine takes many TCP
+//   segments of 1 GbE; GH200 nodes have Slingshot.
 // - pass_overhead 0.1 to 2 ms: the engine's instructions for a pass, in Python.
-// - launch_exposed 0 to 1: at microbatches of 1 and 2 a real step took 0.86 of what the profile's layers sum up to.
-// - send_buffer 4 MiB (NCCL's default for a channel) to unlimited (TCP sends that the host's memory buffers).
-// - ring_efficiency 0.3 to 1: the gradients of a step are reduced in buckets of DeepSpeed's, each a ring of its own.
-// - context 2 to 6 GB: CUDA, NCCL's communicators, what PyTorch's allocator holds and does not use.
+// - launch_exposed 0 to 1: with microbatches of 1 and 2, a real step took 0.86 of the sum of the profile's layers.
+// - send_buffer 4 MiB (NCCL's default per channel) to unlimited (the host's memory buffers TCP sends).
+// - ring_efficiency 0.3 to 1: DeepSpeed reduces the gradients of a step in buckets, each in its own ring.
+// - context 2 to 6 GB: CUDA, NCCL's communicators, and what PyTorch's allocator reserves but does not use.
 constexpr std::array<MeasuredSystem, 2> kSystems = {
     {{.name = "GH200",
       .accelerators = "nvidia-gh200",

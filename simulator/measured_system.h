@@ -1,5 +1,5 @@
-// What a system of machines adds to layer times and bandwidths when DeepSpeed trains on it: few parameters, shared by
-// all runs on the same hardware, none of a model, a plan or a batch.
+// What a system of machines adds to layer times and bandwidths when DeepSpeed trains on it. The few parameters are
+// shared by all runs on the same hardware; none depends on a model, a plan or a batch.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@ namespace sailor {
 
 struct MeasuredSystem {
   std::string_view name;
-  std::string_view accelerators;  // that it has, comma-separated
-  Seconds message_latency;        // of a transfer between stages: matching both ends, handshakes, the fabric
+  std::string_view accelerators;  // of the system, separated by commas
+  Seconds message_latency;        // of a transfer between stages: matching send and receive, handshakes, the fabric
   Seconds pass_overhead;          // of the host, for each forward and each backward pass of a pipeline
-  double launch_exposed = 1;      // part of the launch-bound share of a layer's time that a running job does not hide
-  Bytes send_buffer;              // a larger message holds its sender until all but this has left
+  double launch_exposed = 1;      // the part of a layer's launch overhead that a running job does not hide
+  Bytes send_buffer;              // a larger message keeps its sender waiting until all but this amount has left
   double ring_efficiency = 1;     // bandwidth of an all-reduce over that of one message
   Bytes context;                  // memory that driver, libraries and allocator take before the first tensor
 };
@@ -25,13 +25,13 @@ struct MeasuredSystem {
 std::span<const MeasuredSystem> measured_systems();
 const MeasuredSystem* find_system(const Accelerator& accelerator);
 
-// Layer times in a running job, where kernels are queued ahead: of what a time exceeds the best rate of larger
-// microbatches by, only a part is left.
-// The optimizer is fused there: it moves 28 bytes a parameter where profiles apply it operator by operator (200 bytes).
+// Layer times in a running job. It queues kernels ahead, so only a part is left of what a measured time exceeds the
+// best rate of larger microbatches by. Its optimizer is fused and moves 28 bytes per parameter; profiles apply the
+// optimizer operator by operator (200 bytes).
 ModelProfile in_a_running_job(ModelProfile profile, double launch_exposed);
 
-// Peak memory of a GPU under DeepSpeed with FP32: 24 bytes a parameter, activations of all microbatches in flight, the
-// four score matrices of attention's softmax, and the system's context.
+// Peak memory of a GPU under DeepSpeed with FP32: 24 bytes per parameter, the activations of all microbatches in
+// flight, the four score matrices of attention's softmax, and the system's context.
 Bytes deepspeed_memory(const RangeCost& cost, const ModelSpec& model, int sequence_length, ProfilePoint point,
                        int in_flight, const MeasuredSystem& system);
 

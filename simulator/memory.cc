@@ -5,15 +5,16 @@
 namespace sailor {
 namespace {
 
-// Bytes of a parameter that a worker of the trainer holds. With BF16, weights have a master copy in FP32, which the
-// optimizer updates, and gradients are summed in FP32 all the same. With a sharded optimizer that copy is apart from
-// the weights in any precision, and the sum of a worker's share of the gradients from those of its own microbatches.
-// Departure from the paper (24 bytes, section 4.1): DeepSpeed's four bytes of further copies are not ours.
+// Bytes per parameter that a worker of the trainer holds. With BF16, the weights have a master copy in FP32, which the
+// optimizer updates; gradients are summed in FP32 in every precision. With a sharded optimizer, in every precision, the
+// master copy is separate from the weights, and the summed gradients of a worker's share are separate from the
+// gradients of its own microbatches. Departure from the paper (24 bytes, section 4.1): DeepSpeed keeps four bytes of
+// further copies, the trainer does not.
 struct ParameterBytes {
   double weights = 0;
   double gradients = 0;
   double optimizer = 0;
-  double communication = 0;  // the messages that gradients are summed in
+  double communication = 0;  // buffers of the gradient sums
 };
 
 ParameterBytes parameter_bytes(Precision precision, int optimizer_shards) {
@@ -27,9 +28,9 @@ ParameterBytes parameter_bytes(Precision precision, int optimizer_shards) {
           .communication = kFloat};
 }
 
-// What the driver, the libraries and the allocator hold before the first tensor, by the paper's measurement.
+// The memory that driver, libraries and allocator use before the first tensor, as the paper measured it.
 constexpr double kContextGibibytes = 2;
-constexpr double kGroupContextGibibytes = 3;  // with communicators of a tensor-parallel group
+constexpr double kGroupContextGibibytes = 3;  // with the communicators of a tensor-parallel group
 
 }  // namespace
 

@@ -7,27 +7,29 @@
 
 namespace sailor {
 
-// Bytes of each parameter that replicas sum up, and that they hand out again. Gradients are summed in FP32 in any
-// precision; with a sharded optimizer it is the updated weights that are handed out, as passes compute with them.
+// Bytes per parameter that the replicas of a stage reduce-scatter and then all-gather. Gradients are summed in FP32 in
+// every precision. With a sharded optimizer, the replicas gather the updated weights instead of the sums, in the
+// precision of the passes.
 struct SyncedBytes {
   double reduced = 4;
   double gathered = 4;
 };
-// Of a parameter that is copied for a peer: weights and moments, and the gradient that they follow.
+// Bytes per parameter of a peer replica: weights and moments; and the gradient that updates them, which is sent in
+// every step.
 inline constexpr double kPeerReplicaStateBytes = 12;
 inline constexpr double kPeerReplicaGradientBytes = 4;
 
 SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer);
 
-// What the memory of a GPU depends on besides its layers.
+// What the memory use of a GPU depends on besides its layers.
 struct MemoryInputs {
   int tensor_parallel = 1;
   int optimizer_shards = 1;    // replicas that share the optimizer's state; 1: each has all of it
   int in_flight = 0;           // microbatches whose activations are kept
-  double peer_parameters = 0;  // parameters of other nodes, of which it keeps copies (peer_replicas.h)
+  double peer_parameters = 0;  // of other nodes, of which the GPU holds peer replicas (peer_replicas.h)
 };
 
-// Memory of one GPU that holds these layers.
+// The memory of one GPU with these layers.
 MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const MemoryInputs& inputs);
 
 }  // namespace sailor

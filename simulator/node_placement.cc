@@ -9,35 +9,35 @@
 namespace sailor {
 namespace {
 
-// The nodes of one pool: how many of each size are untouched, and what is left of those that were begun.
+// The nodes of one pool: how many of each size are empty, and what is left of those that are partly filled.
 class Nodes {
  public:
   explicit Nodes(const Pool& pool) {
-    for (const NodeGroup& group : pool.nodes) untouched_[group.free_gpus] += group.count;
+    for (const NodeGroup& group : pool.nodes) empty_[group.free_gpus] += group.count;
   }
 
-  // `next` numbers the nodes of all pools.
+  // Returns the number of the node, or kNoNic. `next` is the next free number over all pools.
   int place(int gpus, int& next) {
-    auto begun = begun_.lower_bound(gpus);
+    auto partly_filled = partly_filled_.lower_bound(gpus);
     int node = ReplicaTimes::kNoNic;
     int room = 0;
-    if (begun != begun_.end()) {
-      std::tie(room, node) = *begun;
-      begun_.erase(begun);
+    if (partly_filled != partly_filled_.end()) {
+      std::tie(room, node) = *partly_filled;
+      partly_filled_.erase(partly_filled);
     } else {
-      const auto fresh = untouched_.lower_bound(gpus);
-      if (fresh == untouched_.end()) return node;
+      const auto fresh = empty_.lower_bound(gpus);
+      if (fresh == empty_.end()) return node;
       room = fresh->first;
       node = next++;
-      if (--fresh->second == 0) untouched_.erase(fresh);
+      if (--fresh->second == 0) empty_.erase(fresh);
     }
-    if (room > gpus) begun_.emplace(room - gpus, node);
+    if (room > gpus) partly_filled_.emplace(room - gpus, node);
     return node;
   }
 
  private:
-  std::map<int, int> untouched_;   // nodes by free GPUs
-  std::multimap<int, int> begun_;  // numbers by GPUs left
+  std::map<int, int> empty_;               // how many nodes, by free GPUs
+  std::multimap<int, int> partly_filled_;  // node numbers by GPUs left
 };
 
 struct Placement {
@@ -46,14 +46,16 @@ struct Placement {
   const Replica* needs = nullptr;
 };
 
-std::vector<Placement> seats_of(const Plan& plan) {
-  std::vector<Placement> seats;
+std::vector<Placement> placement_order(const Plan& plan) {
+  std::vector<Placement> placements;
   for (int stage = 0; stage < std::ssize(plan.stages); ++stage) {
     const auto& replicas = plan.stages[static_cast<std::size_t>(stage)].replicas;
-    for (int r = 0; r < std::ssize(replicas); ++r) seats.push_back({stage, r, &replicas[static_cast<std::size_t>(r)]});
+    for (int r = 0; r < std::ssize(replicas); ++r)
+      placements.push_back({stage, r, &replicas[static_cast<std::size_t>(r)]});
   }
-  std::ranges::stable_sort(seats, std::greater<>(), [](const Placement& seat) { return seat.needs->tensor_parallel; });
-  return seats;
+  std::ranges::stable_sort(placements, std::greater<>(),
+                           [](const Placement& placement) { return placement.needs->tensor_parallel; });
+  return placements;
 }
 
 }  // namespace
@@ -64,11 +66,11 @@ std::vector<std::vector<int>> node_placement(const Plan& plan, const ClusterStat
   std::vector<std::vector<int>> nodes;
   for (const Stage& stage : plan.stages) nodes.emplace_back(stage.replicas.size(), ReplicaTimes::kNoNic);
   int next = 0;
-  for (const Placement& seat : seats_of(plan)) {
-    const auto pool = pools.find(seat.needs->pool);
+  for (const Placement& placement : placement_order(plan)) {
+    const auto pool = pools.find(placement.needs->pool);
     if (pool == pools.end()) continue;
-    nodes[static_cast<std::size_t>(seat.stage)][static_cast<std::size_t>(seat.replica)] =
-        pool->second.place(seat.needs->tensor_parallel, next);
+    nodes[static_cast<std::size_t>(placement.stage)][static_cast<std::size_t>(placement.replica)] =
+        pool->second.place(placement.needs->tensor_parallel, next);
   }
   return nodes;
 }

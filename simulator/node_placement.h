@@ -1,5 +1,5 @@
-// Node cards: which replicas of a plan share a network card. A plan does not say which nodes it gets; they are filled
-// as the operator fills them.
+// Node placement: which replicas of a plan share a node and so its NIC. A plan does not say which nodes it gets; this
+// fills them as the operator does.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,9 @@
 
 namespace sailor {
 
-// The number of its node for every replica, [stage][replica]: wider groups first, then in the order of the plan, on the
-// begun node with the least room for it, else on the smallest other one. ReplicaTimes::kNoNic where no node has room.
+// The number of the node of every replica, [stage][replica]. Places the largest groups first, then in the order of the
+// plan: each on the partly filled node with the least room for it, else on the smallest empty one. ReplicaTimes::kNoNic
+// if no node has room.
 std::vector<std::vector<int>> node_placement(const Plan& plan, const ClusterState& cluster);
 
 }  // namespace sailor

@@ -11,7 +11,8 @@ PeerReplicas::PeerReplicas(const GroupedPlan& plan, const JobSpec& job, const Cl
   for (std::size_t i = 0; i < stages_.size(); ++i) stages_[i] = peer_replicas_of(plan.stages[i]);
 }
 
-// A stage of several replicas has its state on several nodes, unless they share the optimizer's or fit on one node.
+// The state of a stage with several replicas is on several nodes, unless the replicas share the optimizer's state or
+// all fit on one node.
 StagePeerReplicas PeerReplicas::peer_replicas_of(const GroupedStage& stage) const {
   const ReplicaGroup& group = stage.groups.front();
   const bool is_in_one_node = links_.is_inside_node(group.pool, group.pool);
@@ -25,7 +26,7 @@ StagePeerReplicas PeerReplicas::peer_replicas_of(const GroupedStage& stage) cons
   if (replicas.backup_holders <= 0) return {};
   const LayerCosts& layers =
       tables_.costs(group.pool, {plan_.microbatch_size, group.tensor_parallel}, plan_.savings.recomputes);
-  const double of_a_layer = group.tensor_parallel;  // a shard's parameters times this
+  const double of_a_layer = group.tensor_parallel;  // times the parameters of a shard
   replicas.parameters = layers.range(stage.layers).parameters * of_a_layer;
   replicas.senders = plan_.savings.shards_optimizer ? stage.replicas() : 1;
   const double shards_of_a_layer = static_cast<double>(group.tensor_parallel) * replicas.senders;

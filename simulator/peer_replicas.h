@@ -1,5 +1,5 @@
-// Peer copies: what it costs to keep, in the memory of other nodes, copies of the state that one node alone holds,
-// where the job asks for them. trainer/elastic/state/peer_replicas.h is what is estimated here.
+// Peer replicas: what it costs to keep replicas, in the memory of other nodes, of the state that only one node holds,
+// if the job asks for them. An estimate of what trainer/elastic/state does.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace sailor {
 
-// Of one stage.
+// The peer replicas of one stage's state.
 struct StagePeerReplicas {
-  double parameters = 0;   // that are copied; 0: every slice is on two nodes anyway, or there is no other node
-  double largest = 0;      // of a layer, which one GPU keeps whole
-  int senders = 1;         // nodes that send their part of it
-  int backup_holders = 0;  // GPUs of other nodes, over which the copies are spread
-  int backup_pool = 0;     // in another zone of the region, if the plan has one; else as near as can be
+  double parameters = 0;   // with a peer replica; 0: every slice is on two nodes anyway, or there is no other node
+  double largest = 0;      // parameters of a layer, which one GPU holds as a whole
+  int senders = 1;         // nodes that send their part of the state
+  int backup_holders = 0;  // GPUs of other nodes, over which the peer replicas are spread
+  int backup_pool = 0;     // in another zone of the region if the plan uses one, else the nearest
 
   [[nodiscard]] double per_backup_holder() const {
     return parameters > 0 ? std::max(parameters / backup_holders, largest) : 0;
@@ -26,14 +26,14 @@ struct StagePeerReplicas {
 
 class PeerReplicas {
  public:
-  // Nothing where the job wants no copies. All of them outlive it.
+  // Empty if the job does not ask for peer replicas. All arguments must outlive it.
   PeerReplicas(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster, const JobTables& tables,
                const PlanLinks& links);
 
   [[nodiscard]] const std::vector<StagePeerReplicas>& stages() const { return stages_; }
-  // Parameters whose copies a GPU of the stage keeps at most.
+  // The most parameters of other stages or replicas that a GPU of this stage holds.
   [[nodiscard]] double held_for_peers(std::size_t stage) const;
-  // Bytes that a stage's holders send in a step, together, and each of them.
+  // Bytes that the stage sends to backup holders in a step: all senders together, and each of them.
   [[nodiscard]] Bytes sent_by(std::size_t stage) const;
   [[nodiscard]] Bytes sent_by_each(std::size_t stage) const;
 

@@ -6,7 +6,7 @@
 namespace sailor {
 namespace {
 
-// Fitted in the study on 216 random plans and tested there on 600 others.
+// The study fitted these on 216 random plans and tested them on 600 others.
 constexpr double kUnevenDownstream = 0.1;
 constexpr double kUnevenElsewhere = 0.05;
 
@@ -35,11 +35,11 @@ void set_unevenness(std::span<StageTiming> stages) {
 struct Surroundings {
   double downstream = 0;
   double uneven_downstream = 0;
-  bool is_uneven = false;  // some stage is
-  bool is_last = false;    // stage: there a backward pass is ready as soon as its forward pass is done
+  bool is_uneven = false;  // whether some stage is
+  bool is_last = false;    // stage, where a backward pass can start as soon as the forward pass is done
 };
 
-// The time in which one replica does its part of its microbatches once the first has reached it.
+// How long one replica needs for its part of its microbatches after the first has arrived.
 double busy_time(const GroupTiming& group, const Surroundings& around, double part) {
   const double microbatches = group.microbatches * part;
   const double in_flight = std::min(static_cast<double>(group.cap), std::max(1.0, microbatches));
@@ -123,7 +123,7 @@ double pipeline_time(std::span<const StageTiming> stages, double part) {
   const std::vector<double> downstream = downstream_times(stages);
   double all_uneven = 0;
   for (const StageTiming& stage : stages) all_uneven += stage.unevenness;
-  double before = 0;  // the way down to this stage and the way up from it
+  double before = 0;  // the path down to this stage and the path up from it
   double uneven_downstream = all_uneven;
   double longest = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) {

@@ -1,5 +1,5 @@
 // Pipeline time: how long the passes of a step take, by a closed form (the fast estimate of the design's schedule
-// study). O(groups of replicas), however many GPUs there are.
+// study). O(groups of replicas), whatever the number of GPUs.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace sailor {
 struct GroupTiming {
   double forward = 0;
   double backward = 0;
-  double occupancy = 0;  // of the links to both neighbouring stages by one microbatch, one direction
+  double occupancy = 0;  // how long a microbatch occupies the links to both neighbouring stages, in one direction
   int microbatches = 0;
   int count = 0;
   int cap = 1;  // microbatches in flight
@@ -28,32 +28,32 @@ struct LinkTiming {
 struct StageTiming {
   std::vector<GroupTiming> groups;
   std::vector<LinkTiming> links;  // [group * groups of the next stage + group of the next stage]
-  double link = 0;                // latency and occupancy of a message to the next stage, mean over routes
+  double link = 0;                // latency and occupancy of a message to the next stage; the mean over routes
 
   // Means over microbatches, filled in by set_means().
   double forward = 0;
   double backward = 0;
-  double unevenness = 0;  // the mean pass where the shares differ from a neighbouring stage's, else 0
+  double unevenness = 0;  // the mean pass if a neighbouring stage has other shares of microbatches, else 0
 
   [[nodiscard]] double pass() const { return forward + backward; }
 };
 
-// From the groups and `links`, the means of stages and what the links add to groups.
+// Computes the means of the stages, and GroupTiming::occupancy, from the groups and `links`.
 void set_means(std::span<StageTiming> stages, int microbatches);
 
-// What happens to a microbatch downstream of each stage before its gradient is back.
+// By stage: how long a microbatch spends in the stages after it before its gradient returns.
 std::vector<double> downstream_times(std::span<const StageTiming> stages);
 
-// Forward and backward passes of the busiest replica.
+// The forward and backward passes of the busiest replica.
 double longest_work(std::span<const StageTiming> stages);
 
-// From the start of the step to its last backward pass, of the given part of the step's microbatches.
+// From the start of the step to its last backward pass, with the given part of the step's microbatches.
 double pipeline_time(std::span<const StageTiming> stages, double part = 1);
 
-// How long before the step's last backward pass a stage has done its own.
+// By stage: how long before the step's last backward pass the stage completes its own.
 std::vector<double> tail_times(std::span<const StageTiming> stages);
 
-// All replicas of all stages do the same number of microbatches.
+// Whether all replicas of all stages process the same number of microbatches.
 bool has_equal_shares(std::span<const StageTiming> stages);
 
 }  // namespace sailor

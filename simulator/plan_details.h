@@ -1,5 +1,5 @@
-// PlanDetails: what an Estimate sums up, item by item, for reports: who sends how much to whom, what every pool costs,
-// what limits a stage's memory, and the step operation by operation.
+// PlanDetails: what an Estimate sums up, item by item, for reports: the traffic between zones, the cost of every pool,
+// the memory of every stage, and the step operation by operation.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct ZoneTraffic {
   Zone from;
   Zone to;
   Bytes activations;  // and their gradients, between stages
-  Bytes gradients;    // of parameters, between the replicas of a stage, and to peers that keep copies
+  Bytes gradients;    // of parameters: between the replicas of a stage, and to holders of peer replicas
   Dollars cost;
 
   [[nodiscard]] Bytes bytes() const { return activations + gradients; }
@@ -22,7 +22,7 @@ struct ZoneTraffic {
 struct PoolCharge {
   PoolKey pool;
   int used = 0;
-  int paid = 0;  // more than used where whole nodes are paid for
+  int paid = 0;  // more than used if whole nodes are paid for
   DollarsPerHour price_per_gpu;
   Dollars cost;  // of an iteration
 };
@@ -36,7 +36,7 @@ struct PlanDetails {
   StepTiming step;
 };
 
-// `groups` is `plan`, grouped.
+// `groups` is grouped(plan).
 PlanDetails details_of(const JobSimulation& simulation, const Plan& plan, const GroupedPlan& groups);
 
 }  // namespace sailor

@@ -13,7 +13,7 @@ PlanLinks::PlanLinks(const GroupedPlan& plan, const ClusterState& cluster, const
   }
 }
 
-// Replicas of a group that share a node's network card, if the group fills node after node.
+// How many replicas of the group share the NIC of a node, if the group fills one node after the other.
 int PlanLinks::neighbours_of(const ReplicaGroup& group) const {
   const int gpus = cluster_.pools[static_cast<std::size_t>(group.pool)].gpus_per_node;
   return std::clamp(gpus / group.tensor_parallel, 1, group.count);

@@ -1,5 +1,5 @@
-// PlanLinks: the ways between the replicas of one plan. A plan does not say which nodes its replicas get: they are
-// taken to be on different ones, but where all that the plan uses of a pool has room on one node.
+// PlanLinks: the links between the replicas of one plan. A plan does not say which nodes its replicas get. They are
+// assumed to be on different nodes, unless everything that the plan uses of a pool fits on one node.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace sailor {
 
 class PlanLinks {
  public:
-  // All of them outlive it.
+  // All arguments must outlive it.
   PlanLinks(const GroupedPlan& plan, const ClusterState& cluster, const PoolLinks& pools);
 
   [[nodiscard]] bool is_inside_node(int pool, int other) const {
@@ -22,9 +22,9 @@ class PlanLinks {
   [[nodiscard]] const Link& between(int pool, int other) const {
     return is_inside_node(pool, other) ? pools_.inside_node(pool) : pools_.between(pool, other);
   }
-  // While all replicas of a node send, its card gives each its part.
+  // Assumes that all replicas of a node send at the same time and share its NIC equally.
   [[nodiscard]] LinkTiming timing(const ReplicaGroup& from, const ReplicaGroup& to, Bytes message) const;
-  // Over which the replicas of a stage sum their gradients.
+  // The ring in which the replicas of a stage sum their gradients.
   [[nodiscard]] Ring ring_of(const GroupedStage& stage) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace sailor {
 namespace {
 
-// What was measured between nodes of these pools: the rate of one GPU, for a message between stages takes one.
+// Adds what was measured between nodes of these pools: the rate of one GPU, because a message between stages uses one.
 void add_curve(const Pool& a, const Pool& b, const NetworkModel& network, Link& link) {
   if (network.has_override(a.key.zone, b.key.zone)) return;
   const MeasuredEndpoint from{a.key.zone, a.key.accelerator, 1};
@@ -13,8 +13,8 @@ void add_curve(const Pool& a, const Pool& b, const NetworkModel& network, Link& 
   if (const BandwidthCurve* curve = network.measured.between(from, to)) link.curve = *curve;
 }
 
-// A pool that says what its nodes' network cards do is believed inside its zone; farther away they can only be the
-// narrower end.
+// The declared bandwidth of a pool's NICs replaces the network model's within the zone. Between zones it can only be a
+// further limit.
 Link link_between(const Pool& a, const Pool& b, const NetworkModel& network) {
   Link link = network.between(a.key.zone, b.key.zone);
   const auto limit = [&](const Pool& pool) {
@@ -30,7 +30,7 @@ Link link_between(const Pool& a, const Pool& b, const NetworkModel& network) {
   return link;
 }
 
-// Curves are of all GPUs of a node together.
+// These curves were measured with all GPUs of a node together.
 NodeNic nic_of(const Pool& pool, const NetworkModel& network) {
   NodeNic nic{.rate = pool.inter_node_bandwidth, .curve = {}};
   const MeasuredEndpoint end{pool.key.zone, pool.key.accelerator, pool.gpus_per_node};

@@ -1,4 +1,4 @@
-// PoolLinks: the link between the nodes of any two pools of a cluster, and the cards through which nodes reach them.
+// PoolLinks: the link between the nodes of any two pools of a cluster, and the NICs of the nodes.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,11 @@
 
 namespace sailor {
 
-// The network card that the GPUs of a node share.
+// The NIC that the GPUs of a node share. Without a rate and a curve it does not limit: it carries what the GPUs send,
+// each at the rate of its link.
 struct NodeNic {
-  std::optional<BytesPerSecond> rate;   // as the pool says; else as measured with all GPUs of a node at once
-  std::optional<BandwidthCurve> curve;  // neither: it is taken to carry what its GPUs send, each at the link's rate
+  std::optional<BytesPerSecond> rate;   // as the pool declares it
+  std::optional<BandwidthCurve> curve;  // as measured while all GPUs of a node send
 
   [[nodiscard]] bool is_known() const { return rate || curve; }
   [[nodiscard]] Seconds occupancy(Bytes message) const {
@@ -28,13 +29,13 @@ class PoolLinks {
   [[nodiscard]] const Link& between(int pool, int other) const {
     return links_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   }
-  // Of a message of a megabyte: which of several links is the slowest.
+  // The time of a message of one megabyte; tells which of several links is the slowest.
   [[nodiscard]] Seconds probed(int pool, int other) const {
     return probed_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   }
   [[nodiscard]] Seconds probed_inside_node(int pool) const { return probed_inside_[static_cast<std::size_t>(pool)]; }
   [[nodiscard]] Seconds probed_nic(int pool) const { return probed_nics_[static_cast<std::size_t>(pool)]; }
-  // Each link between nodes that there is, once.
+  // Every different link between nodes, once.
   [[nodiscard]] const std::vector<Link>& distinct() const { return distinct_; }
   [[nodiscard]] const Link& inside_node(int pool) const { return inside_nodes_[static_cast<std::size_t>(pool)]; }
   [[nodiscard]] const NodeNic& nic(int pool) const { return nics_[static_cast<std::size_t>(pool)]; }

@@ -80,7 +80,7 @@ Estimate estimate_of(const SimulationResult& result, const JobSimulation& simula
   return estimate;
 }
 
-// The lists of a step of more operations than this would fill the memory of the machine that makes them.
+// Refuses steps with so many operations that their lists would fill the memory of this machine.
 Result<void> check_length(const Plan& plan) {
   constexpr std::int64_t kMost = 1 << 24;
   const auto passes = static_cast<std::int64_t>(plan.stages.size()) * plan.microbatches();

@@ -1,4 +1,5 @@
-// Simulator: the front door. Estimates plans from measured profiles where there are some, else from data sheets.
+// Simulator: the entry point of this folder. Estimates plans from measured profiles if there are any, and else from
+// data sheets.
 #pragma once
 
 #include "core/model/network_model.h"
@@ -20,15 +21,15 @@ class Simulator final : public Estimator {
 
   [[nodiscard]] Result<Estimate> estimate(const JobSpec& job, const ClusterState& cluster,
                                           const Plan& plan) const override;
-  // Timed operation by operation, as play() shows it: what estimate() comes close to in microseconds. A note names the
-  // effects where it is far from the Sailor paper's formula.
+  // Times the step operation by operation, as step_timing() shows it; estimate() approximates it in microseconds. Where
+  // the result is far from the Sailor paper's formula, a note names the effects.
   [[nodiscard]] Result<Estimate> simulate(const JobSpec& job, const ClusterState& cluster,
                                           const Plan& plan) const override;
   [[nodiscard]] Result<ScheduleTimes> schedule_times(const JobSpec& job, const ClusterState& cluster,
                                                      const Plan& plan) const override;
-  // What every replica does when, operation by operation. Of a well-formed plan of pools that the cluster has.
+  // When every replica does what, operation by operation. The plan must be well-formed, with pools of the cluster.
   [[nodiscard]] Result<StepTiming> step_timing(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
-  // What simulate() sums up, item by item, with what `play` says. Of the same plans.
+  // What simulate() sums up, item by item, with what step_timing() returns. For the same plans.
   [[nodiscard]] Result<PlanDetails> details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
   [[nodiscard]] Result<std::unique_ptr<JobEstimator>> prepare(
       const JobSpec& job, const ClusterState& cluster, std::span<const int> tensor_parallel_sizes) const override;

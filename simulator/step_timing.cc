@@ -17,7 +17,7 @@ struct Worker {
   Nanoseconds now{};
 };
 
-// One queue out and one in, of a replica or of a network card that replicas share.
+// The queues for sending and receiving, of a replica or of a NIC that replicas share.
 struct Port {
   Nanoseconds out_free{};
   Nanoseconds in_free{};
@@ -80,8 +80,8 @@ class StepSimulation {
   Port& port(const Worker& worker) { return ports_[static_cast<std::size_t>(&worker - workers_.data())]; }
   bool is_last(const Worker& worker) const { return worker.stage + 1 == std::ssize(schedule_.replicas); }
 
-  // As many operations as can be done before somebody else's turn: only transfers, which take their places in the
-  // queues of the network cards, must be in the order of time.
+  // Executes operations until another replica must go first. Only transfers must be in the order of time, because they
+  // take their places in the queues of the NICs.
   void take_turn(std::size_t id) {
     Worker& worker = workers_[id];
     const auto& list = operations(worker);
@@ -103,7 +103,8 @@ class StepSimulation {
     turns_.set(id, NextEvents::kNever);
   }
 
-  // Waits for what the operation needs to have arrived. False: its sender has not even begun.
+  // Advances the worker to the time when the input of the operation has arrived. False if its sender has not sent it
+  // yet.
   bool has_input(Worker& worker, const Operation& operation) {
     const bool is_receive =
         operation.kind == OperationKind::kReceiveActivation || operation.kind == OperationKind::kReceiveGradient;
@@ -188,7 +189,8 @@ class StepSimulation {
     }
   }
 
-  // Bucket after bucket, each once the last backward passes of all replicas have left its layers behind.
+  // When the all-reduce is done: each bucket starts when the last backward passes of all replicas have left its layers
+  // behind.
   Nanoseconds reduced(std::size_t stage, Nanoseconds all_reduce) const {
     const int buckets = execution_.buckets.empty() ? 1 : execution_.buckets[stage];
     Nanoseconds end{};

@@ -1,5 +1,5 @@
-// StepTiming: plays the operations of a schedule over engines and links, and says when each of them ran. Exact for its
-// inputs; pipeline_time.h is its fast stand-in for the search.
+// StepTiming: when every operation of a step runs, from a simulation of the schedule's operations on engines and links.
+// Exact for its inputs. fast_step_time.h approximates it for the search.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace sailor {
 
-// How an executor does what the schedule lists.
+// How the workers execute the operations that the schedule lists.
 struct Execution {
-  bool receives_block = false;          // in its place in the list; else receives are posted ahead
-  std::vector<double> held;             // by boundary: the part of a message's way that its sender waits for; empty: 0
-  std::vector<Nanoseconds> all_reduce;  // by stage, of its gradients, once all its replicas have them
-  std::vector<int> buckets;             // by stage: so many parts of it follow the last backward pass; empty: 1
-  std::vector<Nanoseconds> update;      // by stage
-  std::vector<Nanoseconds> gather;      // by stage: of the updated weights, where the optimizer is sharded
+  bool receives_block = false;  // at their place in the list; else workers post receives ahead
+  std::vector<double> held;     // by boundary: the part of a message's transfer that its sender waits for; empty: 0
+  std::vector<Nanoseconds> all_reduce;  // by stage: of its gradients, once all replicas have them
+  std::vector<int> buckets;         // by stage: parts of the all-reduce that follow the last backward pass; empty: 1
+  std::vector<Nanoseconds> update;  // by stage
+  std::vector<Nanoseconds> gather;  // by stage: of the updated weights, if the optimizer is sharded
 };
 
 struct TimedPass {
@@ -25,7 +25,7 @@ struct TimedPass {
   Nanoseconds end{};
 };
 
-// From leaving its sender, once that is free to send, to its arrival.
+// From the time when the sender starts to send to the arrival.
 struct TimedMessage {
   bool is_gradient = false;
   int boundary = 0;
@@ -47,9 +47,9 @@ struct StepTiming {
   [[nodiscard]] Nanoseconds end() const;
 };
 
-// A replica has one queue out and one in, and so has a network card that replicas share, first come, first served; a
-// message that waits on its way waits in the network and holds up nobody behind it. `times` are those that the engines
-// and links really have, whatever the schedule was made from.
+// Simulates the schedule. A replica has one queue for sending and one for receiving, first come, first served; so has a
+// NIC that replicas share. A message that waits on its path waits in the network and does not delay the messages behind
+// it. `times` are the actual times of engines and links, which may differ from those that the schedule was made from.
 StepTiming time_step(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution);
 
 }  // namespace sailor
