@@ -60,7 +60,8 @@ TEST(Planner, AnUnknownAcceleratorIsNoReasonToGuess) {
   const auto planned = plan(a_job(), a_cluster().pool(kZone, "nvidia-abacus", 1, 2));
   ASSERT_FALSE(planned);
   EXPECT_EQ(planned.error().code, ErrorCode::kNotFound);
-  EXPECT_THAT(planned.error().message, HasSubstr("pool us-central1-a/nvidia-abacus/ondemand: accelerator \"nvidia-abacus\" is unknown"));
+  EXPECT_THAT(planned.error().message,
+              HasSubstr("pool us-central1-a/nvidia-abacus/ondemand: accelerator \"nvidia-abacus\" is unknown"));
 }
 
 TEST(Planner, OnlySpotNodesAreUsedWhereTheJobSaysSo) {
