@@ -13,15 +13,9 @@
 
 #include "core/model/error.h"
 #include "core/net/http_message.h"
+#include "core/net/tls_settings.h"
 
 namespace sailor::net {
-
-// Certificates as PEM texts. Only the given CA is trusted, not those of the system.
-struct TlsSettings {
-  std::string ca;
-  std::string client_certificate = {};  // shown to the server; empty: none
-  std::string client_key = {};
-};
 
 struct HttpClientSettings {
   // From the start of a request to the last byte of its answer.

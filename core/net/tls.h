@@ -3,7 +3,7 @@
 
 #include <openssl/ssl.h>
 
-#include "core/net/http_client.h"
+#include "core/net/tls_settings.h"
 
 namespace sailor::net {
 
