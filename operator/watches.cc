@@ -1,5 +1,7 @@
 #include "operator/watches.h"
 
+#include <fmt/format.h>
+
 #include "core/log/log.h"
 #include "operator/model/names.h"
 
@@ -66,7 +68,7 @@ void Watches::start(const std::string& namespace_name) {
   watch(kube::kNodes, {"", "", ""}, caches_.nodes);
   watch(kube::kGpuPools, {"", "", ""}, caches_.pools);
   watch(kube::kModelProfiles, {"", "", ""}, caches_.profiles);
-  watch(kube::kConfigMaps, {namespace_name, std::string(kManagedByLabel) + "=" + kOperatorName, ""}, caches_.records);
+  watch(kube::kConfigMaps, {namespace_name, fmt::format("{}={}", kManagedByLabel, kOperatorName), ""}, caches_.records);
 }
 
 void Watches::stop() {
