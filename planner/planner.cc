@@ -32,8 +32,8 @@ Result<PricedPlan> priced(const Estimator& estimator, const PlanningProblem& pro
   return PricedPlan{std::move(plan), *std::move(estimate)};
 }
 
-// If the search saw no plan that fits in memory, searches again with groups that are too large for their GPUs, to find
-// the plan that comes nearest.
+// Explains why no plan is feasible. If the search saw no plan that fits in memory, searches again while ignoring
+// memory, to find the plan that comes nearest.
 Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const SearchLimits& limits,
                    const PlanCandidate* seen) {
   if (seen != nullptr && !seen->score.is_feasible()) return explain_infeasible(problem, seen);
@@ -43,7 +43,8 @@ Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const Se
   return explain_infeasible(problem, search.best());
 }
 
-// The fastest first, without plans that simulation shows to be slower and more expensive than another.
+// Returns the chosen plan and the alternatives, the fastest first. Leaves out plans that the simulation shows to be
+// both slower and more expensive than another one.
 std::vector<PricedPlan> alternatives(const Estimator& estimator, const PlanningProblem& problem,
                                      const ClusterState& cluster, const ParetoFront& front, const PricedPlan& chosen) {
   std::vector<PricedPlan> plans{chosen};
@@ -84,7 +85,8 @@ std::optional<GroupedPlan> intact(const Plan& running, const PlanningProblem& pr
   return *std::move(plan);
 }
 
-// What is left of the running plan: which GPUs hold which state. Not a complete plan.
+// The part of the running plan that still has its GPUs: it tells which GPUs hold which state. It is not a complete
+// plan.
 GroupedPlan remainder_of(const Plan& running, const PlanningProblem& problem) {
   const Draft surviving = surviving_part(running, problem);
   return {running.microbatch_size, running.microbatches(), surviving.stages};
@@ -95,7 +97,8 @@ struct Choice {
   Seconds pause;
 };
 
-// Runs the search for one question and chooses between the running plan, if there is one, and the plans found.
+// Searches near the running plan, if there is one, and chooses between the running plan and the plans that the search
+// has found.
 class PlanChooser {
  public:
   PlanChooser(const PlanningProblem& problem, const PlanOptions& options, const SearchLimits& limits)
@@ -114,12 +117,12 @@ class PlanChooser {
     if (has_feasible()) near_ = *search_->best();
   }
 
-  // Whether the caller asked only for plans near the running one, and there is one.
+  // True if the caller asked only for plans near the running one and one of them is feasible.
   [[nodiscard]] bool is_answered() const { return options_.scope == SearchScope::kNearCurrent && near_; }
   Search& search() { return *search_; }
 
-  // The best plan, with the pause for moving to it counted in; the running plan, if it is nearly as good. Nothing if no
-  // plan is feasible.
+  // Compares the plans by their values after the pause for moving to them. Returns the best one, or the running plan if
+  // it is nearly as good. Returns nothing if no plan is feasible.
   [[nodiscard]] std::optional<Choice> choice() const {
     if (!has_feasible()) return std::nullopt;
     Choice best{*search_->best(), pause_for(*search_->best())};
@@ -146,7 +149,8 @@ class PlanChooser {
   std::optional<PlanCandidate> near_;  // the best plan near the running one
 };
 
-// Each continues from the result of the one before, so that a longer proof is never weaker.
+// The thorough proof runs with each of these efforts in turn. Each run starts from the bound that the previous one has
+// proved, so more time never gives a weaker proof.
 constexpr std::array<BoundProver::Effort, 3> kThorough{
     {{.path_levels = 8, .end_levels = 24, .price_updates = 4, .halvings = 2, .solver_calls = 400},
      {.path_levels = 12, .end_levels = 48, .price_updates = 6, .halvings = 3, .solver_calls = 1000},

@@ -1,4 +1,4 @@
-// Planner: the entry point of this folder. Finds the best plan in a plan space for a job on a cluster.
+// Planner: the entry point of this folder. It finds the best plan in a plan space for a job on a cluster.
 #pragma once
 
 #include <stop_token>
@@ -21,14 +21,16 @@ struct PricedPlan {
 
 struct PlannedJob {
   Plan plan;
-  ScheduleTimes schedule_times;  // from which the step of the estimate was simulated
+  ScheduleTimes schedule_times;  // the times from which the simulated schedule of the step was made
   Estimate estimate;
   double bound_throughput = 0;  // an upper bound: no plan of the space has more iterations per second
   Dollars bound_cost;           // a lower bound: no plan of the space costs less per iteration
-  Seconds pause;                // for moving to the plan from the running one; zero if none is running, or if it stays
+  Seconds pause;  // how long training stops while the job moves to the plan; zero if the job does not move
   SearchReport search;
-  std::vector<PricedPlan> alternatives;  // the Pareto front of throughput against cost per iteration, best first
+  // The chosen plan and other plans of the Pareto front of iteration time and cost, the fastest first.
+  std::vector<PricedPlan> alternatives;
 
+  // How close the plan is to what is proved possible. A ratio of 1 means that no plan can be better.
   [[nodiscard]] double bound_ratio() const { return estimate.throughput() / bound_throughput; }
   [[nodiscard]] double cost_bound_ratio() const { return bound_cost / estimate.cost_per_iteration(); }
 };
@@ -37,8 +39,12 @@ class Planner {
  public:
   explicit Planner(const Estimator& estimator) : estimator_(estimator) {}  // the estimator must outlive the planner
 
-  // The best plan by the job's objective; ties go to fewer GPUs. kInfeasible names the tightest constraint and by how
-  // much it is missed. The planner remembers nothing between calls: the same question gets the same answer.
+  // Returns the best plan by the job's objective. Among equally good plans, it prefers the one with fewer GPUs. If
+  // `options.current` is set, the running plan stays unless another plan is clearly better (see PlanOptions::current).
+  // Returns kInfeasible if no plan meets all constraints. The error names the first missed constraint, in the order
+  // free GPUs, memory, cost, throughput, minGpus, and says by how much it is missed.
+  // The planner keeps no state between calls. Without time budgets and without a stop, equal questions get equal
+  // answers.
   [[nodiscard]] Result<PlannedJob> plan(const JobSpec& job, const ClusterState& cluster, const PlanOptions& options,
                                         std::stop_token stop) const;
 

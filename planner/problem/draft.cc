@@ -11,7 +11,7 @@ namespace {
 struct Share {
   double pass = 0;  // seconds of a microbatch, forward and backward
   int replicas = 0;
-  int microbatches = 0;  // of each replica
+  int microbatches = 0;  // for each replica
 };
 
 ReplicaGroup with_microbatches(ReplicaGroup group, int microbatches, int count) {
@@ -20,8 +20,9 @@ ReplicaGroup with_microbatches(ReplicaGroup group, int microbatches, int count) 
   return group;
 }
 
-// If microbatches could be divided, all replicas would finish at the same time. Every replica gets the whole
-// microbatches that it completes by then; each of the rest goes to the replica that finishes it first.
+// If microbatches could be divided, all replicas would finish at the same time. Every replica gets the number of whole
+// microbatches that it completes by then. The remaining microbatches go, one by one, to the replica that would finish
+// its next one first.
 std::vector<ReplicaGroup> partition_by_speed(const GroupedStage& stage, std::vector<Share> shares, int microbatches) {
   double rate = 0;
   for (const Share& share : shares) rate += share.replicas / share.pass;
@@ -53,7 +54,8 @@ std::vector<ReplicaGroup> partition_by_speed(const GroupedStage& stage, std::vec
   return groups;
 }
 
-// The fastest replicas get one more where the microbatches do not divide evenly.
+// Gives each replica the same number of microbatches. If the division leaves a remainder, the fastest replicas get one
+// more.
 std::vector<ReplicaGroup> partition_evenly(const GroupedStage& stage, const std::vector<Share>& shares,
                                            int microbatches) {
   std::vector<std::size_t> order(shares.size());

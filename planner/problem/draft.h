@@ -1,5 +1,5 @@
-// Draft: an unfinished plan. It says which replicas work on which layers, but not how many microbatches each replica
-// processes, which follows from the replicas' speed.
+// Draft: a plan that does not say yet how many microbatches each replica processes. It says only which replicas work on
+// which layers. partitioned() makes it a complete plan.
 #pragma once
 
 #include <optional>
@@ -17,27 +17,29 @@ struct Draft {
   friend auto operator<=>(const Draft&, const Draft&) = default;
 };
 
-// Equal replicas of a draft's stage. A negative count removes them in GroupedStage::add().
+// Describes `count` equal replicas for a stage of a draft. With a negative count, GroupedStage::add() removes replicas.
 inline ReplicaGroup draft_replicas(int pool, int tensor_parallel, int count) {
   return {.pool = pool, .tensor_parallel = tensor_parallel, .microbatches = 0, .count = count};
 }
 
-// Partitions the microbatches of a step among the replicas of every stage: evenly in the paper's space, else so that
-// all replicas of a stage finish at about the same time. Nothing if a stage has no replica, if a replica would get no
-// microbatch, or if the draft is outside the space.
+// Completes the draft: partitions the microbatches of a step among the replicas of every stage. In the paper's space
+// the shares are even; otherwise all replicas of a stage finish at about the same time. Returns nothing if a stage has
+// no replica, if a replica would get no microbatch, or if the draft is outside the space.
 std::optional<GroupedPlan> partitioned(const Draft& draft, const PlanningProblem& problem, PlanSpace space);
 
-// A lower bound in seconds on the iteration of every plan with these stages: the busiest replica's work, and the path
-// of a microbatch through the stages before it and back.
+// Returns a lower bound, in seconds, on the iteration of every plan that this draft can become. For each stage, the
+// bound adds the path of a microbatch through the earlier stages and back to the time that the replicas of the stage
+// need for all microbatches if the work is divided perfectly. The result is the largest of these sums.
 double least_seconds(const Draft& draft, const PlanningProblem& problem);
 
-// What the draft's GPUs cost per hour.
+// Returns the price of the draft's GPUs.
 DollarsPerHour gpu_price(const Draft& draft, const PlanningProblem& problem);
 
-// The plan without its partition of the microbatches.
+// Drops the numbers of microbatches from the plan.
 Draft draft_of(const GroupedPlan& plan);
 
-// The paper's split of the layers: as even as possible; the first stages get one layer more where it does not divide.
+// Splits the layers as the paper does: as evenly as possible. If the division leaves a remainder, the first stages get
+// one layer more.
 std::vector<LayerRange> even_layers(int layers, int stages);
 
 }  // namespace sailor

@@ -1,5 +1,5 @@
-// GroupedPlan: a plan that counts equal replicas instead of listing them, and that names pools by index. The search
-// works on it because its size does not grow with the number of GPUs.
+// GroupedPlan: a compact form of Plan. It counts equal replicas instead of listing them, and refers to pools by index.
+// The search uses it because its size does not grow with the number of GPUs.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,13 @@
 
 namespace sailor {
 
-// `count` equal replicas of one stage. Each replica is a tensor-parallel group of GPUs of one node.
+// `count` equal replicas of one stage. Each replica is a tensor-parallel group: one or more GPUs of one node that share
+// the work on the same layers.
 struct ReplicaGroup {
   int pool = 0;  // index into ClusterState::pools
   int tensor_parallel = 1;
-  int microbatches = 0;  // of a step, through each of the replicas; 0 in a Draft, which does not say it yet
+  // Microbatches that each replica processes in a step; 0 in a Draft, where they are not decided yet.
+  int microbatches = 0;
   int count = 0;
   friend auto operator<=>(const ReplicaGroup&, const ReplicaGroup&) = default;
 
@@ -28,7 +30,7 @@ struct ReplicaGroup {
 
 struct GroupedStage {
   LayerRange layers;
-  std::vector<ReplicaGroup> groups;  // ascending; any two differ in more than their counts
+  std::vector<ReplicaGroup> groups;  // sorted; no two groups differ only in their counts
   friend auto operator<=>(const GroupedStage&, const GroupedStage&) = default;
 
   [[nodiscard]] int replicas() const;
@@ -38,7 +40,7 @@ struct GroupedStage {
 
 struct GroupedPlan {
   int microbatch_size = 1;
-  int microbatches = 0;  // of a step
+  int microbatches = 0;  // per step, through every stage
   std::vector<GroupedStage> stages;
   MemorySavings savings;
   friend auto operator<=>(const GroupedPlan&, const GroupedPlan&) = default;
@@ -46,7 +48,8 @@ struct GroupedPlan {
   [[nodiscard]] int gpus() const;
 };
 
-// kNotFound if the cluster does not have a replica's pool.
+// Converts a plan to and from this form. grouped() returns kNotFound if the cluster does not have the pool of a
+// replica.
 Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster);
 Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster);
 

@@ -1,4 +1,4 @@
-// MemorySavings: what a whole plan does to need less memory per GPU.
+// MemorySavings: the techniques that a plan uses, in all its stages, to need less memory per GPU.
 #pragma once
 
 #include <compare>
@@ -6,7 +6,7 @@
 namespace sailor {
 
 struct MemorySavings {
-  bool recomputes = false;        // activation checkpointing: backward passes compute the activations of blocks again
+  bool recomputes = false;        // activation checkpointing: backward passes recompute the activations
   bool shards_optimizer = false;  // the replicas of a stage share the optimizer's state (ZeRO stage 1)
   friend auto operator<=>(const MemorySavings&, const MemorySavings&) = default;
 };

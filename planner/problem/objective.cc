@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kBeyondAnyRatio = 1e100;
 
-// A limit of zero is a limit too: a value that exceeds it by less misses it by less.
+// If the limit is zero, the ratio to it is not defined. The result is then huge, but still proportional to the excess.
 double relative_miss(double value, double limit) {
   if (value <= limit) return 0;
   return limit > 0 ? value / limit - 1 : kBeyondAnyRatio * value;

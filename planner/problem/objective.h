@@ -8,12 +8,12 @@
 
 namespace sailor {
 
-// Lower is better. A plan with any excess is infeasible, but of two such plans the one with less excess comes nearer to
-// being feasible.
+// Orders plans; lower is better. The fields are compared in the order of their declaration. A plan with any excess is
+// infeasible. Of two infeasible plans, the one with less excess comes nearer to being feasible.
 struct Score {
-  double excess = 0;  // the sum of Misses
+  double excess = 0;  // Misses::sum()
   double value = 0;   // of an iteration: seconds if the job maximizes throughput, dollars if it minimizes cost
-  int gpus = 0;       // ties go to fewer
+  int gpus = 0;       // breaks ties
   friend auto operator<=>(const Score&, const Score&) = default;
 
   [[nodiscard]] bool is_feasible() const { return excess <= 0; }
@@ -21,14 +21,16 @@ struct Score {
 
 Score score_of(const EstimateSummary& estimate, int gpus, const JobSpec& job);
 
-// The cutoff of a search that knows a feasible plan of this value. A plan that reaches it is not better than that plan:
-// it is not faster (or not cheaper), or it misses a limit.
+// Returns the cutoff of a search that knows a feasible plan of this value. A plan that reaches the cutoff is not better
+// than the known plan: it is not faster (or not cheaper), or it misses maxCostPerIteration or minThroughput. The cutoff
+// does not cover the other limits.
 Cutoff cutoff_for(double value, const JobSpec& job);
 
-// By how much a plan misses each limit, relative to the limit. Zero where the limit holds or is absent.
+// By how much a plan misses each limit. A miss is relative to the limit, except for memory. It is zero if the plan
+// meets the limit or the job does not set it.
 struct Misses {
-  double memory = 0;      // in GiB, because the memory of a plan's GPUs differs
-  double cost = 0;        // maxCostPerIteration or maxCostPerHour, the worse of both
+  double memory = 0;      // in GiB: the plan's GPUs may have different sizes, so a ratio would not be comparable
+  double cost = 0;        // the larger miss of maxCostPerIteration and maxCostPerHour
   double throughput = 0;  // minThroughput
   double gpus = 0;        // minGpus
 

@@ -1,5 +1,5 @@
-// PassTable: how long one microbatch takes on every kind of tensor-parallel group, for every range of layers, and
-// whether the layers fit in the group's memory. A search looks this up millions of times, so it is computed once.
+// PassTable: for every kind of tensor-parallel group and every range of layers, the time that one microbatch takes and
+// whether the layers fit in memory. A search looks these up millions of times, so they are computed once.
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@ namespace sailor {
 
 class PassTable {
  public:
-  // Covers the job's microbatch sizes, these tensor-parallel sizes (1, 2, 4, ...) and the savings that the job and the
-  // trainer allow.
+  // Covers the job's microbatch sizes, the given tensor-parallel sizes (1, 2, 4, ...) and the allowed memory savings.
+  // Pools with the same GPU type share their entries.
   PassTable(const JobSpec& job, const ClusterState& cluster, std::span<const int> tensor_parallel_sizes,
             std::span<const MemorySavings> allowed, const JobEstimator& costs);
 
-  // Seconds of one microbatch, forward and backward; always above zero.
+  // Returns the seconds of one microbatch, forward and backward. The result is always above zero.
   [[nodiscard]] double pass(int pool, ProfilePoint point, LayerRange layers, const MemorySavings& savings) const {
     return at(pool, point, layers, savings).pass;
   }
-  // With a sharded optimizer, assumes the most replicas that could share the optimizer's state: how many will share it
-  // is not known yet.
+  // Whether the layers fit in the memory of the group. With a sharded optimizer, the number of replicas that share its
+  // state is not known yet, so the check assumes the most that are possible.
   [[nodiscard]] bool fits(int pool, ProfilePoint point, LayerRange layers, const MemorySavings& savings) const {
     return at(pool, point, layers, savings).fits;
   }
@@ -40,11 +40,11 @@ class PassTable {
   void add_ranges(const JobEstimator& costs, StageShape shape);
 
   std::size_t layers_;
-  std::size_t tensor_parallel_sizes_;       // how many
-  std::size_t per_type_ = 0;                // entries of one GPU type
-  std::vector<std::size_t> index_of_size_;  // by microbatch size
+  std::size_t tensor_parallel_sizes_;       // the number of sizes
+  std::size_t per_type_ = 0;                // the number of entries of one GPU type
+  std::vector<std::size_t> index_of_size_;  // [microbatch size]
   std::vector<std::size_t> type_of_pool_;
-  std::array<std::size_t, 4> first_of_savings_{};  // index of the first entry
+  std::array<std::size_t, 4> first_of_savings_{};  // [savings]: index of their first entry
   std::vector<Entry> entries_;                     // [savings][type][size][tensor_parallel][first][last]
 };
 

@@ -1,4 +1,4 @@
-// PlanOptions: what a caller tells the planner besides the job and the cluster.
+// PlanOptions: the options of one call of the planner, beside the job and the cluster.
 #pragma once
 
 #include <chrono>
@@ -14,35 +14,37 @@ enum class PlanSpace {
   kFlow,   // every plan that Plan can express
 };
 
-// How hard to try to prove that no plan is much better: for a tenth of a second, or for several seconds.
+// How much time to spend on a proof that no plan is much better: about a tenth of a second, or several seconds. With
+// many pools, the quick proof computes only the closed-form bound (proof/bound.h).
 enum class Proof { kQuick, kThorough };
 
-// Where to search if a plan is running.
+// Which plans to search if a plan is running.
 enum class SearchScope {
   kEverywhere,
-  kNearCurrent,  // only what is left of the running plan and similar plans, if one is feasible: hundredths of a second
+  kNearCurrent,  // only plans near the running one, if one of them is feasible; takes hundredths of a second
 };
 
-// The part of the objective (time or cost of an iteration) that another plan must gain before a running job moves to
-// it.
+// A running job moves to another plan only if the time or cost of an iteration falls by more than this fraction.
 inline constexpr double kWorthwhileGain = 0.05;
 
 struct PlanOptions {
   PlanSpace space = PlanSpace::kFlow;
-  // The running plan. Moving its state takes time, which is subtracted from what another plan gains within
-  // `expected_lifetime`. The running plan stays the answer while it is feasible and no other plan is better by
-  // kWorthwhileGain after that.
+  // The running plan. Training pauses while the job moves to another plan. The planner counts this pause against the
+  // other plan, spread over `expected_lifetime`. It keeps the running plan while that is feasible and no other plan is
+  // still better by kWorthwhileGain.
   std::optional<Plan> current;
-  Seconds expected_lifetime{3600};  // of the chosen plan: until the next node appears or disappears
+  // How long the chosen plan will probably run, until the next node joins or leaves.
+  Seconds expected_lifetime{3600};
   SearchScope scope = SearchScope::kEverywhere;
   std::optional<std::chrono::nanoseconds> budget;  // then the best plan so far is the answer
-  int max_tensor_parallel = 8;                     // the largest tensor-parallel size that the trainer can run
-  // Allows plans whose stages share the optimizer's state among their replicas, for any job. Without it, only jobs that
-  // keep peer replicas of their state may have such plans: a share has one holder, so one lost worker would send any
-  // other job back to its last checkpoint.
+  int max_tensor_parallel = 8;                     // the largest tensor-parallel size that the trainer supports
+  // Allows a sharded optimizer (MemorySavings::shards_optimizer) for any job. Otherwise only jobs that keep peer
+  // replicas of their state may have one: a share of a sharded optimizer's state is held by a single worker, so any
+  // other job that loses a worker would have to go back to its last checkpoint.
   bool may_shard_optimizer = false;
   Proof proof = Proof::kQuick;
-  std::optional<std::chrono::nanoseconds> proof_budget;  // of the thorough proof, after the search
+  // A time limit for the thorough proof, which starts after the search.
+  std::optional<std::chrono::nanoseconds> proof_budget;
 };
 
 }  // namespace sailor

@@ -13,7 +13,7 @@ constexpr double kPrecision = 0.0025;
 
 int gpus_of_one_node(const PlanningProblem& problem, int pool) { return problem.pool(pool).nodes.front().free_gpus; }
 
-// One of the pools that are equal for a proof.
+// Returns one pool of each set of pools that do not differ for a proof.
 std::vector<int> distinct_pools(const PlanningProblem& problem, const ProofTable& table) {
   std::set<std::tuple<int, int, int>> known;
   std::vector<int> pools;
@@ -48,7 +48,7 @@ BoundProver::BoundProver(const PlanningProblem& problem) {
   }
 }
 
-// Any prices can prove it. The prices that proved it for the last class are tried first.
+// Any prices give a valid proof. The first ones to be tried are those that worked for the last class.
 bool BoundProver::proves_unreachable(Case& one, const PlanClass& plans, const Trial& trial, int halvings) {
   SplitBoundSolver solver(*one.table, {plans.least_path > 0 ? trial.effort.path_levels : 1, trial.effort.end_levels});
   double step = kFirstStep;

@@ -1,5 +1,5 @@
-// BoundProver: proves that no plan is as fast as asked, including the filling of the pipeline and synchronisation.
-// docs/planner-bound.md has the proof.
+// BoundProver: tries to prove that no plan is as fast as a given time. Unlike the closed-form bounds of bound.h, it
+// accounts for the time that the pipeline takes to fill and for synchronisation. docs/planner-bound.md has the proof.
 #pragma once
 
 #include <deque>
@@ -13,12 +13,13 @@ namespace sailor {
 
 class BoundProver {
  public:
+  // How much work a proof may take. The word "path" is defined at PlanClass.
   struct Effort {
-    int path_levels = 1;    // resolution of the time that a microbatch spends on its path, in one solver call
-    int end_levels = 8;     // resolution of the time that a stage leaves to the stages after it
-    int price_updates = 2;  // solver calls for each class of plans, each with better prices
-    int halvings = 0;       // how often a class of plans may be divided into two
-    long solver_calls = 8;  // in all
+    int path_levels = 1;    // how finely the solver divides the path time
+    int end_levels = 8;     // how finely the solver divides the time in which a stage cannot work
+    int price_updates = 2;  // solver calls for each class of plans; each call has better prices
+    int halvings = 0;       // how often a class of plans may be divided in two
+    long solver_calls = 8;  // the limit on solver calls in one call of longest_unreachable()
   };
 
   // The problem must outlive the prover.
@@ -29,12 +30,19 @@ class BoundProver {
 
   using IsOver = std::function<bool()>;
 
-  // True: no plan has an iteration of at most `seconds`. False: this is not proved, or not in time.
+  // Returns true if it has proved that no plan has an iteration of at most `seconds`. Returns false if it could not
+  // prove this with the given effort, or if `is_over` returned true first.
   bool proves_unreachable(double seconds, const Effort& effort, const IsOver& is_over);
-  [[nodiscard]] long solver_calls() const { return solver_calls_; }  // so far: the work done
+  // How many calls this prover has made so far.
+  [[nodiscard]] long solver_calls() const { return solver_calls_; }
 
  private:
-  // The plans of one setting that use some pool only on one of its nodes, or that use no pool so.
+  // A set of plans that the prover excludes separately. All its plans have the microbatch size and the activation
+  // checkpointing of the table. Whether links inside a node matter divides them further:
+  // * inside_nodes is false: The plans use more than one node of every pool that they use, so messages take the links
+  //   between nodes.
+  // * inside_nodes is true: The plans use a certain pool on one node only, so the prices count only one node of this
+  //   pool. Messages may take the fast links inside a node.
   struct Case {
     ProofTable* table = nullptr;
     GpuPrices prices;
@@ -53,12 +61,14 @@ class BoundProver {
   long solver_calls_ = 0;
 };
 
-// Seconds of an iteration: `unreachable` is proved to be too short for every plan, `reached` is that of a known plan.
+// A range of iteration times in seconds. `unreachable` is proved to be too short for every plan; `reached` is the time
+// of a known plan.
 struct SecondsRange {
   double unreachable = 0;
   double reached = 0;
 };
-// The longest time that is proved unreachable, to within a quarter of a percent.
+// Returns the longest time that the prover can prove unreachable within the effort. Stops when the two ends of the
+// range are within a quarter of a percent.
 double longest_unreachable(BoundProver& prover, SecondsRange known, const BoundProver::Effort& effort,
                            const BoundProver::IsOver& is_over);
 

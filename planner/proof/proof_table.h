@@ -1,6 +1,8 @@
-// ProofTable: lower bounds on the times of groups and links, for proofs about plans with one microbatch size. A kind of
-// group is a GPU type in one region with a tensor-parallel size. All replicas of a stage are in one region, so a stage
-// uses the kinds of its region, and its messages go from region to region.
+// ProofTable: lower bounds on the times of groups and messages, for proofs about plans with one microbatch size. Unlike
+// GroupKindTable, it distinguishes regions: a kind of group is a GPU type in one region with a tensor-parallel size.
+// All replicas of a stage are in one region, so a stage uses only the kinds of its region, and a message goes from one
+// region to another or stays in one. A cluster with more than three regions counts as a single region with the best of
+// all links.
 #pragma once
 
 #include <memory>
@@ -11,54 +13,60 @@
 
 namespace sailor {
 
-// All times are in seconds, minus a nanosecond per operation, because steps are simulated in whole nanoseconds.
+// All times are in seconds. They are a nanosecond shorter per operation than the estimator says, because the simulator
+// rounds times to whole nanoseconds.
 class ProofTable {
  public:
-  // A kind whose memory holds a range of layers, and the times of its passes.
+  // A kind of group that can hold a range of layers, and the times of its passes.
   struct Entry {
     int kind = 0;
     double forward = 0;
     double backward = 0;
     double update = 0;
-    // The least of this entry and the entries after it: no group with a pass at least this long has shorter ones.
+    // The minimum of `forward`, and of `backward`, over this entry and all entries with a longer pass. It bounds the
+    // passes of any group that is at most as fast as this one.
     double least_forward = 0;
     double least_backward = 0;
 
     [[nodiscard]] double pass() const { return forward + backward; }
   };
-  // A message between two stages, in one direction.
+  // A message from one stage to the next or back.
   struct Message {
-    double least = 0;      // latency and transfer
-    double occupancy = 0;  // how long it keeps its sender and its receiver from their next message
+    double least = 0;  // the shortest time: latency and transfer
+    // How long the sender and the receiver are busy before they can handle the next message.
+    double occupancy = 0;
   };
 
-  // The regions of the stages before and after a boundary.
+  // The regions of the two stages at a boundary: the earlier and the later one.
   struct Boundary {
     int from = 0;
     int to = 0;
   };
 
-  // `like`: a table of the same problem, with which this one shares what does not depend on the setting; may be null.
+  // `like` is another table of the same problem, or null. The new table shares the entries that do not depend on the
+  // setting.
   ProofTable(const PlanningProblem& problem, GroupKindTable::Setting setting, const ProofTable* like);
 
   [[nodiscard]] int microbatches() const { return microbatches_; }
   [[nodiscard]] int layers() const { return layers_; }
   [[nodiscard]] int regions() const { return regions_; }
-  // Types are counted per region, so each region has its own price of a GPU type.
+  // A GPU type that occurs in two regions counts as two types, so each region has its own price of it.
   [[nodiscard]] const std::vector<GroupKind>& kinds() const { return kinds_; }
-  [[nodiscard]] const std::vector<int>& gpus() const { return gpus_; }  // of each type
+  [[nodiscard]] const std::vector<int>& gpus() const { return gpus_; }  // available GPUs of each type
   [[nodiscard]] int type_of(int pool) const { return type_of_pool_[static_cast<std::size_t>(pool)]; }
 
-  // Sorted by ascending pass; empty if no kind of the region holds the layers.
+  // Returns the kinds of the region that can hold the layers, the fastest first.
   [[nodiscard]] std::span<const Entry> entries(int region, LayerRange layers) const;
-  // The message to the stage that starts with `layer`. `inside_nodes`: both stages may be on the same node.
+  // Returns a bound on the message to the stage that starts with `layer`. With `inside_nodes`, both stages may be on
+  // the same node.
   [[nodiscard]] Message message(int layer, Boundary regions, bool inside_nodes) const;
-  // The least occupancy of such a message between any two regions.
+  // Returns the smallest occupancy of such a message between any two regions.
   [[nodiscard]] double least_occupancy(int layer, bool inside_nodes) const;
-  // From the last backward pass of such a group to the last update of its stage, if summing the stage's gradients takes
-  // `reduction`.
+  // Returns a lower bound on the time from the last backward pass of such a group to the last update of its stage, if
+  // the gradient sum of the stage takes `reduction`.
   [[nodiscard]] static double least_finish(const Entry& entry, int layers, double reduction);
-  // To sum the gradients of a stage with such a group and at least this number of replicas.
+  // Returns a lower bound on the time to sum the gradients of a stage that has a group of this kind and at least this
+  // number of replicas.
   [[nodiscard]] double least_reduction(LayerRange layers, int kind, int replicas);
 
  private:
@@ -80,9 +88,9 @@ class ProofTable {
   std::vector<int> type_of_pool_;
   std::vector<int> region_of_type_;
   std::vector<Entry> entries_;
-  std::vector<std::size_t> entry_begin_;  // [region and range of layers]
+  std::vector<std::size_t> entry_begin_;  // [region and range of layers]: index of the first entry
   std::vector<Message> messages_;         // [layer][from][to][inside or not]
-  // [range of layers and kind][replicas]: filled on demand; negative: not computed yet.
+  // [range of layers and kind][replicas]. Values are computed on demand; a negative value is not computed yet.
   std::shared_ptr<std::vector<std::vector<float>>> reductions_;
 };
 

@@ -58,8 +58,9 @@ SplitBoundSolver::Choice SplitBoundSolver::pure(const Stage& stage, const ProofT
   return choice;
 }
 
-// Lists what a replica of each kind can do if the stage has this number of replicas. Kinds with a smaller
-// tensor-parallel size can do nothing. Returns the largest number of microbatches.
+// Lists what a replica of each kind can do if the stage has at least this number of replicas. Kinds with a smaller
+// tensor-parallel size than `least_tensor_parallel` get no microbatches. Returns the largest number of microbatches of
+// any kind.
 int SplitBoundSolver::list_works(const Stage& stage, const Replicas& replicas) {
   const auto entries = table_.entries(stage.region, stage.layers);
   // The ring sums the largest shard, which is that of the smallest tensor-parallel size.
@@ -87,8 +88,8 @@ double SplitBoundSolver::in_whole_gpus(double price, const Work& work) const {
   return std::ceil(price / gpu * (1 - kRounding)) * gpu;
 }
 
-// With at most `most_replicas`: one replica of the first kind, and others of one kind, or the most replicas of two
-// kinds.
+// Returns the cheapest way to process all microbatches with at most `most_replicas` replicas. One replica is of the
+// first kind. The others are of one kind or, if that takes too many replicas, as many as allowed of two kinds.
 SplitBoundSolver::Choice SplitBoundSolver::cheapest_of(std::span<const Work> works, int most_replicas) const {
   const Work& first = works.front();
   Choice best{.price = kUnreached};
@@ -134,9 +135,9 @@ void SplitBoundSolver::choose_of_works(const Replicas& replicas) {
   }
 }
 
-// Adds stages of several kinds; each kind is the fastest in turn. The sum of gradients takes longer with more replicas,
-// so the number of replicas is divided into ranges, and the cheapest choice of each range counts, until there are as
-// many replicas as are wanted.
+// Adds stages of several kinds; each kind is the fastest in turn. With more replicas, the gradient sum takes longer.
+// The function therefore goes through ranges of the number of replicas, and finds the cheapest choice for each range.
+// It ends when more replicas cannot help.
 void SplitBoundSolver::add_mixed(const Stage& stage, int least_tensor_parallel, int index) {
   const auto entries = table_.entries(stage.region, stage.layers);
   choices_.assign(entries.size(), {.price = kUnreached, .finish = kUnreached});
@@ -212,7 +213,8 @@ void SplitBoundSolver::offer(const Stage& stage, const Choice& choice, int index
   there.segment = {stage.layers, choice.kind, choice.groups};
 }
 
-// With the cheapest kind, as if groups and microbatches could be divided, and with what follows.
+// Whether the stage and all later ones may cost at most `most_`. Assumes the cheapest kind, and that groups and
+// microbatches can be divided.
 bool SplitBoundSolver::is_affordable(const Stage& stage, std::span<const ProofTable::Entry> entries) const {
   const Label& from = *stage.from;
   const double room = plans_.seconds - from.end;
@@ -249,7 +251,8 @@ void SplitBoundSolver::extend(int layer, int region, const Label& from, int inde
   }
 }
 
-// As if every layer were a stage that starts at once, and groups and microbatches could be divided.
+// Computes the bounds as if every layer were a stage that starts at once, and as if groups and microbatches could be
+// divided.
 void SplitBoundSolver::set_rest() {
   rest_price_.assign(static_cast<std::size_t>(table_.layers()) + 1, 0);
   rest_path_ = rest_price_;

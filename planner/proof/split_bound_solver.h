@@ -1,6 +1,7 @@
-// SplitBoundSolver: a lower bound on the price of the GPUs of every plan whose iteration takes at most a given time,
-// for given GPU prices. If the bound exceeds what the available GPUs are worth, no plan is that fast. A dynamic program
-// over the layers whose size does not depend on the number of GPUs. docs/planner-bound.md has the proof.
+// SplitBoundSolver: for given GPU prices, computes a lower bound on the price of the GPUs of every plan whose iteration
+// takes at most a given time. If the bound exceeds the worth of all available GPUs, no plan is that fast. The solver is
+// a dynamic program over the layers; its size does not depend on the number of GPUs. docs/planner-bound.md has the
+// proof.
 #pragma once
 
 #include <optional>
@@ -12,18 +13,20 @@
 
 namespace sailor {
 
-// The plans that one solver call considers. A plan's path time is the shortest time that a microbatch can take through
-// the pipeline and back: the passes of the fastest replica of each stage, and the messages between the stages.
+// The plans that one solver call considers: all plans whose iteration takes at most `seconds` and whose path time is in
+// a range. The path time of a plan is the shortest time that a microbatch can take through the pipeline and back: the
+// passes of the fastest replica of each stage, and the messages between the stages.
 struct PlanClass {
-  double seconds = 0;     // of an iteration, at most
+  double seconds = 0;     // the longest iteration
   double least_path = 0;  // seconds
   double most_path = 0;
-  bool inside_nodes = false;  // the plans use some pool on one node only, whose links are fast
+  bool inside_nodes = false;  // see BoundProver: the plans use some pool on one node only, whose links are fast
 };
 
 class SplitBoundSolver {
  public:
-  // Into how many levels times are rounded, in favour of the plan. More levels give a tighter bound and take longer.
+  // The number of levels to which the solver rounds times. It always rounds in favour of the plan, so the result stays
+  // a lower bound. More levels give a tighter bound and take longer.
   struct Levels {
     int paths = 1;
     int ends = 32;
@@ -32,42 +35,44 @@ class SplitBoundSolver {
   // The table must outlive the solver.
   SplitBoundSolver(ProofTable& table, Levels levels) : table_(table), levels_(levels) {}
 
-  // A split that costs at most as much as the cheapest plan of the class. Nothing if all plans cost more than `most`.
-  // `prices` are per group of each kind.
+  // Returns a split that costs at most as much as the cheapest plan of the class. Returns nothing if all plans of the
+  // class cost more than `most`. `prices` are per group of each kind.
   std::optional<CheapestSplit> solve(const PlanClass& plans, std::span<const double> prices, double most);
 
  private:
-  // Summarises all ways to split the layers before this one: the best of each figure, even if they come from different
-  // splits.
+  // Summarises all ways to split the layers before a given layer. Each figure is the most favourable of all these
+  // splits, so different figures may come from different splits.
   struct Label {
     double price = 0;
-    double least_path = 0;  // through the stages before, and the messages between them
+    double least_path = 0;  // path time through the stages so far, with the messages
     double most_path = 0;
-    double head = 0;  // the earliest start of a replica
-    double end = 0;   // what a replica cannot use of the iteration: it works at most for the rest
-    int from = -1;    // the label of the stage before, in the cheapest split
+    double head = 0;  // H_i in the proof: the earliest time at which a replica of the next stage can start
+    double end = 0;   // E_i in the proof: how long, of the iteration, a replica of the next stage cannot work
+    int from = -1;    // index of the label before the last stage, in the cheapest split
     StageSegment segment;
   };
+  // A stage that extends the splits of a label.
   struct Stage {
     const Label* from = nullptr;
     LayerRange layers;
     int region = 0;
-    double before = 0;  // how long a message from the stage before keeps a replica from the next message
-    double after = 0;   // the same for a message to the stage after
+    double before = 0;  // how long a message from the earlier stage keeps a replica from handling the next one
+    double after = 0;   // the same for a message to the later stage
   };
-  // What one replica can do.
+  // The most that one replica of a kind can do for a stage.
   struct Work {
     int kind = 0;
     double price = 0;
     int microbatches = 0;
     double finish = 0;
   };
-  // Of a stage with several kinds.
+  // The range of the number of replicas of a stage with several kinds.
   struct Replicas {
     int least = 0;
     int most = 0;
-    int least_tensor_parallel = 0;  // of any of them
+    int least_tensor_parallel = 0;  // the smallest tensor-parallel size among the replicas
   };
+  // The cheapest replicas found for a stage, with a lower bound on each of their times.
   struct Choice {
     double price = 0;
     double forward = 0;
@@ -75,7 +80,7 @@ class SplitBoundSolver {
     double finish = 0;
     int kind = 0;
     double groups = 0;
-    bool is_final = false;  // more replicas would not make it cheaper
+    bool is_final = false;  // true: more replicas would not make the stage cheaper
   };
 
   void extend(int layer, int region, const Label& from, int index);
@@ -111,11 +116,13 @@ class SplitBoundSolver {
   PlanClass plans_;
   std::span<const double> prices_;
   double most_ = 0;
-  std::vector<double> rest_price_;  // [layer]: at least, for this layer and all after it in the whole iteration
-  std::vector<double> rest_path_;   // [layer]: the shortest passes of these layers
-  std::vector<Work> works_;         // of every kind that holds a stage, the fastest first
-  std::vector<Choice> choices_;     // with each kind as the fastest of the stage, and others
-  std::vector<Label> labels_;       // [layer][region of the stage that starts there][path level][end level]
+  // [layer]: a lower bound on the price of the groups for this layer and all later ones.
+  std::vector<double> rest_price_;
+  std::vector<double> rest_path_;  // [layer]: the sum of the shortest passes of this layer and all later ones
+  std::vector<Work> works_;        // for every kind that can hold the stage, the fastest first
+  // The same order: the best choice in which this kind is the fastest of the stage.
+  std::vector<Choice> choices_;
+  std::vector<Label> labels_;  // [layer][region of the stage that starts there][path level][end level]
 };
 
 }  // namespace sailor

@@ -22,7 +22,7 @@ GpuPrices::GpuPrices(std::vector<int> gpus, int most_gpus) : gpus_(std::move(gpu
   normalize();
 }
 
-// A plan's GPUs are worth most if it has as many of the dearest types as it may.
+// Scales the prices so that the most expensive GPUs that a plan may use are worth 1 together.
 void GpuPrices::normalize() {
   std::vector<std::pair<double, int>> offers;
   for (std::size_t type = 0; type < gpus_.size(); ++type) offers.emplace_back(prices_[type], gpus_[type]);

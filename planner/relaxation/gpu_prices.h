@@ -1,5 +1,6 @@
-// GpuPrices: shadow prices of the GPU types. They replace the limit on the number of GPUs: all GPUs that a plan may
-// have are worth 1 together, so a split that costs more than 1 needs more GPUs than there are.
+// GpuPrices: shadow prices of the GPU types. They replace the limit on the number of GPUs in the relaxed problem. They
+// are scaled so that all GPUs that a plan may use are worth at most 1 together. A split that costs more than 1
+// therefore needs more GPUs than are available.
 #pragma once
 
 #include <span>
@@ -9,25 +10,26 @@
 
 namespace sailor {
 
-// The free GPUs of each type in these pools, by index of GroupKind::type.
+// Returns the number of free GPUs of each type in these pools, by GroupKind::type.
 std::vector<int> gpus_of_types(const PlanningProblem& problem, std::span<const int> pools);
 
 class GpuPrices {
  public:
-  // `gpus` of each type; a plan may use at most `most_gpus` of them in all.
+  // `gpus` are the available GPUs of each type. A plan may use at most `most_gpus` in all.
   GpuPrices(std::vector<int> gpus, int most_gpus);
 
-  // The price of a group of each kind.
+  // Returns the price of a tensor-parallel group of each kind.
   [[nodiscard]] std::vector<double> of(std::span<const GroupKind> kinds) const;
-  // Raises the prices of the types that the split uses too many of, by a factor of at most e^step. False if the split
-  // does not use too many of any type: then no other prices help.
+  // Raises the prices of the types of which the split uses more GPUs than there are, and lowers those of which it uses
+  // fewer. Each price changes by a factor between e^-step and e^step; then all are scaled again. Returns false if the
+  // available GPUs suffice for the split, because then no prices exclude it.
   bool adapt(const CheapestSplit& split, std::span<const GroupKind> kinds, double step);
 
  private:
   void normalize();
 
-  std::vector<int> gpus_;       // of each type
-  std::vector<double> prices_;  // of a GPU of each type
+  std::vector<int> gpus_;       // by type
+  std::vector<double> prices_;  // of one GPU, by type
   int most_gpus_ = 0;           // in all
 };
 

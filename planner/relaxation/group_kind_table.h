@@ -1,6 +1,6 @@
-// GroupKindTable: lower bounds on the times of one tensor-parallel group with any range of layers, for every kind of
-// group and one microbatch size. A kind is a GPU type and a tensor-parallel size; it does not matter which of the
-// type's pools a group is from, because its times are the same.
+// GroupKindTable: lower bounds on the times of one tensor-parallel group, for one microbatch size, every range of
+// layers and every kind of group. A kind is a GPU type with a tensor-parallel size. All pools of a GPU type have the
+// same times, so a kind does not distinguish them.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@
 namespace sailor {
 
 struct GroupKind {
-  int pool = 0;  // one of the type's pools
+  int pool = 0;  // any of the pools of the type
   int type = 0;  // index of the GPU type
   int tensor_parallel = 1;
 };
 
 class GroupKindTable {
  public:
-  // A kind whose memory holds a range of layers.
+  // A kind of group that can hold a range of layers.
   struct Entry {
     int kind = 0;
     double pass = 0;  // seconds of a microbatch, forward and backward
@@ -29,7 +29,8 @@ class GroupKindTable {
     int shards = 1;  // the most replicas that can share the optimizer's state
   };
 
-  // `like`: a table of the same problem, from which this one copies what does not depend on the setting; may be null.
+  // `like` is another table of the same problem, or null. The new table copies the entries that do not depend on the
+  // setting.
   GroupKindTable(const PlanningProblem& problem, Setting setting, const GroupKindTable* like);
 
   [[nodiscard]] const Setting& setting() const { return setting_; }
@@ -39,15 +40,17 @@ class GroupKindTable {
 
   [[nodiscard]] int type_of(int pool) const { return type_of_pool_[static_cast<std::size_t>(pool)]; }
 
-  // Sorted by ascending pass; empty if no kind holds the layers.
+  // Returns the kinds that can hold the layers, the fastest first.
   [[nodiscard]] std::span<const Entry> entries(LayerRange layers) const;
-  // A lower bound in seconds on the time from a stage's last backward pass to the end of its update, if the stage has
-  // these layers, a group of this kind, and at least this number of replicas.
+  // Returns a lower bound, in seconds, on the time from a stage's last backward pass to the end of its update. The
+  // stage has these layers, a group of this kind, and at least this number of replicas.
   [[nodiscard]] double least_finish(LayerRange layers, int kind, int replicas) const;
-  // A lower bound in seconds on a message between nodes from layer `last - 1` to the next stage.
+  // Returns a lower bound, in seconds, on the time of a message between two nodes, from the stage that ends before
+  // layer `last` to the next stage.
   [[nodiscard]] double least_link(int last) const { return links_[static_cast<std::size_t>(last)]; }
-  // An upper bound in seconds on how long before the end of all passes a stage can complete its last backward pass, if
-  // the stage starts with this layer and a microbatch needs at least `path` seconds to reach it and return.
+  // A later stage completes its last backward pass before the first stage does, so the first stage hides a part of the
+  // time that the later stage needs for its gradient sum and update. Returns an upper bound, in seconds, on this part.
+  // The stage starts with layer `layer`, and a microbatch needs at least `path` seconds to reach it and to return.
   [[nodiscard]] double most_hidden(int layer, double path) const;
 
  private:
@@ -68,22 +71,23 @@ class GroupKindTable {
   Setting setting_;
   int microbatches_ = 0;
   int layers_ = 0;
-  double most_backward_ = 0;           // the largest part of a pass that is the backward pass
-  double most_spread_ = 1;             // the slowest link's time over the fastest's
-  std::vector<double> fastest_;        // [layer]: passes of all layers before it, on the fastest kinds
-  std::vector<double> slow_backward_;  // [layer]: backward passes of all layers before it, on the slowest kinds
+  double most_backward_ = 0;     // the largest fraction of a pass that is the backward pass
+  double most_spread_ = 1;       // the time of a message over the slowest link divided by that over the fastest
+  std::vector<double> fastest_;  // [layer]: the sum of the passes of all layers before it, on the fastest kinds
+  // [layer]: the sum of the backward passes of all layers before it, on the slowest kinds.
+  std::vector<double> slow_backward_;
   std::vector<GroupKind> kinds_;
   std::vector<int> type_of_pool_;
   std::vector<Entry> entries_;
-  std::vector<std::size_t> entry_begin_;  // [range of layers]
+  std::vector<std::size_t> entry_begin_;  // [range of layers]: index of the first entry
   std::vector<int> steps_;                // numbers of replicas for which least_finish is known, ascending
-  std::vector<int> step_of_;              // [replicas]: the last of steps_ that is not above it
+  std::vector<int> step_of_;              // [replicas]: index of the largest of steps_ that is at most this number
   std::vector<float> reductions_;         // [range of layers][kind][step], rounded down
-  std::vector<float> finishes_;           // the same
-  std::vector<double> links_;             // [last]
+  std::vector<float> finishes_;           // [range of layers][kind][step], rounded down
+  std::vector<double> links_;             // [last]: see least_link()
 };
 
-// One table for every microbatch size and every choice of activation checkpointing that the job allows.
+// Returns one table for every microbatch size and every choice of activation checkpointing that the job allows.
 std::vector<GroupKindTable> group_kind_tables(const PlanningProblem& problem);
 
 }  // namespace sailor

@@ -12,9 +12,9 @@ constexpr double kUnreached = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-// Lists every kind with which a stage of the layers [from.layer, last) can meet the limits. Leaves out only kinds that
-// are too slow for a single microbatch, and stages whose replicas take too long to synchronise.
-bool SplitSolver::list_options(Spot from, int last, const TimeLimits& limits, std::span<const double> prices) {
+// Lists every kind with which a stage of the layers [from.layer, last) can meet the limits. Excludes only kinds that
+// are too slow for a single microbatch, and kinds whose replicas take too long to sum gradients and update.
+bool SplitSolver::list_options(Position from, int last, const TimeLimits& limits, std::span<const double> prices) {
   options_.clear();
   const auto entries = table_.entries({from.layer, last});
   if (entries.empty()) return false;
@@ -38,7 +38,7 @@ bool SplitSolver::list_options(Spot from, int last, const TimeLimits& limits, st
   return !options_.empty();
 }
 
-// The price of a stage of two kinds, which has at least one group of each.
+// A lower bound on the price of a stage of two or more kinds: it has at least one group of each of two kinds.
 double SplitSolver::least_mixed(std::span<const double> prices) const {
   double least = kUnreached;
   double second = kUnreached;
@@ -50,23 +50,24 @@ double SplitSolver::least_mixed(std::span<const double> prices) const {
   return least + second;
 }
 
-// A lower bound on the price of the groups for all layers from here on, which cannot start sooner.
-double SplitSolver::least_rest(Spot from) const {
+// A lower bound on the price of the groups for all layers from here on. None of them can start before the time of the
+// level.
+double SplitSolver::least_rest(Position from) const {
   if (from.layer == table_.layers()) return 0;
   const double room = passes_ - from.level * level_time_;
   return room > 0 ? rest_[static_cast<std::size_t>(from.layer)] / room : kUnreached;
 }
 
-void SplitSolver::offer(Spot from, Spot to, const StageSegment& segment, double price) {
+void SplitSolver::offer(Position from, Position to, const StageSegment& segment, double price) {
   Cell& there = cell(to.layer, to.level);
   const double sum = cell(from.layer, from.level).price + price;
   if (sum >= there.price || sum + least_rest(to) > most_) return;
   there = {sum, from.level, segment};
 }
 
-// Tries each kind as the fastest of the stage: its pass is the length of the path through the stage. Slower kinds may
-// process all microbatches.
-void SplitSolver::relax(Spot from, int last, double passed, double least_mixed) {
+// Tries each kind as the fastest of the stage: the path through the stage takes one pass on this kind. Slower kinds may
+// process any number of the microbatches.
+void SplitSolver::relax(Position from, int last, double passed, double least_mixed) {
   const Option* cheapest = nullptr;
   for (auto option = options_.rbegin(); option != options_.rend(); ++option) {
     if (cheapest == nullptr || option->price < cheapest->price) cheapest = &*option;
@@ -79,7 +80,7 @@ void SplitSolver::relax(Spot from, int last, double passed, double least_mixed) 
   }
 }
 
-void SplitSolver::extend(Spot from, const TimeLimits& limits, std::span<const double> prices) {
+void SplitSolver::extend(Position from, const TimeLimits& limits, std::span<const double> prices) {
   const double before = from.level * level_time_;
   for (int last = from.layer + 1; last <= table_.layers(); ++last) {
     if (!list_options(from, last, limits, prices)) continue;
@@ -107,7 +108,8 @@ double SplitSolver::longest_path() const {
   return sum;
 }
 
-// As if every layer were a stage that starts at once, and groups and microbatches could be divided.
+// Computes the bound as if every layer were a stage that starts at once, and as if groups and microbatches could be
+// divided.
 void SplitSolver::set_rest(std::span<const double> prices) {
   rest_.assign(static_cast<std::size_t>(table_.layers()) + 1, 0);
   for (int layer = table_.layers(); layer-- > 0;) {

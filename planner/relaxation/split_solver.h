@@ -1,6 +1,7 @@
-// SplitSolver: the cheapest way to split the layers into stages, if GPUs have prices, their number is unlimited, and
-// all passes must complete within a given time. A dynamic program whose size does not depend on the number of GPUs. Its
-// splits are starting points for the search; proofs rest on proof/split_bound_solver.h instead.
+// SplitSolver: finds the cheapest way to split the layers into stages in the relaxed problem. In this problem, GPUs
+// have prices instead of a limited number, and all passes must complete within a given time. The solver is a dynamic
+// program whose size does not depend on the number of GPUs. Its splits are starting points for the search. They prove
+// nothing; proofs use proof/split_bound_solver.h.
 #pragma once
 
 #include <optional>
@@ -11,14 +12,16 @@
 
 namespace sailor {
 
-// What is asked of a plan, in seconds.
+// The time limits of a split, in seconds.
 struct TimeLimits {
   double passes = 0;  // from the start of a step to its last backward pass
-  double finish = 0;  // from a stage's last backward pass to its last update, minus what earlier stages hide of it
+  // For a stage's gradient sum and update after its last backward pass, without the part that earlier stages hide
+  // (GroupKindTable::most_hidden).
+  double finish = 0;
 };
 
-// One stage of a split: its layers, the kind of group that does most of its work, and how many such groups that takes,
-// which need not be a whole number.
+// One stage of a split: its layers, the kind of group that does most of its work, and the number of such groups that
+// the work needs. This number need not be whole.
 struct StageSegment {
   LayerRange layers;
   int kind = 0;
@@ -32,28 +35,32 @@ struct CheapestSplit {
 
 class SplitSolver {
  public:
-  // The table must outlive the solver. `levels`: into how many steps the time of a microbatch's path is rounded down;
-  // more levels give a tighter bound and take longer.
+  // The table must outlive the solver. The solver rounds the time of a microbatch's path down to one of `levels` steps.
+  // More levels give a tighter bound and take longer.
   SplitSolver(const GroupKindTable& table, int levels) : table_(table), levels_(levels) {}
 
-  // Nothing if every split costs more than `most`. `prices` are per group of each kind.
+  // Returns the cheapest split that meets the limits, or nothing if every split costs more than `most`. `prices` are
+  // per group of each kind.
   std::optional<CheapestSplit> solve(const TimeLimits& limits, std::span<const double> prices, double most);
 
  private:
+  // The cheapest way found to reach a layer at a level.
   struct Cell {
     double price = 0;
     int from_level = -1;
     StageSegment segment;
   };
-  // A kind for a stage: how long a microbatch takes, and the price of groups that process all microbatches.
+  // One kind of group as a choice for a stage.
   struct Option {
     int kind = 0;
-    double pass = 0;
+    double pass = 0;  // seconds of a microbatch
     double price = 0;
     double groups = 0;
-    double whole_price = 0;  // with a whole number of groups
+    double whole_price = 0;  // the price of a whole number of groups
   };
-  struct Spot {
+  // A state of the dynamic program: the first layer of the next stage, and the level of the time that a microbatch
+  // takes to get there and back.
+  struct Position {
     int layer = 0;
     int level = 0;
   };
@@ -62,23 +69,24 @@ class SplitSolver {
     return cells_[static_cast<std::size_t>(layer) * static_cast<std::size_t>(levels_ + 1) +
                   static_cast<std::size_t>(level)];
   }
-  void extend(Spot from, const TimeLimits& limits, std::span<const double> prices);
-  bool list_options(Spot from, int last, const TimeLimits& limits, std::span<const double> prices);
+  void extend(Position from, const TimeLimits& limits, std::span<const double> prices);
+  bool list_options(Position from, int last, const TimeLimits& limits, std::span<const double> prices);
   [[nodiscard]] double least_mixed(std::span<const double> prices) const;
-  void relax(Spot from, int last, double passed, double least_mixed);
-  void offer(Spot from, Spot to, const StageSegment& segment, double price);
+  void relax(Position from, int last, double passed, double least_mixed);
+  void offer(Position from, Position to, const StageSegment& segment, double price);
   [[nodiscard]] double longest_path() const;
   void set_rest(std::span<const double> prices);
-  [[nodiscard]] double least_rest(Spot from) const;
+  [[nodiscard]] double least_rest(Position from) const;
   [[nodiscard]] CheapestSplit traced(int level);
 
   const GroupKindTable& table_;
   int levels_;
-  double level_time_ = 0;  // seconds
+  double level_time_ = 0;  // seconds of one level
   double most_ = 0;
   double passes_ = 0;
-  std::vector<double> rest_;  // [layer]: a lower bound on the price of groups that do the layers from here in a second
-  std::vector<Cell> cells_;   // [layer][level of the time that a microbatch takes to get there and back]
+  // [layer]: a lower bound on the price of groups that process this layer and all later ones in one second.
+  std::vector<double> rest_;
+  std::vector<Cell> cells_;  // [layer][level]
   std::vector<Option> options_;
 };
 

@@ -25,7 +25,7 @@ std::vector<MigrationCost::StateHolders> MigrationCost::holders_of(const Grouped
   return holders;
 }
 
-// A GPU that holds a smaller part of a layer now misses the rest of its new part.
+// A GPU that holds a smaller part of a layer than it needs misses only the difference.
 MigrationCost::MissingState MigrationCost::missing_state_of(const StateHolders& next, const StateHolders* now) const {
   MissingState missing{next, std::vector<Bytes>(state_.size()), Bytes(0)};
   for (int layer = next.layers.first; layer < next.layers.last; ++layer) {
@@ -38,7 +38,7 @@ MigrationCost::MissingState MigrationCost::missing_state_of(const StateHolders& 
   return missing;
 }
 
-// Pairs the GPUs that hold state now with those that will hold it; the pairs that keep most come first.
+// Pairs the GPUs that hold state now with those that will hold it. Pairs that keep the most state are made first.
 std::vector<MigrationCost::MissingState> MigrationCost::missing_states_of(const GroupedPlan& next) const {
   struct Pair {
     double kept = 0;
@@ -73,8 +73,9 @@ std::vector<MigrationCost::MissingState> MigrationCost::missing_states_of(const 
   return found;
 }
 
-// Assumes nodes whose GPUs all miss the same state, and the fastest path from a pool that has any of it. If none has,
-// the state comes from a checkpoint, which is assumed to be no nearer than the nearest pool.
+// Assumes that all GPUs of a node miss the same state, and that they receive it over the fastest path from any pool
+// that has a part of it. If no pool has it, the state comes from a checkpoint; the estimate then uses the fastest path
+// from any pool.
 Seconds MigrationCost::receive_time(const MissingState& missing) const {
   const int neighbours = std::min(missing.receivers.gpus, problem_.pool(missing.receivers.pool).gpus_per_node);
   Seconds fastest(std::numeric_limits<double>::infinity());

@@ -1,5 +1,5 @@
-// MigrationCost: what it costs to move from the running plan to another one: which state the GPUs miss, and for how
-// long the job pauses while they receive it.
+// MigrationCost: how much state must move, and how long training pauses, if the job changes from the running plan to
+// another one.
 #pragma once
 
 #include <vector>
@@ -10,25 +10,28 @@ namespace sailor {
 
 class MigrationCost {
  public:
-  // `running`: what is left of the running plan on the problem's cluster. The problem must outlive this object.
+  // `running` is the part of the running plan that still has its GPUs in the problem's cluster. The problem must
+  // outlive this object.
   MigrationCost(const PlanningProblem& problem, const GroupedPlan& running);
 
-  // Zero if nothing changes. Assumes that every GPU keeps as much state as possible: of the work in its pool it gets
-  // the part that overlaps most with what it holds, as the assignment of workers to GPUs is decided later. The GPUs
-  // that miss most and those that send most determine the pause.
+  // Returns the pause. It is zero if the plan does not change. Otherwise it is a fixed time in which the workers
+  // connect, plus the time to move state. The GPUs that miss the most state and those that send the most determine the
+  // latter.
+  // The GPUs get their new roles only later, so the estimate assumes a good assignment: within its pool, each GPU gets
+  // the role that lets it keep as much of its state as possible.
   [[nodiscard]] Seconds pause_for(const GroupedPlan& next) const;
-  // The state that the GPUs miss, summed over all of them.
+  // Returns the size of the state that GPUs must receive, summed over all GPUs.
   [[nodiscard]] Bytes bytes_to_move(const GroupedPlan& next) const;
 
  private:
-  // Equal GPUs: each holds 1 / tensor_parallel of the state of these layers.
+  // A number of GPUs that hold equal amounts: each holds 1 / tensor_parallel of the state of these layers.
   struct StateHolders {
     int pool = 0;
     LayerRange layers;
     int tensor_parallel = 1;
     int gpus = 0;
   };
-  // What each of these GPUs must receive.
+  // The state that each of the receiving GPUs must get.
   struct MissingState {
     StateHolders receivers;
     std::vector<Bytes> layers;  // by layer
@@ -43,12 +46,12 @@ class MigrationCost {
 
   const PlanningProblem& problem_;
   GroupedPlan running_;
-  std::vector<StateHolders> now_;
-  std::vector<Bytes> state_;  // by layer
+  std::vector<StateHolders> now_;  // of the running plan
+  std::vector<Bytes> state_;       // size of the state of each layer
 };
 
-// The effective value of an iteration (in seconds or dollars) if the job first pauses for `pause` and then runs the
-// plan until `lifetime` is over. Infinite if the pause takes the whole lifetime.
+// Returns the effective time or cost of an iteration if the job pauses for `pause` and then runs the plan for the rest
+// of `lifetime`: value * lifetime / (lifetime - pause). The result is infinite if the pause takes the whole lifetime.
 double value_with_pause(double value, Seconds pause, Seconds lifetime);
 
 }  // namespace sailor

@@ -8,9 +8,10 @@
 namespace sailor {
 namespace {
 
-constexpr int kMostEmpty = 3;  // stages, each with two neighbours to merge with; with more, a new plan is needed
+// Stages; each merges with one of two neighbours. With more empty stages, a new plan is needed.
+constexpr int kMostEmpty = 3;
 
-// Leaves out the replicas of pools that no longer exist.
+// Converts the plan to a draft, without the replicas of pools that no longer exist.
 Draft known_part(const Plan& running, const PlanningProblem& problem) {
   Draft draft{running.microbatch_size, {running.activation_checkpointing, running.sharded_optimizer}, {}};
   for (const Stage& stage : running.stages) {
@@ -38,13 +39,14 @@ bool has_room(const Draft& draft, int pool, const PlanningProblem& problem) {
   return gpus <= problem.pool(pool).free_gpus() && pack_groups(problem.pool(pool), groups).left_over == 0;
 }
 
-// What a stage would lose: one replica.
+// The loss of one replica of a stage.
 struct Loss {
-  ReplicaGroup replica;        // count -1
-  double seconds_without = 0;  // of a microbatch on average, by the replicas that stay; infinite if none does
+  ReplicaGroup replica;  // its count is -1
+  // Average seconds of a microbatch on the remaining replicas; infinite if none remain.
+  double seconds_without = 0;
 };
 
-// If the stage loses one replica of the pool, the one of the largest tensor-parallel size.
+// The loss if the stage gives up a replica of this pool. It gives up the one with the largest tensor-parallel size.
 std::optional<Loss> loss_of_one(const Draft& draft, const GroupedStage& stage, int pool,
                                 const PlanningProblem& problem) {
   std::optional<ReplicaGroup> lost;
@@ -64,6 +66,7 @@ std::optional<Loss> loss_of_one(const Draft& draft, const GroupedStage& stage, i
   return Loss{*lost, rate > 0 ? 1 / rate : std::numeric_limits<double>::infinity()};
 }
 
+// Removes a replica of this pool from the stage that is still the fastest without it.
 void lose_one(Draft& draft, int pool, const PlanningProblem& problem) {
   GroupedStage* best = nullptr;
   std::optional<Loss> least;

@@ -1,4 +1,4 @@
-// Repair: what is left of a running plan after GPUs are gone, and drafts that make it whole again.
+// Repair: cuts a running plan down to the GPUs that are still available, and makes complete drafts from the rest.
 #pragma once
 
 #include <optional>
@@ -7,13 +7,15 @@
 
 namespace sailor {
 
-// The replicas of a running plan for which the cluster still has room, by pool and tensor-parallel size. Stages that
-// have lost all their replicas are empty. It does not matter which replicas were on the lost nodes, because any GPU can
-// take over another one's work: in each pool with too few GPUs left, the stages that wait longest for the others lose
-// replicas.
+// Returns the part of the running plan that the cluster can still run, as counts of replicas by stage, pool and
+// tensor-parallel size. A stage that has lost all its replicas has no groups. Any GPU of a pool can take over the role
+// of another one, so it does not matter which replicas were on the lost nodes. As long as a pool has too few GPUs, the
+// function removes a replica from the stage that would still be the fastest without it.
 Draft surviving_part(const Plan& running, const PlanningProblem& problem);
 
-// The nearest drafts without an empty stage: the layers of each empty stage go to the stage before or after it.
+// Returns drafts in which the layers of each empty stage have moved to the stage before or after it. Returns the draft
+// itself if no stage is empty, and nothing if the draft cannot be repaired: all stages are empty, or more than three
+// are.
 std::vector<Draft> repairs(const Draft& surviving);
 
 }  // namespace sailor

@@ -42,7 +42,7 @@ bool ExhaustiveSearch::is_pruned(const LowerBound& bound) const {
 }
 
 // In the paper's space, the stages' numbers of layers differ by at most one.
-bool ExhaustiveSearch::may_have(int layers, int stages_left) const {
+bool ExhaustiveSearch::may_have_layers(int layers, int stages_left) const {
   if (layers < 1 || problem_.layers() - first_layer() - layers < stages_left - 1) return false;
   const int even = problem_.layers() / stages_;
   return scope_.space == PlanSpace::kFlow || layers == even || (layers == even + 1 && problem_.layers() % stages_ > 0);
@@ -51,7 +51,7 @@ bool ExhaustiveSearch::may_have(int layers, int stages_left) const {
 void ExhaustiveSearch::choose_layers(int stages_left, const LowerBound& bound) {
   const int first = first_layer();
   for (int last = stages_left == 1 ? problem_.layers() : first + 1; last <= problem_.layers(); ++last) {
-    if (!may_have(last - first, stages_left)) continue;
+    if (!may_have_layers(last - first, stages_left)) continue;
     plan_.stages.push_back({{first, last}, {}});
     choose_groups(0, stages_left, bound);
     plan_.stages.pop_back();
@@ -64,13 +64,13 @@ int ExhaustiveSearch::most_groups(const GroupKind& kind, const GroupedStage& sta
   const bool is_apart =
       !stage.groups.empty() && problem_.pool(stage.groups.front().pool).region != problem_.pool(kind.pool).region;
   if (is_apart) return 0;
-  const bool has_model = scope_.space == PlanSpace::kPaper && plan_.stages.size() > 1;
-  const int replicas = has_model ? plan_.stages.front().replicas() : plan_.microbatches;
+  const bool follows_first_stage = scope_.space == PlanSpace::kPaper && plan_.stages.size() > 1;
+  const int replicas = follows_first_stage ? plan_.stages.front().replicas() : plan_.microbatches;
   return std::min({replicas - stage.replicas(), free_[static_cast<std::size_t>(kind.pool)] / kind.tensor_parallel,
                    gpus_left_ / kind.tensor_parallel});
 }
 
-// Tries every number of groups of this kind, then goes on with the next kind.
+// Tries every number of groups of this kind, and with each number all choices for the next kinds.
 void ExhaustiveSearch::choose_groups(std::size_t kind, int stages_left, const LowerBound& bound) {
   if (--steps_ < 0) return;
   if (kind == kinds_.size()) return complete_stage(stages_left, bound);

@@ -1,5 +1,6 @@
-// ExhaustiveSearch: every plan of a small problem that may be better than the best one known. Finds plans that local
-// search misses because no single change leads to them.
+// ExhaustiveSearch: lists every plan that may be better than the best known one, by branch and bound. It finds plans
+// that local search misses because no single change leads to them. It is meant for problems with few GPUs; the caller
+// decides which problems are small enough.
 #pragma once
 
 #include <functional>
@@ -11,19 +12,20 @@ namespace sailor {
 
 class ExhaustiveSearch {
  public:
-  // Which plans to list.
+  // The plans to list.
   struct Scope {
     PlanSpace space = PlanSpace::kFlow;
     MemorySavings savings;
   };
-  // Evaluates a plan that may stay below the cutoff, and returns the cutoff for the plans after it.
+  // The search calls this for every plan whose lower bound is below the cutoff. It returns the cutoff for the plans
+  // after it.
   using Evaluate = std::function<Cutoff(const GroupedPlan&)>;
 
   // The problem must outlive the search.
   ExhaustiveSearch(const PlanningProblem& problem, Scope scope, Cutoff cutoff, Evaluate evaluate);
 
-  // Lists plans with few stages first, and stops early after `most_steps`. Returns how many steps are left; below zero,
-  // the search is incomplete.
+  // Lists plans with few stages first, and stops after `most_steps`. A step is one node of the search tree; evaluating
+  // a plan counts as 40 steps. Returns how many steps are left. A negative result means that the search is incomplete.
   long run(long most_steps);
 
  private:
@@ -31,20 +33,21 @@ class ExhaustiveSearch {
     int pool = 0;
     int tensor_parallel = 1;
   };
-  // Lower bounds that the stages so far imply.
+  // Lower bounds on every plan that begins with the stages chosen so far.
   struct LowerBound {
-    double path = 0;     // seconds of a microbatch to the next stage and back from there
-    double seconds = 0;  // of the iteration
-    DollarsPerHour price;
+    double path = 0;       // seconds that a microbatch takes through these stages and back
+    double seconds = 0;    // seconds of an iteration
+    DollarsPerHour price;  // of the GPUs of these stages
   };
-  // Microbatches of a stage that are not assigned to its replicas yet.
+  // The microbatches of a stage that have no replica yet, and the replica that gets a share of them next.
   struct Unassigned {
-    std::size_t group = 0;  // of the next replica
-    int replica = 0;        // within the group
-    int microbatches = 0;
-    int most = 0;  // for the next replica
+    std::size_t group = 0;  // the group of the next replica
+    int replica = 0;        // the next replica within the group
+    int microbatches = 0;   // how many have no replica yet
+    int most = 0;           // the largest share that the next replica may get
   };
 
+  // Each function makes one kind of choice in every possible way and then calls the next one.
   void choose_layers(int stages_left, const LowerBound& bound);
   void choose_groups(std::size_t kind, int stages_left, const LowerBound& bound);
   void complete_stage(int stages_left, LowerBound bound);
@@ -53,11 +56,12 @@ class ExhaustiveSearch {
   void evaluate_partitioned();
 
   [[nodiscard]] bool is_pruned(const LowerBound& bound) const;
-  [[nodiscard]] bool may_have(int layers, int stages_left) const;
+  // Whether the next stage may have this number of layers if `stages_left` stages, including this one, are missing.
+  [[nodiscard]] bool may_have_layers(int layers, int stages_left) const;
   [[nodiscard]] int most_groups(const GroupKind& kind, const GroupedStage& stage) const;
   [[nodiscard]] double pass(const GroupedStage& stage, const ReplicaGroup& group) const;
   [[nodiscard]] int first_layer() const { return plan_.stages.empty() ? 0 : plan_.stages.back().layers.last; }
-  // The longest iteration below the cutoff, for a plan whose GPUs are all chosen.
+  // The time at which an iteration reaches the cutoff, if the GPUs of the plan are all chosen.
   [[nodiscard]] double most_seconds() const;
 
   const PlanningProblem& problem_;
@@ -65,13 +69,13 @@ class ExhaustiveSearch {
   Cutoff cutoff_;
   Evaluate evaluate_;
   std::vector<GroupKind> kinds_;
-  long steps_ = 0;           // left
-  int stages_ = 0;           // of the plans that are listed now
-  GroupedPlan plan_;         // its groups have no microbatches yet
+  long steps_ = 0;           // how many steps are left
+  int stages_ = 0;           // the number of stages of the plans that are listed now
+  GroupedPlan plan_;         // the plan under construction; its groups have no microbatches yet
   GroupedPlan partitioned_;  // the same plan, with the microbatches that are assigned so far
-  std::vector<int> free_;    // GPUs of each pool
-  int gpus_left_ = 0;        // that the plan may still use
-  DollarsPerHour price_;     // of the plan's GPUs
+  std::vector<int> free_;    // free GPUs of each pool
+  int gpus_left_ = 0;        // how many more GPUs the plan may use
+  DollarsPerHour price_;     // price of the plan's GPUs
 };
 
 }  // namespace sailor

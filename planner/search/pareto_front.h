@@ -1,4 +1,5 @@
-// ParetoFront: the plans of which none is both faster and cheaper than another.
+// ParetoFront: collects the plans that are not dominated. A plan is dominated if another plan is at least as fast and
+// at least as cheap.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace sailor {
 
-// The most plans of the front that the planner shows beside its answer.
+// How many plans of the front, at most, the planner shows beside its answer.
 inline constexpr std::size_t kAlternatives = 6;
 
 class ParetoFront {
@@ -17,14 +18,13 @@ class ParetoFront {
     EstimateSummary estimate;
   };
 
-  // Adds the plan unless another one is at least as fast and as cheap. Removes the plans that are neither faster nor
-  // cheaper than the new one.
+  // Adds the plan unless a plan of the front dominates it. Removes the plans that the new one dominates.
   void offer(const GroupedPlan& plan, const EstimateSummary& estimate);
-  // At most `most` plans, the fastest first, evenly chosen from the fastest to the cheapest.
+  // Returns at most `most` plans (at least 2), evenly spread from the fastest to the cheapest, the fastest first.
   [[nodiscard]] std::vector<Entry> sample(std::size_t most) const;
 
  private:
-  std::vector<Entry> entries_;  // ascending time, descending cost
+  std::vector<Entry> entries_;  // sorted by ascending time, which is also descending cost
 };
 
 }  // namespace sailor

@@ -32,7 +32,8 @@ std::vector<std::vector<int>> accelerators_by_speed(const PlanningProblem& probl
   return types;
 }
 
-// Which pools take part: those of the fastest few types, of each type alone, and each pool alone if there are few.
+// Returns the sets of pools to try: those of the fastest N types for every N, those of each type alone, and each pool
+// alone if there are few.
 std::vector<std::set<int>> pool_choices(const PlanningProblem& problem, const std::vector<double>& slowness) {
   std::vector<std::set<int>> choices;
   std::set<int> fastest;
@@ -70,7 +71,8 @@ int gpus_of(const RegionPools& pools, const PlanningProblem& problem) {
 
 using RegionKind = std::vector<std::tuple<std::string_view, double, std::vector<std::pair<int, int>>>>;
 
-// What distinguishes the pools of two regions, apart from their places. Of regions that do not differ, one is tried.
+// The GPU types, prices and sizes of the pools of a region. Regions for which these are equal differ only in their
+// location, so only one of them is tried alone.
 RegionKind kind_of(const RegionPools& pools, const PlanningProblem& problem) {
   RegionKind kind;
   for (const int index : pools) {

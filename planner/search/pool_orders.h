@@ -1,4 +1,4 @@
-// Pool orders: from which pools, and in which order, seeds take GPUs.
+// Pool orders: the pools from which seeds take GPUs, and the order in which they take them.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,18 @@
 
 namespace sailor {
 
-// Pools of one region, in the order in which their GPUs are taken.
+// Pools of one region, in the order in which seeds take their GPUs. A pool is an index into ClusterState::pools.
 using RegionPools = std::vector<int>;
 
-// Region after region: replicas of one stage must not span two regions.
+// Seeds use up one region after the other, because the replicas of one stage must not span two regions.
 using PoolOrder = std::vector<RegionPools>;
 
-// Orders over all GPU types, over the fastest few, over each type alone, and over each pool alone if there are at most
-// eight; fastest first and slowest first; over each region alone, and over all regions: in every order if there are at
-// most three, else the largest first and the smallest first. How fast a type is depends on the savings.
+// Returns the orders that are worth trying. Each order combines three choices:
+// * Pools: the pools of the fastest N GPU types for every N, of one GPU type, or one pool alone (only if there are at
+//   most eight pools).
+// * Order of pools within a region: the fastest first, or the slowest first. Speed depends on the memory savings.
+// * Order of regions: one region alone, or all regions. All regions are tried in every order if there are at most
+//   three; otherwise with the largest first and with the smallest first.
 std::vector<PoolOrder> pool_orders(const PlanningProblem& problem, const MemorySavings& savings);
 
 }  // namespace sailor

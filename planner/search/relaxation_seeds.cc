@@ -8,10 +8,11 @@
 namespace sailor {
 namespace {
 
-constexpr int kLevels = 16;
-constexpr int kTries = 3;
-constexpr double kFirstStep = 0.7;
-constexpr double kSmaller = 0.75;
+constexpr int kLevels = 16;         // resolution of the solver's path times
+constexpr int kTries = 3;           // price vectors that are tried for each pair of limits
+constexpr double kFirstStep = 0.7;  // the first change of prices, as an exponent of e
+constexpr double kSmaller = 0.75;   // each change of prices relative to the one before
+// Of the shortest passes: the bisection stops at a difference of this fraction.
 constexpr double kPrecision = 0.04;
 
 // Rounds a split to whole replicas from the pools of one region.
@@ -114,7 +115,7 @@ class Rounding {
   int left_;
 };
 
-// The pools of every region. Of regions with equal numbers of GPUs of each type, only the first.
+// Returns the pools of each region. Of several regions with equal numbers of GPUs of each type, returns only the first.
 std::vector<std::vector<int>> pools_of_regions(const PlanningProblem& problem) {
   std::map<std::string_view, std::vector<int>> regions;
   for (int pool = 0; pool < problem.pools(); ++pool) regions[problem.pool(pool).region.str()].push_back(pool);
@@ -126,12 +127,13 @@ std::vector<std::vector<int>> pools_of_regions(const PlanningProblem& problem) {
   return result;
 }
 
+// Solves the relaxed problem for the pools of one region.
 class Splits {
  public:
   Splits(const PlanningProblem& problem, const GroupKindTable& table, const std::vector<int>& pools)
       : table_(table), solver_(table, kLevels), prices_(gpus_of_types(problem, pools), problem.most_gpus()) {}
 
-  // Of the splits within the limits that the GPUs could make, the one with the shortest passes.
+  // Returns the split with the shortest passes that meets the limits and that the GPUs can make.
   std::optional<CheapestSplit> fastest(TimeLimits limits) {
     std::optional<CheapestSplit> best = solved(limits);
     if (!best) return best;

@@ -1,5 +1,6 @@
-// Relaxation seeds: drafts from the relaxed problem, in which GPUs have prices instead of limits. Its cheapest splits
-// are rounded to whole replicas.
+// Relaxation seeds: drafts made from solutions of a relaxed problem. In the relaxed problem, GPUs have prices instead
+// of a limited number, and a stage may have a fractional number of replicas (relaxation/split_solver.h). This file
+// rounds such solutions to whole replicas.
 #pragma once
 
 #include "planner/relaxation/gpu_prices.h"
@@ -7,10 +8,10 @@
 
 namespace sailor {
 
-// Visits at most one draft for every microbatch size (the tables with the activation checkpointing of `savings`), every
-// region, and several limits on the time after a stage's passes (gradient sum and update). Each draft comes from the
-// split with the shortest passes that the region's GPUs could make, if that could be faster than `seconds` per
-// iteration.
+// Visits at most one draft for each combination of microbatch size, region, and limit on the time after a stage's
+// passes (the gradient sum and the update). Each draft comes from the split with the shortest passes that the GPUs of
+// the region can make. Skips a combination if no split completes its passes early enough to be faster than `seconds`
+// per iteration. Uses only the tables that have the activation checkpointing of `savings`.
 void visit_relaxation_seeds(const PlanningProblem& problem, const MemorySavings& savings,
                             std::span<const GroupKindTable> tables, double seconds, const VisitDraft& visit);
 

@@ -25,8 +25,8 @@ constexpr long kPassesOfPaper = 80'000;
 constexpr long kPassesOfFlow = 350'000;
 constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 constexpr long kExhaustiveSteps = 400'000;
-constexpr double kStartSlack =
-    1.25;  // a start may be slower than the best plan by this factor and still lead to a better one
+// A start may be slower than the best plan by this factor and still lead to a better one.
+constexpr double kStartSlack = 1.25;
 
 // Every better plan has a smaller value. While no plan is feasible, values do not matter: a plan is better if it comes
 // nearer to being feasible.
@@ -56,7 +56,7 @@ bool Search::is_pruned(Seconds least, DollarsPerHour price, double incumbent) {
   return true;
 }
 
-// Considers only the work of the busiest replica.
+// Compares the lower bound of the draft, without estimating a plan.
 bool Search::is_pruned(const Draft& draft, double incumbent) {
   return incumbent != kNoIncumbent &&
          is_pruned(Seconds(least_seconds(draft, problem_)), gpu_price(draft, problem_), incumbent);
@@ -122,7 +122,8 @@ void Search::keep_best(Starts& starts, const Draft& draft, PlanSpace space) {
   if (!is_new && candidate->score < found->second.score) found->second = *std::move(candidate);
 }
 
-// Goes from stage to stage and takes the best change of each, until no change of any stage makes the plan better.
+// Goes from stage to stage and applies the best change of each stage. Ends when no change of any stage improves the
+// plan.
 void Search::climb(Draft from, Score score, PlanSpace space, long most_candidates) {
   const long last_candidate = report_.candidates + most_candidates;
   int stage = 0;
@@ -151,8 +152,8 @@ void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
   for (PlanCandidate& start : sorted) climb(std::move(start.draft), start.score, space, kClimbCandidates);
 }
 
-// A sharded optimizer frees memory and changes little else. So where plans without it are feasible, the best of them is
-// the only start.
+// A sharded optimizer frees memory and changes little else. If a plan without it is feasible, local search therefore
+// starts only from the best of these plans.
 bool Search::climb_from_best(PlanSpace space, const MemorySavings& savings) {
   if (!savings.shards_optimizer || !best_ || !best_->score.is_feasible()) return false;
   const Draft draft = with_savings(best_->draft, savings);
@@ -210,9 +211,9 @@ void Search::note_finalist(const PlanCandidate& candidate) {
   if (!is_new && is_better(candidate, found->second)) found->second = candidate;
 }
 
-// The best of those with equal shares comes first, because its fast estimate is nearly exact; then all that may be
-// better. Plans that will be shown as alternatives are finalists too, so that none turns out to be better than the
-// answer.
+// The first finalist is the best plan with equal shares, because its fast estimate is nearly exact. The others follow
+// by ascending score. Plans that will be shown as alternatives are finalists too; otherwise one of them might turn out
+// to be better than the answer.
 std::vector<PlanCandidate> Search::finalists() const {
   std::vector<PlanCandidate> sorted;
   for (const auto& [shape, candidate] : finalists_) sorted.push_back(candidate);
@@ -267,7 +268,7 @@ void Search::search_exhaustively(PlanSpace space) {
   }
 }
 
-// The neighbours of one stage that could be better, the most promising first.
+// Returns the neighbours at one stage that may be better, the most promising first.
 std::vector<PlanCandidate> Search::promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space) {
   std::vector<PlanCandidate> found;
   visit_neighbours(of.draft, stage, problem_, space, [&](const Draft& next) {
@@ -279,7 +280,7 @@ std::vector<PlanCandidate> Search::promising_neighbours(const PlanCandidate& of,
   return found;
 }
 
-// Local search as in climb(), but by simulated figures.
+// Local search as in climb(), but guided by simulations instead of fast estimates.
 PlanCandidate Search::refined(PlanCandidate from, PlanSpace space) {
   int stage = 0;
   for (int unchanged = 0; unchanged < std::ssize(from.draft.stages); ++stage, ++unchanged) {

@@ -1,6 +1,8 @@
-// Search: the best plan of a plan space that the planner finds. It starts from many seeds, improves the best of them by
-// local search on fast estimates, and simulates the finalists operation by operation. Small problems are searched
-// exhaustively as well.
+// Search: finds a good plan in a plan space. The search has four phases:
+// * It generates starting drafts (seeds.h, relaxation_seeds.h).
+// * It improves the best of them by local search (neighbours.h), guided by fast estimates.
+// * It simulates the most promising plans, the finalists, operation by operation.
+// * If the problem is small, it also lists every plan that may be better (exhaustive_search.h).
 #pragma once
 
 #include <chrono>
@@ -22,7 +24,7 @@ namespace sailor {
 struct PlanCandidate {
   Draft draft;
   GroupedPlan plan;
-  EstimateSummary estimate;  // the fast estimate, or the simulated one
+  EstimateSummary estimate;  // from the fast estimate or from the simulation
   Score score;
 };
 
@@ -33,34 +35,38 @@ struct SearchLimits {
   [[nodiscard]] bool is_over() const;
 };
 
-// The incumbent is the best feasible plan known so far; its value is what other plans must stay below. Without one,
-// every plan is of interest.
+// The incumbent is the best feasible plan known so far. Its value (Score::value) is the value that other plans must
+// stay below. This constant stands for its value while no feasible plan is known; every plan is below it.
 inline constexpr double kNoIncumbent = std::numeric_limits<double>::infinity();
 
 class Search {
  public:
-  // Among equally good plans with equally many GPUs, the search prefers the one that moves least state. `migration` is
-  // null if no plan is running. Problem and migration must outlive the search.
+  // If two plans have equal scores, the search prefers the one that moves less state. `migration` is null if no plan is
+  // running. The problem and the migration cost must outlive the search.
   Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration)
       : problem_(problem), limits_(std::move(limits)), migration_(migration) {}
 
-  // Searches the whole space. `tables`: for seeds from the relaxed problem; without tables there are no such seeds.
+  // Searches the whole space. `tables` are the input of the seeds from the relaxed problem; if they are empty, the
+  // search does without these seeds.
   void run(PlanSpace space, std::span<const GroupKindTable> tables);
 
-  // Searches only near what is left of a running plan.
+  // Searches only near the part of the running plan that still has its GPUs (see repair.h).
   void repair(const Plan& running, PlanSpace space);
 
-  // The candidate with simulated figures instead of its fast estimate. `incumbent`: the value of a feasible plan; then
-  // nothing if the candidate's value is above it, or if the candidate misses a limit.
+  // Simulates the candidate and returns it with the simulated figures. If `incumbent` is the value of a feasible plan,
+  // returns nothing for a candidate that has a higher value or misses a limit that cutoff_for() covers.
   [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate, double incumbent);
 
-  // Adds a plan from elsewhere to those that the search has seen. Nothing if it is infeasible.
+  // Adds a plan that the caller already has, such as the running one, and returns its fast estimate. Returns nothing if
+  // the plan is infeasible.
   std::optional<PlanCandidate> offer(const GroupedPlan& plan);
 
-  // The best plan seen: feasible, or else the nearest to it. Null if the search has seen none.
+  // The best plan so far: the best feasible one, or else the one that comes nearest to being feasible. Null if the
+  // search has seen no plan. After run() or repair(), the figures of a feasible plan come from the simulation.
   [[nodiscard]] const PlanCandidate* best() const { return best_ ? &*best_ : nullptr; }
-  // The best of the plans that fit in memory, even if they miss other limits.
+  // By fast estimates, the best plan that fits in memory. It may miss other limits.
   [[nodiscard]] const PlanCandidate* best_that_fits() const { return best_that_fits_ ? &*best_that_fits_ : nullptr; }
+  // The Pareto front of all feasible plans seen, by fast estimates.
   [[nodiscard]] const ParetoFront& front() const { return front_; }
   [[nodiscard]] const SearchReport& report() const { return report_; }
 
@@ -70,9 +76,10 @@ class Search {
   // The best start for local search, by microbatch size and number of stages.
   using Starts = std::map<std::pair<int, std::size_t>, PlanCandidate>;
 
-  // Each searches its space with one choice of memory savings.
+  // Both search their plan space with one choice of memory savings.
   void run_paper(const MemorySavings& savings, Starts& starts);
   void run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupKindTable> tables);
+  // Local search: each function starts from one or several plans and repeatedly takes the best change.
   bool climb_from_best(PlanSpace space, const MemorySavings& savings);
   void climb_from_starts(PlanSpace space, const Starts& starts);
   void climb(Draft from, Score score, PlanSpace space, long most_candidates);
@@ -80,22 +87,23 @@ class Search {
   [[nodiscard]] double incumbent_for_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const;
 
   // Simulates the finalists and some of their neighbours operation by operation, because fast estimates only
-  // approximate how unequal replicas slow each other down. From then on, best() is the best of the simulated plans.
-  // Simulates about `most_passes` passes of microbatches through stages.
+  // approximate how unequal replicas slow each other down. Afterwards, best() is the best of the simulated plans.
+  // `most_passes` limits the work: the number of forward and backward passes of microbatches through stages.
   void simulate_finalists(PlanSpace space, long most_passes);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
   [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
   void note_finalist(const PlanCandidate& candidate);
   [[nodiscard]] std::vector<PlanCandidate> finalists() const;
 
-  // In small problems: simulates every plan that may be better than the best.
+  // Does nothing if the problem is large. Otherwise simulates every plan that may be better than the best one.
   void search_exhaustively(PlanSpace space);
 
-  // Whether plans that take at least `least`, on GPUs of this price, are no better than the incumbent.
+  // Returns true if no plan that takes at least `least` on GPUs of this price can be better than the incumbent. Counts
+  // the pruned plan in the report.
   bool is_pruned(Seconds least, DollarsPerHour price, double incumbent);
   bool is_pruned(const Draft& draft, double incumbent);
-  // The fast estimate of a draft or plan. Nothing if it is outside the space or the resources, or certainly not better
-  // than the incumbent.
+  // Makes the fast estimate of a draft or plan and keeps the plan if it is the best so far. Returns nothing if the plan
+  // is outside the space, needs more resources than there are, or is certainly not better than the incumbent.
   std::optional<PlanCandidate> evaluated(const Draft& draft, PlanSpace space, double incumbent);
   std::optional<PlanCandidate> evaluated_plan(const Draft& draft, GroupedPlan plan, double incumbent);
   [[nodiscard]] bool is_better(const PlanCandidate& candidate, const PlanCandidate& other) const;
@@ -103,8 +111,8 @@ class Search {
   const PlanningProblem& problem_;
   SearchLimits limits_;
   const MigrationCost* migration_;
-  std::map<FinalistShape, PlanCandidate> finalists_;  // the best of each shape
-  long passes_left_ = 0;                              // that may still be simulated
+  std::map<FinalistShape, PlanCandidate> finalists_;  // the best feasible plan of each shape
+  long passes_left_ = 0;                              // how many more passes may be simulated
   std::optional<PlanCandidate> best_;
   std::optional<PlanCandidate> best_that_fits_;
   ParetoFront front_;

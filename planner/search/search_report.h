@@ -1,4 +1,4 @@
-// SearchReport: how much work a search did.
+// SearchReport: how much work one call of the planner did.
 #pragma once
 
 #include "core/model/units.h"
@@ -6,11 +6,13 @@
 namespace sailor {
 
 struct SearchReport {
-  Seconds elapsed;
-  long candidates = 0;         // plans whose fast estimate was below the cutoff
-  long pruned_by_memory = 0;   // of these, plans that do not fit in memory
-  long pruned_by_bound = 0;    // drafts and plans that were given up because a bound shows that they are not better
-  bool was_cut_short = false;  // stopped, or out of its time budget: a longer search might have found a better plan
+  Seconds elapsed;            // of the whole call: search, proof and alternatives; set by the planner
+  long candidates = 0;        // plans whose fast estimate was below the cutoff
+  long pruned_by_memory = 0;  // how many of the candidates do not fit in memory
+  long pruned_by_bound = 0;   // drafts and plans that a lower bound showed to be no better than a known plan
+  // The call was stopped or its time budget ran out, during the search or the proof; a longer call might find a better
+  // plan or a tighter bound. Set by the planner.
+  bool was_cut_short = false;
 };
 
 }  // namespace sailor

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kMostStages = 16;
 
-// The numbers of replicas that are worth trying: each is the fewest that leaves the busiest replica with its number of
-// microbatches.
+// Returns the numbers of replicas that are worth trying. Between two of them, more replicas would not reduce the number
+// of microbatches of the busiest replica.
 std::vector<int> replica_counts(int microbatches, int most) {
   std::vector<int> counts;
   for (int replicas = std::min(microbatches, most); replicas >= 1;) {
@@ -28,7 +28,8 @@ std::vector<int> replica_counts(int microbatches, int most) {
   return counts;
 }
 
-// The smallest tensor-parallel size that groups of each pool have, even if their layers fit with less.
+// For each pool, the smallest tensor-parallel size that its groups may have, even if their layers fit with a smaller
+// one.
 using Floors = std::vector<int>;
 
 // With two types of GPU, every combination of tensor-parallel sizes; otherwise the same size for all types.
@@ -50,7 +51,7 @@ std::vector<Floors> all_floors(const PlanningProblem& problem) {
   return all;
 }
 
-// Takes groups from the pools of an order, one stage after the other. A stage never spans two regions.
+// Takes groups from the pools of an order, for one stage after the other. A stage never spans two regions.
 class GroupAllocator {
  public:
   GroupAllocator(const PlanningProblem& problem, const PoolOrder& order, const Floors& floors)
@@ -58,7 +59,7 @@ class GroupAllocator {
     for (int pool = 0; pool < problem.pools(); ++pool) free_.push_back(problem.pool(pool).free_gpus());
   }
 
-  // Adds replicas to the stage of the draft. False if none of the regions that are left has this many groups for it.
+  // Adds replicas to the stage. Returns false if none of the remaining regions has enough groups for them.
   bool take(const Draft& draft, GroupedStage& stage, int replicas) {
     for (; region_ < order_.size(); ++region_) {
       if (take_from_region(draft, stage, replicas)) return true;
@@ -204,8 +205,8 @@ std::vector<Unit> all_units(const PlanningProblem& problem, const SeedShape& sha
   return units;
 }
 
-// Cuts the units into stages of about equal speed. A new region starts a new stage. Empty if the number of stages comes
-// out differently.
+// Divides the units into stages of about equal speed. A new region starts a new stage. Returns nothing if this does not
+// result in the wanted number of stages.
 std::vector<std::vector<Unit>> cut(const std::vector<Unit>& units, int stages) {
   const double total =
       std::accumulate(units.begin(), units.end(), 0.0, [](double sum, const Unit& unit) { return sum + unit.speed; });

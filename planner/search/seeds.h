@@ -1,4 +1,4 @@
-// Seeds: the drafts from which a search starts.
+// Seeds: the drafts from which the local search starts.
 #pragma once
 
 #include <functional>
@@ -10,24 +10,27 @@ namespace sailor {
 
 using VisitDraft = std::function<void(const Draft&)>;
 
-// A lower bound on all even drafts with this microbatch size and number of stages: they take at least this long, on
-// GPUs of at least this price.
+// A lower bound on the even drafts with this microbatch size, this number of stages and one number of replicas: each of
+// them takes at least `seconds` per iteration, on GPUs that cost at least `price`.
 struct EvenSeedBound {
   int microbatch_size = 1;
   int stages = 1;
   double seconds = 0;
   DollarsPerHour price;
 };
-using IsPruned = std::function<bool(const EvenSeedBound&)>;
+using IsPruned = std::function<bool(const EvenSeedBound&)>;  // true: the search does not need these drafts
 
-// Visits the drafts of the paper's shape: layers split evenly, and equal numbers of replicas in all stages. Tries every
-// microbatch size, number of stages and number of replicas, over every order of pools (pool_orders.h). Groups have the
-// smallest tensor-parallel size that holds their layers, or a given larger one. Skips what `is_pruned` rejects.
+// Visits drafts of the paper's shape: every stage has the same number of layers (give or take one) and the same number
+// of replicas. Tries every microbatch size and number of stages, and every number of replicas that changes the share of
+// the busiest replica, over every order of pools (pool_orders.h). The groups of a stage use the smallest
+// tensor-parallel size that holds the stage's layers; further drafts use larger sizes. Skips drafts that `is_pruned`
+// rejects.
 void visit_even_seeds(const PlanningProblem& problem, const MemorySavings& savings, const IsPruned& is_pruned,
                       const VisitDraft& visit);
 
-// Visits drafts that use every GPU of an order of pools. Their stages have about equal speeds, and as many layers as
-// their speed allows.
+// Visits drafts that use all GPUs of an order of pools, up to the maxGpus of the job. Stages have about equal speeds,
+// and the number of layers of a stage is proportional to its speed. Groups that cannot hold the layers of their stage
+// stay unused.
 void visit_uneven_seeds(const PlanningProblem& problem, const MemorySavings& savings, const VisitDraft& visit);
 
 }  // namespace sailor
