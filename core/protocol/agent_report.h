@@ -1,5 +1,5 @@
-// AgentReport: the state of an agent and of its workers. An agent answers polls with it, and leaves it as termination
-// report when its pod ends.
+// AgentReport: the state of an agent and of its workers. The agent sends it as the answer to each poll. When the pod
+// ends, the agent also writes it to the termination log of its container.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 namespace sailor {
 
 enum class WorkerPhase {
-  kStarting,   // its process has not reported yet
-  kIdle,       // has no assignment yet
-  kPreparing,  // regroups: connects to its peers and receives state
+  kStarting,   // the process has not reported yet
+  kIdle,       // has no assignment
+  kPreparing,  // connects to its peers and receives state
   kTraining,
   kBroken,    // has lost a peer; keeps its state and waits for a newer generation
-  kReleased,  // has no role in its newest generation, and no worker needs its state any more
+  kReleased,  // has no role in its newest generation, and no other worker needs its state any more
   kFinished,  // all steps are done
-  kFailed,    // cannot continue for a reason of its own, which is in `message`: unreadable data, a bug
+  kFailed,    // cannot continue because of its own error, for example unreadable data or a bug; see `message`
 };
 
 std::string_view to_string(WorkerPhase phase);  // "Starting", "Idle", ...
@@ -29,61 +29,64 @@ std::string_view to_string(WorkerPhase phase);  // "Starting", "Idle", ...
 struct WorkerReport {
   int gpu = 0;
   WorkerPhase phase = WorkerPhase::kIdle;
-  std::int64_t generation = 0;  // the newest generation that it obeys; 0: none
-  std::int64_t step = 0;        // optimizer steps that are in its state
-  std::string message;          // a sentence that says why it is broken or failed
+  std::int64_t generation = 0;  // the newest generation that the worker has accepted; 0: none
+  std::int64_t step = 0;        // how many optimizer steps its state includes
+  std::string message;          // one sentence that says why the worker is broken or has failed
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
 };
 
-// The source of a generation's state.
+// Where the workers of a generation get their state from.
 enum class StateSource {
-  kStart,        // none: the job begins at step 0
-  kMemory,       // workers that had it
-  kPeerReplica,  // the replica that a peer keeps of a lost worker's state
-  kCheckpoint,   // the newest complete checkpoint
+  kStart,        // nowhere: the job begins at step 0
+  kMemory,       // from the memory of workers that had it
+  kPeerReplica,  // from the replica of a lost worker's state that a peer keeps
+  kCheckpoint,   // from the newest complete checkpoint
 };
 
 std::string_view to_string(StateSource source);  // "Start", "Memory", ...
 
-// How long the start of a generation took, as its rank 0 measured it. 0: unknown, or not over yet.
+// How long the start of a generation took, measured by the worker of rank 0. The phases follow one another. 0: the
+// phase has not ended yet, or its length is unknown.
 struct RegroupTimes {
-  double regroup_seconds = 0;     // from the end of the last step, or the assignment, until all workers are connected
-  double transfer_seconds = 0;    // after that, until all workers have their state
-  double first_step_seconds = 0;  // after that, until the first step is done
-  double stopped_seconds = 0;     // from the last step before it to its first step: the downtime
+  // From the end of the last step, or from the assignment, until all workers are connected.
+  double regroup_seconds = 0;
+  double transfer_seconds = 0;    // then until all workers have their state
+  double first_step_seconds = 0;  // then until the first step is done
+  double stopped_seconds = 0;  // the downtime: from the last step of the old generation to the first step of this one
   friend bool operator==(const RegroupTimes&, const RegroupTimes&) = default;
 };
 
 // The progress of the whole job, which the worker of rank 0 knows.
 struct JobProgress {
   std::int64_t generation = 0;
-  std::int64_t step = 0;                  // optimizer steps done
-  double loss = 0;                        // of the last step: mean over its tokens, natural logarithm
+  std::int64_t step = 0;                  // optimizer steps done so far
+  double loss = 0;                        // of the last step: the mean over its tokens, in nats
   double first_loss = 0;                  // the loss of the job's first step
-  std::int64_t tokens = 0;                // of all steps since the job began; repeated steps count once
+  std::int64_t tokens = 0;                // processed in all steps since the job began; repeated steps count once
   double tokens_per_second = 0;           // over the last few steps of this generation
-  double step_seconds = 0;                // mean over the same steps
+  double step_seconds = 0;                // the mean over the same steps
   std::int64_t last_checkpoint_step = 0;  // the step of the newest complete checkpoint; 0: none
-  std::int64_t resumed_step = 0;          // the step at which this generation began
-  std::int64_t steps_lost = 0;            // steps whose work was thrown away when this generation began
-  std::int64_t steps_skipped =
-      0;  // steps of this generation without an update, because loss or gradient was not finite
-  std::optional<double> validation_loss;  // of the newest evaluation: mean over its tokens
+  std::int64_t resumed_step = 0;          // the step from which this generation resumed
+  // Steps that had to be repeated because this generation resumed from an older step.
+  std::int64_t steps_lost = 0;
+  // Steps of this generation without an update, because the loss or the gradient was not finite.
+  std::int64_t steps_skipped = 0;
+  std::optional<double> validation_loss;  // of the newest evaluation: the mean over its tokens
   StateSource source = StateSource::kStart;
   std::int64_t streamed_bytes = 0;  // state that joining workers received before training stopped for this generation
-  std::int64_t moved_bytes = 0;     // state that went from worker to worker during the downtime
+  std::int64_t moved_bytes = 0;     // state that workers sent to each other during the downtime
   RegroupTimes times = {};
   friend bool operator==(const JobProgress&, const JobProgress&) = default;
 };
 
 struct AgentReport {
   std::string agent;
-  bool is_terminating = false;  // its pod was told to stop by SIGTERM
+  bool is_terminating = false;  // the agent has received SIGTERM
   std::vector<WorkerReport> workers;
-  std::optional<JobProgress> progress;  // set by the agent whose worker has rank 0
-  std::string callback = {};            // URL to which it sends hints; empty: it knows none
-  bool takes_schedule_times = true;     // false: its version is older than schedule times in assignments
-  // Names of the pods of its generation that it probes and that do not answer.
+  std::optional<JobProgress> progress;  // set only by the agent whose worker has rank 0
+  std::string callback = {};            // the URL to which the agent sends hints; empty: it does not know one
+  bool takes_schedule_times = true;     // false: the agent is too old to read Assignment::schedule_times
+  // Names of the pods of its generation that the agent probes and that do not answer.
   std::vector<std::string> unresponsive_peers = {};
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };

@@ -1,4 +1,4 @@
-// Assignment: one generation of a job, as the operator sends it to the agents. docs/protocol.md says when it does.
+// Assignment: one generation of a job. The operator sends it to the agents; docs/protocol.md says when.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace sailor {
 // One pod of the job.
 struct AgentAddress {
   std::string name;    // of the pod
-  std::string host;    // its IP
-  int port = 0;        // of the agent's HTTP server
-  int store_port = 0;  // of the agent's rendezvous store
+  std::string host;    // IP address of the pod
+  int port = 0;        // port of the agent's HTTP server
+  int store_port = 0;  // port of the agent's rendezvous store
   PoolKey pool;
   int gpus = 0;
   friend bool operator==(const AgentAddress&, const AgentAddress&) = default;
 };
 
-// What a worker does in a generation.
+// The part of the plan that a worker runs in a generation.
 struct Role {
   int stage = 0;
   int replica = 0;  // within the stage
@@ -37,43 +37,48 @@ struct Role {
 struct WorkerSlot {
   int agent = 0;             // index into Assignment::agents
   int gpu = 0;               // of that agent, from 0
-  std::optional<Role> role;  // absent: the worker leaves, and only hands over its state
+  std::optional<Role> role;  // absent: the worker leaves the job and only hands over its state
   friend bool operator==(const WorkerSlot&, const WorkerSlot&) = default;
 };
 
 struct Assignment {
   JobKey job;
   std::string job_uid;
-  std::int64_t generation = 0;  // increases by one or more; a worker obeys only a generation newer than its own
+  // Grows from one generation to the next, not always by one. A worker ignores one that is not newer than its own.
+  std::int64_t generation = 0;
   ModelSpec model;
   TrainingSpec training;
   DataSpec data;
   CheckpointSpec checkpoint;
   Redundancy redundancy = Redundancy::kNone;
   Plan plan;
-  std::optional<ScheduleTimes> schedule_times;  // of the plan; absent: the operator knows none
+  std::optional<ScheduleTimes> schedule_times;  // of the plan; absent: the workers do without them
   std::vector<AgentAddress> agents;
-  std::vector<WorkerSlot> workers;  // first those with a role, ordered by stage, replica, shard; then those that leave
-  // The job saves its state and releases its GPUs: no worker has a role. The workers write the newest step of which
-  // they have the whole state to a checkpoint, then all are released. A worker that cannot write, for example because
-  // the folder is gone, keeps its state, and is broken with the reason.
+  // First the workers with a role, ordered by stage, replica and shard; then those that leave.
+  std::vector<WorkerSlot> workers;
+  // True: the job saves its state and releases its GPUs, so no worker has a role. The workers write a checkpoint of the
+  // newest step for which they have the complete state, and are then released. A worker that cannot write, for
+  // example because the folder is gone, keeps its state and reports that it is broken, with the reason.
   bool releases_gpus = false;
-  // A pod that leaves may be gone within seconds, so the change does not wait for joining workers to receive state.
+  // True: a pod that leaves may be terminated within seconds. The change then starts at once. Otherwise it may first
+  // stream state to joining workers while the training continues.
   bool is_urgent = false;
-  int rendezvous = 0;  // index of the agent whose rendezvous store the workers use
-  // The generation applies an update only while it has a lease of this length (see core/protocol/lease.h). 0: it needs
-  // none, because it cannot continue without a vote from another pod.
+  int rendezvous = 0;  // index of the agent that runs the rendezvous store of this generation
+  // How long a lease lasts (see core/protocol/lease.h). The generation applies updates only while it has a lease. 0: it
+  // needs no lease, usually because its workers are in several pods and cannot continue without a vote from another
+  // pod.
   int lease_seconds = 0;
-  std::string callback;  // URL of the operator, for hints and lease questions; empty: none
+  std::string callback;  // URL of the operator for hints and lease questions; empty: the agents send none
   friend bool operator==(const Assignment&, const Assignment&) = default;
 
-  [[nodiscard]] int training_workers() const;  // those with a role
+  [[nodiscard]] int training_workers() const;  // the number of workers with a role
 };
 
 nlohmann::json to_json(const Assignment& assignment);
 Result<Assignment> assignment_from_json(const nlohmann::json& json);
 
-// Checks that every role of the plan has exactly one worker, that no GPU is used twice, and that all indices are valid.
+// Checks that every role of the plan has exactly one worker, that workers with a role come first, that no GPU is used
+// twice, and that all indices are valid.
 Result<void> check_complete(const Assignment& assignment);
 
 }  // namespace sailor

@@ -1,4 +1,5 @@
-// URL paths of the requests between operator and agents. docs/protocol.md describes requests and answers.
+// URL paths of the requests between the operator and the agents. docs/protocol.md describes the requests and their
+// answers.
 #pragma once
 
 #include <string>
@@ -10,14 +11,17 @@ namespace sailor {
 inline constexpr std::string_view kStatePath = "/v1/state";            // GET: an AgentReport
 inline constexpr std::string_view kAssignmentPath = "/v1/assignment";  // PUT an Assignment
 inline constexpr std::string_view kCallbackPath = "/v1/callback";      // PUT a CallbackAddress
-inline constexpr std::string_view kHealthPath = "/healthz";            // GET: 200; the operator serves it too
+// GET: status 200; the operator serves this path too.
+inline constexpr std::string_view kHealthPath = "/healthz";
 
 // Served by the operator at its callback address.
 inline constexpr std::string_view kHintsPath = "/v1/hints";    // POST a Hint
 inline constexpr std::string_view kLeasesPath = "/v1/leases";  // POST a LeaseQuestion
 
-// Statuses with a meaning of their own.
-inline constexpr int kStatusConflict = 409;  // an agent already obeys a newer generation; a lease is not renewed
-inline constexpr int kStatusGone = 410;      // the operator's answer to a hint: nothing needs this agent any more
+// HTTP statuses with a special meaning.
+// From an agent: it has accepted a newer generation; from the operator: it does not renew the lease.
+inline constexpr int kStatusConflict = 409;
+// From the operator, in answer to a hint: the job does not need this agent any more.
+inline constexpr int kStatusGone = 410;
 
 }  // namespace sailor

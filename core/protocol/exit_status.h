@@ -3,9 +3,9 @@
 
 namespace sailor {
 
-inline constexpr int kExitDone = 0;                // the agent has finished, was released, or was told to stop
-inline constexpr int kExitFailed = 1;              // a worker cannot continue, or has crashed
-inline constexpr int kExitBadInput = 2;            // the command line, or an address to listen at, cannot be used
-inline constexpr int kExitWorkerUnresponsive = 3;  // a worker did not answer, so the agent ended it
+inline constexpr int kExitDone = 0;      // the agent has finished, was released, or was told to stop
+inline constexpr int kExitFailed = 1;    // a worker cannot continue, or has crashed
+inline constexpr int kExitBadInput = 2;  // the command line is invalid, or the agent cannot listen at an address
+inline constexpr int kExitWorkerUnresponsive = 3;  // a worker did not answer, so the agent killed it
 
 }  // namespace sailor

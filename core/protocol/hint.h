@@ -1,5 +1,5 @@
-// Hint: an agent asks the operator to look at its job now instead of at the next poll. The operator reads everything
-// again from the agents and from the API server, so a lost hint only costs time.
+// Hint: with it, an agent asks the operator to look at its job now instead of at the next poll. The operator then reads
+// the state from the agents and from the API server. A lost hint therefore costs only time.
 #pragma once
 
 #include <string>
@@ -20,14 +20,14 @@ struct Hint {
   JobKey job;
   std::string agent;
   HintReason reason = HintReason::kPeerLost;
-  std::string message;  // a sentence, for the log
+  std::string message;  // one sentence for the log
   friend bool operator==(const Hint&, const Hint&) = default;
 };
 
 nlohmann::json to_json(const Hint& hint);
 Result<Hint> hint_from_json(const nlohmann::json& json);
 
-// The operator tells an agent at which URL it takes hints and lease questions from now on.
+// With this message, the operator tells an agent where to send hints and lease questions from now on.
 struct CallbackAddress {
   std::string url;
   friend bool operator==(const CallbackAddress&, const CallbackAddress&) = default;

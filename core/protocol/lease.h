@@ -1,6 +1,7 @@
-// Leases: a generation whose roles are all in one pod votes without any other pod. Cut off from the cluster, it would
-// train on while the operator starts another generation. So it applies an update only while it has a lease. Its agent
-// asks the operator for it, and the lease counts from the question.
+// Leases: they protect a generation whose workers are all in one pod. Such a generation votes without any other pod. If
+// it were cut off from the cluster, it would continue to train while the operator starts another generation. It
+// therefore applies an update only while it has a lease. Its agent asks the operator to renew the lease. A lease begins
+// when the agent asks, not when the operator answers.
 #pragma once
 
 #include <chrono>
@@ -14,10 +15,10 @@
 
 namespace sailor {
 
-// A lease lasts this long, counted from the question. It is longer than a change of the leading operator takes.
+// The length of a lease, counted from the question. It is longer than the operator takes to elect a new leader.
 inline constexpr std::chrono::seconds kLeaseLength{25};
 
-// An agent asks this many times while one lease lasts, so that a few lost answers do not stop the training.
+// How often an agent asks during one lease. A few lost answers therefore do not stop the training.
 inline constexpr int kQuestionsPerLease = 5;
 
 struct LeaseQuestion {

@@ -1,5 +1,5 @@
-// The largest bodies that operator and agents send each other. Both sides check: the sender says which message is too
-// large, the receiver refuses to read it.
+// The largest bodies that the operator and the agents send each other. Both sides check them: the sender reports which
+// message is too large, and the receiver refuses to read it.
 #pragma once
 
 #include <cstddef>

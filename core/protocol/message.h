@@ -1,4 +1,4 @@
-// The text of a message: how every body between operator, agents and workers becomes JSON and back.
+// Converts the bodies of all messages between operator, agents and workers from and to JSON text.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace sailor {
 
-// A JSON object; kInvalidArgument names the message if the text is anything else.
+// Returns the JSON object in `text`. Returns kInvalidArgument, with the name `message`, if the text is anything else.
 Result<nlohmann::json> read_message(std::string_view text, std::string_view message);
 
-// One line. Bytes that are not UTF-8, such as those of a foreign error message, are replaced.
+// Returns the JSON as one line. Replaces bytes that are not UTF-8, which may come from a foreign error message.
 std::string write_message(const nlohmann::json& json);
 
 }  // namespace sailor

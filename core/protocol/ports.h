@@ -1,5 +1,5 @@
 // Ports at which an agent listens on the address of its pod. The operator passes them to the agent as flags and names
-// them in every assignment. The ports of the operator are options of its chart: agents learn its address as a URL.
+// them in every assignment. The operator's own ports are options of its chart; agents learn its address as a URL.
 #pragma once
 
 namespace sailor {

@@ -1,4 +1,4 @@
-// Time limits that operator and trainer share, so that neither side gives up while the other one still waits.
+// Time limits that the operator and the trainer share, so that neither side gives up while the other one still waits.
 #pragma once
 
 #include <chrono>
@@ -6,19 +6,20 @@
 namespace sailor {
 
 // A worker or pod that has not answered for this long counts as unresponsive. This is the default of the flag
-// --peer-timeout of both programs and of `peerTimeoutSeconds` in the chart, whose test compares the two.
+// --peer-timeout of both programs, and of `peerTimeoutSeconds` in the chart. A test checks that they are equal.
 inline constexpr std::chrono::seconds kPeerTimeout{5};
 
-// A planned change waits at most this long for joining workers that receive state while the training goes on. The
-// workers then end the state streaming. The operator gives up a joining pod after this time in addition to the limit
-// for the start of a pod.
+// Before a planned change, joining workers receive state while the training continues. The workers end this after the
+// given time. The operator gives up a joining pod after this time plus the time limit for the start of a pod.
 inline constexpr std::chrono::minutes kStateStreamingLimit{4};
 
-// The operator's polls of an agent, and its other requests to it, each from the connection to the end of the answer.
+// Limits on the operator's polls of an agent and on its other requests to an agent. Each covers a whole request, from
+// connecting to the end of the answer.
 inline constexpr std::chrono::milliseconds kPollTimeout{1000};
 inline constexpr std::chrono::milliseconds kAgentRequestTimeout{5000};
 
-// An agent's requests to the operator. An agent that ends waits for the request under way, within the grace period.
+// The limit on an agent's requests to the operator. An agent that exits waits for its current request first; this wait
+// is part of the grace period of the pod.
 inline constexpr std::chrono::milliseconds kCallbackTimeout{2000};
 
 }  // namespace sailor
