@@ -80,7 +80,7 @@ struct RescaleStatus {
   std::optional<std::int64_t> streamed_bytes;
   std::optional<std::int64_t> moved_bytes;
 
-  [[nodiscard]] bool is_open() const { return !seconds && !is_withdrawn; }
+  [[nodiscard]] bool is_in_progress() const { return !seconds && !is_withdrawn; }
 };
 
 struct ConditionStatus {

@@ -31,7 +31,7 @@ void PlanningService::ask(const PlanQuestion& question) {
   const bool is_searched = questions.searching == question && !questions.stop.stop_requested();
   if (questions.waiting == question || is_searched || is_answered) return;
   if (questions.searching) questions.stop.request_stop();
-  if (!questions.waiting) turns_.push_back(question.job.key);
+  if (!questions.waiting) queue_.push_back(question.job.key);
   questions.waiting = question;
   questions.asked_at = hooks_.clock();
   asked_.notify_one();
@@ -56,14 +56,14 @@ void PlanningService::forget(const JobKey& job) {
 
 void PlanningService::work(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  while (asked_.wait(lock, stop, [this] { return !turns_.empty(); }) && !stop.stop_requested()) {
-    const JobKey job = turns_.front();
-    turns_.pop_front();
+  while (asked_.wait(lock, stop, [this] { return !queue_.empty(); }) && !stop.stop_requested()) {
+    const JobKey job = queue_.front();
+    queue_.pop_front();
     const auto found = jobs_.find(job);
     if (found == jobs_.end() || !found->second.waiting) continue;
     JobQuestions& questions = found->second;
     if (questions.searching) {  // another thread still stops its search; try again when it is done
-      turns_.push_back(job);
+      queue_.push_back(job);
       asked_.wait_for(lock, stop, std::chrono::milliseconds(10), [] { return false; });
       continue;
     }

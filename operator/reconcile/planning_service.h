@@ -50,7 +50,7 @@ class PlanningService {
   mutable std::mutex mutex_;
   std::condition_variable_any asked_;
   std::map<JobKey, JobQuestions> jobs_;
-  std::deque<JobKey> turns_;
+  std::deque<JobKey> queue_;
   std::vector<std::jthread> threads_;  // last: they use all of the above
 };
 

@@ -25,7 +25,7 @@ std::optional<PolicyResult> fail_job_past_deadline(const Observation& observatio
                               observation.job.spec->active_deadline->value()));
 }
 
-PolicyResult await_deadline(const Observation& observation) {
+PolicyResult requeue_at_deadline(const Observation& observation) {
   PolicyResult result;
   if (const auto deadline = deadline_of(observation)) requeue(result, time_until(observation.now, *deadline));
   return result;

@@ -10,6 +10,6 @@ namespace sailor {
 std::optional<PolicyResult> fail_job_past_deadline(const Observation& observation);
 
 // Requests another look at the deadline.
-PolicyResult await_deadline(const Observation& observation);
+PolicyResult requeue_at_deadline(const Observation& observation);
 
 }  // namespace sailor

@@ -27,18 +27,18 @@ using Policy = std::optional<PolicyResult> (*)(const Observation&);
 
 // The first policy that applies to a job decides. Those after start_first_generation rely on a record.
 constexpr std::array<Policy, 12> kPolicies = {
-    hold_invalid_job,        // its spec, or its record, cannot be read
-    complete_job,            // all steps are done and all pods have ended
-    fail_job_past_deadline,  // spec.activeDeadlineSeconds
-    suspend_job,             // save the state and release the GPUs
-    await_end_of_pods,       // all steps are done
-    start_first_generation,  // there is no plan yet
-    resume_released_job,     // finish saving the state, then start again once there are GPUs
-    watch_joining_pods,      // a voluntary change waits for its new pods: withdraw it if they fail
-    answer_trainer_failure,  // continue without the failed pod, or restart, or fail the job
-    answer_disruption,       // pods or nodes are lost, or about to be: continue with what is left
-    follow_changed_spec,     // plan for the new spec
-    change_to_better_plan,   // GPUs have been added, or prices or profiles have changed
+    hold_invalid_job,            // its spec, or its record, cannot be read
+    complete_job,                // all steps are done and all pods have ended
+    fail_job_past_deadline,      // spec.activeDeadlineSeconds
+    suspend_job,                 // save the state and release the GPUs
+    await_end_of_pods,           // all steps are done
+    start_first_generation,      // there is no plan yet
+    resume_released_job,         // finish saving the state, then start again once there are GPUs
+    watch_joining_pods,          // a voluntary change waits for its new pods: withdraw it if they fail
+    respond_to_trainer_failure,  // continue without the failed pod, or restart, or fail the job
+    respond_to_disruption,       // pods or nodes are lost, or about to be: continue with what is left
+    follow_changed_spec,         // plan for the new spec
+    change_to_better_plan,       // GPUs have been added, or prices or profiles have changed
 };
 
 PolicyResult first_result(const Observation& observation) {
@@ -61,8 +61,8 @@ Decision decide(const Observation& observation) {
   if (observation.job.status.has_ended()) return clean_up_ended_job(observation);
   PolicyResult result = first_result(observation);
   if (!result.is_final) {
-    merge(result, await_deadline(observation));
-    merge(result, await_end_of_quarantine(observation));
+    merge(result, requeue_at_deadline(observation));
+    merge(result, requeue_at_end_of_quarantine(observation));
     if (const auto& record = newest_record(observation, result)) {
       merge(result, run_generation(observation, *record, result.keeps_ended_pods));
     }

@@ -49,7 +49,7 @@ PolicyResult continue_with_what_is_left(const Observation& observation, const Ge
 
 }  // namespace
 
-std::optional<PolicyResult> answer_disruption(const Observation& observation) {
+std::optional<PolicyResult> respond_to_disruption(const Observation& observation) {
   const auto disruption = find_disruption(observation, *observation.record);
   if (!disruption) return std::nullopt;
   GenerationRecord before = *observation.record;

@@ -10,6 +10,6 @@ namespace sailor {
 // Applies to pods or nodes that are lost or about to be, and to broken connections. The job continues at once with the
 // pods that are left; if they are not enough, with whatever GPUs can be had. If there are none, its state is saved
 // while that is possible.
-std::optional<PolicyResult> answer_disruption(const Observation& observation);
+std::optional<PolicyResult> respond_to_disruption(const Observation& observation);
 
 }  // namespace sailor

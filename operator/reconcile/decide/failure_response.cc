@@ -57,7 +57,7 @@ PolicyResult restart(const Observation& observation, const TrainerFailure& failu
 
 }  // namespace
 
-std::optional<PolicyResult> answer_trainer_failure(const Observation& observation) {
+std::optional<PolicyResult> respond_to_trainer_failure(const Observation& observation) {
   const auto failure = find_uncounted_failure(observation);
   if (!failure) return std::nullopt;
   const bool counts = !is_joining(observation, failure->pod);

@@ -40,8 +40,8 @@ void create_missing_pods(PolicyResult& result, const Observation& observation, c
   }
 }
 
-void remove_stale_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
-                       bool keeps_ended_pods) {
+void remove_ended_and_stale_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
+                                 bool keeps_ended_pods) {
   for (const PodView& pod : observation.pods) {
     if (!pod.is_ours || (!pod.has_ended() && !is_stale(observation, pod))) continue;
     const Member* member = member_of(record, pod.uid);

@@ -9,8 +9,8 @@ namespace sailor {
 void create_missing_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record);
 
 // Removes pods that have ended, and, where the generation replaces all pods, those of earlier generations.
-void remove_stale_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
-                       bool keeps_ended_pods);
+void remove_ended_and_stale_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
+                                 bool keeps_ended_pods);
 
 // Removes pods that no slot wants: at once if they have nothing to hand over, else when they are released or no longer
 // needed.

@@ -48,7 +48,7 @@ std::vector<QuarantinedNode> without_expired(const std::vector<QuarantinedNode>&
   return kept;
 }
 
-PolicyResult await_end_of_quarantine(const Observation& observation) {
+PolicyResult requeue_at_end_of_quarantine(const Observation& observation) {
   PolicyResult result;
   if (!observation.record) return result;
   for (const QuarantinedNode& quarantined : observation.record->quarantined_nodes) {

@@ -21,6 +21,6 @@ void quarantine(GenerationRecord& record, const std::vector<QuarantinedNode>& no
 std::vector<QuarantinedNode> without_expired(const std::vector<QuarantinedNode>& nodes, const Observation& observation);
 
 // Requests another look when a node may be used again: no event tells of that moment.
-PolicyResult await_end_of_quarantine(const Observation& observation);
+PolicyResult requeue_at_end_of_quarantine(const Observation& observation);
 
 }  // namespace sailor

@@ -31,9 +31,9 @@ bool is_listed(const GenerationRecord& record) {
   return record.from_generation > 0 && (!record.releases_gpus || waits_until_wanted(record));
 }
 
-bool is_of_an_open_change(const Observation& observation, const JobProgress& progress) {
+bool is_of_change_in_progress(const Observation& observation, const JobProgress& progress) {
   const auto& entries = observation.job.status.rescales;
-  if (entries.empty() || !entries.back().is_open()) return false;
+  if (entries.empty() || !entries.back().is_in_progress()) return false;
   return progress.generation >= entries.back().to_generation;
 }
 
@@ -88,11 +88,11 @@ void update(const Observation& observation, const GenerationRecord& record, Resc
 }  // namespace
 
 bool completes_a_rescale(const Observation& observation, const JobProgress& progress) {
-  return is_of_an_open_change(observation, progress) && progress.step > progress.resumed_step;
+  return is_of_change_in_progress(observation, progress) && progress.step > progress.resumed_step;
 }
 
 bool is_before_first_step(const Observation& observation, const JobProgress& progress) {
-  return is_of_an_open_change(observation, progress) && progress.step <= progress.resumed_step;
+  return is_of_change_in_progress(observation, progress) && progress.step <= progress.resumed_step;
 }
 
 std::int64_t steps_lost(const Observation& observation, const JobProgress& progress) {
@@ -105,7 +105,7 @@ std::vector<RescaleStatus> rescales_status(const Observation& observation,
                                            const std::optional<GenerationRecord>& record) {
   std::vector<RescaleStatus> entries = observation.job.status.rescales;
   if (!record) return entries;
-  if (!entries.empty() && entries.back().is_open()) update(observation, *record, entries.back());
+  if (!entries.empty() && entries.back().is_in_progress()) update(observation, *record, entries.back());
   const bool has_entry = !entries.empty() && entries.back().to_generation >= record->generation;
   if (is_listed(*record) && !has_entry) {
     if (!entries.empty() && entries.back().is_withdrawn) entries.pop_back();  // the change is tried again

@@ -8,7 +8,7 @@ namespace sailor {
 
 PolicyResult run_generation(const Observation& observation, const GenerationRecord& record, bool keeps_ended_pods) {
   PolicyResult result;
-  remove_stale_pods(result, observation, record, keeps_ended_pods);
+  remove_ended_and_stale_pods(result, observation, record, keeps_ended_pods);
   if (!record.is_committed()) {
     create_missing_pods(result, observation, record);
     merge(result, commit_membership(observation, record));
