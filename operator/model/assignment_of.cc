@@ -1,4 +1,5 @@
-// The assignment of a committed generation, a pure function of its record and the job.
+// Implements assignment_of(), which model/record.h declares: the assignment is a pure function of the record and the
+// job.
 #include <algorithm>
 #include <set>
 
@@ -22,7 +23,7 @@ std::vector<WorkerSlot> training_workers(const GenerationRecord& record) {
   return workers;
 }
 
-// GPUs without a role: all GPUs of a pod that leaves, and those that a pod that stays does not need.
+// Appends the GPUs without a role: all GPUs of the pods that leave, and the unneeded GPUs of the pods that stay.
 void append_leaving(const GenerationRecord& record, std::vector<WorkerSlot>& workers) {
   std::set<std::pair<int, int>> used;
   for (const WorkerSlot& worker : workers) used.emplace(worker.agent, worker.gpu);
@@ -34,7 +35,8 @@ void append_leaving(const GenerationRecord& record, std::vector<WorkerSlot>& wor
   }
 }
 
-// A node that leaves is about to be terminated, or is faulty: it does not wait for joining workers.
+// Returns whether a pod must leave because its node is about to be terminated or is faulty. The change then does not
+// wait for joining workers.
 bool must_be_left_soon(const GenerationRecord& record) {
   return !is_voluntary(record.reason) && std::ranges::any_of(record.members, &Member::leaves);
 }

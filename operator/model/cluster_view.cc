@@ -56,8 +56,8 @@ bool matches(const Json& node, const std::map<std::string, std::string>& selecto
                              [&](const auto& label) { return kube::label_of(node, label.first) == label.second; });
 }
 
-// A pool that nobody has declared is what its nodes tell. Nothing: its price is not known, and a job must not take GPUs
-// for free that are not; a GpuPool can say it.
+// Describes an undeclared pool from the labels of one of its nodes. Returns nothing if the accelerator has no list
+// price, because a job must not use GPUs whose price is unknown. A GpuPool can declare the price.
 std::optional<PoolDeclaration> discovered(const NodeView& node, const Json& object) {
   const auto accelerator = find_accelerator(node.pool.accelerator);
   if (!accelerator || !accelerator->list_price) return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<PoolDeclaration> discovered(const NodeView& node, const Json& obje
   return pool;
 }
 
-// Whether the node belongs to a pool; a pool that is not known yet is discovered.
+// Returns whether the node belongs to a pool. Adds the pool to the view if the node is the first one of it.
 bool joins_pool(const NodeView& node, const Json& object, ClusterView& view) {
   const auto known = view.pools.find(node.pool);
   if (known != view.pools.end()) return matches(object, known->second.node_selector);
@@ -95,7 +95,7 @@ void count_pods(ClusterView& view, const ClusterObjects& objects) {
     const int gpus = gpus_of_pod(*pod);
     if (node != nodes.end() && gpus > 0) node->second->used[kube::label_of(*pod, kJobUidLabel)] += gpus;
   }
-  // A claim and its pod are one use, not two.
+  // A claim and its pod use the same GPUs, so the larger of the two numbers counts.
   for (const Claim& claim : objects.claims) {
     const auto node = nodes.find(claim.node);
     if (node == nodes.end()) continue;

@@ -1,4 +1,5 @@
-// ClusterView: nodes with GPUs and declared pools as the API server has them. A value, the same for all jobs.
+// ClusterView: a snapshot of the nodes with GPUs and of the pools that they belong to. The observations of all jobs
+// contain the same snapshot; each job then derives from it which nodes it may use (decide/usable_nodes.h).
 #pragma once
 
 #include <map>
@@ -19,27 +20,30 @@ struct NodeView {
   std::string uid;
   PoolKey pool;
   int gpus = 0;           // allocatable
-  bool is_ready = false;  // of its Ready condition
+  bool is_ready = false;  // the Ready condition is True
   bool is_cordoned = false;
-  bool is_terminating = false;      // it has the taint of an impending termination, or is being deleted
-  Time heartbeat;                   // the newest of its conditions
-  std::map<std::string, int> used;  // GPUs by the job's UID; the key "" stands for all other pods
+  bool is_terminating = false;  // the node has the taint of an impending termination, or is being deleted
+  Time heartbeat;               // the newest lastHeartbeatTime of the node's conditions
+  // The number of GPUs in use, by the UID of the job. The key "" stands for all pods that do not belong to a job. The
+  // number for a job includes the GPUs that its record claims.
+  std::map<std::string, int> used;
   friend bool operator==(const NodeView&, const NodeView&) = default;
 
   [[nodiscard]] int used_by_others(const std::string& job_uid) const;
 };
 
 struct ClusterView {
-  std::vector<NodeView> nodes;               // ascending name
-  std::map<PoolKey, PoolDeclaration> pools;  // declared, or discovered from their nodes' labels
-  std::set<PoolKey> unpriced;                // neither declared nor with a list price: their nodes are not used
-  std::set<std::string> node_uids;           // of all nodes, used or not: a node whose UID is missing here is gone
+  std::vector<NodeView> nodes;               // in ascending order of names
+  std::map<PoolKey, PoolDeclaration> pools;  // declared by a GpuPool, or discovered from the labels of their nodes
+  std::set<PoolKey> unpriced;       // pools without a GpuPool and without a list price; `nodes` omits their nodes
+  std::set<std::string> node_uids;  // includes the nodes that `nodes` omits; a node whose UID is missing here is gone
   friend bool operator==(const ClusterView&, const ClusterView&) = default;
 
   [[nodiscard]] const NodeView* find_node(const std::string& name) const;
 };
 
-// GPUs that a job's generation record claims on a node before its pod exists.
+// GPUs that the record of an uncommitted generation claims on a node. The claim counts until the pod exists, so that no
+// other job plans with the same GPUs.
 struct Claim {
   std::string job_uid;
   std::string node;
@@ -49,14 +53,15 @@ struct Claim {
 struct ClusterObjects {
   std::vector<kube::Object> nodes;
   std::vector<kube::Object> gpu_pools;
-  std::vector<kube::Object> pods;  // of all kinds, that ask for GPUs
+  std::vector<kube::Object> pods;  // all pods that request GPUs, whether they belong to a job or not
   std::vector<Claim> claims;
 };
 
 ClusterView cluster_view(const ClusterObjects& objects);
 
-// Of a pod: what its containers ask for; a pod that has ended asks for nothing.
+// Returns the number of GPUs that a pod uses: 0 once it has ended.
 int gpus_of_pod(const kube::Json& pod);
+// Returns the number of GPUs that the containers of a pod request.
 int gpus_asked_for(const kube::Json& pod_spec);
 
 }  // namespace sailor

@@ -1,4 +1,5 @@
-// Conditions: what is true of a job now, with the reason and a sentence for people.
+// Conditions: the values of status.conditions of a TrainingJob. Each condition has a truth value, a reason, and a
+// sentence for people.
 #pragma once
 
 #include <array>
@@ -37,7 +38,7 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
-// A condition that is missing is not known.
+// A missing condition has the truth value kUnknown.
 using Conditions = std::map<ConditionType, Condition>;
 
 const Condition& condition_of(const Conditions& conditions, ConditionType type);

@@ -1,5 +1,5 @@
-// JobStatus: a TrainingJob's status, which users and their scripts read. It is read from JSON once, when the job is
-// observed, and written once, when a decision is applied. In JSON, decimals are strings.
+// JobStatus: the status of a TrainingJob, which users and their scripts read. The observer parses it from JSON, and the
+// applier writes it back. In JSON, decimals are strings.
 #pragma once
 
 #include <array>
@@ -25,13 +25,13 @@ struct PlanStatus {
   std::string config_map;
   int total_gpus = 0;
   std::map<PoolKey, int> gpus;
-  double iteration_seconds = 0;  // this and the next three are estimates
+  double iteration_seconds = 0;  // an estimate, like the three fields below
   std::int64_t tokens_per_second = 0;
   double cost_per_iteration = 0;
   double cost_per_hour = 0;
 };
 
-// What the trainers reported last.
+// The newest progress that the trainers reported.
 struct StepStatus {
   std::int64_t step = 0;
   double loss = 0;
@@ -44,24 +44,28 @@ struct StepStatus {
   std::int64_t steps_lost = 0;
 };
 
-// How far the job is, and what it has cost.
+// The progress of the job and its cost so far.
 struct ProgressStatus {
-  std::optional<Time> time;  // up to when the dollars and the seconds are counted
+  std::optional<Time> time;  // the dollars and seconds below are counted up to this time
   double dollars_spent = 0;
-  double elapsed_seconds = 0;  // since the first plan, without the time in which the job was suspended
-  double useful_seconds = 0;   // what the steps up to `furthest_step` took, each counted once
+  double elapsed_seconds = 0;  // since the first plan; excludes the time in which the job was suspended
+  double useful_seconds = 0;   // the time of the steps up to `furthest_step`; a repeated step counts once
   std::optional<std::int64_t> furthest_step;
   std::optional<std::int64_t> total_steps;
-  std::optional<StepStatus> newest;  // empty: nothing was reported yet
+  std::optional<StepStatus> newest;  // empty: no trainer has reported a step yet
 };
 
+// The consecutive parts of a rescale: from the first sign of the cause to the question to the planner (kDetect), to the
+// decision (kPlan), until all pods answer (kPods), until the workers stop (kPush: messages, and state that joining
+// workers receive in advance), until the workers are connected (kRegroup), until they have their state (kTransfer), and
+// until the first step is done (kFirstStep).
 enum class RescalePart : std::uint8_t { kDetect, kPlan, kPods, kPush, kRegroup, kTransfer, kFirstStep };
 inline constexpr std::array kRescaleParts = {RescalePart::kDetect,   RescalePart::kPlan,    RescalePart::kPods,
                                              RescalePart::kPush,     RescalePart::kRegroup, RescalePart::kTransfer,
                                              RescalePart::kFirstStep};
 std::string_view to_string(RescalePart part);  // "detect", "plan", ...
 
-// One change from one plan to the next.
+// A rescale: the change from one generation to the next one that trains, or that releases the GPUs.
 struct RescaleStatus {
   Time time;
   Reason reason = Reason::kNotYetKnown;
@@ -71,10 +75,10 @@ struct RescaleStatus {
   int from_gpus = 0;
   int to_gpus = 0;
   std::map<RescalePart, double> parts;  // seconds
-  bool is_withdrawn = false;
-  // Known once the change is complete.
-  std::optional<double> seconds;
-  std::optional<double> stopped_seconds;  // empty: the change releases the GPUs, or is not complete
+  bool is_withdrawn = false;            // the older generation trained on instead
+  // The fields below are set once the change is complete.
+  std::optional<double> seconds;          // from the first sign of the cause to the end of the first step
+  std::optional<double> stopped_seconds;  // the downtime; empty: the change releases the GPUs
   std::optional<std::int64_t> steps_lost;
   std::optional<StateSource> source;
   std::optional<std::int64_t> streamed_bytes;
@@ -85,13 +89,13 @@ struct RescaleStatus {
 
 struct ConditionStatus {
   Condition condition;
-  std::int64_t observed_generation = 0;  // metadata.generation of the job
+  std::int64_t observed_generation = 0;  // the metadata.generation of the job
   std::optional<Time> last_transition;
 };
 
 struct JobStatus {
-  std::int64_t observed_generation = 0;  // metadata.generation of the job
-  std::string state;                     // one word for people
+  std::int64_t observed_generation = 0;  // the metadata.generation of the job
+  std::string state;                     // a summary of the conditions in one word, for people
   std::map<ConditionType, ConditionStatus> conditions;
   int restarts = 0;
   std::optional<Time> start_time;
@@ -101,12 +105,12 @@ struct JobStatus {
   std::vector<RescaleStatus> rescales;  // oldest first
   std::vector<std::string> unpriced_pools;
 
-  [[nodiscard]] const ConditionStatus* find(ConditionType type) const;  // null: it was never written
+  [[nodiscard]] const ConditionStatus* find(ConditionType type) const;  // null: the status has no such condition
   [[nodiscard]] bool is_true(ConditionType type) const;
   [[nodiscard]] bool has_ended() const;  // complete or failed
 };
 
-// A field that is absent or damaged has its default: a status is only a summary.
+// A missing or damaged field gets its default value; parsing never fails.
 JobStatus job_status_from_json(const kube::Json& json);
 kube::Json to_json(const JobStatus& status);
 

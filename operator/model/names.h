@@ -1,4 +1,4 @@
-// Labels, annotations and names that the operator writes and reads. Each is defined only here.
+// The labels, annotations, taints and object names that the operator writes and reads.
 #pragma once
 
 #include <chrono>
@@ -11,21 +11,21 @@ namespace sailor {
 inline constexpr const char* kGroup = "sailor.dev";
 inline constexpr const char* kGpuResource = "nvidia.com/gpu";
 inline constexpr const char* kTrainerContainer = "trainer";
-inline constexpr std::chrono::seconds kTerminationGrace{15};  // a spot node has about as long
+inline constexpr std::chrono::seconds kTerminationGrace{15};  // a preempted spot node leaves its pods about as long
 
-// Ours.
+// Labels and annotations of Sailor.
 inline constexpr const char* kJobNameLabel = "sailor.dev/job-name";
 inline constexpr const char* kJobUidLabel = "sailor.dev/job-uid";
 inline constexpr const char* kPoolLabel =
-    "sailor.dev/pool";  // short_hash of the pool's key; the annotation has it whole
+    "sailor.dev/pool";  // the short_hash of the pool's key; the annotation contains the whole key
 inline constexpr const char* kPoolAnnotation = "sailor.dev/pool";
 inline constexpr const char* kCreatedForAnnotation = "sailor.dev/created-for-generation";
 inline constexpr const char* kNodeAnnotation =
-    "sailor.dev/node";  // the node that the pod is pinned to; absent: any of the pool
+    "sailor.dev/node";  // the node that the pod is pinned to; absent: any node of the pool
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kOperatorName = "sailor-operator";
 
-// Of Kubernetes and of GKE.
+// Labels and taints of Kubernetes and of GKE.
 inline constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
 inline constexpr const char* kRegionLabel = "topology.kubernetes.io/region";
 inline constexpr const char* kAcceleratorLabel = "cloud.google.com/gke-accelerator";
@@ -34,9 +34,11 @@ inline constexpr const char* kTerminationTaint = "cloud.google.com/impending-nod
 
 std::string short_hash(const std::string& text);  // 6 hexadecimal digits
 
-// At most 63 characters, as labels and host names may have; a longer job name is cut and ends with its hash.
+// Returns the job's name. A name of more than 48 characters is cut and ends with its hash, so that a name of a pod made
+// from it has at most 63 characters, the limit of labels and host names.
 std::string short_job_name(const std::string& job);
+// Returns the name of a pod. `slot` numbers the pods of the job in one pool; it is not an index into a placement.
 std::string slot_name(const std::string& job, const PoolKey& pool, int slot);
-std::string record_name(const std::string& job);  // of the ConfigMap
+std::string record_name(const std::string& job);  // the name of the ConfigMap that holds the record
 
 }  // namespace sailor

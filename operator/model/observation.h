@@ -1,4 +1,5 @@
-// Observation: everything that one decision about one job depends on. It is a value: a test can build it by hand.
+// Observation: the complete input of one decision about one job. decide() reads nothing else, so a test can construct
+// any situation as a value.
 #pragma once
 
 #include <map>
@@ -21,12 +22,12 @@ namespace sailor {
 struct JobView {
   JobKey key;
   std::string uid;
-  std::int64_t generation = 0;  // of metadata
+  std::int64_t generation = 0;  // the metadata.generation of the TrainingJob, which each change of the spec increases
   bool is_deleting = false;
   Time created;
   Result<JobSpec> spec = JobSpec{};
-  kube::Json pod_template;  // null: none
-  JobStatus status;         // as it was written last
+  kube::Json pod_template;  // null: the spec has no podTemplate
+  JobStatus status;         // the status that was written last
 };
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
@@ -34,41 +35,41 @@ enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
 struct PodView {
   std::string name;
   std::string uid;
-  std::string node;  // the node that it runs on, or is pinned to while it waits for the scheduler; empty: any
+  std::string node;  // the node that the pod runs on, or is pinned to while it is unscheduled; empty: any node
   std::string ip;
   PodPhase phase = PodPhase::kPending;
   bool is_deleting = false;
-  bool is_ours = true;                            // this job controls it, not an earlier job of the same name
-  std::string status_reason;                      // of the pod: "Evicted", "NodeShutdown" ...; empty: none
-  std::string waiting;                            // why it does not start yet, a sentence; empty: not known
-  int exit_code = 0;                              // of the trainer, once the pod has ended
-  std::optional<AgentReport> termination_report;  // written when the trainer ended
-  std::string termination_message;                // what the trainer wrote instead of a report
+  bool is_ours = true;                            // false: an earlier job of the same name owns the pod
+  std::string status_reason;                      // status.reason of the pod: "Evicted", "NodeShutdown" ...
+  std::string waiting;                            // a sentence that says why the pod does not start; empty: unknown
+  int exit_code = 0;                              // the exit code of the trainer container, once it has ended
+  std::optional<AgentReport> termination_report;  // what the agent left when the trainer ended
+  std::string termination_message;                // the container's last message, if it left no report
   int gpus = 0;
   PoolKey pool;
-  std::int64_t created_for_generation = 0;  // generation
+  std::int64_t created_for_generation = 0;  // the number of a Generation
   Time created;
 
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 };
 
-// What polls of an agent have shown. A poll fails if it gets no answer in time.
+// The results of polling an agent.
 struct AgentView {
-  std::optional<AgentReport> report;     // the newest
-  int unanswered_polls = 0;              // since the newest report
-  std::optional<Time> broken_since;      // since when one of its workers has been broken
-  std::optional<Time> unanswered_since;  // when the first of the unanswered polls was noticed
+  std::optional<AgentReport> report;     // the newest report; it stays when later polls fail
+  int unanswered_polls = 0;              // the number of consecutive polls that timed out since the newest report
+  std::optional<Time> broken_since;      // when a worker was first reported as broken; empty: none is broken
+  std::optional<Time> unanswered_since;  // when the first of these polls timed out
 
   [[nodiscard]] bool answers() const { return report.has_value() && unanswered_polls == 0; }
 };
 
-// A question to the planner. Equal questions have equal answers.
+// A question to the planner. The answer depends on nothing else, so equal questions share an answer.
 struct PlanQuestion {
   JobSpec job;
   ClusterState cluster;
   std::optional<Plan> current;
   std::shared_ptr<const ProfileBook> profiles;
-  bool is_urgent = false;  // the job does not train: search only near `current`
+  bool is_urgent = false;  // the job does not train meanwhile, so the planner searches only near `current`
   friend bool operator==(const PlanQuestion&, const PlanQuestion&) = default;
 };
 
@@ -81,10 +82,10 @@ struct PlanAnswer {
 // Options of this operator.
 struct OperatorSettings {
   std::string trainer_image;
-  std::string callback;  // URL at which agents reach the operator; empty: they do not
-  std::chrono::seconds start_limit = std::chrono::minutes(10);  // for a new pod to start and take part
-  std::chrono::seconds cool_down{10};                           // from one generation to the next voluntary change
-  std::chrono::seconds peer_timeout = kPeerTimeout;  // after which peers count an unresponsive worker as lost
+  std::string callback;  // the URL at which agents reach the operator; empty: they have no way to reach it
+  std::chrono::seconds start_limit = std::chrono::minutes(10);  // the time in which a new pod must start
+  std::chrono::seconds cool_down{10};                // the least time from a generation to the next voluntary change
+  std::chrono::seconds peer_timeout = kPeerTimeout;  // after which workers consider an unresponsive peer lost
 };
 
 struct Observation {
@@ -92,10 +93,10 @@ struct Observation {
   OperatorSettings settings;
   JobView job;
   std::optional<GenerationRecord> record;
-  std::string record_version;               // resourceVersion of the ConfigMap; empty: there is none
-  std::string record_error;                 // why the ConfigMap cannot be used; empty: it can
-  std::vector<PodView> pods;                // of this job, ascending name
-  std::map<std::string, AgentView> agents;  // by the pod's UID
+  std::string record_version;               // the resourceVersion of the record's ConfigMap; empty: no ConfigMap exists
+  std::string record_error;                 // why the ConfigMap cannot be parsed; empty: it can, or does not exist
+  std::vector<PodView> pods;                // the pods with the label of this job, in ascending order of names
+  std::map<std::string, AgentView> agents;  // by the UID of the pod
   ClusterView cluster;
   std::shared_ptr<const ProfileBook> profiles;
   std::vector<PlanAnswer> answers;  // the planner's newest answers for this job

@@ -1,4 +1,4 @@
-// Questions to an observation that several decisions ask.
+// Functions that derive facts from an observation. Several policies use each of them.
 #pragma once
 
 #include <optional>
@@ -11,38 +11,43 @@ namespace sailor {
 const PodView* find_pod(const Observation& observation, const std::string& name);
 const AgentView* find_agent(const Observation& observation, const std::string& pod_uid);
 const AgentView* find_agent(const Observation& observation, const PodView& pod);
-// The agent of a member; null also if it does not answer the operator.
+// Returns the agent of a member, or null if the agent does not answer the operator.
 const AgentView* find_answering(const Observation& observation, const Member& member);
 const Member* member_of(const Generation& generation, const std::string& pod_uid);
 
-// The agent answers, and so do its workers. Until the workers' processes have reported, others would wait for them.
+// Returns whether the agent answers and all its worker processes have reported. A generation that starts before that
+// would wait for those processes.
 bool is_ready(const AgentView& agent);
 
-// A worker of this pod has a part of the job's state.
+// Returns whether a worker of this pod holds a part of the job's state.
 bool holds_state(const AgentView& agent);
 
-// A worker of this pod has lost a peer in that generation.
+// Returns whether a worker of this pod has lost a peer in the given generation.
 bool is_broken(const AgentView& agent, std::int64_t generation);
 
-// This agent, which answers the operator, reports that the pod of `peer` does not answer it.
+// Returns whether this agent reports that the pod of `peer` does not answer it. The agent must have reported.
 bool cannot_reach(const AgentView& agent, const Member& peer);
 
-// The pod was created for an earlier generation than any whose pods may continue.
+// Returns whether the pod was created before the job last restarted with new pods (min_pod_generation). A stale pod is
+// removed.
 bool is_stale(const Observation& observation, const PodView& pod);
 
-// A stale pod still runs on the slot's node and has to end first. A pod that has ended uses no GPU, although its object
-// may stay for as long as a dead node does.
+// Returns whether a stale pod of the job still runs on the slot's node. The pod of the slot can be created once the
+// stale pod has ended. A pod that has ended uses no GPU, although its object may exist for longer.
 bool is_occupied(const Observation& observation, const Slot& slot);
 
-// All workers with a role in this generation train it, or have finished it.
+// Returns whether the generation trains, or has done all steps: every pod that does not leave has a worker that reports
+// so.
 bool trains(const Observation& observation, const Generation& generation);
 
-// UID of the node that a pod of this name runs on; empty: there is no such pod or node.
+// Returns the UID of the node that the pod of this name runs on, or "" if the pod or the node does not exist.
 std::string node_uid_of_pod(const Observation& observation, const std::string& pod);
 
-// The furthest progress that the agents, or pods that have ended, report.
+// Returns the progress of the newest generation that agents, or termination reports, mention; of several, that of the
+// highest step.
 std::optional<JobProgress> newest_progress(const Observation& observation);
 
-double dollars_per_hour(const Observation& observation);  // of the pods that run
+// Returns the price of the GPUs of all running pods of the job.
+double dollars_per_hour(const Observation& observation);
 
 }  // namespace sailor

@@ -1,5 +1,5 @@
-// Reason: why a generation was made, a condition holds, or an event was recorded. Decisions compare reasons; their
-// texts exist only in the status, in events, in metrics and in the record.
+// Reason: why a generation was made, why a condition is true or false, or why an event was recorded. The enumerator's
+// name without the "k" is the text in the status, in events, in metrics and in the record, so the names are contracts.
 #pragma once
 
 #include <cstdint>
@@ -12,50 +12,50 @@ namespace sailor {
 enum class Reason : std::uint8_t {
   kNotYetKnown,
 
-  // A generation was made.
-  kStarted,             // it is the first
-  kResumed,             // the job had been suspended, or had waited for capacity
+  // Reasons for making a generation. The conditions Planned, Rescaling and Degraded repeat them.
+  kStarted,             // the first generation of the job
+  kResumed,             // the job was suspended, or waited for capacity
   kScaleUpOpportunity,  // a better plan has become possible
   kSpecChanged,
   kSuspended,           // spec.suspend is true
-  kWaitingForCapacity,  // no plan fits the GPUs that are left
+  kWaitingForCapacity,  // no plan fits the available GPUs
   kNodePreempted,       // the node is about to be terminated
-  kNodeTerminating,     // the pod was told to stop, or is being deleted
-  kNodeLost,
-  kPodLost,
-  kPodNotStarted,
+  kNodeTerminating,     // a pod received SIGTERM, or is being deleted
+  kNodeLost,            // a node is gone, or a pod on it is unresponsive
+  kPodLost,             // a pod is gone or has ended, although its node exists
+  kPodNotStarted,       // a pod did not start, or did not take part, in time
   kPeerLost,            // a connection broke although all pods answer
   kPathLost,            // two pods answer the operator, but not each other
-  kWorkerUnresponsive,  // a worker gave its agent no answer
+  kWorkerUnresponsive,  // an agent stopped its worker, which did not respond
   kTrainerFailed,
-  kJoiningPodFailed,  // a pod failed that had not trained before
+  kJoiningPodFailed,  // a new pod failed before it trained
 
-  // A condition holds, or does not.
-  kPlanned,
-  kPlanning,
-  kNotPlanned,
-  kPlanInfeasible,
-  kInvalidSpec,
-  kAllPodsAnswer,
-  kPodsPending,
-  kOlderGenerationMayTrain,
-  kTraining,
-  kStarting,
-  kSettled,
-  kAsPlanned,
-  kWorkerReportsProblem,
-  kGpusReleased,
-  kSaving,
-  kStopping,
-  kNotSuspended,
-  kStepsRemain,
-  kNotFailed,
-  kDeadlineExceeded,
-  kEnding,
-  kComplete,
-  kAllStepsDone,
+  // Reasons for a condition to be true or false.
+  kPlanned,                  // Planned is true
+  kPlanning,                 // Planned is false: the planner has not answered yet
+  kNotPlanned,               // other conditions are false because there is no plan
+  kPlanInfeasible,           // Planned is false although there are enough GPUs
+  kInvalidSpec,              // the spec or the record cannot be read
+  kAllPodsAnswer,            // PodsReady is true
+  kPodsPending,              // PodsReady is false
+  kOlderGenerationMayTrain,  // PodsReady is false: an older generation is not fenced yet
+  kTraining,                 // Running is true
+  kStarting,                 // Running is false
+  kSettled,                  // Rescaling is false
+  kAsPlanned,                // Degraded is false
+  kWorkerReportsProblem,     // Degraded is true
+  kGpusReleased,             // the newest generation releases the GPUs
+  kSaving,                   // Suspended is false: the state is being saved
+  kStopping,                 // Suspended is false: the pods have not ended yet
+  kNotSuspended,             // Suspended is false: spec.suspend is false
+  kStepsRemain,              // Complete is false
+  kNotFailed,                // Failed is false
+  kDeadlineExceeded,         // Failed is true
+  kEnding,                   // all steps are done, and the pods have not ended yet
+  kComplete,                 // other conditions of a job that is complete
+  kAllStepsDone,             // Complete is true
 
-  // Only an event.
+  // Reasons that occur only in events.
   kChangeWithdrawn,
   kPoolWithoutPrice,
 };
@@ -63,7 +63,7 @@ enum class Reason : std::uint8_t {
 std::string_view to_string(Reason reason);  // "NodePreempted"
 std::optional<Reason> reason_from_string(std::string_view text);
 
-// Nothing forces a change for this reason: the job trains on while the change is prepared.
+// Returns whether nothing forces a change for this reason. The job then trains on while the change is prepared.
 bool is_voluntary(Reason reason);
 
 }  // namespace sailor

@@ -10,7 +10,7 @@ namespace sailor {
 namespace {
 
 constexpr const char* kRecordKey = "record.json";
-constexpr const char* kPlanKey = "plan.json";  // the plan once more, alone, for people and for `sailor simulate --plan`
+constexpr const char* kPlanKey = "plan.json";  // a copy of the plan for people and for `sailor simulate --plan`
 
 std::string time_text(Time time) { return to_rfc3339_micro(time); }
 Time time_from(const std::string& text) { return parse_rfc3339(text).value_or(Time()); }
@@ -47,14 +47,14 @@ Slot slot_from(const Json& json) {
   return {json.at("pod"), pool_from(json.at("pool")), json.at("node"), json.at("nodeUid"), json.at("gpus")};
 }
 
-// An array without names, because a plan may have thousands of replicas.
+// The JSON is an array without field names, because a plan may have thousands of replicas.
 Json replica_placement_json(const ReplicaPlacement& seat) {
   return Json::array({seat.stage, seat.replica, seat.slot, seat.first_gpu});
 }
 
 ReplicaPlacement replica_placement_from(const Json& json) {
   if (json.is_array()) return {json.at(0), json.at(1), json.at(2), json.at(3)};
-  // As older operators wrote them.
+  // Older operators wrote an object.
   return {json.at("stage"), json.at("replica"), json.at("slot"), json.at("firstGpu")};
 }
 
@@ -219,7 +219,7 @@ Json to_json(const GenerationRecord& record) {
 Result<GenerationRecord> record_from_json(const Json& json) {
   try {
     return record_from(json);
-  } catch (const std::exception& error) {  // nlohmann's, or a pool or plan that is none
+  } catch (const std::exception& error) {  // a JSON error, or an invalid pool or plan
     return fail(ErrorCode::kInvalidArgument, std::string("the generation record is damaged: ") + error.what());
   }
 }

@@ -1,7 +1,10 @@
-// GenerationRecord: the truth about a job's newest generation, kept in a ConfigMap that the job owns.
-// The operator writes it twice before any agent learns of the generation: first with the placement, then, when all pods
-// answer, with their addresses (the membership is then committed). Every assignment follows from a committed record,
-// whoever computes it.
+// GenerationRecord: everything that the operator must remember about a job. It is stored in a ConfigMap that the job
+// owns, so an operator that restarts continues from it.
+//
+// A generation is one numbered plan of a job, with its placement. The operator writes the record twice before it
+// notifies any agent of a new generation. The first write contains the placement; from it the pods are created. The
+// second write commits the membership: once all pods answer, it adds their addresses. The assignment that agents
+// receive is a pure function of a committed record and the job, so a new operator computes the same one.
 #pragma once
 
 #include <chrono>
@@ -21,7 +24,7 @@
 
 namespace sailor {
 
-// What the status says about an estimate.
+// The part of the planner's estimate that the status shows.
 struct PlanSummary {
   double iteration_seconds = 0;
   double tokens_per_second = 0;
@@ -34,32 +37,33 @@ struct PlanSummary {
   [[nodiscard]] double cost_per_iteration() const { return gpu_cost_per_iteration + traffic_cost_per_iteration; }
 };
 
-// One pod of a placement.
+// One pod of a placement, which may not exist yet.
 struct Slot {
   std::string pod;
   PoolKey pool;
-  std::string node;      // empty: any node of the pool that the scheduler finds or the autoscaler creates
-  std::string node_uid;  // a preempted node may come back under its name
+  std::string node;      // empty: any node of the pool, which the scheduler finds or the autoscaler creates
+  std::string node_uid;  // distinguishes a node from a later node of the same name
   int gpus = 0;
   friend bool operator==(const Slot&, const Slot&) = default;
 };
 
-// Where a replica of a stage runs: on `tensor_parallel` GPUs of one slot.
+// Where a replica of a stage runs: on `tensor_parallel` consecutive GPUs of one slot.
 struct ReplicaPlacement {
   int stage = 0;
   int replica = 0;
-  int slot = 0;
+  int slot = 0;  // an index into Placement::slots
   int first_gpu = 0;
   friend bool operator==(const ReplicaPlacement&, const ReplicaPlacement&) = default;
 };
 
 struct Placement {
   std::vector<Slot> slots;
-  std::vector<ReplicaPlacement> replicas;  // ordered by stage, replica
+  std::vector<ReplicaPlacement> replicas;  // in ascending order of stage, then of replica
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// A pod that takes part in a committed generation: the pods of the placement in its order, then the pods that leave.
+// A pod that takes part in a committed generation. A pod without a slot in the new placement leaves: it takes part only
+// until it has sent its state to the pods that stay.
 struct Member {
   AgentAddress address;
   std::string pod_uid;
@@ -69,76 +73,81 @@ struct Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-// A node that is not used before it shows a heartbeat newer than `since` (its agent was unresponsive while a peer was
-// broken), and not before `until` (its pod did not start, or failed, or a path to it is broken).
+// A node that the job does not use for a while. `since` is set if the pod on the node was unresponsive: the node is
+// then not used until it shows a newer heartbeat or 60 seconds have passed. `until` is set if the pod did not start,
+// failed, or could not reach its peers: the node is then not used before that time.
 struct QuarantinedNode {
   std::string node_uid;
   Time since;
   Time until;
-  std::chrono::seconds duration{0};  // of the quarantine for a broken path; the node is remembered for as long after it
+  std::chrono::seconds duration{0};  // the length of a quarantine for a broken path; see is_remembered()
   friend bool operator==(const QuarantinedNode&, const QuarantinedNode&) = default;
 };
 
-// One numbered plan of a job, and its placement.
+// One numbered plan of a job, with its placement.
 struct Generation {
   std::int64_t generation = 0;
-  Plan plan;  // if it releases the GPUs: the plan before, which says what the state consists of
-  // Every worker derives the schedule from these times. They stay the same whatever profiles say later. Absent in
-  // records of older operators.
+  Plan plan;  // if the generation releases the GPUs: the previous plan, which describes the state to save
+  // Every worker derives the same pipeline schedule from these times; later profiles do not change them. Empty if the
+  // version of the operator or of an agent is too old.
   std::optional<ScheduleTimes> schedule_times;
   PlanSummary summary;
   Placement placement;
-  std::vector<Member> members;  // empty: not committed yet, or it releases the GPUs and nobody holds state
-  int rendezvous = 0;           // index into members
-  bool releases_gpus = false;   // nobody trains: the workers save the state, then all pods are removed
-  bool is_leased = false;       // one pod has all its roles, and trains only while its lease is renewed
+  std::vector<Member> members;  // first the pods of the placement, in order, then the pods that leave
+  int rendezvous = 0;           // the index of the member that hosts the rendezvous store
+  bool releases_gpus = false;   // no worker trains: the workers save the state, then all pods are removed
+  bool is_leased = false;       // a single pod trains, and it stops unless the operator renews its lease
 
-  Reason reason = Reason::kStarted;  // why this generation was made
+  Reason reason = Reason::kStarted;  // why the generation was made
   std::string message;
   Time caused_at;                    // when the first sign of the cause was observed
-  Time asked_at;                     // when the planner was asked; equals `decided_at` if it was not
-  Time decided_at;                   // when this generation was made
-  Time committed_at;                 // when all its pods answered
-  std::int64_t from_generation = 0;  // 0: none
-  int from_gpus = 0;
+  Time asked_at;                     // when the planner was asked; equals `decided_at` if its answer was known
+  Time decided_at;                   // when the generation was made
+  Time committed_at;                 // when its membership was committed
+  std::int64_t from_generation = 0;  // the generation that it replaces; 0: none
+  int from_gpus = 0;                 // the number of GPUs in the plan that it replaces
 
   friend bool operator==(const Generation&, const Generation&) = default;
 
+  // A generation that releases the GPUs is never committed if no pod holds state.
   [[nodiscard]] bool is_committed() const { return !members.empty(); }
 };
 
-// The generation releases the GPUs until the user resumes the job, or the cluster has capacity; it is not only the
-// first half of a restart.
+// Returns whether the job waits after this generation: until the user resumes the job, or until the cluster has enough
+// GPUs. Returns false for a generation that releases the GPUs only to restart the job with new pods at once.
 bool waits_until_wanted(const Generation& generation);
 
-// A generation before the newest that may still train somewhere (operator/protocol/fencing.h).
+// A generation before the newest one. Its pods may still train it, so it must be fenced before a newer generation
+// trains (operator/protocol/fencing.h).
 struct OlderRecord {
   std::int64_t generation = 0;
   bool is_leased = false;
-  Time unrenewed_since;         // since when its lease is certainly not renewed; Time(): not known yet
-  std::vector<Member> members;  // with a role
+  Time unrenewed_since;         // the lease is not renewed after this time; Time(): unknown
+  std::vector<Member> members;  // the members with a role in this generation
   friend bool operator==(const OlderRecord&, const OlderRecord&) = default;
 };
 
-struct GenerationRecord : Generation {  // the newest
+// The base class is the newest generation.
+struct GenerationRecord : Generation {
   std::string job_uid;
-  std::int64_t job_generation = 0;      // metadata.generation of the spec that was planned
+  std::int64_t job_generation = 0;      // the metadata.generation of the spec that the plan was made for
   std::int64_t min_pod_generation = 0;  // pods created for an earlier generation are replaced
-  std::int64_t last_issued = 0;         // the highest number that a generation was given, withdrawn ones included
-  // The generation that trains on while the newest, which is not committed yet, waits for its new pods. It becomes the
-  // newest again if that one is withdrawn. Only a generation that nobody was notified of can be withdrawn.
+  std::int64_t last_issued = 0;         // the highest number of any generation, including withdrawn ones
+  // The generation that trains on while the newest one waits for its joining pods; empty: the newest one is committed,
+  // or is not a voluntary change. If the change is withdrawn, this generation becomes the newest one again. Only a
+  // generation that is not committed can be withdrawn, because no agent was notified of it.
   std::optional<Generation> running;
-  std::vector<OlderRecord> older;  // ascending generation
-  // By UID of the pod: the newest generation that its agent may have been notified of.
+  std::vector<OlderRecord> older;  // in ascending order of generations
+  // The newest generation that the agent of a pod may have been notified of, by the UID of the pod.
   std::map<std::string, std::int64_t> notified;
 
-  int restarts = 0;                       // failures of the trainer
-  std::string last_failure;               // what the trainer said of the last one
-  std::int64_t unresponsive_at_step = 0;  // the highest step at which an unresponsive worker was killed
-  Time not_before;                        // of new pods, after a failure
+  int restarts = 0;                       // the failures that count against maxRestarts
+  std::string last_failure;               // the message of the last of them
+  std::int64_t unresponsive_at_step = 0;  // the highest step at which an agent stopped an unresponsive worker
+  Time not_before;                        // after a failure, no pod is created before this time
   std::vector<QuarantinedNode> quarantined_nodes;
   std::set<std::string>
-      unreachable_pods;  // UIDs of pods that answer the operator, but not all peers: they take no part
+      unreachable_pods;  // the UIDs of pods that answer the operator but not all peers; they do not take part
 
   friend bool operator==(const GenerationRecord&, const GenerationRecord&) = default;
 };
@@ -148,11 +157,12 @@ PlanSummary summary_of(const Estimate& estimate, double bound_ratio);
 kube::Json to_json(const GenerationRecord& record);
 Result<GenerationRecord> record_from_json(const kube::Json& json);
 
-// The ConfigMap; `version` is the resourceVersion that it must still have ("": it must not exist yet).
+// Returns the ConfigMap that stores the record. Writing it fails unless the stored ConfigMap still has the
+// resourceVersion `version`; "" means that no ConfigMap must exist.
 kube::Json config_map_of(const GenerationRecord& record, const JobKey& job, const std::string& version);
 Result<GenerationRecord> record_of(const kube::Json& config_map);
 
-// What every agent of a committed generation is told.
+// Returns what the operator sends to every agent of a committed generation.
 Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, const std::string& callback);
 
 }  // namespace sailor

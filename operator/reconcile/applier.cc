@@ -60,8 +60,9 @@ ApiResult<void> Applier::perform(const Observation& observation, const Action& a
                     action);
 }
 
-// A record that somebody else has written since the observation is a conflict: the job is observed and decided again. A
-// decision that writes the record twice relies on its own first write.
+// Fails with a conflict if another process has written the record since the observation; the job is then observed and
+// decided again. The version comes from the cache and not from the observation, because one decision may write the
+// record twice.
 ApiResult<void> Applier::write_record(const Observation& observation, const GenerationRecord& record) {
   const kube::Object held =
       caches_.records.find({observation.job.key.namespace_name, record_name(observation.job.key.name)});
@@ -73,8 +74,8 @@ ApiResult<void> Applier::write_record(const Observation& observation, const Gene
   return {};
 }
 
-// The name says which slot the pod is for: if it exists already, that is what was wanted, or the next observation
-// tells.
+// A pod that exists already counts as success. The name identifies the slot; if the pod is a different one, the next
+// observation shows it.
 ApiResult<void> Applier::create_pod(const Json& pod) {
   auto created = api_.create(kube::kPods, pod);
   if (created) {
@@ -119,7 +120,7 @@ void Applier::post_event(const Observation& observation, const EventNote& note) 
       {"action", to_string(note.reason)},
       {"reportingController", "sailor.dev/operator"},
       {"reportingInstance", instance_}};
-  // Best effort: the status says the same.
+  // A failure is ignored, because the status contains the same information.
   [[maybe_unused]] const auto posted = api_.create(kube::kEvents, event);
 }
 

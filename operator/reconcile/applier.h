@@ -1,4 +1,5 @@
-// Applier: carries a decision out against the API server, the agents and the planner. It decides nothing.
+// Applier: carries out a decision. It writes to the API server, and sends messages to the agents and questions to the
+// planner.
 #pragma once
 
 #include <functional>
@@ -18,12 +19,13 @@ struct ApplierSinks {
 
 class Applier {
  public:
-  // `instance` names this operator's process in events. The applier also puts what it writes into the caches, so that
-  // the next observation has it.
+  // `instance` names this operator's process in events. The applier also puts the objects that it writes into the
+  // caches, so that the next observation contains them even if the watch is late.
   Applier(kube::Api& api, Caches& caches, ApplierSinks sinks, std::string instance)
       : api_(api), caches_(caches), sinks_(std::move(sinks)), instance_(std::move(instance)) {}
 
-  // Performs the actions in order, up to the first that fails. Events come last; they may be lost.
+  // Performs the actions in order, then writes the status, then posts the events. Returns the first error and skips
+  // what follows it. A failure to post an event is ignored.
   [[nodiscard]] kube::ApiResult<void> apply(const Observation& observation, const Decision& decision);
 
  private:

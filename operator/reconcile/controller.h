@@ -1,4 +1,5 @@
-// Controller: the reconcile loop. It takes a job from the queue, observes it, decides, and applies the decision.
+// Controller: reconciles one job at a time. It observes the job, decides, and applies the decision. If this fails, it
+// queues the job again with a back-off. OperatorRuntime calls reconcile() for each job that it takes from the queue.
 #pragma once
 
 #include <atomic>
@@ -11,19 +12,19 @@
 
 namespace sailor {
 
-// One reconcile of one job, for metrics and logs.
+// The outcome of one reconcile, for metrics and logs.
 struct ReconcileReport {
   JobKey job;
   double seconds = 0;
-  std::string failure;  // empty: it succeeded
-  bool is_conflict = false;
+  std::string failure;                       // empty: the reconcile succeeded
+  bool is_conflict = false;                  // another process has written an object meanwhile: expected now and then
   const Observation* observation = nullptr;  // nullptr: the job is gone
   const Decision* decision = nullptr;
 };
 
 struct ControllerHooks {
-  std::function<void(const Observation&)> follow;  // poll the agents of this job from now on
-  std::function<void(const JobKey&)> forget;       // a job that is gone
+  std::function<void(const Observation&)> follow;  // called before each decision, to poll the agents of the job
+  std::function<void(const JobKey&)> forget;       // called when the job is gone
   std::function<void(const ReconcileReport&)> observe = [](const ReconcileReport&) {};
 };
 
@@ -32,7 +33,7 @@ class Controller {
   Controller(const Observer& observer, Applier& applier, WorkQueue& queue, ControllerHooks hooks)
       : observer_(observer), applier_(applier), queue_(queue), hooks_(std::move(hooks)) {}
 
-  void run(std::stop_token stop);
+  void run(std::stop_token stop);     // reconciles the jobs from the queue until the stop
   void reconcile(const JobKey& key);  // an exception counts as a failure of this job only
 
  private:

@@ -5,7 +5,8 @@
 namespace sailor {
 namespace {
 
-// Answers kept for each job: for survivors, for all nodes, for nodes that could be created, and one more.
+// The number of answers to keep for each job: for the survivors, for all nodes, for nodes that could be created, and
+// one more.
 constexpr std::size_t kKept = 4;
 
 }  // namespace
@@ -18,7 +19,7 @@ PlanningService::PlanningService(Search search, Hooks hooks, int threads)
 }
 
 PlanningService::~PlanningService() {
-  for (std::jthread& thread : threads_) thread.request_stop();  // first: none may begin another search
+  for (std::jthread& thread : threads_) thread.request_stop();  // first, so that no thread begins another search
   const std::scoped_lock lock(mutex_);
   for (auto& [key, questions] : jobs_) questions.stop.request_stop();
 }
@@ -62,7 +63,7 @@ void PlanningService::work(std::stop_token stop) {
     const auto found = jobs_.find(job);
     if (found == jobs_.end() || !found->second.waiting) continue;
     JobQuestions& questions = found->second;
-    if (questions.searching) {  // another thread still stops its search; try again when it is done
+    if (questions.searching) {  // another thread is still stopping its search, so try again soon
       queue_.push_back(job);
       asked_.wait_for(lock, stop, std::chrono::milliseconds(10), [] { return false; });
       continue;
@@ -93,7 +94,7 @@ void PlanningService::answer(const PlanQuestion& question, Time asked, std::stop
     const auto questions = jobs_.find(job);
     if (questions == jobs_.end()) return;
     questions->second.searching.reset();
-    if (stop.stop_requested()) {  // the cluster has changed since
+    if (stop.stop_requested()) {  // the cluster has changed, so nobody needs the answer
       if (!questions->second.waiting && questions->second.answers.empty()) jobs_.erase(questions);
       return;
     }

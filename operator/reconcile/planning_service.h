@@ -1,4 +1,5 @@
-// PlanningService: answers questions to the planner on separate threads, so that no reconcile waits for a search.
+// PlanningService: searches for plans on its own threads, so that a reconcile never waits for a search. A decision asks
+// a question; the hook `answered` then queues the job, and the next observation contains the answer.
 #pragma once
 
 #include <condition_variable>
@@ -28,18 +29,19 @@ class PlanningService {
   PlanningService(const PlanningService&) = delete;
   PlanningService& operator=(const PlanningService&) = delete;
 
-  // A newer question about a job replaces a waiting one and stops the search for one that is being answered, because
-  // the cluster has changed and the answer is not needed any more. A question that is known already is ignored.
+  // Each job has at most one waiting question and one search. A new question replaces the waiting one and stops the
+  // search, because the cluster has changed and the job no longer needs that answer. A question that is waiting, being
+  // searched for, or answered is ignored.
   void ask(const PlanQuestion& question);
-  [[nodiscard]] std::vector<PlanAnswer> answers(const JobKey& job) const;  // the newest few
-  void forget(const JobKey& job);
+  [[nodiscard]] std::vector<PlanAnswer> answers(const JobKey& job) const;  // the newest four
+  void forget(const JobKey& job);  // stops the search for the job and drops its answers
 
  private:
-  struct JobQuestions {  // of one job
+  struct JobQuestions {
     std::optional<PlanQuestion> waiting;
     std::optional<PlanQuestion> searching;
-    Time asked_at;          // the one that waits
-    std::stop_source stop;  // of the search
+    Time asked_at;          // the time of `waiting`, or of `searching` if nothing waits
+    std::stop_source stop;  // stops the search for `searching`
     std::deque<PlanAnswer> answers;
   };
   void work(std::stop_token stop);
@@ -50,8 +52,8 @@ class PlanningService {
   mutable std::mutex mutex_;
   std::condition_variable_any asked_;
   std::map<JobKey, JobQuestions> jobs_;
-  std::deque<JobKey> queue_;
-  std::vector<std::jthread> threads_;  // last: they use all of the above
+  std::deque<JobKey> queue_;           // the jobs with a waiting question, in the order of their turns
+  std::vector<std::jthread> threads_;  // declared last, because the threads use all other members
 };
 
 }  // namespace sailor

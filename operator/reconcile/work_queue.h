@@ -1,4 +1,5 @@
-// WorkQueue: the jobs that are to be reconciled. A key is queued once, and never handed out twice at the same time.
+// WorkQueue: the jobs that wait to be reconciled. A key is in the queue at most once. Only one thread at a time works
+// on a key: from take() until done().
 #pragma once
 
 #include <chrono>
@@ -23,16 +24,16 @@ struct QueueStatistics {
 class WorkQueue {
  public:
   using Instant = std::chrono::steady_clock::time_point;
-  // `waited` receives the seconds that a key has waited for its turn.
+  // The queue calls `waited` with the number of seconds that a key was in the queue.
   explicit WorkQueue(std::function<void(double)> waited = [](double) {}) : waited_(std::move(waited)) {}
 
   void add(const JobKey& key);
-  void add_after(const JobKey& key, std::chrono::milliseconds delay);  // the earlier of two delays counts
-  void retry(const JobKey& key);   // after this key's back-off: 5 ms, doubling up to a minute
-  void forget(const JobKey& key);  // resets its back-off
+  void add_after(const JobKey& key, std::chrono::milliseconds delay);  // of two delays, the earlier end counts
+  void retry(const JobKey& key);   // adds the key after its back-off: 5 ms, doubling up to a minute
+  void forget(const JobKey& key);  // resets the back-off of the key
 
-  std::optional<JobKey> take(std::stop_token stop);  // waits for a key; empty after a stop
-  void done(const JobKey& key);                      // a key that was added meanwhile is queued again
+  std::optional<JobKey> take(std::stop_token stop);  // waits for a key; returns nothing after a stop
+  void done(const JobKey& key);  // call it once for each key taken; queues the key again if it was added meanwhile
 
   [[nodiscard]] std::size_t depth() const;
   [[nodiscard]] QueueStatistics statistics() const;
@@ -46,11 +47,11 @@ class WorkQueue {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<JobKey> ready_;
-  std::map<JobKey, Instant> queued_;   // since when; all that is in ready_
-  std::map<JobKey, Instant> delayed_;  // until when
+  std::map<JobKey, Instant> queued_;   // the keys in ready_, with the time of their addition
+  std::map<JobKey, Instant> delayed_;  // the keys to add later, with the time when they are due
   std::map<JobKey, int> failures_;
   std::set<JobKey> working_;
-  std::set<JobKey> again_;  // added while being worked on
+  std::set<JobKey> again_;  // the keys that were added while a thread worked on them
   QueueStatistics statistics_;
 };
 

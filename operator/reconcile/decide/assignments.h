@@ -1,15 +1,16 @@
-// What the agents of a generation are told.
+// Sends the agents of a generation their assignment and the address of the operator.
 #pragma once
 
 #include "operator/reconcile/decide/policy.h"
 
 namespace sailor {
 
-// Sends the assignment of a committed generation to each member that does not obey it yet.
+// Sends the assignment of a committed generation to each member that answers and whose workers have not all switched to
+// the generation yet.
 void send_assignments(PolicyResult& result, const Observation& observation, const GenerationRecord& record);
 
-// Tells agents the address of this operator if they know another one: an operator that has restarted may have a new
-// address, and the hints of the agents would be lost.
+// Sends the address of this operator to the agents that know a different one. An operator that restarts may get a new
+// address, and hints to the old address would be lost.
 void update_callbacks(PolicyResult& result, const Observation& observation);
 
 }  // namespace sailor

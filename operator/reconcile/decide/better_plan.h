@@ -1,4 +1,4 @@
-// A better plan for a job that trains.
+// The policy that moves a training job to a better plan.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,9 @@
 
 namespace sailor {
 
-// A voluntary change: only of a job that trains, only some time after the change before, and only if the objective
-// gains enough to be worth moving a running job.
+// Applies to a job that trains, unless its elasticity is Off. Asks the planner again after the cool-down, and changes
+// the plan if the objective improves by enough to justify a rescale. With elasticity Restart the job restarts with new
+// pods.
 std::optional<PolicyResult> change_to_better_plan(const Observation& observation);
 
 }  // namespace sailor

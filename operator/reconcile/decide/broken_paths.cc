@@ -15,8 +15,8 @@
 namespace sailor {
 namespace {
 
-// Indices of members to the indices of the members that they do not reach. In both directions, because either end may
-// have noticed it.
+// Maps the index of each member to the indices of the members that it cannot reach. Contains each path in both
+// directions, although perhaps only one end has noticed that it is broken.
 using BrokenPaths = std::map<std::size_t, std::set<std::size_t>>;
 
 BrokenPaths broken_paths_of(const Observation& observation, const std::vector<Member>& members) {
@@ -33,14 +33,14 @@ BrokenPaths broken_paths_of(const Observation& observation, const std::vector<Me
   return broken;
 }
 
-// The generation that its pod was created for.
+// Returns the number of the generation that the member's pod was created for.
 std::int64_t created_for(const Observation& observation, const Member& member) {
   const PodView* pod = find_pod(observation, member.address.name);
   return pod == nullptr ? 0 : pod->created_for_generation;
 }
 
-// The member that does not reach most others. Of several, the one whose loss costs least: the last that came has the
-// least state.
+// Returns the member with the most broken paths. Of several, returns the one whose loss costs least: the pod that was
+// created last has the least state.
 std::size_t worst_of(const BrokenPaths& broken, const Observation& observation, const std::vector<Member>& members) {
   const auto rank = [&](const auto& cut) {
     const Member& member = members[cut.first];
@@ -56,7 +56,8 @@ void leave_out(std::size_t member, BrokenPaths& broken) {
   std::erase_if(broken, [](const auto& cut) { return cut.second.empty(); });
 }
 
-// A path may work again at any time, but each attempt costs a rescale: so it is tried soon, then less and less often.
+// A path may recover at any time, but each attempt to use it costs a rescale. The quarantine of a node whose paths
+// break again and again therefore doubles, up to an hour.
 QuarantinedNode quarantine_of(const Observation& observation, const Member& member) {
   constexpr std::chrono::seconds kFirst{30};
   constexpr std::chrono::seconds kLongest = std::chrono::hours(1);

@@ -1,4 +1,4 @@
-// Broken paths: pods of a generation that answer the operator, but do not reach each other.
+// Finds broken paths: pairs of pods that both answer the operator but cannot reach each other.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@ namespace sailor {
 struct UnreachablePod {
   std::string pod;
   std::string uid;
-  std::string message;   // which pods it does not reach
-  QuarantinedNode node;  // the node of this pod is left alone for a while
+  std::string message;   // says which pods it cannot reach
+  QuarantinedNode node;  // the quarantine of the pod's node
 };
 
-// Few pods without which all others reach each other; empty if all do. Of two pods that do not reach each other it is
-// the one that leaves anyway, or was created later, or has fewer GPUs. A pod that gives the operator no answer either
-// is unresponsive, which is another disruption.
+// Returns a small set of pods such that all other pods of the generation can reach each other. Repeatedly chooses the
+// pod with the most broken paths. Of several such pods, it prefers one that leaves anyway, then the one that was
+// created last, then the one with the fewest GPUs. Ignores pods that do not answer the operator; find_disruption()
+// treats those as unresponsive.
 std::vector<UnreachablePod> pods_to_leave_out(const Observation& observation, const Generation& generation);
 
 }  // namespace sailor

@@ -1,4 +1,4 @@
-// The end of a job that has done all its steps.
+// The policies that end a job once all its steps are done.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,12 @@
 
 namespace sailor {
 
-// Applies once every pod of the generation has ended, and one of them has reported that all steps are done.
+// Applies once a pod has ended with the report that all steps are done, and no member with a role still runs. A member
+// whose pod is being deleted, or whose node is gone, does not run. Marks the job as complete.
 std::optional<PolicyResult> complete_job(const Observation& observation);
 
-// Applies once a worker has reported that all steps are done: the others finish too, and agents leave one after the
-// other.
+// Applies once a worker has reported that all steps are done. The pods now end one after the other. The result is
+// final, so that no later policy treats a pod that has ended as lost.
 std::optional<PolicyResult> await_end_of_pods(const Observation& observation);
 
 }  // namespace sailor

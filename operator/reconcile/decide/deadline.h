@@ -1,4 +1,5 @@
-// spec.activeDeadlineSeconds: a job that runs for longer fails.
+// spec.activeDeadlineSeconds: a job that takes longer fails. The time counts from status.startTime, which is reset when
+// a suspended job resumes.
 #pragma once
 
 #include <optional>
@@ -7,9 +8,10 @@
 
 namespace sailor {
 
+// Applies once the deadline has passed. Marks the job as failed.
 std::optional<PolicyResult> fail_job_past_deadline(const Observation& observation);
 
-// Requests another look at the deadline.
+// Requests another decision at the deadline.
 PolicyResult requeue_at_deadline(const Observation& observation);
 
 }  // namespace sailor

@@ -25,7 +25,7 @@ namespace {
 
 using Policy = std::optional<PolicyResult> (*)(const Observation&);
 
-// The first policy that applies to a job decides. Those after start_first_generation rely on a record.
+// The first policy that applies to the job decides. The policies after start_first_generation require a record.
 constexpr std::array<Policy, 12> kPolicies = {
     hold_invalid_job,            // its spec, or its record, cannot be read
     complete_job,                // all steps are done and all pods have ended
@@ -56,7 +56,7 @@ const std::optional<GenerationRecord>& newest_record(const Observation& observat
 
 Decision decide(const Observation& observation) {
   const bool is_managed_elsewhere = observation.job.spec && !observation.job.spec->managed_by.empty();
-  // The garbage collector removes what a deleted job owns.
+  // The garbage collector removes the objects that a deleted job owns.
   if (observation.job.is_deleting || is_managed_elsewhere) return {};
   if (observation.job.status.has_ended()) return clean_up_ended_job(observation);
   PolicyResult result = first_result(observation);

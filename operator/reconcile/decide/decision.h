@@ -1,4 +1,5 @@
-// Decision: what the operator does about one job now, in this order, and the job's status afterwards. A value.
+// Decision: the actions that the operator takes for one job now, and the status and events that it writes. decide()
+// returns it, and the applier carries it out.
 #pragma once
 
 #include <chrono>
@@ -28,7 +29,8 @@ struct SendAssignment {
   AgentAddress agent;
   std::shared_ptr<const Assignment> assignment;
 };
-struct UpdateCallback {  // the agent sends its hints to another address
+// Tells the agent the operator's present URL, to which the agent sends its hints.
+struct UpdateCallback {
   std::string pod_uid;
 };
 struct AskPlanner {
@@ -46,10 +48,10 @@ struct EventNote {
 };
 
 struct Decision {
-  std::vector<Action> actions;
-  std::optional<JobStatus> status;  // empty: the status is up to date
+  std::vector<Action> actions;      // in the order in which they are performed
+  std::optional<JobStatus> status;  // empty: the present status need not change
   std::vector<EventNote> events;
-  std::optional<std::chrono::milliseconds> requeue_after;
+  std::optional<std::chrono::milliseconds> requeue_after;  // empty: the next change causes the next decision
 };
 
 }  // namespace sailor

@@ -13,24 +13,24 @@
 namespace sailor {
 namespace {
 
-// Polls of an agent that remain unanswered until its pod counts as lost,
-constexpr int kPollsIfPeersAgree = 2;                    // if a peer is broken, or does not reach the pod either;
-constexpr int kPollsIfNodeUnready = 3;                   // if the node is not ready;
-constexpr int kPollsIfOthersWait = 5;                    // if others wait for this pod to regroup.
-constexpr auto kRegroupAfter = std::chrono::seconds(2);  // all pods answer, but a worker is broken
+// A pod counts as lost after this number of unanswered polls of its agent:
+constexpr int kPollsIfPeersAgree = 2;                    // if a worker is broken, or a peer cannot reach the pod either
+constexpr int kPollsIfNodeUnready = 3;                   // if the node is not ready
+constexpr int kPollsIfOthersWait = 5;                    // if other workers wait for this pod to regroup
+constexpr auto kRegroupAfter = std::chrono::seconds(2);  // if all pods answer, a worker may be broken for this long
 
 enum class Quarantine {
   kNone,
   kUntilHeartbeat,  // the node is not used before it shows a newer heartbeat
-  kForStartLimit,   // the node is not used for a while, although it seems to be well
+  kForStartLimit,   // the node is not used for OperatorSettings::start_limit, although it seems healthy
 };
 
-// What is wrong with one pod.
+// A problem of one pod.
 struct Finding {
   Disruption::Kind kind = Disruption::Kind::kLost;
   Reason reason = Reason::kNodeLost;
   std::string message;
-  Quarantine quarantine = Quarantine::kNone;  // of its node
+  Quarantine quarantine = Quarantine::kNone;  // the quarantine of the pod's node
 };
 
 bool someone_is_broken(const Observation& observation, std::int64_t generation) {
@@ -38,7 +38,7 @@ bool someone_is_broken(const Observation& observation, std::int64_t generation) 
                              [&](const auto& agent) { return is_broken(agent.second, generation); });
 }
 
-// Trains in an older generation: it has not switched to this one yet, and need not stop until it does.
+// Returns whether a worker of the agent still trains an older generation because it has not switched to this one yet.
 bool trains_on(const AgentView& agent, std::int64_t generation) {
   return agent.report && std::ranges::any_of(agent.report->workers, [&](const WorkerReport& worker) {
            return worker.phase == WorkerPhase::kTraining && worker.generation < generation;
@@ -57,7 +57,7 @@ bool all_finished(const PodView& pod) {
          });
 }
 
-// What is wrong with the node that a pod was placed on.
+// Returns the problem of the node that a pod was placed on.
 std::optional<Finding> node_problem(const Observation& observation, const std::string& name, const std::string& uid) {
   const NodeView* node = observation.cluster.find_node(name);
   if (node == nullptr) return Finding{Disruption::Kind::kLost, Reason::kNodeLost, fmt::format("node {} is gone", name)};
@@ -78,7 +78,8 @@ Finding pod_lost(const Observation& observation, const Member& member, std::stri
   return {Disruption::Kind::kLost, reason, node ? node->message : fmt::format("pod {} {}", member.address.name, how)};
 }
 
-// A worker has switched to the generation and waits for others. No worker is broken, but no step can be done either.
+// Returns whether a worker has switched to the generation and waits for its peers. No worker is broken then, but the
+// job does not progress either.
 bool someone_waits(const Observation& observation, std::int64_t generation) {
   return std::ranges::any_of(observation.agents, [&](const auto& agent) {
     return agent.second.report && std::ranges::any_of(agent.second.report->workers, [&](const WorkerReport& worker) {
@@ -87,8 +88,8 @@ bool someone_waits(const Observation& observation, std::int64_t generation) {
   });
 }
 
-// The pod answers neither the operator nor a peer that answers the operator. If only one of them got no answer, it may
-// be its own path that is broken.
+// Returns whether the pod answers neither the operator nor a peer that answers the operator. One of them alone proves
+// nothing, because its own path to the pod may be broken.
 bool is_missed_by_a_peer(const Observation& observation, const Generation& generation, const Member& member) {
   const AgentView* agent = find_agent(observation, member.pod_uid);
   if (agent == nullptr || agent->unanswered_polls < kPollsIfPeersAgree) return false;
@@ -98,7 +99,8 @@ bool is_missed_by_a_peer(const Observation& observation, const Generation& gener
   });
 }
 
-// The generation has stopped, or is given up. Every other unresponsive pod is then left out of the next one too.
+// Returns whether the generation has stopped, or is about to be replaced. Every other unresponsive pod is then left out
+// of the next generation too.
 bool is_over(const Observation& observation, const Generation& generation) {
   return someone_is_broken(observation, generation.generation) ||
          std::ranges::any_of(generation.members, [&](const Member& member) {
@@ -122,8 +124,8 @@ std::optional<Finding> find_unresponsive(const Observation& observation, const G
                  Quarantine::kUntilHeartbeat};
 }
 
-// A pod that was notified of the generation and has still not switched to it, while others wait for it and train on. It
-// may have been receiving state all that time, for as long as the others let it.
+// Finds a pod that was notified of the generation long ago but has not switched to it, while other pods wait for it and
+// train on. The limit includes the longest time for which joining workers may receive state in advance.
 std::optional<Finding> find_late(const Observation& observation, const Generation& generation, const Member& member,
                                  const AgentView* agent) {
   const std::chrono::seconds limit = observation.settings.start_limit + kStateStreamingLimit;
@@ -135,15 +137,16 @@ std::optional<Finding> find_late(const Observation& observation, const Generatio
                  Quarantine::kForStartLimit};
 }
 
-// A member that leaves may still send state to joining workers, and the others wait for those. Otherwise, if its end
-// does harm, a worker is broken.
+// Returns whether a problem of the member counts. A member that leaves counts only while it may still send state to
+// joining workers, because the others wait for those. At other times its loss matters only if it breaks another worker,
+// which is noticed there.
 bool is_watched(const Observation& observation, const Generation& generation, const Member& member) {
   if (!member.leaves || generation.releases_gpus) return true;
   const AgentView* agent = find_agent(observation, member.pod_uid);
   return is_voluntary(generation.reason) && agent != nullptr && trains_on(*agent, generation.generation);
 }
 
-// What is wrong with a pod that takes part in the generation.
+// Returns the problem of a pod that takes part in the generation.
 std::optional<Finding> member_problem(const Observation& observation, const Generation& generation,
                                       const Member& member) {
   const PodView* pod = find_pod(observation, member.address.name);
@@ -164,14 +167,14 @@ std::optional<Finding> member_problem(const Observation& observation, const Gene
                  fmt::format("pod {} was told to stop", pod->name)};
 }
 
-// From when on the pod of a slot could start: the pods that it replaces have a grace period in which to end.
+// Returns the time since which the pod of a slot could start. The pods that it replaces have a grace period to end.
 Time free_since(const Observation& observation, const PodView* pod) {
   const GenerationRecord& record = *observation.record;
   if (pod != nullptr) return std::max(pod->created, record.decided_at);
   return record.min_pod_generation == record.generation ? record.decided_at + kTerminationGrace : record.decided_at;
 }
 
-// What is wrong with a pod that is being prepared.
+// Returns the problem of a pod that is being prepared.
 std::optional<Finding> slot_problem(const Observation& observation, const Slot& slot) {
   const PodView* pod = find_pod(observation, slot.pod);
   const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
@@ -194,7 +197,7 @@ std::string node_uid(const Observation& observation, const std::string& name) {
   return node == nullptr ? "" : node->uid;
 }
 
-// Makes one disruption of what is wrong with several pods.
+// Combines the problems of several pods into one disruption.
 class Findings {
  public:
   explicit Findings(const Observation& observation) : observation_(observation) {}
@@ -234,8 +237,8 @@ Disruption broken_paths(const std::vector<UnreachablePod>& unreachable) {
   return disruption;
 }
 
-// All pods answer, but a worker has been broken for a while. If a path is broken, the same pods would not connect to
-// each other again.
+// Finds a worker that has been broken for a while although all pods answer. If a path is broken, some pods must be left
+// out, because the same pods could not connect again. Otherwise the same pods can try again.
 std::optional<Disruption> broken_connection(const Observation& observation, const Generation& generation) {
   for (const auto& [uid, agent] : observation.agents) {
     const bool is_late = agent.broken_since && observation.now - *agent.broken_since >= kRegroupAfter;
@@ -264,7 +267,7 @@ std::optional<Disruption> find_disruption(const Observation& observation, const 
   for (const Member& member : generation.members) {
     if (!is_watched(observation, generation, member)) continue;
     const auto finding = member_problem(observation, generation, member);
-    // A node that is about to be terminated is a reason to save the state, not to start over.
+    // A node that is about to be terminated is a reason to finish saving the state, not to begin the save again.
     const bool is_expected = finding && generation.releases_gpus && finding->kind == Disruption::Kind::kTerminating;
     if (finding && !is_expected) findings.add(member.address.name, member.node, *finding);
   }

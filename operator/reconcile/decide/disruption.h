@@ -1,4 +1,4 @@
-// Disruptions: why a generation cannot continue, or should not.
+// Finds disruptions: reasons why a generation cannot continue, or should not.
 #pragma once
 
 #include <optional>
@@ -12,26 +12,29 @@ namespace sailor {
 
 struct Disruption {
   enum class Kind {
-    kLost,            // a pod or node is gone: the generation is broken
-    kTerminating,     // a pod or node is about to be terminated, and still trains
-    kConnectionLost,  // all pods are there, but a connection broke
+    kLost,            // a pod or node is gone or unresponsive, so the generation cannot continue
+    kTerminating,     // a pod or node is about to be terminated, but still trains
+    kConnectionLost,  // a connection broke although all pods answer
   };
   Kind kind = Kind::kLost;
   Reason reason = Reason::kNodeLost;
   std::string message = {};                               // a sentence without a full stop
-  std::set<std::string> pods = {};                        // that are lost or about to be
-  std::vector<QuarantinedNode> nodes_to_quarantine = {};  // nodes that are not used for a while
-  std::set<std::string> unreachable_pods = {};            // UIDs of pods that answer the operator, but not all peers
+  std::set<std::string> pods = {};                        // the names of the pods that are lost, or about to be
+  std::vector<QuarantinedNode> nodes_to_quarantine = {};  // the nodes to avoid for a while
+  std::set<std::string> unreachable_pods = {};            // the UIDs of pods that answer the operator but not all peers
 };
 
-// The gravest disruption of a generation: of the newest one, or of the one that trains on while the newest is prepared.
-// Empty: all is well. A failure of the trainer itself does not count here (see trainer_failures.h).
+// Returns the gravest disruption of a generation, or nothing if the generation can continue. The generation is the
+// newest one, or the one that trains on while the newest one is prepared. If it is not committed, the result is that of
+// find_joining_pods_problem(). A failure of the trainer itself is not a disruption (see trainer_failures.h).
 std::optional<Disruption> find_disruption(const Observation& observation, const Generation& generation);
 
-// What keeps a pod that has not trained yet from taking part. Empty: all such pods may still come.
+// Returns what prevents the pods of the newest generation's placement from starting it: a pod has not started in time,
+// or its node is gone or about to be terminated. Returns nothing if all pods are ready or may still become ready.
 std::optional<Disruption> find_joining_pods_problem(const Observation& observation);
 
-// When the first sign of what is wrong with a generation was observed; now, if there was no earlier sign.
+// Returns when the operator observed the first sign of a disruption (a broken worker or an unanswered poll), or the
+// present time if there is no such sign.
 Time first_sign(const Observation& observation, const Generation& generation);
 
 }  // namespace sailor

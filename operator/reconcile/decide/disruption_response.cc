@@ -15,7 +15,7 @@ struct LeftOver {
   PlanLookup lookup;
 };
 
-// A plan for the pods that are left; if there is none, for all nodes.
+// Looks up a plan for the remaining pods, or for all nodes if no plan fits the remaining pods.
 LeftOver plan_what_is_left(const Observation& observation, const Disruption& disruption) {
   NodeQuery query{NodeScope::kSurvivors, disruption.pods, false};
   const auto survivors = usable_nodes(observation, query);

@@ -1,4 +1,4 @@
-// What follows from a disruption of the generation that trains.
+// The policy that responds to a disruption of the newest generation.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,10 @@
 
 namespace sailor {
 
-// Applies to pods or nodes that are lost or about to be, and to broken connections. The job continues at once with the
-// pods that are left; if they are not enough, with whatever GPUs can be had. If there are none, its state is saved
-// while that is possible.
+// Applies if find_disruption() finds a disruption. After a broken connection, the same pods form a new generation.
+// After a loss, the job continues with the remaining pods. If no plan fits them, it continues with any available GPUs,
+// and if no plan fits those, it saves its state and waits for capacity. Without elasticity Live, it restarts with new
+// pods.
 std::optional<PolicyResult> respond_to_disruption(const Observation& observation);
 
 }  // namespace sailor

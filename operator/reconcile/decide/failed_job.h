@@ -1,4 +1,4 @@
-// The end of a job that cannot succeed any more.
+// The result with which policies mark a job as failed.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace sailor {
 
-// Removes the pods that still run, and sets all conditions.
+// Returns a final result that deletes the pods that still run and sets all conditions, Failed with this message.
 PolicyResult fail_job(const Observation& observation, Reason reason, std::string message);
 
 }  // namespace sailor

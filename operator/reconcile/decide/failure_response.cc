@@ -11,7 +11,8 @@
 namespace sailor {
 namespace {
 
-// A pod of the newest generation that has not trained in one before it, while others have.
+// Returns whether the pod was created for the newest generation, to join older pods: the generation is not the job's
+// first, and did not restart the job with new pods.
 bool is_joining(const Observation& observation, const std::string& name) {
   const PodView* pod = find_pod(observation, name);
   const GenerationRecord& record = *observation.record;
@@ -25,7 +26,7 @@ GenerationRecord count(GenerationRecord record, const TrainerFailure& failure) {
   return record;
 }
 
-// Empty: the other pods cannot continue alone. While that is being planned, the result only asks the planner.
+// Returns nothing if the remaining pods cannot continue alone. Until the planner has answered, the result only asks it.
 std::optional<PolicyResult> continue_without(const Observation& observation, const TrainerFailure& failure,
                                              bool counts) {
   if (observation.job.spec->elasticity != ElasticityMode::kLive) return std::nullopt;

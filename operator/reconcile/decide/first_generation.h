@@ -1,4 +1,4 @@
-// The start of a job.
+// The policy that starts a job.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,8 @@
 
 namespace sailor {
 
-// Applies to a job without a record: plans it, or says what it waits for.
+// Applies to a job without a record. Asks the planner and writes the first record, or says in the conditions why there
+// is no plan yet.
 std::optional<PolicyResult> start_first_generation(const Observation& observation);
 
 }  // namespace sailor

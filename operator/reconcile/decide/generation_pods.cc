@@ -14,7 +14,7 @@ bool has_slot(const GenerationRecord& record, const PodView& pod) {
   return std::ranges::find(slots, pod.name, &Slot::pod) != slots.end();
 }
 
-// The pod's agent has reported that all its workers have handed over what they held.
+// Returns whether the agent has reported that no peer needs the state of its workers any more.
 bool is_released(const Observation& observation, const GenerationRecord& record, const PodView& pod) {
   const AgentView* agent = find_agent(observation, pod);
   if (agent == nullptr || !agent->report || agent->report->workers.empty()) return false;

@@ -1,19 +1,21 @@
-// The pods of a generation: which are created, and which are removed.
+// Creates and deletes the pods of the newest generation.
 #pragma once
 
 #include "operator/reconcile/decide/policy.h"
 
 namespace sailor {
 
-// Creates a pod for each slot that has none and whose node is free. After a failure it waits for the restart delay.
+// Creates a pod for each slot that has no pod, if the slot's node exists and no stale pod runs on it. After a failure,
+// creates no pod before the restart delay has passed.
 void create_missing_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record);
 
-// Removes pods that have ended, and, where the generation replaces all pods, those of earlier generations.
+// Deletes the pods that have ended and the stale pods (is_stale()). Keeps the members that have finished all steps, and
+// with `keeps_ended_pods` all pods that have ended.
 void remove_ended_and_stale_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
                                  bool keeps_ended_pods);
 
-// Removes pods that no slot wants: at once if they have nothing to hand over, else when they are released or no longer
-// needed.
+// Deletes the pods without a slot. A member without a slot stays until its workers are released, the generation trains,
+// or the time to save its state has passed.
 void remove_unused_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record);
 
 }  // namespace sailor

@@ -1,4 +1,4 @@
-// A job whose spec or record cannot be read.
+// The policy for a job whose spec or record cannot be parsed.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace sailor {
 
-// Applies to a job whose spec or record is invalid: says so, and changes nothing else.
+// Applies if the spec or the record is invalid. Reports the error in the conditions and leaves the pods as they are.
 std::optional<PolicyResult> hold_invalid_job(const Observation& observation);
 
 }  // namespace sailor

@@ -23,7 +23,7 @@ Condition planned(const GenerationRecord& record) {
                                            count_of(std::ssize(record.placement.slots), "pod"), record.message));
 }
 
-// What a worker that trains reports as wrong, most often that it cannot write a checkpoint. Empty: nothing is wrong.
+// Returns the problem that a training worker reports, usually that it cannot write a checkpoint; empty: no problem.
 std::string problem_of_workers(const Observation& observation) {
   for (const auto& [uid, agent] : observation.agents) {
     if (!agent.answers()) continue;
@@ -34,7 +34,7 @@ std::string problem_of_workers(const Observation& observation) {
   return {};
 }
 
-// In whatever generation.
+// Returns whether a worker trains, in any generation.
 bool any_worker_trains(const Observation& observation) {
   return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
     const AgentView* agent = find_agent(observation, pod);
@@ -59,7 +59,7 @@ Condition degraded(const Observation& observation, const GenerationRecord& recor
   return no(Reason::kAsPlanned, "Nothing is missing.");
 }
 
-// The first pod that keeps the generation from its start, and why. Empty: all agents answer.
+// Returns a sentence about the first pod that the generation waits for; empty: all agents answer.
 std::string first_missing(const Observation& observation, const GenerationRecord& record) {
   for (const Slot& slot : record.placement.slots) {
     const PodView* pod = find_pod(observation, slot.pod);

@@ -1,4 +1,4 @@
-// The conditions of a job that trains or is to train.
+// Derives the conditions of a job that has not ended and is not suspended.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 
 namespace sailor {
 
-// `record` is the newest one, after this decision; empty: there is no plan yet. All conditions are set.
+// Returns all eight conditions. `record` is the newest record, including the one that this decision writes; empty: the
+// job has no plan yet.
 Conditions conditions_of(const Observation& observation, const std::optional<GenerationRecord>& record);
 
 }  // namespace sailor

@@ -12,7 +12,7 @@
 namespace sailor {
 namespace {
 
-// Nobody has been notified of the newest generation, so the running one can continue as if nothing had been decided.
+// Makes the running generation the newest one again. This is safe because no agent was notified of the withdrawn one.
 PolicyResult withdraw(const GenerationRecord& record, const std::string& message,
                       const std::vector<QuarantinedNode>& nodes_to_quarantine) {
   const std::int64_t given_up = record.generation;
@@ -41,7 +41,7 @@ std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
   if (const auto failure = find_uncounted_failure(observation)) {
     const PodView* pod = find_pod(observation, failure->pod);
     const bool is_running = member_of(*record.running, pod->uid) != nullptr;
-    if (is_running) return withdraw(record, failure->message, {});  // and the next pass counts it
+    if (is_running) return withdraw(record, failure->message, {});  // the next decision counts the failure
     const Time until = observation.now + observation.settings.start_limit;
     return withdraw(record, fmt::format("pod {} failed: {}", failure->pod, failure->message),
                     {{node_uid_of_pod(observation, failure->pod), Time(), until}});

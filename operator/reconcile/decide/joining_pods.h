@@ -1,4 +1,5 @@
-// The new pods of a voluntary change, which the job waits for while it trains.
+// The policy that watches the joining pods of a voluntary change: the new pods that the newest generation waits for
+// while the previous generation trains on.
 #pragma once
 
 #include <optional>
@@ -7,8 +8,8 @@
 
 namespace sailor {
 
-// Applies while the newest generation waits for its pods and the generation before it trains. The change is withdrawn
-// if the running generation is disrupted, which is then answered at once, or if a joining pod fails or is late.
+// Applies while GenerationRecord::running is set. Withdraws the change if a joining pod fails or does not start in
+// time, or if the running generation is disrupted. The next decision then responds to that disruption.
 std::optional<PolicyResult> watch_joining_pods(const Observation& observation);
 
 }  // namespace sailor

@@ -23,8 +23,8 @@ Member member_from(const PodView& pod, const Observation& observation, bool leav
           leaves};
 }
 
-// The index of the member with the rendezvous store, which should outlive the generation: on-demand nodes are not
-// preempted.
+// Returns the index of the member that hosts the rendezvous store. The store should outlive the generation, so a member
+// on an on-demand node is preferred: such a node is not preempted.
 int rendezvous_of(const std::vector<Member>& members) {
   for (int i = 0; i < std::ssize(members); ++i) {
     const Member& member = members[static_cast<std::size_t>(i)];
@@ -42,7 +42,7 @@ std::map<std::string, std::int64_t> notified_after(const Observation& observatio
   return notified;
 }
 
-// All workers must derive the same schedule, so none gets times if one of them would ignore them.
+// All workers must derive the same schedule, so no worker gets the times if one agent is too old to use them.
 bool takes_schedule_times(const AgentView* agent) {
   return agent == nullptr || !agent->report || agent->report->takes_schedule_times;
 }
@@ -59,7 +59,7 @@ GenerationRecord with_members(const Observation& observation, GenerationRecord r
   const bool is_alone = std::ranges::count_if(record.members, trains) == 1;
   record.is_leased = is_alone && !record.releases_gpus && !observation.settings.callback.empty();
   record.committed_at = observation.now;
-  record.running.reset();  // from now on there is no way back
+  record.running.reset();  // a committed generation cannot be withdrawn
   record.rendezvous = rendezvous_of(record.members);
   record.notified = notified_after(observation, record);
   std::vector<OlderRecord> may_train;
@@ -70,8 +70,8 @@ GenerationRecord with_members(const Observation& observation, GenerationRecord r
   return record;
 }
 
-// The unreachable pods of an older generation do not take part, so they would never learn that they have left; and the
-// job need not wait for them.
+// Deletes the unreachable pods of an older generation. They do not take part in the new generation, so they would never
+// learn that they must stop, and the job would wait for them.
 void remove_unreachable_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
                              const OlderRecord& older) {
   for (const Member& member : older.members) {
@@ -81,8 +81,9 @@ void remove_unreachable_pods(PolicyResult& result, const Observation& observatio
   }
 }
 
-// Empty: no older generation can train once this one does. The time of a lease counts from when the record of a newer
-// generation is seen to be written: from then on nobody renews the lease.
+// Returns nothing if all older generations are fenced. Otherwise waits, and starts to count the time of an older
+// generation's lease as soon as the record of the newer generation has been written: after that, the operator does not
+// renew the lease.
 std::optional<PolicyResult> await_older_generations(const Observation& observation, GenerationRecord record,
                                                     const PodStates& pods, const Participants& participants) {
   const bool is_written = observation.record && observation.record->generation == record.generation;
@@ -116,7 +117,7 @@ PolicyResult commit_membership(const Observation& observation, const GenerationR
   const auto taking_part = participants(pods.states);
   if (!taking_part) return {};
   PolicyResult result;
-  if (taking_part->empty()) {  // the GPUs are to be released, and nobody holds any state
+  if (taking_part->empty()) {  // the generation releases the GPUs, and no pod holds state
     remove_unused_pods(result, observation, record);
     return result;
   }

@@ -1,13 +1,14 @@
-// Membership: who takes part in a generation, and when they may be notified. Applies the protocol's functions
-// (operator/protocol/fencing.h) to an observation.
+// Membership: the pods that take part in a generation. Applies the rules of operator/protocol/fencing.h to an
+// observation.
 #pragma once
 
 #include "operator/reconcile/decide/policy.h"
 
 namespace sailor {
 
-// Writes the members of a generation into its record once all pods that take part are ready, and every older generation
-// that may still train is fenced. Nobody is notified of the generation before that.
+// Commits the membership: writes the members into the record once all pods that take part are ready and all older
+// generations are fenced. No agent is notified of the generation before that. Until then the result says in the
+// condition PodsReady which older generation may still train, or is empty.
 PolicyResult commit_membership(const Observation& observation, const GenerationRecord& record);
 
 }  // namespace sailor

@@ -19,7 +19,7 @@ OlderRecord older_of(const Generation& generation) {
 
 struct PlacedPlan {
   Result<Placement> placement;
-  NodeQuery query;  // the nodes that the plan was made for
+  NodeQuery query;  // the query for the nodes that the plan was made for
 };
 
 PlacedPlan place_plan(const Observation& observation, const PlanAnswer& answer, NodeQuery query) {
@@ -43,7 +43,7 @@ std::set<std::string> pod_names(const Observation& observation) {
 GenerationRecord next_generation(const Observation& observation, const std::optional<GenerationRecord>& before,
                                  const Cause& cause) {
   GenerationRecord next = before.value_or(GenerationRecord{});
-  // A release that only comes before a start with other pods is a part of that change: the cause stays.
+  // A release that is the first half of a restart belongs to the same change, so the cause stays.
   const bool continues_restart = next.releases_gpus && !waits_until_wanted(next);
   next.job_uid = observation.job.uid;
   next.job_generation = observation.job.generation;
@@ -71,7 +71,7 @@ GenerationRecord next_generation(const Observation& observation, const std::opti
 }
 
 PolicyResult begin_generation(const Observation& observation, GenerationRecord next) {
-  // A pod that has a slot again takes part like any other, and so does its state once the pod leaves.
+  // A pod that has a slot again takes part like any other pod, so it no longer counts as unreachable.
   std::erase_if(next.unreachable_pods, [&](const std::string& uid) {
     const auto pod = std::ranges::find(observation.pods, uid, &PodView::uid);
     const auto& slots = next.placement.slots;
@@ -93,7 +93,8 @@ PolicyResult adopt_plan(const Observation& observation, const std::optional<Gene
     return result;
   }
   GenerationRecord next = next_generation(observation, before, cause);
-  if (answer.asked_at >= next.caused_at) next.asked_at = answer.asked_at;  // otherwise the answer was there already
+  // An answer that is older than the cause cost no time to plan.
+  if (answer.asked_at >= next.caused_at) next.asked_at = answer.asked_at;
   if (before && before->releases_gpus && placed.query.replaces_pods) next.min_pod_generation = next.generation;
   const bool is_training = before && trains(observation, *before);
   if (is_training && is_voluntary(cause.reason)) next.running = static_cast<const Generation&>(*before);

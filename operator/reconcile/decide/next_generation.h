@@ -1,4 +1,4 @@
-// The next generation of a job: its record, and what it does with the GPUs.
+// Functions with which policies make the next generation of a job.
 #pragma once
 
 #include <optional>
@@ -11,27 +11,30 @@
 
 namespace sailor {
 
-// Why a generation is made.
+// The reason for making a generation.
 struct Cause {
   Reason reason = Reason::kNotYetKnown;
   std::string message;  // a sentence
 };
 
-// The record of the generation after `before` (empty: there is none), with the same plan and placement.
+// Returns the record of the generation after `before`, with the same plan and placement but a new number. `before` is
+// empty for the first generation.
 GenerationRecord next_generation(const Observation& observation, const std::optional<GenerationRecord>& before,
                                  const Cause& cause);
 
-// Writes the record of a new generation.
+// Returns a result that writes the record of a new generation.
 PolicyResult begin_generation(const Observation& observation, GenerationRecord next);
 
-// A generation with this plan. If the replicas of the plan do not fit onto the nodes, there is none, and the condition
-// Planned says so.
+// Begins a generation with the plan in `answer`, which was made for the nodes of `query`. If the job trains and the
+// change is voluntary, the present generation trains on until the new pods are ready. If the replicas of the plan do
+// not fit the nodes, begins no generation and says so in the condition Planned.
 PolicyResult adopt_plan(const Observation& observation, const std::optional<GenerationRecord>& before,
                         const PlanAnswer& answer, const NodeQuery& query, const Cause& cause);
 
-// A generation in which nobody trains: the workers save the job's state, then all pods go.
+// Begins a generation that releases the GPUs: no worker trains, the workers save the state, then all pods are deleted.
 PolicyResult save_and_release_gpus(const Observation& observation, const GenerationRecord& before, const Cause& cause);
 
+// Returns the names of all observed pods of the job.
 std::set<std::string> pod_names(const Observation& observation);
 
 }  // namespace sailor

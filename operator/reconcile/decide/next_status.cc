@@ -14,8 +14,8 @@ namespace {
 
 using enum ConditionType;
 
-constexpr auto kStepsEvery = std::chrono::seconds(2);     // while steps are done
-constexpr auto kDollarsEvery = std::chrono::seconds(30);  // while pods run and no step is done
+constexpr auto kStepsEvery = std::chrono::seconds(2);     // the interval while the step changes
+constexpr auto kDollarsEvery = std::chrono::seconds(30);  // the interval while only the cost changes
 
 std::map<ConditionType, ConditionStatus> conditions_status(const Observation& observation,
                                                            const Conditions& conditions) {
@@ -85,8 +85,8 @@ bool is_equal_but_for_time(const ProgressStatus& one, const ProgressStatus& othe
   return to_json(first) == to_json(second);
 }
 
-// Progress alone is not written each time a step is done. Statuses are compared as they are written: with rounded
-// decimals.
+// Returns whether to write the status. A change of the progress alone waits for an interval. Compares the statuses as
+// JSON, because decimals are rounded there.
 bool is_worth_a_write(const Observation& observation, const JobStatus& wanted) {
   const JobStatus& before = observation.job.status;
   if (!is_equal_but_for_progress(before, wanted)) return true;

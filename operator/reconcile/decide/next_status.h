@@ -1,4 +1,4 @@
-// The status that follows from a decision. It is written only when it says something new.
+// Derives the status that follows from a decision.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace sailor {
 
-// The decision of a policy, with the job's new status if it differs from the present one, and the events that tell the
-// difference.
+// Turns a policy's result into a decision. Adds the new status and the events about its changes, unless the status is
+// the same as before. A status in which only the progress has changed is written every few seconds.
 Decision with_status(const Observation& observation, PolicyResult result);
 
-// One word for people.
+// Returns status.state, which summarizes the conditions in one word.
 std::string state_word(const Conditions& conditions);
 
 }  // namespace sailor

@@ -30,13 +30,13 @@ std::vector<Group> groups_of(const Plan& plan) {
   return groups;
 }
 
-// Nodes being filled, in step with the candidates.
+// Fills the nodes with replicas and counts the used GPUs of each node.
 class Packing {
  public:
   explicit Packing(const std::vector<UsableNode>& usable_nodes) : nodes_(usable_nodes), used_(usable_nodes.size(), 0) {}
 
-  // The index of the best node for a group: one with a pod before one without, a begun one before an empty one, the
-  // tightest fit, the first.
+  // Returns the index of the best node for a group. Prefers a node with a pod, then an existing node, then a node that
+  // is in use already, then the tightest fit, then the first node.
   [[nodiscard]] std::optional<std::size_t> best(const Group& group) const {
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -45,7 +45,8 @@ class Packing {
     }
     return best;
   }
-  int take(std::size_t node, int gpus) { return std::exchange(used_[node], used_[node] + gpus); }  // the first GPU
+  // Takes GPUs of the node and returns the index of the first one.
+  int take(std::size_t node, int gpus) { return std::exchange(used_[node], used_[node] + gpus); }
   [[nodiscard]] int used(std::size_t node) const { return used_[node]; }
 
  private:
@@ -73,7 +74,7 @@ std::string free_slot_name(const std::string& job, const PoolKey& pool, std::set
 
 Slot slot_for(const UsableNode& candidate, int used, const PlacementRequest& request, std::set<std::string>& taken) {
   Slot slot{candidate.pod, candidate.pool, candidate.node, candidate.node_uid, candidate.gpus};
-  if (!candidate.pod.empty()) return slot;  // a pod keeps the GPUs that it was made with
+  if (!candidate.pod.empty()) return slot;  // an existing pod keeps the GPUs that it was created with
   slot.pod = free_slot_name(request.job, candidate.pool, taken);
   if (!takes_whole_nodes(request.view, candidate.pool)) slot.gpus = used;
   return slot;
@@ -100,7 +101,7 @@ ClusterState cluster_of(const std::vector<UsableNode>& usable_nodes, const Clust
 
 Result<Placement> place(const PlacementRequest& request) {
   Packing packing(request.usable_nodes);
-  std::vector<ReplicaPlacement> replica_placements;  // `slot` counts candidates at first
+  std::vector<ReplicaPlacement> replica_placements;  // at first, `slot` is an index into usable_nodes
   for (const Group& group : groups_of(request.plan)) {
     const auto node = packing.best(group);
     if (!node) {

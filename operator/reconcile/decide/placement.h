@@ -1,4 +1,4 @@
-// Placement: which replicas of a plan run in which pods on which nodes.
+// Placement: assigns the replicas of a plan to pods, and the pods to nodes.
 #pragma once
 
 #include <set>
@@ -10,28 +10,29 @@
 
 namespace sailor {
 
-// A node as far as one job may use it.
+// A node that one job may use, whole or in part.
 struct UsableNode {
-  std::string node;  // empty: a node that the autoscaler would have to create
+  std::string node;  // empty: the autoscaler would have to create the node
   std::string node_uid;
   PoolKey pool;
-  int gpus = 0;     // that the job may use there
-  std::string pod;  // a pod of this job that exists there already and has `gpus` GPUs; empty: none
+  int gpus = 0;     // the number of GPUs that the job may use
+  std::string pod;  // the pod of this job that runs on the node with `gpus` GPUs; empty: none
   friend bool operator==(const UsableNode&, const UsableNode&) = default;
 };
 
+// Returns the nodes in the form that the planner takes.
 ClusterState cluster_of(const std::vector<UsableNode>& usable_nodes, const ClusterView& view);
 
 struct PlacementRequest {
-  std::string job;  // name
+  std::string job;  // the name of the job
   const Plan& plan;
   const std::vector<UsableNode>& usable_nodes;
-  const ClusterView& view;            // for pools whose nodes are taken whole
-  std::set<std::string> taken_names;  // of all existing pods, also those that are ending
+  const ClusterView& view;            // says in which pools a pod takes all GPUs of its node
+  std::set<std::string> taken_names;  // the names of all existing pods, including those that are ending
 };
 
-// Places large replicas first, each on the node where it fits best, and prefers existing pods. kInfeasible: a replica
-// does not fit anywhere, which happens only if replicas of different size share nodes.
+// Places large replicas first, each on the node where it fits best, and prefers nodes with a pod of the job. Fails with
+// kInfeasible if a replica does not fit any node, which can happen only if replicas of different sizes share nodes.
 Result<Placement> place(const PlacementRequest& request);
 
 }  // namespace sailor

@@ -1,5 +1,5 @@
-// Plans for the nodes that a job may use. The planner answers in its own time: a policy either finds its answer in the
-// observation, or asks and decides when the answer is there.
+// Looks up plans for the nodes that a job may use. The planner answers asynchronously. A policy either finds the answer
+// in the observation, or it returns ask_planner() and decides once a later observation contains the answer.
 #pragma once
 
 #include <optional>
@@ -11,26 +11,30 @@
 namespace sailor {
 
 struct PlanLookup {
-  const PlanAnswer* answer = nullptr;    // null: it is not there yet
-  std::optional<PlanQuestion> question;  // what the planner is to be asked then
+  const PlanAnswer* answer = nullptr;    // null: the planner has not answered yet
+  std::optional<PlanQuestion> question;  // the question to ask if there is no answer
 
   [[nodiscard]] bool has_plan() const { return answer != nullptr && answer->result.has_value(); }
   [[nodiscard]] bool has_no_plan() const { return answer != nullptr && !answer->result.has_value(); }
 };
 
-enum class Urgency { kTrains, kStopped };  // whether the job trains while it waits for the plan
+// Whether the job trains while it waits for the plan. A stopped job needs a plan quickly, so the planner then searches
+// only near `current`.
+enum class Urgency { kTrains, kStopped };
 
+// Looks up a plan for these nodes. `current` is the plan that the job trains by, if any.
 PlanLookup look_up_plan(const Observation& observation, const std::vector<UsableNode>& nodes,
                         const std::optional<Plan>& current, Urgency urgency = Urgency::kTrains);
 
-// A plan for the nodes that exist. Only if there is none, a plan that also uses nodes by which pools may be scaled up.
+// Looks up a plan for the nodes of `query`. If no plan fits them, looks up one that may also use the nodes by which
+// declared pools can grow.
 PlanLookup look_up_plan_with_growth(const Observation& observation, const NodeQuery& query,
                                     const std::optional<Plan>& current);
 
-// Asks the planner what `lookup` has no answer to.
+// Returns a result that asks the planner the question of `lookup`, if it has one.
 PolicyResult ask_planner(const PlanLookup& lookup);
 
-// Why there is no plan.
+// Returns the condition Planned with the reason why there is no plan.
 Condition no_plan(const Observation& observation, const Error& error, const ClusterState& cluster);
 Condition no_plan(const Observation& observation, const PlanAnswer& answer);
 

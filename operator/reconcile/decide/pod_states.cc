@@ -8,7 +8,7 @@
 namespace sailor {
 namespace {
 
-constexpr int kUnresponsivePolls = 2;  // fewer: a new operator may not have polled yet
+constexpr int kUnresponsivePolls = 2;  // with fewer, a new operator may not have polled the agent yet
 
 AgentContact contact_of(const AgentView* agent) {
   if (agent != nullptr && agent->answers()) return AgentContact::kAnswers;
@@ -28,7 +28,7 @@ PodState state_of(const Observation& observation, const GenerationRecord& record
   const AgentView* agent = find_agent(observation, pod);
   state.is_dead = pod.has_ended();
   state.contact = contact_of(agent);
-  // Nobody can have notified a pod without an address.
+  // No operator can have notified a pod without an address.
   if (pod.ip.empty() && state.contact == AgentContact::kNotHeardYet) state.contact = AgentContact::kUnresponsive;
   if (const auto found = record.notified.find(pod.uid); found != record.notified.end()) state.notified = found->second;
   if (agent == nullptr || !agent->report) return state;
@@ -42,7 +42,7 @@ bool is_gone(const Observation& observation, const Member& member) {
   return !member.node_uid.empty() && !observation.cluster.node_uids.contains(member.node_uid);
 }
 
-// The index of the member's pod: after all others if it is gone.
+// Returns the index of the member's pod. Appends an entry if the pod is gone.
 std::size_t place_of(const Observation& observation, const Member& member, PodStates& pod_states) {
   const auto is_its = [&](const PodView* pod) { return pod != nullptr && pod->uid == member.pod_uid; };
   const auto found = std::ranges::find_if(pod_states.pods, is_its);
@@ -56,7 +56,8 @@ std::size_t place_of(const Observation& observation, const Member& member, PodSt
   return place;
 }
 
-// A lease lapses only if nobody renews it: not the lease of the generation that trains on.
+// Returns whether the lease of an older generation has lapsed. The lease of the generation that trains on is still
+// renewed.
 bool has_lapsed(const Observation& observation, const GenerationRecord& record, const OlderRecord& older) {
   const bool trains_on = record.running && record.running->generation == older.generation;
   const bool is_counted = older.is_leased && !trains_on && older.unrenewed_since != Time();

@@ -1,5 +1,5 @@
-// PodStates: the job's pods and older generations in the form that the protocol's functions take
-// (operator/protocol/fencing.h).
+// PodStates: the pods and older generations of a job in the form that the functions of operator/protocol/fencing.h
+// take.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,14 @@
 namespace sailor {
 
 struct PodStates {
-  // The pods of the placement in its order, then the job's other pods, then pods of older generations that are gone.
-  // A null pointer stands for a pod that does not exist.
+  // First the pods of the placement, in its order, then the other pods of the job, then the pods of older generations
+  // that are gone. A pod that does not exist is null.
   std::vector<const PodView*> pods;
-  std::vector<PodState> states;        // of each pod
-  std::vector<OlderGeneration> older;  // as in the record
+  std::vector<PodState> states;        // the state of each entry of `pods`
+  std::vector<OlderGeneration> older;  // in the order of GenerationRecord::older
 };
 
-// Whether the operator renews the lease of this generation.
+// Returns whether the operator renews the lease of this generation.
 bool is_renewed(const GenerationRecord& record, std::int64_t generation);
 
 PodStates pod_states_of(const Observation& observation, const GenerationRecord& record);

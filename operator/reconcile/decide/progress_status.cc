@@ -9,7 +9,7 @@
 namespace sailor {
 namespace {
 
-// Since the last status was written; empty: it never was.
+// Returns the seconds since the progress was last written; empty: it was never written.
 std::optional<double> seconds_since(const Observation& observation, const ProgressStatus& last) {
   if (!last.time) return std::nullopt;
   return std::max(0.0, seconds_between(*last.time, observation.now));
@@ -30,8 +30,8 @@ bool is_suspended(const Observation& observation) {
          (observation.job.spec && observation.job.spec->suspend);
 }
 
-// How long the job was to train, and how long the steps took that count: a step that is done again counts once, with
-// what a step takes now. Both continue from the last status, so a new operator continues them too.
+// Counts the elapsed and the useful seconds. A repeated step counts once. New steps count with the present mean time of
+// a step. Both sums continue from the last status, so they survive a restart of the operator.
 void count_goodput(const Observation& observation, const std::optional<JobProgress>& progress,
                    const ProgressStatus& last, ProgressStatus& status) {
   if (!is_suspended(observation)) status.elapsed_seconds += seconds_since(observation, last).value_or(0);

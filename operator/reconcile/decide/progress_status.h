@@ -1,4 +1,4 @@
-// status.progress: how far the job is, and what it has cost.
+// Computes status.progress: the progress of the job and its cost so far.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 
 namespace sailor {
 
-// The progress of the last status, continued by what is observed now; empty: there is nothing to tell yet.
+// Continues the progress of the last status with this observation. Returns nothing for a job that has never had a
+// record.
 std::optional<ProgressStatus> progress_status(const Observation& observation,
                                               const std::optional<GenerationRecord>& record);
 

@@ -6,11 +6,11 @@
 namespace sailor {
 namespace {
 
-// At the latest; if the node is ready then.
+// Returns when the quarantine for an unresponsive pod ends even without a newer heartbeat.
 Time trusted_again_at(const QuarantinedNode& quarantined) { return quarantined.since + std::chrono::seconds(60); }
 
-// A kubelet without news writes its heartbeat into its Node only every five minutes. But Kubernetes considers a node
-// not ready once its lease is 50 s old: a node that is ready after that time is well.
+// A kubelet updates the heartbeat of an unchanged Node only every five minutes, so waiting for it would take too long.
+// Kubernetes marks a node as not ready once its lease is 50 s old, so a node that is ready after 60 s is healthy.
 bool is_left_alone(const QuarantinedNode& quarantined, const NodeView& node, Time now) {
   const bool has_new_heartbeat = node.heartbeat > quarantined.since;
   return (!has_new_heartbeat && now < trusted_again_at(quarantined)) || now < quarantined.until;

@@ -1,5 +1,5 @@
-// Quarantine: nodes that a job leaves alone for a while, because a pod there was unresponsive, did not start, failed,
-// or did not reach its peers.
+// Quarantine: nodes that a job does not use for a while, because a pod on them was unresponsive, did not start, failed,
+// or could not reach its peers.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,20 @@
 
 namespace sailor {
 
+// Returns whether the job must not use the node now.
 bool is_quarantined(const Observation& observation, const NodeView& node);
 
-// A node that was left alone because of a broken path is remembered for as long again. If it is cut off once more in
-// that time, it is left alone for longer.
+// Returns whether the entry of a broken path still matters. It matters during the quarantine and for the same time
+// after it: if a path to the node breaks again within that time, the next quarantine is twice as long.
 bool is_remembered(const QuarantinedNode& quarantined, Time now);
 
-// Leaves these nodes alone from now on. A node without a UID is gone already.
+// Adds the nodes to the quarantine of the record. Skips nodes without a UID, which are gone.
 void quarantine(GenerationRecord& record, const std::vector<QuarantinedNode>& nodes);
 
-// The nodes that are still left alone or remembered. A node that is gone needs no quarantine.
+// Returns the entries that are still in quarantine or remembered. Drops the entries of nodes that are gone.
 std::vector<QuarantinedNode> without_expired(const std::vector<QuarantinedNode>& nodes, const Observation& observation);
 
-// Requests another look when a node may be used again: no event tells of that moment.
+// Requests another decision at the end of a quarantine, because no watch reports that moment.
 PolicyResult requeue_at_end_of_quarantine(const Observation& observation);
 
 }  // namespace sailor

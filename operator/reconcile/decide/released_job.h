@@ -1,4 +1,5 @@
-// A job whose newest generation releases its GPUs: it waits for capacity, was suspended, or starts again with new pods.
+// The policy for a job whose newest generation releases the GPUs, because the job waits for capacity, was suspended, or
+// restarts with new pods.
 #pragma once
 
 #include <optional>
@@ -7,8 +8,9 @@
 
 namespace sailor {
 
-// Applies to a job that has released its GPUs, or is to. Once its state is saved, the job starts again, with new pods,
-// as soon as there are GPUs for it. Where the state could not be saved, the pods that hold it continue.
+// Applies if the newest generation releases the GPUs. Waits until the state is saved, then starts the job with new pods
+// as soon as a plan fits the available GPUs. If saving failed, the pods that hold the state continue instead. With
+// elasticity Off, waits until the GPUs of the first plan are available.
 std::optional<PolicyResult> resume_released_job(const Observation& observation);
 
 }  // namespace sailor

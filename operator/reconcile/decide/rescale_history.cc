@@ -8,7 +8,7 @@ namespace sailor {
 namespace {
 
 constexpr std::size_t kKept = 10;
-constexpr std::size_t kLongestMessage = 300;  // there are ten of them in the status
+constexpr std::size_t kLongestMessage = 300;  // the status contains up to ten of them
 
 double not_negative(double seconds) { return std::max(0.0, seconds); }
 
@@ -26,7 +26,8 @@ RescaleStatus new_entry(const GenerationRecord& record) {
   return entry;
 }
 
-// A release that only comes before a start with other pods is a part of that change.
+// Returns whether the generation gets an entry. A release that is the first half of a restart does not: it belongs to
+// the change that follows.
 bool is_listed(const GenerationRecord& record) {
   return record.from_generation > 0 && (!record.releases_gpus || waits_until_wanted(record));
 }
@@ -41,7 +42,8 @@ bool someone_holds_state(const Observation& observation) {
   return std::ranges::any_of(observation.agents, [](const auto& agent) { return holds_state(agent.second); });
 }
 
-// What is left of the whole after all other parts is the time in which messages were on their way.
+// Sets the parts of the duration. kPush is what remains after all other parts: the time for messages and state
+// streaming.
 void set_parts(const GenerationRecord& record, const RegroupTimes& times, double seconds, RescaleStatus& entry) {
   auto& parts = entry.parts;
   const double pods = record.is_committed() ? seconds_between(record.decided_at, record.committed_at) : 0;
@@ -68,7 +70,7 @@ void complete(const Observation& observation, const GenerationRecord& record, co
   if (is_newest) set_parts(record, progress.times, seconds, entry);
 }
 
-// A job that releases its GPUs has no first step: the change is complete once its state is saved.
+// Completes a change that releases the GPUs. Such a change has no first step; it ends once the state is saved.
 void complete_release(const Observation& observation, const GenerationRecord& record, RescaleStatus& entry) {
   entry.seconds = not_negative(seconds_between(record.caused_at, observation.now));
   entry.steps_lost = 0;
@@ -108,7 +110,8 @@ std::vector<RescaleStatus> rescales_status(const Observation& observation,
   if (!entries.empty() && entries.back().is_in_progress()) update(observation, *record, entries.back());
   const bool has_entry = !entries.empty() && entries.back().to_generation >= record->generation;
   if (is_listed(*record) && !has_entry) {
-    if (!entries.empty() && entries.back().is_withdrawn) entries.pop_back();  // the change is tried again
+    // The new entry replaces that of a withdrawn change.
+    if (!entries.empty() && entries.back().is_withdrawn) entries.pop_back();
     entries.push_back(new_entry(*record));
   }
   if (entries.size() > kKept) entries.erase(entries.begin());

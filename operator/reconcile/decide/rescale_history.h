@@ -1,4 +1,4 @@
-// status.rescales: how the job's plans followed each other, why, and what each change took.
+// Computes status.rescales: the changes from one generation to the next, their reasons and their durations.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@
 
 namespace sailor {
 
-// The last ten changes, oldest first: those of the last status, continued by what is observed now.
+// Continues the list of the last status with this observation. Returns at most ten changes, the oldest first.
 std::vector<RescaleStatus> rescales_status(const Observation& observation,
                                            const std::optional<GenerationRecord>& record);
 
-// The first step after the newest change has just been observed.
+// Returns whether `progress` includes the first step after a change that is still in progress.
 bool completes_a_rescale(const Observation& observation, const JobProgress& progress);
 
-// The generation of the newest change has started, and has not done a step yet.
+// Returns whether the generation of the newest change has started but has not done a step yet.
 bool is_before_first_step(const Observation& observation, const JobProgress& progress);
 
-// Steps whose work was thrown away when the newest change completed. The workers that took part know how far they were;
-// if none of the job's workers is left, the status tells how far the job had come.
+// Returns the number of steps that the newest change discarded: the larger of the number that the workers report and
+// the difference to the step in the last status. The workers report too few if none of them remembers the old
+// generation.
 std::int64_t steps_lost(const Observation& observation, const JobProgress& progress);
 
 }  // namespace sailor

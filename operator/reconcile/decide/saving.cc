@@ -35,7 +35,7 @@ bool is_past_saving(const Observation& observation, const GenerationRecord& reco
 }
 
 bool is_saving(const Observation& observation, const GenerationRecord& record) {
-  constexpr int kGivenUp = 3;  // polls without an answer
+  constexpr int kGivenUp = 3;  // after this number of unanswered polls, the save does not wait for the pod
   if (is_past_saving(observation, record) || has_failed_to_save(observation, record)) return false;
   return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
     const bool takes_part = pod.is_ours && !pod.has_ended() && !pod.ip.empty();

@@ -1,4 +1,5 @@
-// How far the state of a job is saved whose newest generation releases its GPUs.
+// Functions about saving the state of a job whose newest generation releases the GPUs: a checkpoint is written before
+// the pods are deleted.
 #pragma once
 
 #include <chrono>
@@ -8,26 +9,32 @@
 
 namespace sailor {
 
-inline constexpr std::chrono::seconds kSaveLimit{60};  // then the pods go although not all of the state is saved
+// After this time the pods are deleted even if their state is not saved.
+inline constexpr std::chrono::seconds kSaveLimit{60};
 
-// A checkpoint can be written, and somebody has something to write.
+// Returns whether the job has a checkpoint folder and a pod that holds state.
 bool can_save(const Observation& observation);
 
-// A pod that holds state, or may hold it and has not been heard yet, is still to save it.
+// Returns whether a pod still has to save its state. A pod that has not reported yet counts, because it may hold state.
+// Returns false once a save has failed or its time has passed.
 bool is_saving(const Observation& observation, const GenerationRecord& record);
 
-// A worker has tried to save its state and failed, because a peer was lost or the folder has gone. It keeps its state.
+// Returns whether a worker could not save its state, because it lost a peer or the folder is gone. The worker keeps the
+// state, so another attempt may succeed.
 bool has_failed_to_save(const Observation& observation, const GenerationRecord& record);
 
-// The time for saving has passed, or there is no place to save the state to.
+// Returns whether the state of a generation that releases the GPUs need not be waited for any more: kSaveLimit has
+// passed, or the job has no checkpoint folder.
 bool is_past_saving(const Observation& observation, const GenerationRecord& record);
 
-// Saves once more with whoever is left: after a failure that may have passed, or if a pod is lost, or unreachable, for
-// which the others would wait. Wants nothing where neither is the case.
+// Begins another generation that saves the state, with the pods that remain, if the present one is disrupted: a worker
+// failed to save, or the others wait for a pod that is lost or unreachable. Otherwise returns an empty result.
 PolicyResult save_again(const Observation& observation, const GenerationRecord& record);
 
-// Two sentences: why the job has released its GPUs, and how its state is.
+// Returns two sentences: why the job has released the GPUs, and whether its state is saved.
 std::string release_message(const Observation& observation, const GenerationRecord& record);
-std::string saving_message(const Observation& observation, const GenerationRecord& record);  // the second one
+
+// Returns the second sentence only.
+std::string saving_message(const Observation& observation, const GenerationRecord& record);
 
 }  // namespace sailor

@@ -1,4 +1,4 @@
-// A changed spec.
+// The policy that responds to a change of the spec.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,9 @@
 
 namespace sailor {
 
-// Applies while the newest plan was made for an older spec. With elasticity Live the job trains on until the pods of
-// the new plan are ready; with Restart it starts again with new pods; with Off it keeps its plan.
+// Applies while the newest plan was made for an older spec. With elasticity Live, the job trains on until the pods of
+// the new plan are ready. With Restart, it restarts with new pods. With Off, or if the new plan is the same, it keeps
+// its plan.
 std::optional<PolicyResult> follow_changed_spec(const Observation& observation);
 
 }  // namespace sailor

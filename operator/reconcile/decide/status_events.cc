@@ -8,14 +8,14 @@
 namespace sailor {
 namespace {
 
-constexpr std::size_t kLongestNote = 1000;  // of an event, which may have 1024 bytes
+constexpr std::size_t kLongestNote = 1000;  // Kubernetes limits the note of an event to 1024 bytes
 
 struct ReportedCondition {
   ConditionType type;
   Truth truth;
   bool is_warning;
 };
-// A change to one of these is an event.
+// Each change of a condition to one of these values is an event.
 constexpr std::array<ReportedCondition, 8> kReported = {{{ConditionType::kPlanned, Truth::kTrue, false},
                                                          {ConditionType::kPlanned, Truth::kFalse, true},
                                                          {ConditionType::kRunning, Truth::kTrue, false},
@@ -25,7 +25,8 @@ constexpr std::array<ReportedCondition, 8> kReported = {{{ConditionType::kPlanne
                                                          {ConditionType::kComplete, Truth::kTrue, false},
                                                          {ConditionType::kFailed, Truth::kTrue, true}}};
 
-// Every plan takes a moment, and a plan ends with its suspended job: neither is an event of its own.
+// Returns whether a change is worth an event. Planning is not, because it always takes a moment; nor is the end of a
+// plan by a suspension, which has an event of its own.
 bool is_news(const Condition& condition, ConditionType type) {
   const bool ends_with_job = type == ConditionType::kPlanned && condition.reason == Reason::kSuspended;
   return condition.reason != Reason::kPlanning && !ends_with_job;

@@ -1,4 +1,4 @@
-// Events: the changes from one status of a job to the next that people may want to read.
+// Derives the Kubernetes events of a job from the changes of its status.
 #pragma once
 
 #include <vector>
@@ -7,6 +7,8 @@
 
 namespace sailor {
 
+// Returns an event for each condition that has changed and that people may want to know about, and for each pool whose
+// price has been found to be unknown.
 std::vector<EventNote> events_of_change(const JobStatus& before, const JobStatus& now);
 
 }  // namespace sailor

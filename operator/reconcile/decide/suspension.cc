@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kMessage = "spec.suspend is true; set it to false to resume from the last checkpoint.";
 
-// Releases the GPUs, saves the state, and has the generation do so.
+// Begins a generation that releases the GPUs, unless the newest one does, and drives it forward.
 PolicyResult release(const Observation& observation, const GenerationRecord& record) {
   PolicyResult result;
   if (!record.releases_gpus) {
@@ -28,11 +28,11 @@ bool may_still_save(const Observation& observation, const GenerationRecord& reco
   return is_saving(observation, record) || may_try_again;
 }
 
-// A job that is to be suspended needs its agents until its state is saved.
+// Returns whether a job with spec.suspend may still have to save its state.
 bool is_saving(const JobStatus& status) {
   const ConditionStatus* suspended = status.find(ConditionType::kSuspended);
   if (suspended == nullptr) return false;
-  // A job that is not suspended by its status has not been looked at since its spec has changed.
+  // kNotSuspended means that no decision has been made since the spec has changed.
   const Reason reason = suspended->condition.reason;
   return reason == Reason::kSaving || reason == Reason::kNotSuspended;
 }

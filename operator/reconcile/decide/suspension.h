@@ -1,4 +1,4 @@
-// spec.suspend: the job saves its state and releases its GPUs until the user wants it again.
+// The policy for spec.suspend: the job saves its state and releases its GPUs until the user resumes it.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,11 @@
 
 namespace sailor {
 
+// Applies while spec.suspend is true. Saves the state, then deletes all pods of the job.
 std::optional<PolicyResult> suspend_job(const Observation& observation);
 
-// Whether a TrainingJob has a use for its agents, and for the state that they hold: not if it is suspended (once its
-// state is saved), has ended, or is being deleted.
+// Returns whether a TrainingJob still needs its agents and the state that they hold. It does not if it has ended, is
+// being deleted, or is suspended and has saved its state. The operator tells an agent this in the reply to a hint.
 bool needs_agents(const kube::Json& job);
 
 }  // namespace sailor

@@ -10,7 +10,7 @@
 namespace sailor {
 namespace {
 
-// Reasons for which the kubelet or a controller ends a pod: not the trainer's fault.
+// The reasons with which the kubelet or a controller ends a pod. None of them is a failure of the trainer.
 constexpr std::array<std::string_view, 9> kOutside = {"Evicted",
                                                       "NodeShutdown",
                                                       "Terminated",
@@ -40,7 +40,8 @@ bool is_fault_of_trainer(const Observation& observation, const PodView& pod) {
   return node != nullptr && !node->is_terminating;
 }
 
-// Pods that fail after their generation was given up belong to the failure that was counted then.
+// Returns whether the pod belongs to the newest generation. The failure of a pod of an older generation is part of the
+// failure that was counted when that generation was replaced.
 bool belongs_to_newest(const GenerationRecord& record, const PodView& pod) {
   const bool is_member =
       std::ranges::any_of(record.members, [&](const Member& member) { return member.pod_uid == pod.uid; });

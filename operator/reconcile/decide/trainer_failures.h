@@ -1,6 +1,6 @@
-// Failures of the trainer itself: unreadable data, a bug, a container that cannot run. They count against maxRestarts.
-// A worker that became unresponsive counts as a fault of its machine, not as a failure of the job, as long as the job
-// makes progress from one such fault to the next.
+// Finds failures of the trainer itself: unreadable data, a bug, a container that cannot run. They count against
+// maxRestarts. An unresponsive worker does not count as a failure of the trainer but as a fault of its machine, as long
+// as the job makes progress between two such faults.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,20 @@ namespace sailor {
 
 struct TrainerFailure {
   std::string pod;
-  std::string message;  // what the trainer said, or what the kubelet knows
+  std::string message;  // the trainer's last message, or the kubelet's
 };
 
-// A failure that the newest record has not counted yet. All pods that fail in one generation count as one failure.
+// Returns a failure that the newest record has not counted yet. All pods that fail in one generation count as one
+// failure.
 std::optional<TrainerFailure> find_uncounted_failure(const Observation& observation);
 
+// Returns whether the pod ended because a worker was unresponsive, at a higher step than the last time this happened.
 bool is_fault_of_machine(const GenerationRecord& record, const PodView& pod);
 
-// The highest step at which a worker became unresponsive, of the pods that still exist; 0: none did.
+// Returns the highest step at which a worker of an existing pod became unresponsive; 0: no worker did.
 std::int64_t furthest_unresponsive_step(const Observation& observation);
 
-// The delay before the pods are created again; it doubles from one second to five minutes.
+// Returns the delay before the pods are created again. It doubles from one second up to five minutes.
 std::chrono::milliseconds restart_delay(int restarts);
 
 }  // namespace sailor

@@ -20,7 +20,7 @@ bool is_usable_pod(const Observation& observation, const PodView& pod, const Nod
   return query.scope != NodeScope::kSurvivors || (agent != nullptr && agent->answers());
 }
 
-// A node with a pod of the job offers that pod's GPUs; a pod that is ending blocks the node until it is gone.
+// A node with a pod of the job offers the GPUs of that pod. A pod that is ending blocks the node until the pod is gone.
 std::optional<UsableNode> with_pod(const Observation& observation, const NodeView& node, const PodView& pod,
                                    const NodeQuery& query) {
   if (!is_usable_pod(observation, pod, query)) return std::nullopt;

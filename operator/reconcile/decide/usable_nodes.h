@@ -1,4 +1,4 @@
-// Which nodes a job may use now.
+// Finds the nodes that a job may use now.
 #pragma once
 
 #include <set>
@@ -10,17 +10,19 @@
 namespace sailor {
 
 enum class NodeScope {
-  kSurvivors,  // nodes with a pod of the job that answers: no pod has to be started
-  kExisting,   // all existing nodes
-  kGrowable,   // also the nodes by which declared pools may be scaled up
+  kSurvivors,  // the nodes with a pod of the job that answers; a plan for them needs no new pod
+  kExisting,   // the existing nodes
+  kGrowable,   // the existing nodes, and the nodes by which declared pools can grow
 };
 
 struct NodeQuery {
   NodeScope scope = NodeScope::kExisting;
-  std::set<std::string> lost_pods;  // they cannot be used although they may still be observed
-  bool replaces_pods = false;       // all pods of the job are replaced, so their GPUs count as free
+  std::set<std::string> lost_pods;  // the names of pods that must not be used although they may still exist
+  bool replaces_pods = false;       // all pods of the job will be replaced, so their GPUs count as free
 };
 
+// Omits the nodes that are about to be terminated, quarantined, or fully used by other pods. A node without a pod of
+// the job must also be ready and not cordoned.
 std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& query);
 
 }  // namespace sailor

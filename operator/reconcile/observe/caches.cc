@@ -13,7 +13,7 @@ std::optional<Json> without_managed_fields(Json object) {
   return object;
 }
 
-// Of a foreign pod only where it is and how many GPUs it asks for.
+// Reduces a foreign pod to its identity, its node, its phase and its number of GPUs.
 std::optional<Json> gpu_use(const Json& pod) {
   const Json* spec = kube::find_at(pod, {"spec"});
   const int gpus = spec == nullptr ? 0 : gpus_asked_for(*spec);

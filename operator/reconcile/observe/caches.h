@@ -1,4 +1,5 @@
-// Caches: the stores that observations are made from, each with only the fields that are read.
+// Caches: local copies of the API server's objects, which watches keep up to date. The observer builds observations
+// from them. The stores drop large fields that the operator does not read.
 #pragma once
 
 #include <functional>
@@ -11,12 +12,12 @@ struct Caches {
   Caches();
 
   kube::Store jobs;
-  kube::Store pods;          // of our jobs
-  kube::Store foreign_pods;  // that ask for GPUs and are not ours
-  kube::Store nodes;         // with GPUs
+  kube::Store pods;          // the pods with the labels of Sailor
+  kube::Store foreign_pods;  // all other pods that request GPUs, reduced to their node and number of GPUs
+  kube::Store nodes;         // the nodes with an accelerator label
   kube::Store pools;
   kube::Store profiles;
-  kube::Store records;  // our ConfigMaps
+  kube::Store records;  // the ConfigMaps with generation records
 
   [[nodiscard]] bool are_synced() const;
 };

@@ -24,14 +24,14 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
   return view;
 }
 
-// A job that has ended, or is suspended, claims no GPUs.
+// Returns whether the record of a job may claim GPUs: the job exists, has not ended and is not suspended.
 bool may_claim(const kube::Object& job) {
   if (job == nullptr || kube::is_deleting(*job) || kube::bool_at(*job, {"spec", "suspend"})) return false;
   const Json* status = kube::find_at(*job, {"status"});
   return status == nullptr || !job_status_from_json(*status).has_ended();
 }
 
-// GPUs that records claim: those of a placement whose pods may not have been observed yet.
+// Returns the GPUs of all placements whose pods may not exist yet.
 std::vector<Claim> claims_of(const std::vector<kube::Object>& records, const kube::Store& jobs) {
   std::vector<Claim> claims;
   for (const kube::Object& object : records) {
@@ -57,7 +57,7 @@ ClusterView Observer::cluster() const {
   return cluster_view(objects);
 }
 
-// A ConfigMap of an earlier job of this name does not count; the garbage collector is about to remove it.
+// Ignores the ConfigMap of an earlier job of the same name, which the garbage collector is about to remove.
 kube::Object Observer::record_map(const JobKey& key, const std::string& job_uid) const {
   kube::Object map = caches_.records.find({key.namespace_name, record_name(key.name)});
   return map == nullptr || kube::controller_uid(*map) != job_uid ? nullptr : map;

@@ -1,4 +1,4 @@
-// Observer: makes the observation of one job from the caches, the polls of agents and the answers of the planner.
+// Observer: builds the observation of one job from the caches, the polls of agents and the answers of the planner.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace sailor {
 
-// What is known besides the API server's objects.
+// The inputs of an observation other than the objects in the caches.
 struct ObserverSources {
   std::function<Result<JobSpec>(const kube::Json&)> read_job;
   std::function<std::shared_ptr<const ProfileBook>()> profiles;
@@ -23,10 +23,11 @@ class Observer {
   Observer(const Caches& caches, OperatorSettings settings, ObserverSources sources)
       : caches_(caches), settings_(std::move(settings)), sources_(std::move(sources)) {}
 
-  // Empty: the job is gone.
+  // Returns nothing if the job is gone.
   [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
   [[nodiscard]] ClusterView cluster() const;
-  // The record of the job of this UID; an error if there is none, or it cannot be read.
+  // Returns the record of the job with this UID, or an error if it does not exist or cannot be parsed. The operator
+  // uses it to decide whether to renew a lease.
   [[nodiscard]] Result<GenerationRecord> record(const JobKey& key, const std::string& job_uid) const;
 
  private:

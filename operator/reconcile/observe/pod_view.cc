@@ -45,7 +45,7 @@ void read_end(const Json& terminated, PodView& view) {
   }
 }
 
-// Why a pod does not start, as its container or the scheduler reports.
+// Returns why a pod does not start, as its container status or the scheduler reports it.
 std::string waiting_of(const Json& pod, const Json* trainer) {
   if (trainer != nullptr) {
     const std::string reason = text_at(*trainer, {"state", "waiting", "reason"});

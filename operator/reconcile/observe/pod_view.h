@@ -1,4 +1,4 @@
-// PodView from a pod of a job.
+// Parses a pod of a job into a PodView.
 #pragma once
 
 #include "operator/model/observation.h"
