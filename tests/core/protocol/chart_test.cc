@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string text_of(const std::string& file) {
-  std::ifstream stream(std::string(SAILOR_SOURCE_DIR) + "/charts/sailor/" + file);
+  std::ifstream stream(fmt::format("{}/charts/sailor/{}", SAILOR_SOURCE_DIR, file));
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
