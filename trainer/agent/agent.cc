@@ -64,7 +64,8 @@ class Agent {
     return {};
   }
 
-  // Without the lock, because the last reports of the workers take it.
+  // The workers end after the lock is released, because their last reports take the lock. (`ending` is declared first,
+  // so it is destroyed last.)
   void end_workers() {
     std::vector<std::unique_ptr<WorkerProcess>> ending;
     const std::lock_guard lock(mutex_);
@@ -106,7 +107,8 @@ class Agent {
                         {"message", worker.message}});
   }
 
-  // If one of its workers trains, all workers have confirmed that they have their state. So pods that leave may go.
+  // Called when a worker of this pod trains in the generation. Then all workers of the generation have confirmed that
+  // they have their state, so pods that leave need not be watched any more.
   void note_training(std::int64_t generation) {
     if (std::int64_t known = confirmed_; known >= generation || !confirmed_.compare_exchange_strong(known, generation))
       return;
@@ -116,8 +118,8 @@ class Agent {
     forget_before(generation);
   }
 
-  // No worker reads the keys of older generations in the store. This runs without the lock, which the operator's
-  // requests need.
+  // Deletes the keys of older generations from the rendezvous store, because no worker reads them any more. The
+  // function does not hold the lock, because the operator's requests need it.
   void forget_before(std::int64_t generation) {
     const auto left = store_->delete_generations_before(job_uid(), generation);
     const std::string outcome = left ? std::to_string(*left) : left.error().message;

@@ -13,19 +13,20 @@
 namespace sailor::trainer {
 
 struct AgentSettings {
-  std::string program;  // the path of this executable, which also is the worker's
-  std::string name;
-  std::string host;
-  int gpus = 1;
+  std::string program;  // the path of this executable, which the agent also starts as the worker
+  std::string name;     // the pod's name
+  std::string host;     // the pod's IP, where the operator and the workers of other pods connect
+  int gpus = 1;         // number of workers
   int port = kAgentPort;
   int store_port = kStorePort;
-  int threads = 1;  // of each worker
-  std::chrono::seconds peer_timeout = kPeerTimeout;
+  int threads = 1;                                                 // CPU threads of each worker
+  std::chrono::seconds peer_timeout = kPeerTimeout;                // a pod or worker is unresponsive after this time
   std::filesystem::path termination_log = "/dev/termination-log";  // written if its folder exists
 };
 
-// Runs until all work is done or handed over, or until a worker fails. Returns the exit status of the process (see
-// core/protocol/exit_status.h). The caller must have blocked SIGTERM and SIGINT before it started any thread.
+// Runs until all workers have finished or have handed over their state, until the operator dismisses a pod that was
+// told to stop, or until a worker fails. Returns the exit status of the process (see core/protocol/exit_status.h). The
+// caller must have blocked SIGTERM, SIGINT and SIGUSR1 before it started any thread.
 Result<int> run_agent(const AgentSettings& settings);
 
 }  // namespace sailor::trainer

@@ -92,7 +92,7 @@ void AgentState::note_termination() {
   hint_once(HintReason::kTerminating, "the pod was told to stop");
 }
 
-// An agent that was not told to stop yet may be needed again before that.
+// The operator may need an agent again as long as its pod has not been told to stop.
 void AgentState::note_dismissal() { is_dismissed_ = report_.is_terminating; }
 
 std::vector<Hint> AgentState::take_hints() { return std::exchange(hints_, {}); }

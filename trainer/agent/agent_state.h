@@ -1,5 +1,5 @@
-// AgentState: what an agent knows and decides: which assignments it takes, which hints it sends, and when it ends. It
-// is a value that events change; it does no input or output.
+// AgentState: decides which assignments an agent accepts, which hints it sends to the operator (core/protocol/hint.h),
+// and when it ends. Events change the state. The class does no input or output; agent.cc sends and receives.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,26 @@ class AgentState {
  public:
   AgentState(std::string name, int gpus);
 
-  // kConflict: the assignment is not newer than the one that this agent obeys. kInvalidArgument: it is not for this
-  // agent.
+  // Accepts the assignment or returns an error. kConflict: the assignment is not newer than the newest accepted one.
+  // kInvalidArgument: the assignment is not for this agent.
   Result<void> take(const Assignment& assignment);
   void note(const WorkerReport& worker, const std::optional<JobProgress>& progress);
   void note_end_of_worker(int gpu, const std::string& how);
-  void note_unresponsive_worker(int gpu);  // the agent ended it, because it did not answer
+  void note_unresponsive_worker(int gpu);  // the agent killed the worker, because it did not answer
   void note_peer(std::int64_t generation, const std::string& pod, bool is_unresponsive);
   void note_callback(const std::string& callback) { report_.callback = callback; }
-  void note_termination();  // SIGTERM
-  // The operator answered a hint: nothing needs this agent. Counts only if the pod was told to stop before.
+  void note_termination();  // the pod was told to stop (SIGTERM)
+  // The operator has answered a hint that it no longer needs this agent. The answer counts only if the pod was told to
+  // stop before; otherwise the operator may still assign a newer generation to the agent.
   void note_dismissal();
 
   [[nodiscard]] const AgentReport& report() const { return report_; }
   [[nodiscard]] std::int64_t generation() const { return generation_; }
   [[nodiscard]] const std::string& job_uid() const { return job_uid_; }  // empty: no assignment yet
-  std::vector<Hint> take_hints();                                        // since the last call
+  std::vector<Hint> take_hints();  // returns the hints that arose since the last call
 
-  // Set once there is nothing more to do or a worker has failed. The values are in core/protocol/exit_status.h.
+  // Returns a status as soon as the agent should end: all work is done, the pod was told to stop and is not needed any
+  // more, or a worker has failed. The values are in core/protocol/exit_status.h.
   [[nodiscard]] std::optional<int> exit_status() const;
 
  private:
@@ -46,7 +48,7 @@ class AgentState {
   AgentReport report_;
   std::int64_t generation_ = 0;
   bool is_dismissed_ = false;
-  std::ptrdiff_t unresponsive_workers_ = 0;  // included in those that failed
+  std::ptrdiff_t unresponsive_workers_ = 0;  // the failed workers that failed because they did not answer
   JobKey job_;
   std::string job_uid_;
   std::vector<Hint> hints_;

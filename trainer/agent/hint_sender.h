@@ -1,5 +1,6 @@
-// HintSender: posts hints to the operator on a thread of its own, so that reports of workers do not wait for the
-// network. A lost hint only costs time.
+// HintSender: posts hints to the operator on its own thread, so that the reports of workers do not wait for the
+// network. A hint asks the operator to look at the job now. A lost hint only costs time, because the operator also
+// polls.
 #pragma once
 
 #include <condition_variable>
@@ -15,10 +16,10 @@ namespace sailor::trainer {
 
 class HintSender {
  public:
-  // `on_dismissal` is called on the sender's thread when the operator answers a hint with kStatusGone: nothing needs
-  // this agent any more.
+  // The sender's thread calls `on_dismissal` when the operator answers a hint with kStatusGone. This status means that
+  // the operator does not need this agent any more.
   explicit HintSender(std::function<void()> on_dismissal);
-  ~HintSender();  // sends the hints that are left; each takes kCallbackTimeout at most
+  ~HintSender();  // sends the remaining hints, each within kCallbackTimeout
   HintSender(const HintSender&) = delete;
   HintSender& operator=(const HintSender&) = delete;
 

@@ -1,5 +1,6 @@
-// LeaseKeeper: renews the lease of the agent's generation: it asks the operator repeatedly, on a thread of its own,
-// whether that generation may continue to train.
+// LeaseKeeper: renews the lease of the agent's newest generation (core/protocol/lease.h). On its own thread it asks the
+// operator whether the generation may continue to train: kQuestionsPerLease times per lease, and more often while the
+// operator does not answer. If the operator refuses, the lease lapses and the workers stop applying updates.
 #pragma once
 
 #include <chrono>
@@ -16,14 +17,14 @@ namespace sailor::trainer {
 
 class LeaseKeeper {
  public:
-  // `on_renewal` is called on the keeper's thread.
+  // The keeper's thread calls `on_renewal` with each lease that the operator grants.
   explicit LeaseKeeper(std::function<void(const Lease&)> on_renewal);
-  ~LeaseKeeper();  // a question that is under way takes kCallbackTimeout at most
+  ~LeaseKeeper();  // waits for a request that is under way, at most kCallbackTimeout
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
-  void keep(const Assignment& assignment);      // from now on the lease of this one, if it needs one
-  void ask_there(const std::string& callback);  // the operator has another address
+  void keep(const Assignment& assignment);      // from now on renews only the lease of this generation, if it needs one
+  void ask_there(const std::string& callback);  // from now on asks the operator at this URL
 
  private:
   struct Terms {

@@ -18,7 +18,7 @@ std::string ping_line() { return R"({"ping":1})"; }
 
 bool is_ping(const nlohmann::json& line) { return line.is_object() && line.contains("ping"); }
 
-// An AgentReport of one worker: its JSON is written and checked already.
+// Encodes the message as an AgentReport with one worker, because functions that write and check its JSON exist already.
 std::string to_line(const WorkerMessage& message) {
   const AgentReport report{
       .agent = "", .is_terminating = false, .workers = {message.worker}, .progress = message.progress, .callback = ""};

@@ -1,4 +1,6 @@
-// The messages between an agent and its workers, each one line of JSON. The agent also sends assignments.
+// Encodes and decodes the messages between an agent and its workers. Each message is one line of JSON. The agent sends
+// leases, pings and assignments (core/protocol/assignment.h encodes the last). A worker sends reports and answers to
+// pings.
 #pragma once
 
 #include <optional>
@@ -15,9 +17,9 @@ struct WorkerMessage {
 };
 
 std::string to_line(const Lease& lease);
-std::optional<Lease> lease_from(const nlohmann::json& line);  // nothing: the line is another message
+std::optional<Lease> lease_from(const nlohmann::json& line);  // returns nothing if the line is not a lease
 
-// The agent sends it as a probe; the worker's reader thread sends the same line back.
+// The agent sends a ping as a probe. The worker's reader thread sends the same line back.
 std::string ping_line();
 bool is_ping(const nlohmann::json& line);
 

@@ -23,7 +23,7 @@ void PeerWatch::watch(std::int64_t generation, const std::vector<AgentAddress>& 
   ++changes_;
 }
 
-// Goes on to the next pod while pods answer, and stops at the first one that does not.
+// Probes the next pods in turn, at most kProbesAtOnce of them, and stops at the first pod that does not answer.
 void PeerWatch::probe_some() {
   std::unique_lock lock(mutex_);
   const int changes = changes_;

@@ -1,4 +1,7 @@
-// PeerWatch: probes other pods of the generation over HTTP, one after another and again and again.
+// PeerWatch: probes other pods of the generation over HTTP, on its own thread. It probes the pods in turn, several of
+// them in each period. If a pod does not answer, the watch probes the same pod again in the next period. It only sends
+// the probes; WatchedPeers decides which pod is next and which pods are unresponsive. An agent has kWatches of these
+// watches.
 #pragma once
 
 #include <chrono>
@@ -14,10 +17,12 @@ namespace sailor::trainer {
 
 class PeerWatch {
  public:
-  // `tell` is called on the watch's thread when a pod becomes unresponsive or answers again.
+  // The period is `timeout` / MissedProbes::kLimit. The watch's thread calls `tell` when a pod becomes unresponsive or
+  // answers again.
   PeerWatch(std::chrono::milliseconds timeout, std::function<void(const WatchedPeers::News&)> tell);
 
-  void watch(std::int64_t generation, const std::vector<AgentAddress>& peers);  // from now on, and no others
+  // From now on the watch probes these pods and no others. `peers` may be empty.
+  void watch(std::int64_t generation, const std::vector<AgentAddress>& peers);
 
  private:
   void probe_some();
@@ -27,7 +32,7 @@ class PeerWatch {
   const std::function<void(const WatchedPeers::News&)> tell_;
   std::mutex mutex_;
   WatchedPeers peers_;
-  int changes_ = 0;       // how often watch() was called
+  int changes_ = 0;       // number of calls of watch()
   PeriodicTask probing_;  // the last member, because it uses the others
 };
 

@@ -1,4 +1,4 @@
-// PeriodicTask: calls a function again and again, on a thread of its own, for as long as it lives.
+// PeriodicTask: calls a function periodically on its own thread until the object is destroyed.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@ namespace sailor::trainer {
 
 class PeriodicTask {
  public:
-  // A call begins one period after the begin of the call before, or at once if that call took longer than a period.
-  // Calls that were late are not made up for.
+  // A call starts one period after the previous call started, or at once if the previous call took longer than a
+  // period. Missed calls are not repeated.
   PeriodicTask(std::chrono::milliseconds period, std::function<void()> task);
 
  private:

@@ -1,4 +1,4 @@
-// The requests of an agent to the operator.
+// Sends the requests of an agent to the operator.
 #pragma once
 
 #include <string>

@@ -1,12 +1,14 @@
-// The worker process as its agent sees it: the worker's side of the channel.
+// The main function of a worker process. A reader thread receives assignments, leases and pings from the agent, while
+// the main thread runs the worker loop (elastic/worker/worker.h) and sends reports.
 #pragma once
 
 #include "trainer/elastic/control/worker_settings.h"
 
 namespace sailor::trainer {
 
-// Serves the agent at the other end of this descriptor until the job or the agent ends. If the agent is gone, the
-// process ends at once, whatever it is doing, because nothing else could stop it.
+// `channel` is the descriptor of the worker's end of the channel. The function runs until the worker is done and the
+// agent has closed its end. If the agent dies, the process ends at once, whatever it is doing, because nothing else
+// could stop it. The function does not return.
 void serve_agent(const WorkerSettings& settings, int channel);
 
 }  // namespace sailor::trainer

@@ -1,4 +1,5 @@
-// WorkerProcess: one worker as a child process of its agent. It dies with its agent, however the agent ends.
+// WorkerProcess: the agent's handle on one worker, which is a child process. It sends assignments and leases, receives
+// reports, and probes the worker with pings. The worker dies with its agent, however the agent ends.
 #pragma once
 
 #include <functional>
@@ -17,21 +18,22 @@
 
 namespace sailor::trainer {
 
-// Called on the reader thread of the WorkerProcess.
+// The reader thread of the WorkerProcess calls these functions.
 struct WorkerEvents {
   std::function<void(const WorkerReport&, const std::optional<JobProgress>&)> on_report;
-  // One of these two is called once, after the last report.
-  std::function<void(const std::string& how)> on_end;  // "was killed by signal 9"
-  std::function<void()> on_unresponsive;               // the worker did not answer, so it was ended
+  // Exactly one of these two is called, once, after the last report.
+  std::function<void(const std::string& how)> on_end;  // `how`: "was killed by signal 9"
+  std::function<void()> on_unresponsive;               // the worker did not answer, so it was killed
 };
 
 class WorkerProcess {
  public:
-  // The calling thread must live as long as the agent, because the kernel kills the child when that thread ends. A
-  // process that has reported once and then does not answer within the timeout is ended.
+  // The calling thread must live as long as the agent, because the kernel kills the child when that thread ends. The
+  // worker is killed if it does not answer pings within the timeout. Pings start after its first message, because a
+  // worker may need long to start.
   static Result<std::unique_ptr<WorkerProcess>> start(const std::string& program, std::vector<std::string> arguments,
                                                       std::chrono::milliseconds timeout, WorkerEvents events);
-  ~WorkerProcess();  // ends the process and waits for it
+  ~WorkerProcess();  // kills the process and waits for it
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 

@@ -1,12 +1,13 @@
-// Reads any shard of a layer state from a checkpoint, whatever shards the writers of the checkpoint had.
+// Reads any shard of a layer state from a checkpoint. The workers that wrote the checkpoint may have had different
+// shards.
 #pragma once
 
 #include "trainer/checkpoint/files.h"
 
 namespace sailor::trainer {
 
-// Collects the elements of this shard from all files that contain some of them. Fails if such a file is damaged, or if
-// an element is missing.
+// Collects the elements of this shard from all files that contain some of them. Fails if one of these files is damaged
+// or an element is missing. The result's writer is not set.
 Result<SavedShard> assemble(const std::filesystem::path& step_folder, const Manifest& manifest,
                             const StateLayout& shard);
 

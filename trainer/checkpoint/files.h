@@ -1,9 +1,11 @@
-// The checkpoint folders of a job: naming, completing, finding and deleting them.
+// Names, completes, finds and deletes the checkpoint folders of a job.
 //
-//   <path>/<namespace>/<job>/<uid>/step-00000100/piece-007-03.bin   layer state 7, slices of worker 3
+//   <path>/<namespace>/<job>/<uid>/step-00000100/piece-007-03.bin   layer state 7, slices that rank 3 wrote
 //                                               /manifest.json      written last: with it, the checkpoint is complete
-// Slices refer to the whole layer state, which does not depend on the plan. So any plan can read a checkpoint that any
-// other plan wrote (assemble.h).
+//
+// The positions of slices count from the start of the whole layer state, which does not depend on the plan. So any plan
+// can read a checkpoint that any other plan wrote (assemble.h). The format has older words than the code: a file name
+// says `piece` for a layer state, and the manifest lists the files as `images`.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +31,8 @@ struct Manifest {
 std::filesystem::path checkpoint_folder(const Assignment& assignment);
 std::filesystem::path step_folder(const std::filesystem::path& folder, std::int64_t step);
 
-// Written atomically and durably. Fails if one of the files is missing: then the path is not shared by all pods, or
-// another writer is active.
+// Writes the manifest atomically and durably, which completes the checkpoint. Fails if one of the files is missing. In
+// that case the pods do not share the path, or another writer is active.
 Result<void> write_manifest(const std::filesystem::path& step_folder, const Manifest& manifest);
 Result<Manifest> read_manifest(const std::filesystem::path& step_folder);
 

@@ -22,11 +22,11 @@ at::Tensor tensor_view(const std::vector<float>& values) {
 
 }  // namespace
 
-SavedShard saved_shard_of(const LayerState& state, const std::vector<Slice>& kept, int writer) {
-  const std::vector<StridedSpan> spans = spans_of(state.layout, kept);
+SavedShard saved_shard_of(const LayerState& state, const std::vector<Slice>& slices, int writer) {
+  const std::vector<StridedSpan> spans = spans_of(state.layout, slices);
   return {.layer_state = state.layout.id,
           .writer = writer,
-          .slices = kept,
+          .slices = slices,
           .weights = copied(state.weights, spans),
           .momentum = copied(state.momentum, spans),
           .variance = copied(state.variance, spans)};

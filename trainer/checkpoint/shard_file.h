@@ -1,8 +1,10 @@
-// Reads and writes one file of a checkpoint: the slices of one layer state that one worker saves. Without LibTorch.
+// Reads and writes one file of a checkpoint. It contains the slices of one layer state that one worker saves. This code
+// does not use LibTorch.
 //
 //   "SAILORP2" | length of the header (8 bytes, little endian) | header | weights, momentum, variance
-//   The header is JSON: piece (id of the layer state), step, ranges (its slices), elements, and sha256 of its other
-//   fields and of what follows. The elements are those of the slices, one slice after the other, as little-endian FP32.
+//   The header is JSON with the keys piece (id of the layer state), step, ranges (the slices), elements (their number),
+//   and sha256 (checksum of the other keys and of all data after the header). Weights, momentum and variance are
+//   little-endian FP32: all elements of the first slice, then those of the next slice, and so on.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +16,7 @@
 
 namespace sailor::trainer {
 
-// The content of such a file: slices of a layer state (shards.h), and their elements in that order.
+// The content of such a file: slices of a layer state (model/shards.h), and their elements in the same order.
 struct SavedShard {
   int layer_state = 0;
   int writer = 0;  // the worker's rank
@@ -30,7 +32,7 @@ struct ShardFileName {
 
 std::filesystem::path shard_file(const std::filesystem::path& step_folder, const ShardFileName& name);
 
-// Written atomically and durably (durable_file.h).
+// Writes the file atomically and durably (durable_file.h).
 Result<void> write_shard_file(const std::filesystem::path& step_folder, std::int64_t step, const SavedShard& saved);
 Result<SavedShard> read_shard_file(const std::filesystem::path& step_folder, std::int64_t step,
                                    const ShardFileName& name);

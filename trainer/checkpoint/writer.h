@@ -1,4 +1,5 @@
-// CheckpointWriter: writes this worker's files of checkpoints in a background thread, while training continues.
+// CheckpointWriter: writes the checkpoint files of this worker on a background thread, while training continues. When
+// all workers have written their files, one worker also completes the checkpoint.
 #pragma once
 
 #include <chrono>
@@ -19,18 +20,23 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Starts a checkpoint and drops the files of an older one that have not been started. One worker also deletes
-  // incomplete older checkpoints first (`deletes_incomplete`), because a full disk would stay full of them.
+  // Starts to write the files of a checkpoint. Files of an older checkpoint that are still waiting are dropped. One
+  // worker passes `deletes_incomplete`: it first deletes older incomplete checkpoints, because they could fill the
+  // disk.
   void save(const std::filesystem::path& folder, std::int64_t step, std::vector<SavedShard> shards,
             bool deletes_incomplete);
 
-  // Called by one worker when all files of the step are written: completes the checkpoint and deletes old ones.
+  // Completes the checkpoint and deletes old ones. One worker calls it when all workers have written their files.
   void complete(const std::filesystem::path& folder, Manifest manifest, int keep);
 
-  [[nodiscard]] int saved_shards(std::int64_t step) const;  // by this worker
-  [[nodiscard]] std::int64_t last_complete() const;         // by complete() of this worker; 0 if none
-  [[nodiscard]] std::string last_error() const;             // empty if no attempt failed since the last success
-  [[nodiscard]] bool wait_until_idle(std::chrono::milliseconds timeout);  // false: timed out
+  // Returns how many files of this step this worker has written.
+  [[nodiscard]] int saved_shards(std::int64_t step) const;
+  // Returns the step of the newest checkpoint that this worker has completed, or 0.
+  [[nodiscard]] std::int64_t last_complete() const;
+  // Returns the newest error. It is empty if this worker has since written all its files of a checkpoint.
+  [[nodiscard]] std::string last_error() const;
+  // Returns false if work is left after the timeout.
+  [[nodiscard]] bool wait_until_idle(std::chrono::milliseconds timeout);
 
  private:
   struct Task {
@@ -48,7 +54,7 @@ class CheckpointWriter {
   int saved_ = 0;
   std::int64_t last_complete_ = 0;
   std::string last_error_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // declared last because it uses the other members
 };
 
 }  // namespace sailor::trainer

@@ -1,4 +1,5 @@
-// BackendGroup: a Group over one of LibTorch's communication backends. Gloo and NCCL differ only in how they are made.
+// BackendGroup: a Group over one of LibTorch's communication backends. This class is the same for Gloo and NCCL;
+// group_factory.cc makes the backends.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ namespace sailor::trainer {
 // Returns the first line of a backend's error message, without the source location at its beginning.
 std::string first_line(const std::string& text);
 
-// Runs an action of a backend and turns its exceptions into PeerLost with a message of one line.
+// Runs an action of a backend. Throws its exceptions as PeerLost with a message of one line.
 template <class Action>
 auto translate_errors(const std::string& doing, Action action) {
   try {
@@ -58,7 +59,7 @@ class BackendGroup : public Group {
   std::string description_;  // the group's name, with its members' names if they are few
   std::vector<Member> members_;
   c10::intrusive_ptr<c10d::Backend> backend_;
-  std::chrono::milliseconds timeout_;  // of messages
+  std::chrono::milliseconds timeout_;  // for messages; the backend has the timeout of collectives
   std::shared_ptr<Interrupt> interrupt_;
 };
 

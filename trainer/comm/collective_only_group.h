@@ -1,4 +1,6 @@
-// CollectiveOnlyGroup: a base class for groups whose collectives complete at once and that send no messages.
+// CollectiveOnlyGroup: a base class for groups that have collectives but no messages, and whose collectives are
+// complete when they return. GroupFactory uses such a group for a worker that is alone in its group. NoOpGroup
+// (profile/) and the tests have others.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@
 
 namespace sailor::trainer {
 
-// A collective or message that has been started. It keeps its tensors alive.
+// A collective or message that has been started. This object keeps the tensors alive.
 class Work {
  public:
   Work() = default;
@@ -19,10 +19,10 @@ class Work {
   virtual void wait() = 0;  // throws PeerLost
 };
 
-// Ranks are those of the generation, whatever the size of the group. Every call throws PeerLost when a member is gone
-// or does not respond within the timeout; after that the group cannot be used any more. A function start_...() returns
-// at once. All members start the same collectives in the same order. The caller leaves the tensors alone until wait()
-// returns.
+// All ranks are ranks of the generation, not positions in the group. Every call throws PeerLost when a member is gone
+// or does not respond within the timeout. Afterwards the group cannot be used any more. The functions start_...(),
+// send() and receive() return at once. All members must start the same collectives in the same order. The caller must
+// not read or change the tensors until wait() returns.
 class Group {
  public:
   Group() = default;
@@ -48,7 +48,7 @@ class Group {
   [[nodiscard]] virtual std::unique_ptr<Work> send(const at::Tensor& tensor, int to, int tag) = 0;
   [[nodiscard]] virtual std::unique_ptr<Work> receive(const at::Tensor& into, int from, int tag) = 0;
 
-  virtual void set_timeout(std::chrono::milliseconds) {}  // applies to what is started from now on
+  virtual void set_timeout(std::chrono::milliseconds) {}  // applies to calls from now on
 
   void all_reduce(const at::Tensor& tensor) { start_all_reduce(tensor)->wait(); }
 };

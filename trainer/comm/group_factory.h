@@ -11,24 +11,27 @@
 
 namespace sailor::trainer {
 
-// All members of a group make it at the same time, and all workers make their groups in the same order.
+// Making a group waits until all its members make it. So all workers must make their common groups in the same order. A
+// group of one worker needs no connection.
 class GroupFactory {
  public:
-  // `names` are the names of all ranks, for the messages of PeerLost. Without them the messages say "rank N".
+  // `host` is the address at which this worker listens. `names` are the names of all ranks, for the messages of
+  // PeerLost. Without them the messages say "rank N".
   GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout,
                std::vector<std::string> names = {});
   GroupFactory(const GroupFactory&) = delete;
   GroupFactory& operator=(const GroupFactory&) = delete;
   virtual ~GroupFactory() = default;
 
-  // Aborts all groups that this factory has made.
+  // Returns the interrupt that aborts all groups that this factory has made.
   [[nodiscard]] const std::shared_ptr<Interrupt>& interrupt() const { return interrupt_; }
 
   // Makes a group for messages between any two members and for small sums. It always uses Gloo over TCP and takes
   // tensors of any device.
   [[nodiscard]] std::unique_ptr<Group> make_message_group(const std::string& name, const std::vector<int>& ranks);
 
-  // Makes a group for collectives on large tensors of the compute device. It uses NCCL if that is a GPU, else Gloo.
+  // Makes a group for collectives on large tensors of the compute device. It uses NCCL if that device is a GPU, else
+  // Gloo. Tests override it.
   [[nodiscard]] virtual std::unique_ptr<Group> make_collective_group(const std::string& name,
                                                                      const std::vector<int>& ranks);
 

@@ -8,9 +8,9 @@
 
 namespace sailor::trainer {
 
-// Messages between pipeline stages, and the state that moves when the plan changes, go between nodes over TCP, often
-// between zones, so they pass through host memory anyway. Their tags let each receiver take them in an order of its
-// own, which NCCL does not support.
+// It carries the messages between pipeline stages and the state that moves when the plan changes. They travel between
+// nodes over TCP, often between zones, so they pass through host memory anyway. Each receiver can take them in its own
+// order because they have tags, which NCCL does not support.
 class HostCopyGroup : public Group {
  public:
   explicit HostCopyGroup(std::unique_ptr<Group> group) : group_(std::move(group)) {}

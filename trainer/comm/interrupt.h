@@ -1,4 +1,4 @@
-// Interrupt: aborts the groups of one generation from another thread.
+// Interrupt: lets one thread abort the communication groups that other threads use.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,14 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Every wait in the groups ends with PeerLost, and so does every later call. The connections of the groups are
-  // closed, so that peers consider this worker lost.
+  // Aborts all groups. Every wait in the groups ends with PeerLost, and so does every later call. The connections of
+  // the groups are closed, so peers consider this worker lost.
   void raise();
-  // Throws PeerLost once the interrupt is raised. Code that computes for a long time without using a group calls it.
+  // Throws PeerLost if the interrupt was raised. Code that computes for a long time without using a group calls it.
   void check() const;
 
-  // Registers how to abort a group, which stays registered as long as it lives. `owner` identifies it.
+  // A group registers the function that aborts it, and removes the function when it is destroyed. `owner` is the group.
+  // If the interrupt was raised before, add() aborts the group at once.
   void add(const void* owner, std::function<void()> abort);
   void remove(const void* owner);
 

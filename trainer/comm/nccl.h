@@ -1,4 +1,5 @@
-// Collectives between GPUs over NCCL, in programs that are linked with CUDA (cuda.cmake).
+// Makes backends for collectives between GPUs over NCCL. Programs that are linked with CUDA use nccl.cc (cuda.cmake).
+// All other programs use no_nccl.cc, which fails if it is called.
 #pragma once
 
 #include <chrono>
@@ -11,12 +12,12 @@ namespace sailor::trainer {
 // What a LibTorch backend needs to connect its members.
 struct BackendMembership {
   c10::intrusive_ptr<c10d::Store> store;  // where the members exchange their addresses
-  int index = 0;                          // of this member
-  int size = 1;                           // members
+  int index = 0;                          // position of this member in the group
+  int size = 1;                           // number of members
 };
 
-// Waiting for a collective of this backend returns when it is done, and throws once it has taken longer than the
-// timeout.
+// A wait for a collective of this backend returns when the collective is done. It throws if the collective takes longer
+// than the timeout.
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendMembership& membership,
                                                     std::chrono::milliseconds timeout);
 

@@ -1,5 +1,5 @@
-// The make_nccl_backend of programs without CUDA. It has a file of its own: a program with CUDA links nccl.cc as an
-// object, so the linker does not take this definition out of the library.
+// Defines make_nccl_backend for programs without CUDA. The function needs its own file: a program with CUDA links
+// nccl.cc as an object, so the linker does not take this file out of the library.
 #include "core/model/check.h"
 #include "trainer/comm/nccl.h"
 

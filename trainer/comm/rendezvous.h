@@ -1,5 +1,5 @@
-// Rendezvous: the key-value store at which the workers of a generation meet. Rendezvous is a worker's connection to it;
-// RendezvousServer is the store itself, which runs in an agent.
+// The rendezvous store: a key-value store in which the workers of a generation find each other. RendezvousServer is the
+// store itself, which runs in an agent. Rendezvous is the connection of one worker to the store.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ class Store;
 
 namespace sailor::trainer {
 
-// The prefix of all keys of one generation.
+// Returns the prefix of all keys of one generation.
 std::string rendezvous_prefix(const std::string& job_uid, std::int64_t generation);
 
 // Reads and writes the keys under one prefix. Every call throws PeerLost when the server is unreachable.
@@ -30,7 +30,7 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  void set(const std::string& key, const std::string& value);  // the value is not empty
+  void set(const std::string& key, const std::string& value);  // the value must not be empty
   // Waits until some worker has set the key, and returns its value. Returns nothing after the timeout.
   [[nodiscard]] std::optional<std::string> wait(const std::string& key, std::chrono::milliseconds timeout);
 
@@ -51,8 +51,8 @@ class RendezvousServer {
   RendezvousServer(const RendezvousServer&) = delete;
   RendezvousServer& operator=(const RendezvousServer&) = delete;
 
-  // Deletes the keys of all generations of the job before this one. No worker reads them after this generation has been
-  // confirmed. Returns how many keys are left.
+  // Deletes the keys of all generations of the job before this one. The caller must know that all workers have
+  // confirmed this generation, because then no worker reads older keys. Returns how many keys are left.
   Result<std::size_t> delete_generations_before(const std::string& job_uid, std::int64_t generation);
 
  private:
