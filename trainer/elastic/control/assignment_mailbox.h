@@ -1,5 +1,6 @@
-// AssignmentMailbox: the newest assignment of a worker, and its leases. The thread that reads from the agent puts them
-// here; the worker loop takes them. A newer assignment can interrupt what the loop waits for.
+// AssignmentMailbox: holds the newest assignment of a worker, and its leases. The reader thread (agent/worker_main.h)
+// puts them here, and the worker loop takes them. A newer assignment can interrupt communication in which the loop
+// waits.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +28,8 @@ class AssignmentMailbox {
     interrupt_locked();
   }
 
-  // From now on an assignment that gives up this generation raises the interrupt; at once if such an assignment is
-  // already here.
+  // Raises the interrupt as soon as an assignment newer than `generation` arrives that ends this generation at once, or
+  // immediately if such an assignment is already here. `gives_up` tells whether a newer assignment does so.
   using GivesUp = std::function<bool(const Assignment& newer)>;
   void guard(std::int64_t generation, GivesUp gives_up, std::shared_ptr<Interrupt> interrupt) {
     const std::lock_guard lock(mutex_);
@@ -43,7 +44,8 @@ class AssignmentMailbox {
     interrupt_.reset();
   }
 
-  // The next generation may have a lease while the current one still trains with its own.
+  // Adds a lease and drops the leases that it replaces or that have expired. Leases of two generations can be valid at
+  // the same time, because the next generation may get a lease while the current one still trains.
   void renew(const Lease& lease) {
     const std::lock_guard lock(mutex_);
     std::erase_if(leases_, [&, now = BootClock::now()](const Lease& one) {
@@ -58,7 +60,7 @@ class AssignmentMailbox {
     return has_lease_locked(generation);
   }
 
-  // Waits until this generation has a lease or a newer one is known.
+  // Waits until this generation has a lease, a newer generation is known, or the mailbox is closed.
   void wait_for_lease(std::int64_t generation) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_closed_ || newest_locked() > generation || has_lease_locked(generation); });
@@ -70,14 +72,14 @@ class AssignmentMailbox {
     changed_.notify_all();
   }
 
-  // Waits for an assignment newer than this generation; nothing once the mailbox is closed.
+  // Waits for an assignment newer than this generation and returns it. Returns nothing if the mailbox is closed.
   std::optional<Assignment> wait_for_newer_than(std::int64_t generation) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_closed_ || newest_locked() > generation; });
     return is_closed_ ? std::nullopt : newest_;
   }
 
-  // The same without waiting; nothing also if no newer one is here.
+  // Returns the newest assignment if it is newer than this generation and the mailbox is not closed. Does not wait.
   [[nodiscard]] std::optional<Assignment> newer_than(std::int64_t generation) const {
     const std::lock_guard lock(mutex_);
     return !is_closed_ && newest_locked() > generation ? newest_ : std::nullopt;
@@ -88,6 +90,7 @@ class AssignmentMailbox {
     return is_closed_;
   }
 
+  // Returns true also if the mailbox is closed, because the caller must stop waiting in both cases.
   [[nodiscard]] bool has_newer_than(std::int64_t generation) const {
     const std::lock_guard lock(mutex_);
     return is_closed_ || newest_locked() > generation;

@@ -1,4 +1,5 @@
-// Reporter: receives the status reports of a worker; the agent or a test implements it.
+// Reporter: receives the status reports of a worker. In a worker process it sends them to the agent
+// (agent/worker_main.cc). Tests have other implementations.
 #pragma once
 
 #include <optional>

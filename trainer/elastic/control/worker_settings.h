@@ -1,4 +1,4 @@
-// WorkerSettings: the settings of a worker process, fixed when it starts.
+// WorkerSettings: the settings of a worker process. They do not change while it runs.
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,16 @@
 
 namespace sailor::trainer {
 
+// The time limits of a worker.
 struct Patience {
-  // A peer that is unresponsive for this long, beyond the duration of a step, is lost.
+  // A peer is lost if it does not respond for this long. While training, the time of a few steps is added
+  // (Generation::allow_for_step).
   std::chrono::milliseconds peer = kPeerTimeout;
-  std::chrono::milliseconds join{60'000};  // until all workers of a generation have arrived
+  // All workers of a generation must arrive at the rendezvous within this time.
+  std::chrono::milliseconds join{60'000};
 
-  // Until the operator has noticed a loss, which takes it no longer than it takes peers, and has made another
-  // generation.
+  // Returns how long a worker may wait for the operator to replace a lost worker. The operator needs at most `peer` to
+  // notice the loss, and about as long to start another generation.
   [[nodiscard]] std::chrono::milliseconds replacement() const { return 2 * peer; }
 };
 

@@ -12,7 +12,7 @@
 namespace sailor::trainer {
 namespace {
 
-// The slices that workers can send, and those that workers need; both by rank.
+// The slices that each worker can send, and those that it needs; both by rank.
 struct Sides {
   std::vector<WorkerSlices> sent;
   std::vector<WorkerSlices> wanted;

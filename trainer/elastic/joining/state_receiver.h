@@ -1,5 +1,6 @@
-// StateReceiver: a joining worker receives state while the running generation trains. It applies the same updates as
-// the training workers, so that it has the current state when its own generation starts.
+// StateReceiver: a joining worker receives state from training workers while the running generation trains. It also
+// receives the gradients of each step and applies the same updates as the training workers. So it has the current state
+// when its own generation starts. The sending side is StateStream.
 #pragma once
 
 #include <atomic>
@@ -17,19 +18,21 @@
 
 namespace sailor::trainer {
 
-// The stream from one state source, received on its own thread.
+// Receives the stream of one state source on its own thread.
 class IncomingStream {
  public:
   IncomingStream(std::shared_ptr<const Assignment> assignment, std::vector<StreamedShard> shards, StreamLink link);
-  ~IncomingStream() { stop(); }  // waits for the current message; raise the interrupt of the link first
+  // Waits for the current message. To avoid a long wait, raise the interrupt of the link's group first.
+  ~IncomingStream() { stop(); }
   IncomingStream(const IncomingStream&) = delete;
   IncomingStream& operator=(const IncomingStream&) = delete;
 
   void stop() { is_stopped_ = true; }
+  // Waits at most `patience` until the stream is over, that is, complete or failed. Returns whether it is over.
   [[nodiscard]] bool is_over_within(std::chrono::milliseconds patience) const;
 
-  // To be called when the stream is over. Returns the state after the last step of the generation, or nothing if the
-  // stream ended earlier.
+  // Call it when the stream is over. Returns the state after the last step of the generation, or nothing if the stream
+  // ended before that step.
   std::optional<HeldState> take() { return result_.get(); }
 
  private:
@@ -46,12 +49,14 @@ class IncomingStream {
   std::future<std::optional<HeldState>> result_;  // declared last because its thread uses the other members
 };
 
-// State that arrived completely, and the generation that it belongs to.
+// The state from all streams that were complete, after the last step of `generation`. The slices of failed streams are
+// missing; the worker receives them during the pause.
 struct ReceivedState {
   std::int64_t generation = 0;
   HeldState held;
 };
 
+// Receives the streams from all sources of one joining worker.
 class StateReceiver {
  public:
   StateReceiver(std::int64_t generation, std::vector<std::unique_ptr<IncomingStream>> streams)
@@ -60,7 +65,8 @@ class StateReceiver {
   void stop();
   [[nodiscard]] bool is_over_within(std::chrono::milliseconds patience) const;
 
-  std::optional<ReceivedState> take(const ModelSpec& model);  // when it is over; nothing if no stream was complete
+  // Call it when all streams are over. Returns nothing if no stream was complete.
+  std::optional<ReceivedState> take(const ModelSpec& model);
 
  private:
   std::int64_t generation_;

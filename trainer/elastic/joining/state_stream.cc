@@ -16,8 +16,8 @@ constexpr std::chrono::seconds kSign{1};  // the source sends a header at least 
 constexpr int kMostStates = 2;            // the queue may grow to this many times the streamed state, or to kLeastLimit
 constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: steps of a small model take almost no time
 
-// Copies to host memory, because the plan uses the memory of the GPU. Never returns the tensor itself, which the next
-// step changes.
+// Copies the spans to host memory, because training may need all memory of the GPU. Never returns the tensor itself,
+// because the next step changes it.
 at::Tensor copied_to_host(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
   const at::Tensor message = packed(flat, spans);
   return message.is_cpu() && message.is_alias_of(flat) ? message.clone() : message.cpu();
@@ -64,7 +64,7 @@ void StateStream::note_last_update(const HeldState& held) {
   push(held);
 }
 
-// Enqueues new shards only after the earlier ones have arrived, so that at most these are in memory twice.
+// Enqueues new shards only after the earlier ones have arrived. So only the shards of one step are in memory twice.
 void StateStream::enqueue_shards(const HeldState& held, std::chrono::duration<double> allowed) {
   {
     const std::lock_guard lock(mutex_);
@@ -143,7 +143,8 @@ void StateStream::note_lost(const std::string& why) {
   log_info("joining worker lost", {{"why", why}});
 }
 
-// The frame of a step, or after a while an empty one as a sign of life; nothing after stop().
+// Returns the next frame of the queue. Returns an empty frame as a sign of life if the queue stays empty for kSign, and
+// nothing after stop().
 std::optional<StateStream::Frame> StateStream::next() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kSign, [&] { return is_stopped_ || !queue_.empty(); });

@@ -1,6 +1,6 @@
-// StateStream: the state that a training worker sends to one joining worker. Between two steps the training thread puts
-// copies into a queue, and a separate thread sends them. If the joining worker is too slow or lost, the stream gives it
-// up: training never waits for it.
+// StateStream: sends the state of a training worker to one joining worker. After each step the training thread puts
+// copies into a queue, and a separate thread sends them. Training never waits for the joining worker: if it is too slow
+// or lost, the stream ends without it. The receiving side is IncomingStream.
 #pragma once
 
 #include <atomic>
@@ -24,22 +24,24 @@ class StateStream {
   using Clock = std::chrono::steady_clock;
 
   StateStream(std::vector<StreamedShard> shards, StreamLink link);
-  ~StateStream();  // waits for the current message; raise the interrupt of the link's group first
+  // Waits for the current message. To avoid a long wait, raise the interrupt of the link's group first.
+  ~StateStream();
   StateStream(const StateStream&) = delete;
   StateStream& operator=(const StateStream&) = delete;
 
-  // The training thread calls these when all workers have voted for a step: note_gradients() before the update,
-  // note_update() or note_last_update() after it. note_update() enqueues new shards for about the allowed time, but at
-  // least one shard. After the last step all three do nothing.
+  // The training thread calls these functions for each step, after all workers have voted for it: note_gradients()
+  // before the update, and note_update() after it. After the update of the generation's last step it calls
+  // note_last_update() instead. note_update() may copy new shards for about the time `allowed`, but at least one shard
+  // if the earlier ones have arrived. After note_last_update() all three do nothing.
   void note_gradients(const HeldState& held);
   void note_update(const HeldState& held, std::chrono::duration<double> allowed);
   void note_last_update(const HeldState& held);
 
-  // True if the joining worker has all shards and at most the newest step is missing, or if the stream has given it up:
-  // it was too slow, or it was lost before this time.
+  // Returns true if the change need not wait for this joining worker. Either the worker has all shards and lacks at
+  // most the newest step, or it was too slow, or it was lost before the time `lost_before`.
   [[nodiscard]] bool is_settled(Clock::time_point lost_before) const;
   [[nodiscard]] bool is_over() const { return is_over_; }
-  void stop();  // has no effect once the last step is queued
+  void stop();  // ends the stream; has no effect once the last step is queued
 
  private:
   struct Frame {
@@ -68,7 +70,7 @@ class StateStream {
   int arrived_ = 0;        // number of shards that the joining worker has
   bool has_last_ = false;  // only the training thread changes it
   bool is_stopped_ = false;
-  std::optional<Clock::time_point> lost_;  // when the joining worker was lost
+  std::optional<Clock::time_point> lost_;  // the time at which the joining worker was lost
   std::atomic<bool> is_over_ = false;
   std::thread thread_;  // declared last because it uses the other members
 };

@@ -1,4 +1,5 @@
-// StateStreaming: all streams from one training worker to joining workers of the next generation.
+// StateStreaming: all streams (StateStream) from one training worker to joining workers of the next generation. It also
+// decides how long the change waits for them.
 #pragma once
 
 #include <chrono>
@@ -12,25 +13,25 @@ namespace sailor::trainer {
 
 class StateStreaming {
  public:
-  // How long a change may be delayed: for a lost joining worker, which the operator may replace soon, and in total.
+  // How long the change may wait for joining workers.
   struct Limits {
-    std::chrono::milliseconds lost;
-    std::chrono::milliseconds all;
+    std::chrono::milliseconds lost;  // after a joining worker was lost, because the operator may replace it soon
+    std::chrono::milliseconds all;   // in total
   };
   StateStreaming(std::vector<std::unique_ptr<StateStream>> streams, const Limits& limits)
       : streams_(std::move(streams)), lost_limit_(limits.lost), deadline_(StateStream::Clock::now() + limits.all) {}
 
-  // For each step, after all workers have voted for it: note_gradients() before the update, note_update() after it;
-  // note_last_update() instead after the last step of the generation.
+  // The training thread calls these functions as it calls those of StateStream. `step` is the mean duration of a step;
+  // copying new shards takes about 5% of it.
   void note_gradients(const HeldState& held);
   void note_update(const HeldState& held, std::chrono::duration<double> step);
   void note_last_update(const HeldState& held);
 
-  // True if the change need not wait any longer: each joining worker has caught up or has been given up, or a limit has
-  // passed.
+  // Returns true if the change need not wait any longer: each stream is settled (StateStream::is_settled), or a limit
+  // has passed.
   [[nodiscard]] bool is_settled() const;
 
-  void stop();  // has no effect once the last step is queued
+  void stop();  // ends all streams; has no effect on a stream whose last step is queued
   [[nodiscard]] bool is_over() const;
 
  private:

@@ -1,4 +1,5 @@
-// StreamLink: the messages from a state source to a joining worker, over their own connection.
+// StreamLink: sends and receives the messages of one state stream. Each pair of a source and a joining worker has its
+// own connection.
 #pragma once
 
 #include <chrono>
@@ -10,21 +11,22 @@
 
 namespace sailor::trainer {
 
-// The header of a step's tensors. The gradients of all shards that the joining worker already has come first. Then come
-// weights and moments of the shards that it receives with this step, as they are after the step.
+// The header of a step. The tensors of the step follow it: first the gradients of all shards that the joining worker
+// already has, then weights and moments of the shards that are new in this step. The new shards have the values after
+// the step.
 struct StepHeader {
-  std::int64_t step = 0;  // a step that all workers have voted for; 0: no step, the source only shows that it is alive
-  double squared_norm = 0;  // of its gradients; kStepSkipped: no gradients follow
-  double loss = 0;
-  double first_loss = 0;  // of the first step of the job
-  int known_shards = 0;   // the first shards of the stream, which the joining worker already has
-  int sent_shards = 0;    // including the new ones
-  bool is_last = false;   // all workers have agreed that the generation ends with this step
+  std::int64_t step = 0;    // a step that all workers have voted for; 0: a sign of life that no tensors follow
+  double squared_norm = 0;  // of the gradients of the whole model; kStepSkipped: no gradients follow
+  double loss = 0;          // of the step
+  double first_loss = 0;    // of the first step of the job
+  int known_shards = 0;     // number of shards that the joining worker already has: the first ones of the stream
+  int sent_shards = 0;      // number of shards that it has after this step, including the new ones
+  bool is_last = false;     // all workers have agreed that the generation ends with this step
 };
 
-// All functions throw PeerLost if the connection breaks or if the peer makes no progress for longer than the patience.
-// Tensors can be large, so the joining worker acknowledges the data in blocks; otherwise a slow transfer could not be
-// distinguished from a stuck one.
+// All functions throw PeerLost if the connection breaks or if the peer does not make progress within `patience`. The
+// joining worker acknowledges large tensors block by block. Otherwise a slow transfer of a large tensor would look like
+// a stuck one.
 class StreamLink {
  public:
   StreamLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience);
@@ -33,11 +35,13 @@ class StreamLink {
   [[nodiscard]] StepHeader receive_header();
   void send(const at::Tensor& tensor);  // flat
   void receive(const at::Tensor& into);
-  void acknowledge();                                 // by the joining worker, when it has applied the step
-  void await_acknowledgement(std::int64_t elements);  // `elements`: how many the peer may have to update first
+  // The joining worker calls it when it has applied a step.
+  void acknowledge();
+  // The source calls it after a step. The joining worker may first update this many elements, which takes time.
+  void await_acknowledgement(std::int64_t elements);
 
  private:
-  [[nodiscard]] bool fills_a_block(std::int64_t elements);  // both sides count alike
+  [[nodiscard]] bool fills_a_block(std::int64_t elements);  // both sides count in the same way
 
   std::unique_ptr<Group> group_;
   int peer_;

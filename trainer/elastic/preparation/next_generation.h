@@ -1,4 +1,6 @@
-// NextGeneration: the newest generation that a worker knows, while it still trains in the current one.
+// NextGeneration: the newest generation that a worker knows but does not obey yet. A worker obeys a generation from the
+// moment it leaves the previous one and goes to the rendezvous of the new one. Until then it prepares the generation
+// (preparation.h) while it trains in the current one.
 #pragma once
 
 #include <memory>
@@ -15,13 +17,20 @@ class NextGeneration {
   NextGeneration(WorkerName worker, Preparations& preparations)
       : worker_(std::move(worker)), preparations_(preparations) {}
 
-  void learn(Assignment assignment, const Assignment& running);  // replaces an older one
-  std::shared_ptr<const Assignment> take();  // when the worker starts to obey it; afterwards none is known
+  // Stores a newer assignment, which replaces an older one.
+  void learn(Assignment assignment, const Assignment& running);
+  // Returns the assignment and forgets it. The worker calls it when it starts to obey the assignment.
+  std::shared_ptr<const Assignment> take();
 
-  void prepare(const PreparationState&
-                   preparation_state);       // if this worker has a slot in it; does nothing if it has started already
-  [[nodiscard]] bool is_prepared() const;    // also true after a failure, which shows when the worker obeys it
-  [[nodiscard]] bool is_waited_for() const;  // training continues until its joining workers have their state
+  // Starts to prepare the generation if this worker has a slot in it. Does nothing if the preparation has started
+  // already.
+  void prepare(const PreparationState& preparation_state);
+  // Returns true if the worker may switch to the generation: the preparation has succeeded or failed, or there is
+  // nothing to prepare. The worker learns of a failure when it obeys the generation. Joining workers may still be
+  // receiving state; is_waited_for() tells.
+  [[nodiscard]] bool is_prepared() const;
+  // Returns true if training should continue because joining workers of the generation do not have their state yet.
+  [[nodiscard]] bool is_waited_for() const;
   [[nodiscard]] StateStreaming* streaming() const;  // streams from this worker; null: none
   [[nodiscard]] std::int64_t generation() const { return assignment_ ? assignment_->generation : 0; }
 

@@ -67,7 +67,7 @@ std::optional<Prepared> Preparation::take() {
   return std::exchange(prepared_, std::nullopt);
 }
 
-// This and the next function return false if a newer generation is known.
+// This function and the next one return false if a newer generation is known.
 bool Preparation::await_end() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kLook, [&] { return is_over_; })) {

@@ -1,5 +1,6 @@
-// Preparation: everything that a worker can do for its next generation while the current one trains, on a separate
-// thread: open the data, meet the other workers, connect to them. Joining workers also receive their state.
+// Preparation: does on a separate thread everything that a worker can do for its next generation while the current one
+// trains. It opens the data, waits for the other workers at the rendezvous, and connects to them. Joining workers also
+// start to receive their state.
 #pragma once
 
 #include <atomic>
@@ -18,9 +19,9 @@
 namespace sailor::trainer {
 
 struct Prepared {
-  std::unique_ptr<Batches> batches;       // none for a worker that leaves
+  std::unique_ptr<Batches> batches;       // null for a worker that leaves
   Membership membership;                  // connected, unless the generation releases its GPUs
-  std::optional<ReceivedState> received;  // of a joining worker
+  std::optional<ReceivedState> received;  // the streamed state of a joining worker
 };
 
 class Preparation {
@@ -28,22 +29,26 @@ class Preparation {
   // The settings and the mailbox must outlive it.
   Preparation(std::shared_ptr<const Assignment> assignment, PreparationState preparation_state,
               const WorkerSettings& settings, const AssignmentMailbox& mailbox);
-  ~Preparation();  // waits for the current action, at most as long as connecting may take
+  ~Preparation();  // abandons the preparation; waits at most as long as connecting may take
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;
 
-  [[nodiscard]] bool is_over() const;  // done, failed, or a newer generation is known
+  // Returns true if the thread has ended: it has succeeded, has failed, or has stopped for a newer generation. State
+  // streams may still run.
+  [[nodiscard]] bool is_over() const;
 
-  // True if training should continue before this generation starts: the preparation is not over, joining workers are
-  // still catching up, or a failed worker may be replaced soon.
+  // Returns true if training should continue before this generation starts. Either the preparation is not over, or
+  // joining workers are still receiving state, or the preparation has failed and the operator may soon replace the lost
+  // worker.
   [[nodiscard]] bool delays_switch() const;
   [[nodiscard]] StateStreaming* streaming() const;  // streams from this worker; null: none, or none yet
 
-  void abandon();                        // the generation is no longer wanted
-  [[nodiscard]] bool has_ended() const;  // it is over, and so are its streams
+  void abandon();                        // stops the preparation and its streams as soon as possible
+  [[nodiscard]] bool has_ended() const;  // the preparation and its streams are over
 
-  // Waits for the end, from now on with a time limit, and ends streaming. Returns nothing if a newer generation is
-  // known. Throws the error of the preparation: PeerLost, CannotTrain.
+  // Waits until the preparation is over, ends streaming, and returns the result. Before this call the other workers may
+  // take any time to arrive at the rendezvous; from this call on they have Patience::join. Returns nothing if a newer
+  // generation is known. Throws the error of the preparation: PeerLost or CannotTrain.
   std::optional<Prepared> take();
 
   [[nodiscard]] std::int64_t generation() const { return assignment_->generation; }

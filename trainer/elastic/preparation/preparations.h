@@ -1,4 +1,5 @@
-// Preparations: the preparation of the newest generation that a worker knows, and older ones that have not ended yet.
+// Preparations: the preparation of the newest generation that a worker knows, and abandoned older preparations whose
+// threads have not ended yet.
 #pragma once
 
 #include <memory>
@@ -16,12 +17,12 @@ class Preparations {
 
   // Starts to prepare this generation, unless it has started already. Abandons older preparations.
   void begin(const std::shared_ptr<const Assignment>& assignment, const PreparationState& preparation_state);
-  void abandon();  // also the newest; its thread ends soon after
-  void forget_ended();
+  void abandon();       // abandons the newest preparation, whose thread then ends soon
+  void forget_ended();  // destroys abandoned preparations that have ended
 
   [[nodiscard]] bool is_over(std::int64_t generation) const;  // done or failed
 
-  // These three ask the preparation that started last.
+  // These three functions use the newest preparation. begin() must have been called after the last abandon().
   std::optional<Prepared> take() { return newest_->take(); }
   [[nodiscard]] bool newest_delays_switch() const { return newest_->delays_switch(); }
   [[nodiscard]] StateStreaming* streaming() const { return newest_->streaming(); }

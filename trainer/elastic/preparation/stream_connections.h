@@ -1,4 +1,5 @@
-// StreamConnections: the ends of state streams in one worker. A worker sends state, receives state, or does neither.
+// StreamConnections: connects and owns the state streams of one worker. A worker sends state, receives state, or does
+// neither.
 #pragma once
 
 #include <chrono>
@@ -25,14 +26,15 @@ class StreamConnections {
   StreamConnections& operator=(const StreamConnections&) = delete;
 
   [[nodiscard]] StateStreaming* streaming() const { return streaming_.get(); }  // null: this worker sends to nobody
-  [[nodiscard]] bool is_settled() const;  // the change need not wait for its joining workers
+  [[nodiscard]] bool is_settled() const;  // the change need not wait for the joining workers of this source
 
-  void end_streaming();  // but a queued last step is still sent
+  void end_streaming();  // stops sending; a last step that is queued is still sent
   void break_off();      // ends all streams at once; may be called from any thread
   [[nodiscard]] bool is_over() const;
-  // True if the state is complete, or if this worker receives none.
+  // Waits at most `patience` for each incoming stream. Returns true if all incoming streams are over, whether complete
+  // or failed, or if this worker receives none.
   [[nodiscard]] bool has_received_within(std::chrono::milliseconds patience) const;
-  std::optional<ReceivedState> take_received(const ModelSpec& model);  // after has_received_within() was true
+  std::optional<ReceivedState> take_received(const ModelSpec& model);  // call it after has_received_within()
 
  private:
   void connect(const std::shared_ptr<const Assignment>& assignment, GenerationRendezvous& rendezvous,
@@ -41,7 +43,7 @@ class StreamConnections {
   std::chrono::milliseconds patience_;
   std::chrono::milliseconds lost_limit_;
   std::shared_ptr<Interrupt> interrupt_;                       // of all streams
-  std::optional<StateStream::Clock::time_point> unconnected_;  // when connecting failed
+  std::optional<StateStream::Clock::time_point> unconnected_;  // the time at which connecting failed
   std::unique_ptr<StateStreaming> streaming_;
   std::unique_ptr<StateReceiver> receiver_;
 };

@@ -1,4 +1,5 @@
-// Settings that this trainer cannot honour. It refuses them with a reason instead of ignoring them.
+// Checks the settings of an assignment. The trainer refuses unsupported settings with a reason instead of ignoring
+// them.
 #pragma once
 
 #include "core/protocol/assignment.h"

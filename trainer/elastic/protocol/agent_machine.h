@@ -1,12 +1,13 @@
-// The agent's side of the protocol: which assignments it accepts and passes to its workers. A worker sees only the
-// newest accepted assignment (assignment_mailbox.h).
+// The agent's side of the protocol: the rule by which an agent accepts assignments and passes them to its workers. A
+// worker sees only the newest accepted assignment (assignment_mailbox.h).
 #pragma once
 
 #include <cstdint>
 
 namespace sailor::trainer {
 
-// `taken`: the newest generation that the agent has accepted; 0: none. A repeated or late message changes nothing.
+// Returns true if the agent accepts generation `offered`. `taken` is the newest generation that it has accepted, or 0.
+// So a repeated or late message changes nothing.
 inline bool takes(std::int64_t taken, std::int64_t offered) { return offered > taken; }
 
 }  // namespace sailor::trainer

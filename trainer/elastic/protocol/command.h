@@ -1,4 +1,4 @@
-// What an assignment asks of one worker, as the command of its state machine.
+// Translates an assignment into the command for the state machine of one worker (worker_machine.h).
 #pragma once
 
 #include <optional>
@@ -15,9 +15,11 @@ struct WorkerName {
 };
 
 WorkerName name_of(const Assignment& assignment, const WorkerSlot& slot);
-std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worker);  // its rank
+// Returns the rank of the worker, or nothing if it has no slot.
+std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worker);
 
-// True if a worker with a role in the running generation has no slot in the next one, not even to leave.
+// Returns true if a worker that trains in the running generation has no slot in the next one. (A worker that leaves in
+// an orderly way has a slot without a role.)
 bool drops_a_peer(const Assignment& next, const Assignment& running);
 
 // `running` is the assignment that the worker obeys now; its generation is 0 if there is none.

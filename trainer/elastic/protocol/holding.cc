@@ -25,8 +25,8 @@ bool is_complete(const std::vector<int>& all_units, const std::vector<Holding>& 
   });
 }
 
-// Of all holdings of one moment: the newest generation that trained from it, and whether all its workers have
-// gradients.
+// Describes all holdings of one moment: the newest generation that trained from it, and whether all workers of that
+// generation have gradients.
 struct Frontier {
   std::int64_t confirmed = 0;
   bool all_have_gradients = true;
@@ -46,7 +46,7 @@ std::map<Moment, Frontier> frontiers(const std::vector<Holding>& holdings) {
   return found;
 }
 
-// Every point that some worker could offer, the newest first.
+// Returns every point that some worker could offer, the newest first.
 std::vector<ResumePoint> candidates(const std::vector<Holding>& holdings) {
   std::set<ResumePoint, std::greater<>> points;
   for (const auto& [moment, frontier] : frontiers(holdings)) {

@@ -1,5 +1,5 @@
-// Holding: what a worker reports of its state at a rendezvous. All holdings together determine where a generation
-// resumes.
+// Holding: what a worker reports about its state at the rendezvous of a new generation. All holdings together determine
+// the resume point, that is, the step at which the generation resumes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace sailor::trainer {
 
 struct Holding {
   StateVersion version;
-  // Ascending ids of transfer units; set after the slices of all workers are known, not in the line.
+  // The ids of the transfer units that the worker has, ascending. The line does not contain them; they follow from the
+  // slices of all workers.
   std::vector<int> units;
   double loss = 0;           // of the step of the version
   double next_loss = 0;      // of the next step, if the version has gradients
@@ -27,27 +28,29 @@ struct Holding {
 std::string to_line(const Holding& holding);
 Result<Holding> holding_from_line(const std::string& line);
 
-// A state of which the memory of all workers together has all units.
+// The version of a state from which a generation can resume, because the workers together have all its units.
 struct ResumePoint {
-  std::int64_t confirmed = 0;  // the newest generation that trained from it, or computed the gradients that lead to it
+  // The newest generation that trained from this state or computed the gradients that lead to it.
+  std::int64_t confirmed = 0;
   std::int64_t step = 0;
   std::int64_t updated_by = 0;  // the generation whose gradients led to it
   friend auto operator<=>(const ResumePoint&, const ResumePoint&) = default;
 };
 
-// The newest state of which some worker has each unit, either directly or as the state before it with complete
-// gradients. Gradients count only if all workers of their generation have them. In that case all have voted and some
-// worker may have applied the step, so all remaining workers apply it. If one worker lacks its gradients, no worker has
-// applied the step, and the step is repeated. Returns nothing if a unit is lost or if no worker has trained yet.
+// Returns the newest state whose units all exist in the memory of some worker. A worker has a unit of a state if it has
+// the unit itself, or if it has the unit at the step before and complete gradients. Gradients count only if all
+// holdings of their generation have them. In that case a worker may have applied the step already, so all remaining
+// workers apply it too. If one worker lacks its gradients, no worker has applied the step, and the step is repeated.
+// Returns nothing if a unit is lost or if no worker has trained yet.
 std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const std::vector<Holding>& holdings);
 
-// True if the units of the worker are of this point, perhaps after applying its gradients.
+// Returns true if the worker's state is the state of this point, or becomes it when the worker applies its gradients.
 bool can_offer(const Holding& holding, const ResumePoint& point);
 
-// The units that each worker offers, by rank.
+// Returns the units that each worker can send at this point, by rank.
 std::vector<std::vector<int>> offers(const std::vector<Holding>& holdings, const ResumePoint& point);
 
-// The number of steps whose work is lost by resuming from this step.
+// Returns the number of steps whose work is lost if the generation resumes at this step.
 std::int64_t steps_lost(const std::vector<Holding>& holdings, std::int64_t resumed_step);
 
 }  // namespace sailor::trainer

@@ -1,4 +1,6 @@
-// Lease: how long a generation whose workers all run in one pod may apply updates.
+// Lease: the time until which a generation may apply updates. Only a generation whose workers all run in one pod needs
+// a lease (core/protocol/lease.h): if this pod is cut off, nothing else stops it from training beside a newer
+// generation.
 #pragma once
 
 #include <chrono>
@@ -27,11 +29,12 @@ struct Lease {
   friend bool operator==(const Lease&, const Lease&) = default;
 };
 
-// The lease counts from the time of the request, because the answer may have been delayed.
+// Returns the lease that starts at the time of the request, because the answer may have been delayed.
 inline Lease granted(std::int64_t generation, BootClock::time_point asked, std::chrono::seconds length) {
   return {generation, asked + length};
 }
 
+// Returns true if the lease belongs to this generation and has not expired.
 inline bool holds(const Lease& lease, std::int64_t generation, BootClock::time_point now) {
   return lease.generation == generation && now < lease.until;
 }

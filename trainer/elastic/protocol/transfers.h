@@ -1,4 +1,5 @@
-// Transfers: which worker sends which transfer units to which worker, so that all workers of a plan get their state.
+// Transfers: decides which worker sends which transfer units to which other worker, so that all workers of the new plan
+// get their state.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +16,35 @@ struct WorkerLocation {
   friend bool operator==(const WorkerLocation&, const WorkerLocation&) = default;
 };
 
-// 0 on the same node, 1 in the same zone, 2 in the same region, 3 elsewhere.
+// Returns 0 on the same node, 1 in the same zone, 2 in the same region, 3 elsewhere.
 int distance(const WorkerLocation& a, const WorkerLocation& b);
 
+// The input of plan_transfers(). Units are given by their ids (transfer_units.h).
 struct TransferQuestion {
-  std::vector<std::vector<int>> wanted;  // units by rank, ascending, in the new plan
-  // By rank, ascending: units of the workers that are alive, at the resume point.
-  std::vector<std::vector<int>> offered;
+  std::vector<std::vector<int>> wanted;   // by rank: the units that it has in the new plan, ascending
+  std::vector<std::vector<int>> offered;  // by rank: the units that it can send, ascending
   std::vector<WorkerLocation> locations;  // by rank
   std::vector<std::int64_t> bytes;        // by unit
 };
 
 struct UnitMove {
   int unit = 0;
-  int from = 0;  // ranks
-  int to = 0;
+  int from = 0;  // rank
+  int to = 0;    // rank
   friend bool operator==(const UnitMove&, const UnitMove&) = default;
 };
 
 struct TransferPlan {
   std::vector<UnitMove> moves;
-  // By rank, ascending: wanted units that no worker offers; they come from a checkpoint.
+  // By rank: wanted units that no worker offers, ascending. At a resume point there are none, because the workers
+  // together offer all units.
   std::vector<std::vector<int>> unheld;
   friend bool operator==(const TransferPlan&, const TransferPlan&) = default;
 };
 
-// Each unit that a worker wants and does not offer itself arrives once: from the nearest worker that offers it, and
-// among equally near ones from the worker that sends least so far. Large units are assigned first to balance the load.
-// The result is the same on every worker.
+// Each worker receives each unit that it wants and does not have once. The nearest worker that offers the unit sends
+// it. If several are equally near, the one that has the fewest bytes to send so far does. Large units are assigned
+// first to balance the load. The result is the same on every worker.
 TransferPlan plan_transfers(const TransferQuestion& question);
 
 }  // namespace sailor::trainer

@@ -1,10 +1,11 @@
-// The result of the vote at the end of a step.
+// Evaluates the vote at the end of a step.
 #pragma once
 
 namespace sailor::trainer {
 
-// True if the generation ends by agreement with this step: some worker asks to leave for the next generation, and none
-// waits for joining workers that still receive state. All workers see the same sums.
+// Returns true if the generation ends after this step: at least one worker wants to leave for the next generation, and
+// no worker waits for joining workers that still receive state. The arguments are the numbers of these workers, summed
+// over all workers. So all workers get the same result.
 inline bool ends_generation(double leaving, double waiting) { return leaving > 0 && waiting == 0; }
 
 }  // namespace sailor::trainer

@@ -7,8 +7,8 @@ namespace {
 
 bool is_over(WorkerPlace place) { return place == WorkerPlace::kDone; }
 
-// Outside of training there is nothing to finish first, and a regroup is not worth finishing once a newer generation is
-// known.
+// Returns true if the worker obeys a newer generation immediately. While it trains, it first finishes the step. In all
+// other places it has nothing to finish: a regroup is useless once a newer generation is known.
 bool obeys_at_once(WorkerPlace place) {
   switch (place) {
     case WorkerPlace::kIdle:

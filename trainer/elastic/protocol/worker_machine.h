@@ -1,7 +1,10 @@
-// The worker's side of the protocol: a pure function from a state and an event to the next state, without tensors,
-// sockets or clocks. worker.cc does what the state says and reports what happened as events.
-// docs/elasticity-internals.md has a picture; tests/trainer/elastic/protocol explores every order of events in small
-// worlds.
+// The state machine of one worker: a pure function from a state and an event to the next state, without tensors,
+// sockets or clocks. worker/worker.cc carries out the action of each state and reports the result as an event.
+// docs/elasticity-internals.md has a picture. tests/trainer/elastic/protocol explores every order of events in small
+// jobs.
+//
+// A worker obeys a generation from the moment it goes to the rendezvous of that generation. It may know a newer
+// generation earlier (WorkerState::next).
 #pragma once
 
 #include <compare>
@@ -10,7 +13,7 @@
 
 namespace sailor::trainer {
 
-// What a worker is doing. Each place stands for one action that ends with one of the events below.
+// What a worker is doing. In each place the worker carries out one action, which ends with one of the events below.
 enum class WorkerPlace : std::uint8_t {
   kIdle,           // has not obeyed any generation yet
   kRendezvous,     // has reported its holding and waits for the holdings of all workers
@@ -20,9 +23,9 @@ enum class WorkerPlace : std::uint8_t {
   kVoting,         // has complete gradients and waits until all workers have them
   kAwaitingLease,  // could vote, but its lease has lapsed
   kFinishing,      // all steps are done; waits for the last checkpoint
-  kBroken,         // lost a peer; keeps its state
-  kReleased,       // nobody needs its state any more
-  kDone,
+  kBroken,         // its generation is over (a peer was lost, or all left); keeps its state and waits for a newer one
+  kReleased,       // has dropped its state, because no worker needs it any more
+  kDone,           // the job is finished
 };
 
 // What an assignment asks of one worker.
@@ -32,13 +35,13 @@ struct Command {
   bool has_role = false;  // it trains
   // A worker of the running generation has no slot, so the running generation cannot continue.
   bool drops_a_peer = false;
-  bool is_prepared = false;  // joining workers have most of their state, so the change will be quick
+  bool is_prepared = false;  // this worker's preparation is over (event Prepared), so it may leave after the next vote
   friend auto operator<=>(const Command&, const Command&) = default;
 };
 
-// The version of a worker's state. A generation has one history, so the step and the generation of the last update
-// identify a state: if both are equal, the states are equal. Of two versions, the one that was confirmed later is
-// valid, whatever their steps.
+// The version of a worker's state. The step and the generation of the last update identify a state: if both are equal,
+// the states are equal, because a generation applies each step only once. Of two versions, the one with the newer
+// `confirmed` is valid, even if its step is smaller.
 struct StateVersion {
   std::int64_t updated_by = 0;  // the generation that made the last update or loaded a checkpoint; 0: no state
   std::int64_t step = 0;        // optimizer steps that it contains
@@ -49,7 +52,7 @@ struct StateVersion {
 
 struct WorkerState {
   WorkerPlace place = WorkerPlace::kIdle;
-  std::int64_t generation = 0;  // the newest that it obeys
+  std::int64_t generation = 0;  // the generation that it obeys
   bool has_role = false;
   StateVersion version;
   Command next;  // the newest generation that it knows, if it does not obey that one yet
@@ -57,15 +60,15 @@ struct WorkerState {
 };
 
 namespace event {
-struct Assigned {  // at any place
+struct Assigned {  // occurs in any place
 
   Command command;
 };
-struct Prepared {  // at any place
+struct Prepared {  // occurs in any place: the preparation of this generation has succeeded or failed
   std::int64_t generation = 0;
 };
-// At the rendezvous: a worker without state has received state by streaming, completely or in part, from a generation
-// that ended by agreement with this step.
+// Occurs at the rendezvous. A worker without state has received all or some of its state by streaming. The state is
+// that of `generation`, which ended after `step`.
 struct StateStreamed {
   std::int64_t step = 0;
   std::int64_t generation = 0;
@@ -91,22 +94,23 @@ struct Voted {       // all workers have complete gradients
 struct LeaseLapsed {};
 struct LeaseRenewed {};
 struct Finished {};
-struct PeerLost {};
+struct PeerLost {};  // the generation cannot continue on this worker, because of a lost peer or another failure
 }  // namespace event
 
 using Event = std::variant<event::Assigned, event::Prepared, event::StateStreamed, event::HoldingsKnown,
                            event::StateTransferred, event::Confirmed, event::Computed, event::Voted, event::LeaseLapsed,
                            event::LeaseRenewed, event::Finished, event::PeerLost>;
 
-// An event that does not fit the place changes nothing: it comes from a generation that this worker has left.
+// Returns the state after the event. An event that does not fit the place changes nothing, because it belongs to a
+// generation that this worker has left.
 WorkerState after(WorkerState state, const Event& event);
 
 bool is_training(WorkerPlace place);  // the worker computes a step or votes
 
-// True if the vote of this worker asks all workers to stop after the step.
+// Returns true if this worker votes to end the generation after the step.
 bool wants_to_leave(const WorkerState& state);
 
-// True if the running generation cannot continue, so that the worker must stop waiting for its peers at once.
+// Returns true if the running generation cannot continue, so the worker must stop waiting for its peers at once.
 bool must_break_off(const WorkerState& state, const Command& command);
 
 }  // namespace sailor::trainer

@@ -1,4 +1,5 @@
-// Saves the state of a job from the memory of all its workers, so that they can release their GPUs.
+// Saves the state of a job from the memory of all its workers to a checkpoint, so that they can release their GPUs. The
+// operator starts a generation without roles for this purpose (Assignment::releases_gpus).
 #pragma once
 
 #include <stdexcept>
@@ -7,13 +8,13 @@
 
 namespace sailor::trainer {
 
-// All workers of a generation that releases its GPUs call this after settle(). Each writes its slices of the resume
-// point, unless the checkpoint of that step already exists. If the memory of all workers lacks a slice, nothing is
-// written, and the newest complete checkpoint is the state of the job. Returns false if a newer generation is known.
-// Throws CannotSaveState.
+// All workers of a generation that releases its GPUs call this function after settle(). The workers divide the state of
+// the resume point among themselves, and each writes its slices. They write nothing if the checkpoint of that step
+// already exists. They also write nothing if there is no resume point; then the newest complete checkpoint is the state
+// of the job. Returns false if a newer generation is known. Throws CannotSaveState and PeerLost.
 bool checkpoint_and_release(const Assignment& assignment, GenerationRendezvous& rendezvous, const HeldState& held);
 
-// The state cannot be saved and must stay in memory; what() is the reason.
+// The exception if the state cannot be saved and must stay in memory. what() is the reason.
 class CannotSaveState : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

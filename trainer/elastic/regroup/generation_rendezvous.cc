@@ -144,7 +144,7 @@ std::int64_t GenerationRendezvous::bytes_of(int unit) const {
   return units_->units()[static_cast<std::size_t>(unit)].elements * kBytesOfElement;
 }
 
-// The holders of a unit take turns to spread the work.
+// The holders of units take turns, to spread the work.
 std::vector<StateSlices> GenerationRendezvous::writers() const {
   std::vector<StateSlices> written(holdings_.size());
   const auto offered = offers(holdings_, *point_);

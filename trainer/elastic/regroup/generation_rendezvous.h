@@ -1,5 +1,6 @@
-// GenerationRendezvous: the workers of a new generation find each other at its rendezvous store, report the state that
-// they have, and wait for each other. No tensors here; regroup.h acts on the result.
+// GenerationRendezvous: the workers of a new generation find each other in the rendezvous store, report the state that
+// they have, and wait for each other. The calls have this order: gather() while the previous generation still trains,
+// then exchange() and confirm() when the worker has stopped. This class has no tensors; regroup.h acts on its results.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,8 @@ namespace sailor::trainer {
 
 class GenerationRendezvous {
  public:
-  // Patience and mailbox must outlive it. Throws PeerLost if the store cannot be reached.
+  // Connects to the store. Patience and mailbox must outlive the object. Throws PeerLost if the store cannot be
+  // reached.
   GenerationRendezvous(std::shared_ptr<const Assignment> assignment, int rank, const Patience& patience,
                        const AssignmentMailbox& mailbox);
 
@@ -35,21 +37,25 @@ class GenerationRendezvous {
   //
   // Waits until all workers have arrived and the preparation state of each is known.
   bool gather(const PreparationState& mine, const std::atomic<TimePoint>& deadline);
-  bool exchange(const Holding& mine, const WorkerSlices& slices);  // until the holding of each worker is known
-  bool confirm(const std::string& what = "");  // until all have confirmed; a worker that confirmed may leave
+  // Waits until the holding and the slices of each worker are known.
+  bool exchange(const Holding& mine, const WorkerSlices& slices);
+  // Waits until all workers have confirmed. A worker can confirm several things; `what` is a different suffix of the
+  // key for each of them.
+  bool confirm(const std::string& what = "");
 
-  [[nodiscard]] JoinPlan join_plan() const;  // after gather(); the same on all workers
+  [[nodiscard]] JoinPlan join_plan() const;  // call it after gather(); the same on all workers
 
-  // What follows from the holdings, in transfer units; the same on all workers. `point` is nothing if the memory of all
-  // workers together does not contain a complete state.
+  // The next functions return what follows from the holdings. Call them after exchange(). Except offers_state(), the
+  // results are the same on all workers. point() is nothing if the workers together do not have a complete state.
+  // needs_peer_replicas(), transfers(), streamed_bytes() and writers() require a point.
   [[nodiscard]] const std::vector<Holding>& holdings() const { return holdings_; }
   [[nodiscard]] const std::optional<ResumePoint>& point() const { return point_; }
   [[nodiscard]] const TransferUnits& units() const { return units_.value(); }
-  [[nodiscard]] bool offers_state() const;         // this worker has state of the resume point
+  [[nodiscard]] bool offers_state() const;         // this worker has state of the resume point; false without a point
   [[nodiscard]] bool needs_peer_replicas() const;  // some slice of the point exists only in a peer replica
   [[nodiscard]] TransferPlan transfers() const;
   [[nodiscard]] std::int64_t bytes_of(const std::vector<UnitMove>& moves) const;
-  [[nodiscard]] std::int64_t streamed_bytes() const;       // the state that joining workers received before
+  [[nodiscard]] std::int64_t streamed_bytes() const;       // the state that joining workers have received by streaming
   [[nodiscard]] std::vector<StateSlices> writers() const;  // by rank: the slices that it writes to a checkpoint
 
   [[nodiscard]] const Roster& roster() const { return roster_; }

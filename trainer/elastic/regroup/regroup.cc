@@ -16,7 +16,7 @@ std::vector<int> ranks_below(int count) {
   return ranks;
 }
 
-// Takes the losses of the job from the holdings, for workers that did not see them.
+// Takes the losses of the job from the holdings, because a worker that did not train does not know them.
 void learn_losses(const GenerationRendezvous& rendezvous, HeldState& held) {
   for (const Holding& holding : rendezvous.holdings()) {
     if (holding.first_loss != 0) held.first_loss = holding.first_loss;
@@ -25,7 +25,7 @@ void learn_losses(const GenerationRendezvous& rendezvous, HeldState& held) {
   }
 }
 
-// How long all transfers may take: each waits for those before it.
+// Returns how long all transfers may take. A transfer may have to wait until all others are done.
 std::chrono::milliseconds time_of(const std::vector<UnitMove>& moves, const TransferUnits& units) {
   constexpr double kSlowest = 2e6;  // elements of the state per second: 24 MB/s
   double elements = 0;

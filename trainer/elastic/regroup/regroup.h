@@ -1,4 +1,6 @@
-// Regroup: the steps of a new generation after its rendezvous: connect, transfer the state, and start.
+// Regroup: forms a new generation from its workers. The order is: GenerationRendezvous::gather(), connect(),
+// GenerationRendezvous::exchange(), settle(), move_state(), GenerationRendezvous::confirm(). The first two happen while
+// the previous generation still trains (preparation.h). worker.cc calls the others when training has stopped.
 #pragma once
 
 #include <memory>
@@ -12,8 +14,8 @@
 
 namespace sailor::trainer {
 
-// A worker's membership in one generation. Destroying it closes all its connections; that is how the other workers
-// learn that the generation is over for this one.
+// A worker's membership in one generation: its connections, and facts for its reports. Destroying a membership closes
+// all its connections. By this the other workers learn that this worker has left the generation.
 struct Membership {
   std::unique_ptr<GenerationRendezvous> rendezvous;
   std::shared_ptr<Interrupt> interrupt;       // of all groups below; null without groups
@@ -24,21 +26,23 @@ struct Membership {
   double known_step_seconds = 0;  // mean duration of steps before this generation; 0: unknown
   std::int64_t steps_lost = 0;
   StateSource source = StateSource::kStart;
-  std::int64_t streamed_bytes = 0;
-  std::int64_t moved_bytes = 0;
+  std::int64_t streamed_bytes = 0;  // of state that joining workers received before the pause, on all workers
+  std::int64_t moved_bytes = 0;     // of state that moved between workers during the pause, on all workers
   RegroupTimes times = {};
   [[nodiscard]] int rank() const { return rendezvous->rank(); }
 };
 
-// Brings the state of this worker to the resume point of the rendezvous: applies its gradients, or drops state of
-// another point.
+// Brings the state of this worker to the resume point of the rendezvous. The state may already be there. Otherwise the
+// function applies the gradients if they lead to the point, or drops the state. It drops the state also if there is no
+// resume point.
 void settle(const Assignment& assignment, const GenerationRendezvous& rendezvous, HeldState& held);
 
+// Connects the groups of the membership. The membership must have a rendezvous. Throws PeerLost.
 void connect(const Assignment& assignment, const std::string& host, const Patience& patience, Membership& membership);
 
-// Sends and receives the transfers of the rendezvous, or loads the newest checkpoint. Afterwards `held` contains the
-// state for the role of this worker beside everything that it had before: until all workers have confirmed, another
-// worker may still need the old state. Throws PeerLost.
+// Sends and receives the transfers of the rendezvous. If there is no resume point, it restores the state instead
+// (state/restore.h). Afterwards `held.arrived` has the state for the role of this worker. The state that the worker had
+// before stays in `held` until all workers have confirmed, because another worker may still need it. Throws PeerLost.
 void move_state(const Assignment& assignment, Membership& membership, HeldState& held);
 
 }  // namespace sailor::trainer

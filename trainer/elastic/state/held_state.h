@@ -11,19 +11,20 @@
 
 namespace sailor::trainer {
 
-// Instead of a squared norm: the gradients are not finite; the step counts, but they are not applied.
+// A value of squared_norm. It means that the gradients are not finite: the step counts, but the gradients are not
+// applied.
 inline constexpr double kStepSkipped = -1;
 
-// The protocol tracks the version of the state (StateVersion in worker_machine.h); these are the tensors of that
-// version.
+// These are the tensors of the state. Its version (StateVersion in worker_machine.h) is in the state machine of the
+// worker.
 struct HeldState {
   LayerStates layer_states;
-  LayerStates peer_replicas;                         // of slices that only another node has; at the same step
+  LayerStates peer_replicas;                         // replicas of slices that only another node updates; same step
   LayerStates arrived, arrived_peer_replicas;        // for a generation that has not started yet
   std::int64_t step = 0;                             // optimizer steps that the layer states contain
   double loss = 0;                                   // of the last step
-  std::map<int, at::Tensor> gradients;               // complete gradients of the next step; empty: none
-  std::map<int, at::Tensor> peer_replica_gradients;  // the same of the peer replicas
+  std::map<int, at::Tensor> gradients;               // complete gradients of the next step, by layer state; empty: none
+  std::map<int, at::Tensor> peer_replica_gradients;  // the same for the peer replicas
   double squared_norm = 0;                           // of the gradients of the whole model
   double next_loss = 0;                              // of the step of these gradients
   std::int64_t reached = 0;                          // `step`, or `step` + 1 while the next step is computed
@@ -32,13 +33,16 @@ struct HeldState {
   [[nodiscard]] Holding holding(const StateVersion& version) const;
   [[nodiscard]] WorkerSlices slices() const;
 
-  // The generation has started, because all workers have confirmed. Keeps only what arrived for it.
+  // Keeps only the state that arrived for the new generation. Call it when the generation has started.
   void keep_arrived();
 
-  // The generation did not start. Keeps what arrived beside the older state, because it may be the only copy left.
+  // Adds the state that arrived to the older state. Call it when the generation did not start: what arrived may be the
+  // only copy left.
   void join_arrived(const ModelSpec& model);
-  void join_peer_replicas(const ModelSpec& model);     // from now on they count as own state; only without gradients
-  void join(const ModelSpec& model, HeldState other);  // both must be of the same step; only without gradients
+  // Adds the peer replicas to the own state. There must be no gradients.
+  void join_peer_replicas(const ModelSpec& model);
+  // Adds the other state, which must be of the same step. There must be no gradients.
+  void join(const ModelSpec& model, HeldState other);
 
   void apply_gradients(const TrainingSpec& training);
   void forget_gradients();

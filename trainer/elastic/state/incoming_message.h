@@ -1,4 +1,5 @@
-// IncomingMessage: receives a message into spans of a flat tensor.
+// IncomingMessage: the buffer for a message whose elements belong into spans of a flat tensor. The caller receives into
+// message() and then calls unpack().
 #pragma once
 
 #include <vector>

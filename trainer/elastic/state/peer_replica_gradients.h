@@ -1,4 +1,5 @@
-// PeerReplicaGradients: sends the gradients of each step to the workers that keep peer replicas.
+// PeerReplicaGradients: sends the gradients of each step to the workers that keep peer replicas of this worker's state,
+// and receives the gradients of the peer replicas that this worker keeps.
 #pragma once
 
 #include <map>
@@ -12,19 +13,21 @@
 
 namespace sailor::trainer {
 
-// A peer replica is updated with the same gradients as the original, so after the same vote both are at the same step.
-// Gradients are sent during the backward pass, as soon as they are complete.
+// A peer replica is updated with the same gradients as the original, so both are at the same step after each vote.
+// Gradients are sent during the backward pass, as soon as they are complete. For each step call begin(), then send()
+// for each layer state, then finish().
 class PeerReplicaGradients {
  public:
   // `kept`: the peer replicas that this worker keeps. `group` must outlive it; null without peer replicas.
   PeerReplicaGradients(const Roster& roster, int rank, const std::vector<PeerReplica>& peer_replicas,
                        const LayerStates& kept, Group* group);
 
-  void begin();  // of a step; overwrites what finish() returned before
-  // A complete gradient, which must not change until finish().
+  void begin();  // starts a step and overwrites the tensors that finish() returned before
+  // Sends the complete gradient of this worker's shard of a layer state. The tensor must not change until finish().
   void send(int layer_state, const at::Tensor& own_gradient);
 
-  // To be called after all own gradients are sent. Returns the gradients of the kept peer replicas, by layer state.
+  // Waits for all messages of the step. Call it after the last send(). Returns the gradients of the peer replicas that
+  // this worker keeps, by layer state.
   std::map<int, at::Tensor> finish();
 
   void set_timeout(std::chrono::milliseconds timeout);

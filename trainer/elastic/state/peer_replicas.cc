@@ -14,7 +14,7 @@ bool is_on_one_node(const std::vector<int>& ranks, const std::vector<WorkerLocat
   return std::ranges::all_of(ranks, [&](int rank) { return node_of(rank) == node_of(ranks.front()); });
 }
 
-// Slices that only one node has, the largest first; without backup holders yet.
+// Returns the slices that only one node has, the largest first. They have no backup holders yet.
 std::vector<PeerReplica> endangered(const ModelSpec& model, const Roster& roster,
                                     const std::vector<WorkerLocation>& locations) {
   std::vector<PeerReplica> found;
@@ -35,7 +35,8 @@ std::vector<PeerReplica> endangered(const ModelSpec& model, const Roster& roster
   return found;
 }
 
-// The preference for a backup holder, the lower the better: the nearest that survives the loss of a zone.
+// Returns how well a worker fits as a backup holder; lower is better. The best one is the nearest that survives the
+// loss of the holder's zone.
 int preference(const WorkerLocation& holder, const WorkerLocation& backup_holder) {
   constexpr int kZone = 1, kRegion = 2;
   const int apart = distance(holder, backup_holder);

@@ -1,5 +1,5 @@
-// PeerReplicas: which worker keeps a replica of which slices for a peer, so that each slice is on two nodes. A pure
-// function without tensors.
+// PeerReplicas: decides which worker keeps a replica of which slices for a peer, so that each slice is on two nodes.
+// The plan is a pure function without tensors.
 #pragma once
 
 #include <vector>
@@ -20,13 +20,13 @@ struct PeerReplica {
   friend bool operator==(const PeerReplica&, const PeerReplica&) = default;
 };
 
-// Plans replicas of all slices that need one, in the same order on all workers. The result is empty if the job does not
-// ask for replicas or has only one node. All workers keep about the same amount: the next slices, the largest first, go
-// to a worker that has less than the average, preferably in another zone of the same region, else in the same zone,
-// else in another region.
+// Plans a replica for all slices that only one node has. The result is the same on all workers, in the same order. It
+// is empty if the job does not ask for replicas or has only one node. Large slices are planned first. Their backup
+// holder is a worker on another node that keeps less than the average so far, so that all workers keep about the same
+// amount. The function prefers another zone of the same region, then the same zone, then another region.
 std::vector<PeerReplica> plan_peer_replicas(const Assignment& assignment, const Roster& roster);
 
-// The slices of a rank in this generation: those that its role updates, and the peer replicas that it keeps.
+// Returns the slices of a rank in this generation: those that its role updates, and the peer replicas that it keeps.
 WorkerSlices worker_slices(const Roster& roster, const std::vector<PeerReplica>& peer_replicas, int rank);
 
 }  // namespace sailor::trainer

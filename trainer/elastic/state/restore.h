@@ -1,4 +1,6 @@
-// Restores state that no worker has: from the newest readable checkpoint, or from the seed if there is none.
+// Restores the state when the workers together do not have it: from the newest readable checkpoint, or the initial
+// state if there is none. The initial state comes from training.initialWeights if the job names them, else from the
+// seed.
 #pragma once
 
 #include "trainer/comm/group.h"
@@ -8,8 +10,9 @@
 
 namespace sailor::trainer {
 
-// All workers of the generation call this. They use the same checkpoint: rank 0 chooses it, and if any of them cannot
-// read its shards (a damaged file), all try the next older one.
+// All workers of the generation call this function. They use the same checkpoint: rank 0 chooses it. If any worker
+// cannot read its shards (a damaged file), all workers try the next older checkpoint. The state of this worker's target
+// is in `held.arrived` afterwards. Throws PeerLost and CannotTrain.
 void restore(const Assignment& assignment, const TransferTarget& target, Group& everyone, Rendezvous& rendezvous,
              HeldState& held);
 

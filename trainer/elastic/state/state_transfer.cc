@@ -11,7 +11,8 @@
 namespace sailor::trainer {
 namespace {
 
-// States of the wanted shards: an existing one if the worker has exactly that shard, else an empty one to fill.
+// Returns a state for each wanted shard: the existing one if the worker has exactly that shard, else an empty one to
+// fill.
 LayerStates wanted_states(const ModelSpec& model, const StateSlices& wanted, const LayerStates& held) {
   LayerStates states;
   for (const auto& [layer_state, slices] : wanted) {

@@ -1,4 +1,5 @@
-// StateTransfer: sends transfer units from worker to worker, from memory to memory.
+// StateTransfer: sends transfer units from worker to worker, from memory to memory. protocol/transfers.h plans the
+// moves.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace sailor::trainer {
 
-inline constexpr int kStateTensors = 3;
+inline constexpr int kStateTensors = 3;  // weights, momentum, variance
 std::array<at::Tensor, kStateTensors> tensors_of(const LayerState& state);
 
 // A worker and the slices that it has in the new plan.
@@ -21,9 +22,9 @@ struct TransferTarget {
 };
 
 // Puts the slices of the target into `held.arrived` and `held.arrived_peer_replicas`. Units that the worker already has
-// are copied or shared; the others arrive as `moves` says. `moves` is the same list on all ranks and contains each unit
-// that a rank wants and does not have. The state that the worker had stays unchanged; a shard that does not change
-// shares its tensors with the arrived one. Throws PeerLost; then nothing has arrived.
+// are copied. The other units come from the workers that `moves` names. All ranks must pass the same `moves`, which
+// contain each unit that a rank wants and does not have. The rest of `held` does not change. A shard that stays the
+// same is not copied: `held.arrived` shares its tensors. Throws PeerLost; in that case nothing has arrived.
 void transfer_state(const TransferUnits& units, const std::vector<UnitMove>& moves, const TransferTarget& target,
                     Group& everyone, HeldState& held);
 

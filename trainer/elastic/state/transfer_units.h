@@ -1,5 +1,6 @@
-// TransferUnits: the state of a model, cut into numbered units. Before and after a change of plan each worker has each
-// unit entirely or not at all.
+// TransferUnits: divides the state of a model into numbered transfer units for one change of plan. Before and after the
+// change, each worker has each unit entirely or not at all. model/shards.h divides one layer state; this class divides
+// all layer states.
 #pragma once
 
 #include <map>
@@ -14,14 +15,14 @@ namespace sailor::trainer {
 // Slices by layer state.
 using StateSlices = std::map<int, std::vector<Slice>>;
 
-std::vector<Slice> neighbours_joined(std::vector<Slice> slices);  // sorts slices and merges adjacent ones
+// Returns the slices sorted, with adjacent ones merged.
+std::vector<Slice> neighbours_joined(std::vector<Slice> slices);
 
 std::string to_line(const StateSlices& held);
-Result<StateSlices> state_slices_from_line(const ModelSpec& model,
-                                           const std::string& line);  // refuses slices that the model does not have
+// Fails if the model does not have one of the slices.
+Result<StateSlices> state_slices_from_line(const ModelSpec& model, const std::string& line);
 
-// The slices of a worker: those that it updates, and those that it keeps as peer replicas. A slice is in only one of
-// them.
+// The slices of a worker: those that it updates (`own`), and those that it keeps as peer replicas. No slice is in both.
 struct WorkerSlices {
   StateSlices own;
   StateSlices peer_replicas;
@@ -30,13 +31,14 @@ struct WorkerSlices {
 
 class TransferUnits {
  public:
-  // Both by rank: the slices that each worker has, and those that it needs in the new plan.
+  // `held`: the slices that each worker has, by rank. `wanted`: the slices that it needs in the new plan, by rank.
   TransferUnits(const ModelSpec& model, const std::vector<WorkerSlices>& held, const std::vector<WorkerSlices>& wanted);
 
   [[nodiscard]] const ModelSpec& model() const { return model_; }
   [[nodiscard]] const std::vector<TransferUnit>& units() const { return units_; }
-  [[nodiscard]] std::vector<int> ids() const;  // ascending
+  [[nodiscard]] std::vector<int> ids() const;  // the positions in units(), ascending
   [[nodiscard]] const std::vector<int>& held_by(int rank) const { return held_.at(static_cast<std::size_t>(rank)); }
+  // Returns the ids of the units that the rank has as peer replicas. held_by() contains them too.
   [[nodiscard]] const std::vector<int>& replicated_by(int rank) const {
     return replicated_.at(static_cast<std::size_t>(rank));
   }

@@ -1,4 +1,4 @@
-// The locations of the workers of an assignment.
+// Returns the locations of the workers of an assignment. The node of a worker is the index of its agent.
 #pragma once
 
 #include <vector>

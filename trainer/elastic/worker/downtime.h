@@ -1,4 +1,4 @@
-// Downtime: how long training pauses for a change of generation, as seen by one worker.
+// Downtime: measures how long training pauses for a change of generation, as one worker sees it.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,8 @@ class Downtime {
   void note_step() { last_step_ = Clock::now(); }
   void note_generation() { obeyed_ = Clock::now(); }  // the worker obeys a new generation from now on
 
-  // For a worker that has not done a step itself. Rank 0 reports the downtime, and it may have just joined.
+  // A worker that has not done a step itself takes the time of the last step from the holdings of its peers. Rank 0
+  // needs it to report the downtime, and rank 0 may have just joined.
   void learn(const std::vector<Holding>& holdings);
 
   [[nodiscard]] double seconds() const;         // since the last step; 0: no step was done

@@ -122,8 +122,9 @@ bool Generation::is_evaluation_due() const {
   return evaluation && held_.step > 0 && held_.step % evaluation->every_steps == 0;
 }
 
-// A worker of a pipeline may wait for most of a step, and the steps of a new plan may be longer; such a worker is not
-// unresponsive. The duration of the first step of a job, or of an evaluation, is unknown.
+// Sets the timeouts of the groups for the next step. In a pipeline a worker may wait for a peer for most of a step, and
+// the steps of a new plan may be longer than those before. So the timeout includes several steps. The duration of the
+// first step of a job and of an evaluation is unknown; they get Patience::join instead.
 void Generation::allow_for_step() {
   constexpr double kStepsAllowed = 4;
   const double step = durations_.empty() ? membership_.known_step_seconds : mean_step_seconds();
@@ -180,7 +181,7 @@ void Generation::begin_checkpoint() {
   writer_.save(folder_, held_.step, std::move(shards), is_first());
 }
 
-// To be called after all workers have written their files of this step.
+// Call it when all workers have written their files of this step.
 void Generation::complete_checkpoint(std::int64_t step) {
   writer_.complete(folder_, {step, held_.first_loss, assignment_.model, shard_files_}, assignment_.checkpoint.keep);
 }
@@ -221,8 +222,8 @@ void Generation::note_step() {
   if ((held_.step - resumed_step_) % kStepsOfTimes == 0) log_times();
 }
 
-// Each worker logs where its time went: which stage waits for which, and the measured terms of the simulator's
-// estimate.
+// Logs how much time this worker spent in each part of a step. The log shows which stage waits for which, and it can be
+// compared with the simulator's estimate.
 void Generation::log_times() {
   const StepTimes sum = std::exchange(step_.times(), {});
   const auto mean = [](double seconds) { return fmt::format("{:.6f}", seconds / kStepsOfTimes); };

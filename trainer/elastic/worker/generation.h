@@ -1,4 +1,5 @@
-// Generation: the training of one generation in one worker: steps, votes, checkpoints, progress.
+// Generation: trains in one generation, in one worker. It runs the steps, votes, updates, evaluations and checkpoints,
+// and it reports progress. worker.cc calls compute() and vote() for each step, and finish() after the last one.
 #pragma once
 
 #include <chrono>
@@ -25,13 +26,13 @@ class Generation {
   // and the update is applied. Both throw PeerLost; compute() also throws CannotTrain.
   void compute();
   struct VoteIntent {
-    bool leaves = false;                  // after this step
-    bool waits = false;                   // asks all to stay until the joining workers have caught up
+    bool leaves = false;                  // asks all workers to end the generation after this step
+    bool waits = false;                   // asks all workers to stay until the joining workers have their state
     StateStreaming* streaming = nullptr;  // streams from this worker; null: none
   };
-  bool vote(const VoteIntent& intent);  // returns whether all workers leave after this step
+  bool vote(const VoteIntent& intent);  // returns true if all workers leave after this step
 
-  // After the last step. Returns when the last checkpoint is complete or has failed for a known reason.
+  // Call it after the last step of the job. Returns when the last checkpoint is complete or has failed.
   void finish();
 
   [[nodiscard]] bool is_done() const { return held_.step >= assignment_.training.steps; }

@@ -1,4 +1,5 @@
-// StatusReporter: reports the status of a worker to its agent at each change of phase and after each step.
+// StatusReporter: sends status reports of a worker to its agent. The worker reports at each change of phase and after
+// each step.
 #pragma once
 
 #include <optional>
@@ -34,7 +35,7 @@ class StatusReporter {
   std::int64_t generation_ = 0;
 };
 
-// Log lines at the start of a generation and after a step.
+// Write a log line at the start of a generation and after a step.
 void log_beginning(const JobProgress& progress, int rank);
 void log_step(const JobProgress& progress);
 

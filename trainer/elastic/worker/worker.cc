@@ -19,8 +19,8 @@
 namespace sailor::trainer {
 namespace {
 
-// Drives the state machine of protocol/worker_machine.h: does what the current place says, and passes the result to the
-// machine as an event.
+// Drives the state machine of protocol/worker_machine.h: carries out the action of the current place, and passes the
+// result to the machine as an event.
 class Worker {
  public:
   Worker(const WorkerSettings& settings, AssignmentMailbox& mailbox, Reporter& reporter)
@@ -40,7 +40,7 @@ class Worker {
         lose(with_peer_names(error.what(), *assignment_));
       } catch (const CannotSaveState& error) {
         lose(error.what());
-        // A fault of the job or of this program: another generation would not help.
+        // The job or this program has a fault that another generation would not solve.
       } catch (const std::exception& error) {
         log_error("cannot go on", {{"generation", std::to_string(state_.generation)}, {"why", error.what()}});
         say(WorkerPhase::kFailed, error.what());
