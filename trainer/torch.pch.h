@@ -1,4 +1,4 @@
-// The precompiled header of the files that see LibTorch; each still includes what it uses.
+// The precompiled header of the files that use LibTorch. Each of these files still includes what it uses.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -16,24 +16,25 @@ struct Microbatch {
   std::vector<std::int64_t> targets;  // for each token, the one that follows it
 };
 
-// The corpus is divided into windows of one sequence each. Validation data are files of their own, or the last windows
-// of the training data.
+// The corpus is divided into windows of one sequence each. The validation data are either separate files or the last
+// windows of the training data.
 class Batches {
  public:
   static Result<std::unique_ptr<Batches>> open(const DataSpec& data, const TrainingSpec& training, int vocab_size);
 
-  // Returns microbatch `index` of the step, with `size` sequences. `step` counts from 0. Fails if a token is outside
-  // the vocabulary.
+  // Returns microbatch `index` of the global batch of the step, with `size` sequences. `index` counts from 0 over the
+  // whole batch, not per replica. `step` counts from 0. Fails if a token is outside the vocabulary.
   [[nodiscard]] Result<Microbatch> microbatch(std::int64_t step, int index, int size) const;
 
-  // Validation batches are read in the order of the data, so that all evaluations see the same sequences. If there are
-  // too few sequences, they are read again from the first one.
+  // The same for validation batch `batch`, which has as many sequences as a global batch. Validation batches have the
+  // order of the data, so all evaluations see the same sequences. If there are too few sequences, they repeat from the
+  // first one.
   [[nodiscard]] Result<Microbatch> validation_microbatch(int batch, int index, int size) const;
 
  private:
   struct Split {
     std::shared_ptr<const Corpus> training;
-    std::int64_t training_windows = 0;  // the first ones of `training`
+    std::int64_t training_windows = 0;  // the first windows of `training`
     std::shared_ptr<const Corpus> validation;
     std::int64_t first_validation_window = 0;
     std::int64_t validation_windows = 0;  // 0 without validation

@@ -15,14 +15,14 @@ namespace sailor::trainer {
 
 class Corpus {
  public:
-  // Opens the files that the job names, in the order of their names. Fails if a file is unreadable or if they hold too
-  // few tokens for one training sequence.
+  // Opens the files that the job names (a file or a pattern), in alphabetical order. Fails if a file is unreadable or
+  // if all files together have too few tokens for one training sequence.
   static Result<std::unique_ptr<Corpus>> open(const DataSpec& data, int sequence_length);
 
   [[nodiscard]] std::int64_t size() const { return size_; }  // tokens
   // Copies the tokens [first, first + into.size()).
   void read(std::int64_t first, std::span<std::int64_t> into) const;
-  // Returns the file that holds the token and its position in that file, for messages.
+  // Returns the name of the file that contains the token and the token's position in it, for error messages.
   [[nodiscard]] std::string describe_position(std::int64_t token) const;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace sailor::trainer {
 
-// The corpus is divided into windows of one sequence each. Every epoch visits every window once, in an order of its
-// own. The order is not stored: a small Feistel network with the key (seed, epoch) computes it.
+// The corpus is divided into windows of one sequence each. Every epoch visits every window once, in a different order.
+// The order is not stored: a small Feistel network with the key (seed, epoch) computes it.
 class SampleOrder {
  public:
   SampleOrder(std::uint64_t seed, std::int64_t windows, int global_batch_size);

@@ -16,7 +16,8 @@ bool has_cuda_support();
 // has no CUDA support or the machine has no such GPU.
 bool use_gpu(int index);
 
-// Lets GPUs that have TF32 use it for matrix products of FP32 tensors (decision 10).
+// Lets GPUs that have TF32 use it for matrix products of FP32 tensors
+// (docs/decisions/0010-fp32-multiplies-in-tf32-on-gpus.md).
 void allow_tf32();
 
 // Sets the number of CPU threads that LibTorch computes with.

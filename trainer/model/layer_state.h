@@ -1,5 +1,5 @@
-// LayerState: the tensors of one shard of a layer state: weights and the optimizer's two moments, each flat and in
-// FP32.
+// LayerState: the tensors of one shard of a layer state: weights and the optimizer's two moments. Each of the three is
+// a flat FP32 tensor on the compute device. state_layout.h defines the words.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace sailor::trainer {
 
 struct LayerState {
-  StateLayout layout;  // which elements, and where they lie in the tensors
+  StateLayout layout;  // says which elements the shard has, and where they lie in the flat tensors
   at::Tensor weights;
   at::Tensor momentum;
   at::Tensor variance;
@@ -20,7 +20,8 @@ struct LayerState {
 
 using LayerStates = std::map<int, LayerState>;  // by layer state id
 
-LayerState empty_state(const StateLayout& shard);  // uninitialized; filled from a peer or a checkpoint
+// Returns a state with uninitialized tensors. The caller fills them from a peer or a checkpoint.
+LayerState empty_state(const StateLayout& shard);
 
 // Returns the shard of an initial state that depends only on the seed and the layer, so that every plan starts from the
 // same weights.
@@ -32,13 +33,14 @@ at::Tensor view_of(const at::Tensor& flat, const TensorLayout& layout);
 // Returns the rows of the span. They share the memory of the flat tensor.
 at::Tensor view_of(const at::Tensor& flat, const StridedSpan& span);
 
-// Returns the spans as one message, one after the other. A single contiguous span shares the memory of the flat tensor.
+// Returns the elements of the spans, one span after the other, as one flat tensor. It shares the memory of `flat` if
+// there is a single contiguous span; otherwise it is a copy.
 at::Tensor packed(const at::Tensor& flat, const std::vector<StridedSpan>& spans);
 
 // The inverse: copies the elements of a message to the spans. Does nothing if the message shares the memory.
 void unpack(const at::Tensor& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans);
 
-// Copies weights and moments of these slices, which both shards must contain.
+// Copies weights and moments of these slices from one shard to another. Both must contain the slices.
 void copy_slices(const std::vector<Slice>& slices, const LayerState& from, const LayerState& to);
 
 }  // namespace sailor::trainer

@@ -5,8 +5,9 @@
 
 #include <ATen/ATen.h>
 
-// Legend: B sequences, T tokens, H hidden_size, D head_size. With sequence parallelism, outside of the tensor-parallel
-// region T is the number of tokens per sequence divided by the size of the group.
+// Comments about shapes use these letters: B sequences, T tokens, H hidden_size, D head_size. With sequence
+// parallelism, outside of the tensor-parallel region T is the number of tokens per sequence divided by the size of the
+// group.
 
 namespace sailor::trainer {
 namespace {

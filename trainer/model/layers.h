@@ -1,6 +1,7 @@
 // The forward passes of the layers, as differentiable functions of parameters and input. In a tensor-parallel group
 // each worker calls them with its shards of the parameters and the same input, and gets the same output. With sequence
-// parallelism input and output are the worker's part of the tokens, except the input of the first layer and the loss.
+// parallelism the input and the output are the worker's part of the tokens. There are two exceptions: the first layer
+// takes all token ids, and all workers get the same loss.
 #pragma once
 
 #include "trainer/model/parameters.h"

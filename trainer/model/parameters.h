@@ -1,5 +1,5 @@
-// Parameters: the shard of one layer state with which a worker computes: a differentiable view of each tensor, and one
-// flat gradient.
+// Parameters: the shard of one layer state with which a worker computes. It consists of the flat weights, a
+// differentiable view of each tensor in them, and one flat gradient.
 #pragma once
 
 #include <map>
@@ -10,11 +10,12 @@
 
 namespace sailor::trainer {
 
-// In FP32 autograd accumulates into the flat gradient. In BF16 the weights are a rounded copy, and the gradient of each
-// microbatch is added to the flat gradient, which is FP32 in any case.
+// The flat gradient is always FP32. In FP32 autograd accumulates the gradients of the microbatches in it directly. In
+// BF16 the weights are a rounded copy of the state's, and collect_gradients() adds the BF16 gradients of each
+// microbatch to the flat gradient.
 class Parameters {
  public:
-  Parameters(StateLayout shard, at::Tensor weights);  // flat, shared with the caller
+  Parameters(StateLayout shard, at::Tensor weights);  // `weights` is flat and shared with the caller
 
   [[nodiscard]] const at::Tensor& at(std::string_view name) const;
   [[nodiscard]] at::Tensor find(std::string_view name) const;  // undefined if the layer state has no such tensor
@@ -24,7 +25,7 @@ class Parameters {
   [[nodiscard]] const at::Tensor& gradient() const { return gradient_; }
   [[nodiscard]] at::Tensor& gradient() { return gradient_; }
 
-  void collect_gradients();  // call it after each backward pass over the layer
+  void collect_gradients();  // call it after each backward pass over the layer; does nothing in FP32
 
  private:
   StateLayout shard_;

@@ -3,9 +3,10 @@
 // as many bytes (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", MLSys 2023,
 // section 4.2).
 //
-// The B * T tokens of a microbatch lie in memory sequence after sequence. Worker k of d has the k-th of d equal parts
-// of them. A worker's tensor has the shape (B, T / d, H) only to say how many tokens it has: if B > 1, its rows can
-// belong to any of the sequences. Outside of the region every operation treats each token by itself.
+// In a tensor of all tokens the B * T tokens of a microbatch lie in memory sequence after sequence. In a group of d
+// workers, worker k has the k-th of d equal parts of this memory. Its tensor has the shape (B, T / d, H), which only
+// says how many tokens it has. If B > 1, row b need not contain tokens of sequence b. This does not matter, because
+// every operation outside of the region treats each token separately.
 #pragma once
 
 #include <vector>
@@ -16,12 +17,13 @@
 
 namespace sailor::trainer {
 
-// Gathers the tokens of all workers and multiplies them with each of the weights (outputs, inputs). For the backward
-// pass it keeps only this worker's tokens, and gathers all tokens again while it computes the gradient of the input.
+// Gathers the tokens of all workers and multiplies them with each of the weights, which have the shape (outputs,
+// inputs). For the backward pass it keeps only this worker's tokens. The backward pass gathers all tokens again while
+// it computes the gradient of the input.
 std::vector<at::Tensor> all_gather_linear(Group& group, const at::Tensor& own_tokens,
                                           const std::vector<at::Tensor>& weights);
 
-// Sums the values over the workers, and returns the sum for this worker's part of the tokens.
+// Sums the tensor over the workers, and returns the sum for this worker's part of the tokens.
 at::Tensor reduce_scatter_tokens(Group& group, const at::Tensor& all_tokens);
 
 }  // namespace sailor::trainer

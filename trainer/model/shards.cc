@@ -16,14 +16,15 @@ const TensorLayout& tensor_of(const StateLayout& whole, int index) {
   return whole.tensors.at(static_cast<std::size_t>(index));
 }
 
-// Where the k-th of n parts of something begins; that of part n is the end.
+// Returns where the k-th of n nearly equal parts begins. For k = n this is the end.
 std::int64_t bound(std::int64_t length, int k, int n) { return length * k / n; }
 
 Slice whole_slice(const TensorLayout& tensor) {
   return {tensor.index, tensor.begin, tensor.begin + length_along_cut(tensor)};
 }
 
-// The places where a slice of this tensor begins or ends in any of the shards, its own ends included; ascending.
+// Returns the positions at which a slice of this tensor begins or ends in any of the shards, ascending. They include
+// the two ends of the tensor.
 std::vector<std::int64_t> cuts_of(const TensorLayout& tensor, const std::vector<StateLayout>& shards) {
   std::vector<std::int64_t> cuts = {0, length_along_cut(tensor)};
   for (const StateLayout& shard : shards) {

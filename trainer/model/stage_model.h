@@ -13,7 +13,7 @@ namespace sailor::trainer {
 
 struct StageShape {
   ModelSpec spec;
-  int first_layer = 0;
+  int first_layer = 0;  // the stage has the layers [first_layer, last_layer)
   int last_layer = 0;
   bool recompute = false;  // activation checkpointing: keep only the input of each block, and compute the rest again
   Precision precision = Precision::kFp32;
@@ -24,25 +24,26 @@ struct StageShape {
 
 class StageModel {
  public:
-  // In FP32 the model computes with the weights of the states themselves, if they are all that it needs. Otherwise it
-  // has weights of its own, which step/weight_sync.h updates after the states.
+  // In FP32 without a sharded optimizer the model computes directly with the weights of the states and shares their
+  // memory. Otherwise it has its own weights, which step/weight_sync.h copies from the states.
   StageModel(StageShape shape, const LayerStates& states, TensorParallel group = {});
 
-  // The input of the first stage is token ids; that of the others is the output of the previous stage (with sequence
-  // parallelism a part of the tokens). The output of the last stage is the sum of the losses of the microbatch's
-  // tokens, which needs their targets. The activations are kept for backward() under `microbatch`.
+  // The input of the first stage is token ids. The input of every other stage is the output of the previous stage (with
+  // sequence parallelism, a part of the tokens). The output of the last stage is the sum of the losses of the
+  // microbatch's tokens; only this stage needs `targets`. The model keeps the activations for backward() under the
+  // number `microbatch`.
   at::Tensor forward(int microbatch, const at::Tensor& input, const at::Tensor& targets);
 
-  // The same without keeping activations: no backward pass follows.
+  // Computes the same output, but does not keep activations for a backward pass.
   [[nodiscard]] at::Tensor infer(const at::Tensor& input, const at::Tensor& targets) const;
 
-  // Adds the gradients of the microbatch to those of the parameters, and frees its activations. Takes the gradient of
-  // the output (on the last stage the factor of the loss) and returns the gradient of the input (undefined on the first
-  // stage). `on_layer` is called after each layer, the last layer first.
+  // Adds the gradients of the microbatch to those of the parameters, and frees the activations of the microbatch. Takes
+  // the gradient of the output; on the last stage this is the factor of the loss. Returns the gradient of the input,
+  // which is undefined on the first stage. Calls `on_layer` after each layer, beginning with the last layer.
   at::Tensor backward(int microbatch, const at::Tensor& output_gradient,
                       const std::function<void(int layer)>& on_layer = {});
 
-  void clear_gradients();
+  void clear_gradients();  // sets the gradients to zero and drops activations that are left from an interrupted step
   [[nodiscard]] std::map<int, Parameters>& parameters() { return parameters_; }
   [[nodiscard]] const std::map<int, Parameters>& parameters() const { return parameters_; }
   [[nodiscard]] const StageShape& shape() const { return shape_; }
@@ -55,11 +56,11 @@ class StageModel {
   [[nodiscard]] at::Tensor layer_forward(int layer, const at::Tensor& input, const at::Tensor& targets) const;
 
  private:
-  // The autograd graph of one layer. Each layer is differentiated separately, so that its gradients are complete early.
+  // The autograd graph of one layer. Each layer has its own graph, so that its gradients are complete early.
   struct Segment {
     int layer = 0;
     at::Tensor input;
-    at::Tensor output;  // undefined if it is computed again
+    at::Tensor output;  // undefined if the backward pass computes it again
   };
   struct Activations {
     std::vector<Segment> segments;

@@ -10,7 +10,7 @@
 namespace sailor::trainer {
 namespace {
 
-// Places tensors one after the other.
+// Builds a layout whose tensors lie one after the other.
 class LayoutBuilder {
  public:
   explicit LayoutBuilder(int id) { layout_.id = id; }

@@ -9,7 +9,7 @@
 namespace sailor::trainer {
 namespace {
 
-// The tensors that are updated in the same way, as the lists that LibTorch's fused update takes.
+// Lists of the tensors that are updated in the same way, in the form that LibTorch's fused update takes.
 struct TensorLists {
   std::vector<at::Tensor> weights, gradients, momenta, variances, steps;
 };

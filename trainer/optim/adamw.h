@@ -6,8 +6,8 @@
 
 namespace sailor::trainer {
 
-// Applies the update of `step`, which counts from 1. The gradient has the layout of the state and is multiplied by
-// `gradient_scale`. The call overwrites the gradient.
+// Applies the update of `step`, which counts from 1, to the state. The gradient has the layout of the state. The
+// function multiplies it by `gradient_scale`, and may overwrite it.
 void apply_adamw(const LayerState& state, const at::Tensor& gradient, const TrainingSpec& training, std::int64_t step,
                  double gradient_scale);
 

@@ -9,15 +9,19 @@ namespace sailor::trainer {
 
 class Channel {
  public:
-  explicit Channel(int fd) : fd_(fd) {}  // owns it
+  explicit Channel(int fd) : fd_(fd) {}  // takes ownership of the socket
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  bool send(const std::string& line);          // false: the other side is gone; any thread may call it
-  void send_if_free(const std::string& line);  // does nothing while another thread is sending
-  std::optional<std::string> receive();        // waits; nothing: the other side is gone; one thread at a time
-  void close_sending();                        // the other side sees the end; its lines are still received
+  // Returns false if the other side is gone. Any thread may call it.
+  bool send(const std::string& line);
+  // Does nothing while another thread is sending.
+  void send_if_free(const std::string& line);
+  // Waits for a line. Returns nothing if the other side is gone. Only one thread at a time may call it.
+  std::optional<std::string> receive();
+  // Shows the other side that no more lines will come. Its lines can still be received.
+  void close_sending();
 
  private:
   bool write(const std::string& line);

@@ -1,5 +1,5 @@
-// ChildProcess: a process that this program started, with a channel to it. The process dies with the thread that
-// started it, and with this object.
+// ChildProcess: a process that this program has started, and a channel to it. The destructor kills the process. If the
+// process calls die_with_parent(), the kernel also kills it when the thread that started it ends.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ class ChildProcess {
   std::unique_ptr<Channel> channel_;
 };
 
-// The first call in a child process: from then on the kernel kills it when the thread that started it ends.
+// The child process calls this function first. From then on the kernel kills it when the thread that started it ends.
 void die_with_parent();
 
 }  // namespace sailor::trainer

@@ -1,5 +1,5 @@
-// BackgroundLoad: other processes that compute the same layers while a profile is measured, like the other workers of a
-// shared machine.
+// BackgroundLoad: starts other processes that compute the same layers while a profile is measured. They imitate the
+// other workers of a shared machine.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,8 @@ class BackgroundLoad {
   std::vector<std::unique_ptr<ChildProcess>> processes_;
 };
 
-// Runs in each of these processes: reports on the channel that it computes, and continues until it is killed.
+// The main function of each of these processes. After a first measurement it reports on the channel that it computes,
+// and then continues until it is killed.
 [[noreturn]] void run_as_background_load(const MeasureRequest& request, int channel);
 
 }  // namespace sailor::trainer

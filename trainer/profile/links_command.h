@@ -13,10 +13,10 @@ struct LinksOptions {
   std::string host;                // address of this machine; if empty, both ends are threads of this process
   std::string store;               // address of the machine with rank 0
   int port = 7079;                 // of the rendezvous store on the machine with rank 0
-  std::vector<std::string> zones;  // from and to; if empty, the link is the one within a node
+  std::vector<std::string> zones;  // the zones from and to; if empty, the manifest describes the link within a node
 };
 
-// Returns the manifest as YAML on the machine with rank 0, and an empty text on the other.
+// Returns the manifest as YAML on the machine with rank 0, and an empty text on the other machine.
 Result<std::string> measure_links(const LinksOptions& options);
 
 }  // namespace sailor::trainer

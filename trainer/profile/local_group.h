@@ -1,4 +1,5 @@
-// Runs the workers of one group as threads of this process. They communicate over the loopback interface.
+// Runs the workers of one group as threads of this process, for measurements. By default they communicate over the
+// loopback interface.
 #pragma once
 
 #include <functional>
@@ -15,7 +16,7 @@ struct LocalGroupOptions {
   int threads = 1;  // CPU threads that each worker computes with
 };
 
-// Runs `work` once for each worker and returns when all are done. Throws the first exception that a worker threw.
+// Runs `work` once for each worker and returns when all workers are done. Throws the first exception of a worker.
 void run_local_group(const LocalGroupOptions& options, const std::function<void(int rank, Group& group)>& work);
 
 }  // namespace sailor::trainer

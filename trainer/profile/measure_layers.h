@@ -21,20 +21,22 @@ struct MeasureRequest {
   SequenceParallelism sequence_parallelism = SequenceParallelism::kNever;
   int threads = 1;                        // CPU threads of each worker
   std::string host = "127.0.0.1";         // where the workers of a group meet
-  std::chrono::milliseconds time{2'000};  // to spend on each combination of sizes; a few passes run in any case
+  std::chrono::milliseconds time{2'000};  // spent on each combination of sizes; at least a few passes run
 };
 
 struct Measurement {
   ModelProfile profile;
-  // CPU time of the measured thread, when it was alone in its group, as a fraction of the elapsed time. A fraction
-  // below 1 means that the machine was busy.
+  // The CPU time of the measured thread as a fraction of the elapsed time: the lowest fraction of all measurements with
+  // tensor_parallel 1. (In larger groups the thread also waits for the others.) A fraction below 1 means that the
+  // machine was busy.
   double cpu_utilization = 1;
 };
 
 // Returns an error if a group of one of the requested sizes cannot compute the model.
 Result<void> check_tensor_parallel_sizes(const MeasureRequest& request);
 
-// Measures two transformer blocks only, because all blocks are alike.
+// Measures the times of all combinations of sizes, and the memory per sample at the last microbatch size. Measures only
+// two transformer blocks, because all blocks are alike.
 Measurement measure(const MeasureRequest& request);
 
 }  // namespace sailor::trainer

@@ -6,7 +6,8 @@
 
 namespace sailor::trainer {
 
-// Both workers call it; they have the ranks 0 and 1 of the group. Both get the same result. Its price is 0.
+// Both workers of the group, ranks 0 and 1, call this function. Both get the same result. The price of the returned
+// link is 0.
 Link measure_link(Group& group, int rank);
 
 }  // namespace sailor::trainer

@@ -1,6 +1,6 @@
-// NoOpGroup: a group whose collectives do nothing, to measure the memory of one worker of a tensor-parallel group
-// without the others. A real backend would falsify the count: it allocates tensors of its own, and it frees the tensors
-// it was given in its own threads at any later time.
+// NoOpGroup: a group whose collectives do nothing. With it the memory of one worker of a tensor-parallel group can be
+// measured without the other workers. A real backend would falsify the count: it allocates its own tensors, and its
+// threads free the tensors of the caller at any later time.
 #pragma once
 
 #include <memory>

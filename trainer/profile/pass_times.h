@@ -1,4 +1,5 @@
-// PassTimes: how long each layer took in each pass of a measurement, and a robust mean of it.
+// PassTimes: collects how long each layer took in each pass of a measurement, and computes a robust mean. A pass is one
+// microbatch forward and backward through all layers, with an update.
 #pragma once
 
 #include <vector>
@@ -17,10 +18,10 @@ class PassTimes {
   [[nodiscard]] LayerTime& layer(int layer) { return passes_.back()[static_cast<std::size_t>(layer)]; }
   [[nodiscard]] int passes() const { return static_cast<int>(passes_.size()); }
 
-  // Returns each layer's mean over the passes, without the slowest and the fastest quarter of them. A slow pass shared
-  // the processor with another program; the fastest passes of a noisy machine are not representative of a step. Whole
-  // passes are left out, not the median taken of each layer: with more workers than cores, layers take turns in waiting
-  // for a core.
+  // Returns each layer's mean over the passes, without the slowest and the fastest quarter of the passes. In a slow
+  // pass another program used the processor, and the fastest passes of a noisy machine do not represent a step. The
+  // function leaves out whole passes. A median for each layer would be too low: with more workers than cores, a
+  // different layer waits for a core in each pass.
   [[nodiscard]] std::vector<LayerTime> trimmed_means() const;
 
  private:

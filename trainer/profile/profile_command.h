@@ -13,9 +13,9 @@ struct ProfileOptions {
   std::string name;                    // metadata.name; if empty, made of the model, the accelerator and the settings
   int concurrency = 1;                 // processes that compute at the same time, this one included
   int threads = 1;                     // CPU threads of each process
-  int channel = -1;                    // set in processes that only generate background load
-  std::string program;                 // this executable, to start the background load
-  std::vector<std::string> arguments;  // of this process, for the same purpose
+  int channel = -1;                    // set only in processes that generate background load (background_load.h)
+  std::string program;                 // the path of this executable, to start the background load
+  std::vector<std::string> arguments;  // the arguments of this process, to start the background load
 };
 
 // Returns the manifest as YAML.

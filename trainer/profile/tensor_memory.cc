@@ -7,8 +7,8 @@
 
 namespace sailor::trainer {
 
-// LibTorch's own profiler is told of allocations in this way. The allocator records their sizes only while a listener
-// is registered.
+// LibTorch's allocator reports each allocation to such a listener; LibTorch's own profiler uses the same way. The
+// allocator records sizes only while a listener is registered.
 struct TensorMemory::Counter : c10::MemoryReportingInfoBase {
   void reportMemoryUsage(void* /*address*/, std::int64_t size, std::size_t /*total_allocated*/,
                          std::size_t /*total_reserved*/, c10::Device device) override {

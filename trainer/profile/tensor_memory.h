@@ -13,7 +13,7 @@ class TensorMemory {
   TensorMemory(const TensorMemory&) = delete;
   TensorMemory& operator=(const TensorMemory&) = delete;
 
-  [[nodiscard]] std::int64_t allocated() const;  // now; negative if more was freed than allocated
+  [[nodiscard]] std::int64_t allocated() const;  // bytes in use now; negative if more was freed than allocated
   [[nodiscard]] std::int64_t peak() const;       // the maximum of allocated()
 
  private:

@@ -1,5 +1,6 @@
-// Decides which messages carry an activation or gradient from the tensor-parallel group of one stage to that of the
-// neighbouring stage when the groups differ in size. Every element is sent once. Pure functions, without tensors.
+// Decides which messages carry an activation or gradient from the tensor-parallel group of one stage to the group of
+// the neighbouring stage. The groups may differ in size. Every element is sent once. These are pure functions without
+// tensors.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,9 @@ struct ReshardMessage {  // the only message of this tensor between these two wo
 // the last intervals are shorter or empty.
 Interval interval_of(std::int64_t elements, int k, int n);
 
-// Each receiver gets its interval. With sequence parallelism each sender has only its interval of the tensor, and sends
-// the overlap. Without, every sender has the whole tensor, and the senders take turns in serving the receivers.
+// Returns the messages with which each receiver gets its interval of the tensor. With sequence parallelism each sender
+// has only its own interval, and sends the overlap of the two. Without sequence parallelism every sender has the whole
+// tensor, and the senders serve the receivers in turn.
 std::vector<ReshardMessage> reshard_messages(std::int64_t elements, int senders, int receivers,
                                              bool is_sequence_parallel);
 

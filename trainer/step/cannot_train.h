@@ -1,5 +1,5 @@
-// CannotTrain: the exception for errors of the job itself (its data or settings), which other peers or another plan
-// would not solve.
+// CannotTrain: the exception for errors in the job's data, settings or plan, and for non-finite losses. Other peers
+// would not solve them, so the worker reports a failure and ends.
 #pragma once
 
 #include <stdexcept>

@@ -18,7 +18,8 @@ std::vector<Slice> replicated_slices(const StateLayout& shard) {
   return slices;
 }
 
-// Reads the memory once: norms of short runs of elements in FP32, their sum in double precision.
+// Computes the norms of short runs of elements in FP32 and sums them in double precision. This reads the memory only
+// once.
 double squared_norm(const at::Tensor& rows) {
   constexpr std::int64_t kRun = 4096;
   double sum = 0;
@@ -71,8 +72,9 @@ void GradientSums::begin(OnComplete on_complete) { on_complete_ = std::move(on_c
 void GradientSums::start(int layer_state) {
   const LayerSums& sums = layer_states_.at(layer_state);
   const at::Tensor& gradient = model_.parameters().at(layer_state).gradient();
-  // Every worker of a tensor-parallel group has the whole gradient of what it has a copy of: together, once. Where the
-  // group deals the tokens, it has its tokens' shard of it.
+  // A tensor that the tensor-parallel group does not split has the same, whole gradient on each worker of the group.
+  // The sum includes all these workers, so each contributes only its fraction. With sequence parallelism `replicated`
+  // is empty, because the gradient on each worker is that of its own tokens.
   for (const StridedSpan& span : sums.replicated) view_of(gradient, span).div_(tensor_parallel_);
   const std::size_t pending_before = pending_.size();
   for (const Sum& sum : sums.sums) {

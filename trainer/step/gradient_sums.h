@@ -1,5 +1,6 @@
-// GradientSums: sums the gradients of each layer state over all workers that compute with the same elements
-// (data parallelism).
+// GradientSums: sums the gradients of each layer state over all workers that compute with the same elements (data
+// parallelism). The result is a sum and not a mean, because TrainingStep divides the loss by the tokens of the whole
+// batch.
 #pragma once
 
 #include <functional>
@@ -12,26 +13,27 @@
 
 namespace sailor::trainer {
 
-// A sum starts as soon as this worker's gradient is complete, and overlaps with the backward passes of earlier layers.
-// If the optimizer is sharded, each holder receives only the sum of the slices that it updates (reduce-scatter).
+// A sum starts as soon as this worker's own gradient is complete. So it overlaps with the backward passes of the layers
+// before it. If the optimizer is sharded, each worker receives only the sum of the slices that it updates
+// (reduce-scatter). For each step call begin(), then start() for each layer state, then finish().
 class GradientSums {
  public:
   // All arguments outlive this object.
   GradientSums(const Roster& roster, int rank, TrainingGroups& groups, StageModel& model);
 
-  // Called for each layer state when its gradient is complete, in start() or finish(). The gradient stays valid until
-  // the next step.
+  // start() or finish() calls this function for each layer state when its sum is complete. The gradient stays valid
+  // until the next step.
   using OnComplete = std::function<void(int layer_state, const at::Tensor& gradient)>;
 
   void begin(OnComplete on_complete);  // starts a step
   void start(int layer_state);         // in the same order on all workers that hold common units
   void finish();                       // waits for all sums
 
-  // The complete gradient of this worker's held shard of the layer state.
+  // Returns the summed gradient of this worker's held shard (Roster::held_shard) of the layer state.
   [[nodiscard]] const at::Tensor& of(int layer_state) const { return layer_states_.at(layer_state).held_gradient; }
 
-  // The squared norm of this worker's kept slices (Roster). The sum over all workers has every element of the model
-  // once.
+  // Returns the squared norm of the gradient of this worker's kept slices (Roster::kept_slices). The sum over all
+  // workers contains every element of the model once.
   [[nodiscard]] double squared_norm_of_kept() const;
 
  private:

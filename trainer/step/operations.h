@@ -1,4 +1,4 @@
-// The operations that a worker runs in every step of a generation, in order.
+// Returns the operations that a worker runs in every step of a generation, in order.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace sailor::trainer {
 
-// All workers compute the same schedule from the same assignment. If the assignment contains operation times, this is
-// the schedule that was simulated for the plan. Otherwise it follows from the replicas' numbers of microbatches.
+// All workers compute the same schedule from the same assignment. If the assignment contains operation times, the
+// result is the schedule that was simulated for the plan. Otherwise the schedule follows from the replicas' numbers of
+// microbatches.
 std::vector<Operation> operations_of(const Assignment& assignment, const Role& role);
 
 }  // namespace sailor::trainer

@@ -16,13 +16,13 @@ namespace sailor::trainer {
 struct MessageShape {
   std::vector<std::int64_t> sizes;  // of the whole tensor: sequences, tokens, hidden size
   at::ScalarType type = at::kFloat;
-  bool is_sequence_parallel = false;  // each worker of a tensor-parallel group has a part of the tokens only
+  bool is_sequence_parallel = false;  // each worker of a tensor-parallel group has only a part of the tokens
 };
 
-// A send returns at once. Receives are posted a few operations ahead, in the order of the operations. Every element
-// goes once from one tensor-parallel group to the other, whatever their sizes (activation_resharding.h): each receiver
-// gets one interval of the tensor. With sequence parallelism this is its part of the tokens. Without, the receivers
-// gather their intervals to the whole tensor.
+// A send returns at once. Receives are posted a few operations ahead, so receive() must be called in the order of the
+// operations. Every element goes once from one tensor-parallel group to the other, even if they differ in size
+// (activation_resharding.h). Each receiver gets one interval of the tensor. With sequence parallelism this interval is
+// its part of the tokens. Without sequence parallelism the receivers then gather their intervals to the whole tensor.
 class PipelineMessages {
  public:
   // All arguments outlive this object.

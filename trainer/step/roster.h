@@ -1,5 +1,7 @@
-// Roster: which worker of a generation computes with, updates and saves which part of the model's state, by rank. It is
-// computed from the assignment alone, so all workers agree on it.
+// Roster: says for each rank of a generation with which part of the model's state it computes, which part it updates,
+// and which part it saves. There are three terms. A rank *computes* with its computed shard. It *holds*, that is,
+// updates, its held shard. It *keeps*, that is, saves to checkpoints, its kept slices. The roster follows from the
+// assignment alone, so all workers agree on it.
 #pragma once
 
 #include <map>
@@ -21,23 +23,29 @@ class Roster {
   [[nodiscard]] TensorParallelRank tensor_parallel_rank_of(int rank) const {
     return tensor_parallel_ranks_.at(static_cast<std::size_t>(rank));
   }
-  [[nodiscard]] std::vector<int> group_of(int rank) const;  // its tensor-parallel group, in the order of the group
-  [[nodiscard]] const std::vector<int>& layer_states_of(int rank) const;    // ascending; empty for a worker that leaves
-  [[nodiscard]] const std::vector<int>& holders_of(int layer_state) const;  // ascending ranks
+  // Returns the ranks of the tensor-parallel group of this rank, in the order of the group. The rank must train.
+  [[nodiscard]] std::vector<int> group_of(int rank) const;
+  // Returns the layer states of this rank's stage, ascending. A worker that leaves has none.
+  [[nodiscard]] const std::vector<int>& layer_states_of(int rank) const;
+  // Returns the ranks whose stage has this layer state, ascending.
+  [[nodiscard]] const std::vector<int>& holders_of(int layer_state) const;
   [[nodiscard]] const std::vector<int>& layer_states() const { return all_; }
 
-  // The shard with which the rank computes forward and backward passes.
+  // Returns the shard with which the rank computes forward and backward passes.
   [[nodiscard]] StateLayout computed_shard(int rank, int layer_state) const;
 
-  // The shard that the rank updates, and whose weights and moments it holds beyond the generation. It is the computed
-  // shard or, if the plan shards the optimizer, the rank's slices of what it and others compute with.
+  // Returns the shard that the rank updates, and whose weights and moments it still has after the generation. Without a
+  // sharded optimizer it is the computed shard. With a sharded optimizer it is smaller: all ranks that compute with the
+  // same slices divide them.
   [[nodiscard]] StateLayout held_shard(int rank, int layer_state) const;
 
-  // The units with which the same ranks compute: those ranks sum their gradients. Holders are given as ranks.
+  // Returns the transfer units of the computed shards of all ranks. The holders of a unit are ranks. They compute with
+  // the same slices, so they sum their gradients of the unit.
   [[nodiscard]] std::vector<TransferUnit> transfer_units_of(int layer_state) const;
 
-  // The slices of its held shard that the rank writes to checkpoints and counts in global sums. Every element of the
-  // layer state belongs to exactly one rank. Units are assigned to their holders in turn, to spread the work.
+  // Returns the slices of its held shard that the rank writes to checkpoints and counts in global sums. Every element
+  // of the layer state belongs to the kept slices of exactly one rank. Without a sharded optimizer each unit goes to
+  // one of its holders, in turn. With a sharded optimizer the rank keeps all that it holds.
   [[nodiscard]] std::vector<Slice> kept_slices(int rank, int layer_state) const;
 
  private:
@@ -52,7 +60,7 @@ class Roster {
   std::vector<Role> roles_;                                // by rank, of workers that train
 };
 
-// The slices of a unit that its k-th holder updates if the optimizer is sharded.
+// Returns the slices of a unit that its k-th holder updates if the optimizer is sharded.
 std::vector<Slice> slices_of_holder(const TransferUnit& unit, int k);
 
 }  // namespace sailor::trainer

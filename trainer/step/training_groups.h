@@ -1,5 +1,6 @@
-// TrainingGroups: the communication groups of one worker in one generation. Each kind of traffic has groups of its own:
-// a message that times out closes every connection of its group, and the traffic of one group does not delay another.
+// TrainingGroups: the communication groups of one worker in one generation. Each kind of traffic has its own groups.
+// There are two reasons: a message that times out closes every connection of its group, and the traffic of one group
+// does not delay another group.
 #pragma once
 
 #include <map>
@@ -22,8 +23,8 @@ class TrainingGroups {
   [[nodiscard]] Group& control() { return *control_; }                  // all workers: votes and small sums
   [[nodiscard]] Group& pipeline() { return *pipeline_; }                // all workers: messages between stages
   [[nodiscard]] Group& tensor_parallel() { return *tensor_parallel_; }  // the workers of this replica
-  // The workers that compute with the same parameters, to reduce their gradients. `holders` are their ranks, of which
-  // this worker is one.
+  // Returns the group of the workers that compute with the same parameters, to reduce their gradients. `holders` are
+  // their ranks, and include this worker.
   [[nodiscard]] Group& data_parallel(const std::vector<int>& holders);
 
  private:

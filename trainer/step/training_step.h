@@ -1,5 +1,6 @@
-// TrainingStep: one training step of one worker, up to the vote: forward and backward passes of all microbatches and
-// the reduction of the gradients. Start with run().
+// TrainingStep: computes the training steps of one worker up to the vote. The order of calls in each step is
+// take_weights(), run(), totals(), vote(). The optimizer update that follows is not part of this class
+// (HeldState::apply_gradients).
 #pragma once
 
 #include <map>
@@ -19,15 +20,16 @@ namespace sailor::trainer {
 struct Totals {
   double squared_norm = 0;        // of the gradient of the whole batch
   double loss = 0;                // mean over the tokens of the batch
-  double non_finite_workers = 0;  // workers whose own loss is not finite, and the sum of their ranks
-  double non_finite_ranks = 0;
+  double non_finite_workers = 0;  // number of workers whose own loss is not finite
+  double non_finite_ranks = 0;    // sum of the ranks of these workers; it names the worker if there is only one
 };
 
-// The sums of what each worker contributes when it has complete gradients and totals.
+// One worker's contribution to the vote, or the sum of all contributions. A worker votes when it has complete gradients
+// and totals.
 struct Vote {
-  double leaving = 0;       // workers that want to stop here for a newer generation
-  double saved_shards = 0;  // of the checkpoint that is being written
-  double waiting = 0;       // workers that wait for newcomers to catch up with the steps
+  double leaving = 0;       // number of workers that want to end the generation after this step
+  double saved_shards = 0;  // number of files that are written of the checkpoint in progress
+  double waiting = 0;       // number of workers that wait until joining workers have their state
 };
 
 // Returns the stage that this rank computes.
@@ -39,17 +41,20 @@ class TrainingStep {
   TrainingStep(const Assignment& assignment, int rank, const Roster& roster, TrainingGroups& groups, StageModel& model,
                const Batches& batches);
 
-  // Runs forward and backward passes of all microbatches and reduces the gradients. `step` counts from 0. `on_complete`
-  // may send gradients to peers: most of them are complete while others are still being computed.
+  // Runs forward and backward passes of all microbatches and sums the gradients over the workers. `step` counts from 0.
+  // The function calls `on_complete` for each gradient as soon as it is complete, so that the caller can send it to
+  // peers while other gradients are still being computed.
   void run(std::int64_t step, GradientSums::OnComplete on_complete);
 
-  // After run(): returns the complete gradient of this worker's held shard of the layer state.
+  // Returns the summed gradient of this worker's held shard of the layer state. Call it after run().
   [[nodiscard]] const at::Tensor& gradient_of(int layer_state) const { return sums_.of(layer_state); }
 
-  // After run(): sums the totals over all workers. With them this worker has everything that the update needs.
+  // Sums the totals over all workers. Call it after run(). When it returns, this worker has everything that the update
+  // needs.
   [[nodiscard]] Totals totals();
 
-  // When this returns, all workers have everything that the update needs. `mine` is this worker's contribution.
+  // Sums the votes of all workers. `mine` is this worker's contribution. When the function returns, all workers have
+  // everything that the update needs.
   [[nodiscard]] Vote vote(Vote mine);
 
   // The times of all steps so far. The caller adds the time of the optimizer updates.
@@ -63,7 +68,7 @@ class TrainingStep {
   void take_weights(const LayerStates& held) { weights_.run(held); }
 
  private:
-  struct Source {  // which microbatches: those of a training step, or of a validation batch
+  struct Source {  // where microbatches come from: a training step or a validation batch
     std::int64_t step = 0;
     std::optional<int> validation_batch;
   };

@@ -8,14 +8,15 @@
 
 namespace sailor::trainer {
 
-// There are three cases. In FP32 the model computes with the state itself, so there is nothing to do. In BF16 the FP32
-// weights are rounded. If the optimizer is sharded, every holder sends its slices to all others (all-gather).
+// There are three cases. If the optimizer is sharded, every holder sends its updated slices to all others (all-gather).
+// Otherwise, in BF16, the FP32 weights of the state are rounded. Otherwise, in FP32, the model computes with the state
+// itself, and there is nothing to do.
 class WeightSync {
  public:
   // All arguments outlive this object.
   WeightSync(const Roster& roster, int rank, TrainingGroups& groups, StageModel& model);
 
-  // All workers of a generation call it when the generation starts, and after every update.
+  // All workers that train call it when the generation starts, and after every update.
   void run(const LayerStates& held);
 
  private:

@@ -10,13 +10,14 @@
 
 namespace sailor::trainer {
 
-// Fails if the model needs something that our layers do not compute, such as scaled rotary frequencies, or biases where
-// the family has none.
+// Returns the ModelSpec of a config.json. Fails if the model needs something that our layers do not compute, such as
+// scaled rotary frequencies, or biases in a family without biases.
 Result<ModelSpec> spec_from_hugging_face_config(const nlohmann::json& config, const std::string& name);
-Result<ModelSpec> read_hugging_face_config(
-    const std::filesystem::path& folder);  // reads its config.json; the model gets the name of the folder
+// Reads the config.json in this folder. The model gets the name of the folder.
+Result<ModelSpec> read_hugging_face_config(const std::filesystem::path& folder);
 
-// Fails if the Hugging Face model of the family cannot express the spec, for example an OPT model with local attention.
+// Returns the config.json of a ModelSpec. Fails if the Hugging Face model of the family cannot express the spec, for
+// example an OPT model with local attention.
 Result<nlohmann::json> hugging_face_config(const ModelSpec& spec);
 
 }  // namespace sailor::trainer

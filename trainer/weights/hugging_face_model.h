@@ -11,10 +11,11 @@
 
 namespace sailor::trainer {
 
-// The weights of a model, in one file or several.
+// Reads the weights of a model from one file or several.
 class HuggingFaceModel {
  public:
-  // Opens a folder with *.safetensors, or one such file. The error names a tensor that is missing or has another shape.
+  // Opens one safetensors file, or all of them in a folder. Fails if a tensor is missing or has another shape; the
+  // error names the tensor.
   static Result<std::unique_ptr<HuggingFaceModel>> open(const std::filesystem::path& path, const ModelSpec& spec);
 
   // Returns the weights of a layer state, in the order of layout_of().
@@ -34,10 +35,10 @@ class HuggingFaceModel {
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
 };
 
-// Returns the weights of a layer state, in the order of layout_of().
+// A function that returns the weights of a layer state, in the order of layout_of().
 using LayerWeights = std::function<Result<std::vector<float>>(int layer_state)>;
 
-// Writes config.json and model.safetensors, which the Hugging Face model of the family can load.
+// Writes config.json and model.safetensors. The Hugging Face model of the family can load them.
 Result<void> write_hugging_face_model(const std::filesystem::path& folder, const ModelSpec& spec,
                                       const LayerWeights& weights);
 

@@ -15,7 +15,7 @@ struct Name {
   std::string foreign;
 };
 
-// Of the tensors outside the blocks, and of a block's below its prefix.
+// The names of the tensors outside the blocks, and the names of a block's tensors after its prefix.
 struct FamilyNames {
   std::string blocks;  // prefix of block n is this and n
   std::vector<Name> embedding, block, head;

@@ -13,8 +13,9 @@ struct HuggingFaceTensor {
   std::string name;                 // "transformer.h.0.attn.c_attn.weight"
   std::vector<std::int64_t> shape;  // in the file
   int layer_state = 0;
-  std::vector<std::string> tensors;  // ours, concatenated along the outputs: GPT-2 has query, key and value in one
-  bool is_transposed = false;        // GPT-2 stores its matrices as (in, out)
+  // The names of our tensors that it contains, concatenated along the outputs. GPT-2 has query, key and value in one.
+  std::vector<std::string> tensors;
+  bool is_transposed = false;  // GPT-2 stores its matrices as (in, out)
 };
 
 // Returns all tensors of the model, in the order of our layer states. Tied tensors are listed once.

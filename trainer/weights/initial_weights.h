@@ -1,4 +1,4 @@
-// The initial state of a job that starts from the weights of a trained model.
+// Loads the initial state of a job that starts from the weights of a trained model (training.initialWeights).
 #pragma once
 
 #include "trainer/model/layer_state.h"
@@ -6,7 +6,7 @@
 
 namespace sailor::trainer {
 
-// Reads the shard from the files. The optimizer's moments are zero.
+// Reads the weights of the shard from the files. The optimizer's moments are zero.
 Result<LayerState> load_pretrained_state(const HuggingFaceModel& files, const ModelSpec& spec,
                                          const StateLayout& shard);
 

@@ -47,8 +47,8 @@ struct TensorToWrite {
   std::vector<std::int64_t> shape;
 };
 
-// Writes FP32 tensors in this order. `values` is called for one tensor after the other, so that the model does not have
-// to fit into memory. The file appears under its name only when it is complete.
+// Writes FP32 tensors in this order. The function calls `values` for one tensor after the other, so the model need not
+// fit into memory. The file appears under its name only when it is complete.
 Result<void> write_safetensors(const std::filesystem::path& file, const std::vector<TensorToWrite>& tensors,
                                const std::function<Result<std::vector<float>>(std::size_t index)>& values);
 
