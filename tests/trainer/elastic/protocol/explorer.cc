@@ -121,6 +121,8 @@ void Explorer::begin_work(World& world, int id) {
   if (worker.place == WorkerPlace::kReleased) worker.units = 0;
 }
 
+void Explorer::report_violation(std::string_view rule) { future_.violations.emplace_back(rule); }
+
 void Explorer::keep(World& world, const Transition& transition) {
   end_useless_streaming(world);
   if (reduction_ == Reduction::kForgetIrrelevant) reduce(world);

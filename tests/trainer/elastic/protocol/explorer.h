@@ -2,7 +2,7 @@
 // machines of worker and agent and the operator's rules. The explorer adds only what may happen and what must be true.
 #pragma once
 
-#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -53,7 +53,7 @@ class Explorer {
   static void say_holding(World& world, int id);
   void begin_work(World& world, int id);
   void keep(World& world, const Transition& transition);
-  void report_violation(std::string what) { future_.violations.push_back(std::move(what)); }
+  void report_violation(std::string_view rule);
 
   // worker_events.cc: what may happen to a worker.
   void hear(int id);
