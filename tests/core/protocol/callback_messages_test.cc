@@ -32,7 +32,7 @@ TEST(LeaseQuestion, ReadsBackAsWritten) {
 TEST(LeaseQuestion, WithoutAJobUidIsRefused) {
   auto json = to_json(LeaseQuestion{kJob, "uid", 3});
   json.erase("jobUid");
-  EXPECT_THAT(lease_question_from_json(json).error().message, HasSubstr("jobUid is missing"));
+  EXPECT_THAT(lease_question_from_json(json).error().message, HasSubstr("jobUid: is missing"));
 }
 
 TEST(CallbackAddress, ReadsBackAsWritten) {
