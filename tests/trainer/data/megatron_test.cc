@@ -101,7 +101,7 @@ TEST_F(Megatron, SaysWhatIsWrongWithTheIndex) {
   index = {};
   index.type = 7;
   write(index.bytes(), tokens);
-  EXPECT_THAT(error(), HasSubstr("code 7, which is no integer type"));
+  EXPECT_THAT(error(), HasSubstr("code 7, which is not an integer type"));
   index = {};
   index.pointers = {0, 8, 10};
   write(index.bytes(), tokens);
