@@ -108,7 +108,7 @@ func TestTheOperatorsPodIsLetIntoARestrictedNamespace(t *testing.T) {
 func TestTheNotesTellWhatToDoNext(t *testing.T) {
 	install(t, chartFolder())
 	notes := helm(t, "get", "notes", release, "--namespace", namespace)
-	for _, part := range []string{"rollout status deployment/sailor", "kubectl apply -f crds/examples/quickstart.yaml", "Uninstalling leaves the CRDs"} {
+	for _, part := range []string{"rollout status deployment/sailor", "kubectl apply -f crds/examples/quickstart.yaml", "Uninstalling keeps the CRDs"} {
 		if !strings.Contains(notes, part) {
 			t.Errorf("the notes lack %q:\n%s", part, notes)
 		}
