@@ -35,7 +35,7 @@ unit: cpp ## run the short C++ tests, which need no cluster
 	@python3 scripts/run_tests.py unit
 
 test-all: all tools ## run everything: linters, tests with a fresh random seed, whole explorations, sanitizers
-	@python3 scripts/run_tests.py --fresh-seed lint unit slow long gpu cluster
+	@python3 scripts/run_tests.py --fresh-seed lint tidy unit slow long gpu cluster
 	@$(MAKE) --no-print-directory asan tsan
 
 asan: setup ## run tests under the address and undefined-behaviour sanitizers
@@ -45,7 +45,7 @@ tsan: setup ## run tests under the thread sanitizer
 	@cmake --workflow --preset tsan
 
 tidy: tools ## check the format of all sources, and run clang-tidy and go vet on them
-	@python3 scripts/run_tests.py lint
+	@python3 scripts/run_tests.py lint tidy
 
 format: tools ## format all C++ and Go sources
 	@scripts/format.sh

@@ -4,8 +4,8 @@
   run_tests.py [--fresh-seed] [--changed] [SUITE...]
 
 ctest runs the suites unit, slow, long and gpu, which are labels of the C++ and Python tests; go test runs the suite
-cluster; the suite lint checks the format of all sources and runs clang-tidy and go vet. Without a suite, all of them run
-but lint and long. Tests that draw random inputs use a fixed seed; with --fresh-seed they use a new one, which is printed
+cluster; the suite lint checks the format of all sources and runs go vet; the suite tidy runs clang-tidy. Without a suite,
+all of them run but lint, tidy and long. Tests that draw random inputs use a fixed seed; with --fresh-seed they use a new one, which is printed
 together with the command that repeats the run. With --changed, clang-tidy checks for ten minutes what changed since the
 merge base with origin/main. docs/testing.md describes all this.
 """
@@ -21,7 +21,7 @@ import time
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SUITES = ("lint", "unit", "slow", "long", "gpu", "cluster")
+SUITES = ("lint", "tidy", "unit", "slow", "long", "gpu", "cluster")
 CTEST_LINE = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.*?) \.+\s*(.*?)\s+([\d.]+) sec")
 
 
@@ -100,15 +100,20 @@ def go_binary():
     return str(local) if local.exists() else "go"
 
 
-def lint(only_changed, tally):
-    """Each check counts as a test. Their output is passed through, because it says what was checked."""
-    tidy = [str(ROOT / "scripts/tidy.sh")] + (["--changed", "600"] if only_changed else [])
-    checks = {"lint.format": ([str(ROOT / "scripts/format.sh"), "--check"], ROOT), "lint.clang-tidy": (tidy, ROOT),
-              "lint.go-vet": ([go_binary(), "vet", "./..."], ROOT / "tests")}
-    for name, (command, folder) in checks.items():
-        began = time.monotonic()
-        done = subprocess.run(command, cwd=folder, env={**os.environ, "CGO_ENABLED": "0"})
-        tally.add(name, "passed" if done.returncode == 0 else "failed", time.monotonic() - began)
+def run_check(name, command, tally, folder=ROOT):
+    """A check counts as a test. Its output is passed through, because it says what was checked."""
+    began = time.monotonic()
+    done = subprocess.run(command, cwd=folder, env={**os.environ, "CGO_ENABLED": "0"})
+    tally.add(name, "passed" if done.returncode == 0 else "failed", time.monotonic() - began)
+
+
+def lint(tally):
+    run_check("lint.format", [str(ROOT / "scripts/format.sh"), "--check"], tally)
+    run_check("lint.go-vet", [go_binary(), "vet", "./..."], tally, ROOT / "tests")
+
+
+def tidy(only_changed, tally):
+    run_check("lint.clang-tidy", [str(ROOT / "scripts/tidy.sh")] + (["--changed", "600"] if only_changed else []), tally)
 
 
 def go_test(tally):
@@ -161,7 +166,7 @@ def suites_of(names):
     unknown = [name for name in names if name not in SUITES]
     if unknown:
         sys.exit(f"unknown test suite {', '.join(unknown)}; known are {', '.join(SUITES)}")
-    return names or [name for name in SUITES if name not in ("lint", "long")]
+    return names or [name for name in SUITES if name not in ("lint", "tidy", "long")]
 
 
 def main(arguments):
@@ -170,8 +175,10 @@ def main(arguments):
         set_fresh_seed()
     began, tally = time.monotonic(), Tally()
     if "lint" in suites:
-        lint("--changed" in arguments, tally)
-    labels = [suite for suite in suites if suite not in ("lint", "cluster")]
+        lint(tally)
+    if "tidy" in suites:
+        tidy("--changed" in arguments, tally)
+    labels = [suite for suite in suites if suite not in ("lint", "tidy", "cluster")]
     if labels:
         ctest(labels, tally)
     if "cluster" in suites:
