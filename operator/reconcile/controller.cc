@@ -4,13 +4,6 @@
 
 namespace sailor {
 
-void Controller::run(std::stop_token stop) {
-  while (const auto key = queue_.take(stop)) {
-    reconcile(*key);
-    queue_.done(*key);
-  }
-}
-
 void Controller::reconcile(const JobKey& key) {
   const auto start = std::chrono::steady_clock::now();
   ReconcileReport report;

@@ -33,7 +33,6 @@ class Controller {
   Controller(const Observer& observer, Applier& applier, WorkQueue& queue, ControllerHooks hooks)
       : observer_(observer), applier_(applier), queue_(queue), hooks_(std::move(hooks)) {}
 
-  void run(std::stop_token stop);     // reconciles the jobs from the queue until the stop
   void reconcile(const JobKey& key);  // an exception counts as a failure of this job only
 
  private:
