@@ -14,7 +14,7 @@ constexpr double kPrecision = 0.0025;
 int gpus_of_one_node(const PlanningProblem& problem, int pool) { return problem.pool(pool).nodes.front().free_gpus; }
 
 // Returns one pool of each set of pools that do not differ for a proof.
-std::vector<int> distinct_pools(const PlanningProblem& problem, const ProofTable& table) {
+std::vector<int> distinct_pools(const PlanningProblem& problem, const RegionalBoundTable& table) {
   std::set<std::tuple<int, int, int>> known;
   std::vector<int> pools;
   for (int pool = 0; pool < problem.pools(); ++pool) {
@@ -32,11 +32,11 @@ BoundProver::BoundProver(const PlanningProblem& problem) {
     const int shards = problem.may_shard_optimizer ? problem.job.training.global_batch_size / size : 1;
     for (const bool recomputes : {false, true}) {
       if (!problem.allows_checkpointing(recomputes)) continue;
-      const ProofTable* like = tables_.empty() ? nullptr : &tables_.front();
+      const RegionalBoundTable* like = tables_.empty() ? nullptr : &tables_.front();
       tables_.emplace_back(problem, GroupKindTable::Setting{size, recomputes, shards}, like);
     }
   }
-  for (ProofTable& table : tables_) {
+  for (RegionalBoundTable& table : tables_) {
     const std::vector<int>& gpus = table.gpus();
     cases_.push_back({&table, GpuPrices(gpus, problem.most_gpus()), false});
     for (const int pool : distinct_pools(problem, table)) {

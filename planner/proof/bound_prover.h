@@ -44,7 +44,7 @@ class BoundProver {
   // * inside_nodes is true: The plans use a certain pool on one node only, so the prices count only one node of this
   //   pool. Messages may take the fast links inside a node.
   struct Case {
-    ProofTable* table = nullptr;
+    RegionalBoundTable* table = nullptr;
     GpuPrices prices;
     bool inside_nodes = false;
   };
@@ -56,7 +56,7 @@ class BoundProver {
 
   bool proves_unreachable(Case& one, const PlanClass& plans, const Trial& trial, int halvings);
 
-  std::deque<ProofTable> tables_;
+  std::deque<RegionalBoundTable> tables_;
   std::vector<Case> cases_;
   long solver_calls_ = 0;
 };

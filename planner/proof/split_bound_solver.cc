@@ -17,11 +17,11 @@ int ceil_of(int microbatches, int each) { return (microbatches + each - 1) / eac
 }  // namespace
 
 // An upper bound on the microbatches of one replica. What it says about messages holds for the replica's own messages.
-SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const ProofTable::Entry& entry,
+SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const RegionalBoundTable::Entry& entry,
                                                    double reduction) const {
   Work work{.kind = entry.kind,
             .price = price_of(entry),
-            .finish = ProofTable::least_finish(entry, stage.layers.size(), reduction)};
+            .finish = RegionalBoundTable::least_finish(entry, stage.layers.size(), reduction)};
   const Label& from = *stage.from;
   const double seconds = plans_.seconds * (1 + kRounding);
   const double room = seconds - std::max(from.end, from.head + work.finish);
@@ -40,7 +40,7 @@ SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const Pro
 }
 
 // The stage has a whole number of groups, all of this kind.
-SplitBoundSolver::Choice SplitBoundSolver::pure(const Stage& stage, const ProofTable::Entry& entry) {
+SplitBoundSolver::Choice SplitBoundSolver::pure(const Stage& stage, const RegionalBoundTable::Entry& entry) {
   Choice choice{.price = kUnreached, .forward = entry.forward, .backward = entry.backward, .kind = entry.kind};
   const double price = price_of(entry);
   int replicas = 1;
@@ -65,7 +65,7 @@ int SplitBoundSolver::list_works(const Stage& stage, const Replicas& replicas) {
   const auto entries = table_.entries(stage.region, stage.layers);
   // The ring sums the largest shard, which is that of the smallest tensor-parallel size.
   double slowest = kUnreached;
-  for (const ProofTable::Entry& entry : entries) {
+  for (const RegionalBoundTable::Entry& entry : entries) {
     if (tensor_parallel_of(entry.kind) != replicas.least_tensor_parallel) continue;
     slowest = std::min(slowest, table_.least_reduction(stage.layers, entry.kind, replicas.least));
   }
@@ -172,7 +172,8 @@ void SplitBoundSolver::add_mixed(const Stage& stage, int least_tensor_parallel, 
 
 void SplitBoundSolver::offer_to(const Stage& stage, const Choice& choice, int region, int index) {
   const Label& from = *stage.from;
-  const ProofTable::Message message = table_.message(stage.layers.last, {stage.region, region}, plans_.inside_nodes);
+  const RegionalBoundTable::Message message =
+      table_.message(stage.layers.last, {stage.region, region}, plans_.inside_nodes);
   const double path = choice.forward + choice.backward + 2 * message.least;
   const double end = std::max(from.end, from.head + choice.finish) + path;
   const double price = from.price + choice.price;
@@ -215,12 +216,12 @@ void SplitBoundSolver::offer(const Stage& stage, const Choice& choice, int index
 
 // Whether the stage and all later ones may cost at most `most_`. Assumes the cheapest kind, and that groups and
 // microbatches can be divided.
-bool SplitBoundSolver::is_affordable(const Stage& stage, std::span<const ProofTable::Entry> entries) const {
+bool SplitBoundSolver::is_affordable(const Stage& stage, std::span<const RegionalBoundTable::Entry> entries) const {
   const Label& from = *stage.from;
   const double room = plans_.seconds - from.end;
   double least = kUnreached;
   double fastest = kUnreached;
-  for (const ProofTable::Entry& entry : entries) {
+  for (const RegionalBoundTable::Entry& entry : entries) {
     least = std::min(least, price_of(entry) * entry.pass());
     fastest = std::min(fastest, entry.least_forward + entry.least_backward);
   }
@@ -233,7 +234,7 @@ void SplitBoundSolver::add_stage(const Stage& stage, int index) {
   const auto entries = table_.entries(stage.region, stage.layers);
   if (!is_affordable(stage, entries)) return;
   int most_tensor_parallel = 0;
-  for (const ProofTable::Entry& entry : entries) {
+  for (const RegionalBoundTable::Entry& entry : entries) {
     offer(stage, pure(stage, entry), index);
     most_tensor_parallel = std::max(most_tensor_parallel, tensor_parallel_of(entry.kind));
   }
@@ -260,7 +261,7 @@ void SplitBoundSolver::set_rest() {
     double price = kUnreached;
     double path = kUnreached;
     for (int region = 0; region < table_.regions(); ++region) {
-      for (const ProofTable::Entry& entry : table_.entries(region, {layer, layer + 1})) {
+      for (const RegionalBoundTable::Entry& entry : table_.entries(region, {layer, layer + 1})) {
         price = std::min(price, price_of(entry) * entry.pass());
         path = std::min(path, entry.least_forward + entry.least_backward);
       }

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/proof/proof_table.h"
+#include "planner/proof/regional_bound_table.h"
 #include "planner/relaxation/split_solver.h"
 
 namespace sailor {
@@ -33,7 +33,7 @@ class SplitBoundSolver {
   };
 
   // The table must outlive the solver.
-  SplitBoundSolver(ProofTable& table, Levels levels) : table_(table), levels_(levels) {}
+  SplitBoundSolver(RegionalBoundTable& table, Levels levels) : table_(table), levels_(levels) {}
 
   // Returns a split that costs at most as much as the cheapest plan of the class. Returns nothing if all plans of the
   // class cost more than `most`. `prices` are per group of each kind.
@@ -85,20 +85,20 @@ class SplitBoundSolver {
 
   void extend(int layer, int region, const Label& from, int index);
   void add_stage(const Stage& stage, int index);
-  [[nodiscard]] Work most_work(const Stage& stage, const ProofTable::Entry& entry, double reduction) const;
-  [[nodiscard]] Choice pure(const Stage& stage, const ProofTable::Entry& entry);
+  [[nodiscard]] Work most_work(const Stage& stage, const RegionalBoundTable::Entry& entry, double reduction) const;
+  [[nodiscard]] Choice pure(const Stage& stage, const RegionalBoundTable::Entry& entry);
   void add_mixed(const Stage& stage, int least_tensor_parallel, int index);
   int list_works(const Stage& stage, const Replicas& replicas);
   void choose_of_works(const Replicas& replicas);
   [[nodiscard]] Choice cheapest_of(std::span<const Work> works, int most_replicas) const;
   [[nodiscard]] double in_whole_gpus(double price, const Work& work) const;
-  [[nodiscard]] bool is_affordable(const Stage& stage, std::span<const ProofTable::Entry> entries) const;
+  [[nodiscard]] bool is_affordable(const Stage& stage, std::span<const RegionalBoundTable::Entry> entries) const;
   void offer(const Stage& stage, const Choice& choice, int index);
   void offer_to(const Stage& stage, const Choice& choice, int region, int index);
   void set_rest();
   [[nodiscard]] CheapestSplit traced();
 
-  [[nodiscard]] double price_of(const ProofTable::Entry& entry) const {
+  [[nodiscard]] double price_of(const RegionalBoundTable::Entry& entry) const {
     return prices_[static_cast<std::size_t>(entry.kind)];
   }
   [[nodiscard]] int tensor_parallel_of(int kind) const {
@@ -111,7 +111,7 @@ class SplitBoundSolver {
     return labels_[static_cast<std::size_t>(layer) * labels_of_layer() + static_cast<std::size_t>(index)];
   }
 
-  ProofTable& table_;
+  RegionalBoundTable& table_;
   Levels levels_;
   PlanClass plans_;
   std::span<const double> prices_;

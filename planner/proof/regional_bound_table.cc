@@ -1,4 +1,4 @@
-#include "planner/proof/proof_table.h"
+#include "planner/proof/regional_bound_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,8 @@ std::vector<int> regions_of_pools(const PlanningProblem& problem) {
 
 }  // namespace
 
-ProofTable::ProofTable(const PlanningProblem& problem, GroupKindTable::Setting setting, const ProofTable* like)
+RegionalBoundTable::RegionalBoundTable(const PlanningProblem& problem, GroupKindTable::Setting setting,
+                                       const RegionalBoundTable* like)
     : problem_(problem),
       setting_(setting),
       microbatches_(problem.job.training.global_batch_size / setting.microbatch_size),
@@ -54,11 +55,11 @@ ProofTable::ProofTable(const PlanningProblem& problem, GroupKindTable::Setting s
   add_messages();
 }
 
-std::size_t ProofTable::index_of(int region, LayerRange layers) const {
+std::size_t RegionalBoundTable::index_of(int region, LayerRange layers) const {
   return static_cast<std::size_t>((region * layers_ + layers.first) * (layers_ + 1) + layers.last);
 }
 
-void ProofTable::add_kinds() {
+void RegionalBoundTable::add_kinds() {
   const std::vector<int> regions = regions_of_pools(problem_);
   regions_ = 1 + std::ranges::max(regions);
   std::map<std::pair<int, std::string_view>, int> types;
@@ -83,12 +84,12 @@ void ProofTable::add_kinds() {
   }
 }
 
-StageShape ProofTable::shape(int kind, LayerRange layers) const {
+StageShape RegionalBoundTable::shape(int kind, LayerRange layers) const {
   const GroupKind& group = kinds_[static_cast<std::size_t>(kind)];
   return {layers, group.pool, {setting_.microbatch_size, group.tensor_parallel}, setting_.recomputes, setting_.shards};
 }
 
-void ProofTable::add_entries(int region, LayerRange layers) {
+void RegionalBoundTable::add_entries(int region, LayerRange layers) {
   const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
     if (region_of_type_[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(kind)].type)] != region) continue;
@@ -109,7 +110,7 @@ void ProofTable::add_entries(int region, LayerRange layers) {
 }
 
 // The least over all pools and tensor-parallel sizes of the sender.
-void ProofTable::add_messages() {
+void RegionalBoundTable::add_messages() {
   const double never = std::numeric_limits<double>::infinity();
   messages_.assign(static_cast<std::size_t>(layers_ * regions_ * regions_) * 2, {never, never});
   for (int layer = 1; layer < layers_; ++layer) {
@@ -123,7 +124,7 @@ void ProofTable::add_messages() {
   }
 }
 
-void ProofTable::add_messages(const StageShape& sender) {
+void RegionalBoundTable::add_messages(const StageShape& sender) {
   const auto region_of = [&](int pool) { return region_of_type_[static_cast<std::size_t>(type_of(pool))]; };
   for (int to = 0; to < problem_.pools(); ++to) {
     for (const bool inside : {false, true}) {
@@ -135,21 +136,21 @@ void ProofTable::add_messages(const StageShape& sender) {
   }
 }
 
-std::span<const ProofTable::Entry> ProofTable::entries(int region, LayerRange layers) const {
+std::span<const RegionalBoundTable::Entry> RegionalBoundTable::entries(int region, LayerRange layers) const {
   const std::size_t at = index_of(region, layers);
   return {entries_.data() + entry_begin_[at], entry_begin_[at + 1] - entry_begin_[at]};
 }
 
-std::size_t ProofTable::message_at(int layer, Boundary regions, bool inside_nodes) const {
+std::size_t RegionalBoundTable::message_at(int layer, Boundary regions, bool inside_nodes) const {
   return 2 * static_cast<std::size_t>((layer * regions_ + regions.from) * regions_ + regions.to) +
          (inside_nodes ? 1 : 0);
 }
 
-ProofTable::Message ProofTable::message(int layer, Boundary regions, bool inside_nodes) const {
+RegionalBoundTable::Message RegionalBoundTable::message(int layer, Boundary regions, bool inside_nodes) const {
   return messages_[message_at(layer, regions, inside_nodes)];
 }
 
-double ProofTable::least_occupancy(int layer, bool inside_nodes) const {
+double RegionalBoundTable::least_occupancy(int layer, bool inside_nodes) const {
   double least = std::numeric_limits<double>::infinity();
   for (int from = 0; from < regions_; ++from) {
     for (int to = 0; to < regions_; ++to) {
@@ -159,7 +160,7 @@ double ProofTable::least_occupancy(int layer, bool inside_nodes) const {
   return least;
 }
 
-double ProofTable::least_reduction(LayerRange layers, int kind, int replicas) {
+double RegionalBoundTable::least_reduction(LayerRange layers, int kind, int replicas) {
   auto& known = (*reductions_)[index_of(0, layers) * kinds_.size() + static_cast<std::size_t>(kind)];
   if (known.empty()) known.assign(static_cast<std::size_t>(problem_.job.training.global_batch_size) + 1, -1);
   float& least = known[static_cast<std::size_t>(std::min(replicas, microbatches_))];
@@ -168,7 +169,7 @@ double ProofTable::least_reduction(LayerRange layers, int kind, int replicas) {
 }
 
 // Every bucket is rounded to nanoseconds separately.
-double ProofTable::least_finish(const Entry& entry, int layers, double reduction) {
+double RegionalBoundTable::least_finish(const Entry& entry, int layers, double reduction) {
   const Seconds left = exposed_reduction(Seconds(reduction), Seconds(entry.backward + kNanosecond), layers);
   return entry.update + std::max(0.0, left.value() - 2 * (layers + 1) * kNanosecond);
 }

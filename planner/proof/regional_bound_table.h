@@ -1,8 +1,8 @@
-// ProofTable: lower bounds on the times of groups and messages, for proofs about plans with one microbatch size. Unlike
-// GroupKindTable, it distinguishes regions: a kind of group is a GPU type in one region with a tensor-parallel size.
-// All replicas of a stage are in one region, so a stage uses only the kinds of its region, and a message goes from one
-// region to another or stays in one. A cluster with more than three regions counts as a single region with the best of
-// all links.
+// RegionalBoundTable: lower bounds on the times of groups and messages, for proofs about plans with one microbatch
+// size. Unlike GroupKindTable, it distinguishes regions: a kind of group is a GPU type in one region with a
+// tensor-parallel size. All replicas of a stage are in one region, so a stage uses only the kinds of its region, and a
+// message goes from one region to another or stays in one. A cluster with more than three regions counts as a single
+// region with the best of all links.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace sailor {
 
 // All times are in seconds. They are a nanosecond shorter per operation than the estimator says, because the simulator
 // rounds times to whole nanoseconds.
-class ProofTable {
+class RegionalBoundTable {
  public:
   // A kind of group that can hold a range of layers, and the times of its passes.
   struct Entry {
@@ -45,7 +45,7 @@ class ProofTable {
 
   // `like` is another table of the same problem, or null. The new table shares the entries that do not depend on the
   // setting.
-  ProofTable(const PlanningProblem& problem, GroupKindTable::Setting setting, const ProofTable* like);
+  RegionalBoundTable(const PlanningProblem& problem, GroupKindTable::Setting setting, const RegionalBoundTable* like);
 
   [[nodiscard]] int microbatches() const { return microbatches_; }
   [[nodiscard]] int layers() const { return layers_; }
