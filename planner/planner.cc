@@ -195,9 +195,9 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   const SearchLimits limits = limits_of(options, start, std::move(stop));
   PlanChooser chooser(problem, options, limits);
   const Search& search = chooser.search();
-  std::vector<GroupKindTable> tables;
+  std::vector<GroupTimeTable> tables;
   if (!chooser.is_answered()) {
-    tables = group_kind_tables(problem);
+    tables = group_time_tables(problem);
     chooser.search().run(options.space, tables);
   }
   const std::optional<Choice> choice = chooser.choice();

@@ -33,7 +33,7 @@ BoundProver::BoundProver(const PlanningProblem& problem) {
     for (const bool recomputes : {false, true}) {
       if (!problem.allows_checkpointing(recomputes)) continue;
       const RegionalBoundTable* like = tables_.empty() ? nullptr : &tables_.front();
-      tables_.emplace_back(problem, GroupKindTable::Setting{size, recomputes, shards}, like);
+      tables_.emplace_back(problem, GroupTimeTable::Setting{size, recomputes, shards}, like);
     }
   }
   for (RegionalBoundTable& table : tables_) {

@@ -33,7 +33,7 @@ std::vector<int> regions_of_pools(const PlanningProblem& problem) {
 
 }  // namespace
 
-RegionalBoundTable::RegionalBoundTable(const PlanningProblem& problem, GroupKindTable::Setting setting,
+RegionalBoundTable::RegionalBoundTable(const PlanningProblem& problem, GroupTimeTable::Setting setting,
                                        const RegionalBoundTable* like)
     : problem_(problem),
       setting_(setting),

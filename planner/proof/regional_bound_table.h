@@ -1,5 +1,5 @@
 // RegionalBoundTable: lower bounds on the times of groups and messages, for proofs about plans with one microbatch
-// size. Unlike GroupKindTable, it distinguishes regions: a kind of group is a GPU type in one region with a
+// size. Unlike GroupTimeTable, it distinguishes regions: a kind of group is a GPU type in one region with a
 // tensor-parallel size. All replicas of a stage are in one region, so a stage uses only the kinds of its region, and a
 // message goes from one region to another or stays in one. A cluster with more than three regions counts as a single
 // region with the best of all links.
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/relaxation/group_kind_table.h"
+#include "planner/relaxation/group_time_table.h"
 
 namespace sailor {
 
@@ -45,7 +45,7 @@ class RegionalBoundTable {
 
   // `like` is another table of the same problem, or null. The new table shares the entries that do not depend on the
   // setting.
-  RegionalBoundTable(const PlanningProblem& problem, GroupKindTable::Setting setting, const RegionalBoundTable* like);
+  RegionalBoundTable(const PlanningProblem& problem, GroupTimeTable::Setting setting, const RegionalBoundTable* like);
 
   [[nodiscard]] int microbatches() const { return microbatches_; }
   [[nodiscard]] int layers() const { return layers_; }
@@ -79,7 +79,7 @@ class RegionalBoundTable {
   [[nodiscard]] StageShape shape(int kind, LayerRange layers) const;
 
   const PlanningProblem& problem_;
-  GroupKindTable::Setting setting_;
+  GroupTimeTable::Setting setting_;
   int microbatches_ = 0;
   int layers_ = 0;
   int regions_ = 1;

@@ -26,7 +26,7 @@ bool SplitSolver::list_options(Position from, int last, const TimeLimits& limits
   const int replicas = (microbatches + most_each - 1) / most_each;
   // The path to each earlier stage was rounded down by less than a level; there are at most as many stages as layers.
   const double hidden = table_.most_hidden(from.layer, (from.level + from.layer) * level_time_);
-  for (const GroupKindTable::Entry& entry : entries) {
+  for (const GroupTimeTable::Entry& entry : entries) {
     const int each = static_cast<int>(std::min(room / entry.pass, 1e9));
     if (each < 1) break;
     const double finish = table_.least_finish({from.layer, last}, entry.kind, replicas);
@@ -114,7 +114,7 @@ void SplitSolver::set_rest(std::span<const double> prices) {
   rest_.assign(static_cast<std::size_t>(table_.layers()) + 1, 0);
   for (int layer = table_.layers(); layer-- > 0;) {
     double least = kUnreached;
-    for (const GroupKindTable::Entry& entry : table_.entries({layer, layer + 1})) {
+    for (const GroupTimeTable::Entry& entry : table_.entries({layer, layer + 1})) {
       least = std::min(least, prices[static_cast<std::size_t>(entry.kind)] * entry.pass);
     }
     rest_[static_cast<std::size_t>(layer)] =

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/relaxation/group_kind_table.h"
+#include "planner/relaxation/group_time_table.h"
 
 namespace sailor {
 
@@ -16,7 +16,7 @@ namespace sailor {
 struct TimeLimits {
   double passes = 0;  // from the start of a step to its last backward pass
   // For a stage's gradient sum and update after its last backward pass, without the part that earlier stages hide
-  // (GroupKindTable::most_hidden).
+  // (GroupTimeTable::most_hidden).
   double finish = 0;
 };
 
@@ -37,7 +37,7 @@ class SplitSolver {
  public:
   // The table must outlive the solver. The solver rounds the time of a microbatch's path down to one of `levels` steps.
   // More levels give a tighter bound and take longer.
-  SplitSolver(const GroupKindTable& table, int levels) : table_(table), levels_(levels) {}
+  SplitSolver(const GroupTimeTable& table, int levels) : table_(table), levels_(levels) {}
 
   // Returns the cheapest split that meets the limits, or nothing if every split costs more than `most`. `prices` are
   // per group of each kind.
@@ -79,7 +79,7 @@ class SplitSolver {
   [[nodiscard]] double least_rest(Position from) const;
   [[nodiscard]] CheapestSplit traced(int level);
 
-  const GroupKindTable& table_;
+  const GroupTimeTable& table_;
   int levels_;
   double level_time_ = 0;  // seconds of one level
   double most_ = 0;

@@ -18,7 +18,7 @@ constexpr double kPrecision = 0.04;
 // Rounds a split to whole replicas from the pools of one region.
 class Rounding {
  public:
-  Rounding(const PlanningProblem& problem, const MemorySavings& savings, const GroupKindTable& table,
+  Rounding(const PlanningProblem& problem, const MemorySavings& savings, const GroupTimeTable& table,
            const std::vector<int>& pools)
       : problem_(problem), savings_(savings), table_(table), pools_(pools), left_(problem.most_gpus()) {
     for (const int pool : pools) free_[pool] = problem.pool(pool).free_gpus();
@@ -63,7 +63,7 @@ class Rounding {
   bool grow(GroupedStage& stage) {
     int best = -1;
     double best_rate = 0;
-    for (const GroupKindTable::Entry& entry : table_.entries(stage.layers)) {
+    for (const GroupTimeTable::Entry& entry : table_.entries(stage.layers)) {
       const GroupKind& group = table_.kinds()[static_cast<std::size_t>(entry.kind)];
       const bool is_free = group.tensor_parallel <= left_ && std::ranges::any_of(pools_, [&](int pool) {
                              return table_.type_of(pool) == group.type && free_.at(pool) >= group.tensor_parallel;
@@ -109,7 +109,7 @@ class Rounding {
 
   const PlanningProblem& problem_;
   MemorySavings savings_;
-  const GroupKindTable& table_;
+  const GroupTimeTable& table_;
   const std::vector<int>& pools_;
   std::map<int, int> free_;
   int left_;
@@ -130,7 +130,7 @@ std::vector<std::vector<int>> pools_of_regions(const PlanningProblem& problem) {
 // Solves the relaxed problem for the pools of one region.
 class Splits {
  public:
-  Splits(const PlanningProblem& problem, const GroupKindTable& table, const std::vector<int>& pools)
+  Splits(const PlanningProblem& problem, const GroupTimeTable& table, const std::vector<int>& pools)
       : table_(table), solver_(table, kLevels), prices_(gpus_of_types(problem, pools), problem.most_gpus()) {}
 
   // Returns the split with the shortest passes that meets the limits and that the GPUs can make.
@@ -161,7 +161,7 @@ class Splits {
     return std::nullopt;
   }
 
-  const GroupKindTable& table_;
+  const GroupTimeTable& table_;
   SplitSolver solver_;
   GpuPrices prices_;
 };
@@ -169,8 +169,8 @@ class Splits {
 }  // namespace
 
 void visit_relaxation_seeds(const PlanningProblem& problem, const MemorySavings& savings,
-                            std::span<const GroupKindTable> tables, double seconds, const VisitDraft& visit) {
-  for (const GroupKindTable& table : tables) {
+                            std::span<const GroupTimeTable> tables, double seconds, const VisitDraft& visit) {
+  for (const GroupTimeTable& table : tables) {
     if (table.setting().recomputes != savings.recomputes) continue;
     for (const std::vector<int>& pools : pools_of_regions(problem)) {
       Splits splits(problem, table, pools);

@@ -13,6 +13,6 @@ namespace sailor {
 // the region can make. Skips a combination if no split completes its passes early enough to be faster than `seconds`
 // per iteration. Uses only the tables that have the activation checkpointing of `savings`.
 void visit_relaxation_seeds(const PlanningProblem& problem, const MemorySavings& savings,
-                            std::span<const GroupKindTable> tables, double seconds, const VisitDraft& visit);
+                            std::span<const GroupTimeTable> tables, double seconds, const VisitDraft& visit);
 
 }  // namespace sailor

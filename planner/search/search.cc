@@ -173,7 +173,7 @@ void Search::run_paper(const MemorySavings& savings, Starts& starts) {
   climb_from_starts(PlanSpace::kPaper, starts);
 }
 
-void Search::run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupKindTable> tables) {
+void Search::run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupTimeTable> tables) {
   if (climb_from_best(PlanSpace::kFlow, savings)) return;
   if (best_) climb(with_savings(best_->draft, savings), best_->score, PlanSpace::kFlow, kClimbCandidates);
   const auto keep = [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kFlow); };
@@ -183,7 +183,7 @@ void Search::run_flow(const MemorySavings& savings, Starts& starts, std::span<co
 }
 
 // The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
-void Search::run(PlanSpace space, std::span<const GroupKindTable> tables) {
+void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables) {
   const std::vector<MemorySavings> allowed = problem_.allowed_savings();
   std::vector<Starts> starts(allowed.size());
   for (std::size_t i = 0; i < allowed.size(); ++i) run_paper(allowed[i], starts[i]);

@@ -13,7 +13,7 @@
 
 #include "planner/problem/draft.h"
 #include "planner/problem/objective.h"
-#include "planner/relaxation/group_kind_table.h"
+#include "planner/relaxation/group_time_table.h"
 #include "planner/replan/migration_cost.h"
 #include "planner/search/pareto_front.h"
 #include "planner/search/search_report.h"
@@ -48,7 +48,7 @@ class Search {
 
   // Searches the whole space. `tables` are the input of the seeds from the relaxed problem; if they are empty, the
   // search does without these seeds.
-  void run(PlanSpace space, std::span<const GroupKindTable> tables);
+  void run(PlanSpace space, std::span<const GroupTimeTable> tables);
 
   // Searches only near the part of the running plan that still has its GPUs (see repair.h).
   void repair(const Plan& running, PlanSpace space);
@@ -78,7 +78,7 @@ class Search {
 
   // Both search their plan space with one choice of memory savings.
   void run_paper(const MemorySavings& savings, Starts& starts);
-  void run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupKindTable> tables);
+  void run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupTimeTable> tables);
   // Local search: each function starts from one or several plans and repeatedly takes the best change.
   bool climb_from_best(PlanSpace space, const MemorySavings& savings);
   void climb_from_starts(PlanSpace space, const Starts& starts);

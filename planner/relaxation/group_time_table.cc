@@ -1,4 +1,4 @@
-#include "planner/relaxation/group_kind_table.h"
+#include "planner/relaxation/group_time_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ float rounded_down(double value) {
 
 }  // namespace
 
-GroupKindTable::GroupKindTable(const PlanningProblem& problem, Setting setting, const GroupKindTable* like)
+GroupTimeTable::GroupTimeTable(const PlanningProblem& problem, Setting setting, const GroupTimeTable* like)
     : setting_(setting),
       microbatches_(problem.job.training.global_batch_size / setting.microbatch_size),
       layers_(problem.layers()),
@@ -43,7 +43,7 @@ GroupKindTable::GroupKindTable(const PlanningProblem& problem, Setting setting, 
   add_ranges(problem);
 }
 
-void GroupKindTable::add_kinds(const PlanningProblem& problem) {
+void GroupTimeTable::add_kinds(const PlanningProblem& problem) {
   std::map<std::string_view, int> types;
   for (int pool = 0; pool < problem.pools(); ++pool) {
     const int largest_node = problem.pool(pool).nodes.front().free_gpus;
@@ -60,12 +60,12 @@ void GroupKindTable::add_kinds(const PlanningProblem& problem) {
   }
 }
 
-StageShape GroupKindTable::shape(int kind, LayerRange layers) const {
+StageShape GroupTimeTable::shape(int kind, LayerRange layers) const {
   const GroupKind& group = kinds_[static_cast<std::size_t>(kind)];
   return {layers, group.pool, {setting_.microbatch_size, group.tensor_parallel}, setting_.recomputes, setting_.shards};
 }
 
-void GroupKindTable::add_ranges(const PlanningProblem& problem) {
+void GroupTimeTable::add_ranges(const PlanningProblem& problem) {
   for (int first = 0; first <= layers_; ++first) {
     for (int last = 0; last <= layers_; ++last) {
       entry_begin_.push_back(entries_.size());
@@ -81,7 +81,7 @@ void GroupKindTable::add_ranges(const PlanningProblem& problem) {
   add_paths(problem);
 }
 
-void GroupKindTable::add_entries(const PlanningProblem& problem, LayerRange layers) {
+void GroupTimeTable::add_entries(const PlanningProblem& problem, LayerRange layers) {
   const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
     const StageCost cost = problem.costs->stage_cost(shape(kind, layers));
@@ -93,7 +93,7 @@ void GroupKindTable::add_entries(const PlanningProblem& problem, LayerRange laye
   std::ranges::stable_sort(entries_.begin() + begin, entries_.end(), {}, &Entry::pass);
 }
 
-void GroupKindTable::add_links(const PlanningProblem& problem) {
+void GroupTimeTable::add_links(const PlanningProblem& problem) {
   for (int last = 0; last <= layers_; ++last) {
     LinkRange apart{Seconds(std::numeric_limits<double>::infinity()), Seconds(0)};
     Seconds near = apart.least;
@@ -107,7 +107,7 @@ void GroupKindTable::add_links(const PlanningProblem& problem) {
   }
 }
 
-void GroupKindTable::add_paths(const PlanningProblem& problem) {
+void GroupTimeTable::add_paths(const PlanningProblem& problem) {
   fastest_.push_back(0);
   slow_backward_.push_back(0);
   for (int layer = 0; layer < layers_; ++layer) {
@@ -124,7 +124,7 @@ void GroupKindTable::add_paths(const PlanningProblem& problem) {
 
 // With one kind of group, the backward pass of every stage is a fixed part of its pass. With several kinds, the path
 // may lead through the fastest replicas while other replicas of the same stages are slower.
-double GroupKindTable::most_hidden(int layer, double path) const {
+double GroupTimeTable::most_hidden(int layer, double path) const {
   const auto at = static_cast<std::size_t>(layer);
   if (kinds_.size() == 1) return path * std::max(most_backward_, most_spread_ / 2);
   return slow_backward_[at] + std::max(0.0, path - fastest_[at]) / 2 * most_spread_;
@@ -132,7 +132,7 @@ double GroupKindTable::most_hidden(int layer, double path) const {
 
 // Ranges with equal amounts of state exchange equal amounts, and most blocks are alike, so each amount is computed
 // once. (A stage with both users of a tied embedding has that embedding once; only the range of all layers has both.)
-void GroupKindTable::add_reductions(const PlanningProblem& problem) {
+void GroupTimeTable::add_reductions(const PlanningProblem& problem) {
   reductions_.assign((index_of({layers_, layers_}) + 1) * kinds_.size() * steps_.size(), 0);
   std::map<double, std::size_t> known;  // the first row of a range with this much state
   for (int first = 0; first < layers_; ++first) {
@@ -151,7 +151,7 @@ void GroupKindTable::add_reductions(const PlanningProblem& problem) {
   }
 }
 
-void GroupKindTable::add_reductions_of(const PlanningProblem& problem, LayerRange layers, std::size_t row) {
+void GroupTimeTable::add_reductions_of(const PlanningProblem& problem, LayerRange layers, std::size_t row) {
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
     for (const int replicas : steps_) {
       const Seconds least = problem.costs->least_reduction(shape(kind, layers), replicas);
@@ -160,7 +160,7 @@ void GroupKindTable::add_reductions_of(const PlanningProblem& problem, LayerRang
   }
 }
 
-void GroupKindTable::add_finishes(const PlanningProblem& problem, LayerRange layers) {
+void GroupTimeTable::add_finishes(const PlanningProblem& problem, LayerRange layers) {
   Seconds longest;
   for (const Entry& entry : entries(layers)) {
     longest = std::max(longest, problem.costs->stage_cost(shape(entry.kind, layers)).backward);
@@ -175,24 +175,24 @@ void GroupKindTable::add_finishes(const PlanningProblem& problem, LayerRange lay
   }
 }
 
-std::span<const GroupKindTable::Entry> GroupKindTable::entries(LayerRange layers) const {
+std::span<const GroupTimeTable::Entry> GroupTimeTable::entries(LayerRange layers) const {
   const std::size_t at = index_of(layers);
   return {entries_.data() + entry_begin_[at], entry_begin_[at + 1] - entry_begin_[at]};
 }
 
-double GroupKindTable::least_finish(LayerRange layers, int kind, int replicas) const {
+double GroupTimeTable::least_finish(LayerRange layers, int kind, int replicas) const {
   const auto step = static_cast<std::size_t>(step_of_[static_cast<std::size_t>(std::min(replicas, microbatches_))]);
   return finishes_[(index_of(layers) * kinds_.size() + static_cast<std::size_t>(kind)) * steps_.size() + step];
 }
 
-std::vector<GroupKindTable> group_kind_tables(const PlanningProblem& problem) {
-  std::vector<GroupKindTable> tables;
+std::vector<GroupTimeTable> group_time_tables(const PlanningProblem& problem) {
+  std::vector<GroupTimeTable> tables;
   for (const int size : problem.job.training.microbatch_sizes) {
     const int shards = problem.may_shard_optimizer ? problem.job.training.global_batch_size / size : 1;
     for (const bool recomputes : {false, true}) {
       if (problem.allows_checkpointing(recomputes)) {
-        const GroupKindTable* like = tables.empty() ? nullptr : &tables.front();
-        GroupKindTable next(problem, {size, recomputes, shards}, like);
+        const GroupTimeTable* like = tables.empty() ? nullptr : &tables.front();
+        GroupTimeTable next(problem, {size, recomputes, shards}, like);
         tables.push_back(std::move(next));
       }
     }

@@ -1,4 +1,4 @@
-// GroupKindTable: lower bounds on the times of one tensor-parallel group, for one microbatch size, every range of
+// GroupTimeTable: lower bounds on the times of one tensor-parallel group, for one microbatch size, every range of
 // layers and every kind of group. A kind is a GPU type with a tensor-parallel size. All pools of a GPU type have the
 // same times, so a kind does not distinguish them.
 #pragma once
@@ -16,7 +16,7 @@ struct GroupKind {
   int tensor_parallel = 1;
 };
 
-class GroupKindTable {
+class GroupTimeTable {
  public:
   // A kind of group that can hold a range of layers.
   struct Entry {
@@ -31,7 +31,7 @@ class GroupKindTable {
 
   // `like` is another table of the same problem, or null. The new table copies the entries that do not depend on the
   // setting.
-  GroupKindTable(const PlanningProblem& problem, Setting setting, const GroupKindTable* like);
+  GroupTimeTable(const PlanningProblem& problem, Setting setting, const GroupTimeTable* like);
 
   [[nodiscard]] const Setting& setting() const { return setting_; }
   [[nodiscard]] int microbatches() const { return microbatches_; }
@@ -88,6 +88,6 @@ class GroupKindTable {
 };
 
 // Returns one table for every microbatch size and every choice of activation checkpointing that the job allows.
-std::vector<GroupKindTable> group_kind_tables(const PlanningProblem& problem);
+std::vector<GroupTimeTable> group_time_tables(const PlanningProblem& problem);
 
 }  // namespace sailor
