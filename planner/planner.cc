@@ -188,9 +188,9 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   problem.tensor_parallel_sizes =
       usable_tensor_parallel_sizes(problem.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job)));
   problem.may_shard_optimizer = options.may_shard_optimizer || job.redundancy == Redundancy::kPeer;
-  auto costs = estimator_.prepare(job, problem.cluster, problem.tensor_parallel_sizes);
-  if (!costs) return tl::unexpected(std::move(costs.error()));
-  problem.set_estimator(*std::move(costs));
+  auto estimator = estimator_.prepare(job, problem.cluster, problem.tensor_parallel_sizes);
+  if (!estimator) return tl::unexpected(std::move(estimator.error()));
+  problem.set_estimator(*std::move(estimator));
 
   const SearchLimits limits = limits_of(options, start, std::move(stop));
   PlanChooser chooser(problem, options, limits);

@@ -16,7 +16,7 @@ std::size_t index_of(const MemorySavings& savings) {
 }  // namespace
 
 PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<const int> tensor_parallel_sizes,
-                     std::span<const MemorySavings> allowed, const JobEstimator& costs)
+                     std::span<const MemorySavings> allowed, const JobEstimator& estimator)
     : layers_(static_cast<std::size_t>(job.model.layer_count())), tensor_parallel_sizes_(tensor_parallel_sizes.size()) {
   const std::vector<int>& sizes = job.training.microbatch_sizes;
   index_of_size_.assign(static_cast<std::size_t>(std::ranges::max(sizes)) + 1, 0);
@@ -37,20 +37,20 @@ PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<
       for (const int size : sizes) {
         const int shards = savings.shards_optimizer ? job.training.global_batch_size / size : 1;
         for (const int tensor_parallel : tensor_parallel_sizes) {
-          add_ranges(costs, {{}, pool, {size, tensor_parallel}, savings.recomputes, shards});
+          add_ranges(estimator, {{}, pool, {size, tensor_parallel}, savings.recomputes, shards});
         }
       }
     }
   }
 }
 
-void PassTable::add_ranges(const JobEstimator& costs, StageShape shape) {
+void PassTable::add_ranges(const JobEstimator& estimator, StageShape shape) {
   const auto layers = static_cast<int>(layers_);
   for (shape.layers.first = 0; shape.layers.first <= layers; ++shape.layers.first) {
     for (shape.layers.last = 0; shape.layers.last <= layers; ++shape.layers.last) {
       Entry& entry = entries_.emplace_back();
       if (shape.layers.last <= shape.layers.first) continue;
-      const StageCost cost = costs.stage_cost(shape);
+      const StageCost cost = estimator.stage_cost(shape);
       entry = {std::max(kLeast, cost.pass().value()), cost.fits()};
     }
   }

@@ -17,7 +17,7 @@ class PassTable {
   // Covers the job's microbatch sizes, the given tensor-parallel sizes (1, 2, 4, ...) and the allowed memory savings.
   // Pools with the same GPU type share their entries.
   PassTable(const JobSpec& job, const ClusterState& cluster, std::span<const int> tensor_parallel_sizes,
-            std::span<const MemorySavings> allowed, const JobEstimator& costs);
+            std::span<const MemorySavings> allowed, const JobEstimator& estimator);
 
   // Returns the seconds of one microbatch, forward and backward. The result is always above zero.
   [[nodiscard]] double pass(int pool, ProfilePoint point, LayerRange layers, const MemorySavings& savings) const {
@@ -37,7 +37,7 @@ class PassTable {
 
   [[nodiscard]] const Entry& at(int pool, ProfilePoint point, LayerRange layers, const MemorySavings& savings) const;
   [[nodiscard]] std::size_t ranges() const { return (layers_ + 1) * (layers_ + 1); }
-  void add_ranges(const JobEstimator& costs, StageShape shape);
+  void add_ranges(const JobEstimator& estimator, StageShape shape);
 
   std::size_t layers_;
   std::size_t tensor_parallel_sizes_;       // the number of sizes

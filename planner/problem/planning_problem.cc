@@ -50,9 +50,9 @@ std::vector<MemorySavings> PlanningProblem::allowed_savings() const {
   return allowed;
 }
 
-void PlanningProblem::set_estimator(std::unique_ptr<JobEstimator> estimator) {
-  costs = std::move(estimator);
-  passes = std::make_shared<PassTable>(job, cluster, tensor_parallel_sizes, allowed_savings(), *costs);
+void PlanningProblem::set_estimator(std::unique_ptr<JobEstimator> prepared) {
+  estimator = std::move(prepared);
+  passes = std::make_shared<PassTable>(job, cluster, tensor_parallel_sizes, allowed_savings(), *estimator);
 }
 
 int PlanningProblem::smallest_tensor_parallel(int pool_index, int microbatch_size, LayerRange layers,

@@ -13,16 +13,16 @@ namespace sailor {
 
 struct PlanningProblem {
   const JobSpec& job;
-  ClusterState cluster;                       // only the pools that the job may use and that have free GPUs
-  std::vector<int> tensor_parallel_sizes;     // ascending
-  std::shared_ptr<const JobEstimator> costs;  // estimates time, memory and cost of plans
-  std::shared_ptr<const PassTable> passes;    // computed from `costs`
+  ClusterState cluster;                           // only the pools that the job may use and that have free GPUs
+  std::vector<int> tensor_parallel_sizes;         // ascending
+  std::shared_ptr<const JobEstimator> estimator;  // estimates time, memory and cost of plans
+  std::shared_ptr<const PassTable> passes;        // computed from `estimator`
   bool may_shard_optimizer = false;
   // True: plans need not fit in memory. If no plan fits, this finds the one that comes nearest.
   bool ignores_memory = false;
 
-  // Sets `costs` and computes `passes`. Set all other members first.
-  void set_estimator(std::unique_ptr<JobEstimator> estimator);
+  // Sets `estimator` and computes `passes`. Set all other members first.
+  void set_estimator(std::unique_ptr<JobEstimator> prepared);
 
   [[nodiscard]] int layers() const { return job.model.layer_count(); }
   [[nodiscard]] int pools() const { return static_cast<int>(cluster.pools.size()); }

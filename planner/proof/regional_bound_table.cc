@@ -93,7 +93,7 @@ void RegionalBoundTable::add_entries(int region, LayerRange layers) {
   const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
     if (region_of_type_[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(kind)].type)] != region) continue;
-    const StageCost cost = problem_.costs->stage_cost(shape(kind, layers));
+    const StageCost cost = problem_.estimator->stage_cost(shape(kind, layers));
     if (!cost.fits()) continue;
     entries_.push_back({kind, in_whole_nanoseconds(cost.forward), in_whole_nanoseconds(cost.backward),
                         in_whole_nanoseconds(cost.update), 0, 0});
@@ -128,7 +128,7 @@ void RegionalBoundTable::add_messages(const StageShape& sender) {
   const auto region_of = [&](int pool) { return region_of_type_[static_cast<std::size_t>(type_of(pool))]; };
   for (int to = 0; to < problem_.pools(); ++to) {
     for (const bool inside : {false, true}) {
-      const MessageTime time = problem_.costs->least_message(sender, to, inside);
+      const MessageTime time = problem_.estimator->least_message(sender, to, inside);
       Message& least = messages_[message_at(sender.layers.last, {region_of(sender.pool), region_of(to)}, inside)];
       least.least = std::min(least.least, in_whole_nanoseconds(time.latency) + in_whole_nanoseconds(time.occupancy));
       least.occupancy = std::min(least.occupancy, in_whole_nanoseconds(time.occupancy));
@@ -164,7 +164,7 @@ double RegionalBoundTable::least_reduction(LayerRange layers, int kind, int repl
   auto& known = (*reductions_)[index_of(0, layers) * kinds_.size() + static_cast<std::size_t>(kind)];
   if (known.empty()) known.assign(static_cast<std::size_t>(problem_.job.training.global_batch_size) + 1, -1);
   float& least = known[static_cast<std::size_t>(std::min(replicas, microbatches_))];
-  if (least < 0) least = rounded_down(problem_.costs->least_reduction(shape(kind, layers), replicas).value());
+  if (least < 0) least = rounded_down(problem_.estimator->least_reduction(shape(kind, layers), replicas).value());
   return least;
 }
 

@@ -84,7 +84,7 @@ void GroupTimeTable::add_ranges(const PlanningProblem& problem) {
 void GroupTimeTable::add_entries(const PlanningProblem& problem, LayerRange layers) {
   const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
-    const StageCost cost = problem.costs->stage_cost(shape(kind, layers));
+    const StageCost cost = problem.estimator->stage_cost(shape(kind, layers));
     if (cost.fits()) entries_.push_back({kind, cost.pass().value()});
     if (layers.size() == 1 && cost.pass() > Seconds(0)) {
       most_backward_ = std::max(most_backward_, cost.backward / cost.pass());
@@ -98,9 +98,9 @@ void GroupTimeTable::add_links(const PlanningProblem& problem) {
     LinkRange apart{Seconds(std::numeric_limits<double>::infinity()), Seconds(0)};
     Seconds near = apart.least;
     for (int kind = 0; last > 0 && kind < std::ssize(kinds_); ++kind) {
-      const LinkRange range = problem.costs->link_range(shape(kind, {last - 1, last}), false);
+      const LinkRange range = problem.estimator->link_range(shape(kind, {last - 1, last}), false);
       apart = {std::min(apart.least, range.least), std::max(apart.most, range.most)};
-      near = std::min(near, problem.costs->link_range(shape(kind, {last - 1, last}), true).least);
+      near = std::min(near, problem.estimator->link_range(shape(kind, {last - 1, last}), true).least);
     }
     links_.push_back(apart.least.value());
     if (last > 0) most_spread_ = std::max(most_spread_, apart.most / std::min(apart.least, near));
@@ -115,7 +115,8 @@ void GroupTimeTable::add_paths(const PlanningProblem& problem) {
     double slowest = 0;
     for (const Entry& entry : entries({layer, layer + 1})) {
       fastest = std::min(fastest, entry.pass);
-      slowest = std::max(slowest, problem.costs->stage_cost(shape(entry.kind, {layer, layer + 1})).backward.value());
+      slowest =
+          std::max(slowest, problem.estimator->stage_cost(shape(entry.kind, {layer, layer + 1})).backward.value());
     }
     fastest_.push_back(fastest_.back() + fastest);
     slow_backward_.push_back(slow_backward_.back() + slowest);
@@ -138,7 +139,7 @@ void GroupTimeTable::add_reductions(const PlanningProblem& problem) {
   for (int first = 0; first < layers_; ++first) {
     double state = 0;
     for (int last = first + 1; last <= layers_; ++last) {
-      state += problem.costs->state_of_layer(last - 1).value();
+      state += problem.estimator->state_of_layer(last - 1).value();
       const std::size_t row = index_of({first, last}) * kinds_.size() * steps_.size();
       const auto [like, is_new] = known.try_emplace(state, row);
       if (is_new) {
@@ -154,7 +155,7 @@ void GroupTimeTable::add_reductions(const PlanningProblem& problem) {
 void GroupTimeTable::add_reductions_of(const PlanningProblem& problem, LayerRange layers, std::size_t row) {
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
     for (const int replicas : steps_) {
-      const Seconds least = problem.costs->least_reduction(shape(kind, layers), replicas);
+      const Seconds least = problem.estimator->least_reduction(shape(kind, layers), replicas);
       reductions_[row++] = rounded_down(least.value());
     }
   }
@@ -163,14 +164,14 @@ void GroupTimeTable::add_reductions_of(const PlanningProblem& problem, LayerRang
 void GroupTimeTable::add_finishes(const PlanningProblem& problem, LayerRange layers) {
   Seconds longest;
   for (const Entry& entry : entries(layers)) {
-    longest = std::max(longest, problem.costs->stage_cost(shape(entry.kind, layers)).backward);
+    longest = std::max(longest, problem.estimator->stage_cost(shape(entry.kind, layers)).backward);
   }
   for (const Entry& entry : entries(layers)) {
     const StageShape one = shape(entry.kind, layers);
     const std::size_t row = (index_of(layers) * kinds_.size() + static_cast<std::size_t>(entry.kind)) * steps_.size();
     for (std::size_t step = 0; step < steps_.size(); ++step) {
       finishes_[row + step] =
-          rounded_down(problem.costs->least_finish(one, Seconds(reductions_[row + step]), longest).value());
+          rounded_down(problem.estimator->least_finish(one, Seconds(reductions_[row + step]), longest).value());
     }
   }
 }

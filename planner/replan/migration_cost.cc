@@ -12,7 +12,7 @@ constexpr Seconds kRegroup(2);  // for the workers to agree on the new plan and 
 
 MigrationCost::MigrationCost(const PlanningProblem& problem, const GroupedPlan& running)
     : problem_(problem), running_(running), now_(holders_of(running)) {
-  for (int layer = 0; layer < problem.layers(); ++layer) state_.push_back(problem.costs->state_of_layer(layer));
+  for (int layer = 0; layer < problem.layers(); ++layer) state_.push_back(problem.estimator->state_of_layer(layer));
 }
 
 std::vector<MigrationCost::StateHolders> MigrationCost::holders_of(const GroupedPlan& plan) {
@@ -80,7 +80,7 @@ Seconds MigrationCost::receive_time(const MissingState& missing) const {
   const int neighbours = std::min(missing.receivers.gpus, problem_.pool(missing.receivers.pool).gpus_per_node);
   Seconds fastest(std::numeric_limits<double>::infinity());
   const auto offer = [&](int pool) {
-    fastest = std::min(fastest, problem_.costs->transfer(missing.sum * neighbours, pool, missing.receivers.pool));
+    fastest = std::min(fastest, problem_.estimator->transfer(missing.sum * neighbours, pool, missing.receivers.pool));
   };
   for (const StateHolders& holder : now_) {
     const LayerRange& needed = missing.receivers.layers;
@@ -113,7 +113,7 @@ Seconds MigrationCost::send_time(const std::vector<MissingState>& all) const {
       each += wanted[at] / senders[at];
     }
     const int neighbours = std::min(holder.gpus, problem_.pool(holder.pool).gpus_per_node);
-    longest = std::max(longest, problem_.costs->transfer(each * neighbours, holder.pool, holder.pool));
+    longest = std::max(longest, problem_.estimator->transfer(each * neighbours, holder.pool, holder.pool));
   }
   return longest;
 }

@@ -72,7 +72,7 @@ std::optional<PlanCandidate> Search::evaluated(const Draft& draft, PlanSpace spa
 std::optional<PlanCandidate> Search::evaluated_plan(const Draft& draft, GroupedPlan plan, double incumbent) {
   if (!keeps_to_resources(plan, problem_)) return std::nullopt;
   const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : cutoff_for(incumbent, problem_.job);
-  const std::optional<EstimateSummary> estimate = problem_.costs->fast_estimate_below(cutoff, plan);
+  const std::optional<EstimateSummary> estimate = problem_.estimator->fast_estimate_below(cutoff, plan);
   if (!estimate) {
     ++report_.pruned_by_bound;
     return std::nullopt;
@@ -231,7 +231,7 @@ std::vector<PlanCandidate> Search::finalists() const {
 std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double incumbent) {
   passes_left_ -= 2L * candidate.plan.microbatches * std::ssize(candidate.plan.stages);
   const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : cutoff_for(just_above(incumbent), problem_.job);
-  const auto estimate = problem_.costs->simulated_below(cutoff, candidate.plan);
+  const auto estimate = problem_.estimator->simulated_below(cutoff, candidate.plan);
   if (!estimate) return std::nullopt;
   candidate.estimate = *estimate;
   candidate.score = score_of(*estimate, candidate.plan.gpus(), problem_.job);
@@ -256,7 +256,7 @@ void Search::search_exhaustively(PlanSpace space) {
   const auto incumbent = [&] { return best_ ? value_to_beat(best_->score) : kNoIncumbent; };
   const auto cutoff = [&] { return cutoff_for(just_above(incumbent()), problem_.job); };
   const auto evaluate = [&](const GroupedPlan& plan) {
-    const auto estimate = limits_.is_over() ? std::nullopt : problem_.costs->fast_estimate_below(cutoff(), plan);
+    const auto estimate = limits_.is_over() ? std::nullopt : problem_.estimator->fast_estimate_below(cutoff(), plan);
     if (!estimate || estimate->memory_excess > Bytes(0)) return cutoff();
     const auto candidate = simulated({draft_of(plan), plan, *estimate, {}}, incumbent());
     if (candidate && candidate->score.is_feasible() && (!best_ || is_better(*candidate, *best_))) best_ = *candidate;

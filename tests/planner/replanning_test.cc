@@ -68,7 +68,7 @@ TEST_F(MigrationCostOf4x4, WhatAGpuMissesIsTheStateOfItsNewLayers) {
   Bytes first_half(0);
   Bytes second_half(0);
   for (int layer = 0; layer < problem_.layers(); ++layer) {
-    (layer < 13 ? first_half : second_half) += problem_.costs->state_of_layer(layer);
+    (layer < 13 ? first_half : second_half) += problem_.estimator->state_of_layer(layer);
   }
   EXPECT_DOUBLE_EQ(migration.bytes_to_move(even(1, 1, 1)).value(), std::min(first_half, second_half).value());
   EXPECT_DOUBLE_EQ(migration.bytes_to_move(even(1, 2, 1)).value(), (first_half + second_half).value());

@@ -158,8 +158,9 @@ TEST(PlannerLaws, WhatTheSearchSummedUpIsWhatTheSimulatorSays) {
     const auto again = simulator().simulate(world.job, world.cluster, planned->plan);
     ASSERT_TRUE(again);
     EXPECT_EQ(*again, planned->estimate) << "seed " << seed;
-    const auto costs = simulator().prepare(world.job, world.cluster, std::vector<int>{1, 2}).value();
-    const EstimateSummary simulated = costs->simulated_below({}, grouped(planned->plan, world.cluster).value()).value();
+    const auto estimator = simulator().prepare(world.job, world.cluster, std::vector<int>{1, 2}).value();
+    const EstimateSummary simulated =
+        estimator->simulated_below({}, grouped(planned->plan, world.cluster).value()).value();
     EXPECT_EQ(simulated.iteration, again->iteration) << "seed " << seed;
     EXPECT_EQ(simulated.cost, again->cost_per_iteration()) << "seed " << seed;
   }

@@ -18,7 +18,7 @@ class BruteForce {
         cluster_(cluster),
         space_(space),
         tensor_parallel_sizes_{1, 2},
-        costs_(estimator.prepare(job, cluster, tensor_parallel_sizes_).value()) {
+        estimator_(estimator.prepare(job, cluster, tensor_parallel_sizes_).value()) {
     if (const auto* throughput = std::get_if<MaximizeThroughput>(&job.objective)) {
       if (throughput->max_cost_per_iteration) cutoff_.cost = *throughput->max_cost_per_iteration * (1 + 1e-6);
     } else if (const auto& least = std::get<MinimizeCost>(job.objective).min_throughput) {
@@ -164,9 +164,9 @@ class BruteForce {
 
   void evaluate(GroupedPlan plan) {
     for (GroupedStage& stage : plan.stages) normalize(stage);
-    if (!costs_->fast_estimate_below(cutoff_, plan)) return;
+    if (!estimator_->fast_estimate_below(cutoff_, plan)) return;
     if (!resource_violations(expanded(plan, job_, cluster_), job_, cluster_).empty()) return;
-    const EstimateSummary estimate = costs_->simulated_below({}, plan).value();
+    const EstimateSummary estimate = estimator_->simulated_below({}, plan).value();
     const Score score = score_of(estimate, plan.gpus(), job_);
     if (cutoff_.is_reached_by(estimate) || !score.is_feasible()) return;
     best_ = score;
@@ -184,7 +184,7 @@ class BruteForce {
   [[nodiscard]] Seconds pass(const GroupedPlan& plan, std::size_t stage, const ReplicaGroup& group) const {
     const GroupedStage& one = plan.stages[stage];
     const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
-    return costs_->stage_cost({one.layers, group.pool, point, false, 1}).pass();
+    return estimator_->stage_cost({one.layers, group.pool, point, false, 1}).pass();
   }
 
   // Whether the replicas of a stage cannot even do their own work below the cutoff, however the microbatches are
@@ -212,7 +212,7 @@ class BruteForce {
   const ClusterState& cluster_;
   PlanSpace space_;
   std::vector<int> tensor_parallel_sizes_;
-  std::unique_ptr<JobEstimator> costs_;
+  std::unique_ptr<JobEstimator> estimator_;
   std::optional<Score> best_;
   Cutoff cutoff_;  // plans below it may be better
 };
