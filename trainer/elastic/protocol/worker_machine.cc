@@ -129,7 +129,7 @@ WorkerState on(WorkerState state, const event::Finished&) {
   return state;
 }
 
-WorkerState on(WorkerState state, const event::PeerLost&) {
+WorkerState on(WorkerState state, const event::GenerationFailed&) {
   const bool has_peers = state.place != WorkerPlace::kIdle && state.place != WorkerPlace::kReleased &&
                          state.place != WorkerPlace::kBroken && !is_over(state.place);
   return has_peers ? broken(state) : state;

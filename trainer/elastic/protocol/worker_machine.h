@@ -94,12 +94,13 @@ struct Voted {       // all workers have complete gradients
 struct LeaseLapsed {};
 struct LeaseRenewed {};
 struct Finished {};
-struct PeerLost {};  // the generation cannot continue on this worker, because of a lost peer or another failure
+// The generation cannot continue on this worker: a peer is lost, a checkpoint cannot be written, or the agent is gone.
+struct GenerationFailed {};
 }  // namespace event
 
 using Event = std::variant<event::Assigned, event::Prepared, event::StateStreamed, event::HoldingsKnown,
                            event::StateTransferred, event::Confirmed, event::Computed, event::Voted, event::LeaseLapsed,
-                           event::LeaseRenewed, event::Finished, event::PeerLost>;
+                           event::LeaseRenewed, event::Finished, event::GenerationFailed>;
 
 // Returns the state after the event. An event that does not fit the place changes nothing, because it belongs to a
 // generation that this worker has left.

@@ -97,7 +97,7 @@ class Worker {
   // `assignment` is nothing if no more will come.
   Event assigned(std::optional<Assignment> assignment) {
     is_closed_ = !assignment;
-    if (is_closed_) return event::PeerLost{};
+    if (is_closed_) return event::GenerationFailed{};
     const Command command = command_of(*assignment, me(), *assignment_);
     next_generation_.learn(*std::move(assignment), *assignment_);
     return event::Assigned{command};
@@ -122,7 +122,7 @@ class Worker {
     }
     log_warning("peer lost", {{"generation", std::to_string(state_.generation)}, {"why", why}});
     trouble_ = why;
-    handle(event::PeerLost{});
+    handle(event::GenerationFailed{});
   }
 
   void leave_generation() {

@@ -19,7 +19,7 @@ const Future& Explorer::future_of(const World& world) {
     train(worker);
     keep_lease(worker);
     if (may_lose_a_peer(worker))
-      step(from_, {TransitionKind::kLosesPeer, worker, at(worker).generation}, event::PeerLost{});
+      step(from_, {TransitionKind::kLosesPeer, worker, at(worker).generation}, event::GenerationFailed{});
   }
   operate();
   if (std::ranges::none_of(future_.successors, &Successor::is_sure)) check_no_change_is_put_off();

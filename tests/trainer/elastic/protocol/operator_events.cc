@@ -192,7 +192,7 @@ void Explorer::fail() {
     }
     const bool is_saving =
         at(id).place == WorkerPlace::kTransferring && rendezvous(generation).roles == Rendezvous{}.roles;
-    if (is_saving) step(faulty(), {TransitionKind::kCannotSave, id, generation}, event::PeerLost{});
+    if (is_saving) step(faulty(), {TransitionKind::kCannotSave, id, generation}, event::GenerationFailed{});
   }
   if (limits_.paths_break) break_paths();
 }
