@@ -7,22 +7,22 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "trainer/comm/communication_error.h"
 #include "trainer/comm/group.h"
 #include "trainer/comm/interrupt.h"
-#include "trainer/comm/peer_lost.h"
 
 namespace sailor::trainer {
 
 // Returns the first line of a backend's error message, without the source location at its beginning.
 std::string first_line(const std::string& text);
 
-// Runs an action of a backend. Throws its exceptions as PeerLost with a message of one line.
+// Runs an action of a backend. Throws its exceptions as CommunicationError with a message of one line.
 template <class Action>
 auto translate_errors(const std::string& doing, Action action) {
   try {
     return action();
   } catch (const std::exception& error) {
-    throw PeerLost(doing + ": " + first_line(error.what()));
+    throw CommunicationError(doing + ": " + first_line(error.what()));
   }
 }
 

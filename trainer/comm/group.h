@@ -16,13 +16,13 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
   virtual ~Work() = default;
-  virtual void wait() = 0;  // throws PeerLost
+  virtual void wait() = 0;  // throws CommunicationError
 };
 
-// All ranks are ranks of the generation, not positions in the group. Every call throws PeerLost when a member is gone
-// or does not respond within the timeout. Afterwards the group cannot be used any more. The functions start_...(),
-// send() and receive() return at once. All members must start the same collectives in the same order. The caller must
-// not read or change the tensors until wait() returns.
+// All ranks are ranks of the generation, not positions in the group. Every call throws CommunicationError when a member
+// is gone or does not respond within the timeout. Afterwards the group cannot be used any more. The functions
+// start_...(), send() and receive() return at once. All members must start the same collectives in the same order. The
+// caller must not read or change the tensors until wait() returns.
 class Group {
  public:
   Group() = default;

@@ -16,7 +16,7 @@ namespace sailor::trainer {
 class GroupFactory {
  public:
   // `host` is the address at which this worker listens. `names` are the names of all ranks, for the messages of
-  // PeerLost. Without them the messages say "rank N".
+  // CommunicationError. Without them the messages say "rank N".
   GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout,
                std::vector<std::string> names = {});
   GroupFactory(const GroupFactory&) = delete;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/communication_error.h"
 
 namespace sailor::trainer {
 
@@ -14,7 +14,7 @@ void Interrupt::raise() {
 
 void Interrupt::check() const {
   const std::lock_guard lock(mutex_);
-  if (is_raised_) throw PeerLost("a newer generation has ended this one");
+  if (is_raised_) throw CommunicationError("a newer generation has ended this one");
 }
 
 void Interrupt::add(const void* owner, std::function<void()> abort) {

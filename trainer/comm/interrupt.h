@@ -13,10 +13,11 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Aborts all groups. Every wait in the groups ends with PeerLost, and so does every later call. The connections of
-  // the groups are closed, so peers consider this worker lost.
+  // Aborts all groups. Every wait in the groups ends with CommunicationError, and so does every later call. The
+  // connections of the groups are closed, so peers consider this worker lost.
   void raise();
-  // Throws PeerLost if the interrupt was raised. Code that computes for a long time without using a group calls it.
+  // Throws CommunicationError if the interrupt was raised. Code that computes for a long time without using a group
+  // calls it.
   void check() const;
 
   // A group registers the function that aborts it, and removes the function when it is destroyed. `owner` is the group.

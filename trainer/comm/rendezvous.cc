@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "core/model/check.h"
-#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/communication_error.h"
 
 namespace sailor::trainer {
 namespace {
@@ -31,7 +31,8 @@ namespace {
 
 [[noreturn]] void lost(const char* doing, const std::string& key, const std::exception& error) {
   const std::string text = error.what();
-  throw PeerLost(fmt::format("{} \"{}\" at the rendezvous store: {}", doing, key, text.substr(0, text.find('\n'))));
+  throw CommunicationError(
+      fmt::format("{} \"{}\" at the rendezvous store: {}", doing, key, text.substr(0, text.find('\n'))));
 }
 
 Error cannot_listen(const std::string& host, int port, const std::string& why) {

@@ -22,7 +22,7 @@ namespace sailor::trainer {
 // Returns the prefix of all keys of one generation.
 std::string rendezvous_prefix(const std::string& job_uid, std::int64_t generation);
 
-// Reads and writes the keys under one prefix. Every call throws PeerLost when the server is unreachable.
+// Reads and writes the keys under one prefix. Every call throws CommunicationError when the server is unreachable.
 class Rendezvous {
  public:
   Rendezvous(const std::string& host, int port, std::string prefix, std::chrono::milliseconds timeout);

@@ -1,7 +1,7 @@
 #include "trainer/profile/links_command.h"
 
+#include "trainer/comm/communication_error.h"
 #include "trainer/comm/group_factory.h"
-#include "trainer/comm/peer_lost.h"
 #include "trainer/device/device.h"
 #include "trainer/profile/local_group.h"
 #include "trainer/profile/manifests.h"
@@ -25,7 +25,7 @@ Link link_to_other_machine(const LinksOptions& options) {
   std::unique_ptr<RendezvousServer> store;
   if (options.rank == 0) {
     auto listening = RendezvousServer::listen(options.store, options.port);
-    if (!listening) throw PeerLost(listening.error().message);
+    if (!listening) throw CommunicationError(listening.error().message);
     store = *std::move(listening);
   }
   Rendezvous rendezvous(options.store, options.port, "links", kTimeout);
@@ -41,7 +41,7 @@ Result<std::string> measure_links(const LinksOptions& options) try {
   if (options.rank == 1) return "";
   const bool has_zones = options.zones.size() == 2;
   return network_manifest(link, has_zones ? options.zones[0] : "", has_zones ? options.zones[1] : "");
-} catch (const PeerLost& error) {
+} catch (const CommunicationError& error) {
   return fail(ErrorCode::kUnavailable, error.what());
 }
 

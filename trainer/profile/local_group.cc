@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "trainer/comm/communication_error.h"
 #include "trainer/comm/group_factory.h"
-#include "trainer/comm/peer_lost.h"
 #include "trainer/device/device.h"
 
 namespace sailor::trainer {
@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kTimeout{60'000};
 
 void run_local_group(const LocalGroupOptions& options, const std::function<void(int rank, Group& group)>& work) {
   const auto store = RendezvousServer::listen(options.host, options.port);
-  if (!store) throw PeerLost(store.error().message);
+  if (!store) throw CommunicationError(store.error().message);
   std::vector<int> ranks(static_cast<std::size_t>(options.size));
   std::iota(ranks.begin(), ranks.end(), 0);
   std::mutex mutex;

@@ -18,7 +18,7 @@ class TrainingGroups {
   TrainingGroups(const Roster& roster, int rank, GroupFactory& factory);
 
   void set_timeout(std::chrono::milliseconds timeout);
-  void check() const { interrupt_->check(); }  // throws PeerLost once the groups have been aborted
+  void check() const { interrupt_->check(); }  // throws CommunicationError once the groups have been aborted
 
   [[nodiscard]] Group& control() { return *control_; }                  // all workers: votes and small sums
   [[nodiscard]] Group& pipeline() { return *pipeline_; }                // all workers: messages between stages

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/comm/group_factory.h"
 #include "trainer/comm/interrupt.h"
-#include "trainer/comm/peer_lost.h"
 
 namespace sailor::trainer {
 namespace {
@@ -48,8 +48,8 @@ std::string failure(const std::function<void(Group&)>& act, const std::function<
   std::jthread peer([&] { join(1, other, [](Interrupt&) {}); });
   try {
     join(0, act, conditions.meanwhile);
-  } catch (const PeerLost& lost) {
-    return lost.what();
+  } catch (const CommunicationError& error) {
+    return error.what();
   }
   return "";
 }
@@ -75,7 +75,7 @@ class AnUnresponsivePeer : public ::testing::TestWithParam<void (*)(Group&)> {
       try {
         GetParam()(group);
         is_over.count_down();
-      } catch (const PeerLost&) {
+      } catch (const CommunicationError&) {
         is_over.count_down();
         throw;
       }
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, AnUnresponsivePeer, ::testing::Values(sum, 
 TEST(Group, AnInterruptAlsoEndsThePeersWait) {
   const auto interrupted = [](Interrupt& interrupt) { interrupt.raise(); };
   const auto began = std::chrono::steady_clock::now();
-  const auto wait_for_end = [](Group& group) { EXPECT_THROW(receive_from(group, 0), PeerLost); };
+  const auto wait_for_end = [](Group& group) { EXPECT_THROW(receive_from(group, 0), CommunicationError); };
   EXPECT_THAT(failure(receive, wait_for_end, {.meanwhile = interrupted}), HasSubstr("pod-b"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, kLong / 2);
 }

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/log/log.h"
-#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/device/device.h"
 #include "trainer/elastic/state/state_transfer.h"
 
@@ -49,7 +49,7 @@ std::optional<HeldState> IncomingStream::run(StreamLink& link) {
       link.acknowledge();
       if (header.is_last) return std::exchange(held_, {});
     }
-  } catch (const PeerLost& error) {
+  } catch (const CommunicationError& error) {
     if (!is_stopped_) log_info("state stream ended", {{"step", std::to_string(held_.step)}, {"why", error.what()}});
   }
   return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<HeldState> IncomingStream::run(StreamLink& link) {
 void IncomingStream::apply_step(const StepHeader& header, StreamLink& link) {
   const bool is_first = held_.step == 0, is_next = is_first || header.step == held_.step + 1;
   if (!is_next || header.known_shards != std::ssize(gradients_) || header.sent_shards > std::ssize(shards_)) {
-    throw PeerLost(
+    throw CommunicationError(
         fmt::format("step {} with {} shards does not follow step {}", header.step, header.known_shards, held_.step));
   }
   if (is_first) {

@@ -6,7 +6,7 @@
 #include <ATen/ATen.h>
 
 #include "core/log/log.h"
-#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/elastic/state/state_transfer.h"
 
 namespace sailor::trainer {
@@ -114,7 +114,7 @@ void StateStream::stop() {
 void StateStream::run(StreamLink link) {
   try {
     send_frames(link);
-  } catch (const PeerLost& error) {
+  } catch (const CommunicationError& error) {
     note_lost(error.what());
   }
   const std::lock_guard lock(mutex_);

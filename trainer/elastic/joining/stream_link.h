@@ -24,9 +24,9 @@ struct StepHeader {
   bool is_last = false;     // all workers have agreed that the generation ends with this step
 };
 
-// All functions throw PeerLost if the connection breaks or if the peer does not make progress within `patience`. The
-// joining worker acknowledges large tensors block by block. Otherwise a slow transfer of a large tensor would look like
-// a stuck one.
+// All functions throw CommunicationError if the connection breaks or if the peer does not make progress within
+// `patience`. The joining worker acknowledges large tensors block by block. Otherwise a slow transfer of a large tensor
+// would look like a stuck one.
 class StreamLink {
  public:
   StreamLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience);

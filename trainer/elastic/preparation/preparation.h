@@ -48,7 +48,7 @@ class Preparation {
 
   // Waits until the preparation is over, ends streaming, and returns the result. Before this call the other workers may
   // take any time to arrive at the rendezvous; from this call on they have Patience::join. Returns nothing if a newer
-  // generation is known. Throws the error of the preparation: PeerLost or CannotTrain.
+  // generation is known. Throws the error of the preparation: CommunicationError or CannotTrain.
   std::optional<Prepared> take();
 
   [[nodiscard]] std::int64_t generation() const { return assignment_->generation; }

@@ -6,7 +6,7 @@
 
 #include "core/log/log.h"
 #include "core/protocol/timeouts.h"
-#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/elastic/regroup/peer_names.h"
 
 namespace sailor::trainer {
@@ -39,7 +39,7 @@ void StreamConnections::connect(const std::shared_ptr<const Assignment>& assignm
         followed.push_back(std::make_unique<IncomingStream>(assignment, std::move(shards), std::move(link)));
       }
     }
-  } catch (const PeerLost& error) {
+  } catch (const CommunicationError& error) {
     log_info("state streaming is off", {{"why", error.what()}});
     unconnected_ = StateStream::Clock::now();
     interrupt_->raise();

@@ -11,7 +11,7 @@ namespace sailor::trainer {
 // All workers of a generation that releases its GPUs call this function after settle(). The workers divide the state of
 // the resume point among themselves, and each writes its slices. They write nothing if the checkpoint of that step
 // already exists. They also write nothing if there is no resume point; then the newest complete checkpoint is the state
-// of the job. Returns false if a newer generation is known. Throws CannotSaveState and PeerLost.
+// of the job. Returns false if a newer generation is known. Throws CannotSaveState and CommunicationError.
 bool checkpoint_and_release(const Assignment& assignment, GenerationRendezvous& rendezvous, const HeldState& held);
 
 // The exception if the state cannot be saved and must stay in memory. what() is the reason.

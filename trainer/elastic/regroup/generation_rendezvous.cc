@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/elastic/regroup/peer_names.h"
 #include "trainer/elastic/state/worker_locations.h"
 #include "trainer/step/cannot_train.h"
@@ -172,8 +172,8 @@ bool GenerationRendezvous::wait_for_all(const std::string& key, std::vector<std:
     if (auto value = store_.wait(fmt::format("{}/{}", key, next), kLook)) {
       values.push_back(*std::move(value));
     } else if (std::chrono::steady_clock::now() > deadline.load()) {
-      throw PeerLost(fmt::format("generation {}: {} did not arrive within {} s", assignment_->generation,
-                                 name_of_worker(*assignment_, next), patience_.join.count() / 1000));
+      throw CommunicationError(fmt::format("generation {}: {} did not arrive within {} s", assignment_->generation,
+                                           name_of_worker(*assignment_, next), patience_.join.count() / 1000));
     }
   }
   return true;

@@ -25,15 +25,15 @@ namespace sailor::trainer {
 
 class GenerationRendezvous {
  public:
-  // Connects to the store. Patience and mailbox must outlive the object. Throws PeerLost if the store cannot be
-  // reached.
+  // Connects to the store. Patience and mailbox must outlive the object. Throws CommunicationError if the store cannot
+  // be reached.
   GenerationRendezvous(std::shared_ptr<const Assignment> assignment, int rank, const Patience& patience,
                        const AssignmentMailbox& mailbox);
 
   using TimePoint = std::chrono::steady_clock::time_point;
 
   // The next three functions wait for all workers. Each returns false as soon as a newer generation is known, and
-  // throws PeerLost if a worker does not arrive in time.
+  // throws CommunicationError if a worker does not arrive in time.
   //
   // Waits until all workers have arrived and the preparation state of each is known.
   bool gather(const PreparationState& mine, const std::atomic<TimePoint>& deadline);

@@ -37,12 +37,13 @@ struct Membership {
 // resume point.
 void settle(const Assignment& assignment, const GenerationRendezvous& rendezvous, HeldState& held);
 
-// Connects the groups of the membership. The membership must have a rendezvous. Throws PeerLost.
+// Connects the groups of the membership. The membership must have a rendezvous. Throws CommunicationError.
 void connect(const Assignment& assignment, const std::string& host, const Patience& patience, Membership& membership);
 
 // Sends and receives the transfers of the rendezvous. If there is no resume point, it restores the state instead
 // (state/restore.h). Afterwards `held.arrived` has the state for the role of this worker. The state that the worker had
-// before stays in `held` until all workers have confirmed, because another worker may still need it. Throws PeerLost.
+// before stays in `held` until all workers have confirmed, because another worker may still need it. Throws
+// CommunicationError.
 void move_state(const Assignment& assignment, Membership& membership, HeldState& held);
 
 }  // namespace sailor::trainer

@@ -8,7 +8,7 @@
 #include "core/log/log.h"
 #include "trainer/checkpoint/assemble.h"
 #include "trainer/checkpoint/saved_shard.h"
-#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/step/cannot_train.h"
 #include "trainer/weights/initial_weights.h"
 
@@ -81,7 +81,7 @@ std::int64_t agreed_step(const Assignment& assignment, int rank, std::int64_t be
   const std::string key = fmt::format("checkpoint-before/{}", before);
   if (rank == 0) rendezvous.set(key, std::to_string(newest_before(checkpoint_folder(assignment), before)));
   const auto choice = rendezvous.wait(key, kChoice);
-  if (!choice) throw PeerLost("worker 0 did not name the checkpoint to load");
+  if (!choice) throw CommunicationError("worker 0 did not name the checkpoint to load");
   return std::stoll(*choice);
 }
 

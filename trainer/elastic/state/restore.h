@@ -12,7 +12,7 @@ namespace sailor::trainer {
 
 // All workers of the generation call this function. They use the same checkpoint: rank 0 chooses it. If any worker
 // cannot read its shards (a damaged file), all workers try the next older checkpoint. The state of this worker's target
-// is in `held.arrived` afterwards. Throws PeerLost and CannotTrain.
+// is in `held.arrived` afterwards. Throws CommunicationError and CannotTrain.
 void restore(const Assignment& assignment, const TransferTarget& target, Group& everyone, Rendezvous& rendezvous,
              HeldState& held);
 

@@ -9,7 +9,7 @@
 
 #include "core/log/log.h"
 #include "trainer/checkpoint/saved_shard.h"
-#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/elastic/protocol/vote.h"
 #include "trainer/step/cannot_train.h"
 
@@ -209,7 +209,7 @@ void Generation::finish_last_checkpoint() {
 void Generation::leave_together() {
   try {
     membership_.groups->control().all_reduce(at::zeros({1}));
-  } catch (const PeerLost&) {
+  } catch (const CommunicationError&) {
     if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) throw;
   }
 }

@@ -23,7 +23,7 @@ class Generation {
              HeldState& held);
 
   // One step has two halves. After compute() this worker has complete gradients. After vote() all workers have them,
-  // and the update is applied. Both throw PeerLost; compute() also throws CannotTrain.
+  // and the update is applied. Both throw CommunicationError; compute() also throws CannotTrain.
   void compute();
   struct VoteIntent {
     bool leaves = false;                  // asks all workers to end the generation after this step

@@ -5,7 +5,7 @@
 
 #include "core/log/log.h"
 #include "core/model/check.h"
-#include "trainer/comm/peer_lost.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/elastic/preparation/next_generation.h"
 #include "trainer/elastic/preparation/preparations.h"
 #include "trainer/elastic/protocol/command.h"
@@ -36,10 +36,10 @@ class Worker {
       try {
         if (is_training(state_.place)) listen();
         handle(carry_out());
-      } catch (const PeerLost& error) {
-        lose(with_peer_names(error.what(), *assignment_));
+      } catch (const CommunicationError& error) {
+        give_up_generation(with_peer_names(error.what(), *assignment_));
       } catch (const CannotSaveState& error) {
-        lose(error.what());
+        give_up_generation(error.what());
         // The job or this program has a fault that another generation would not solve.
       } catch (const std::exception& error) {
         log_error("cannot go on", {{"generation", std::to_string(state_.generation)}, {"why", error.what()}});
@@ -112,7 +112,8 @@ class Worker {
     if (slot_of(*assignment_, me())) preparations_.begin(assignment_, preparation_state());
   }
 
-  void lose(const std::string& why) {
+  // Ends the generation early. It has failed, unless a newer one interrupted it.
+  void give_up_generation(const std::string& why) {
     leave_generation();  // at once, because closed connections tell the other workers
     const std::int64_t left = state_.generation;
     note_newer();  // a newer assignment may have interrupted the wait
@@ -120,7 +121,7 @@ class Worker {
       log_info("generation broken off", {{"generation", std::to_string(left)}});
       return;
     }
-    log_warning("peer lost", {{"generation", std::to_string(state_.generation)}, {"why", why}});
+    log_warning("generation failed", {{"generation", std::to_string(state_.generation)}, {"why", why}});
     trouble_ = why;
     handle(event::GenerationFailed{});
   }
@@ -236,7 +237,7 @@ class Worker {
   // Looks for a newer assignment. The worker obeys it when it is prepared, or at once if it cannot wait.
   void listen() {
     is_closed_ = mailbox_.is_closed();
-    if (is_closed_) throw PeerLost("the agent is gone");
+    if (is_closed_) throw CommunicationError("the agent is gone");
     preparations_.forget_ended();
     if (next_generation_.is_prepared()) handle(event::Prepared{next_generation_.generation()});
     note_newer();

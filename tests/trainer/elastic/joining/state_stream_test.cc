@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/comm/group_factory.h"
 #include "trainer/comm/interrupt.h"
-#include "trainer/comm/peer_lost.h"
 #include "trainer/device/device.h"
 #include "trainer/elastic/joining/state_receiver.h"
 #include "trainer/elastic/joining/state_streaming.h"
@@ -255,7 +255,7 @@ TEST_F(StateStreams, AGapBetweenStepsEndsTheStream) {
   link.await_acknowledgement(0);
   link.send_header({.step = 7, .loss = 1, .first_loss = 1});
   EXPECT_FALSE(stream_->take());
-  EXPECT_THROW(link.await_acknowledgement(0), PeerLost);
+  EXPECT_THROW(link.await_acknowledgement(0), CommunicationError);
 }
 
 // Tensors of more than one block, and ones that only together fill one.

@@ -14,8 +14,8 @@
 #include "tests/support/seed.h"
 #include "tests/trainer/support/delegating_group.h"
 #include "tests/trainer/support/random_stages.h"
+#include "trainer/comm/communication_error.h"
 #include "trainer/comm/group_factory.h"
-#include "trainer/comm/peer_lost.h"
 #include "trainer/elastic/state/peer_replicas.h"
 
 namespace sailor::trainer {
@@ -145,7 +145,7 @@ class LostGroup : public testing::DelegatingGroup {
  private:
   class Lost : public Work {
    public:
-    void wait() override { throw PeerLost("all are gone"); }
+    void wait() override { throw CommunicationError("all are gone"); }
   };
 };
 
@@ -157,7 +157,8 @@ TEST(StateTransfer, LeavesTheOldStateUnchangedIfAPeerIsLost) {
   const TransferUnits units = units_between(before, after);
   HeldState held{.layer_states = marked_states(before, slices_of_all(before).front().own)};
   LostGroup group;
-  EXPECT_THROW(transfer_state(units, moves_of(units), {0, slices_of_all(after).front()}, group, held), PeerLost);
+  EXPECT_THROW(transfer_state(units, moves_of(units), {0, slices_of_all(after).front()}, group, held),
+               CommunicationError);
   held.join_arrived(after.model);  // at the next rendezvous
   expect_equal(held.layer_states, marked_states(before, slices_of_all(before).front().own));
 }
