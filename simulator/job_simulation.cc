@@ -244,7 +244,7 @@ Seconds JobSimulation::transfer(Bytes amount, int from_pool, int to_pool) const 
   return std::max(links_.between(from_pool, to_pool).transfer(amount), over_nics);
 }
 
-StageCost JobSimulation::stage_cost(const StageShape& shape) const {
+StageNeeds JobSimulation::stage_needs(const StageShape& shape) const {
   const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
   const MemoryInputs inputs{shape.point.tensor_parallel, shape.optimizer_shards};
   return {.forward = cost.forward,

@@ -58,7 +58,7 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Seconds transfer(Bytes amount, int from_pool, int to_pool) const override;
   // A note for people on the memory and traffic of peer replicas; nothing if the job does not ask for them.
   [[nodiscard]] std::optional<std::string> note_of_peer_replicas(const GroupedPlan& plan) const;
-  [[nodiscard]] StageCost stage_cost(const StageShape& shape) const override;
+  [[nodiscard]] StageNeeds stage_needs(const StageShape& shape) const override;
   [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
   [[nodiscard]] Seconds least_finish(const StageShape& shape, Seconds reduction,
                                      Seconds longest_backward) const override;

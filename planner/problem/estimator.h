@@ -25,9 +25,8 @@ struct StageShape {
   int optimizer_shards = 1;  // how many replicas share the optimizer's state; 1: each replica has all of it
 };
 
-// The time and memory that such a group needs. They do not depend on the rest of the plan. The word "cost" does not
-// mean money here.
-struct StageCost {
+// The time and memory that such a group needs. They do not depend on the rest of the plan.
+struct StageNeeds {
   Seconds forward;   // of one microbatch
   Seconds backward;  // of one microbatch
   Seconds update;
@@ -94,7 +93,7 @@ class JobEstimator {
   // nothing if the figures reach the cutoff, and stops early if the beginning of the step shows that they will.
   [[nodiscard]] virtual std::optional<EstimateSummary> simulated_below(const Cutoff& cutoff,
                                                                        const GroupedPlan& plan) const = 0;
-  [[nodiscard]] virtual StageCost stage_cost(const StageShape& shape) const = 0;
+  [[nodiscard]] virtual StageNeeds stage_needs(const StageShape& shape) const = 0;
 
   // For the cost of moving from one plan to another. state_of_layer() is the size of the weights and the optimizer
   // state of a layer, summed over the GPUs of one replica. transfer() is the time that a node of one pool takes to send

@@ -50,8 +50,8 @@ void PassTable::add_ranges(const JobEstimator& estimator, StageShape shape) {
     for (shape.layers.last = 0; shape.layers.last <= layers; ++shape.layers.last) {
       Entry& entry = entries_.emplace_back();
       if (shape.layers.last <= shape.layers.first) continue;
-      const StageCost cost = estimator.stage_cost(shape);
-      entry = {std::max(kLeast, cost.pass().value()), cost.fits()};
+      const StageNeeds needs = estimator.stage_needs(shape);
+      entry = {std::max(kLeast, needs.pass().value()), needs.fits()};
     }
   }
 }

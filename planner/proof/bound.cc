@@ -42,11 +42,11 @@ double least_cost(const PlanningProblem& problem, const GpuType& type, int layer
   for (const int size : problem.job.training.microbatch_sizes) {
     for (const int tensor_parallel : problem.tensor_parallel_sizes) {
       if (tensor_parallel > type.largest_node) continue;
-      const StageCost cost = problem.estimator->stage_cost({.layers = {layer, layer + 1},
-                                                            .pool = type.pool,
-                                                            .point = {size, tensor_parallel},
-                                                            .activation_checkpointing = recomputes});
-      least = std::min(least, cost.pass().value() * tensor_parallel / size);
+      const StageNeeds needs = problem.estimator->stage_needs({.layers = {layer, layer + 1},
+                                                               .pool = type.pool,
+                                                               .point = {size, tensor_parallel},
+                                                               .activation_checkpointing = recomputes});
+      least = std::min(least, needs.pass().value() * tensor_parallel / size);
     }
   }
   return least;

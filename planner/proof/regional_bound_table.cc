@@ -93,10 +93,10 @@ void RegionalBoundTable::add_entries(int region, LayerRange layers) {
   const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
     if (region_of_type_[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(kind)].type)] != region) continue;
-    const StageCost cost = problem_.estimator->stage_cost(shape(kind, layers));
-    if (!cost.fits()) continue;
-    entries_.push_back({kind, in_whole_nanoseconds(cost.forward), in_whole_nanoseconds(cost.backward),
-                        in_whole_nanoseconds(cost.update), 0, 0});
+    const StageNeeds needs = problem_.estimator->stage_needs(shape(kind, layers));
+    if (!needs.fits()) continue;
+    entries_.push_back({kind, in_whole_nanoseconds(needs.forward), in_whole_nanoseconds(needs.backward),
+                        in_whole_nanoseconds(needs.update), 0, 0});
   }
   std::stable_sort(entries_.begin() + begin, entries_.end(),
                    [](const Entry& a, const Entry& b) { return a.pass() < b.pass(); });

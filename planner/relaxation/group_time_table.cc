@@ -84,10 +84,10 @@ void GroupTimeTable::add_ranges(const PlanningProblem& problem) {
 void GroupTimeTable::add_entries(const PlanningProblem& problem, LayerRange layers) {
   const auto begin = static_cast<std::ptrdiff_t>(entries_.size());
   for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
-    const StageCost cost = problem.estimator->stage_cost(shape(kind, layers));
-    if (cost.fits()) entries_.push_back({kind, cost.pass().value()});
-    if (layers.size() == 1 && cost.pass() > Seconds(0)) {
-      most_backward_ = std::max(most_backward_, cost.backward / cost.pass());
+    const StageNeeds needs = problem.estimator->stage_needs(shape(kind, layers));
+    if (needs.fits()) entries_.push_back({kind, needs.pass().value()});
+    if (layers.size() == 1 && needs.pass() > Seconds(0)) {
+      most_backward_ = std::max(most_backward_, needs.backward / needs.pass());
     }
   }
   std::ranges::stable_sort(entries_.begin() + begin, entries_.end(), {}, &Entry::pass);
@@ -116,7 +116,7 @@ void GroupTimeTable::add_paths(const PlanningProblem& problem) {
     for (const Entry& entry : entries({layer, layer + 1})) {
       fastest = std::min(fastest, entry.pass);
       slowest =
-          std::max(slowest, problem.estimator->stage_cost(shape(entry.kind, {layer, layer + 1})).backward.value());
+          std::max(slowest, problem.estimator->stage_needs(shape(entry.kind, {layer, layer + 1})).backward.value());
     }
     fastest_.push_back(fastest_.back() + fastest);
     slow_backward_.push_back(slow_backward_.back() + slowest);
@@ -164,7 +164,7 @@ void GroupTimeTable::add_reductions_of(const PlanningProblem& problem, LayerRang
 void GroupTimeTable::add_finishes(const PlanningProblem& problem, LayerRange layers) {
   Seconds longest;
   for (const Entry& entry : entries(layers)) {
-    longest = std::max(longest, problem.estimator->stage_cost(shape(entry.kind, layers)).backward);
+    longest = std::max(longest, problem.estimator->stage_needs(shape(entry.kind, layers)).backward);
   }
   for (const Entry& entry : entries(layers)) {
     const StageShape one = shape(entry.kind, layers);

@@ -184,7 +184,7 @@ class BruteForce {
   [[nodiscard]] Seconds pass(const GroupedPlan& plan, std::size_t stage, const ReplicaGroup& group) const {
     const GroupedStage& one = plan.stages[stage];
     const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
-    return estimator_->stage_cost({one.layers, group.pool, point, false, 1}).pass();
+    return estimator_->stage_needs({one.layers, group.pool, point, false, 1}).pass();
   }
 
   // Whether the replicas of a stage cannot even do their own work below the cutoff, however the microbatches are
