@@ -71,7 +71,7 @@ TEST(BrokenRule, ALeaseIsRenewedAlthoughANewerGenerationIsRecorded) {
               ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
 }
 
-TEST(BrokenRule, ALeavingWorkerIsNotAskedToTakePart) {
+TEST(BrokenRule, ALeavingWorkerIsNotInvited) {
   const Rules rules{.participants = [](const std::vector<PodState>& pods) {
     auto taking_part = participants(pods);
     if (taking_part) std::erase_if(*taking_part, [&](std::size_t pod) { return !pods[pod].has_slot; });
@@ -81,7 +81,7 @@ TEST(BrokenRule, ALeavingWorkerIsNotAskedToTakePart) {
               ElementsAre(StartsWith("a worker that holds state takes no part")));
 }
 
-TEST(BrokenRule, NobodyRollsForward) {
+TEST(BrokenRule, NoWorkerRollsForward) {
   const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
     std::vector<Holding> poorer = holdings;
     for (Holding& holding : poorer) holding.version.has_gradients = false;
@@ -103,7 +103,7 @@ TEST(BrokenRule, AWorkerRollsForwardAlthoughOthersLackTheGradients) {
               ElementsAre(StartsWith("a state that had been given up was taken up again")));
 }
 
-TEST(BrokenRule, EqualStepsAreTakenForEqualStates) {
+TEST(BrokenRule, StatesOfEqualStepsCountAsEqual) {
   const Rules rules{.can_offer = [](const Holding& holding, const ResumePoint& point) {
     return holding.version.updated_by > 0 && holding.version.step == point.step;
   }};
@@ -121,7 +121,7 @@ TEST(BrokenRule, AUnitIsNotSent) {
               ElementsAre(StartsWith("a worker has not got all units of its role")));
 }
 
-TEST(BrokenRule, ALeavingWorkerGoesBeforeAllHaveConfirmed) {
+TEST(BrokenRule, ALeavingWorkerIsReleasedBeforeAllHaveConfirmed) {
   const Rules rules{.after = [](WorkerState state, const Event& event) {
     const bool leaves = std::holds_alternative<event::StateTransferred>(event) && !state.has_role;
     return leaves ? after(after(state, event), event::Confirmed{}) : after(state, event);
@@ -130,7 +130,7 @@ TEST(BrokenRule, ALeavingWorkerGoesBeforeAllHaveConfirmed) {
               ElementsAre(StartsWith("state was let go before others had it")));
 }
 
-TEST(BrokenRule, AWorkerThatWasToldOfAGenerationButHasNotReportedItIsLeftOut) {
+TEST(BrokenRule, AWorkerThatWasNotifiedOfAGenerationButHasNotReportedItIsLeftOut) {
   const Rules rules{.participants = [](const std::vector<PodState>& pods) {
     std::vector<PodState> forgetful = pods;
     for (PodState& pod : forgetful) pod.notified = 0;
@@ -140,7 +140,7 @@ TEST(BrokenRule, AWorkerThatWasToldOfAGenerationButHasNotReportedItIsLeftOut) {
               ElementsAre(StartsWith("a worker that holds state takes no part")));
 }
 
-TEST(BrokenRule, TheMostStepsWinWithoutRegardToConfirmation) {
+TEST(BrokenRule, TheStateWithTheMostStepsWinsEvenIfANewerOneIsConfirmed) {
   const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
     std::int64_t most = 0;
     for (const Holding& holding : holdings) most = std::max(most, holding.version.step);
@@ -153,7 +153,7 @@ TEST(BrokenRule, TheMostStepsWinWithoutRegardToConfirmation) {
               ElementsAre(StartsWith("a state that had been given up was taken up again")));
 }
 
-TEST(BrokenRule, AStalePodIsAskedForItsState) {
+TEST(BrokenRule, AStalePodIsInvited) {
   const Rules rules{.participants = [](const std::vector<PodState>& pods) {
     std::vector<PodState> trusting = pods;
     for (PodState& pod : trusting) pod.is_stale = false;
@@ -181,13 +181,13 @@ TEST(BrokenRule, PartlyStreamedStateCountsAsComplete) {
               ElementsAre(StartsWith("a joining worker holds what it was not sent")));
 }
 
-TEST(BrokenRule, AJoiningWorkerIsAwaitedWithoutLimit) {
+TEST(BrokenRule, JoiningWorkersAreAwaitedWithoutLimit) {
   const Rules rules{.streaming = {.is_awaited_without_limit = true}};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
               ElementsAre(StartsWith("a change is put off for ever")));
 }
 
-TEST(BrokenRule, APodThatAPeerCannotReachIsAskedToTheRendezvous) {
+TEST(BrokenRule, AnUnreachablePodIsInvitedToTheRendezvous) {
   const Rules rules{.participants = [](const std::vector<PodState>& pods) {
     std::vector<PodState> reached = pods;
     for (PodState& pod : reached) pod.is_unreachable = false;
@@ -197,7 +197,7 @@ TEST(BrokenRule, APodThatAPeerCannotReachIsAskedToTheRendezvous) {
               ElementsAre(StartsWith("a pod that a peer does not reach is asked to a rendezvous")));
 }
 
-TEST(BrokenRule, APodThatIsLeftOutCountsAsDeadAlthoughItHoldsItsLease) {
+TEST(BrokenRule, AnUnreachablePodCountsAsDeadAlthoughItHoldsItsLease) {
   const Rules rules{.is_fenced = [](const OlderGeneration& older, const std::vector<PodState>& pods,
                                     const std::vector<std::size_t>& taking_part) {
     std::vector<PodState> dead = pods;
@@ -214,7 +214,7 @@ TEST(BrokenRule, ABrokenPathIsRetriedForever) {
               ElementsAre(StartsWith("generations are made without end")));
 }
 
-TEST(BrokenRule, APodThatIsLeftOutIsKeptAlthoughTheOthersWaitForItsEnd) {
+TEST(BrokenRule, AnUnreachablePodIsKeptAlthoughTheOthersWaitForItsEnd) {
   const Rules rules{.broken_paths = {.end_who_is_waited_for = false}};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1, .paths_break = true}),
               ElementsAre(StartsWith("nothing leads to training")));

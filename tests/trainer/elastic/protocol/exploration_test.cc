@@ -67,11 +67,11 @@ TEST(Protocol, EveryStateOfAStartAndAFaultKeepsTheInvariantsAndLeadsToTraining) 
   explore_all(first_world(), {.changes = 0, .faults = 1, .steps = 1});
 }
 
-TEST(Protocol, EveryStateOfAParkingAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+TEST(Protocol, EveryStateOfACheckpointAndReleaseAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.faults = 1, .steps = 2, .releases = 1});
 }
 
-TEST(Protocol, EveryStateOfAChangeAParkingAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+TEST(Protocol, EveryStateOfAChangeACheckpointAndReleaseAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.changes = 1, .faults = 1, .steps = 1, .releases = 1});
 }
 
@@ -100,23 +100,23 @@ TEST(Protocol, EveryStateOfALoneWorkerWithTwoFaultsKeepsTheInvariantsAndLeadsToT
   explore_all(lone_world(), {.faults = 2, .steps = 2});
 }
 
-TEST(Protocol, EveryStateOfACutPathAndAnotherFaultKeepsTheInvariantsAndLeadsToTraining) {
+TEST(Protocol, EveryStateOfABrokenPathAndAnotherFaultKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.faults = 2, .steps = 1, .paths_break = true});
 }
 
-TEST(Protocol, EveryStateOfACutPathAndAPlannedChangeKeepsTheInvariantsAndLeadsToTraining) {
+TEST(Protocol, EveryStateOfABrokenPathAndAPlannedChangeKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.changes = 1, .faults = 1, .steps = 2, .paths_break = true});
 }
 
-TEST(Protocol, EveryStateOfACutPathAndAParkingKeepsTheInvariantsAndLeadsToTraining) {
+TEST(Protocol, EveryStateOfABrokenPathAndACheckpointAndReleaseKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.faults = 1, .steps = 2, .releases = 1, .paths_break = true});
 }
 
-TEST(Protocol, EveryStateOfACutPathBetweenTwoStagesAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
+TEST(Protocol, EveryStateOfABrokenPathBetweenTwoStagesAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(pipeline_world(), {.changes = 1, .faults = 1, .steps = 2, .paths_break = true});
 }
 
-TEST(Protocol, EveryStateOfACutPathFromALoneWorkerAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
+TEST(Protocol, EveryStateOfABrokenPathFromALoneWorkerAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(lone_world(), {.changes = 1, .faults = 1, .steps = 2, .paths_break = true});
 }
 
@@ -147,7 +147,7 @@ TEST(Protocol, RandomCoursesOfTwoChangesAndThreeFaultsKeepTheInvariants) {
   draw_courses({.changes = 2, .faults = 3, .steps = 2});
 }
 
-TEST(Protocol, RandomCoursesOfAChangeAParkingAWithdrawalAndTwoFaultsKeepTheInvariants) {
+TEST(Protocol, RandomCoursesOfAChangeACheckpointAndReleaseAWithdrawalAndTwoFaultsKeepTheInvariants) {
   draw_courses({.changes = 1, .faults = 2, .steps = 2, .releases = 1, .withdrawals = 1});
 }
 

@@ -86,7 +86,7 @@ class Explorer {
   void operate();
   void ask();
   [[nodiscard]] bool is_in_trouble() const;
-  [[nodiscard]] bool is_parked() const;
+  [[nodiscard]] bool may_restart_job() const;
   [[nodiscard]] bool is_unsaved() const;
   [[nodiscard]] Mask holders() const;
   void write_record(TransitionKind kind, Mask accused = 0);

@@ -25,10 +25,10 @@ void Explorer::operate() {
 }
 
 void Explorer::ask() {
-  const bool is_parking = from_.releases_gpus != 0;
-  if (is_parking && is_parked()) write_record(TransitionKind::kRestartsJob);
-  if (is_in_trouble()) give_up(is_parking ? TransitionKind::kReleasesGpus : TransitionKind::kReplacesLostWorker);
-  if (is_parking || (from_.change == 0 && !trains(from_, limits_))) return;
+  const bool releases_gpus = from_.releases_gpus != 0;
+  if (releases_gpus && may_restart_job()) write_record(TransitionKind::kRestartsJob);
+  if (is_in_trouble()) give_up(releases_gpus ? TransitionKind::kReleasesGpus : TransitionKind::kReplacesLostWorker);
+  if (releases_gpus || (from_.change == 0 && !trains(from_, limits_))) return;
   if (from_.change < limits_.changes) write_record(TransitionKind::kWritesPlannedChange);
   if (from_.releases < limits_.releases) write_record(TransitionKind::kReleasesGpus);
 }
@@ -46,7 +46,7 @@ bool Explorer::is_in_trouble() const {
 }
 
 // All who could have saved, or one could not: then the job starts again.
-bool Explorer::is_parked() const {
+bool Explorer::may_restart_job() const {
   const Mask alive = static_cast<Mask>(rendezvous(from_.committed).members & ~from_.crashed);
   bool all_are_released = true;
   for (int id = 0; id < kWorkers; ++id) {

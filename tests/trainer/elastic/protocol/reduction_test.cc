@@ -74,7 +74,7 @@ TEST(Reduction, ChangesNothingThatFollowsAPlannedChangeAndAFault) {
   compare_all(training_world(), {.changes = 1, .faults = 1, .steps = 1});
 }
 
-TEST(Reduction, ChangesNothingThatFollowsAParkingAndAFault) {
+TEST(Reduction, ChangesNothingThatFollowsACheckpointAndReleaseAndAFault) {
   compare_all(training_world(), {.faults = 1, .steps = 1, .releases = 1});
 }
 
@@ -86,7 +86,7 @@ TEST(Reduction, ChangesNothingThatFollowsALoneWorkersChangeAndAFault) {
   compare_all(lone_world(), {.changes = 1, .faults = 1, .steps = 1});
 }
 
-TEST(Reduction, ChangesNothingThatFollowsACutPath) {
+TEST(Reduction, ChangesNothingThatFollowsABrokenPath) {
   compare_all(training_world(), {.faults = 1, .steps = 1, .paths_break = true});
 }
 
