@@ -59,7 +59,8 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
   return least;
 }
 
-Seconds JobSimulation::least_finish(const StageShape& shape, Seconds reduction, Seconds longest_backward) const {
+Seconds JobSimulation::least_sync_and_update(const StageShape& shape, Seconds reduction,
+                                             Seconds longest_backward) const {
   const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
   return exposed_reduction(reduction, longest_backward, shape.layers.size()) + cost.update / shape.optimizer_shards;
 }

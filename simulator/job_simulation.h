@@ -60,8 +60,8 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] std::optional<std::string> note_of_peer_replicas(const GroupedPlan& plan) const;
   [[nodiscard]] StageNeeds stage_needs(const StageShape& shape) const override;
   [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
-  [[nodiscard]] Seconds least_finish(const StageShape& shape, Seconds reduction,
-                                     Seconds longest_backward) const override;
+  [[nodiscard]] Seconds least_sync_and_update(const StageShape& shape, Seconds reduction,
+                                              Seconds longest_backward) const override;
   [[nodiscard]] LinkRange link_range(const StageShape& shape, bool in_one_node) const override;
   [[nodiscard]] MessageTime least_message(const StageShape& shape, int to_pool, bool in_one_node) const override;
   // The times from which the plan's schedule is made, with the policy's caps on microbatches in flight. Here and below,

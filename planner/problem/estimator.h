@@ -108,8 +108,8 @@ class JobEstimator {
   [[nodiscard]] virtual Seconds least_reduction(const StageShape& shape, int replicas) const = 0;
   // The time from the end of the last backward pass of a stage with such a group to its last update, if the gradient
   // sum takes `reduction` and no replica of the stage has a backward pass longer than `longest_backward`.
-  [[nodiscard]] virtual Seconds least_finish(const StageShape& shape, Seconds reduction,
-                                             Seconds longest_backward) const = 0;
+  [[nodiscard]] virtual Seconds least_sync_and_update(const StageShape& shape, Seconds reduction,
+                                                      Seconds longest_backward) const = 0;
   // The time to send the activations of a microbatch from the last layer of such a group to the next stage.
   // `in_one_node` also allows for the fast links inside a node. The simulator uses these links for a pool if all GPUs
   // that the plan takes from this pool fit on one node.

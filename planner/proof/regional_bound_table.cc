@@ -169,7 +169,7 @@ double RegionalBoundTable::least_reduction(LayerRange layers, int kind, int repl
 }
 
 // Every bucket is rounded to nanoseconds separately.
-double RegionalBoundTable::least_finish(const Entry& entry, int layers, double reduction) {
+double RegionalBoundTable::least_sync_and_update(const Entry& entry, int layers, double reduction) {
   const Seconds left = exposed_reduction(Seconds(reduction), Seconds(entry.backward + kNanosecond), layers);
   return entry.update + std::max(0.0, left.value() - 2 * (layers + 1) * kNanosecond);
 }

@@ -64,7 +64,7 @@ class RegionalBoundTable {
   [[nodiscard]] double least_occupancy(int layer, bool inside_nodes) const;
   // Returns a lower bound on the time from the last backward pass of such a group to the last update of its stage, if
   // the gradient sum of the stage takes `reduction`.
-  [[nodiscard]] static double least_finish(const Entry& entry, int layers, double reduction);
+  [[nodiscard]] static double least_sync_and_update(const Entry& entry, int layers, double reduction);
   // Returns a lower bound on the time to sum the gradients of a stage that has a group of this kind and at least this
   // number of replicas.
   [[nodiscard]] double least_reduction(LayerRange layers, int kind, int replicas);

@@ -21,10 +21,10 @@ SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const Reg
                                                    double reduction) const {
   Work work{.kind = entry.kind,
             .price = price_of(entry),
-            .finish = RegionalBoundTable::least_finish(entry, stage.layers.size(), reduction)};
+            .sync_and_update = RegionalBoundTable::least_sync_and_update(entry, stage.layers.size(), reduction)};
   const Label& from = *stage.from;
   const double seconds = plans_.seconds * (1 + kRounding);
-  const double room = seconds - std::max(from.end, from.head + work.finish);
+  const double room = seconds - std::max(from.end, from.head + work.sync_and_update);
   double most = room / entry.pass();
   // The first gradient arrives after the whole path; from then on, the replica has a backward pass to do for every
   // microbatch. Before it sends the last activation, it has sent all others.
@@ -48,7 +48,7 @@ SplitBoundSolver::Choice SplitBoundSolver::pure(const Stage& stage, const Region
     const Work work = most_work(stage, entry, table_.least_reduction(stage.layers, entry.kind, replicas));
     if (work.microbatches < 1) return choice;
     const int more = ceil_of(table_.microbatches(), work.microbatches);
-    choice.finish = work.finish;
+    choice.sync_and_update = work.sync_and_update;
     if (more <= replicas) break;
     replicas = more;
     if (stage.from->price + price * replicas > most_) return choice;
@@ -118,19 +118,19 @@ SplitBoundSolver::Choice SplitBoundSolver::cheapest_of(std::span<const Work> wor
 // Tries each kind as the fastest of the stage.
 void SplitBoundSolver::choose_of_works(const Replicas& replicas) {
   int most_each = 0;
-  double finish = kUnreached;
+  double sync_and_update = kUnreached;
   for (std::size_t fastest = works_.size(); fastest-- > 0;) {
     const Work& first = works_[fastest];
     if (first.microbatches == 0) continue;
     most_each = std::max(most_each, first.microbatches);
-    finish = std::min(finish, first.finish);
+    sync_and_update = std::min(sync_and_update, first.sync_and_update);
     Choice& choice = choices_[fastest];
     if (choice.is_final || ceil_of(table_.microbatches(), most_each) > replicas.most) continue;
     const std::span<const Work> works(works_.begin() + static_cast<std::ptrdiff_t>(fastest), works_.end());
     const Choice here = cheapest_of(works, replicas.most);
-    const double least_finish = std::min(choice.finish, finish);
+    const double least_sync_and_update = std::min(choice.sync_and_update, sync_and_update);
     if (here.price < choice.price) choice = here;
-    choice.finish = least_finish;
+    choice.sync_and_update = least_sync_and_update;
     choice.is_final = here.groups < replicas.most;
   }
 }
@@ -140,7 +140,7 @@ void SplitBoundSolver::choose_of_works(const Replicas& replicas) {
 // It ends when more replicas cannot help.
 void SplitBoundSolver::add_mixed(const Stage& stage, int least_tensor_parallel, int index) {
   const auto entries = table_.entries(stage.region, stage.layers);
-  choices_.assign(entries.size(), {.price = kUnreached, .finish = kUnreached});
+  choices_.assign(entries.size(), {.price = kUnreached, .sync_and_update = kUnreached});
   Replicas replicas{2, 0, least_tensor_parallel};
   while (replicas.least <= table_.microbatches()) {
     const int most = list_works(stage, replicas);
@@ -175,7 +175,7 @@ void SplitBoundSolver::offer_to(const Stage& stage, const Choice& choice, int re
   const RegionalBoundTable::Message message =
       table_.message(stage.layers.last, {stage.region, region}, plans_.inside_nodes);
   const double path = choice.forward + choice.backward + 2 * message.least;
-  const double end = std::max(from.end, from.head + choice.finish) + path;
+  const double end = std::max(from.end, from.head + choice.sync_and_update) + path;
   const double price = from.price + choice.price;
   const auto layer = static_cast<std::size_t>(stage.layers.last);
   const double room = plans_.seconds - end;

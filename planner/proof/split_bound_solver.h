@@ -64,7 +64,7 @@ class SplitBoundSolver {
     int kind = 0;
     double price = 0;
     int microbatches = 0;
-    double finish = 0;
+    double sync_and_update = 0;
   };
   // The range of the number of replicas of a stage with several kinds.
   struct Replicas {
@@ -77,7 +77,7 @@ class SplitBoundSolver {
     double price = 0;
     double forward = 0;
     double backward = 0;
-    double finish = 0;
+    double sync_and_update = 0;
     int kind = 0;
     double groups = 0;
     bool is_final = false;  // true: more replicas would not make the stage cheaper

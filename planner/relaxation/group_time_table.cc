@@ -73,9 +73,9 @@ void GroupTimeTable::add_ranges(const PlanningProblem& problem) {
     }
   }
   entry_begin_.push_back(entries_.size());
-  finishes_.assign((entry_begin_.size() - 1) * kinds_.size() * steps_.size(), 0);
+  syncs_and_updates_.assign((entry_begin_.size() - 1) * kinds_.size() * steps_.size(), 0);
   for (int first = 0; first < layers_; ++first) {
-    for (int last = first + 1; last <= layers_; ++last) add_finishes(problem, {first, last});
+    for (int last = first + 1; last <= layers_; ++last) add_syncs_and_updates(problem, {first, last});
   }
   add_links(problem);
   add_paths(problem);
@@ -161,7 +161,7 @@ void GroupTimeTable::add_reductions_of(const PlanningProblem& problem, LayerRang
   }
 }
 
-void GroupTimeTable::add_finishes(const PlanningProblem& problem, LayerRange layers) {
+void GroupTimeTable::add_syncs_and_updates(const PlanningProblem& problem, LayerRange layers) {
   Seconds longest;
   for (const Entry& entry : entries(layers)) {
     longest = std::max(longest, problem.estimator->stage_needs(shape(entry.kind, layers)).backward);
@@ -170,8 +170,8 @@ void GroupTimeTable::add_finishes(const PlanningProblem& problem, LayerRange lay
     const StageShape one = shape(entry.kind, layers);
     const std::size_t row = (index_of(layers) * kinds_.size() + static_cast<std::size_t>(entry.kind)) * steps_.size();
     for (std::size_t step = 0; step < steps_.size(); ++step) {
-      finishes_[row + step] =
-          rounded_down(problem.estimator->least_finish(one, Seconds(reductions_[row + step]), longest).value());
+      syncs_and_updates_[row + step] = rounded_down(
+          problem.estimator->least_sync_and_update(one, Seconds(reductions_[row + step]), longest).value());
     }
   }
 }
@@ -181,9 +181,9 @@ std::span<const GroupTimeTable::Entry> GroupTimeTable::entries(LayerRange layers
   return {entries_.data() + entry_begin_[at], entry_begin_[at + 1] - entry_begin_[at]};
 }
 
-double GroupTimeTable::least_finish(LayerRange layers, int kind, int replicas) const {
+double GroupTimeTable::least_sync_and_update(LayerRange layers, int kind, int replicas) const {
   const auto step = static_cast<std::size_t>(step_of_[static_cast<std::size_t>(std::min(replicas, microbatches_))]);
-  return finishes_[(index_of(layers) * kinds_.size() + static_cast<std::size_t>(kind)) * steps_.size() + step];
+  return syncs_and_updates_[(index_of(layers) * kinds_.size() + static_cast<std::size_t>(kind)) * steps_.size() + step];
 }
 
 std::vector<GroupTimeTable> group_time_tables(const PlanningProblem& problem) {

@@ -44,7 +44,7 @@ class GroupTimeTable {
   [[nodiscard]] std::span<const Entry> entries(LayerRange layers) const;
   // Returns a lower bound, in seconds, on the time from a stage's last backward pass to the end of its update. The
   // stage has these layers, a group of this kind, and at least this number of replicas.
-  [[nodiscard]] double least_finish(LayerRange layers, int kind, int replicas) const;
+  [[nodiscard]] double least_sync_and_update(LayerRange layers, int kind, int replicas) const;
   // Returns a lower bound, in seconds, on the time of a message between two nodes, from the stage that ends before
   // layer `last` to the next stage.
   [[nodiscard]] double least_link(int last) const { return links_[static_cast<std::size_t>(last)]; }
@@ -63,7 +63,7 @@ class GroupTimeTable {
   void add_entries(const PlanningProblem& problem, LayerRange layers);
   void add_reductions(const PlanningProblem& problem);
   void add_reductions_of(const PlanningProblem& problem, LayerRange layers, std::size_t row);
-  void add_finishes(const PlanningProblem& problem, LayerRange layers);
+  void add_syncs_and_updates(const PlanningProblem& problem, LayerRange layers);
   void add_links(const PlanningProblem& problem);
   void add_paths(const PlanningProblem& problem);
   [[nodiscard]] StageShape shape(int kind, LayerRange layers) const;
@@ -80,10 +80,10 @@ class GroupTimeTable {
   std::vector<int> type_of_pool_;
   std::vector<Entry> entries_;
   std::vector<std::size_t> entry_begin_;  // [range of layers]: index of the first entry
-  std::vector<int> steps_;                // numbers of replicas for which least_finish is known, ascending
+  std::vector<int> steps_;                // numbers of replicas for which least_sync_and_update is known, ascending
   std::vector<int> step_of_;              // [replicas]: index of the largest of steps_ that is at most this number
   std::vector<float> reductions_;         // [range of layers][kind][step], rounded down
-  std::vector<float> finishes_;           // [range of layers][kind][step], rounded down
+  std::vector<float> syncs_and_updates_;  // [range of layers][kind][step], rounded down
   std::vector<double> links_;             // [last]: see least_link()
 };
 

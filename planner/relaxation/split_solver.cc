@@ -29,8 +29,8 @@ bool SplitSolver::list_options(Position from, int last, const TimeLimits& limits
   for (const GroupTimeTable::Entry& entry : entries) {
     const int each = static_cast<int>(std::min(room / entry.pass, 1e9));
     if (each < 1) break;
-    const double finish = table_.least_finish({from.layer, last}, entry.kind, replicas);
-    if (finish > (limits.finish + hidden) * (1 + kRounding)) continue;
+    const double sync_and_update = table_.least_sync_and_update({from.layer, last}, entry.kind, replicas);
+    if (sync_and_update > (limits.sync_and_update + hidden) * (1 + kRounding)) continue;
     const double groups = static_cast<double>(microbatches) / std::min(each, microbatches);
     const double price = prices[static_cast<std::size_t>(entry.kind)];
     options_.push_back({entry.kind, entry.pass, groups * price, groups, std::ceil(groups - kRounding) * price});

@@ -17,7 +17,7 @@ struct TimeLimits {
   double passes = 0;  // from the start of a step to its last backward pass
   // For a stage's gradient sum and update after its last backward pass, without the part that earlier stages hide
   // (GroupTimeTable::most_hidden).
-  double finish = 0;
+  double sync_and_update = 0;
 };
 
 // One stage of a split: its layers, the kind of group that does most of its work, and the number of such groups that

@@ -140,7 +140,7 @@ class Splits {
     double unreachable = 0;
     while (unreachable < limits.passes * (1 - kPrecision)) {
       const double middle = (unreachable + limits.passes) / 2;
-      auto split = solved({middle, limits.finish});
+      auto split = solved({middle, limits.sync_and_update});
       if (!split) {
         unreachable = middle;
       } else {
@@ -174,8 +174,8 @@ void visit_relaxation_seeds(const PlanningProblem& problem, const MemorySavings&
     if (table.setting().recomputes != savings.recomputes) continue;
     for (const std::vector<int>& pools : pools_of_regions(problem)) {
       Splits splits(problem, table, pools);
-      for (double finish = seconds / 2; finish > seconds / 100; finish /= 2) {
-        const auto split = splits.fastest({seconds - finish / 2, finish});
+      for (double sync_and_update = seconds / 2; sync_and_update > seconds / 100; sync_and_update /= 2) {
+        const auto split = splits.fastest({seconds - sync_and_update / 2, sync_and_update});
         if (!split) continue;
         if (const auto draft = Rounding(problem, savings, table, pools).rounded(*split)) visit(*draft);
       }
