@@ -176,7 +176,7 @@ Graph include_graph(NodeOf node_of) {
 
 TEST(Layering, EverySourceIsFound) { EXPECT_GT(sources().size(), 300U); }
 
-TEST(Layering, EveryFolderHasAPlaceInTheTable) {
+TEST(Layering, EveryFolderIsInTheTable) {
   std::set<std::string> folders;
   for (const auto& [path, includes] : sources()) folders.insert(folder_of(path));
   for (const std::string& folder : folders) {
@@ -205,13 +205,13 @@ TEST(Layering, AForbiddenIncludeIsNamed) {
   EXPECT_TRUE(violations_of("simulator/memory.cc", {"core/model/plan.h", "planner/problem/estimator.h"}).empty());
 }
 
-TEST(Layering, AFolderMayIncludeLowerFloorsOfItsModuleOnly) {
+TEST(Layering, AFolderMayIncludeOnlyLowerLayersOfItsModule) {
   EXPECT_TRUE(violations_of("planner/search/search.h", {"planner/replan/repair.h"}).empty());
   EXPECT_EQ(violations_of("planner/replan/repair.h", {"planner/search/search.h"}),
             Names{"planner/replan/repair.h must not include planner/search/search.h"});
 }
 
-TEST(Layering, ACycleIsNamedFromEndToEnd) {
+TEST(Layering, ACycleIsReportedWithAllItsFiles) {
   EXPECT_EQ(cycle_in({{"a", {"b"}}, {"b", {"c", "d"}}, {"c", {}}, {"d", {"b"}}}), "b -> d -> b");
   EXPECT_EQ(cycle_in({{"a", {"b", "c"}}, {"b", {"d"}}, {"c", {"d"}}}), "");
 }

@@ -57,7 +57,7 @@ void compare(const ModelProfile& profile, Ratios& ratios) {
   }
 }
 
-TEST(AnalyticProfiles, AreWithinAFactorOfThreeOfTheMeasuredGpusAndSayHowFarOff) {
+TEST(AnalyticProfiles, AreWithinAFactorOfThreeOfMeasurementsAndStateTheirError) {
   if (!std::filesystem::exists(kArtifact)) GTEST_SKIP() << kArtifact << " is not here";
   std::map<std::string, Ratios> of_accelerator;
   const ProfileBook measured = read_profiles(kArtifact).value();

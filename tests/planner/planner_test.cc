@@ -51,12 +51,12 @@ TEST(Planner, AModelThatIsTooLargeIsRefusedWithWhatIsMissing) {
               ::testing::AllOf(HasSubstr("no plan fits in memory"), HasSubstr("GiB more than a GPU has")));
 }
 
-TEST(Planner, AThroughputOutOfReachIsNamedWithWhatIsReached) {
+TEST(Planner, AnErrorAboutAnUnreachableThroughputNamesTheHighestOneFound) {
   EXPECT_THAT(complaint(a_job().objective(MinimizeCost{1e6}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
               HasSubstr("no plan reaches minThroughput 1e+06 iterations/s: the fastest found makes "));
 }
 
-TEST(Planner, AnUnknownAcceleratorIsNoReasonToGuess) {
+TEST(Planner, AnUnknownAcceleratorIsAnError) {
   const auto planned = plan(a_job(), a_cluster().pool(kZone, "nvidia-abacus", 1, 2));
   ASSERT_FALSE(planned);
   EXPECT_EQ(planned.error().code, ErrorCode::kNotFound);
@@ -64,7 +64,7 @@ TEST(Planner, AnUnknownAcceleratorIsNoReasonToGuess) {
               HasSubstr("pool us-central1-a/nvidia-abacus/ondemand: accelerator \"nvidia-abacus\" is unknown"));
 }
 
-TEST(Planner, OnlySpotNodesAreUsedWhereTheJobSaysSo) {
+TEST(Planner, AJobForSpotNodesUsesNoOthers) {
   const auto planned =
       plan(a_job().provisioning(ProvisioningPolicy::kSpot),
            a_cluster().pool(kZone, "nvidia-l4", 2, 1, Provisioning::kSpot).pool(kZone, "nvidia-tesla-a100", 2, 4))
@@ -80,7 +80,7 @@ TEST(Planner, WholeNodesArePaidForEvenIfOneGpuIsUsed) {
   EXPECT_NEAR(whole.estimate.cost_per_hour.value(), 16, 1e-9);
 }
 
-TEST(Planner, APartlyUsedNodeOfWholeNodesIsNoNode) {
+TEST(Planner, APartlyUsedNodeOfAPoolOfWholeNodesIsNotFree) {
   const ClusterState cluster = a_cluster().pool(kZone, "nvidia-l4", 0, 8).partly_free(7, 1).whole_nodes();
   EXPECT_THAT(complaint(a_job(), cluster), HasSubstr("none is free (7 others are"));
 }
@@ -93,7 +93,7 @@ TEST(Planner, ATensorParallelGroupNeverLeavesItsNode) {
   }
 }
 
-TEST(Planner, DegreesStopWhereTheTrainersDo) {
+TEST(Planner, TensorParallelSizesAreLimitedToThoseOfTheTrainer) {
   const JobSpec job = a_job().model("opt-2.7b").sequence_length(2048).batch(64);
   PlanOptions options;
   options.max_tensor_parallel = 1;
@@ -103,7 +103,7 @@ TEST(Planner, DegreesStopWhereTheTrainersDo) {
   }
 }
 
-TEST(Planner, DegreesStopAtTheModelsKeyValueHeads) {
+TEST(Planner, TensorParallelSizesAreLimitedToTheModelsKeyValueHeads) {
   const JobSpec job = a_job().model("tiny-llama").sequence_length(64).batch(64);  // two key-value heads
   const auto planned = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 8)).value();
   for (const Stage& stage : planned.plan.stages) {
@@ -146,7 +146,7 @@ TEST(Planner, ARunningPlanIsKeptUnlessAnotherIsClearlyBetter) {
   EXPECT_NE(plan(job, many_more, options).value().plan, *options.current);
 }
 
-TEST(Planner, ARunningPlanThatLostItsNodesIsNoAnswer) {
+TEST(Planner, ARunningPlanThatLostItsNodesIsNotReturned) {
   const JobSpec job = a_job();
   PlanOptions options;
   options.current = plan(job, a_cluster().pool(kZone, "nvidia-l4", 4, 1)).value().plan;
@@ -154,7 +154,7 @@ TEST(Planner, ARunningPlanThatLostItsNodesIsNoAnswer) {
   EXPECT_LE(gpu_count(plan(job, fewer, options).value().plan), 1);
 }
 
-TEST(Planner, AutoRecomputesActivationsWhereNothingFitsOtherwise) {
+TEST(Planner, AutoRecomputesActivationsIfNothingFitsOtherwise) {
   const auto job = [](ActivationCheckpointing wish) {
     JobSpec spec = a_job().model("opt-1.3b").sequence_length(2048).batch(16).microbatch_sizes({2});
     spec.training.activation_checkpointing = wish;
@@ -171,7 +171,7 @@ TEST(Planner, AutoRecomputesActivationsWhereNothingFitsOtherwise) {
   EXPECT_LE(planned->bound_ratio(), 1);
 }
 
-TEST(Planner, AutoComputesNothingTwiceWhereMemorySuffices) {
+TEST(Planner, AutoKeepsActivationsIfMemorySuffices) {
   JobSpec job = a_job().model("opt-125m").batch(64);
   const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 4);
   const Plan without = plan(job, cluster).value().plan;
@@ -188,7 +188,7 @@ JobSpec a_wide_job(int sequence_length, int microbatch_size) {
   return job;
 }
 
-TEST(Planner, SequenceParallelismMakesRoomWhereNothingFitsOtherwise) {
+TEST(Planner, SequenceParallelismSavesEnoughMemoryForAPlanThatDoesNotFitOtherwise) {
   JobSpec job = a_wide_job(2048, 48);
   const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 2);
   EXPECT_FALSE(plan(job, small));
@@ -200,7 +200,7 @@ TEST(Planner, SequenceParallelismMakesRoomWhereNothingFitsOtherwise) {
   EXPECT_LE(planned->bound_ratio(), 1);
 }
 
-TEST(Planner, DegreesThatDoNotDivideASequenceWhoseTokensAreDealtAreNotChosen) {
+TEST(Planner, WithSequenceParallelismTensorParallelSizesDivideTheSequence) {
   const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 4);
   const auto plan_of = [&](int sequence_length) {
     JobSpec job = a_wide_job(sequence_length, 96);
@@ -212,7 +212,7 @@ TEST(Planner, DegreesThatDoNotDivideASequenceWhoseTokensAreDealtAreNotChosen) {
   EXPECT_FALSE(plan_of(2046));
 }
 
-TEST(Planner, ASharedOptimizerIsChosenWhereItHelpsIfCopiesOfItsSharesAreKept) {
+TEST(Planner, AShardedOptimizerIsChosenWithPeerReplicasIfItIsFaster) {
   JobSpec job = a_job().model("gpt2").sequence_length(512).batch(512);
   const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-t4", 2, 4);
   EXPECT_FALSE(plan(job, cluster).value().plan.sharded_optimizer);
@@ -223,7 +223,7 @@ TEST(Planner, ASharedOptimizerIsChosenWhereItHelpsIfCopiesOfItsSharesAreKept) {
   EXPECT_LE(with_copies.bound_ratio(), 1);
 }
 
-TEST(Planner, ASharedOptimizerIsChosenOnlyIfItMayBeAndHelps) {
+TEST(Planner, AShardedOptimizerIsChosenOnlyIfItIsAllowedAndFaster) {
   const JobSpec job = a_job().model("opt-350m").sequence_length(512).batch(256);
   const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 8);
   PlanOptions options;
@@ -237,7 +237,7 @@ TEST(Planner, ASharedOptimizerIsChosenOnlyIfItMayBeAndHelps) {
   EXPECT_LE(with.bound_ratio(), 1);
 }
 
-TEST(Planner, AStopGivesAnAnswerSoonAndSaysThatItWasCutShort) {
+TEST(Planner, AStopReturnsThePlanFoundSoFarAndSaysSo) {
   std::stop_source source;
   source.request_stop();
   const auto planned = plan(a_job(), a_cluster().pool(kZone, "nvidia-l4", 8, 4), {}, source.get_token());

@@ -50,7 +50,7 @@ class MigrationCostOf4x4 : public ::testing::Test {
   const PlanningProblem problem_ = a_problem(job_, cluster_);
 };
 
-TEST_F(MigrationCostOf4x4, ToThePlanThatRunsTakesNoTime) {
+TEST_F(MigrationCostOf4x4, MigratingToTheRunningPlanTakesNoTime) {
   const MigrationCost migration(problem_, even(2, 8, 1));
   EXPECT_EQ(migration.pause_for(even(2, 8, 1)), Seconds(0));
   EXPECT_EQ(migration.bytes_to_move(even(2, 8, 1)), Bytes(0));
@@ -63,7 +63,7 @@ TEST_F(MigrationCostOf4x4, GpusThatKeepTheirLayersReceiveNothing) {
 }
 
 // The whole model is 25 layers on one stage; 12 or 13 of them are there already.
-TEST_F(MigrationCostOf4x4, WhatAGpuMissesIsTheStateOfItsNewLayers) {
+TEST_F(MigrationCostOf4x4, AGpuReceivesTheStateOfItsNewLayers) {
   const MigrationCost migration(problem_, even(2, 1, 1));
   Bytes first_half(0);
   Bytes second_half(0);
@@ -90,7 +90,7 @@ TEST(MigrationCost, TakesLongerOverSlowerLinks) {
   EXPECT_GT(migration.pause_for(at("europe-west4-a")), migration.pause_for(at("us-central1-b")) * 1.5);
 }
 
-TEST(MigrationCost, APauseIsSpreadOverTheTimeThatIsLeft) {
+TEST(MigrationCost, APauseIsSpreadOverTheRemainingTime) {
   EXPECT_DOUBLE_EQ(value_with_pause(3, Seconds(0), Seconds(100)), 3);
   EXPECT_DOUBLE_EQ(value_with_pause(3, Seconds(25), Seconds(100)), 4);
   EXPECT_GT(value_with_pause(3, Seconds(100), Seconds(100)), 1e300);
@@ -98,7 +98,7 @@ TEST(MigrationCost, APauseIsSpreadOverTheTimeThatIsLeft) {
 
 // Repair.
 
-TEST(Repair, TheSurvivingPartHasRoomAndLosesNoMoreThanItMust) {
+TEST(Repair, TheSurvivingPartFitsAndLosesNoMoreThanNecessary) {
   const JobSpec job = opt_350m();
   const ClusterState before = mixed(8, 8);
   const Plan running = plan(job, before).plan;
@@ -123,7 +123,7 @@ TEST(Repair, AStageThatLostAllItsReplicasGoesToItsNeighbours) {
   EXPECT_TRUE(repairs({1, {}, {{{0, 25}, {}}}}).empty());
 }
 
-TEST(Repair, ALostNodeIsAnsweredWithAPlanThatFitsAndIsNearlyAsGoodForAFractionOfTheWork) {
+TEST(Repair, AfterTheLossOfANodeARepairIsNearlyAsGoodAsAFullSearchForAFractionOfTheWork) {
   const JobSpec job = opt_350m();
   PlanOptions options;
   options.current = plan(job, mixed(16, 16)).plan;
@@ -140,7 +140,7 @@ TEST(Repair, ALostNodeIsAnsweredWithAPlanThatFitsAndIsNearlyAsGoodForAFractionOf
   }
 }
 
-TEST(Repair, WhereNothingIsLeftItIsPlannedAnew) {
+TEST(Repair, IfNoPartOfThePlanSurvivesAFullSearchRuns) {
   const JobSpec job = a_job();
   PlanOptions options;
   options.scope = SearchScope::kNearCurrent;
@@ -180,7 +180,7 @@ TEST(Replanning, OfEquallyGoodPlansTheOneThatMovesLessIsChosen) {
   }
 }
 
-TEST(Replanning, ARunningPlanOfAnotherJobCountsForNothing) {
+TEST(Replanning, ARunningPlanOfAnotherJobIsIgnored) {
   const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 4);
   PlanOptions options;
   options.current = plan(a_job().model("opt-125m").batch(64), cluster).plan;

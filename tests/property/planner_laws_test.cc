@@ -46,7 +46,7 @@ std::optional<PlannedJob> held_against_brute_force(const SmallWorld& world, Plan
 }
 
 // Brute force also tries every way to give the left-over microbatches to the replicas of a stage.
-TEST(PlannerLaws, InThePapersSpaceNothingIsBetterByBruteForce) {
+TEST(PlannerLaws, BruteForceFindsNoBetterPlanInThePapersSpace) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -57,7 +57,7 @@ TEST(PlannerLaws, InThePapersSpaceNothingIsBetterByBruteForce) {
 
 // In the wider space a replica may have any number of microbatches and a stage any replicas. One world in three has up
 // to ten GPUs, the others up to six; where there are many, fewer microbatches bound the time of brute force.
-TEST(PlannerLaws, InTheFlowSpaceNothingIsBetterByBruteForce) {
+TEST(PlannerLaws, BruteForceFindsNoBetterPlanInTheFlowSpace) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -130,7 +130,7 @@ TEST(PlannerLaws, FlowIsNeverWorseThanThePapersSpace) {
   }
 }
 
-TEST(PlannerLaws, EveryPlanKeepsToWhatThereIsAndToTheLimits) {
+TEST(PlannerLaws, EveryPlanUsesOnlyAvailableGpusAndRespectsTheLimits) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const SmallWorld world = a_small_world(seed, 16);
@@ -150,7 +150,7 @@ TEST(PlannerLaws, EveryPlanKeepsToWhatThereIsAndToTheLimits) {
   }
 }
 
-TEST(PlannerLaws, WhatTheSearchSummedUpIsWhatTheSimulatorSays) {
+TEST(PlannerLaws, TheEstimateOfTheSearchIsThatOfTheSimulator) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const SmallWorld world = a_small_world(seed, 12);
     const auto planned = plan(world, PlanSpace::kFlow);
@@ -252,7 +252,7 @@ TEST(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
   EXPECT_GT(proved, 40) << "most worlds should have a plan, or this test tests little";
 }
 
-TEST(PlannerLaws, AlternativesAreAFrontThatHoldsTheFastestFirst) {
+TEST(PlannerLaws, AlternativesAreAParetoFrontThatStartsWithTheFastest) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const auto planned = plan(a_small_world(seed, 12), PlanSpace::kFlow);
     if (!planned) continue;

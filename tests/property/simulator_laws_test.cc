@@ -99,7 +99,7 @@ TEST(SimulatorLaws, ReplicasMayBeListedInAnyOrder) {
   }
 }
 
-TEST(SimulatorLaws, ASimulatedStepIsTheOneThatIsDrawn) {
+TEST(SimulatorLaws, TheEstimatedTimeIsThatOfTheStepTimingAndTheSumOfItsParts) {
   for (std::uint64_t seed = 1; seed <= kPlans; ++seed) {
     const World world = a_world(seed, "nvidia-tesla-a100");
     const StepTiming step = Simulator().step_timing(world.job, world.cluster, world.plan).value();

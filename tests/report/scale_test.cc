@@ -24,7 +24,7 @@ TEST(Scale, TicksAreRoundAndInside) {
   EXPECT_THAT(Scale(95, 260, 0, 1).ticks(3), ElementsAre(100, 200));
 }
 
-TEST(Scale, ThereAreAboutAsManyTicksAsAskedFor) {
+TEST(Scale, HasAboutTheRequestedNumberOfTicks) {
   for (const double size : {1e-7, 3e-3, 0.77, 12.0, 4.2e5}) {
     const auto ticks = Scale(0, size, 0, 1).ticks(8);
     EXPECT_GE(ticks.size(), 4U) << size;

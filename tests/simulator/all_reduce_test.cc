@@ -28,23 +28,23 @@ TEST(AllReduce, EveryMemberOfARingSendsTwiceAllPartsButItsOwn) {
   EXPECT_NEAR((ring_all_reduce(kSize, late) - ring_all_reduce(kSize, ring(4, 1))).value(), 6e-3, 1e-12);
 }
 
-TEST(AllReduce, ARingWithinANodeTakesItsLinks) {
+TEST(AllReduce, ARingWithinANodeUsesTheLinksOfTheNode) {
   EXPECT_NEAR(ring_all_reduce(kSize, ring(4, 4)).value(), 2 * 3 * (8e6 / 4) / 1e9, 1e-12);
 }
 
 // Two nodes of four: quarters inside, then half quarters between the nodes.
-TEST(AllReduce, NodeByNodeOnlySumsGoBetweenNodes) {
+TEST(AllReduce, TheHierarchicalAlgorithmSendsOnlySumsBetweenNodes) {
   const double inside = 2 * 3 * (8e6 / 4) / 1e9;
   const double between = 2 * 1 * (8e6 / 8) / 1e8;
   EXPECT_NEAR(hierarchical_all_reduce(kSize, ring(8, 4)).value(), inside + between, 1e-12);
   EXPECT_EQ(all_reduce(kSize, ring(8, 4)), hierarchical_all_reduce(kSize, ring(8, 4))) << "the quicker of both";
 }
 
-TEST(AllReduce, NodeByNodeWithOneMemberEachIsTheFlatRing) {
+TEST(AllReduce, TheHierarchicalAlgorithmWithOneMemberPerNodeIsTheFlatRing) {
   EXPECT_NEAR(hierarchical_all_reduce(kSize, ring(4, 1)).value(), ring_all_reduce(kSize, ring(4, 1)).value(), 1e-12);
 }
 
-TEST(AllReduce, ACardCarriesTheMessagesOfAllWhoSendAtOnce) {
+TEST(AllReduce, GpusThatSendAtTheSameTimeShareTheirNodesNic) {
   Ring shared = ring(8, 4);
   shared.nic.rate = BytesPerSecond(1e8);  // no more than one link
   const double inside = 2 * 3 * (8e6 / 4) / 1e9;
@@ -54,7 +54,7 @@ TEST(AllReduce, ACardCarriesTheMessagesOfAllWhoSendAtOnce) {
   EXPECT_NEAR(ring_all_reduce(kSize, shared).value(), 2 * 2 * 7 * (8e6 / 8) / 1e8, 1e-12);
 }
 
-TEST(AllReduce, ACardThatCarriesMoreThanItsGpusSendIsNoLimit) {
+TEST(AllReduce, ANicWithMoreBandwidthThanItsGpusNeedDoesNotLimitThem) {
   Ring shared = ring(8, 4);
   shared.nic.rate = BytesPerSecond(1e12);
   EXPECT_EQ(all_reduce(kSize, shared), all_reduce(kSize, ring(8, 4)));

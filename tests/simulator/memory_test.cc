@@ -32,7 +32,7 @@ TEST(Memory, InBf16ItHoldsAnFp32CopyOfTheWeightsAsWell) {
 }
 
 // Its share of weights, moments and summed gradients is apart from what passes compute with and add to.
-TEST(Memory, AShardedOptimizerKeepsAShareOfTheStateBesideAllWeightsAndGradients) {
+TEST(Memory, AShardedOptimizerKeepsAShardOfTheStateBesideAllWeightsAndGradients) {
   for (const int shards : {2, 8}) {
     EXPECT_DOUBLE_EQ(held(memory(Precision::kFp32, {.optimizer_shards = shards})), 4 + 4 + 16.0 / shards);
     EXPECT_DOUBLE_EQ(held(memory(Precision::kBf16, {.optimizer_shards = shards})), 2 + 4 + 16.0 / shards);
@@ -43,7 +43,7 @@ TEST(Memory, ShardingOverTwoReplicasSavesNothingInFp32) {
   EXPECT_EQ(held(memory(Precision::kFp32, {.optimizer_shards = 2})), held(memory(Precision::kFp32, {})));
 }
 
-TEST(Memory, ACopyForAPeerIsWeightsMomentsAndTheGradientTheyFollow) {
+TEST(Memory, APeerReplicaHoldsWeightsMomentsAndGradients) {
   const double without = held(memory(Precision::kBf16, {}));
   EXPECT_DOUBLE_EQ(held(memory(Precision::kBf16, {.peer_parameters = kParameters / 2})), without + 16.0 / 2);
 }

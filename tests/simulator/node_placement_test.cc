@@ -1,4 +1,4 @@
-// Which replicas share a node, and what its network card does to their messages.
+// Which replicas share a node, and how they share its NIC.
 #include "simulator/node_placement.h"
 
 #include <gtest/gtest.h>
@@ -29,29 +29,29 @@ Plan plan_of(const std::vector<std::vector<int>>& tensor_parallel_sizes) {
 
 using Nodes = std::vector<std::vector<int>>;
 
-TEST(NodeCards, NodesAreFilledOneAfterAnother) {
+TEST(NodePlacement, NodesAreFilledOneAfterAnother) {
   EXPECT_EQ(node_placement(plan_of({{1, 1, 1}, {1, 1}}), a_cluster().pool(kZone, "nvidia-l4", 3, 2)),
             (Nodes{{0, 0, 1}, {1, 2}}));
 }
 
-TEST(NodeCards, WiderGroupsAreSeatedFirst) {
+TEST(NodePlacement, WiderGroupsArePlacedFirst) {
   EXPECT_EQ(node_placement(plan_of({{1, 2}, {2, 1}}), a_cluster().pool(kZone, "nvidia-l4", 3, 4)),
             (Nodes{{1, 0}, {0, 1}}));
 }
 
-TEST(NodeCards, ABegunNodeWithTheLeastRoomIsTakenBeforeAFreshOne) {
+TEST(NodePlacement, AGroupGoesToThePartlyUsedNodeWithTheFewestFreeGpusThatFitsIt) {
   const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 2, 4).partly_free(3, 1);
   EXPECT_EQ(node_placement(plan_of({{3, 2, 1}}), cluster), (Nodes{{0, 1, 1}}))
       << "three GPUs fit the node with three, the pair begins another";
 }
 
-TEST(NodeCards, AGroupWithoutRoomHasNoCard) {
+TEST(NodePlacement, AGroupThatFitsOnNoNodeHasNoNic) {
   EXPECT_EQ(node_placement(plan_of({{2, 2}}), a_cluster().pool(kZone, "nvidia-l4", 1, 2)),
             (Nodes{{0, ReplicaTimes::kNoNic}}));
 }
 
-// Eight replicas of two nodes of four send to eight others: through a card for each, or one for four of them.
-TEST(NodeCards, ASharedCardMakesMessagesOfANodeWaitForEachOther) {
+// Eight replicas of two nodes of four send to eight others: with a NIC each, or one NIC for four of them.
+TEST(NodePlacement, ASharedNicMakesTheMessagesOfANodeWaitForEachOther) {
   const JobSpec job = a_job().batch(64);
   const Plan plan = an_even_plan(job, kPool, 2, 8, 1);
   ClusterState shared = a_cluster().pool(kZone, "nvidia-l4", 4, 4);

@@ -47,7 +47,7 @@ Estimate estimated(const JobSpec& job, const Plan& plan) {
   return Simulator().estimate(job, two_zones(), plan).value();
 }
 
-TEST(PeerReplicas, OfAStageOfOneReplicaTakeMemoryTimeAndTraffic) {
+TEST(PeerReplicas, OfAStageWithOneReplicaTakeMemoryTimeAndTraffic) {
   const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
   const Plan plan = two_stages(without, 1);
   const Estimate before = estimated(without, plan), after = estimated(with, plan);

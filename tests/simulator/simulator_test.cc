@@ -77,7 +77,7 @@ TEST(Simulator, TrafficBetweenRegionsIsPaidForBothWays) {
   EXPECT_NEAR(result.traffic_cost_per_iteration.value(), bytes * 0.02 / 1e9, 1e-15);
 }
 
-TEST(Simulator, MeasuredTimesAreTakenAsTheyAre) {
+TEST(Simulator, MeasuredTimesAreUsedUnchanged) {
   const JobSpec job = a_job().batch(8);
   const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());
   EXPECT_THAT(estimate(simulator, job, an_even_plan(job, kPool, 1, 1, 1)).notes, ElementsAre());
@@ -99,7 +99,7 @@ TEST(Simulator, OutsideTheMeasuredRangeAnalyticTimesAreScaledAndItSaysSo) {
   EXPECT_GT(result.time.compute.value(), 2 * 6 * 3e-3) << "a microbatch of four takes longer than one of one";
 }
 
-TEST(Simulator, MemoryOfADegreeThatWasNotMeasuredIsComputedAndItSaysSo) {
+TEST(Simulator, MemoryOfATensorParallelSizeThatWasNotMeasuredIsComputedAndItSaysSo) {
   const JobSpec job = a_job().batch(8);
   ModelProfile profile = a_profile(job, {{1, 1}});
   profile.memory[2].resize(static_cast<std::size_t>(job.model.layer_count()));
@@ -129,7 +129,7 @@ TEST(Simulator, WithoutAMeasurementItSaysThatItComputed) {
               ElementsAre(HasSubstr("analytic profile of tiny-gpt2 on nvidia-l4")));
 }
 
-TEST(Simulator, APlanThatDoesNotFitIsAResultThatNamesStageNeedAndLimit) {
+TEST(Simulator, APlanThatDoesNotFitIsAResultThatNamesStageRequirementAndLimit) {
   const JobSpec job = a_job().model("opt-6.7b").sequence_length(2048).batch(8);
   const Plan plan = an_even_plan(job, kPool, 2, 1, 1);
   const Estimate result = estimate(Simulator(), job, plan);
@@ -138,13 +138,13 @@ TEST(Simulator, APlanThatDoesNotFitIsAResultThatNamesStageNeedAndLimit) {
                                                                  "which has 23.0 GiB"));
 }
 
-TEST(Simulator, APlanThatTakesMoreGpusThanThereAreIsAResult) {
+TEST(Simulator, APlanThatNeedsMoreGpusThanThePoolHasIsAResultWithAViolation) {
   const JobSpec job = a_job().batch(32);
   const Estimate result = estimate(Simulator(), job, an_even_plan(job, kPool, 1, 17, 1));
   EXPECT_THAT(result.violations, ElementsAre(HasSubstr("the plan needs 17 GPUs of 16")));
 }
 
-TEST(Simulator, APlanOfAPoolThatIsNotThereIsAnError) {
+TEST(Simulator, APlanWithAMissingPoolIsAnError) {
   const JobSpec job = a_job().batch(8);
   const Plan plan = an_even_plan(job, a_key("us-east1-b", "nvidia-l4"), 1, 1, 1);
   const auto result = Simulator().estimate(job, a_cluster().pool(kZone, "nvidia-l4", 1, 1), plan);
@@ -170,7 +170,7 @@ TEST(Simulator, RecomputingActivationsCostsAForwardPassOfEveryBlock) {
   EXPECT_NEAR((estimate(simulator, job, plan).time.compute - kept).value(), 8 * 4 * 1e-3, 1e-12) << "four blocks";
 }
 
-TEST(Simulator, SequenceParallelismDividesWhatEveryGpuOfAGroupHadAllOf) {
+TEST(Simulator, SequenceParallelismPartitionsTheActivationsThatEveryGpuOfAGroupHeld) {
   const auto activations = [](JobSpec job, int tensor_parallel, const Simulator& simulator) {
     job.training.sequence_parallelism = SequenceParallelism::kNever;
     Plan plan = an_even_plan(job, kPool, 1, 1, 1);
@@ -190,7 +190,7 @@ TEST(Simulator, SequenceParallelismDividesWhatEveryGpuOfAGroupHadAllOf) {
   EXPECT_NEAR(activations(recomputing, 2, Simulator()).value(), (1 + 4 + 2) * hidden / 2, 1) << "inputs of blocks";
 }
 
-TEST(Simulator, SequenceParallelismSavesTheSameOfMeasuredActivationsButNeverMoreThanTheDegree) {
+TEST(Simulator, SequenceParallelismSavesAsMuchOfMeasuredActivationsButDividesThemByNoMoreThanTheGroupSize) {
   JobSpec job = a_job().batch(8).sequence_parallelism();
   Plan plan = an_even_plan(job, kPool, 1, 1, 1);
   plan.stages[0].replicas[0].tensor_parallel = 2;
@@ -204,7 +204,7 @@ TEST(Simulator, SequenceParallelismSavesTheSameOfMeasuredActivationsButNeverMore
   EXPECT_NEAR(activations(hidden), 6 * hidden / 2, 1);
 }
 
-TEST(Simulator, ActivationsMeasuredWithSequenceParallelismAreTakenAsTheyAre) {
+TEST(Simulator, ActivationsMeasuredWithSequenceParallelismAreUsedUnchanged) {
   const JobSpec job = a_job().batch(8).sequence_parallelism();
   Plan plan = an_even_plan(job, kPool, 1, 1, 1);
   plan.stages[0].replicas[0].tensor_parallel = 2;

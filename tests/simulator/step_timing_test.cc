@@ -53,7 +53,7 @@ TEST(StepTiming, ASenderWaitsForThePartOfAMessageThatNoBufferHolds) {
   EXPECT_EQ(timing.passes_done.back(), Nanoseconds(10 + 8 + 10 + 20 + 4));
 }
 
-TEST(StepTiming, MessagesToOneReplicaQueueAtItsNetworkCard) {
+TEST(StepTiming, MessagesToOneReplicaQueueAtItsNic) {
   Plan plan = an_even_plan(a_job().batch(2), kPool, 2, 2, 1);
   plan.stages[1].replicas = {{kPool, 1, 2}};
   const ScheduleTimes times = times_of(plan, 100, 0);
@@ -61,7 +61,7 @@ TEST(StepTiming, MessagesToOneReplicaQueueAtItsNetworkCard) {
   const StepTiming timing = time_step(schedule, times, {});
   ASSERT_EQ(timing.messages.size(), 4U);
   EXPECT_EQ(timing.messages[0].end, Nanoseconds(110));
-  EXPECT_EQ(timing.messages[1].start, Nanoseconds(10)) << "its sender's card is free";
+  EXPECT_EQ(timing.messages[1].start, Nanoseconds(10)) << "the NIC of its sender is idle";
   EXPECT_EQ(timing.messages[1].end, Nanoseconds(210)) << "the receiver's is not";
 }
 
@@ -84,8 +84,8 @@ TEST(StepTiming, AMessageThatWaitsForItsReceiverHoldsUpNobodyElse) {
   ASSERT_EQ(timing.messages.size(), 3U);
   std::map<int, TimedMessage> of;
   for (const TimedMessage& message : timing.messages) of[message.microbatch] = message;
-  EXPECT_EQ(of.at(1).end, Nanoseconds(200)) << "it finds its receiver's card busy";
-  EXPECT_EQ(of.at(2).start, Nanoseconds(100)) << "once its sender's card is free";
+  EXPECT_EQ(of.at(1).end, Nanoseconds(200)) << "the NIC of its receiver is busy";
+  EXPECT_EQ(of.at(2).start, Nanoseconds(100)) << "once the NIC of its sender is idle";
   EXPECT_EQ(of.at(2).end, Nanoseconds(200));
 }
 

@@ -20,7 +20,7 @@ TEST(Log, ALineHasTimeLevelProcessMessageAndFields) {
             "time=2026-11-22T20:15:07.042Z level=warning process=worker-3 msg=lost peer=pod-1 step=12\n");
 }
 
-TEST(Log, ValuesThatWouldTearALineApartAreQuoted) {
+TEST(Log, ValuesThatWouldBreakTheFormatOfALineAreQuoted) {
   EXPECT_THAT(line("peer lost", {{"why", "it said \"no\"=\\"}, {"where", ""}}),
               EndsWith(" msg=\"peer lost\" why=\"it said \\\"no\\\"=\\\\\" where=\"\"\n"));
 }

@@ -15,7 +15,7 @@ TEST(Base64, DecodesTextsOfAnyLength) {
 
 TEST(Base64, SkipsLineEnds) { EXPECT_EQ(decode_base64("Zm9v\nYmFy\n").value(), "foobar"); }
 
-TEST(Base64, RefusesWhatIsNotBase64) {
+TEST(Base64, RefusesTextThatIsNotBase64) {
   EXPECT_EQ(decode_base64("not base64!").error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(decode_base64("Zm9").error().code, ErrorCode::kInvalidArgument);
 }

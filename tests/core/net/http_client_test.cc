@@ -62,7 +62,7 @@ TEST(HttpClient, SaysWhichServerDoesNotAnswer) {
   EXPECT_THAT(response.error().message, HasSubstr("check that the server runs"));
 }
 
-TEST(HttpClient, AUrlThatIsNotOneIsTheErrorOfEachRequest) {
+TEST(HttpClient, AnInvalidUrlIsTheErrorOfEachRequest) {
   const auto response = HttpClient("no url", {}).send({});
   EXPECT_EQ(response.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(response.error().message, HasSubstr("no url"));
@@ -116,7 +116,7 @@ TEST(HttpClient, ARequestWithTooLargeABodyIsNotSent) {
   EXPECT_THAT(response.error().message, HasSubstr("the body has 11 bytes, and 10 are the limit"));
 }
 
-TEST(HttpClient, ConnectionsThatBreakOffAreErrors) {
+TEST(HttpClient, ConnectionsThatBreakAreErrors) {
   const TcpListener server;
   const auto peer = serving(server, [](const Socket& connection) {
     EXPECT_TRUE(connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegin"));

@@ -62,7 +62,7 @@ TEST(HttpServer, AnExceptionOfAHandlerIsAnsweredWith500) {
   EXPECT_THAT(response.body, HasSubstr("GET /: broken"));
 }
 
-TEST(HttpServer, ABodyOfTheLimitIsTakenAndALargerOneIsRefused) {
+TEST(HttpServer, ABodyOfTheLimitIsAcceptedAndALargerOneIsRefused) {
   const Served served({echo()}, {.largest_body = 100'000});
   const std::string largest(100'000, 'x');
   EXPECT_EQ(served.send({.method = "PUT", .target = "/echo", .body = largest}).body, largest);
@@ -89,7 +89,7 @@ TEST(HttpServer, ABodyOfUnknownSizeThatIsTooLargeIsRefused) {
   EXPECT_FALSE(is_handled);
 }
 
-TEST(HttpServer, BodiesThatDoNotEndKeepNoThread) {
+TEST(HttpServer, UnfinishedBodiesDoNotOccupyThreads) {
   const Served served({echo()});
   std::vector<testing::Socket> slow;
   for (int i = 0; i < 16; ++i) {  // more than there are threads
@@ -114,7 +114,7 @@ TEST(HttpServer, ServesManyRequestsAtATime) {
   }
 }
 
-TEST(HttpServer, WaitsForItsHandlersBeforeItGoes) {
+TEST(HttpServer, WaitsForItsHandlersWhenItStops) {
   std::promise<void> entered, may_leave;
   std::atomic<bool> has_left = false;
   auto served = std::make_unique<Served>(std::vector<Route>{{"GET", "/", [&](const std::string&) {

@@ -138,7 +138,7 @@ TEST(Tls, TheClientShowsItsCertificate) {
   EXPECT_EQ(response->body, "hello alice");
 }
 
-TEST(Tls, ATextThatHoldsNoCaIsNamed) {
+TEST(Tls, ATextWithoutACaIsAnErrorThatNamesIt) {
   const Identity identity("server");
   const auto response = HttpClient("https://127.0.0.1:1", {.tls = TlsSettings{.ca = "nonsense"}}).send({});
   ASSERT_FALSE(response);

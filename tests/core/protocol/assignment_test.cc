@@ -79,7 +79,7 @@ TEST(Assignment, AGpuThatTheAgentDoesNotHaveIsRefused) {
   EXPECT_NE(check_complete(broken).error().message.find("GPU 1 of agent 1 does not exist"), std::string::npos);
 }
 
-TEST(Assignment, OneThatParksTheJobGivesNoRoles) {
+TEST(Assignment, AnAssignmentThatReleasesTheGpusGivesNoRoles) {
   Assignment parking = assignment();
   parking.releases_gpus = true;
   EXPECT_FALSE(check_complete(parking).has_value());

@@ -63,7 +63,7 @@ TEST(Replay, TimeIsTrainingPausedOrWaitingAndNothingElse) {
   }
 }
 
-TEST(Replay, NoPeriodUsesMoreThanThereIs) {
+TEST(Replay, NoPeriodUsesMoreGpusThanAreAvailable) {
   for (const auto policy : {ReplayPolicy::kLive, ReplayPolicy::kRestart, ReplayPolicy::kStatic}) {
     for (const ReplayPeriod& period : replayed(a_long_job(), trace_of({4, 2, 0, 3, 9, 1}), policy).periods) {
       EXPECT_LE(period.used_gpus, period.available_gpus) << to_string(policy);
@@ -71,7 +71,7 @@ TEST(Replay, NoPeriodUsesMoreThanThereIs) {
   }
 }
 
-TEST(Replay, LiveLosesAtMostAStepARestartAllSinceTheCheckpoint) {
+TEST(Replay, LiveLosesAtMostOneStepAndARestartLosesAllSinceTheCheckpoint) {
   const Trace loss = trace_of({4, 2});
   const auto live = replayed(a_long_job(), loss, ReplayPolicy::kLive);
   EXPECT_LT(live.computed - live.steps, 1);
@@ -121,7 +121,7 @@ TEST(Replay, AStaticPlanThatIsNotFeasibleAtAllIsAnError) {
   EXPECT_EQ(report.error().code, ErrorCode::kInfeasible);
 }
 
-TEST(Replay, ATraceOfAPoolThatIsNotThereIsAnError) {
+TEST(Replay, ATraceOfAMissingPoolIsAnError) {
   const Simulator simulator;
   const auto report =
       replay(a_long_job(), four_nodes(), {{a_key("us-west1-a", "nvidia-l4"), trace_of({4})}}, simulator, {});

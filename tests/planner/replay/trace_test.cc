@@ -40,7 +40,7 @@ TEST(Trace, EventsAddAndRemoveNodes) {
   EXPECT_EQ(trace.end, Seconds(150));
 }
 
-TEST(Trace, WhatIsNoTraceIsRefusedWithItsPlace) {
+TEST(Trace, AnInvalidTraceIsRefusedWithTheLineOrField) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "line 1: is missing"},
       {"{}", "metadata.gap_seconds: "},
@@ -72,7 +72,7 @@ TEST(Trace, APoolIsLimitedToNodesOrGpusAndNeverGrows) {
   EXPECT_EQ(limited(pool, Trace::Unit::kGpus, 100).free_gpus(), 12);
 }
 
-TEST(Trace, APoolOfWholeNodesLendsNoPartOfOne) {
+TEST(Trace, APoolOfWholeNodesIsLimitedToWholeNodes) {
   const Pool pool = a_cluster().pool("us-central1-a", "nvidia-l4", 3, 4).whole_nodes().build().pools.front();
   EXPECT_EQ(limited(pool, Trace::Unit::kGpus, 6).free_gpus(), 4);
 }
