@@ -59,7 +59,7 @@ Json conditions_json(const std::map<ConditionType, ConditionStatus>& conditions)
                     {"status", to_string(status.condition.truth)},
                     {"reason", to_string(status.condition.reason)},
                     {"message", status.condition.message},
-                    {"observedGeneration", status.observed_generation},
+                    {"observedGeneration", status.observed_spec_generation},
                     {"lastTransitionTime", status.last_transition ? to_rfc3339(*status.last_transition) : ""}});
   }
   return list;
@@ -223,7 +223,7 @@ bool JobStatus::has_ended() const { return is_true(ConditionType::kComplete) || 
 
 JobStatus job_status_from_json(const Json& json) {
   JobStatus status;
-  status.observed_generation = integer_at(json, {"observedGeneration"});
+  status.observed_spec_generation = integer_at(json, {"observedGeneration"});
   status.state = text_at(json, {"state"});
   status.conditions = conditions_from(list_at(json, {"conditions"}));
   status.restarts = static_cast<int>(integer_at(json, {"restarts"}));
@@ -239,7 +239,7 @@ JobStatus job_status_from_json(const Json& json) {
 }
 
 Json to_json(const JobStatus& status) {
-  Json json = {{"observedGeneration", status.observed_generation},
+  Json json = {{"observedGeneration", status.observed_spec_generation},
                {"state", status.state},
                {"conditions", conditions_json(status.conditions)},
                {"restarts", status.restarts}};

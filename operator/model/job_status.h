@@ -89,13 +89,13 @@ struct RescaleStatus {
 
 struct ConditionStatus {
   Condition condition;
-  std::int64_t observed_generation = 0;  // the metadata.generation of the job
+  std::int64_t observed_spec_generation = 0;  // observedGeneration in JSON: the metadata.generation of the job
   std::optional<Time> last_transition;
 };
 
 struct JobStatus {
-  std::int64_t observed_generation = 0;  // the metadata.generation of the job
-  std::string state;                     // a summary of the conditions in one word, for people
+  std::int64_t observed_spec_generation = 0;  // observedGeneration in JSON: the metadata.generation of the job
+  std::string state;                          // a summary of the conditions in one word, for people
   std::map<ConditionType, ConditionStatus> conditions;
   int restarts = 0;
   std::optional<Time> start_time;

@@ -22,7 +22,7 @@ namespace sailor {
 struct JobView {
   JobKey key;
   std::string uid;
-  std::int64_t generation = 0;  // the metadata.generation of the TrainingJob, which each change of the spec increases
+  std::int64_t spec_generation = 0;  // the metadata.generation of the TrainingJob; see record.h
   bool is_deleting = false;
   Time created;
   Result<JobSpec> spec = JobSpec{};

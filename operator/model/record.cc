@@ -172,7 +172,7 @@ Generation generation_from(const Json& json) {
 GenerationRecord record_from(const Json& json) {
   GenerationRecord record{generation_from(json)};
   record.job_uid = json.at("jobUid");
-  record.job_generation = json.at("jobGeneration");
+  record.spec_generation = json.at("jobGeneration");  // the key in stored records; it must not change
   record.min_pod_generation = json.at("minPodGeneration");
   record.last_issued = json.at("lastIssued");
   if (json.contains("running")) record.running = generation_from(json.at("running"));
@@ -201,7 +201,7 @@ PlanSummary summary_of(const Estimate& estimate, double bound_ratio) {
 Json to_json(const GenerationRecord& record) {
   Json json = generation_json(record);
   json.update({{"jobUid", record.job_uid},
-               {"jobGeneration", record.job_generation},
+               {"jobGeneration", record.spec_generation},
                {"minPodGeneration", record.min_pod_generation},
                {"lastIssued", record.last_issued},
                {"older", list_json(record.older, older_json)},

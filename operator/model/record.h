@@ -1,10 +1,14 @@
 // GenerationRecord: everything that the operator must remember about a job. It is stored in a ConfigMap that the job
 // owns, so an operator that restarts continues from it.
 //
-// A generation is one numbered plan of a job, with its placement. The operator writes the record twice before it
-// notifies any agent of a new generation. The first write contains the placement; from it the pods are created. The
-// second write commits the membership: once all pods answer, it adds their addresses. The assignment that agents
-// receive is a pure function of a committed record and the job, so a new operator computes the same one.
+// A generation is one numbered plan of a job, with its placement. Kubernetes calls another number a generation:
+// metadata.generation of the TrainingJob, which the API server increases with each change of the spec. The operator's
+// code calls that number `spec_generation`; a name that says only `generation` never means it.
+//
+// The operator writes the record twice before it notifies any agent of a new generation. The first write contains the
+// placement; from it the pods are created. The second write commits the membership: once all pods answer, it adds their
+// addresses. The assignment that agents receive is a pure function of a committed record and the job, so a new operator
+// computes the same one.
 #pragma once
 
 #include <chrono>
@@ -130,7 +134,7 @@ struct OlderRecord {
 // The base class is the newest generation.
 struct GenerationRecord : Generation {
   std::string job_uid;
-  std::int64_t job_generation = 0;      // the metadata.generation of the spec that the plan was made for
+  std::int64_t spec_generation = 0;     // the metadata.generation of the spec that the plan was made for
   std::int64_t min_pod_generation = 0;  // pods created for an earlier generation are replaced
   std::int64_t last_issued = 0;         // the highest number of any generation, including withdrawn ones
   // The generation that trains on while the newest one waits for its joining pods; empty: the newest one is committed,

@@ -46,7 +46,7 @@ GenerationRecord next_generation(const Observation& observation, const std::opti
   // A release that is the first half of a restart belongs to the same change, so the cause stays.
   const bool continues_restart = next.releases_gpus && !waits_until_wanted(next);
   next.job_uid = observation.job.uid;
-  next.job_generation = observation.job.generation;
+  next.spec_generation = observation.job.spec_generation;
   if (!continues_restart) {
     next.from_generation = next.generation;
     next.from_gpus = before && !before->releases_gpus ? gpu_count(before->plan) : 0;

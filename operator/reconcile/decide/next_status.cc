@@ -24,7 +24,7 @@ std::map<ConditionType, ConditionStatus> conditions_status(const Observation& ob
     const Condition& condition = condition_of(conditions, type);
     const ConditionStatus* before = observation.job.status.find(type);
     const bool stays = before != nullptr && before->condition.truth == condition.truth;
-    list[type] = {condition, observation.job.generation, stays ? before->last_transition : observation.now};
+    list[type] = {condition, observation.job.spec_generation, stays ? before->last_transition : observation.now};
   }
   return list;
 }
@@ -55,7 +55,7 @@ std::vector<std::string> unpriced_pools(const Observation& observation) {
 JobStatus next_status(const Observation& observation, const std::optional<GenerationRecord>& record,
                       const Conditions& conditions) {
   JobStatus status;
-  status.observed_generation = observation.job.generation;
+  status.observed_spec_generation = observation.job.spec_generation;
   status.state = state_word(conditions);
   status.conditions = conditions_status(observation, conditions);
   status.restarts = record ? record->restarts : 0;

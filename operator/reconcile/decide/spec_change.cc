@@ -7,7 +7,7 @@ namespace {
 
 PolicyResult keep_plan(const Observation& observation) {
   GenerationRecord record = *observation.record;
-  record.job_generation = observation.job.generation;
+  record.spec_generation = observation.job.spec_generation;
   PolicyResult result;
   write_record(result, std::move(record));
   return result;
@@ -17,7 +17,7 @@ PolicyResult keep_plan(const Observation& observation) {
 
 std::optional<PolicyResult> follow_changed_spec(const Observation& observation) {
   const GenerationRecord& record = *observation.record;
-  if (record.job_generation == observation.job.generation) return std::nullopt;
+  if (record.spec_generation == observation.job.spec_generation) return std::nullopt;
   const ElasticityMode mode = observation.job.spec->elasticity;
   if (mode == ElasticityMode::kOff) return keep_plan(observation);
   const NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart};

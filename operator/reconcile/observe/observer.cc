@@ -15,7 +15,7 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
   JobView view;
   view.key = kube::key_of(object);
   view.uid = kube::uid_of(object);
-  view.generation = kube::integer_at(object, {"metadata", "generation"});
+  view.spec_generation = kube::integer_at(object, {"metadata", "generation"});
   view.is_deleting = kube::is_deleting(object);
   view.created = parse_rfc3339(kube::text_at(object, {"metadata", "creationTimestamp"})).value_or(Time());
   view.spec = sources.read_job(object);
