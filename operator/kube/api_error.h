@@ -22,7 +22,6 @@ struct ApiError {
   [[nodiscard]] bool is_conflict() const { return status == 409 && reason != "AlreadyExists"; }
   [[nodiscard]] bool already_exists() const { return status == 409 && reason == "AlreadyExists"; }
   [[nodiscard]] bool is_expired() const { return status == 410; }
-  [[nodiscard]] bool is_invalid() const { return status == 422 || status == 400; }
   [[nodiscard]] bool is_transient() const { return status == 0 || status == 429 || status >= 500; }
 };
 

@@ -31,8 +31,6 @@ class LineSplitter {
     take(chunk);
   }
 
-  [[nodiscard]] bool has_half_line() const { return !pending_.empty(); }
-
  private:
   void take(std::string_view part) {
     if (pending_.size() + part.size() > limit_) throw LineTooLong("a line of a watch exceeds its limit");

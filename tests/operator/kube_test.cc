@@ -37,7 +37,8 @@ TEST(LineSplitter, FindsLinesWhereverTheChunksEnd) {
     splitter.feed(text.substr(0, cut), sink);
     splitter.feed(text.substr(cut), sink);
     EXPECT_THAT(lines, ElementsAre("one", "two")) << "cut at " << cut;
-    EXPECT_TRUE(splitter.has_half_line());
+    splitter.feed("\n", sink);
+    EXPECT_THAT(lines, ElementsAre("one", "two", "three")) << "cut at " << cut;
   }
 }
 
