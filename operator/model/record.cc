@@ -242,7 +242,7 @@ Json config_map_of(const GenerationRecord& record, const JobKey& job, const std:
   return map;
 }
 
-bool waits_until_wanted(const Generation& generation) {
+bool pauses_job(const Generation& generation) {
   return generation.releases_gpus &&
          (generation.reason == Reason::kSuspended || generation.reason == Reason::kWaitingForCapacity);
 }

@@ -117,9 +117,9 @@ struct Generation {
   [[nodiscard]] bool is_committed() const { return !members.empty(); }
 };
 
-// Returns whether the job waits after this generation: until the user resumes the job, or until the cluster has enough
-// GPUs. Returns false for a generation that releases the GPUs only to restart the job with new pods at once.
-bool waits_until_wanted(const Generation& generation);
+// Returns whether the generation releases the GPUs because the job pauses: until the user resumes it, or until the
+// cluster has enough GPUs. Returns false for a generation that releases them only to restart the job with new pods.
+bool pauses_job(const Generation& generation);
 
 // A generation before the newest one. Its pods may still train it, so it must be fenced before a newer generation
 // trains (operator/protocol/fencing.h).

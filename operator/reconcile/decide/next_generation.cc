@@ -44,7 +44,7 @@ GenerationRecord next_generation(const Observation& observation, const std::opti
                                  const Cause& cause) {
   GenerationRecord next = before.value_or(GenerationRecord{});
   // A release that is the first half of a restart belongs to the same change, so the cause stays.
-  const bool continues_restart = next.releases_gpus && !waits_until_wanted(next);
+  const bool continues_restart = next.releases_gpus && !pauses_job(next);
   next.job_uid = observation.job.uid;
   next.spec_generation = observation.job.spec_generation;
   if (!continues_restart) {

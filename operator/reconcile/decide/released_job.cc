@@ -29,7 +29,7 @@ PolicyResult start_same_plan(const Observation& observation, const GenerationRec
                        gpus_text(record.plan), saving_message(observation, record)));
     return result;
   }
-  const Reason reason = waits_until_wanted(record) ? Reason::kResumed : record.reason;
+  const Reason reason = pauses_job(record) ? Reason::kResumed : record.reason;
   GenerationRecord next = next_generation(observation, record, {reason, record.message});
   if (query.replaces_pods) next.min_pod_generation = next.generation;
   next.placement = std::move(*placement);
@@ -39,7 +39,7 @@ PolicyResult start_same_plan(const Observation& observation, const GenerationRec
 PolicyResult start_new_plan(const Observation& observation, const GenerationRecord& record, const NodeQuery& query) {
   const PlanLookup lookup = look_up_plan_with_growth(observation, query, std::nullopt);
   if (lookup.has_plan()) {
-    const bool resumes = waits_until_wanted(record);
+    const bool resumes = pauses_job(record);
     const Cause cause =
         resumes ? Cause{Reason::kResumed, fmt::format("It starts again: {}.", gpus_text(lookup.answer->result->plan))}
                 : Cause{record.reason, record.message};

@@ -29,7 +29,7 @@ RescaleStatus new_entry(const GenerationRecord& record) {
 // Returns whether the generation gets an entry. A release that is the first half of a restart does not: it belongs to
 // the change that follows.
 bool is_listed(const GenerationRecord& record) {
-  return record.from_generation > 0 && (!record.releases_gpus || waits_until_wanted(record));
+  return record.from_generation > 0 && (!record.releases_gpus || pauses_job(record));
 }
 
 bool is_of_change_in_progress(const Observation& observation, const JobProgress& progress) {
