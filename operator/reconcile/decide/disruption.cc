@@ -253,7 +253,7 @@ std::optional<Disruption> broken_connection(const Observation& observation, cons
 
 }  // namespace
 
-std::optional<Disruption> find_joining_pods_problem(const Observation& observation) {
+std::optional<Disruption> find_startup_disruption(const Observation& observation) {
   Findings findings(observation);
   for (const Slot& slot : observation.record->placement.slots) {
     if (const auto finding = slot_problem(observation, slot)) findings.add(slot.pod, slot.node, *finding);
@@ -262,7 +262,7 @@ std::optional<Disruption> find_joining_pods_problem(const Observation& observati
 }
 
 std::optional<Disruption> find_disruption(const Observation& observation, const Generation& generation) {
-  if (!generation.is_committed()) return find_joining_pods_problem(observation);
+  if (!generation.is_committed()) return find_startup_disruption(observation);
   Findings findings(observation);
   for (const Member& member : generation.members) {
     if (!is_watched(observation, generation, member)) continue;

@@ -26,12 +26,12 @@ struct Disruption {
 
 // Returns the gravest disruption of a generation, or nothing if the generation can continue. The generation is the
 // newest one, or the one that trains on while the newest one is prepared. If it is not committed, the result is that of
-// find_joining_pods_problem(). A failure of the trainer itself is not a disruption (see trainer_failures.h).
+// find_startup_disruption(). A failure of the trainer itself is not a disruption (see trainer_failures.h).
 std::optional<Disruption> find_disruption(const Observation& observation, const Generation& generation);
 
 // Returns what prevents the pods of the newest generation's placement from starting it: a pod has not started in time,
 // or its node is gone or about to be terminated. Returns nothing if all pods are ready or may still become ready.
-std::optional<Disruption> find_joining_pods_problem(const Observation& observation);
+std::optional<Disruption> find_startup_disruption(const Observation& observation);
 
 // Returns when the operator observed the first sign of a disruption (a broken worker or an unanswered poll), or the
 // present time if there is no such sign.

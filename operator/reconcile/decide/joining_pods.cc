@@ -46,7 +46,7 @@ std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
     return withdraw(record, fmt::format("pod {} failed: {}", failure->pod, failure->message),
                     {{node_uid_of_pod(observation, failure->pod), Time(), until}});
   }
-  if (const auto problem = find_joining_pods_problem(observation)) {
+  if (const auto problem = find_startup_disruption(observation)) {
     return withdraw(record, problem->message, problem->nodes_to_quarantine);
   }
   PolicyResult result;
