@@ -52,7 +52,7 @@ void remove_ended_and_stale_pods(PolicyResult& result, const Observation& observ
 }
 
 void remove_unused_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record) {
-  const bool is_too_late_to_save = is_past_saving(observation, record) && !has_failed_to_save(observation, record);
+  const bool is_too_late_to_save = may_release_unsaved(observation, record) && !has_failed_to_save(observation, record);
   for (const PodView& pod : observation.pods) {
     if (!pod.is_ours || pod.has_ended() || has_slot(record, pod)) continue;
     const bool hands_over = member_of(record, pod.uid) != nullptr && !is_too_late_to_save;

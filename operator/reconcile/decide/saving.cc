@@ -29,14 +29,14 @@ bool can_save(const Observation& observation) {
          });
 }
 
-bool is_past_saving(const Observation& observation, const GenerationRecord& record) {
+bool may_release_unsaved(const Observation& observation, const GenerationRecord& record) {
   const bool has_time_passed = observation.now - record.decided_at >= kSaveLimit;
   return record.releases_gpus && (!has_checkpoint_folder(observation) || has_time_passed);
 }
 
 bool is_saving(const Observation& observation, const GenerationRecord& record) {
   constexpr int kGivenUp = 3;  // after this number of unanswered polls, the save does not wait for the pod
-  if (is_past_saving(observation, record) || has_failed_to_save(observation, record)) return false;
+  if (may_release_unsaved(observation, record) || has_failed_to_save(observation, record)) return false;
   return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
     const bool takes_part = pod.is_ours && !pod.has_ended() && !pod.ip.empty();
     if (!takes_part || record.unreachable_pods.contains(pod.uid)) return false;
@@ -52,7 +52,7 @@ bool has_failed_to_save(const Observation& observation, const GenerationRecord& 
 }
 
 PolicyResult save_again(const Observation& observation, const GenerationRecord& record) {
-  if (is_past_saving(observation, record)) return {};
+  if (may_release_unsaved(observation, record)) return {};
   const auto disruption = find_disruption(observation, record);
   if (!disruption) return {};
   GenerationRecord next = record;

@@ -23,9 +23,9 @@ bool is_saving(const Observation& observation, const GenerationRecord& record);
 // state, so another attempt may succeed.
 bool has_failed_to_save(const Observation& observation, const GenerationRecord& record);
 
-// Returns whether the state of a generation that releases the GPUs need not be waited for any more: kSaveLimit has
-// passed, or the job has no checkpoint folder.
-bool is_past_saving(const Observation& observation, const GenerationRecord& record);
+// Returns whether a generation that releases the GPUs may do so without saving the state: kSaveLimit has passed, or the
+// job has no checkpoint folder.
+bool may_release_unsaved(const Observation& observation, const GenerationRecord& record);
 
 // Begins another generation that saves the state, with the pods that remain, if the present one is disrupted: a worker
 // failed to save, or the others wait for a pod that is lost or unreachable. Otherwise returns an empty result.

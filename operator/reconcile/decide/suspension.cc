@@ -24,7 +24,7 @@ PolicyResult release(const Observation& observation, const GenerationRecord& rec
 }
 
 bool may_still_save(const Observation& observation, const GenerationRecord& record) {
-  const bool may_try_again = has_failed_to_save(observation, record) && !is_past_saving(observation, record);
+  const bool may_try_again = has_failed_to_save(observation, record) && !may_release_unsaved(observation, record);
   return is_saving(observation, record) || may_try_again;
 }
 
