@@ -10,7 +10,7 @@ namespace sailor {
 namespace {
 
 PolicyResult keep_saving(const Observation& observation, const GenerationRecord& record) {
-  PolicyResult result = save_again(observation, record);
+  PolicyResult result = retry_save(observation, record);
   const GenerationRecord& newest = result.record ? *result.record : record;
   result.conditions[ConditionType::kPlanned] = no(newest.reason, release_message(observation, newest));
   requeue(result, kSaveLimit);
@@ -66,7 +66,7 @@ std::optional<PolicyResult> resume_released_job(const Observation& observation) 
   const bool keeps_plan = observation.job.spec->elasticity == ElasticityMode::kOff;
   PolicyResult result =
       keeps_plan ? start_same_plan(observation, record, query) : start_new_plan(observation, record, query);
-  if (!result.record) merge(result, save_again(observation, record));
+  if (!result.record) merge(result, retry_save(observation, record));
   return result;
 }
 

@@ -51,7 +51,7 @@ bool has_failed_to_save(const Observation& observation, const GenerationRecord& 
                              [&](const auto& agent) { return is_broken(agent.second, record.generation); });
 }
 
-PolicyResult save_again(const Observation& observation, const GenerationRecord& record) {
+PolicyResult retry_save(const Observation& observation, const GenerationRecord& record) {
   if (may_release_unsaved(observation, record)) return {};
   const auto disruption = find_disruption(observation, record);
   if (!disruption) return {};

@@ -29,7 +29,7 @@ bool may_release_unsaved(const Observation& observation, const GenerationRecord&
 
 // Begins another generation that saves the state, with the pods that remain, if the present one is disrupted: a worker
 // failed to save, or the others wait for a pod that is lost or unreachable. Otherwise returns an empty result.
-PolicyResult save_again(const Observation& observation, const GenerationRecord& record);
+PolicyResult retry_save(const Observation& observation, const GenerationRecord& record);
 
 // Returns two sentences: why the job has released the GPUs, and whether its state is saved.
 std::string release_message(const Observation& observation, const GenerationRecord& record);

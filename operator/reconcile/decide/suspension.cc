@@ -17,7 +17,7 @@ PolicyResult release(const Observation& observation, const GenerationRecord& rec
   }
   const GenerationRecord releasing = result.record.value_or(record);
   if (has_failed_to_save(observation, releasing) || is_saving(observation, releasing)) {
-    merge(result, save_again(observation, releasing));
+    merge(result, retry_save(observation, releasing));
   }
   merge(result, run_generation(observation, result.record.value_or(record), false));
   return result;
