@@ -19,10 +19,10 @@ void log_reconcile(const ReconcileReport& report) {
               {{"job", to_string(report.job)}, {"reason", report.failure}});
   }
   if (report.decision == nullptr || !report.failure.empty()) return;
-  for (const EventNote& note : report.decision->events) {
+  for (const JobEvent& event : report.decision->events) {
     log_event(
-        note.is_warning ? LogLevel::kWarning : LogLevel::kInfo, "job changed",
-        {{"job", to_string(report.job)}, {"reason", std::string(to_string(note.reason))}, {"message", note.message}});
+        event.is_warning ? LogLevel::kWarning : LogLevel::kInfo, "job changed",
+        {{"job", to_string(report.job)}, {"reason", std::string(to_string(event.reason))}, {"message", event.message}});
   }
   log_debug("reconciled", {{"job", to_string(report.job)},
                            {"actions", std::to_string(report.decision->actions.size())},

@@ -34,7 +34,7 @@ ApiResult<void> Applier::apply(const Observation& observation, const Decision& d
   if (decision.status) {
     if (auto done = write_status(observation, *decision.status); !done) return done;
   }
-  for (const EventNote& note : decision.events) post_event(observation, note);
+  for (const JobEvent& event : decision.events) post_event(observation, event);
   return {};
 }
 
@@ -104,9 +104,9 @@ ApiResult<void> Applier::write_status(const Observation& observation, const JobS
   return {};
 }
 
-void Applier::post_event(const Observation& observation, const EventNote& note) {
+void Applier::post_event(const Observation& observation, const JobEvent& event) {
   const auto nanoseconds = std::chrono::system_clock::now().time_since_epoch().count();
-  const Json event = {
+  const Json object = {
       {"apiVersion", kube::kEvents.group_version},
       {"kind", kube::kEvents.kind},
       {"metadata",
@@ -114,14 +114,14 @@ void Applier::post_event(const Observation& observation, const EventNote& note) 
         {"namespace", observation.job.key.namespace_name}}},
       {"eventTime", to_rfc3339_micro(observation.now)},
       {"regarding", job_reference(observation)},
-      {"type", note.is_warning ? "Warning" : "Normal"},
-      {"reason", to_string(note.reason)},
-      {"note", note.message},
-      {"action", to_string(note.reason)},
+      {"type", event.is_warning ? "Warning" : "Normal"},
+      {"reason", to_string(event.reason)},
+      {"note", event.message},
+      {"action", to_string(event.reason)},
       {"reportingController", "sailor.dev/operator"},
       {"reportingInstance", instance_}};
   // A failure is ignored, because the status contains the same information.
-  [[maybe_unused]] const auto posted = api_.create(kube::kEvents, event);
+  [[maybe_unused]] const auto posted = api_.create(kube::kEvents, object);
 }
 
 }  // namespace sailor

@@ -34,7 +34,7 @@ class Applier {
   kube::ApiResult<void> create_pod(const kube::Json& pod);
   kube::ApiResult<void> delete_pod(const Observation& observation, const DeletePod& pod);
   kube::ApiResult<void> write_status(const Observation& observation, const JobStatus& status);
-  void post_event(const Observation& observation, const EventNote& note);
+  void post_event(const Observation& observation, const JobEvent& event);
 
   kube::Api& api_;
   Caches& caches_;

@@ -40,17 +40,18 @@ struct DeleteJob {};
 
 using Action = std::variant<WriteRecord, CreatePod, DeletePod, SendAssignment, UpdateCallback, AskPlanner, DeleteJob>;
 
-struct EventNote {
+// A Kubernetes event about the job.
+struct JobEvent {
   bool is_warning = false;
   Reason reason = Reason::kNotYetKnown;
   std::string message;
-  friend bool operator==(const EventNote&, const EventNote&) = default;
+  friend bool operator==(const JobEvent&, const JobEvent&) = default;
 };
 
 struct Decision {
   std::vector<Action> actions;      // in the order in which they are performed
   std::optional<JobStatus> status;  // empty: the present status need not change
-  std::vector<EventNote> events;
+  std::vector<JobEvent> events;
   std::optional<std::chrono::milliseconds> requeue_after;  // empty: the next change causes the next decision
 };
 

@@ -14,7 +14,7 @@ namespace sailor {
 struct PolicyResult {
   std::optional<GenerationRecord> record;  // the job's record from now on; empty: the record stays as it is
   std::vector<Action> actions;             // in the order in which they are performed
-  std::vector<EventNote> events;
+  std::vector<JobEvent> events;
   Conditions conditions;  // override those that conditions_of() derives; a final result sets all of them
   std::optional<std::chrono::milliseconds> requeue_after;
   bool is_final = false;          // decide() skips run_generation() and conditions_of()

@@ -32,7 +32,7 @@ bool is_news(const Condition& condition, ConditionType type) {
   return condition.reason != Reason::kPlanning && !ends_with_job;
 }
 
-void append_condition_events(const JobStatus& before, const JobStatus& now, std::vector<EventNote>& events) {
+void append_condition_events(const JobStatus& before, const JobStatus& now, std::vector<JobEvent>& events) {
   for (const auto& [type, status] : now.conditions) {
     const Condition& condition = status.condition;
     const ConditionStatus* last = before.find(type);
@@ -46,7 +46,7 @@ void append_condition_events(const JobStatus& before, const JobStatus& now, std:
   }
 }
 
-void append_unpriced_pools(const JobStatus& before, const JobStatus& now, std::vector<EventNote>& events) {
+void append_unpriced_pools(const JobStatus& before, const JobStatus& now, std::vector<JobEvent>& events) {
   for (const std::string& pool : now.unpriced_pools) {
     const auto& known = before.unpriced_pools;
     if (std::ranges::find(known, pool) != known.end()) continue;
@@ -59,8 +59,8 @@ void append_unpriced_pools(const JobStatus& before, const JobStatus& now, std::v
 
 }  // namespace
 
-std::vector<EventNote> events_of_change(const JobStatus& before, const JobStatus& now) {
-  std::vector<EventNote> events;
+std::vector<JobEvent> events_of_change(const JobStatus& before, const JobStatus& now) {
+  std::vector<JobEvent> events;
   append_condition_events(before, now, events);
   append_unpriced_pools(before, now, events);
   return events;

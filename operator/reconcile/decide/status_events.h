@@ -9,6 +9,6 @@ namespace sailor {
 
 // Returns an event for each condition that has changed and that people may want to know about, and for each pool whose
 // price has been found to be unknown.
-std::vector<EventNote> events_of_change(const JobStatus& before, const JobStatus& now);
+std::vector<JobEvent> events_of_change(const JobStatus& before, const JobStatus& now);
 
 }  // namespace sailor
