@@ -63,7 +63,7 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
 
 kube::ApiHooks OperatorRuntime::api_hooks(bool is_fenced) {
   kube::ApiHooks api_hooks;
-  api_hooks.observe = [this](const std::string& method, int code, double seconds) {
+  api_hooks.requested = [this](const std::string& method, int code, double seconds) {
     metrics_.requested(method, code, seconds);
   };
   if (is_fenced) api_hooks.may_write = [this] { return election_.may_write(); };
@@ -95,7 +95,7 @@ ControllerHooks OperatorRuntime::hooks() {
     planning_.forget(job);
     metrics_.forget(job);
   };
-  hooks.observe = [this](const ReconcileReport& report) {
+  hooks.reconciled = [this](const ReconcileReport& report) {
     metrics_.reconciled(report);
     log_reconcile(report);
   };
@@ -105,7 +105,7 @@ ControllerHooks OperatorRuntime::hooks() {
 PlanningService::Hooks OperatorRuntime::planning_hooks() {
   PlanningService::Hooks hooks;
   hooks.answered = [this](const JobKey& job) { queue_.add(job); };
-  hooks.observe = [this](const PlanAnswer& answer, double seconds) {
+  hooks.planned = [this](const PlanAnswer& answer, double seconds) {
     metrics_.planned(answer, seconds);
     log_plan(answer, seconds);
   };

@@ -56,11 +56,11 @@ ApiResult<HttpResponse> Api::try_once(const HttpRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   try {
     HttpResponse response = transport_.send(request);
-    hooks_.observe(request.method, response.status, seconds_since(start));
+    hooks_.requested(request.method, response.status, seconds_since(start));
     if (response.status >= 200 && response.status < 300) return response;
     return tl::unexpected(error_of(request, response));
   } catch (const TransportError& error) {
-    hooks_.observe(request.method, 0, seconds_since(start));
+    hooks_.requested(request.method, 0, seconds_since(start));
     return tl::unexpected(ApiError{0,
                                    "NoAnswer",
                                    fmt::format("{} {}: no answer from the API server: {}", request.method,
@@ -170,10 +170,10 @@ ApiResult<void> Api::watch(const Resource& resource, const Selection& selection,
   try {
     const HttpResponse response = transport_.stream(
         request, [&](std::string_view chunk) { splitter.feed(chunk, take_line); }, stop);
-    hooks_.observe("WATCH", response.status, 0);
+    hooks_.requested("WATCH", response.status, 0);
     if (response.status != 200) return tl::unexpected(error_of(request, response));
   } catch (const std::exception& error) {  // a broken connection, or a line that is no event
-    hooks_.observe("WATCH", 0, 0);
+    hooks_.requested("WATCH", 0, 0);
     if (!failure)
       return tl::unexpected(ApiError{0, "NoAnswer", fmt::format("watching {}: {}", resource.plural, error.what()), {}});
   }

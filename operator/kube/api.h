@@ -37,7 +37,7 @@ struct ObjectList {
 
 // What Api needs besides a transport; the defaults are what a program without metrics and leadership wants.
 struct ApiHooks {
-  std::function<void(const std::string& method, int code, double seconds)> observe = [](const auto&...) {};
+  std::function<void(const std::string& method, int code, double seconds)> requested = [](const auto&...) {};
   std::function<bool()> may_write = [] { return true; };  // asked before every write: false once leadership is lost
   std::function<void(std::chrono::milliseconds)> sleep;   // between tries; absent: this_thread::sleep_for
 };

@@ -15,7 +15,7 @@ void Controller::reconcile(const JobKey& key) {
     report.observation = nullptr;
     report.decision = nullptr;
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    hooks_.observe(report);
+    hooks_.reconciled(report);
   }
   if (report.failure.empty()) {
     queue_.forget(key);
@@ -29,7 +29,7 @@ void Controller::pass(const JobKey& key, ReconcileReport& report) {
   const auto observation = observer_.observe(key);
   if (!observation) {
     hooks_.forget(key);
-    hooks_.observe(report);
+    hooks_.reconciled(report);
     return;
   }
   hooks_.follow(*observation);
@@ -43,7 +43,7 @@ void Controller::pass(const JobKey& key, ReconcileReport& report) {
     report.is_conflict = applied.error().is_conflict() || applied.error().already_exists();
   }
   if (applied && decision.requeue_after) queue_.add_after(key, *decision.requeue_after);
-  hooks_.observe(report);
+  hooks_.reconciled(report);
   report.observation = nullptr;  // they do not outlive this function
   report.decision = nullptr;
 }

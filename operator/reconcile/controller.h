@@ -25,7 +25,8 @@ struct ReconcileReport {
 struct ControllerHooks {
   std::function<void(const Observation&)> follow;  // called before each decision, to poll the agents of the job
   std::function<void(const JobKey&)> forget;       // called when the job is gone
-  std::function<void(const ReconcileReport&)> observe = [](const ReconcileReport&) {};
+  // Called after each reconcile, for metrics and logs.
+  std::function<void(const ReconcileReport&)> reconciled = [](const ReconcileReport&) {};
 };
 
 class Controller {

@@ -101,7 +101,7 @@ void PlanningService::answer(const PlanQuestion& question, Time asked, std::stop
     questions->second.answers.push_back(found);
     if (questions->second.answers.size() > kKept) questions->second.answers.pop_front();
   }
-  hooks_.observe(found, seconds);
+  hooks_.planned(found, seconds);
   hooks_.answered(job);
 }
 

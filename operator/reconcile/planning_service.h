@@ -19,8 +19,9 @@ class PlanningService {
  public:
   using Search = std::function<Result<PlannedJob>(const PlanQuestion&, std::stop_token)>;
   struct Hooks {
-    std::function<void(const JobKey&)> answered = [](const JobKey&) {};
-    std::function<void(const PlanAnswer&, double seconds)> observe = [](const auto&...) {};
+    std::function<void(const JobKey&)> answered = [](const JobKey&) {};  // called with each answer, to queue the job
+    // Called with each answer and the time that the search took, for metrics and logs.
+    std::function<void(const PlanAnswer&, double seconds)> planned = [](const auto&...) {};
     Clock clock = system_time;
   };
 
