@@ -111,7 +111,7 @@ class PlanChooser {
     search_.emplace(problem, limits, migration_ ? &*migration_ : nullptr);
     if (running_ == nullptr) return;
     if (intact_) {
-      if (const auto stay = search_->offer(*intact_)) stay_ = search_->simulated(*stay, kNoIncumbent);
+      if (const auto stay = search_->add_known_plan(*intact_)) stay_ = search_->simulated(*stay, kNoIncumbent);
     }
     search_->repair(*running_, options.space);
     if (has_feasible()) near_ = *search_->best();

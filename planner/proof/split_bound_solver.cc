@@ -40,7 +40,8 @@ SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const Reg
 }
 
 // The stage has a whole number of groups, all of this kind.
-SplitBoundSolver::Choice SplitBoundSolver::pure(const Stage& stage, const RegionalBoundTable::Entry& entry) {
+SplitBoundSolver::Choice SplitBoundSolver::choice_of_one_kind(const Stage& stage,
+                                                              const RegionalBoundTable::Entry& entry) {
   Choice choice{.price = kUnreached, .forward = entry.forward, .backward = entry.backward, .kind = entry.kind};
   const double price = price_of(entry);
   int replicas = 1;
@@ -116,7 +117,7 @@ SplitBoundSolver::Choice SplitBoundSolver::cheapest_of(std::span<const Work> wor
 }
 
 // Tries each kind as the fastest of the stage.
-void SplitBoundSolver::choose_of_works(const Replicas& replicas) {
+void SplitBoundSolver::update_choices(const Replicas& replicas) {
   int most_each = 0;
   double sync_and_update = kUnreached;
   for (std::size_t fastest = works_.size(); fastest-- > 0;) {
@@ -138,7 +139,7 @@ void SplitBoundSolver::choose_of_works(const Replicas& replicas) {
 // Adds stages of several kinds; each kind is the fastest in turn. With more replicas, the gradient sum takes longer.
 // The function therefore goes through ranges of the number of replicas, and finds the cheapest choice for each range.
 // It ends when more replicas cannot help.
-void SplitBoundSolver::add_mixed(const Stage& stage, int least_tensor_parallel, int index) {
+void SplitBoundSolver::add_stages_of_several_kinds(const Stage& stage, int least_tensor_parallel, int index) {
   const auto entries = table_.entries(stage.region, stage.layers);
   choices_.assign(entries.size(), {.price = kUnreached, .sync_and_update = kUnreached});
   Replicas replicas{2, 0, least_tensor_parallel};
@@ -150,7 +151,7 @@ void SplitBoundSolver::add_mixed(const Stage& stage, int least_tensor_parallel, 
       continue;
     }
     replicas.most = std::max(replicas.least, replicas.least * 9 / 8);
-    choose_of_works(replicas);
+    update_choices(replicas);
     const bool is_over = std::ranges::all_of(std::views::iota(std::size_t{0}, entries.size()), [&](std::size_t i) {
       return choices_[i].is_final || works_[i].microbatches == 0;
     });
@@ -166,11 +167,11 @@ void SplitBoundSolver::add_mixed(const Stage& stage, int least_tensor_parallel, 
     choice.forward = entries[fastest].least_forward;
     choice.backward = entries[fastest].least_backward;
     other = std::min(other, price);
-    offer(stage, choice, index);
+    merge_into_labels(stage, choice, index);
   }
 }
 
-void SplitBoundSolver::offer_to(const Stage& stage, const Choice& choice, int region, int index) {
+void SplitBoundSolver::merge_into_label_of_region(const Stage& stage, const Choice& choice, int region, int index) {
   const Label& from = *stage.from;
   const RegionalBoundTable::Message message =
       table_.message(stage.layers.last, {stage.region, region}, plans_.inside_nodes);
@@ -197,11 +198,11 @@ void SplitBoundSolver::offer_to(const Stage& stage, const Choice& choice, int re
   there.end = std::min(there.end, end);
 }
 
-void SplitBoundSolver::offer(const Stage& stage, const Choice& choice, int index) {
+void SplitBoundSolver::merge_into_labels(const Stage& stage, const Choice& choice, int index) {
   const Label& from = *stage.from;
   if (from.price + choice.price > most_) return;
   if (stage.layers.last < table_.layers()) {
-    for (int region = 0; region < table_.regions(); ++region) offer_to(stage, choice, region, index);
+    for (int region = 0; region < table_.regions(); ++region) merge_into_label_of_region(stage, choice, region, index);
     return;
   }
   const double path = choice.forward + choice.backward;
@@ -235,11 +236,11 @@ void SplitBoundSolver::add_stage(const Stage& stage, int index) {
   if (!is_affordable(stage, entries)) return;
   int most_tensor_parallel = 0;
   for (const RegionalBoundTable::Entry& entry : entries) {
-    offer(stage, pure(stage, entry), index);
+    merge_into_labels(stage, choice_of_one_kind(stage, entry), index);
     most_tensor_parallel = std::max(most_tensor_parallel, tensor_parallel_of(entry.kind));
   }
   for (int tensor_parallel = 1; entries.size() > 1 && tensor_parallel <= most_tensor_parallel; tensor_parallel *= 2)
-    add_mixed(stage, tensor_parallel, index);
+    add_stages_of_several_kinds(stage, tensor_parallel, index);
 }
 
 void SplitBoundSolver::extend(int layer, int region, const Label& from, int index) {

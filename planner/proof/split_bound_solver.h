@@ -86,15 +86,15 @@ class SplitBoundSolver {
   void extend(int layer, int region, const Label& from, int index);
   void add_stage(const Stage& stage, int index);
   [[nodiscard]] Work most_work(const Stage& stage, const RegionalBoundTable::Entry& entry, double reduction) const;
-  [[nodiscard]] Choice pure(const Stage& stage, const RegionalBoundTable::Entry& entry);
-  void add_mixed(const Stage& stage, int least_tensor_parallel, int index);
+  [[nodiscard]] Choice choice_of_one_kind(const Stage& stage, const RegionalBoundTable::Entry& entry);
+  void add_stages_of_several_kinds(const Stage& stage, int least_tensor_parallel, int index);
   int list_works(const Stage& stage, const Replicas& replicas);
-  void choose_of_works(const Replicas& replicas);
+  void update_choices(const Replicas& replicas);
   [[nodiscard]] Choice cheapest_of(std::span<const Work> works, int most_replicas) const;
   [[nodiscard]] double in_whole_gpus(double price, const Work& work) const;
   [[nodiscard]] bool is_affordable(const Stage& stage, std::span<const RegionalBoundTable::Entry> entries) const;
-  void offer(const Stage& stage, const Choice& choice, int index);
-  void offer_to(const Stage& stage, const Choice& choice, int region, int index);
+  void merge_into_labels(const Stage& stage, const Choice& choice, int index);
+  void merge_into_label_of_region(const Stage& stage, const Choice& choice, int region, int index);
   void set_rest();
   [[nodiscard]] CheapestSplit traced();
 

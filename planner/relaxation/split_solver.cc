@@ -58,7 +58,7 @@ double SplitSolver::least_rest(Position from) const {
   return room > 0 ? rest_[static_cast<std::size_t>(from.layer)] / room : kUnreached;
 }
 
-void SplitSolver::offer(Position from, Position to, const StageSegment& segment, double price) {
+void SplitSolver::keep_if_cheaper(Position from, Position to, const StageSegment& segment, double price) {
   Cell& there = cell(to.layer, to.level);
   const double sum = cell(from.layer, from.level).price + price;
   if (sum >= there.price || sum + least_rest(to) > most_) return;
@@ -67,7 +67,7 @@ void SplitSolver::offer(Position from, Position to, const StageSegment& segment,
 
 // Tries each kind as the fastest of the stage: the path through the stage takes one pass on this kind. Slower kinds may
 // process any number of the microbatches.
-void SplitSolver::relax(Position from, int last, double passed, double least_mixed) {
+void SplitSolver::add_stage(Position from, int last, double passed, double least_mixed) {
   const Option* cheapest = nullptr;
   for (auto option = options_.rbegin(); option != options_.rend(); ++option) {
     if (cheapest == nullptr || option->price < cheapest->price) cheapest = &*option;
@@ -75,8 +75,8 @@ void SplitSolver::relax(Position from, int last, double passed, double least_mix
     const double mixed = std::max(least_mixed, cheapest->price);
     const bool is_pure = option->whole_price <= mixed;
     const Option& working = is_pure ? *option : *cheapest;
-    offer(from, {last, std::min(levels_, level)}, {{from.layer, last}, working.kind, working.groups},
-          is_pure ? option->whole_price : mixed);
+    keep_if_cheaper(from, {last, std::min(levels_, level)}, {{from.layer, last}, working.kind, working.groups},
+                    is_pure ? option->whole_price : mixed);
   }
 }
 
@@ -89,11 +89,11 @@ void SplitSolver::extend(Position from, const TimeLimits& limits, std::span<cons
       const Option& best = *std::ranges::min_element(options_, {}, [&](const Option& option) {
         return std::min(option.whole_price, std::max(option.price, mixed));
       });
-      offer(from, {last, 0}, {{from.layer, last}, best.kind, best.groups},
-            std::min(best.whole_price, std::max(best.price, mixed)));
+      keep_if_cheaper(from, {last, 0}, {{from.layer, last}, best.kind, best.groups},
+                      std::min(best.whole_price, std::max(best.price, mixed)));
       continue;
     }
-    relax(from, last, before + 2 * table_.least_link(last), mixed);
+    add_stage(from, last, before + 2 * table_.least_link(last), mixed);
   }
 }
 

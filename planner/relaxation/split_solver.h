@@ -72,8 +72,8 @@ class SplitSolver {
   void extend(Position from, const TimeLimits& limits, std::span<const double> prices);
   bool list_options(Position from, int last, const TimeLimits& limits, std::span<const double> prices);
   [[nodiscard]] double least_mixed(std::span<const double> prices) const;
-  void relax(Position from, int last, double passed, double least_mixed);
-  void offer(Position from, Position to, const StageSegment& segment, double price);
+  void add_stage(Position from, int last, double passed, double least_mixed);
+  void keep_if_cheaper(Position from, Position to, const StageSegment& segment, double price);
   [[nodiscard]] double longest_path() const;
   void set_rest(std::span<const double> prices);
   [[nodiscard]] double least_rest(Position from) const;

@@ -79,15 +79,15 @@ std::vector<MigrationCost::MissingState> MigrationCost::missing_states_of(const 
 Seconds MigrationCost::receive_time(const MissingState& missing) const {
   const int neighbours = std::min(missing.receivers.gpus, problem_.pool(missing.receivers.pool).gpus_per_node);
   Seconds fastest(std::numeric_limits<double>::infinity());
-  const auto offer = [&](int pool) {
+  const auto keep_if_faster = [&](int pool) {
     fastest = std::min(fastest, problem_.estimator->transfer(missing.sum * neighbours, pool, missing.receivers.pool));
   };
   for (const StateHolders& holder : now_) {
     const LayerRange& needed = missing.receivers.layers;
-    if (holder.layers.first < needed.last && needed.first < holder.layers.last) offer(holder.pool);
+    if (holder.layers.first < needed.last && needed.first < holder.layers.last) keep_if_faster(holder.pool);
   }
   for (int pool = 0; pool < problem_.pools() && fastest == Seconds(std::numeric_limits<double>::infinity()); ++pool) {
-    offer(pool);
+    keep_if_faster(pool);
   }
   return fastest;
 }

@@ -4,7 +4,7 @@
 
 namespace sailor {
 
-void ParetoFront::offer(const GroupedPlan& plan, const EstimateSummary& estimate) {
+void ParetoFront::add_unless_dominated(const GroupedPlan& plan, const EstimateSummary& estimate) {
   const auto at = std::ranges::lower_bound(entries_, estimate.iteration, {},
                                            [](const Entry& entry) { return entry.estimate.iteration; });
   const bool equal_is_cheaper =

@@ -19,7 +19,7 @@ class ParetoFront {
   };
 
   // Adds the plan unless a plan of the front dominates it. Removes the plans that the new one dominates.
-  void offer(const GroupedPlan& plan, const EstimateSummary& estimate);
+  void add_unless_dominated(const GroupedPlan& plan, const EstimateSummary& estimate);
   // Returns at most `most` plans (at least 2), evenly spread from the fastest to the cheapest, the fastest first.
   [[nodiscard]] std::vector<Entry> sample(std::size_t most) const;
 

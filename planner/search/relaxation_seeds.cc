@@ -29,22 +29,23 @@ class Rounding {
     for (const StageSegment& segment : split.segments) draft.stages.push_back({segment.layers, {}});
     for (std::size_t i = 0; i < split.segments.size(); ++i) {
       const StageSegment& segment = split.segments[i];
-      take(draft.stages[i], segment.kind, std::floor(segment.groups + 1e-6));
+      add_replicas(draft.stages[i], segment.kind, std::floor(segment.groups + 1e-6));
     }
     for (std::size_t i = 0; i < split.segments.size(); ++i) {
       const StageSegment& segment = split.segments[i];
       if (!draft.stages[i].groups.empty()) continue;
-      if (take(draft.stages[i], segment.kind, 1) == 0 && !grow(draft.stages[i])) return std::nullopt;
+      if (add_replicas(draft.stages[i], segment.kind, 1) == 0 && !add_one_replica(draft.stages[i])) return std::nullopt;
     }
-    spread(draft);
+    use_left_over_gpus(draft);
     return draft;
   }
 
  private:
-  int take(GroupedStage& stage, int kind, double count) {
+  // Adds up to `count` replicas of the kind, as far as GPUs are left. Returns how many it has added.
+  int add_replicas(GroupedStage& stage, int kind, double count) {
     const GroupKind& group = table_.kinds()[static_cast<std::size_t>(kind)];
     int wanted = static_cast<int>(std::min(count, 1e6));
-    int taken = 0;
+    int added = 0;
     for (const int pool : pools_) {
       if (table_.type_of(pool) != group.type) continue;
       const int most = std::min({wanted, free_.at(pool) / group.tensor_parallel, left_ / group.tensor_parallel,
@@ -54,13 +55,13 @@ class Rounding {
       free_.at(pool) -= most * group.tensor_parallel;
       left_ -= most * group.tensor_parallel;
       wanted -= most;
-      taken += most;
+      added += most;
     }
-    return taken;
+    return added;
   }
 
   // Adds one more replica, of the kind that processes the most microbatches per GPU.
-  bool grow(GroupedStage& stage) {
+  bool add_one_replica(GroupedStage& stage) {
     int best = -1;
     double best_rate = 0;
     for (const GroupTimeTable::Entry& entry : table_.entries(stage.layers)) {
@@ -74,11 +75,11 @@ class Rounding {
         best_rate = rate;
       }
     }
-    return best >= 0 && take(stage, best, 1) > 0;
+    return best >= 0 && add_replicas(stage, best, 1) > 0;
   }
 
   // Gives the GPUs that are left over to the stages that would finish last.
-  void spread(Draft& draft) {
+  void use_left_over_gpus(Draft& draft) {
     const int microbatches = table_.microbatches();
     std::set<const GroupedStage*> done;
     while (left_ > 0) {
@@ -94,7 +95,7 @@ class Rounding {
         last = &stage;
       }
       if (last == nullptr) return;
-      if (last->replicas() >= microbatches || !grow(*last)) done.insert(last);
+      if (last->replicas() >= microbatches || !add_one_replica(*last)) done.insert(last);
     }
   }
 

@@ -82,8 +82,8 @@ std::optional<PlanCandidate> Search::evaluated_plan(const Draft& draft, GroupedP
   const Score score = score_of(*estimate, plan.gpus(), problem_.job);
   PlanCandidate candidate{draft, std::move(plan), *estimate, score};
   if (score.is_feasible()) {
-    front_.offer(candidate.plan, *estimate);
-    note_finalist(candidate);
+    front_.add_unless_dominated(candidate.plan, *estimate);
+    keep_finalist_if_best(candidate);
   }
   if (!best_ || is_better(candidate, *best_)) best_ = candidate;
   const bool fits = estimate->memory_excess <= Bytes(0);
@@ -101,7 +101,7 @@ bool Search::is_better(const PlanCandidate& candidate, const PlanCandidate& othe
   return candidate.plan < other.plan;
 }
 
-std::optional<PlanCandidate> Search::offer(const GroupedPlan& plan) {
+std::optional<PlanCandidate> Search::add_known_plan(const GroupedPlan& plan) {
   auto candidate = evaluated_plan(draft_of(plan), plan, kNoIncumbent);
   return candidate && candidate->score.is_feasible() ? candidate : std::nullopt;
 }
@@ -113,7 +113,7 @@ double Search::incumbent_for_start(const Starts& starts, const std::pair<int, st
   return found == starts.end() ? most : std::min(most, value_to_beat(found->second.score));
 }
 
-void Search::keep_best(Starts& starts, const Draft& draft, PlanSpace space) {
+void Search::keep_start_if_best(Starts& starts, const Draft& draft, PlanSpace space) {
   if (limits_.is_over() && best_) return;
   const std::pair shape{draft.microbatch_size, draft.stages.size()};
   auto candidate = evaluated(draft, space, incumbent_for_start(starts, shape));
@@ -169,14 +169,14 @@ void Search::run_paper(const MemorySavings& savings, Starts& starts) {
     return incumbent != kNoIncumbent && is_pruned(Seconds(bound.seconds), bound.price, incumbent);
   };
   visit_even_seeds(problem_, savings, is_seed_pruned,
-                   [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kPaper); });
+                   [&](const Draft& draft) { keep_start_if_best(starts, draft, PlanSpace::kPaper); });
   climb_from_starts(PlanSpace::kPaper, starts);
 }
 
 void Search::run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupTimeTable> tables) {
   if (climb_from_best(PlanSpace::kFlow, savings)) return;
   if (best_) climb(with_savings(best_->draft, savings), best_->score, PlanSpace::kFlow, kClimbCandidates);
-  const auto keep = [&](const Draft& draft) { keep_best(starts, draft, PlanSpace::kFlow); };
+  const auto keep = [&](const Draft& draft) { keep_start_if_best(starts, draft, PlanSpace::kFlow); };
   visit_uneven_seeds(problem_, savings, keep);
   if (best_) visit_relaxation_seeds(problem_, savings, tables, best_->estimate.iteration.value(), keep);
   climb_from_starts(PlanSpace::kFlow, starts);
@@ -204,7 +204,7 @@ void Search::repair(const Plan& running, PlanSpace space) {
   simulate_finalists(space, kPassesOfRepair);
 }
 
-void Search::note_finalist(const PlanCandidate& candidate) {
+void Search::keep_finalist_if_best(const PlanCandidate& candidate) {
   const GroupedPlan& plan = candidate.plan;
   const FinalistShape shape{plan.microbatch_size, plan.stages.size(), has_equal_shares(plan), plan.savings};
   const auto [found, is_new] = finalists_.try_emplace(shape, candidate);

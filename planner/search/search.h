@@ -59,7 +59,7 @@ class Search {
 
   // Adds a plan that the caller already has, such as the running one, and returns its fast estimate. Returns nothing if
   // the plan is infeasible.
-  std::optional<PlanCandidate> offer(const GroupedPlan& plan);
+  std::optional<PlanCandidate> add_known_plan(const GroupedPlan& plan);
 
   // The best plan so far: the best feasible one, or else the one that comes nearest to being feasible. Null if the
   // search has seen no plan. After run() or repair(), the figures of a feasible plan come from the simulation.
@@ -83,7 +83,7 @@ class Search {
   bool climb_from_best(PlanSpace space, const MemorySavings& savings);
   void climb_from_starts(PlanSpace space, const Starts& starts);
   void climb(Draft from, Score score, PlanSpace space, long most_candidates);
-  void keep_best(Starts& starts, const Draft& draft, PlanSpace space);
+  void keep_start_if_best(Starts& starts, const Draft& draft, PlanSpace space);
   [[nodiscard]] double incumbent_for_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const;
 
   // Simulates the finalists and some of their neighbours operation by operation, because fast estimates only
@@ -92,7 +92,7 @@ class Search {
   void simulate_finalists(PlanSpace space, long most_passes);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
   [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
-  void note_finalist(const PlanCandidate& candidate);
+  void keep_finalist_if_best(const PlanCandidate& candidate);
   [[nodiscard]] std::vector<PlanCandidate> finalists() const;
 
   // Does nothing if the problem is large. Otherwise simulates every plan that may be better than the best one.

@@ -60,16 +60,16 @@ class GroupAllocator {
   }
 
   // Adds replicas to the stage. Returns false if none of the remaining regions has enough groups for them.
-  bool take(const Draft& draft, GroupedStage& stage, int replicas) {
+  bool add_replicas(const Draft& draft, GroupedStage& stage, int replicas) {
     for (; region_ < order_.size(); ++region_) {
-      if (take_from_region(draft, stage, replicas)) return true;
+      if (add_replicas_from_region(draft, stage, replicas)) return true;
     }
     return false;
   }
 
  private:
-  bool take_from_region(const Draft& draft, GroupedStage& stage, int replicas) {
-    std::vector<ReplicaGroup> taken;
+  bool add_replicas_from_region(const Draft& draft, GroupedStage& stage, int replicas) {
+    std::vector<ReplicaGroup> chosen;
     for (const int pool : order_[region_]) {
       if (replicas == 0) break;
       const int smallest = problem_.smallest_tensor_parallel(pool, draft.microbatch_size, stage.layers, draft.savings);
@@ -77,11 +77,11 @@ class GroupAllocator {
       const int tensor_parallel = std::max(smallest, floors_[static_cast<std::size_t>(pool)]);
       const int free_groups = free_[static_cast<std::size_t>(pool)] / tensor_parallel;
       const int count = std::min({replicas, free_groups, problem_.pool(pool).group_capacity(tensor_parallel)});
-      if (count > 0) taken.push_back(draft_replicas(pool, tensor_parallel, count));
+      if (count > 0) chosen.push_back(draft_replicas(pool, tensor_parallel, count));
       replicas -= count;
     }
     if (replicas > 0) return false;
-    for (const ReplicaGroup& group : taken) {
+    for (const ReplicaGroup& group : chosen) {
       free_[static_cast<std::size_t>(group.pool)] -= group.gpus();
       stage.add(group);
     }
@@ -164,7 +164,7 @@ class EvenSeeds {
     GroupAllocator allocator(problem_, shape_.order, floors);
     for (const LayerRange layers : layers_) {
       draft.stages.push_back({layers, {}});
-      if (!allocator.take(draft, draft.stages.back(), replicas)) return;
+      if (!allocator.add_replicas(draft, draft.stages.back(), replicas)) return;
     }
     visit(draft);
   }
