@@ -15,7 +15,7 @@ void NextGeneration::prepare(const PreparationState& preparation_state) {
   if (has_slot()) preparations_.begin(assignment_, preparation_state);
 }
 
-bool NextGeneration::is_prepared() const {
+bool NextGeneration::preparation_is_over() const {
   return assignment_ && (!has_slot() || preparations_.is_over(assignment_->generation));
 }
 

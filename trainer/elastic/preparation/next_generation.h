@@ -28,7 +28,7 @@ class NextGeneration {
   // Returns true if the worker may switch to the generation: the preparation has succeeded or failed, or there is
   // nothing to prepare. The worker learns of a failure when it obeys the generation. Joining workers may still be
   // receiving state; is_waited_for() tells.
-  [[nodiscard]] bool is_prepared() const;
+  [[nodiscard]] bool preparation_is_over() const;
   // Returns true if training should continue because joining workers of the generation do not have their state yet.
   [[nodiscard]] bool is_waited_for() const;
   [[nodiscard]] StateStreaming* streaming() const;  // streams from this worker; null: none

@@ -52,8 +52,8 @@ WorkerState on(WorkerState state, const event::Assigned& event) {
   return goes_now ? obey_next(state) : state;
 }
 
-WorkerState on(WorkerState state, const event::Prepared& event) {
-  if (state.next.generation == event.generation) state.next.is_prepared = true;
+WorkerState on(WorkerState state, const event::PreparationOver& event) {
+  if (state.next.generation == event.generation) state.next.preparation_is_over = true;
   return state;
 }
 
@@ -145,7 +145,7 @@ bool is_training(WorkerPlace place) {
   return place == WorkerPlace::kComputing || place == WorkerPlace::kVoting || place == WorkerPlace::kAwaitingLease;
 }
 
-bool wants_to_leave(const WorkerState& state) { return state.next.generation > 0 && state.next.is_prepared; }
+bool wants_to_leave(const WorkerState& state) { return state.next.generation > 0 && state.next.preparation_is_over; }
 
 bool must_break_off(const WorkerState& state, const Command& command) {
   return command.generation > state.generation && is_training(state.place) && command.drops_a_peer;

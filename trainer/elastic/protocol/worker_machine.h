@@ -35,7 +35,8 @@ struct Command {
   bool has_role = false;  // it trains
   // A worker of the running generation has no slot, so the running generation cannot continue.
   bool drops_a_peer = false;
-  bool is_prepared = false;  // this worker's preparation is over (event Prepared), so it may leave after the next vote
+  // This worker's preparation has succeeded or failed (event::PreparationOver), so it may leave after the next vote.
+  bool preparation_is_over = false;
   friend auto operator<=>(const Command&, const Command&) = default;
 };
 
@@ -60,11 +61,12 @@ struct WorkerState {
 };
 
 namespace event {
-struct Assigned {  // occurs in any place
-
+// Occurs in any place.
+struct Assigned {
   Command command;
 };
-struct Prepared {  // occurs in any place: the preparation of this generation has succeeded or failed
+// Occurs in any place. The preparation of this generation has succeeded or failed.
+struct PreparationOver {
   std::int64_t generation = 0;
 };
 // Occurs at the rendezvous. A worker without state has received all or some of its state by streaming. The state is
@@ -98,7 +100,7 @@ struct Finished {};
 struct GenerationFailed {};
 }  // namespace event
 
-using Event = std::variant<event::Assigned, event::Prepared, event::StateStreamed, event::HoldingsKnown,
+using Event = std::variant<event::Assigned, event::PreparationOver, event::StateStreamed, event::HoldingsKnown,
                            event::StateTransferred, event::Confirmed, event::Computed, event::Voted, event::LeaseLapsed,
                            event::LeaseRenewed, event::Finished, event::GenerationFailed>;
 

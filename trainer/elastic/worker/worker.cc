@@ -234,12 +234,12 @@ class Worker {
     return event::Voted{.somebody_leaves = somebody_leaves, .is_last_step = training_->is_done()};
   }
 
-  // Looks for a newer assignment. The worker obeys it when it is prepared, or at once if it cannot wait.
+  // Looks for a newer assignment. The worker obeys it when its preparation is over, or at once if it cannot wait.
   void listen() {
     is_closed_ = mailbox_.is_closed();
     if (is_closed_) throw CommunicationError("the agent is gone");
     preparations_.forget_ended();
-    if (next_generation_.is_prepared()) handle(event::Prepared{next_generation_.generation()});
+    if (next_generation_.preparation_is_over()) handle(event::PreparationOver{next_generation_.generation()});
     note_newer();
     next_generation_.prepare(preparation_state());
   }

@@ -39,7 +39,7 @@ Command Explorer::command_of(int worker, int generation, bool is_prepared) const
           .has_slot = has(next.members, worker),
           .has_role = next.roles[static_cast<std::size_t>(worker)] != 0,
           .drops_a_peer = drops,
-          .is_prepared = is_prepared};
+          .preparation_is_over = is_prepared};
 }
 
 WorkerState Explorer::state_of(int worker) const {
@@ -59,7 +59,7 @@ void Explorer::write(const WorkerState& state, Worker& worker) {
   worker.step = static_cast<std::uint8_t>(state.version.step);
   worker.has_gradients = state.version.has_gradients ? 1 : 0;
   worker.next = static_cast<std::uint8_t>(state.next.generation);
-  worker.next_is_prepared = state.next.is_prepared ? 1 : 0;
+  worker.next_is_prepared = state.next.preparation_is_over ? 1 : 0;
   worker.updated_by = static_cast<std::uint8_t>(state.version.updated_by);
   worker.confirmed = static_cast<std::uint8_t>(state.version.confirmed);
 }

@@ -19,7 +19,7 @@ void Explorer::hear(int id) {
   }
   const int next = at(id).next;
   const bool may_prepare = next > 0 && at(id).next_is_prepared == 0 && is_training(at(id).place);
-  if (may_prepare) step(from_, {TransitionKind::kIsPrepared, id, next}, event::Prepared{next});
+  if (may_prepare) step(from_, {TransitionKind::kIsPrepared, id, next}, event::PreparationOver{next});
 }
 
 void Explorer::regroup(int id) {
