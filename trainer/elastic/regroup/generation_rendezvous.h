@@ -15,7 +15,7 @@
 #include "trainer/elastic/control/assignment_mailbox.h"
 #include "trainer/elastic/control/worker_settings.h"
 #include "trainer/elastic/joining/join_plan.h"
-#include "trainer/elastic/protocol/holding.h"
+#include "trainer/elastic/protocol/state_report.h"
 #include "trainer/elastic/protocol/transfers.h"
 #include "trainer/elastic/state/peer_replicas.h"
 #include "trainer/elastic/state/transfer_units.h"

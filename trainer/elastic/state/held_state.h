@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/protocol/assignment.h"
-#include "trainer/elastic/protocol/holding.h"
+#include "trainer/elastic/protocol/state_report.h"
 #include "trainer/elastic/state/transfer_units.h"
 #include "trainer/model/layer_state.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "trainer/elastic/protocol/holding.h"
+#include "trainer/elastic/protocol/state_report.h"
 
 namespace sailor::trainer {
 

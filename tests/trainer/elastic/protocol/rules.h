@@ -4,7 +4,7 @@
 
 #include "operator/protocol/fencing.h"
 #include "trainer/elastic/protocol/agent_machine.h"
-#include "trainer/elastic/protocol/holding.h"
+#include "trainer/elastic/protocol/state_report.h"
 #include "trainer/elastic/protocol/transfers.h"
 #include "trainer/elastic/protocol/vote.h"
 #include "trainer/elastic/protocol/worker_machine.h"

@@ -1,4 +1,4 @@
-#include "trainer/elastic/protocol/holding.h"
+#include "trainer/elastic/protocol/state_report.h"
 
 #include <algorithm>
 #include <functional>
