@@ -13,20 +13,20 @@ namespace {
 
 using Moment = std::pair<std::int64_t, std::int64_t>;  // step and generation of the last update, which identify a state
 
-Moment moment_of(const Holding& holding) { return {holding.version.step, holding.version.updated_by}; }
+Moment moment_of(const StateReport& report) { return {report.version.step, report.version.updated_by}; }
 
-bool holds_any(const Holding& holding) { return holding.version.updated_by > 0 && !holding.units.empty(); }
+bool holds_any(const StateReport& report) { return report.version.updated_by > 0 && !report.units.empty(); }
 
-bool is_complete(const std::vector<int>& all_units, const std::vector<Holding>& holdings, const ResumePoint& point) {
+bool is_complete(const std::vector<int>& all_units, const std::vector<StateReport>& reports, const ResumePoint& point) {
   return std::ranges::all_of(all_units, [&](int unit) {
-    return std::ranges::any_of(holdings, [&](const Holding& holding) {
-      return can_offer(holding, point) && std::ranges::binary_search(holding.units, unit);
+    return std::ranges::any_of(reports, [&](const StateReport& report) {
+      return can_offer(report, point) && std::ranges::binary_search(report.units, unit);
     });
   });
 }
 
-// Describes all holdings of one moment: the newest generation that trained from it, and whether all workers of that
-// generation have gradients.
+// Describes all state reports of one moment: the newest generation that trained from it, and whether all workers of
+// that generation have gradients.
 struct Frontier {
   std::int64_t confirmed = 0;
   bool all_have_gradients = true;
@@ -38,18 +38,18 @@ struct Frontier {
   }
 };
 
-std::map<Moment, Frontier> frontiers(const std::vector<Holding>& holdings) {
+std::map<Moment, Frontier> frontiers(const std::vector<StateReport>& reports) {
   std::map<Moment, Frontier> found;
-  for (const Holding& holding : holdings) {
-    if (holds_any(holding)) found[moment_of(holding)].add(holding.version);
+  for (const StateReport& report : reports) {
+    if (holds_any(report)) found[moment_of(report)].add(report.version);
   }
   return found;
 }
 
 // Returns every point that some worker could offer, the newest first.
-std::vector<ResumePoint> candidates(const std::vector<Holding>& holdings) {
+std::vector<ResumePoint> candidates(const std::vector<StateReport>& reports) {
   std::set<ResumePoint, std::greater<>> points;
-  for (const auto& [moment, frontier] : frontiers(holdings)) {
+  for (const auto& [moment, frontier] : frontiers(reports)) {
     points.insert({frontier.confirmed, moment.first, moment.second});
     if (frontier.all_have_gradients) points.insert({frontier.confirmed, moment.first + 1, frontier.confirmed});
   }
@@ -58,61 +58,61 @@ std::vector<ResumePoint> candidates(const std::vector<Holding>& holdings) {
 
 }  // namespace
 
-std::string to_line(const Holding& holding) {
-  return nlohmann::json{{"step", holding.version.step},
-                        {"hasGradients", holding.version.has_gradients},
-                        {"updatedBy", holding.version.updated_by},
-                        {"confirmed", holding.version.confirmed},
-                        {"loss", holding.loss},
-                        {"nextLoss", holding.next_loss},
-                        {"reached", holding.reached},
-                        {"firstLoss", holding.first_loss},
-                        {"stoppedSeconds", holding.stopped_seconds}}
+std::string to_line(const StateReport& report) {
+  return nlohmann::json{{"step", report.version.step},
+                        {"hasGradients", report.version.has_gradients},
+                        {"updatedBy", report.version.updated_by},
+                        {"confirmed", report.version.confirmed},
+                        {"loss", report.loss},
+                        {"nextLoss", report.next_loss},
+                        {"reached", report.reached},
+                        {"firstLoss", report.first_loss},
+                        {"stoppedSeconds", report.stopped_seconds}}
       .dump();
 }
 
-Result<Holding> holding_from_line(const std::string& line) {
+Result<StateReport> state_report_from_line(const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
-  JsonReader reader(json, "holding");
-  Holding holding{.version = {.updated_by = reader.required<std::int64_t>("updatedBy"),
-                              .step = reader.required<std::int64_t>("step"),
-                              .confirmed = reader.required<std::int64_t>("confirmed"),
-                              .has_gradients = reader.required<bool>("hasGradients")},
-                  .units = {},
-                  .loss = reader.required<double>("loss"),
-                  .next_loss = reader.required<double>("nextLoss"),
-                  .reached = reader.required<std::int64_t>("reached"),
-                  .first_loss = reader.required<double>("firstLoss"),
-                  .stopped_seconds = reader.required<double>("stoppedSeconds")};
+  JsonReader reader(json, "state report");
+  StateReport report{.version = {.updated_by = reader.required<std::int64_t>("updatedBy"),
+                                 .step = reader.required<std::int64_t>("step"),
+                                 .confirmed = reader.required<std::int64_t>("confirmed"),
+                                 .has_gradients = reader.required<bool>("hasGradients")},
+                     .units = {},
+                     .loss = reader.required<double>("loss"),
+                     .next_loss = reader.required<double>("nextLoss"),
+                     .reached = reader.required<std::int64_t>("reached"),
+                     .first_loss = reader.required<double>("firstLoss"),
+                     .stopped_seconds = reader.required<double>("stoppedSeconds")};
   if (const auto& error = reader.error()) return tl::unexpected(*error);
-  return holding;
+  return report;
 }
 
-bool can_offer(const Holding& holding, const ResumePoint& point) {
-  if (!holds_any(holding)) return false;
-  const StateVersion& version = holding.version;
+bool can_offer(const StateReport& report, const ResumePoint& point) {
+  if (!holds_any(report)) return false;
+  const StateVersion& version = report.version;
   if (version.step == point.step) return version.updated_by == point.updated_by;
   return version.step + 1 == point.step && version.has_gradients && version.confirmed == point.updated_by;
 }
 
-std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const std::vector<Holding>& holdings) {
-  for (const ResumePoint& point : candidates(holdings)) {
-    if (is_complete(all_units, holdings, point)) return point;
+std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const std::vector<StateReport>& reports) {
+  for (const ResumePoint& point : candidates(reports)) {
+    if (is_complete(all_units, reports, point)) return point;
   }
   return std::nullopt;
 }
 
-std::vector<std::vector<int>> offers(const std::vector<Holding>& holdings, const ResumePoint& point) {
+std::vector<std::vector<int>> offers(const std::vector<StateReport>& reports, const ResumePoint& point) {
   std::vector<std::vector<int>> lists;
-  for (const Holding& holding : holdings) {
-    lists.push_back(can_offer(holding, point) ? holding.units : std::vector<int>{});
+  for (const StateReport& report : reports) {
+    lists.push_back(can_offer(report, point) ? report.units : std::vector<int>{});
   }
   return lists;
 }
 
-std::int64_t steps_lost(const std::vector<Holding>& holdings, std::int64_t resumed_step) {
+std::int64_t steps_lost(const std::vector<StateReport>& reports, std::int64_t resumed_step) {
   std::int64_t reached = resumed_step;
-  for (const Holding& holding : holdings) reached = std::max(reached, holding.reached);
+  for (const StateReport& report : reports) reached = std::max(reached, report.reached);
   return reached - resumed_step;
 }
 

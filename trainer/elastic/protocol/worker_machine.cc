@@ -63,7 +63,7 @@ WorkerState on(WorkerState state, const event::StateStreamed& event) {
   return state;
 }
 
-WorkerState on(WorkerState state, const event::HoldingsKnown& event) {
+WorkerState on(WorkerState state, const event::StateReportsKnown& event) {
   if (state.place != WorkerPlace::kRendezvous) return state;
   state.place = WorkerPlace::kTransferring;
   if (!event.can_offer) state.version = {};

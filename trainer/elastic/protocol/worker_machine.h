@@ -16,7 +16,7 @@ namespace sailor::trainer {
 // What a worker is doing. In each place the worker carries out one action, which ends with one of the events below.
 enum class WorkerPlace : std::uint8_t {
   kIdle,           // has not obeyed any generation yet
-  kRendezvous,     // has reported its holding and waits for the holdings of all workers
+  kRendezvous,     // has sent its state report and waits for those of all workers
   kTransferring,   // sends and receives state
   kConfirming,     // has the state that it needs and waits until all workers have theirs
   kComputing,      // computes the gradients of a step, summed over all workers
@@ -75,9 +75,9 @@ struct StateStreamed {
   std::int64_t step = 0;
   std::int64_t generation = 0;
 };
-struct HoldingsKnown {     // all holdings are known, and so is the resume point
-  bool can_offer = false;  // this worker has state of that point, perhaps after applying its gradients
-  std::int64_t step = 0;   // of the resume point
+struct StateReportsKnown {  // all state reports are known, and so is the resume point
+  bool can_offer = false;   // this worker has state of that point, perhaps after applying its gradients
+  std::int64_t step = 0;    // of the resume point
   std::int64_t updated_by = 0;
 };
 struct StateTransferred {  // this worker has sent and received all its transfers
@@ -100,7 +100,7 @@ struct Finished {};
 struct GenerationFailed {};
 }  // namespace event
 
-using Event = std::variant<event::Assigned, event::PreparationOver, event::StateStreamed, event::HoldingsKnown,
+using Event = std::variant<event::Assigned, event::PreparationOver, event::StateStreamed, event::StateReportsKnown,
                            event::StateTransferred, event::Confirmed, event::Computed, event::Voted, event::LeaseLapsed,
                            event::LeaseRenewed, event::Finished, event::GenerationFailed>;
 

@@ -67,24 +67,24 @@ JoinPlan GenerationRendezvous::join_plan() const {
                       {preparation_states_, wanted(), locations_of(*assignment_), assignment_->is_urgent});
 }
 
-bool GenerationRendezvous::exchange(const Holding& mine, const WorkerSlices& slices) {
-  store_.set(fmt::format("holding/{}", rank_), to_line(mine));
+bool GenerationRendezvous::exchange(const StateReport& mine, const WorkerSlices& slices) {
+  store_.set(fmt::format("state-report/{}", rank_), to_line(mine));
   store_.set(fmt::format("slices/{}", rank_), to_line(slices.own));
   store_.set(fmt::format("peer-replicas/{}", rank_), to_line(slices.peer_replicas));
-  std::vector<std::string> holdings, own, peer_replicas;
+  std::vector<std::string> state_reports, own, peer_replicas;
   const auto deadline = patient_deadline();
-  if (!wait_for_all("holding", holdings, deadline) || !wait_for_all("slices", own, deadline) ||
+  if (!wait_for_all("state-report", state_reports, deadline) || !wait_for_all("slices", own, deadline) ||
       !wait_for_all("peer-replicas", peer_replicas, deadline)) {
     return false;
   }
   const auto parsed = [&](const std::string& line) { return state_slices_from_line(assignment_->model, line); };
   units_.emplace(assignment_->model, slices_of_all(understood(own, parsed), understood(peer_replicas, parsed)),
                  wanted());
-  holdings_ = understood(holdings, holding_from_line);
-  for (int rank = 0; rank < std::ssize(holdings_); ++rank) {
-    holdings_[static_cast<std::size_t>(rank)].units = units_->held_by(rank);
+  state_reports_ = understood(state_reports, state_report_from_line);
+  for (int rank = 0; rank < std::ssize(state_reports_); ++rank) {
+    state_reports_[static_cast<std::size_t>(rank)].units = units_->held_by(rank);
   }
-  point_ = resume_point(units_->ids(), holdings_);
+  point_ = resume_point(units_->ids(), state_reports_);
   return true;
 }
 
@@ -102,11 +102,11 @@ bool GenerationRendezvous::confirm(const std::string& what) {
 }
 
 bool GenerationRendezvous::offers_state() const {
-  return point_ && can_offer(holdings_.at(static_cast<std::size_t>(rank_)), *point_);
+  return point_ && can_offer(state_reports_.at(static_cast<std::size_t>(rank_)), *point_);
 }
 
 bool GenerationRendezvous::needs_peer_replicas() const {
-  const auto offered = offers(holdings_, *point_);
+  const auto offered = offers(state_reports_, *point_);
   return std::ranges::any_of(units_->ids(), [&](int id) {
     for (int rank = 0; rank < std::ssize(offered); ++rank) {
       const bool is_offered = std::ranges::binary_search(offered[static_cast<std::size_t>(rank)], id);
@@ -118,7 +118,7 @@ bool GenerationRendezvous::needs_peer_replicas() const {
 
 TransferPlan GenerationRendezvous::transfers() const {
   TransferQuestion question{
-      .wanted = {}, .offered = offers(holdings_, *point_), .locations = locations_of(*assignment_), .bytes = {}};
+      .wanted = {}, .offered = offers(state_reports_, *point_), .locations = locations_of(*assignment_), .bytes = {}};
   for (int rank = 0; rank < roster_.workers(); ++rank) question.wanted.push_back(units_->wanted_by(rank));
   for (const int unit : units_->ids()) question.bytes.push_back(bytes_of(unit));
   return plan_transfers(question);
@@ -131,7 +131,7 @@ std::int64_t GenerationRendezvous::bytes_of(const std::vector<UnitMove>& moves) 
 }
 
 std::int64_t GenerationRendezvous::streamed_bytes() const {
-  const auto offered = offers(holdings_, *point_);
+  const auto offered = offers(state_reports_, *point_);
   std::int64_t bytes = 0;
   for (std::size_t rank = 0; rank < offered.size(); ++rank) {
     if (!preparation_states_[rank].is_empty) continue;
@@ -146,8 +146,8 @@ std::int64_t GenerationRendezvous::bytes_of(int unit) const {
 
 // The holders of units take turns, to spread the work.
 std::vector<StateSlices> GenerationRendezvous::writers() const {
-  std::vector<StateSlices> written(holdings_.size());
-  const auto offered = offers(holdings_, *point_);
+  std::vector<StateSlices> written(state_reports_.size());
+  const auto offered = offers(state_reports_, *point_);
   for (const int id : units_->ids()) {
     std::vector<std::size_t> holders;
     for (std::size_t rank = 0; rank < offered.size(); ++rank) {

@@ -37,18 +37,18 @@ class GenerationRendezvous {
   //
   // Waits until all workers have arrived and the preparation state of each is known.
   bool gather(const PreparationState& mine, const std::atomic<TimePoint>& deadline);
-  // Waits until the holding and the slices of each worker are known.
-  bool exchange(const Holding& mine, const WorkerSlices& slices);
+  // Waits until the state report and the slices of each worker are known.
+  bool exchange(const StateReport& mine, const WorkerSlices& slices);
   // Waits until all workers have confirmed. A worker can confirm several things; `what` is a different suffix of the
   // key for each of them.
   bool confirm(const std::string& what = "");
 
   [[nodiscard]] JoinPlan join_plan() const;  // call it after gather(); the same on all workers
 
-  // The next functions return what follows from the holdings. Call them after exchange(). Except offers_state(), the
-  // results are the same on all workers. point() is nothing if the workers together do not have a complete state.
+  // The next functions return what follows from the state reports. Call them after exchange(). Except offers_state(),
+  // the results are the same on all workers. point() is nothing if the workers together do not have a complete state.
   // needs_peer_replicas(), transfers(), streamed_bytes() and writers() require a point.
-  [[nodiscard]] const std::vector<Holding>& holdings() const { return holdings_; }
+  [[nodiscard]] const std::vector<StateReport>& state_reports() const { return state_reports_; }
   [[nodiscard]] const std::optional<ResumePoint>& point() const { return point_; }
   [[nodiscard]] const TransferUnits& units() const { return units_.value(); }
   [[nodiscard]] bool offers_state() const;         // this worker has state of the resume point; false without a point
@@ -78,7 +78,7 @@ class GenerationRendezvous {
   std::vector<PeerReplica> peer_replicas_;
   Rendezvous store_;
   std::vector<PreparationState> preparation_states_;
-  std::vector<Holding> holdings_;
+  std::vector<StateReport> state_reports_;
   std::optional<TransferUnits> units_;
   std::optional<ResumePoint> point_;
 };

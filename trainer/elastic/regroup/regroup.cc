@@ -16,12 +16,12 @@ std::vector<int> ranks_below(int count) {
   return ranks;
 }
 
-// Takes the losses of the job from the holdings, because a worker that did not train does not know them.
+// Takes the losses of the job from the state reports, because a worker that did not train does not know them.
 void learn_losses(const GenerationRendezvous& rendezvous, HeldState& held) {
-  for (const Holding& holding : rendezvous.holdings()) {
-    if (holding.first_loss != 0) held.first_loss = holding.first_loss;
-    if (!can_offer(holding, *rendezvous.point())) continue;
-    held.loss = holding.version.step == rendezvous.point()->step ? holding.loss : holding.next_loss;
+  for (const StateReport& report : rendezvous.state_reports()) {
+    if (report.first_loss != 0) held.first_loss = report.first_loss;
+    if (!can_offer(report, *rendezvous.point())) continue;
+    held.loss = report.version.step == rendezvous.point()->step ? report.loss : report.next_loss;
   }
 }
 
@@ -76,7 +76,7 @@ void move_state(const Assignment& assignment, Membership& membership, HeldState&
     held.step = rendezvous.point()->step;
     membership.source = rendezvous.needs_peer_replicas() ? StateSource::kPeerReplica : StateSource::kMemory;
   }
-  membership.steps_lost = steps_lost(rendezvous.holdings(), held.step);
+  membership.steps_lost = steps_lost(rendezvous.state_reports(), held.step);
 }
 
 }  // namespace sailor::trainer

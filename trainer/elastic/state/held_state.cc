@@ -37,7 +37,7 @@ StateSlices slices_of(const LayerStates& states) {
 
 }  // namespace
 
-Holding HeldState::holding(const StateVersion& version) const {
+StateReport HeldState::state_report(const StateVersion& version) const {
   return {.version = version,
           .units = {},
           .loss = loss,

@@ -30,7 +30,7 @@ struct HeldState {
   std::int64_t reached = 0;                          // `step`, or `step` + 1 while the next step is computed
   double first_loss = 0;                             // of the first step of the job; 0: not known here
 
-  [[nodiscard]] Holding holding(const StateVersion& version) const;
+  [[nodiscard]] StateReport state_report(const StateVersion& version) const;
   [[nodiscard]] WorkerSlices slices() const;
 
   // Keeps only the state that arrived for the new generation. Call it when the generation has started.

@@ -11,10 +11,10 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 
 }  // namespace
 
-void Downtime::learn(const std::vector<Holding>& holdings) {
+void Downtime::learn(const std::vector<StateReport>& reports) {
   if (last_step_) return;
   double seconds = 0;
-  for (const Holding& holding : holdings) seconds = std::max(seconds, holding.stopped_seconds);
+  for (const StateReport& report : reports) seconds = std::max(seconds, report.stopped_seconds);
   const auto ago = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   if (seconds > 0) last_step_ = Clock::now() - ago;
 }

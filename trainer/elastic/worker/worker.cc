@@ -148,14 +148,14 @@ class Worker {
     if (forming_->received) take_over(*std::exchange(forming_->received, std::nullopt));
     GenerationRendezvous& rendezvous = *forming_->membership.rendezvous;
     held_.join_arrived(assignment_->model);
-    Holding mine = held_.holding(state_.version);
+    StateReport mine = held_.state_report(state_.version);
     mine.stopped_seconds = downtime_.seconds();
     if (!rendezvous.exchange(mine, held_.slices())) return newer_assignment();
-    downtime_.learn(rendezvous.holdings());
+    downtime_.learn(rendezvous.state_reports());
     const bool can_offer = rendezvous.offers_state();
     settle(*assignment_, rendezvous, held_);
     const ResumePoint point = rendezvous.point().value_or(ResumePoint{});
-    return event::HoldingsKnown{.can_offer = can_offer, .step = point.step, .updated_by = point.updated_by};
+    return event::StateReportsKnown{.can_offer = can_offer, .step = point.step, .updated_by = point.updated_by};
   }
 
   void take_over(ReceivedState followed) {

@@ -11,7 +11,7 @@ std::vector<int> list_of(Mask mask) {
   return bits;
 }
 
-Holding holding_of(std::uint16_t packed) {
+StateReport holding_of(std::uint16_t packed) {
   return {.version = {.updated_by = packed >> 8U,
                       .step = packed >> 3U & 3U,
                       .confirmed = packed >> 5U & 7U,
@@ -51,7 +51,8 @@ Agreement Agreements::work_out(const Rendezvous& rendezvous) const {
   TransferQuestion question{.wanted = {}, .offered = {}, .locations = {}, .bytes = {2, 1}};
   for (int worker = 0; worker < kWorkers; ++worker) {
     const auto index = static_cast<std::size_t>(worker);
-    agreement.holdings.push_back(has(rendezvous.members, worker) ? holding_of(rendezvous.holdings[index]) : Holding{});
+    agreement.holdings.push_back(has(rendezvous.members, worker) ? holding_of(rendezvous.holdings[index])
+                                                                 : StateReport{});
     question.wanted.push_back(list_of(rendezvous.roles[index]));
     question.locations.push_back({worker, Zone("us-central1-a")});
   }

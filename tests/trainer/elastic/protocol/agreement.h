@@ -17,7 +17,7 @@ std::uint16_t packed(const Worker& worker);  // the holding that it publishes
 // The result of a complete rendezvous; the same on every worker.
 struct Agreement {
   std::optional<ResumePoint> point;  // nothing: resume from the newest checkpoint
-  std::vector<Holding> holdings;
+  std::vector<StateReport> holdings;
   TransferPlan transfers;
 };
 

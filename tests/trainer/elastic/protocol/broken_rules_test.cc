@@ -82,9 +82,9 @@ TEST(BrokenRule, ALeavingWorkerIsNotInvited) {
 }
 
 TEST(BrokenRule, NoWorkerRollsForward) {
-  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
-    std::vector<Holding> poorer = holdings;
-    for (Holding& holding : poorer) holding.version.has_gradients = false;
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<StateReport>& reports) {
+    std::vector<StateReport> poorer = reports;
+    for (StateReport& report : poorer) report.version.has_gradients = false;
     return resume_point(units, poorer);
   }};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1}),
@@ -92,20 +92,20 @@ TEST(BrokenRule, NoWorkerRollsForward) {
 }
 
 TEST(BrokenRule, AWorkerRollsForwardAlthoughOthersLackTheGradients) {
-  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
-    std::vector<Holding> eager = holdings;
-    const bool any = std::ranges::any_of(eager, [](const Holding& holding) { return holding.version.has_gradients; });
-    if (any) std::erase_if(eager, [](const Holding& holding) { return !holding.version.has_gradients; });
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<StateReport>& reports) {
+    std::vector<StateReport> eager = reports;
+    const bool any = std::ranges::any_of(eager, [](const StateReport& report) { return report.version.has_gradients; });
+    if (any) std::erase_if(eager, [](const StateReport& report) { return !report.version.has_gradients; });
     const auto point = resume_point(units, eager);
-    return point ? point : resume_point(units, holdings);
+    return point ? point : resume_point(units, reports);
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
               ElementsAre(StartsWith("a state that had been given up was taken up again")));
 }
 
 TEST(BrokenRule, StatesOfEqualStepsCountAsEqual) {
-  const Rules rules{.can_offer = [](const Holding& holding, const ResumePoint& point) {
-    return holding.version.updated_by > 0 && holding.version.step == point.step;
+  const Rules rules{.can_offer = [](const StateReport& report, const ResumePoint& point) {
+    return report.version.updated_by > 0 && report.version.step == point.step;
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
               ElementsAre(StartsWith("a worker has not got all units of its role")));
@@ -141,13 +141,13 @@ TEST(BrokenRule, AWorkerThatWasNotifiedOfAGenerationButHasNotReportedItIsLeftOut
 }
 
 TEST(BrokenRule, TheStateWithTheMostStepsWinsEvenIfANewerOneIsConfirmed) {
-  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<Holding>& holdings) {
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<StateReport>& reports) {
     std::int64_t most = 0;
-    for (const Holding& holding : holdings) most = std::max(most, holding.version.step);
-    std::vector<Holding> furthest = holdings;
-    std::erase_if(furthest, [&](const Holding& holding) { return holding.version.step < most; });
+    for (const StateReport& report : reports) most = std::max(most, report.version.step);
+    std::vector<StateReport> furthest = reports;
+    std::erase_if(furthest, [&](const StateReport& report) { return report.version.step < most; });
     const auto point = resume_point(units, furthest);
-    return point ? point : resume_point(units, holdings);
+    return point ? point : resume_point(units, reports);
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}, lone_world()),
               ElementsAre(StartsWith("a state that had been given up was taken up again")));

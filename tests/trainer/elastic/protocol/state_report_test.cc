@@ -11,24 +11,24 @@ using Units = std::vector<int>;
 const Units kAll = {0, 1, 2, 3};
 
 // State of this step that generation 1 made and trains from.
-Holding of_step(std::int64_t step, Units units) {
+StateReport of_step(std::int64_t step, Units units) {
   return {.version = {.updated_by = 1, .step = step, .confirmed = 1}, .units = std::move(units), .reached = step};
 }
 
-Holding with_gradients(std::int64_t step, Units units) {
-  Holding holding = of_step(step, std::move(units));
-  holding.version.has_gradients = true;
-  holding.reached = step + 1;
-  return holding;
+StateReport with_gradients(std::int64_t step, Units units) {
+  StateReport report = of_step(step, std::move(units));
+  report.version.has_gradients = true;
+  report.reached = step + 1;
+  return report;
 }
 
-Holding of_generation(std::int64_t generation, Holding holding) {
-  holding.version.updated_by = holding.version.confirmed = generation;
-  return holding;
+StateReport of_generation(std::int64_t generation, StateReport report) {
+  report.version.updated_by = report.version.confirmed = generation;
+  return report;
 }
 
-std::optional<std::int64_t> resumed(const std::vector<Holding>& holdings) {
-  const auto point = resume_point(kAll, holdings);
+std::optional<std::int64_t> resumed(const std::vector<StateReport>& reports) {
+  const auto point = resume_point(kAll, reports);
   return point ? std::optional(point->step) : std::nullopt;
 }
 
@@ -54,7 +54,7 @@ TEST(ResumePoint, AStateThatWasConfirmedLaterIsTheTruthWhateverItsStep) {
 }
 
 TEST(ResumePoint, GradientsOfAnotherGenerationAreNoWayToItsStep) {
-  const Holding late = with_gradients(7, kAll);
+  const StateReport late = with_gradients(7, kAll);
   const auto point = resume_point(kAll, {late, of_generation(3, of_step(8, kAll))});
   ASSERT_TRUE(point);
   EXPECT_EQ(point->step, 8);
@@ -65,18 +65,18 @@ TEST(StepsLost, CountsTheStepInFlightAndThoseSinceTheCheckpoint) {
   EXPECT_EQ(steps_lost({with_gradients(7, kAll), of_step(7, kAll)}, 7), 1);
   EXPECT_EQ(steps_lost({with_gradients(7, kAll), of_step(8, kAll)}, 8), 0);
   EXPECT_EQ(steps_lost({with_gradients(12, {0})}, 10), 3);
-  EXPECT_EQ(steps_lost({Holding{}}, 10), 0);
+  EXPECT_EQ(steps_lost({StateReport{}}, 10), 0);
 }
 
-TEST(Holding, SurvivesSerializationExceptForItsUnits) {
-  Holding holding = with_gradients(7, {});  // all workers number them alike, once they know of each other's
-  holding.loss = 0.1;
-  holding.next_loss = 0.05;
-  holding.first_loss = 5.5;
-  holding.stopped_seconds = 0.25;
-  EXPECT_EQ(*holding_from_line(to_line(holding)), holding);
-  EXPECT_FALSE(holding_from_line("{}"));
-  EXPECT_FALSE(holding_from_line("nonsense"));
+TEST(StateReport, SurvivesSerializationExceptForItsUnits) {
+  StateReport report = with_gradients(7, {});  // all workers number them alike, once they know of each other's
+  report.loss = 0.1;
+  report.next_loss = 0.05;
+  report.first_loss = 5.5;
+  report.stopped_seconds = 0.25;
+  EXPECT_EQ(*state_report_from_line(to_line(report)), report);
+  EXPECT_FALSE(state_report_from_line("{}"));
+  EXPECT_FALSE(state_report_from_line("nonsense"));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ bool Explorer::is_hosted(const Rendezvous& group) const { return !has(from_.cras
 void Explorer::meet(int id, const Rendezvous& group) {
   const Agreement& agreement = agreements_.of(group);
   check_nothing_is_thrown_away(at(id).generation, agreement);
-  const Holding& mine = agreement.holdings[static_cast<std::size_t>(id)];
+  const StateReport& mine = agreement.holdings[static_cast<std::size_t>(id)];
   const ResumePoint point = agreement.point.value_or(ResumePoint{});
   const bool offers_it = agreement.point && rules_.can_offer(mine, point);
   World world = from_;
@@ -46,7 +46,7 @@ void Explorer::meet(int id, const Rendezvous& group) {
   if (picks) here.chosen_checkpoint = static_cast<std::uint8_t>(from_.checkpoint + 1);
   if (!offers_it) worker_of(world, id).units = 0;
   step(world, {TransitionKind::kCompletesRendezvous, id, at(id).generation},
-       event::HoldingsKnown{.can_offer = offers_it, .step = point.step, .updated_by = point.updated_by});
+       event::StateReportsKnown{.can_offer = offers_it, .step = point.step, .updated_by = point.updated_by});
 }
 
 void Explorer::move(int id, const Rendezvous& group) {
