@@ -51,7 +51,7 @@ struct WorkerOptions {
 
 int worker_main(WorkerOptions& options) {
   sailor::start_log(fmt::format("worker-{}", options.settings.gpu));
-  options.settings.patience.peer = std::chrono::seconds(options.peer_timeout_s);
+  options.settings.timeouts.peer = std::chrono::seconds(options.peer_timeout_s);
   set_cpu_threads(options.threads);
   const bool has_gpu = use_gpu(options.settings.gpu);
   if (has_gpu) allow_tf32();

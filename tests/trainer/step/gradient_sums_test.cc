@@ -19,14 +19,14 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr int kStorePort = 7073;
-constexpr std::chrono::milliseconds kPatience{60'000};
+constexpr std::chrono::milliseconds kTimeout{60'000};
 
 // One worker of a generation, and what it was told of: a layer state, and the first element of its gradient.
 struct Summing {
   Summing(const Assignment& assignment, int rank, const std::string& host)
       : roster(assignment),
-        rendezvous(host, kStorePort, "sums", kPatience),
-        factory(rendezvous, host, rank, kPatience),
+        rendezvous(host, kStorePort, "sums", kTimeout),
+        factory(rendezvous, host, rank, kTimeout),
         groups(roster, rank, factory),
         model(stage_shape(assignment, rank), states_of(assignment, rank)),
         sums(roster, rank, groups, model) {

@@ -176,7 +176,7 @@ Plan random_plan(const Assignment& job, std::mt19937& random) {
   }
 }
 
-// Of a plan in which two workers wait for each other no step would end; their patience does, and the test fails.
+// If two workers of a plan waited for each other, no step would end. Their timeout would pass, and the test would fail.
 TEST(Plans, NoRandomPlanDeadlocks) {
   std::mt19937 random(sailor::testing::test_seed());
   const Scratch scratch;

@@ -18,12 +18,12 @@ namespace sailor::trainer::testing {
 namespace {
 
 constexpr int kStorePort = 7072;
-constexpr std::chrono::milliseconds kPatience{60'000};
+constexpr std::chrono::milliseconds kTimeout{60'000};
 
 class WrappingFactory : public GroupFactory {
  public:
   WrappingFactory(Rendezvous& rendezvous, const std::string& host, int rank, const Wrap& wrap)
-      : GroupFactory(rendezvous, host, rank, kPatience), rank_(rank), wrap_(wrap) {}
+      : GroupFactory(rendezvous, host, rank, kTimeout), rank_(rank), wrap_(wrap) {}
 
   std::unique_ptr<Group> make_collective_group(const std::string& name, const std::vector<int>& ranks) override {
     auto group = GroupFactory::make_collective_group(name, ranks);
@@ -42,7 +42,7 @@ class TrainingWorker {
       : assignment_(assignment),
         rank_(rank),
         roster_(assignment),
-        rendezvous_(host, kStorePort, "training", kPatience),
+        rendezvous_(host, kStorePort, "training", kTimeout),
         factory_(rendezvous_, host, rank, wrap),
         groups_(roster_, rank, factory_) {
     for (const int id : roster_.layer_states_of(rank)) {

@@ -64,7 +64,7 @@ WorkerThreads::WorkerThreads(int count) : host_(own_address()), collector_(std::
     threads_.emplace_back([this, worker, &mailbox = *mailboxes_[static_cast<std::size_t>(worker)]] {
       set_cpu_threads(1);
       CollectingReporter reporter(*collector_, worker);
-      run_worker({.agent = name_of(worker), .host = host_, .gpu = 0, .patience = {}}, mailbox, reporter);
+      run_worker({.agent = name_of(worker), .host = host_, .gpu = 0, .timeouts = {}}, mailbox, reporter);
     });
   }
 }

@@ -8,8 +8,8 @@
 
 namespace sailor::trainer {
 
-// The time limits of a worker.
-struct Patience {
+// How long a worker waits for other workers.
+struct Timeouts {
   // A peer is lost if it does not respond for this long. While training, the time of a few steps is added
   // (Generation::allow_for_step).
   std::chrono::milliseconds peer = kPeerTimeout;
@@ -25,7 +25,7 @@ struct WorkerSettings {
   std::string agent;  // the pod's name
   std::string host;   // the pod's IP, where peers connect to
   int gpu = 0;
-  Patience patience;
+  Timeouts timeouts;
 };
 
 }  // namespace sailor::trainer

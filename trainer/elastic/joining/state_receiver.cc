@@ -35,8 +35,8 @@ IncomingStream::IncomingStream(std::shared_ptr<const Assignment> assignment, std
   });
 }
 
-bool IncomingStream::is_over_within(std::chrono::milliseconds patience) const {
-  return result_.wait_for(patience) == std::future_status::ready;
+bool IncomingStream::is_over_within(std::chrono::milliseconds timeout) const {
+  return result_.wait_for(timeout) == std::future_status::ready;
 }
 
 std::optional<HeldState> IncomingStream::run(StreamLink& link) {
@@ -97,8 +97,8 @@ void StateReceiver::stop() {
   for (const auto& stream : streams_) stream->stop();
 }
 
-bool StateReceiver::is_over_within(std::chrono::milliseconds patience) const {
-  return std::ranges::all_of(streams_, [=](const auto& stream) { return stream->is_over_within(patience); });
+bool StateReceiver::is_over_within(std::chrono::milliseconds timeout) const {
+  return std::ranges::all_of(streams_, [=](const auto& stream) { return stream->is_over_within(timeout); });
 }
 
 std::optional<ReceivedState> StateReceiver::take(const ModelSpec& model) {

@@ -28,8 +28,8 @@ class IncomingStream {
   IncomingStream& operator=(const IncomingStream&) = delete;
 
   void stop() { is_stopped_ = true; }
-  // Waits at most `patience` until the stream is over, that is, complete or failed. Returns whether it is over.
-  [[nodiscard]] bool is_over_within(std::chrono::milliseconds patience) const;
+  // Waits at most `timeout` until the stream is over, that is, complete or failed. Returns whether it is over.
+  [[nodiscard]] bool is_over_within(std::chrono::milliseconds timeout) const;
 
   // Call it when the stream is over. Returns the state after the last step of the generation, or nothing if the stream
   // ended before that step.
@@ -63,7 +63,7 @@ class StateReceiver {
       : generation_(generation), streams_(std::move(streams)) {}
 
   void stop();
-  [[nodiscard]] bool is_over_within(std::chrono::milliseconds patience) const;
+  [[nodiscard]] bool is_over_within(std::chrono::milliseconds timeout) const;
 
   // Call it when all streams are over. Returns nothing if no stream was complete.
   std::optional<ReceivedState> take(const ModelSpec& model);

@@ -31,9 +31,9 @@ StepHeader header_of(const at::Tensor& tensor) {
 
 }  // namespace
 
-StreamLink::StreamLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience)
-    : group_(std::move(group)), peer_(peer), patience_(patience + kTimeOfBlocks) {
-  group_->set_timeout(patience_);
+StreamLink::StreamLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds timeout)
+    : group_(std::move(group)), peer_(peer), timeout_(timeout + kTimeOfBlocks) {
+  group_->set_timeout(timeout_);
 }
 
 void StreamLink::send_header(const StepHeader& header) { group_->send(tensor_of(header), peer_, kTag)->wait(); }
@@ -65,9 +65,9 @@ void StreamLink::acknowledge() {
 
 void StreamLink::await_acknowledgement(std::int64_t elements) {
   unacknowledged_ = 0;
-  group_->set_timeout(patience_ + std::chrono::milliseconds(elements / kSlowestUpdate));
+  group_->set_timeout(timeout_ + std::chrono::milliseconds(elements / kSlowestUpdate));
   group_->receive(at::empty({1}), peer_, kTag)->wait();
-  group_->set_timeout(patience_);
+  group_->set_timeout(timeout_);
 }
 
 bool StreamLink::fills_a_block(std::int64_t elements) {

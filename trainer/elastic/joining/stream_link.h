@@ -25,11 +25,11 @@ struct StepHeader {
 };
 
 // All functions throw CommunicationError if the connection breaks or if the peer does not make progress within
-// `patience`. The joining worker acknowledges large tensors block by block. Otherwise a slow transfer of a large tensor
+// `timeout`. The joining worker acknowledges large tensors block by block. Otherwise a slow transfer of a large tensor
 // would look like a stuck one.
 class StreamLink {
  public:
-  StreamLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds patience);
+  StreamLink(std::unique_ptr<Group> group, int peer, std::chrono::milliseconds timeout);
 
   void send_header(const StepHeader& header);
   [[nodiscard]] StepHeader receive_header();
@@ -45,7 +45,7 @@ class StreamLink {
 
   std::unique_ptr<Group> group_;
   int peer_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeout_;
   std::int64_t unacknowledged_ = 0;  // elements
 };
 

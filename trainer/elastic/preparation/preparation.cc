@@ -38,7 +38,7 @@ bool Preparation::is_over() const {
 bool Preparation::delays_switch() const {
   const std::lock_guard lock(mutex_);
   if (!is_over_) return true;
-  if (error_) return Clock::now() < failed_ + settings_.patience.replacement();
+  if (error_) return Clock::now() < failed_ + settings_.timeouts.replacement();
   return connections_ && !connections_->is_settled();
 }
 
@@ -60,7 +60,7 @@ bool Preparation::has_ended() const {
 }
 
 std::optional<Prepared> Preparation::take() {
-  deadline_ = Clock::now() + settings_.patience.join;
+  deadline_ = Clock::now() + settings_.timeouts.join;
   if (!await_end()) return std::nullopt;
   if (error_) std::rethrow_exception(error_);
   if (connections_ && !await_received()) return std::nullopt;
@@ -113,17 +113,17 @@ std::optional<Prepared> Preparation::prepare() {
   const auto rank = slot_of(*assignment_, {settings_.agent, settings_.gpu});
   SAILOR_CHECK(rank, "worker {}/{} meets without a slot", settings_.agent, settings_.gpu);
   Prepared prepared;
-  prepared.membership.patience = settings_.patience;
+  prepared.membership.timeouts = settings_.timeouts;
   if (*rank < assignment_->training_workers()) {
     auto batches = Batches::open(assignment_->data, assignment_->training, assignment_->model.vocab_size);
     if (!batches) throw CannotTrain(batches.error().message);
     prepared.batches = *std::move(batches);
   }
   prepared.membership.rendezvous =
-      std::make_unique<GenerationRendezvous>(assignment_, *rank, settings_.patience, mailbox_);
+      std::make_unique<GenerationRendezvous>(assignment_, *rank, settings_.timeouts, mailbox_);
   if (!prepared.membership.rendezvous->gather(preparation_state_, deadline_)) return std::nullopt;
   if (assignment_->releases_gpus) return prepared;
-  connect(*assignment_, settings_.host, settings_.patience, prepared.membership);
+  connect(*assignment_, settings_.host, settings_.timeouts, prepared.membership);
   return prepared;
 }
 

@@ -47,8 +47,8 @@ class Preparation {
   [[nodiscard]] bool has_ended() const;  // the preparation and its streams are over
 
   // Waits until the preparation is over, ends streaming, and returns the result. Before this call the other workers may
-  // take any time to arrive at the rendezvous; from this call on they have Patience::join. Returns nothing if a newer
-  // generation is known. Throws the error of the preparation: CommunicationError or CannotTrain.
+  // arrive at the rendezvous at any time; from this call on they must arrive within Timeouts::join. Returns nothing if
+  // a newer generation is known. Throws the error of the preparation: CommunicationError or CannotTrain.
   std::optional<Prepared> take();
 
   [[nodiscard]] std::int64_t generation() const { return assignment_->generation; }

@@ -13,8 +13,8 @@ namespace sailor::trainer {
 
 StreamConnections::StreamConnections(const std::shared_ptr<const Assignment>& assignment,
                                      GenerationRendezvous& rendezvous, const WorkerSettings& settings)
-    : patience_(settings.patience.peer), lost_limit_(settings.patience.replacement()) {
-  GroupFactory factory(rendezvous.store(), settings.host, rendezvous.rank(), patience_, names_of_workers(*assignment));
+    : timeout_(settings.timeouts.peer), lost_limit_(settings.timeouts.replacement()) {
+  GroupFactory factory(rendezvous.store(), settings.host, rendezvous.rank(), timeout_, names_of_workers(*assignment));
   interrupt_ = factory.interrupt();
   connect(assignment, rendezvous, factory);
 }
@@ -32,7 +32,7 @@ void StreamConnections::connect(const std::shared_ptr<const Assignment>& assignm
       if (rendezvous.rank() != source && rendezvous.rank() != joining_worker) continue;
       auto group =
           factory.make_message_group(fmt::format("stream-{}-{}", source, joining_worker), {source, joining_worker});
-      StreamLink link(std::move(group), rendezvous.rank() == source ? joining_worker : source, patience_);
+      StreamLink link(std::move(group), rendezvous.rank() == source ? joining_worker : source, timeout_);
       if (rendezvous.rank() == source) {
         streams.push_back(std::make_unique<StateStream>(std::move(shards), std::move(link)));
       } else {
@@ -71,8 +71,8 @@ bool StreamConnections::is_over() const {
   return (!streaming_ || streaming_->is_over()) && has_received_within(std::chrono::milliseconds(0));
 }
 
-bool StreamConnections::has_received_within(std::chrono::milliseconds patience) const {
-  return !receiver_ || receiver_->is_over_within(patience);
+bool StreamConnections::has_received_within(std::chrono::milliseconds timeout) const {
+  return !receiver_ || receiver_->is_over_within(timeout);
 }
 
 std::optional<ReceivedState> StreamConnections::take_received(const ModelSpec& model) {

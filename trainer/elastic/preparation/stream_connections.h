@@ -31,16 +31,16 @@ class StreamConnections {
   void end_streaming();  // stops sending; a last step that is queued is still sent
   void break_off();      // ends all streams at once; may be called from any thread
   [[nodiscard]] bool is_over() const;
-  // Waits at most `patience` for each incoming stream. Returns true if all incoming streams are over, whether complete
+  // Waits at most `timeout` for each incoming stream. Returns true if all incoming streams are over, whether complete
   // or failed, or if this worker receives none.
-  [[nodiscard]] bool has_received_within(std::chrono::milliseconds patience) const;
+  [[nodiscard]] bool has_received_within(std::chrono::milliseconds timeout) const;
   std::optional<ReceivedState> take_received(const ModelSpec& model);  // call it after has_received_within()
 
  private:
   void connect(const std::shared_ptr<const Assignment>& assignment, GenerationRendezvous& rendezvous,
                GroupFactory& factory);
 
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeout_;
   std::chrono::milliseconds lost_limit_;
   std::shared_ptr<Interrupt> interrupt_;                       // of all streams
   std::optional<StateStream::Clock::time_point> unconnected_;  // the time at which connecting failed

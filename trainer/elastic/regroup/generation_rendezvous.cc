@@ -42,15 +42,15 @@ std::vector<WorkerSlices> slices_of_all(const std::vector<StateSlices>& own,
 }  // namespace
 
 GenerationRendezvous::GenerationRendezvous(std::shared_ptr<const Assignment> assignment, int rank,
-                                           const Patience& patience, const AssignmentMailbox& mailbox)
+                                           const Timeouts& timeouts, const AssignmentMailbox& mailbox)
     : assignment_(std::move(assignment)),
       rank_(rank),
-      patience_(patience),
+      timeouts_(timeouts),
       mailbox_(mailbox),
       roster_(*assignment_),
       peer_replicas_(plan_peer_replicas(*assignment_, roster_)),
       store_(host_of(*assignment_).host, host_of(*assignment_).store_port,
-             rendezvous_prefix(assignment_->job_uid, assignment_->generation), patience.peer) {}
+             rendezvous_prefix(assignment_->job_uid, assignment_->generation), timeouts.peer) {}
 
 bool GenerationRendezvous::gather(const PreparationState& mine, const std::atomic<TimePoint>& deadline) {
   store_.set(fmt::format("here/{}", rank_), to_line(mine));
@@ -72,7 +72,7 @@ bool GenerationRendezvous::exchange(const StateReport& mine, const WorkerSlices&
   store_.set(fmt::format("slices/{}", rank_), to_line(slices.own));
   store_.set(fmt::format("peer-replicas/{}", rank_), to_line(slices.peer_replicas));
   std::vector<std::string> state_reports, own, peer_replicas;
-  const auto deadline = patient_deadline();
+  const auto deadline = join_deadline();
   if (!wait_for_all("state-report", state_reports, deadline) || !wait_for_all("slices", own, deadline) ||
       !wait_for_all("peer-replicas", peer_replicas, deadline)) {
     return false;
@@ -98,7 +98,7 @@ bool GenerationRendezvous::confirm(const std::string& what) {
   const std::string key = "confirmed" + what;
   store_.set(fmt::format("{}/{}", key, rank_), "yes");
   std::vector<std::string> ignored;
-  return wait_for_all(key, ignored, patient_deadline());
+  return wait_for_all(key, ignored, join_deadline());
 }
 
 bool GenerationRendezvous::offers_state() const {
@@ -160,8 +160,8 @@ std::vector<StateSlices> GenerationRendezvous::writers() const {
   return written;
 }
 
-GenerationRendezvous::TimePoint GenerationRendezvous::patient_deadline() const {
-  return std::chrono::steady_clock::now() + patience_.join;
+GenerationRendezvous::TimePoint GenerationRendezvous::join_deadline() const {
+  return std::chrono::steady_clock::now() + timeouts_.join;
 }
 
 bool GenerationRendezvous::wait_for_all(const std::string& key, std::vector<std::string>& values,
@@ -173,7 +173,7 @@ bool GenerationRendezvous::wait_for_all(const std::string& key, std::vector<std:
       values.push_back(*std::move(value));
     } else if (std::chrono::steady_clock::now() > deadline.load()) {
       throw CommunicationError(fmt::format("generation {}: {} did not arrive within {} s", assignment_->generation,
-                                           name_of_worker(*assignment_, next), patience_.join.count() / 1000));
+                                           name_of_worker(*assignment_, next), timeouts_.join.count() / 1000));
     }
   }
   return true;

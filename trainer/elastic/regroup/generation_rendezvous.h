@@ -25,9 +25,9 @@ namespace sailor::trainer {
 
 class GenerationRendezvous {
  public:
-  // Connects to the store. Patience and mailbox must outlive the object. Throws CommunicationError if the store cannot
-  // be reached.
-  GenerationRendezvous(std::shared_ptr<const Assignment> assignment, int rank, const Patience& patience,
+  // Connects to the store. The timeouts and the mailbox must outlive the object. Throws CommunicationError if the store
+  // cannot be reached.
+  GenerationRendezvous(std::shared_ptr<const Assignment> assignment, int rank, const Timeouts& timeouts,
                        const AssignmentMailbox& mailbox);
 
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -66,13 +66,13 @@ class GenerationRendezvous {
 
  private:
   bool wait_for_all(const std::string& key, std::vector<std::string>& values, const std::atomic<TimePoint>& deadline);
-  [[nodiscard]] TimePoint patient_deadline() const;
+  [[nodiscard]] TimePoint join_deadline() const;
   [[nodiscard]] std::vector<WorkerSlices> wanted() const;  // by rank
   [[nodiscard]] std::int64_t bytes_of(int unit) const;
 
   const std::shared_ptr<const Assignment> assignment_;
   int rank_;
-  const Patience& patience_;
+  const Timeouts& timeouts_;
   const AssignmentMailbox& mailbox_;
   Roster roster_;
   std::vector<PeerReplica> peer_replicas_;

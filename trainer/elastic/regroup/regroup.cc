@@ -47,9 +47,9 @@ void settle(const Assignment& assignment, const GenerationRendezvous& rendezvous
   if (rendezvous.point()) learn_losses(rendezvous, held);
 }
 
-void connect(const Assignment& assignment, const std::string& host, const Patience& patience, Membership& membership) {
+void connect(const Assignment& assignment, const std::string& host, const Timeouts& timeouts, Membership& membership) {
   GenerationRendezvous& rendezvous = *membership.rendezvous;
-  GroupFactory factory(rendezvous.store(), host, rendezvous.rank(), patience.peer, names_of_workers(assignment));
+  GroupFactory factory(rendezvous.store(), host, rendezvous.rank(), timeouts.peer, names_of_workers(assignment));
   membership.interrupt = factory.interrupt();
   membership.everyone = factory.make_message_group("everyone", ranks_below(rendezvous.roster().workers()));
   const bool has_role = rendezvous.rank() < assignment.training_workers();
@@ -71,7 +71,7 @@ void move_state(const Assignment& assignment, Membership& membership, HeldState&
     const auto moves = rendezvous.transfers().moves;
     membership.streamed_bytes = rendezvous.streamed_bytes();
     membership.moved_bytes = rendezvous.bytes_of(moves);
-    membership.everyone->set_timeout(membership.patience.peer + time_of(moves, rendezvous.units()));
+    membership.everyone->set_timeout(membership.timeouts.peer + time_of(moves, rendezvous.units()));
     transfer_state(rendezvous.units(), moves, target, *membership.everyone, held);
     held.step = rendezvous.point()->step;
     membership.source = rendezvous.needs_peer_replicas() ? StateSource::kPeerReplica : StateSource::kMemory;

@@ -22,7 +22,7 @@ struct Membership {
   std::unique_ptr<Group> everyone;            // all workers, including those that leave
   std::unique_ptr<TrainingGroups> groups;     // null for a worker that leaves
   std::unique_ptr<Group> peer_replica_group;  // the training workers; null without peer replicas
-  Patience patience;
+  Timeouts timeouts;
   double known_step_seconds = 0;  // mean duration of steps before this generation; 0: unknown
   std::int64_t steps_lost = 0;
   StateSource source = StateSource::kStart;
@@ -38,7 +38,7 @@ struct Membership {
 void settle(const Assignment& assignment, const GenerationRendezvous& rendezvous, HeldState& held);
 
 // Connects the groups of the membership. The membership must have a rendezvous. Throws CommunicationError.
-void connect(const Assignment& assignment, const std::string& host, const Patience& patience, Membership& membership);
+void connect(const Assignment& assignment, const std::string& host, const Timeouts& timeouts, Membership& membership);
 
 // Sends and receives the transfers of the rendezvous. If there is no resume point, it restores the state instead
 // (state/restore.h). Afterwards `held.arrived` has the state for the role of this worker. The state that the worker had

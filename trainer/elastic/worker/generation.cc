@@ -124,14 +124,14 @@ bool Generation::is_evaluation_due() const {
 
 // Sets the timeouts of the groups for the next step. In a pipeline a worker may wait for a peer for most of a step, and
 // the steps of a new plan may be longer than those before. So the timeout includes several steps. The duration of the
-// first step of a job and of an evaluation is unknown; they get Patience::join instead.
+// first step of a job and of an evaluation is unknown; they get Timeouts::join instead.
 void Generation::allow_for_step() {
   constexpr double kStepsAllowed = 4;
   const double step = durations_.empty() ? membership_.known_step_seconds : mean_step_seconds();
   const bool is_known = step > 0 && !is_evaluation_due();
   const std::chrono::duration<double> allowed = is_known ? std::chrono::duration<double>(kStepsAllowed * step)
-                                                         : std::chrono::duration<double>(membership_.patience.join);
-  const auto timeout = membership_.patience.peer + std::chrono::duration_cast<std::chrono::milliseconds>(allowed);
+                                                         : std::chrono::duration<double>(membership_.timeouts.join);
+  const auto timeout = membership_.timeouts.peer + std::chrono::duration_cast<std::chrono::milliseconds>(allowed);
   membership_.groups->set_timeout(timeout);
   peer_replica_gradients_.set_timeout(timeout);
 }

@@ -17,9 +17,10 @@ namespace {
 
 constexpr int kSource = 0, kJoining = 1;
 constexpr int kStorePort = 7074;
-constexpr std::chrono::seconds kPatience{30};
-constexpr std::chrono::hours kWholeStep{1};    // so long that everything is handed out at once
-constexpr std::chrono::seconds kMuchLess{10};  // than the patience, and more than anything takes on a busy machine
+constexpr std::chrono::seconds kTimeout{30};
+constexpr std::chrono::hours kWholeStep{1};  // so long that everything is handed out at once
+constexpr std::chrono::seconds kMuchLess{
+    10};  // much less than kTimeout, but longer than any wait here on a busy machine
 constexpr std::chrono::seconds kNone{0};
 
 class StateStreams : public ::testing::Test {
@@ -57,8 +58,8 @@ class StateStreams : public ::testing::Test {
     std::vector<std::thread> threads;
     for (const int rank : {kSource, kJoining}) {
       threads.emplace_back([&, rank] {
-        Rendezvous rendezvous(host_, kStorePort, "follow", kPatience);
-        GroupFactory factory(rendezvous, host_, rank, kPatience);
+        Rendezvous rendezvous(host_, kStorePort, "follow", kTimeout);
+        GroupFactory factory(rendezvous, host_, rank, kTimeout);
         groups[rank] = factory.make_message_group("pair", {kSource, kJoining});
         interrupts_[rank] = factory.interrupt();
       });
@@ -68,19 +69,19 @@ class StateStreams : public ::testing::Test {
     groups_[kJoining] = std::move(groups[kJoining]);
   }
 
-  StreamLink sources_end(std::chrono::milliseconds patience = kPatience) {
-    return {std::move(groups_[kSource]), kJoining, patience};
+  StreamLink sources_end(std::chrono::milliseconds timeout = kTimeout) {
+    return {std::move(groups_[kSource]), kJoining, timeout};
   }
-  StreamLink joining_end() { return {std::move(groups_[kJoining]), kSource, kPatience}; }
+  StreamLink joining_end() { return {std::move(groups_[kJoining]), kSource, kTimeout}; }
 
-  void begin(const StateStreaming::Limits& limits = {.lost = kPatience, .all = kPatience}) {
-    begin_to_send(kPatience, limits);
+  void begin(const StateStreaming::Limits& limits = {.lost = kTimeout, .all = kTimeout}) {
+    begin_to_send(kTimeout, limits);
     begin_to_receive();
   }
 
-  void begin_to_send(std::chrono::milliseconds patience, const StateStreaming::Limits& limits) {
+  void begin_to_send(std::chrono::milliseconds timeout, const StateStreaming::Limits& limits) {
     std::vector<std::unique_ptr<StateStream>> streams;
-    streams.push_back(std::make_unique<StateStream>(shards_, sources_end(patience)));
+    streams.push_back(std::make_unique<StateStream>(shards_, sources_end(timeout)));
     streaming_ = std::make_unique<StateStreaming>(std::move(streams), limits);
   }
 
@@ -175,7 +176,7 @@ TEST_F(StateStreams, AJoiningWorkerThatIsTooSlowIsGivenUp) {
   job_->model.hidden_size = 1024;  // of a smaller one the limit is not what two states are
   job_->model.ffn_size = 4096;
   hold_all_of_the_model();
-  begin_to_send(kPatience, {.lost = kPatience, .all = kPatience});
+  begin_to_send(kTimeout, {.lost = kTimeout, .all = kTimeout});
   int steps = 0;
   while (!streaming_->is_settled()) {  // the joining worker does not receive
     ASSERT_LT(++steps, 10);
@@ -185,7 +186,7 @@ TEST_F(StateStreams, AJoiningWorkerThatIsTooSlowIsGivenUp) {
 }
 
 TEST_F(StateStreams, AJoiningWorkerThatHesitatesDuringSmallStepsIsNotGivenUp) {
-  begin_to_send(kPatience, {.lost = kPatience, .all = kPatience});
+  begin_to_send(kTimeout, {.lost = kTimeout, .all = kTimeout});
   for (int step = 0; step < 20; ++step) train();
   EXPECT_FALSE(streaming_->is_settled());
   begin_to_receive();
@@ -206,7 +207,7 @@ TEST_F(StateStreams, ALostJoiningWorkerMayBeReplacedAndIsGivenUpLater) {
 }
 
 TEST_F(StateStreams, AJoiningWorkerLostForLongerThanTheLimitIsGivenUp) {
-  begin({.lost = kNone, .all = kPatience});
+  begin({.lost = kNone, .all = kTimeout});
   train();
   wait_until_settled();
   stream_.reset();
@@ -217,7 +218,7 @@ TEST_F(StateStreams, AJoiningWorkerLostForLongerThanTheLimitIsGivenUp) {
 // Its connection is open, and nothing is read.
 TEST_F(StateStreams, AFrozenJoiningWorkerIsLostThoughItsConnectionIsNot) {
   const auto began = std::chrono::steady_clock::now();
-  begin_to_send(kNone, {.lost = kPatience, .all = kPatience});
+  begin_to_send(kNone, {.lost = kTimeout, .all = kTimeout});
   train();
   wait_until_over();
   EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
@@ -225,14 +226,14 @@ TEST_F(StateStreams, AFrozenJoiningWorkerIsLostThoughItsConnectionIsNot) {
 }
 
 TEST_F(StateStreams, AJoiningWorkerThatNeverCatchesUpIsAwaitedUpToTheLimit) {
-  begin_to_send(kPatience, {.lost = kPatience, .all = kNone});
+  begin_to_send(kTimeout, {.lost = kTimeout, .all = kNone});
   train();
   wait_until_settled();
   groups_[kJoining].reset();
 }
 
 TEST_F(StateStreams, AStateSourceThatWaitsIsInterruptedAtOnce) {
-  begin_to_send(kPatience, {.lost = kPatience, .all = kPatience});
+  begin_to_send(kTimeout, {.lost = kTimeout, .all = kTimeout});
   train();
   const auto began = std::chrono::steady_clock::now();
   interrupts_[kSource]->raise();
