@@ -23,6 +23,8 @@ bool NextGeneration::is_waited_for() const {
   return has_slot() && has_joining_workers_ && preparations_.newest_delays_switch();
 }
 
-StateStreaming* NextGeneration::streaming() const { return has_slot() ? preparations_.streaming() : nullptr; }
+StateStreams* NextGeneration::outgoing_streams() const {
+  return has_slot() ? preparations_.outgoing_streams() : nullptr;
+}
 
 }  // namespace sailor::trainer

@@ -31,7 +31,7 @@ class NextGeneration {
   [[nodiscard]] bool preparation_is_over() const;
   // Returns true if training should continue because joining workers of the generation do not have their state yet.
   [[nodiscard]] bool is_waited_for() const;
-  [[nodiscard]] StateStreaming* streaming() const;  // streams from this worker; null: none
+  [[nodiscard]] StateStreams* outgoing_streams() const;  // streams from this worker; null: none
   [[nodiscard]] std::int64_t generation() const { return assignment_ ? assignment_->generation : 0; }
 
  private:

@@ -42,9 +42,9 @@ bool Preparation::delays_switch() const {
   return connections_ && !connections_->is_settled();
 }
 
-StateStreaming* Preparation::streaming() const {
+StateStreams* Preparation::outgoing_streams() const {
   const std::lock_guard lock(mutex_);
-  return connections_ ? connections_->streaming() : nullptr;
+  return connections_ ? connections_->outgoing_streams() : nullptr;
 }
 
 void Preparation::abandon() {

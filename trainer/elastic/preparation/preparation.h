@@ -41,7 +41,7 @@ class Preparation {
   // joining workers are still receiving state, or the preparation has failed and the operator may soon replace the lost
   // worker.
   [[nodiscard]] bool delays_switch() const;
-  [[nodiscard]] StateStreaming* streaming() const;  // streams from this worker; null: none, or none yet
+  [[nodiscard]] StateStreams* outgoing_streams() const;  // streams from this worker; null: none, or none yet
 
   void abandon();                        // stops the preparation and its streams as soon as possible
   [[nodiscard]] bool has_ended() const;  // the preparation and its streams are over

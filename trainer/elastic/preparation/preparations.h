@@ -25,7 +25,7 @@ class Preparations {
   // These three functions use the newest preparation. begin() must have been called after the last abandon().
   std::optional<Prepared> take() { return newest_->take(); }
   [[nodiscard]] bool newest_delays_switch() const { return newest_->delays_switch(); }
-  [[nodiscard]] StateStreaming* streaming() const { return newest_->streaming(); }
+  [[nodiscard]] StateStreams* outgoing_streams() const { return newest_->outgoing_streams(); }
 
  private:
   const WorkerSettings& settings_;

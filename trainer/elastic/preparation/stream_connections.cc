@@ -46,19 +46,19 @@ void StreamConnections::connect(const std::shared_ptr<const Assignment>& assignm
     return;
   }
   if (!streams.empty()) {
-    streaming_ = std::make_unique<StateStreaming>(
-        std::move(streams), StateStreaming::Limits{.lost = lost_limit_, .all = kStateStreamingLimit});
+    outgoing_ = std::make_unique<StateStreams>(std::move(streams),
+                                               StateStreams::Limits{.lost = lost_limit_, .all = kStateStreamingLimit});
   }
   if (!followed.empty()) receiver_ = std::make_unique<StateReceiver>(plan.generation, std::move(followed));
 }
 
 bool StreamConnections::is_settled() const {
   if (unconnected_) return StateStream::Clock::now() > *unconnected_ + lost_limit_;
-  return !streaming_ || streaming_->is_settled();
+  return !outgoing_ || outgoing_->is_settled();
 }
 
 void StreamConnections::end_streaming() {
-  if (streaming_) streaming_->stop();
+  if (outgoing_) outgoing_->stop();
 }
 
 void StreamConnections::break_off() {
@@ -68,7 +68,7 @@ void StreamConnections::break_off() {
 }
 
 bool StreamConnections::is_over() const {
-  return (!streaming_ || streaming_->is_over()) && has_received_within(std::chrono::milliseconds(0));
+  return (!outgoing_ || outgoing_->is_over()) && has_received_within(std::chrono::milliseconds(0));
 }
 
 bool StreamConnections::has_received_within(std::chrono::milliseconds timeout) const {

@@ -10,7 +10,7 @@
 #include "trainer/comm/interrupt.h"
 #include "trainer/elastic/control/worker_settings.h"
 #include "trainer/elastic/joining/state_receiver.h"
-#include "trainer/elastic/joining/state_streaming.h"
+#include "trainer/elastic/joining/state_streams.h"
 #include "trainer/elastic/regroup/generation_rendezvous.h"
 
 namespace sailor::trainer {
@@ -25,7 +25,7 @@ class StreamConnections {
   StreamConnections(const StreamConnections&) = delete;
   StreamConnections& operator=(const StreamConnections&) = delete;
 
-  [[nodiscard]] StateStreaming* streaming() const { return streaming_.get(); }  // null: this worker sends to nobody
+  [[nodiscard]] StateStreams* outgoing_streams() const { return outgoing_.get(); }  // null: this worker sends to nobody
   [[nodiscard]] bool is_settled() const;  // the change need not wait for the joining workers of this source
 
   void end_streaming();  // stops sending; a last step that is queued is still sent
@@ -44,7 +44,7 @@ class StreamConnections {
   std::chrono::milliseconds lost_limit_;
   std::shared_ptr<Interrupt> interrupt_;                       // of all streams
   std::optional<StateStream::Clock::time_point> unconnected_;  // the time at which connecting failed
-  std::unique_ptr<StateStreaming> streaming_;
+  std::unique_ptr<StateStreams> outgoing_;
   std::unique_ptr<StateReceiver> receiver_;
 };
 

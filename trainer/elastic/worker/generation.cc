@@ -86,22 +86,22 @@ bool Generation::vote(const VoteIntent& intent) {
                                 .saved_shards = static_cast<double>(writer_.saved_shards(checkpoint_in_progress_)),
                                 .waiting = intent.waits ? 1.0 : 0.0});
   const bool all_leave = ends_generation(vote.leaving, vote.waiting);
-  update(intent.streaming, all_leave);
+  update(intent.outgoing_streams, all_leave);
   note_step();
   advance_checkpoint(vote);
   return all_leave;
 }
 
 // Joining workers receive the step only now, after all workers have voted for it.
-void Generation::update(StateStreaming* streaming, bool is_last) {
+void Generation::update(StateStreams* streams, bool is_last) {
   const ScopedTimer timer(step_.times().update);
-  if (streaming != nullptr) streaming->note_gradients(held_);
+  if (streams != nullptr) streams->note_gradients(held_);
   held_.apply_gradients(assignment_.training);
-  if (streaming == nullptr) return;
+  if (streams == nullptr) return;
   if (is_last) {
-    streaming->note_last_update(held_);
+    streams->note_last_update(held_);
   } else {
-    streaming->note_update(held_, std::chrono::duration<double>(mean_step_seconds()));
+    streams->note_update(held_, std::chrono::duration<double>(mean_step_seconds()));
   }
 }
 

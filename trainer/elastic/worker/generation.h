@@ -8,7 +8,7 @@
 
 #include "core/protocol/agent_report.h"
 #include "trainer/checkpoint/writer.h"
-#include "trainer/elastic/joining/state_streaming.h"
+#include "trainer/elastic/joining/state_streams.h"
 #include "trainer/elastic/regroup/regroup.h"
 #include "trainer/elastic/state/held_state.h"
 #include "trainer/elastic/state/peer_replica_gradients.h"
@@ -26,9 +26,9 @@ class Generation {
   // and the update is applied. Both throw CommunicationError; compute() also throws CannotTrain.
   void compute();
   struct VoteIntent {
-    bool leaves = false;                  // asks all workers to end the generation after this step
-    bool waits = false;                   // asks all workers to stay until the joining workers have their state
-    StateStreaming* streaming = nullptr;  // streams from this worker; null: none
+    bool leaves = false;                       // asks all workers to end the generation after this step
+    bool waits = false;                        // asks all workers to stay until the joining workers have their state
+    StateStreams* outgoing_streams = nullptr;  // streams from this worker; null: none
   };
   bool vote(const VoteIntent& intent);  // returns true if all workers leave after this step
 
@@ -45,7 +45,7 @@ class Generation {
   void evaluate();
   bool check_finite(const Totals& totals);
   [[nodiscard]] std::string culprit(const Totals& totals) const;
-  void update(StateStreaming* streaming, bool is_last);
+  void update(StateStreams* streams, bool is_last);
   void advance_checkpoint(const Vote& vote);
   void begin_checkpoint();
   void complete_checkpoint(std::int64_t step);

@@ -224,8 +224,8 @@ class Worker {
   }
 
   Event vote() {
-    const bool somebody_leaves =
-        training_->vote({wants_to_leave(state_), next_generation_.is_waited_for(), next_generation_.streaming()});
+    const bool somebody_leaves = training_->vote(
+        {wants_to_leave(state_), next_generation_.is_waited_for(), next_generation_.outgoing_streams()});
     step_seconds_ = training_->mean_step_seconds();
     if (std::exchange(is_first_step_, false)) membership_->times.stopped_seconds = downtime_.seconds();
     downtime_.note_step();

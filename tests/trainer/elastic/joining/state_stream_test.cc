@@ -10,7 +10,7 @@
 #include "trainer/comm/interrupt.h"
 #include "trainer/device/device.h"
 #include "trainer/elastic/joining/state_receiver.h"
-#include "trainer/elastic/joining/state_streaming.h"
+#include "trainer/elastic/joining/state_streams.h"
 
 namespace sailor::trainer {
 namespace {
@@ -23,9 +23,9 @@ constexpr std::chrono::seconds kMuchLess{
     10};  // much less than kTimeout, but longer than any wait here on a busy machine
 constexpr std::chrono::seconds kNone{0};
 
-class StateStreams : public ::testing::Test {
+class StateStreaming : public ::testing::Test {
  protected:
-  StateStreams() {
+  StateStreaming() {
     set_cpu_threads(1);
     job_->training.optimizer.clip_norm = 0.5;
     job_->training.optimizer.weight_decay = 0.1;
@@ -74,15 +74,15 @@ class StateStreams : public ::testing::Test {
   }
   StreamLink joining_end() { return {std::move(groups_[kJoining]), kSource, kTimeout}; }
 
-  void begin(const StateStreaming::Limits& limits = {.lost = kTimeout, .all = kTimeout}) {
+  void begin(const StateStreams::Limits& limits = {.lost = kTimeout, .all = kTimeout}) {
     begin_to_send(kTimeout, limits);
     begin_to_receive();
   }
 
-  void begin_to_send(std::chrono::milliseconds timeout, const StateStreaming::Limits& limits) {
+  void begin_to_send(std::chrono::milliseconds timeout, const StateStreams::Limits& limits) {
     std::vector<std::unique_ptr<StateStream>> streams;
     streams.push_back(std::make_unique<StateStream>(shards_, sources_end(timeout)));
-    streaming_ = std::make_unique<StateStreaming>(std::move(streams), limits);
+    streams_ = std::make_unique<StateStreams>(std::move(streams), limits);
   }
 
   void begin_to_receive() { stream_ = std::make_unique<IncomingStream>(job_, shards_, joining_end()); }
@@ -93,17 +93,17 @@ class StateStreams : public ::testing::Test {
       held_.gradients[layer_state] = at::randn_like(state.weights);
     held_.squared_norm = is_left_out ? kStepSkipped : 3.7;
     held_.next_loss = 5.0 / static_cast<double>(held_.step + 1);
-    streaming_->note_gradients(held_);
+    streams_->note_gradients(held_);
     held_.apply_gradients(job_->training);
-    if (is_last) return streaming_->note_last_update(held_);
-    streaming_->note_update(held_, kWholeStep);
+    if (is_last) return streams_->note_last_update(held_);
+    streams_->note_update(held_, kWholeStep);
   }
 
   void wait_until_settled() const {
-    while (!streaming_->is_settled()) std::this_thread::yield();
+    while (!streams_->is_settled()) std::this_thread::yield();
   }
   void wait_until_over() const {
-    while (!streaming_->is_over()) std::this_thread::yield();
+    while (!streams_->is_over()) std::this_thread::yield();
   }
 
   // Bit for bit where it is cut as the state source's: LibTorch rounds the last few elements of a tensor's update
@@ -128,11 +128,11 @@ class StateStreams : public ::testing::Test {
   std::unique_ptr<RendezvousServer> store_;
   std::unique_ptr<Group> groups_[2];  // by rank: the ends of the connection that nobody has yet
   std::shared_ptr<Interrupt> interrupts_[2];
-  std::unique_ptr<StateStreaming> streaming_;
+  std::unique_ptr<StateStreams> streams_;
   std::unique_ptr<IncomingStream> stream_;
 };
 
-TEST_F(StateStreams, ReceivedStateEqualsTheSourceBitForBitIfTheShardsAreEqual) {
+TEST_F(StateStreaming, ReceivedStateEqualsTheSourceBitForBitIfTheShardsAreEqual) {
   begin();
   for (int step = 0; step < 7; ++step) {
     train(false, step == 3);  // one that counts and is not applied
@@ -152,43 +152,43 @@ TEST_F(StateStreams, ReceivedStateEqualsTheSourceBitForBitIfTheShardsAreEqual) {
   }
 }
 
-TEST_F(StateStreams, WithoutALastStepTheReceivedStateIsDropped) {
+TEST_F(StateStreaming, WithoutALastStepTheReceivedStateIsDropped) {
   begin();
   train();
   wait_until_settled();
-  streaming_->stop();
+  streams_->stop();
   EXPECT_FALSE(stream_->take());
 }
 
-TEST_F(StateStreams, AfterTheLastStepNothingIsStoppedOrSent) {
+TEST_F(StateStreaming, AfterTheLastStepNothingIsStoppedOrSent) {
   begin();
   train();
   wait_until_settled();
   train(true);
-  streaming_->stop();
-  streaming_->note_gradients(held_);  // of the next generation: the joining worker trains in it itself
-  streaming_->note_update(held_, kWholeStep);
+  streams_->stop();
+  streams_->note_gradients(held_);  // of the next generation: the joining worker trains in it itself
+  streams_->note_update(held_, kWholeStep);
   EXPECT_TRUE(stream_->take());
 }
 
-TEST_F(StateStreams, AJoiningWorkerThatIsTooSlowIsGivenUp) {
+TEST_F(StateStreaming, AJoiningWorkerThatIsTooSlowIsGivenUp) {
   job_->model.blocks = 1;
   job_->model.hidden_size = 1024;  // of a smaller one the limit is not what two states are
   job_->model.ffn_size = 4096;
   hold_all_of_the_model();
   begin_to_send(kTimeout, {.lost = kTimeout, .all = kTimeout});
   int steps = 0;
-  while (!streaming_->is_settled()) {  // the joining worker does not receive
+  while (!streams_->is_settled()) {  // the joining worker does not receive
     ASSERT_LT(++steps, 10);
     train();
   }
   groups_[kJoining].reset();  // so that the state source's last message is not waited for either
 }
 
-TEST_F(StateStreams, AJoiningWorkerThatHesitatesDuringSmallStepsIsNotGivenUp) {
+TEST_F(StateStreaming, AJoiningWorkerThatHesitatesDuringSmallStepsIsNotGivenUp) {
   begin_to_send(kTimeout, {.lost = kTimeout, .all = kTimeout});
   for (int step = 0; step < 20; ++step) train();
-  EXPECT_FALSE(streaming_->is_settled());
+  EXPECT_FALSE(streams_->is_settled());
   begin_to_receive();
   wait_until_settled();
   train(true);
@@ -197,16 +197,16 @@ TEST_F(StateStreams, AJoiningWorkerThatHesitatesDuringSmallStepsIsNotGivenUp) {
   EXPECT_EQ(followed->step, held_.step);
 }
 
-TEST_F(StateStreams, ALostJoiningWorkerMayBeReplacedAndIsGivenUpLater) {
+TEST_F(StateStreaming, ALostJoiningWorkerMayBeReplacedAndIsGivenUpLater) {
   begin();
   train();
   wait_until_settled();
   stream_.reset();  // its process is gone
   wait_until_over();
-  EXPECT_FALSE(streaming_->is_settled());
+  EXPECT_FALSE(streams_->is_settled());
 }
 
-TEST_F(StateStreams, AJoiningWorkerLostForLongerThanTheLimitIsGivenUp) {
+TEST_F(StateStreaming, AJoiningWorkerLostForLongerThanTheLimitIsGivenUp) {
   begin({.lost = kNone, .all = kTimeout});
   train();
   wait_until_settled();
@@ -216,23 +216,23 @@ TEST_F(StateStreams, AJoiningWorkerLostForLongerThanTheLimitIsGivenUp) {
 }
 
 // Its connection is open, and nothing is read.
-TEST_F(StateStreams, AFrozenJoiningWorkerIsLostThoughItsConnectionIsNot) {
+TEST_F(StateStreaming, AFrozenJoiningWorkerIsLostThoughItsConnectionIsNot) {
   const auto began = std::chrono::steady_clock::now();
   begin_to_send(kNone, {.lost = kTimeout, .all = kTimeout});
   train();
   wait_until_over();
   EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
-  EXPECT_FALSE(streaming_->is_settled());
+  EXPECT_FALSE(streams_->is_settled());
 }
 
-TEST_F(StateStreams, AJoiningWorkerThatNeverCatchesUpIsAwaitedUpToTheLimit) {
+TEST_F(StateStreaming, AJoiningWorkerThatNeverCatchesUpIsAwaitedUpToTheLimit) {
   begin_to_send(kTimeout, {.lost = kTimeout, .all = kNone});
   train();
   wait_until_settled();
   groups_[kJoining].reset();
 }
 
-TEST_F(StateStreams, AStateSourceThatWaitsIsInterruptedAtOnce) {
+TEST_F(StateStreaming, AStateSourceThatWaitsIsInterruptedAtOnce) {
   begin_to_send(kTimeout, {.lost = kTimeout, .all = kTimeout});
   train();
   const auto began = std::chrono::steady_clock::now();
@@ -241,7 +241,7 @@ TEST_F(StateStreams, AStateSourceThatWaitsIsInterruptedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
 }
 
-TEST_F(StateStreams, AJoiningWorkerThatWaitsIsInterruptedAtOnce) {
+TEST_F(StateStreaming, AJoiningWorkerThatWaitsIsInterruptedAtOnce) {
   begin_to_receive();
   const auto began = std::chrono::steady_clock::now();
   interrupts_[kJoining]->raise();
@@ -249,7 +249,7 @@ TEST_F(StateStreams, AJoiningWorkerThatWaitsIsInterruptedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
 }
 
-TEST_F(StateStreams, AGapBetweenStepsEndsTheStream) {
+TEST_F(StateStreaming, AGapBetweenStepsEndsTheStream) {
   begin_to_receive();
   StreamLink link = sources_end();
   link.send_header({.step = 5, .loss = 1, .first_loss = 1});
@@ -260,7 +260,7 @@ TEST_F(StateStreams, AGapBetweenStepsEndsTheStream) {
 }
 
 // Tensors of more than one block, and ones that only together fill one.
-TEST_F(StateStreams, LargeTensorsArriveInBlocks) {
+TEST_F(StateStreaming, LargeTensorsArriveInBlocks) {
   StreamLink from = sources_end();
   std::vector<at::Tensor> sent, received;
   for (const std::int64_t elements : {5'000'000, 7, 1'500'000, 1'500'000, 1'500'000}) {

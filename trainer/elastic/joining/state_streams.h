@@ -1,4 +1,4 @@
-// StateStreaming: all streams (StateStream) from one training worker to joining workers of the next generation. It also
+// StateStreams: all streams (StateStream) from one training worker to joining workers of the next generation. It also
 // decides how long the change waits for them.
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace sailor::trainer {
 
-class StateStreaming {
+class StateStreams {
  public:
   // How long the change may wait for joining workers.
   struct Limits {
     std::chrono::milliseconds lost;  // after a joining worker was lost, because the operator may replace it soon
     std::chrono::milliseconds all;   // in total
   };
-  StateStreaming(std::vector<std::unique_ptr<StateStream>> streams, const Limits& limits)
+  StateStreams(std::vector<std::unique_ptr<StateStream>> streams, const Limits& limits)
       : streams_(std::move(streams)), lost_limit_(limits.lost), deadline_(StateStream::Clock::now() + limits.all) {}
 
   // The training thread calls these functions as it calls those of StateStream. `step` is the mean duration of a step;

@@ -1,4 +1,4 @@
-#include "trainer/elastic/joining/state_streaming.h"
+#include "trainer/elastic/joining/state_streams.h"
 
 #include <algorithm>
 
@@ -9,30 +9,30 @@ constexpr double kShareOfStep = 0.05;  // the share of a step that enqueueing sh
 
 }  // namespace
 
-void StateStreaming::note_gradients(const HeldState& held) {
+void StateStreams::note_gradients(const HeldState& held) {
   for (const auto& stream : streams_) stream->note_gradients(held);
 }
 
-void StateStreaming::note_update(const HeldState& held, std::chrono::duration<double> step) {
+void StateStreams::note_update(const HeldState& held, std::chrono::duration<double> step) {
   const auto allowed = kShareOfStep * step / static_cast<double>(streams_.size());
   for (const auto& stream : streams_) stream->note_update(held, allowed);
 }
 
-void StateStreaming::note_last_update(const HeldState& held) {
+void StateStreams::note_last_update(const HeldState& held) {
   for (const auto& stream : streams_) stream->note_last_update(held);
 }
 
-bool StateStreaming::is_settled() const {
+bool StateStreams::is_settled() const {
   const auto now = StateStream::Clock::now();
   return now > deadline_ ||
          std::ranges::all_of(streams_, [&](const auto& stream) { return stream->is_settled(now - lost_limit_); });
 }
 
-void StateStreaming::stop() {
+void StateStreams::stop() {
   for (const auto& stream : streams_) stream->stop();
 }
 
-bool StateStreaming::is_over() const {
+bool StateStreams::is_over() const {
   return std::ranges::all_of(streams_, [](const auto& one) { return one->is_over(); });
 }
 
