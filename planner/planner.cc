@@ -68,7 +68,7 @@ std::vector<PricedPlan> alternatives(const Estimator& estimator, const PlanningP
 
 // Whether the search could find this plan if there were enough GPUs.
 bool is_in_search_space(const Plan& plan, const PlanningProblem& problem) {
-  if (!check_well_formed(plan, problem.job) || (plan.sharded_optimizer && !problem.may_shard_optimizer)) return false;
+  if (!check_well_formed(plan, problem.job) || (plan.sharded_optimizer && !problem.may_shard_optimizer())) return false;
   const auto& sizes = problem.job.training.microbatch_sizes;
   if (std::ranges::find(sizes, plan.microbatch_size) == sizes.end()) return false;
   return std::ranges::all_of(plan.stages, [&](const Stage& stage) {
@@ -187,7 +187,6 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   }
   problem.tensor_parallel_sizes =
       usable_tensor_parallel_sizes(problem.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job)));
-  problem.may_shard_optimizer = options.may_shard_optimizer || job.redundancy == Redundancy::kPeer;
   auto estimator = estimator_.prepare(job, problem.cluster, problem.tensor_parallel_sizes);
   if (!estimator) return tl::unexpected(std::move(estimator.error()));
   problem.set_estimator(*std::move(estimator));

@@ -38,10 +38,6 @@ struct PlanOptions {
   SearchScope scope = SearchScope::kEverywhere;
   std::optional<std::chrono::nanoseconds> budget;  // then the best plan so far is the answer
   int max_tensor_parallel = 8;                     // the largest tensor-parallel size that the trainer supports
-  // Allows a sharded optimizer (MemorySavings::shards_optimizer) for any job. Otherwise only jobs that keep peer
-  // replicas of their state may have one: a share of a sharded optimizer's state is held by a single worker, so any
-  // other job that loses a worker would have to go back to its last checkpoint.
-  bool may_shard_optimizer = false;
   Proof proof = Proof::kQuick;
   // A time limit for the thorough proof, which starts after the search.
   std::optional<std::chrono::nanoseconds> proof_budget;

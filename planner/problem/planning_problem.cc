@@ -44,7 +44,8 @@ std::vector<MemorySavings> PlanningProblem::allowed_savings() const {
   std::vector<MemorySavings> allowed;
   for (const bool recomputes : {false, true}) {
     for (const bool shards : {false, true}) {
-      if (allows_checkpointing(recomputes) && (!shards || may_shard_optimizer)) allowed.push_back({recomputes, shards});
+      if (allows_checkpointing(recomputes) && (!shards || may_shard_optimizer()))
+        allowed.push_back({recomputes, shards});
     }
   }
   return allowed;

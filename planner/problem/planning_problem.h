@@ -17,7 +17,6 @@ struct PlanningProblem {
   std::vector<int> tensor_parallel_sizes;         // ascending
   std::shared_ptr<const JobEstimator> estimator;  // estimates time, memory and cost of plans
   std::shared_ptr<const PassTable> passes;        // computed from `estimator`
-  bool may_shard_optimizer = false;
   // True: plans need not fit in memory. If no plan fits, this finds the one that comes nearest.
   bool ignores_memory = false;
 
@@ -30,6 +29,10 @@ struct PlanningProblem {
   // The most GPUs that a plan may use: the free ones, or maxGpus if that is less.
   [[nodiscard]] int most_gpus() const;
   [[nodiscard]] bool allows_checkpointing(bool recomputes) const;
+  // Whether plans may have a sharded optimizer (MemorySavings::shards_optimizer). Only jobs that keep peer replicas of
+  // their state may have one: a single worker holds each shard of the optimizer's state, so any other job that loses a
+  // worker would have to go back to its last checkpoint.
+  [[nodiscard]] bool may_shard_optimizer() const { return job.redundancy == Redundancy::kPeer; }
   // Every combination of memory savings that a plan may use, the fastest first.
   [[nodiscard]] std::vector<MemorySavings> allowed_savings() const;
 

@@ -29,7 +29,7 @@ std::vector<int> distinct_pools(const PlanningProblem& problem, const RegionalBo
 
 BoundProver::BoundProver(const PlanningProblem& problem) {
   for (const int size : problem.job.training.microbatch_sizes) {
-    const int shards = problem.may_shard_optimizer ? problem.job.training.global_batch_size / size : 1;
+    const int shards = problem.may_shard_optimizer() ? problem.job.training.global_batch_size / size : 1;
     for (const bool recomputes : {false, true}) {
       if (!problem.allows_checkpointing(recomputes)) continue;
       const RegionalBoundTable* like = tables_.empty() ? nullptr : &tables_.front();

@@ -189,7 +189,7 @@ double GroupTimeTable::least_sync_and_update(LayerRange layers, int kind, int re
 std::vector<GroupTimeTable> group_time_tables(const PlanningProblem& problem) {
   std::vector<GroupTimeTable> tables;
   for (const int size : problem.job.training.microbatch_sizes) {
-    const int shards = problem.may_shard_optimizer ? problem.job.training.global_batch_size / size : 1;
+    const int shards = problem.may_shard_optimizer() ? problem.job.training.global_batch_size / size : 1;
     for (const bool recomputes : {false, true}) {
       if (problem.allows_checkpointing(recomputes)) {
         const GroupTimeTable* like = tables.empty() ? nullptr : &tables.front();

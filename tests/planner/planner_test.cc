@@ -224,14 +224,12 @@ TEST(Planner, AShardedOptimizerIsChosenWithPeerReplicasIfItIsFaster) {
 }
 
 TEST(Planner, AShardedOptimizerIsChosenOnlyIfItIsAllowedAndFaster) {
-  const JobSpec job = a_job().model("opt-350m").sequence_length(512).batch(256);
-  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 8);
-  PlanOptions options;
-  options.may_shard_optimizer = false;
-  const auto without = plan(job, cluster, options).value();
+  JobSpec job = a_job().model("gpt2").sequence_length(512).batch(256);
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-l4", 4, 4);
+  const auto without = plan(job, cluster).value();
   EXPECT_FALSE(without.plan.sharded_optimizer);
-  options.may_shard_optimizer = true;
-  const auto with = plan(job, cluster, options).value();
+  job.redundancy = Redundancy::kPeer;
+  const auto with = plan(job, cluster).value();
   EXPECT_TRUE(with.plan.sharded_optimizer);
   EXPECT_LT(with.estimate.iteration, without.estimate.iteration);
   EXPECT_LE(with.bound_ratio(), 1);
