@@ -8,7 +8,7 @@
 namespace sailor {
 namespace {
 
-// A success carries a report, and so does the answer that the agent obeys a newer generation.
+// A success carries a report, and so does the refusal of an agent that obeys a newer generation.
 std::optional<AgentReport> report_of(const Result<net::HttpResponse>& response) {
   if (!response || (response->status != 200 && response->status != kStatusConflict)) return std::nullopt;
   auto report = read_message(response->body, "an agent's report").and_then(agent_report_from_json);

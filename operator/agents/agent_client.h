@@ -1,4 +1,4 @@
-// AgentClient: the operator's requests to one agent. None of them waits for the answer.
+// AgentClient: sends the operator's requests to one agent. No function waits for the answer.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace sailor {
 
-// Nothing: there was no answer, or the answer was not a report.
+// Receives the report in the agent's answer, or nothing if there was no answer or the answer was not a report.
 using ReportSink = std::function<void(std::optional<AgentReport>)>;
 
 class AgentClient {
@@ -21,7 +21,7 @@ class AgentClient {
 
   void poll(ReportSink sink);
   void update_callback(const std::string& callback, ReportSink sink);
-  // The agent's refusal carries no report. The next poll shows its state.
+  // A refusal carries a report only if the agent obeys a newer generation. Otherwise the next poll shows its state.
   void assign(const Assignment& assignment, ReportSink sink);
 
  private:

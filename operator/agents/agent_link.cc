@@ -15,7 +15,7 @@ bool has_broken_worker(const AgentReport& report) {
                              [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kBroken; });
 }
 
-// Nothing is about to change of itself.
+// Returns whether no worker is about to change its phase without a new assignment.
 bool is_settled(const AgentReport& report) {
   return std::ranges::none_of(report.workers, [](const WorkerReport& worker) {
     return worker.phase == WorkerPhase::kStarting || worker.phase == WorkerPhase::kPreparing;
@@ -31,11 +31,11 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     std::shared_ptr<AgentClient> polls;
     std::shared_ptr<AgentClient> sends;
     bool is_polling = false;
-    std::int64_t sending = 0;  // generation; 0: none
-    bool is_telling = false;   // a callback
-    Instant due;               // of the next poll
+    std::int64_t sending = 0;  // the generation of the assignment on its way; 0: none
+    bool is_updating = false;  // a callback address is on its way
+    Instant due;               // the time of the next poll
   };
-  using Agents = std::map<std::string, Agent>;  // by pod UID
+  using Agents = std::map<std::string, Agent>;  // by the UID of the pod
 
   Shared(Options options_given, std::function<void(const JobKey&)> changed_given)
       : options(std::move(options_given)), changed(std::move(changed_given)) {}
@@ -47,10 +47,11 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     return agent == agents->second.end() ? nullptr : &agent->second;
   }
 
-  // Returns whether there is anything new.
+  // Stores the result of a request in the view of the agent. Returns whether the view has changed, or may lead to
+  // another decision as time passes.
   bool note(Agent& agent, std::optional<AgentReport> report) {
     AgentView& view = agent.view;
-    if (report && report->agent != agent.target.name) report.reset();  // somebody else lives at this address now
+    if (report && report->agent != agent.target.name) report.reset();  // another pod has taken over the address
     if (!report) {
       ++view.unanswered_polls;
       if (!view.unanswered_since) view.unanswered_since = options.clock();
@@ -75,7 +76,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       agent->due = std::chrono::steady_clock::now() + (is_calm ? options.period : options.quick_period);
       if (!note(*agent, std::move(report))) return;
     }
-    tell(job);
+    notify(job);
   }
 
   void take_sent(const JobKey& job, const std::string& uid, std::optional<AgentReport> report) {
@@ -84,36 +85,36 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       Agent* agent = find(job, uid);
       if (agent == nullptr || !running) return;
       agent->sending = 0;
-      agent->due = std::chrono::steady_clock::now();  // what has become of it is seen by the next poll
+      agent->due = std::chrono::steady_clock::now();  // the next poll shows the effect
       if (report && report->agent == agent->target.name) note(*agent, std::move(report));
       woken = true;
     }
     wake.notify_all();
-    tell(job);
+    notify(job);
   }
 
-  void take_told(const JobKey& job, const std::string& uid, std::optional<AgentReport> report) {
+  void take_updated(const JobKey& job, const std::string& uid, std::optional<AgentReport> report) {
     const std::scoped_lock lock(mutex);
     Agent* agent = find(job, uid);
     if (agent == nullptr || !running) return;
-    agent->is_telling = false;
+    agent->is_updating = false;
     if (report && report->agent == agent->target.name) note(*agent, std::move(report));
   }
 
-  // Apart from `mutex`, for whoever is told may ask for views.
-  void tell(const JobKey& job) {
-    const std::scoped_lock lock(telling);
-    if (is_heard) changed(job);
+  // Calls `changed`. Does not hold `mutex`, because the callee may ask for views.
+  void notify(const JobKey& job) {
+    const std::scoped_lock lock(notifying);
+    if (is_notifying) changed(job);
   }
 
-  // Returns when nobody is being told any more.
+  // Stops all calls of `changed`. Waits for a call that has begun.
   void end() {
     {
       const std::scoped_lock lock(mutex);
-      running = false;  // answers that come after this are dropped
+      running = false;  // answers that arrive after this are dropped
     }
-    const std::scoped_lock lock(telling);
-    is_heard = false;
+    const std::scoped_lock lock(notifying);
+    is_notifying = false;
   }
 
   struct Poll {
@@ -145,11 +146,11 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   const Options options;
   const std::function<void(const JobKey&)> changed;
   mutable std::mutex mutex;
-  std::mutex telling;
-  bool is_heard = true;
+  std::mutex notifying;
+  bool is_notifying = true;
   std::condition_variable_any wake;
   bool running = true;
-  bool woken = false;  // something is due sooner than the ticker knows
+  bool woken = false;  // a poll is due sooner than the ticker expects
   std::map<JobKey, Agents> jobs;
 };
 
@@ -217,7 +218,8 @@ void AgentLink::send(const JobKey& job, const std::string& pod_uid, std::shared_
   {
     const std::scoped_lock lock(shared_->mutex);
     Shared::Agent* agent = shared_->find(job, pod_uid);
-    if (agent == nullptr || agent->sending >= assignment->generation) return;  // gone, or under way
+    const bool is_on_its_way = agent != nullptr && agent->sending >= assignment->generation;
+    if (agent == nullptr || is_on_its_way) return;
     agent->sending = assignment->generation;
     client = agent->sends;
   }
@@ -231,12 +233,12 @@ void AgentLink::update_callback(const JobKey& job, const std::string& pod_uid, c
   {
     const std::scoped_lock lock(shared_->mutex);
     Shared::Agent* agent = shared_->find(job, pod_uid);
-    if (agent == nullptr || agent->is_telling) return;
-    agent->is_telling = true;
+    if (agent == nullptr || agent->is_updating) return;
+    agent->is_updating = true;
     client = agent->sends;
   }
   client->update_callback(callback, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
-    shared->take_told(job, pod_uid, std::move(report));
+    shared->take_updated(job, pod_uid, std::move(report));
   });
 }
 

@@ -19,7 +19,7 @@ namespace sailor {
 
 struct AgentTarget {
   std::string pod_uid;
-  std::string name;  // name of the pod; an agent with another name has taken over the address
+  std::string name;  // the name of the pod; an agent that reports another name has taken over the address
   std::string host;
   int port = 0;
   friend bool operator==(const AgentTarget&, const AgentTarget&) = default;
@@ -28,11 +28,11 @@ struct AgentTarget {
 class AgentLink {
  public:
   struct Options {
-    std::chrono::milliseconds period{1000};  // between two polls of an agent
-    std::chrono::milliseconds quick_period{
-        100};  // between polls of an agent that did not answer, or is about to change
-    std::chrono::milliseconds timeout = kPollTimeout;  // of a poll
-    std::chrono::milliseconds send_timeout = kAgentRequestTimeout;
+    std::chrono::milliseconds period{1000};  // the time between two polls of an agent
+    // The time between two polls of an agent that did not answer, or whose workers start or prepare.
+    std::chrono::milliseconds quick_period{100};
+    std::chrono::milliseconds timeout = kPollTimeout;               // the limit for a poll
+    std::chrono::milliseconds send_timeout = kAgentRequestTimeout;  // the limit for any other request
     Clock clock = system_time;
   };
   // `changed` is called on threads of the link when the view of an agent differs from before. It is not called any more
@@ -42,14 +42,18 @@ class AgentLink {
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
 
-  void follow(const JobKey& job, std::vector<AgentTarget> targets);  // these agents of the job, and no others
-  void poll_now(const JobKey& job);                                  // does not wait for the answers
+  // Polls these agents of the job from now on, and no others. Agents that are already followed keep their view.
+  void follow(const JobKey& job, std::vector<AgentTarget> targets);
+  void poll_now(const JobKey& job);  // polls all agents of the job without waiting for the next period
+  // Sends the agent an assignment, unless one of the same or a newer generation is on its way.
   void send(const JobKey& job, const std::string& pod_uid, std::shared_ptr<const Assignment> assignment);
+  // Sends the agent the URL of the operator, unless such a message is on its way.
   void update_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback);
+  // Returns the views of the agents of the job, by the UID of the pod.
   [[nodiscard]] std::map<std::string, AgentView> views(const JobKey& job) const;
 
  private:
-  struct Shared;  // outlives the link while requests are under way
+  struct Shared;  // the state; it outlives the link while requests are on their way
   void tick(std::stop_token stop);
 
   std::shared_ptr<Shared> shared_;

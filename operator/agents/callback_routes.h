@@ -12,8 +12,8 @@
 namespace sailor {
 
 struct CallbackHooks {
-  std::function<bool(const JobKey&)> hinted;         // takes note of the hint; returns whether the job needs its agents
-  std::function<bool(const LeaseQuestion&)> renews;  // whether the lease is renewed
+  std::function<bool(const JobKey&)> hinted;         // called for each hint; returns whether the job needs its agents
+  std::function<bool(const LeaseQuestion&)> renews;  // returns whether the operator renews the lease
 };
 
 std::vector<net::Route> callback_routes(const CallbackHooks& hooks);

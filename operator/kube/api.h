@@ -1,4 +1,5 @@
-// Api: the requests of the operator to the API server, with retries where a repetition is harmless.
+// Api: the operator's client of the API server. It retries a request that failed for a transient reason, if repeating
+// it is harmless.
 #pragma once
 
 #include <atomic>
@@ -20,43 +21,53 @@ inline constexpr const char* kFieldManager = "sailor-operator";
 
 struct Selection {
   std::string namespace_name;  // empty: all namespaces
-  std::string labels;          // label selector
-  std::string fields;          // field selector
+  std::string labels;          // a label selector; empty: any labels
+  std::string fields;          // a field selector; empty: any fields
 };
 
-// From which version of a collection on a watch tells what happens, and for how long.
+// The part of a collection's history that a watch reports.
 struct WatchSpan {
-  std::string version;
-  std::chrono::seconds duration;
+  std::string version;            // the watch reports the changes after this resourceVersion
+  std::chrono::seconds duration;  // the server ends the watch after this time
 };
 
 struct ObjectList {
   std::vector<Json> items;
-  std::string version;  // from which a watch goes on
+  std::string version;  // the resourceVersion of the list; a watch continues from it
 };
 
-// What Api needs besides a transport; the defaults are what a program without metrics and leadership wants.
+// The defaults suit a program that has no metrics and takes no part in a leader election.
 struct ApiHooks {
+  // Called after each attempt with its HTTP method ("WATCH" for a watch), the HTTP status (0: there was no answer) and
+  // its duration (0 for a watch).
   std::function<void(const std::string& method, int code, double seconds)> requested = [](const auto&...) {};
-  std::function<bool()> may_write = [] { return true; };  // asked before every write: false once leadership is lost
-  std::function<void(std::chrono::milliseconds)> sleep;   // between tries; absent: this_thread::sleep_for
+  // Called before each write. If it returns false, because the operator has lost the leadership, the write is not sent.
+  std::function<bool()> may_write = [] { return true; };
+  // Called to wait between two attempts; empty: std::this_thread::sleep_for.
+  std::function<void(std::chrono::milliseconds)> sleep;
 };
 
+// A function repeats its request after a transient error (ApiError::is_transient()), up to four attempts. It gives up
+// earlier if the server asks to wait for more than ten seconds. create() and replace() repeat a request only after a
+// 429, because the server has not carried out such a request. watch() never repeats its request.
 class Api {
  public:
   explicit Api(Transport& transport, ApiHooks hooks = {});
 
   [[nodiscard]] ApiResult<Json> get(const Resource& resource, const JobKey& key);
   [[nodiscard]] ApiResult<ObjectList> list(const Resource& resource, const Selection& selection);
-  // Server-side apply. metadata.uid and metadata.resourceVersion in the object are preconditions.
+  // apply() and apply_status() use server-side apply. metadata.uid and metadata.resourceVersion in the object are
+  // preconditions. The functions that write an object return it as the server has stored it.
   [[nodiscard]] ApiResult<Json> apply(const Resource& resource, const Json& object);
   [[nodiscard]] ApiResult<Json> apply_status(const Resource& resource, const Json& object);
   [[nodiscard]] ApiResult<Json> create(const Resource& resource, const Json& object);
-  [[nodiscard]] ApiResult<Json> replace(const Resource& resource, const Json& object);  // with its resourceVersion
-  // Only if it still has this UID; an object that is gone already is no error.
+  // Fails with a conflict unless the stored object still has the resourceVersion of `object`.
+  [[nodiscard]] ApiResult<Json> replace(const Resource& resource, const Json& object);
+  // Deletes the object if it still has this UID. Succeeds if the object is gone.
   [[nodiscard]] ApiResult<void> remove(const Resource& resource, const JobKey& key, const std::string& uid);
 
-  // Calls the sink for every event until the server ends the watch, or a stop. An ERROR event ends it with its Status.
+  // Calls the sink with each event until the server ends the watch or a stop is requested. After an ERROR event the
+  // watch fails with the Status that the event contains.
   [[nodiscard]] ApiResult<void> watch(const Resource& resource, const Selection& selection, const WatchSpan& span,
                                       const std::function<void(WatchEvent)>& sink, std::stop_token stop);
 

@@ -1,4 +1,5 @@
-// ApiError: what the API server refused, or that it gave no answer.
+// ApiError: why a request to the API server failed. The server refused it or gave no readable answer, or the operator
+// did not send it because it may not write.
 #pragma once
 
 #include <chrono>
@@ -13,10 +14,10 @@
 namespace sailor::kube {
 
 struct ApiError {
-  int status = 0;       // of HTTP; 0: there was no answer
-  std::string reason;   // Status.reason: "Conflict", "AlreadyExists", "Expired" ...
-  std::string message;  // a sentence with what was being done
-  std::optional<std::chrono::milliseconds> retry_after;
+  int status = 0;                                        // the HTTP status; 0: there was no answer
+  std::string reason;                                    // Status.reason: "Conflict", "AlreadyExists", "Expired" ...
+  std::string message;                                   // says which request failed, and why
+  std::optional<std::chrono::milliseconds> retry_after;  // the server asks to wait this long before the next attempt
 
   [[nodiscard]] bool is_not_found() const { return status == 404; }
   [[nodiscard]] bool is_conflict() const { return status == 409 && reason != "AlreadyExists"; }
@@ -28,7 +29,7 @@ struct ApiError {
 template <class T>
 using ApiResult = tl::expected<T, ApiError>;
 
-// Reads the Status object of a refusal; a body that is none is quoted.
+// Reads the Status object in the body of a refusal. The message quotes a body that is not a Status.
 ApiError error_of(const HttpRequest& request, const HttpResponse& response);
 
 }  // namespace sailor::kube

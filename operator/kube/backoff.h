@@ -12,9 +12,9 @@ struct BackoffPolicy {
   double jitter = 1.0;  // at most this fraction of the wait is added
 };
 
-// Between a watch that ended and the next one, as in client-go.
+// The wait between a watch that failed and the next one, as in client-go.
 inline constexpr BackoffPolicy kWatchBackoff{std::chrono::milliseconds(800), std::chrono::seconds(30), 1.0};
-// Between tries of one request.
+// The wait between two attempts of one request.
 inline constexpr BackoffPolicy kRequestBackoff{std::chrono::milliseconds(100), std::chrono::seconds(5), 0.5};
 
 class Backoff {

@@ -15,15 +15,16 @@ class LineTooLong : public std::runtime_error {
 
 class LineSplitter {
  public:
-  // A line longer than the limit is a fault of the server, because etcd stores no object above 1.5 MB.
+  // feed() throws LineTooLong for a line that is longer than the limit. The server never sends one, because etcd does
+  // not store an object above 1.5 MB.
   explicit LineSplitter(std::size_t limit = 16U << 20U) : limit_(limit) {}
 
-  // Calls the sink for every line that is complete by now, without its end ("\n" or "\r\n"); empty lines are skipped.
+  // Calls the sink with each line that the chunk completes, without its end ("\n" or "\r\n"). Skips empty lines.
   void feed(std::string_view chunk, const std::function<void(std::string_view)>& sink) {
     for (std::size_t end = chunk.find('\n'); end != std::string_view::npos; end = chunk.find('\n')) {
       take(chunk.substr(0, end));
       chunk.remove_prefix(end + 1);
-      std::string line = std::move(pending_);  // the sink may throw: nothing of this line stays behind
+      std::string line = std::move(pending_);  // cleared first, because the sink may throw
       pending_.clear();
       if (line.ends_with('\r')) line.pop_back();
       if (!line.empty()) sink(line);

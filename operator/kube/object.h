@@ -17,21 +17,21 @@ using Json = nlohmann::json;
 using Path = std::initializer_list<std::string_view>;
 using Object = std::shared_ptr<const Json>;
 
-const Json* find_at(const Json& object, Path path);  // nullptr: absent
-std::string text_at(const Json& object, Path path);  // empty: absent, or no text
+const Json* find_at(const Json& object, Path path);  // null: the field is absent
+std::string text_at(const Json& object, Path path);  // empty: the field is absent or not a string
 bool bool_at(const Json& object, Path path);
-std::int64_t integer_at(const Json& object, Path path);  // 0: absent
-const Json& list_at(const Json& object, Path path);      // an empty list: absent, or no list
+std::int64_t integer_at(const Json& object, Path path);  // 0: the field is absent or not an integer
+const Json& list_at(const Json& object, Path path);      // an empty list: the field is absent or not a list
 
 std::string name_of(const Json& object);
 std::string namespace_of(const Json& object);
-JobKey key_of(const Json& object);  // namespace and name, of whatever kind
+JobKey key_of(const Json& object);  // the namespace and name of an object of any kind
 std::string uid_of(const Json& object);
 std::string version_of(const Json& object);  // metadata.resourceVersion
 std::string label_of(const Json& object, std::string_view label);
 std::string annotation_of(const Json& object, std::string_view annotation);
 bool is_deleting(const Json& object);
-// UID of the object that controls this one; empty: no object does.
+// Returns the UID of the object that controls this one, or "" if no object does.
 std::string controller_uid(const Json& object);
 
 }  // namespace sailor::kube

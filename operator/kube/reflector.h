@@ -1,4 +1,6 @@
-// Reflector: keeps a store equal to what the API server has, by a list and a watch that is taken up again and again.
+// Reflector: keeps a store equal to a collection of the API server. It lists the collection once and then watches it. A
+// watch that ends is followed by another one; a new list is needed only if the server no longer has the history in
+// between.
 #pragma once
 
 #include <stop_token>
@@ -10,8 +12,8 @@
 namespace sailor::kube {
 
 struct ReflectorHooks {
-  std::function<void(const ApiError&)> failed = [](const ApiError&) {};
-  // Waits, shorter if stopped; absent: really.
+  std::function<void(const ApiError&)> failed = [](const ApiError&) {};  // called when a list or a watch has failed
+  // Called to wait after a failure, until the time has passed or a stop is requested; empty: interruptible_sleep().
   std::function<void(std::chrono::milliseconds, std::stop_token)> sleep;
 };
 
@@ -19,8 +21,9 @@ class Reflector {
  public:
   Reflector(Api& api, Resource resource, Selection selection, Store& store, ReflectorHooks hooks = {});
 
-  void run(std::stop_token stop);  // returns after a stop
-  // One list, if none is valid, and one watch to its end. False: it failed and the caller should wait a little.
+  void run(std::stop_token stop);  // lists and watches until a stop is requested
+  // Lists the collection if there is no resourceVersion to continue from, then watches it until the watch ends. Returns
+  // false if the caller must wait before the next attempt, because this one failed or its watch ended at once.
   bool run_once(std::stop_token stop);
 
  private:
@@ -33,10 +36,11 @@ class Reflector {
   Selection selection_;
   Store& store_;
   ReflectorHooks hooks_;
-  std::string version_;  // from which the next watch goes on; empty: list first
-  long events_ = 0;
+  std::string version_;  // the resourceVersion from which the next watch continues; empty: a list comes first
+  long events_ = 0;      // the number of events received, for comparison before and after a watch
 };
 
+// Returns after this time, or as soon as a stop is requested.
 void interruptible_sleep(std::chrono::milliseconds time, std::stop_token stop);
 
 }  // namespace sailor::kube

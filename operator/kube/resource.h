@@ -1,4 +1,4 @@
-// The kinds of objects that the operator reads and writes, and where the API server keeps them.
+// Resource: a kind of objects in the API server, and its paths. The constants are the kinds that the operator uses.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace sailor::kube {
 
 struct Resource {
   std::string group_version;  // "v1", "apps/v1"
-  std::string kind;
-  std::string plural;
+  std::string kind;           // "TrainingJob"
+  std::string plural;         // the name of the kind in paths: "trainingjobs"
   bool namespaced = true;
 };
 
@@ -23,8 +23,10 @@ extern const Resource kConfigMaps;
 extern const Resource kEvents;
 extern const Resource kLeases;
 
-// "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs"; an empty namespace means all of them.
+// Returns the path of all objects of the kind in a namespace, or in all namespaces if `namespace_name` is empty:
+// "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs".
 std::string collection_path(const Resource& resource, const std::string& namespace_name);
+// Returns the path of one object: the path of its collection, followed by "/" and the name.
 std::string object_path(const Resource& resource, const std::string& namespace_name, const std::string& name);
 
 }  // namespace sailor::kube

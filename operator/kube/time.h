@@ -1,4 +1,5 @@
-// Points in time as Kubernetes writes them (RFC 3339), and a clock that tests can set.
+// Time: a point in time with a resolution of 1 ms, and its text in Kubernetes objects (RFC 3339, UTC). Code that needs
+// the present time takes a Clock, so tests can set it.
 #pragma once
 
 #include <chrono>
@@ -12,12 +13,14 @@ namespace sailor {
 using Time = std::chrono::sys_time<std::chrono::milliseconds>;
 using Clock = std::function<Time()>;
 
-Time system_time();
+Time system_time();  // the Clock outside of tests
 
-std::string to_rfc3339(Time time);        // whole seconds: metav1.Time
-std::string to_rfc3339_micro(Time time);  // with six decimals: metav1.MicroTime
+std::string to_rfc3339(Time time);        // the text of a metav1.Time: whole seconds
+std::string to_rfc3339_micro(Time time);  // the text of a metav1.MicroTime: six decimals
+// Accepts any offset from UTC and any number of decimals, of which it keeps three. Returns nothing for invalid text.
 std::optional<Time> parse_rfc3339(std::string_view text);
 
+// Returns `to` - `from` in seconds; negative if `to` is earlier.
 double seconds_between(Time from, Time to);
 
 }  // namespace sailor

@@ -32,8 +32,8 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual HttpResponse send(const HttpRequest& request) = 0;  // throws TransportError
-  // Hands the body of a 200 to the sink as it arrives, until the body ends or a stop is requested. The body of any
-  // other answer is returned.
+  // Calls the sink with the body of a 200 as it arrives, until the body ends or a stop is requested. Returns any other
+  // answer with its body. Throws TransportError.
   virtual HttpResponse stream(const HttpRequest& request, const ChunkSink& sink, std::stop_token stop) = 0;
 };
 

@@ -11,10 +11,10 @@ namespace sailor::kube {
 struct WatchEvent {
   enum class Type { kPut, kDeleted, kBookmark, kError, kUnknown };
   Type type = Type::kUnknown;
-  Json object;  // of an error: the Status
+  Json object;  // the object that changed; for kError: the Status
 };
 
-// Throws nlohmann::json::exception for a line that is no JSON object with a type.
+// Throws nlohmann::json::exception if the line is not a JSON object with a type and an object.
 WatchEvent parse_watch_event(std::string_view line);
 
 }  // namespace sailor::kube

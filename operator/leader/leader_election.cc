@@ -68,7 +68,8 @@ bool LeaderElection::try_once() {
   return write(*lease, is_mine);
 }
 
-// With the resourceVersion that was read: of two that try at the same time one gets a conflict.
+// Writes the lease with the resourceVersion that was read. If two operators do so at the same time, one of them gets a
+// conflict.
 bool LeaderElection::write(const Json& lease, bool is_mine) {
   Json wanted = lease;
   wanted["metadata"].erase("managedFields");
@@ -86,7 +87,7 @@ void LeaderElection::release() {
   if (!lease || kube::text_at(*lease, {"spec", "holderIdentity"}) != settings_.identity) return;
   (*lease)["spec"]["holderIdentity"] = "";
   (*lease)["metadata"].erase("managedFields");
-  // If this fails the lease expires by itself.
+  // If this fails, the lease expires by itself.
   [[maybe_unused]] const auto released = api_.replace(kube::kLeases, *lease);
 }
 

@@ -1,4 +1,4 @@
-// LeaderElection: lets one operator at a time write, by a Lease in the API server.
+// LeaderElection: makes sure that only one operator at a time writes to the API server, by means of a Lease object.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,15 @@ namespace sailor {
 struct LeaseSettings {
   std::string namespace_name;
   std::string name = "sailor-operator";
-  std::string identity;  // of this process; no other process has it
-  std::chrono::milliseconds duration{15000};
-  std::chrono::milliseconds renew_deadline{10000};  // an operator that could not renew for this long stops to lead
-  std::chrono::milliseconds retry{2000};
+  std::string identity;                             // names this process; no other process has the same identity
+  std::chrono::milliseconds duration{15000};        // the lease of another operator expires after this time
+  std::chrono::milliseconds renew_deadline{10000};  // an operator that could not renew for this long stops leading
+  std::chrono::milliseconds retry{2000};            // the time between two attempts to take the lease, plus up to 20%
 };
 
-// The lease of another operator expires by the monotonic clock of this process, counted from when its last change was
-// seen. So the clocks of two machines are never compared.
+// This process decides by its own monotonic clock whether the lease of another operator has expired: the duration
+// counts from the moment when this process saw the last change of the lease. The clocks of two machines are never
+// compared.
 class LeaderElection {
  public:
   using Instant = std::chrono::steady_clock::time_point;
@@ -35,12 +36,13 @@ class LeaderElection {
   LeaderElection(kube::Api& api, LeaseSettings settings) : LeaderElection(api, std::move(settings), Clocks()) {}
   LeaderElection(kube::Api& api, LeaseSettings settings, Clocks clocks);
 
-  // Tries until it leads (true) or is stopped (false).
+  // Tries to take the lease until it succeeds. Returns false if a stop is requested first.
   bool acquire(std::stop_token stop);
-  void release();   // so that the next leader does not have to wait for the lease to expire
-  bool try_once();  // takes or renews the lease
+  void release();   // gives the lease up, so that the next leader does not wait until it expires
+  bool try_once();  // takes or renews the lease; returns whether it succeeded
 
-  // Asked before every write, so that a process that was paused for long also stops to write.
+  // Returns whether this process leads. Ask before each write, so that a process that was paused for long does not
+  // write after its lease has expired.
   [[nodiscard]] bool may_write() const;
 
  private:
