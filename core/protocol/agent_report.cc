@@ -111,7 +111,6 @@ Json to_json(const AgentReport& report) {
                {"isTerminating", report.is_terminating},
                {"workers", std::move(workers)},
                {"callback", report.callback},
-               {"takesScheduleTimes", report.takes_schedule_times},
                {"unresponsivePeers", report.unresponsive_peers}};
   if (report.progress) json["progress"] = progress_json(*report.progress);
   return json;
@@ -124,7 +123,6 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
                      .workers = {},
                      .progress = {},
                      .callback = reader.value_or<std::string>("callback", ""),
-                     .takes_schedule_times = reader.value_or("takesScheduleTimes", false),
                      .unresponsive_peers = reader.value_or<std::vector<std::string>>("unresponsivePeers", {})};
   const Json& workers = reader.child("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {

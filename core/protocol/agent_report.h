@@ -85,7 +85,6 @@ struct AgentReport {
   std::vector<WorkerReport> workers;
   std::optional<JobProgress> progress;  // set only by the agent whose worker has rank 0
   std::string callback = {};            // the URL to which the agent sends hints; empty: it does not know one
-  bool takes_schedule_times = true;     // false: the agent is too old to read Assignment::schedule_times
   // Names of the pods of its generation that the agent probes and that do not answer.
   std::vector<std::string> unresponsive_peers = {};
   friend bool operator==(const AgentReport&, const AgentReport&) = default;

@@ -52,7 +52,9 @@ struct Assignment {
   CheckpointSpec checkpoint;
   Redundancy redundancy = Redundancy::kNone;
   Plan plan;
-  std::optional<ScheduleTimes> schedule_times;  // of the plan; absent: the workers do without them
+  // The times from which the workers make the schedule of the plan. The operator always sends them. They may be absent
+  // in an assignment that a test or a benchmark makes without a simulator (trainer/step/operations.h).
+  std::optional<ScheduleTimes> schedule_times;
   std::vector<AgentAddress> agents;
   // First the workers with a role, ordered by stage, replica and shard; then those that leave.
   std::vector<WorkerSlot> workers;

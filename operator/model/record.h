@@ -92,8 +92,8 @@ struct QuarantinedNode {
 struct Generation {
   std::int64_t generation = 0;
   Plan plan;  // if the generation releases the GPUs: the previous plan, which describes the state to save
-  // Every worker derives the same pipeline schedule from these times; later profiles do not change them. Empty if the
-  // version of the operator or of an agent is too old.
+  // Every worker derives the same pipeline schedule from these times; later profiles do not change them. The operator
+  // sets them whenever it sets the plan. Only records that tests make have a plan without times.
   std::optional<ScheduleTimes> schedule_times;
   PlanSummary summary;
   Placement placement;

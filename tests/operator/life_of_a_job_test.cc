@@ -55,19 +55,6 @@ TEST_F(LifeOfJob, AssignmentsHaveTheTimesThatTheGenerationWasPlannedWith) {
   EXPECT_EQ(world.sent.back().schedule_times->replicas.at(0).at(0).forward, world.forward_pass);
 }
 
-TEST_F(LifeOfJob, AssignmentsHaveNoTimesWhileOneTrainerWouldIgnoreThem) {
-  world.new_trainers_take_times = false;  // an operator was updated while its jobs ran
-  start();
-  EXPECT_FALSE(world.sent.back().schedule_times);
-  world.new_trainers_take_times = true;
-  world.add_node("c", 1);
-  world.pass(std::chrono::hours(1));
-  world.settle();
-  EXPECT_EQ(world.sent.back().generation, 2);
-  EXPECT_EQ(world.sent.back().agents.size(), 3U);
-  EXPECT_FALSE(world.sent.back().schedule_times) << "their schedules would differ";
-}
-
 TEST_F(LifeOfJob, NothingIsWrittenWhileNothingChanges) {
   start();
   world.pass(std::chrono::seconds(20));

@@ -50,8 +50,7 @@ class World {
   Time now = *parse_rfc3339("2026-01-01T00:00:00Z");
   std::map<std::string, AgentView> agents;  // by the pod's UID
   std::vector<Assignment> sent;
-  Nanoseconds forward_pass{1000};  // as profiles have it
-  bool new_trainers_take_times = true;
+  Nanoseconds forward_pass{1000};     // as profiles have it
   bool agents_hang = false;           // they keep their phase whatever they are sent
   bool workers_are_mute = false;      // new ones: their processes have not spoken yet
   std::set<std::string> stuck_nodes;  // pods do not start there

@@ -66,7 +66,6 @@ void World::live() {
     pod["metadata"]["creationTimestamp"] = to_rfc3339(now);
     api_server.put(kPods, pod);
     AgentReport report{kube::name_of(pod), false, {}, std::nullopt};
-    report.takes_schedule_times = new_trainers_take_times;
     const WorkerPhase phase = workers_are_mute ? WorkerPhase::kStarting : WorkerPhase::kIdle;
     for (int gpu = 0; gpu < gpus_of_pod(pod); ++gpu) report.workers.push_back({gpu, phase, 0, 0, ""});
     agents[kube::uid_of(pod)] = {report, 0, std::nullopt};

@@ -8,9 +8,9 @@
 
 namespace sailor::trainer {
 
-// All workers compute the same schedule from the same assignment. If the assignment contains operation times, the
-// result is the schedule that was simulated for the plan. Otherwise the schedule follows from the replicas' numbers of
-// microbatches.
+// All workers compute the same schedule from the same assignment. It is the schedule that was simulated for the plan,
+// because the assignment contains the times of the simulation. Tests and benchmarks also make assignments without
+// times; then the schedule follows from the replicas' numbers of microbatches.
 std::vector<Operation> operations_of(const Assignment& assignment, const Role& role);
 
 }  // namespace sailor::trainer

@@ -7,7 +7,6 @@
 #include "core/protocol/lease.h"
 #include "core/protocol/ports.h"
 #include "operator/model/names.h"
-#include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/generation_pods.h"
 #include "operator/reconcile/decide/pod_states.h"
 
@@ -42,17 +41,11 @@ std::map<std::string, std::int64_t> notified_after(const Observation& observatio
   return notified;
 }
 
-// All workers must derive the same schedule, so no worker gets the times if one agent is too old to use them.
-bool takes_schedule_times(const AgentView* agent) {
-  return agent == nullptr || !agent->report || agent->report->takes_schedule_times;
-}
-
 using Participants = std::vector<std::size_t>;  // indices into PodStates
 
 GenerationRecord with_members(const Observation& observation, GenerationRecord record, const PodStates& pods,
                               const Participants& participants) {
   for (const std::size_t i : participants) {
-    if (!takes_schedule_times(find_agent(observation, *pods.pods[i]))) record.schedule_times.reset();
     record.members.push_back(member_from(*pods.pods[i], observation, !pods.states[i].has_slot));
   }
   const auto trains = [](const Member& member) { return !member.leaves; };
