@@ -12,11 +12,11 @@
 
 namespace sailor::trainer::exploration {
 
-std::uint16_t packed(const Worker& worker);  // the holding that it publishes
+std::uint16_t packed(const Worker& worker);  // the holding that the worker publishes
 
-// The result of a complete rendezvous; the same on every worker.
+// The result of a complete rendezvous. It is the same on every worker.
 struct Agreement {
-  std::optional<ResumePoint> point;  // nothing: resume from the newest checkpoint
+  std::optional<ResumePoint> point;  // absent: all resume from the newest checkpoint
   std::vector<StateReport> holdings;
   TransferPlan transfers;
 };

@@ -1,5 +1,5 @@
-// Each rule of docs/elasticity-internals.md is needed: where one is broken, the exploration finds a course of events
-// that breaks an invariant, and tells it.
+// Each rule of docs/elasticity-internals.md is necessary: if one is broken, the exploration finds a sequence of events
+// that violates an invariant, and prints the sequence.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -20,7 +20,8 @@ std::vector<std::string> failures(const Rules& rules, const Limits& limits, cons
   for (const std::string& failure : survey.failures) std::printf("%s", failure.c_str());
   std::printf("(%zu states)\n", survey.worlds);
   const Survey unreduced = explore(first, limits, rules, Reduction::kNone);
-  EXPECT_EQ(unreduced.failures.size(), survey.failures.size()) << "found only where something is forgotten, or nothing";
+  EXPECT_EQ(unreduced.failures.size(), survey.failures.size())
+      << "the exploration with reduction and the one without disagree";
   return survey.failures;
 }
 
@@ -46,7 +47,7 @@ TEST(BrokenRule, AnUpdateIsAppliedWithoutTheVotes) {
     return computes ? after(after(state, event), event::Voted{}) : after(state, event);
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
-              ElementsAre(StartsWith("a step is applied that somebody who trained with it cannot follow to")));
+              ElementsAre(StartsWith("a step is applied that another worker of the generation cannot apply")));
 }
 
 TEST(BrokenRule, AGenerationIsAnnouncedBeforeOlderOnesAreFenced) {
@@ -78,7 +79,7 @@ TEST(BrokenRule, ALeavingWorkerIsNotInvited) {
     return taking_part;
   }};
   EXPECT_THAT(failures(rules, {.changes = 2, .faults = 0, .steps = 1}),
-              ElementsAre(StartsWith("a worker that holds state takes no part")));
+              ElementsAre(StartsWith("a worker that holds state is not invited")));
 }
 
 TEST(BrokenRule, NoWorkerRollsForward) {
@@ -87,8 +88,7 @@ TEST(BrokenRule, NoWorkerRollsForward) {
     for (StateReport& report : poorer) report.version.has_gradients = false;
     return resume_point(units, poorer);
   }};
-  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1}),
-              ElementsAre(StartsWith("state that memory holds was thrown away")));
+  EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1}), ElementsAre(StartsWith("state in memory was thrown away")));
 }
 
 TEST(BrokenRule, AWorkerRollsForwardAlthoughOthersLackTheGradients) {
@@ -99,8 +99,7 @@ TEST(BrokenRule, AWorkerRollsForwardAlthoughOthersLackTheGradients) {
     const auto point = resume_point(units, eager);
     return point ? point : resume_point(units, reports);
   }};
-  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
-              ElementsAre(StartsWith("a state that had been given up was taken up again")));
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}), ElementsAre(StartsWith("an abandoned state was resumed")));
 }
 
 TEST(BrokenRule, StatesOfEqualStepsCountAsEqual) {
@@ -108,7 +107,7 @@ TEST(BrokenRule, StatesOfEqualStepsCountAsEqual) {
     return report.version.updated_by > 0 && report.version.step == point.step;
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1}),
-              ElementsAre(StartsWith("a worker has not got all units of its role")));
+              ElementsAre(StartsWith("a worker does not have all units of its role")));
 }
 
 TEST(BrokenRule, AUnitIsNotSent) {
@@ -118,7 +117,7 @@ TEST(BrokenRule, AUnitIsNotSent) {
     return plan;
   }};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
-              ElementsAre(StartsWith("a worker has not got all units of its role")));
+              ElementsAre(StartsWith("a worker does not have all units of its role")));
 }
 
 TEST(BrokenRule, ALeavingWorkerIsReleasedBeforeAllHaveConfirmed) {
@@ -127,7 +126,7 @@ TEST(BrokenRule, ALeavingWorkerIsReleasedBeforeAllHaveConfirmed) {
     return leaves ? after(after(state, event), event::Confirmed{}) : after(state, event);
   }};
   EXPECT_THAT(failures(rules, {.changes = 2, .faults = 0, .steps = 1}),
-              ElementsAre(StartsWith("state was let go before others had it")));
+              ElementsAre(StartsWith("state was freed before others had it")));
 }
 
 TEST(BrokenRule, AWorkerThatWasNotifiedOfAGenerationButHasNotReportedItIsLeftOut) {
@@ -137,7 +136,7 @@ TEST(BrokenRule, AWorkerThatWasNotifiedOfAGenerationButHasNotReportedItIsLeftOut
     return participants(forgetful);
   }};
   EXPECT_THAT(failures(rules, {.changes = 2, .faults = 1, .steps = 1}),
-              ElementsAre(StartsWith("a worker that holds state takes no part")));
+              ElementsAre(StartsWith("a worker that holds state is not invited")));
 }
 
 TEST(BrokenRule, TheStateWithTheMostStepsWinsEvenIfANewerOneIsConfirmed) {
@@ -150,7 +149,7 @@ TEST(BrokenRule, TheStateWithTheMostStepsWinsEvenIfANewerOneIsConfirmed) {
     return point ? point : resume_point(units, reports);
   }};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}, lone_world()),
-              ElementsAre(StartsWith("a state that had been given up was taken up again")));
+              ElementsAre(StartsWith("an abandoned state was resumed")));
 }
 
 TEST(BrokenRule, AStalePodIsInvited) {
@@ -166,13 +165,13 @@ TEST(BrokenRule, AStalePodIsInvited) {
 TEST(BrokenRule, AJoiningWorkerIsSentALastStepBeforeAllHaveVoted) {
   const Rules rules{.streaming = {.is_sent_before_the_vote = true}};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 1}),
-              ElementsAre(StartsWith("a step is applied that somebody who trained with it cannot follow to")));
+              ElementsAre(StartsWith("a step is applied that another worker of the generation cannot apply")));
 }
 
 TEST(BrokenRule, AJoiningWorkerKeepsStateOfABrokenGeneration) {
   const Rules rules{.streaming = {.keeps_any_step = true}};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 2}),
-              ElementsAre(StartsWith("state that memory holds was thrown away")));
+              ElementsAre(StartsWith("state in memory was thrown away")));
 }
 
 TEST(BrokenRule, PartlyStreamedStateCountsAsComplete) {
@@ -184,7 +183,7 @@ TEST(BrokenRule, PartlyStreamedStateCountsAsComplete) {
 TEST(BrokenRule, JoiningWorkersAreAwaitedWithoutLimit) {
   const Rules rules{.streaming = {.is_awaited_without_limit = true}};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
-              ElementsAre(StartsWith("a change is put off for ever")));
+              ElementsAre(StartsWith("a change is postponed for ever")));
 }
 
 TEST(BrokenRule, AnUnreachablePodIsInvitedToTheRendezvous) {
@@ -194,7 +193,7 @@ TEST(BrokenRule, AnUnreachablePodIsInvitedToTheRendezvous) {
     return participants(reached);
   }};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 1, .paths_break = true}),
-              ElementsAre(StartsWith("a pod that a peer does not reach is asked to a rendezvous")));
+              ElementsAre(StartsWith("an unreachable pod is invited to a rendezvous")));
 }
 
 TEST(BrokenRule, AnUnreachablePodCountsAsDeadAlthoughItHoldsItsLease) {
@@ -215,7 +214,7 @@ TEST(BrokenRule, ABrokenPathIsRetriedForever) {
 }
 
 TEST(BrokenRule, AnUnreachablePodIsKeptAlthoughTheOthersWaitForItsEnd) {
-  const Rules rules{.broken_paths = {.end_who_is_waited_for = false}};
+  const Rules rules{.broken_paths = {.delete_pods_that_others_wait_for = false}};
   EXPECT_THAT(failures(rules, {.faults = 2, .steps = 1, .paths_break = true}),
               ElementsAre(StartsWith("nothing leads to training")));
 }

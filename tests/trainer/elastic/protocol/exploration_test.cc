@@ -1,5 +1,5 @@
-// Every state that three workers and an operator can come to, with messages delayed, lost or repeated in every way; and
-// what must be true in each of them.
+// Visits every state that three workers and an operator can reach, with messages delayed, lost or repeated in every
+// way, and checks the invariants in each of them.
 #include <cstdio>
 #include <random>
 #include <string>
@@ -52,13 +52,14 @@ TEST(Protocol, EveryStateOfTwoPlannedChangesWithoutStateStreamingAndAFaultKeepsT
   explore_all(training_world(), {.changes = 2, .faults = 1, .steps = 1, .state_is_streamed = false});
 }
 
-// 86 million states: ten minutes of one core. All other worlds but the smaller one stream state to joining workers.
+// 86 million states take ten minutes of one core. All other worlds, except the smaller version of this one, stream
+// state to joining workers.
 TEST(WholeProtocol,
      EveryStateOfTwoPlannedChangesWithoutStateStreamingAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.changes = 2, .faults = 2, .steps = 1, .state_is_streamed = false});
 }
 
-// 107,907,961 states: ten minutes of one core, and 1.1 GB.
+// 107,907,961 states take ten minutes of one core and 1.1 GB.
 TEST(WholeProtocol, EveryStateOfTwoPlannedChangesAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.changes = 2, .faults = 2, .steps = 1});
 }
@@ -120,7 +121,7 @@ TEST(Protocol, EveryStateOfABrokenPathFromALoneWorkerAndAChangeKeepsTheInvariant
   explore_all(lone_world(), {.changes = 1, .faults = 1, .steps = 2, .paths_break = true});
 }
 
-// Of worlds with more states than can be visited: courses of events drawn at random, each until nothing more can
+// For worlds with more states than can be visited, draws random sequences of events. Each runs until nothing more can
 // happen.
 void draw_courses(const Limits& limits) {
   constexpr unsigned kSeed = 7;

@@ -1,4 +1,4 @@
-// One event at one worker, and the list of the worlds that come of events.
+// Applies one event to one worker and lists the worlds that follow from a world.
 #include "tests/trainer/elastic/protocol/explorer.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ const Future& Explorer::future_of(const World& world) {
   future_.violations.clear();
   for (int worker = 0; worker < kWorkers; ++worker) {
     if (has(from_.crashed, worker)) continue;
-    hear(worker);
+    receive_assignments(worker);
     if (at(worker).is_streaming != 0) end_streaming(worker);
     regroup(worker);
     train(worker);
@@ -22,7 +22,7 @@ const Future& Explorer::future_of(const World& world) {
       step(from_, {TransitionKind::kLosesPeer, worker, at(worker).generation}, event::GenerationFailed{});
   }
   operate();
-  if (std::ranges::none_of(future_.successors, &Successor::is_sure)) check_no_change_is_put_off();
+  if (std::ranges::none_of(future_.successors, &Successor::is_sure)) check_no_change_is_postponed();
   if (from_.faults < limits_.faults) fail();
   return future_;
 }
@@ -80,7 +80,7 @@ void Explorer::step(World world, const Transition& transition, const Event& even
   if (is_training(now.place) && now.version.confirmed > before.version.confirmed) note_confirmed(world.history, now);
   const bool ends_streaming = std::holds_alternative<event::StateStreamed>(event);
   if (ends_streaming || now.place != WorkerPlace::kRendezvous) worker.is_streaming = 0;
-  if (ends_streaming) say_holding(world, id);
+  if (ends_streaming) publish_holding(world, id);
   if (now.generation != before.generation) {
     if (limits_.state_is_streamed && may_stream(world, id)) start_streaming(world, id);
     arrive(world, id);
@@ -96,10 +96,10 @@ void Explorer::arrive(World& world, int id) const {
     worker.units = 0;
     return;
   }
-  say_holding(world, id);
+  publish_holding(world, id);
 }
 
-void Explorer::say_holding(World& world, int id) {
+void Explorer::publish_holding(World& world, int id) {
   Rendezvous& rendezvous = world.rendezvous_of[world.workers[static_cast<std::size_t>(id)].generation];
   put(rendezvous.published, id);
   rendezvous.holdings[static_cast<std::size_t>(id)] = packed(world.workers[static_cast<std::size_t>(id)]);
@@ -127,7 +127,7 @@ void Explorer::keep(World& world, const Transition& transition) {
   end_useless_streaming(world);
   if (reduction_ == Reduction::kForgetIrrelevant) reduce(world);
   World same = from_;
-  same.faults = world.faults;  // drops a fault without effect: it has the same successors as no fault
+  same.faults = world.faults;  // drops a fault without effect, because the same states follow without it
   if (world != same) future_.successors.push_back({world, transition, !takes_a_broken_path(transition)});
 }
 

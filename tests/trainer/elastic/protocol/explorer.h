@@ -38,7 +38,7 @@ class Explorer {
   const Future& future_of(const World& world);
 
  private:
-  // explorer.cc: the state machine of a worker, and what worker.cc does at each change of place.
+  // explorer.cc has the state machine of a worker and what worker.cc does at each change of place.
   static Worker& worker_of(World& world, int worker) { return world.workers[static_cast<std::size_t>(worker)]; }
   [[nodiscard]] const Worker& at(int worker) const { return from_.workers[static_cast<std::size_t>(worker)]; }
   [[nodiscard]] const Rendezvous& rendezvous(int generation) const {
@@ -50,13 +50,13 @@ class Explorer {
   // Applies one event to one worker. The transition may have changed other parts of the world already.
   void step(World world, const Transition& transition, const Event& event);
   void arrive(World& world, int id) const;
-  static void say_holding(World& world, int id);
+  static void publish_holding(World& world, int id);
   void begin_work(World& world, int id);
   void keep(World& world, const Transition& transition);
   void report_violation(std::string_view rule);
 
-  // worker_events.cc: what may happen to a worker.
-  void hear(int id);
+  // worker_events.cc has the events that may happen to a worker.
+  void receive_assignments(int id);
   void regroup(int id);
   [[nodiscard]] bool is_hosted(const Rendezvous& group) const;
   void meet(int id, const Rendezvous& group);
@@ -71,7 +71,7 @@ class Explorer {
   [[nodiscard]] bool may_lose_a_peer(int id) const;
   [[nodiscard]] bool is_lost(int peer, int generation) const;
 
-  // streaming_events.cc: what joining workers of a planned change are sent, and who waits for them.
+  // streaming_events.cc has the state that is sent to joining workers of a planned change, and who waits for them.
   static bool may_stream(const World& world, int id);
   void start_streaming(World world, int id);
   static void end_useless_streaming(World& world);
@@ -80,16 +80,16 @@ class Explorer {
   void compute(int id);
   [[nodiscard]] bool may_wait(int id) const;
   [[nodiscard]] bool may_stop_waiting(int id) const;
-  void check_no_change_is_put_off();
+  void check_no_change_is_postponed();
 
-  // operator_events.cc: what the operator may do, and what may go wrong.
+  // operator_events.cc has the actions of the operator and the faults.
   void operate();
-  void ask();
+  void write_next_record();
   [[nodiscard]] bool is_in_trouble() const;
   [[nodiscard]] bool may_restart_job() const;
   [[nodiscard]] bool is_unsaved() const;
   [[nodiscard]] Mask holders() const;
-  void write_record(TransitionKind kind, Mask accused = 0);
+  void write_record(TransitionKind kind, Mask excluded = 0);
   void withdraw();
   [[nodiscard]] Rendezvous planned() const;
   void commit_membership();
@@ -101,23 +101,23 @@ class Explorer {
   [[nodiscard]] World faulty() const;
   void end(World& world, const Transition& transition);
 
-  // path_events.cc: paths between two workers that both answer the operator.
+  // path_events.cc has broken paths between two workers that both answer the operator.
   void break_paths();
-  [[nodiscard]] bool is_cut_off(int one, int other) const;
+  [[nodiscard]] bool is_path_broken(int one, int other) const;
   [[nodiscard]] bool takes_a_broken_path(const Transition& transition) const;
-  [[nodiscard]] Mask cuts_among(Mask workers) const;
+  [[nodiscard]] Mask broken_paths_among(Mask workers) const;
   void give_up(TransitionKind kind);
-  [[nodiscard]] bool may_be_ended(int id) const;
-  [[nodiscard]] bool is_waited_for(int id) const;
+  [[nodiscard]] bool may_be_deleted(int id) const;
+  [[nodiscard]] bool is_awaited(int id) const;
 
-  // invariants.cc: what must be true.
+  // invariants.cc has the invariants.
   void check(const World& world, int id, const WorkerState& before, const WorkerState& now);
   void note_vote(World& world, int generation, int step);
   void note_applied(World& world, int step, int generation);
-  void check_all_can_follow_to(int step, int generation);
+  void check_all_can_apply(int step, int generation);
   static void note_confirmed(History& history, const WorkerState& state);
   void check_nothing_is_thrown_away(int generation, const Agreement& agreement);
-  void check_holders_are_asked(const std::vector<std::size_t>& taking_part);
+  void check_holders_are_invited(const std::vector<std::size_t>& taking_part);
   void check_is_safe(const World& world, int id, const WorkerState& before);
 
   const Limits limits_;

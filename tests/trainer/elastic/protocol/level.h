@@ -13,7 +13,7 @@ namespace sailor::trainer::exploration {
 
 class Level {
  public:
-  // Whether the world is new.
+  // Returns true if the world is new.
   bool add(const PackedWorld& world) {
     if (4 * (size_ + 1) > 3 * spots_.size()) grow();
     const std::uint64_t hash = hash_of(world);
@@ -29,7 +29,7 @@ class Level {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // In the order in which they were added.
+  // Visits the worlds in the order in which they were added.
   template <class Visit>
   void for_each(const Visit& visit) const {
     for (std::uint32_t at = 0; at < end_; at += static_cast<std::uint32_t>(word_count(word(at)))) visit(read(at));
@@ -37,11 +37,11 @@ class Level {
 
  private:
   static constexpr std::size_t kBlock = 2048;
-  using Block = std::array<std::uint64_t, kBlock>;  // one after the other: nothing is copied when more are needed
+  using Block = std::array<std::uint64_t, kBlock>;  // blocks are never copied when more are needed
 
   struct Spot {
-    std::uint32_t place = 0;  // one more than the first word's; 0: free
-    std::uint32_t tag = 0;    // most of those that differ are told apart by it
+    std::uint32_t place = 0;  // one more than the position of the first word; 0: the spot is free
+    std::uint32_t tag = 0;    // differs for most worlds that differ
   };
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32U); }
@@ -81,8 +81,8 @@ class Level {
   }
 
   std::vector<std::unique_ptr<Block>> blocks_;
-  std::uint32_t end_ = 0;    // of the words in use
-  std::vector<Spot> spots_;  // a power of two
+  std::uint32_t end_ = 0;    // the number of words in use
+  std::vector<Spot> spots_;  // its size is a power of two
   std::size_t size_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// What the operator of the explored world may do: it writes, seals and hears, and keeps nothing in memory, so its crash
-// is a delay. And what may go wrong.
+// The actions of the operator of the explored world, and the faults. The operator writes records, commits memberships
+// and learns whether pods answer. It keeps nothing in memory, so its crash is a delay.
 #include <algorithm>
 
 #include "tests/trainer/elastic/protocol/explorer.h"
@@ -8,23 +8,23 @@ namespace sailor::trainer::exploration {
 
 void Explorer::operate() {
   if (from_.record == from_.committed) {
-    ask();
+    write_next_record();
   } else {
     commit_membership();
     if (from_.is_voluntary != 0 && from_.withdrawals < limits_.withdrawals) withdraw();
   }
   for (int id = 0; id < kWorkers; ++id) {
     World world = from_;
-    if (has(from_.suspected, id)) {
-      remove(world.suspected, id);
+    if (has(from_.unresponsive, id)) {
+      remove(world.unresponsive, id);
       keep(world, {TransitionKind::kAnswersAgain, id, at(id).generation});
-    } else if (has(from_.stale, id) || may_be_ended(id)) {
+    } else if (has(from_.stale, id) || may_be_deleted(id)) {
       end(world, {TransitionKind::kIsDeleted, id, at(id).generation});
     }
   }
 }
 
-void Explorer::ask() {
+void Explorer::write_next_record() {
   const bool releases_gpus = from_.releases_gpus != 0;
   if (releases_gpus && may_restart_job()) write_record(TransitionKind::kRestartsJob);
   if (is_in_trouble()) give_up(releases_gpus ? TransitionKind::kReleasesGpus : TransitionKind::kReplacesLostWorker);
@@ -36,7 +36,7 @@ void Explorer::ask() {
 bool Explorer::is_in_trouble() const {
   const Rendezvous& group = rendezvous(from_.committed);
   for (int id = 0; id < kWorkers; ++id) {
-    const bool is_gone = has(from_.crashed, id) || has(from_.suspected, id);
+    const bool is_gone = has(from_.crashed, id) || has(from_.unresponsive, id);
     const bool is_needed =
         from_.releases_gpus != 0 ? has(group.members, id) : group.roles[static_cast<std::size_t>(id)] != 0;
     if (is_needed && is_gone) return true;
@@ -45,7 +45,7 @@ bool Explorer::is_in_trouble() const {
   return false;
 }
 
-// All who could have saved, or one could not: then the job starts again.
+// A released job may start again once all live workers are released, or once a worker could not save.
 bool Explorer::may_restart_job() const {
   const Mask alive = static_cast<Mask>(rendezvous(from_.committed).members & ~from_.crashed);
   bool all_are_released = true;
@@ -56,7 +56,7 @@ bool Explorer::may_restart_job() const {
   return all_are_released || is_unsaved();
 }
 
-// Whoever could not save goes on from its memory.
+// A worker that could not save continues from its memory.
 bool Explorer::is_unsaved() const {
   return std::ranges::any_of(from_.workers, [&](const Worker& worker) {
     return worker.place == WorkerPlace::kBroken && worker.generation == from_.committed;
@@ -72,7 +72,7 @@ Mask Explorer::holders() const {
   return found;
 }
 
-void Explorer::write_record(TransitionKind kind, Mask accused) {
+void Explorer::write_record(TransitionKind kind, Mask excluded) {
   World world = from_;
   world.record = ++world.issued;
   if (world.record >= kGenerations) return report_violation("generations are made without end");
@@ -82,12 +82,13 @@ void Explorer::write_record(TransitionKind kind, Mask accused) {
   if (kind == TransitionKind::kRestartsJob && !is_unsaved()) world.stale = holders();
   if (kind == TransitionKind::kReleasesGpus && from_.releases_gpus == 0) ++world.releases;
   if (is_in_trouble())
-    world.noticed = static_cast<Mask>(world.noticed | cuts_among(rendezvous(from_.committed).members));
-  world.unreachable = static_cast<Mask>(world.unreachable | accused);
+    world.noticed_paths =
+        static_cast<Mask>(world.noticed_paths | broken_paths_among(rendezvous(from_.committed).members));
+  world.unreachable = static_cast<Mask>(world.unreachable | excluded);
   keep(world, {kind, -1, world.record});
 }
 
-// Nobody has been told of it; its number is not given again.
+// No agent has been notified of this generation. Its number is not used again.
 void Explorer::withdraw() {
   World world = from_;
   world.record = world.committed;
@@ -100,7 +101,7 @@ Rendezvous Explorer::planned() const {
   Rendezvous next;
   std::vector<int> usable;
   for (int id = 0; id < kWorkers; ++id) {
-    if (!has(from_.crashed | from_.suspected | from_.stale | from_.unreachable, id)) usable.push_back(id);
+    if (!has(from_.crashed | from_.unresponsive | from_.stale | from_.unreachable, id)) usable.push_back(id);
   }
   if (from_.releases_gpus == 0) give_roles(usable, next);
   return next;
@@ -109,14 +110,14 @@ Rendezvous Explorer::planned() const {
 void Explorer::commit_membership() {
   const Rendezvous next = planned();
   if (from_.releases_gpus == 0 && next.members == 0) return;
-  // Reports may be as late as can be: from before anybody was told of anything.
+  // Reports may be arbitrarily late: the late ones are from before any agent was notified of anything.
   for (const bool is_late : {false, true}) {
     const std::vector<PodState> pods = pod_states(next, is_late);
     const auto taking_part = rules_.participants(pods);
     if (!taking_part) continue;
     if (from_.releases_gpus == 0 && !unfenced(pods, *taking_part).empty())
-      continue;  // who releases its GPUs does not train
-    check_holders_are_asked(*taking_part);
+      continue;  // a job that releases its GPUs need not wait, because it does not train
+    check_holders_are_invited(*taking_part);
     World world = from_;
     world.committed = world.record;
     world.is_voluntary = 0;
@@ -133,7 +134,7 @@ std::vector<PodState> Explorer::pod_states(const Rendezvous& next, bool is_late)
     PodState& pod = pods[static_cast<std::size_t>(id)];
     pod.has_slot = has(next.members, id);
     pod.is_dead = has(from_.crashed, id);
-    pod.contact = pod.is_dead || has(from_.suspected, id) ? AgentContact::kUnresponsive : AgentContact::kAnswers;
+    pod.contact = pod.is_dead || has(from_.unresponsive, id) ? AgentContact::kUnresponsive : AgentContact::kAnswers;
     pod.is_ready = true;
     pod.is_stale = has(from_.stale, id);
     pod.is_unreachable = has(from_.unreachable, id);
@@ -146,8 +147,8 @@ std::vector<PodState> Explorer::pod_states(const Rendezvous& next, bool is_late)
   return pods;
 }
 
-// The plan that each change asks for, on what there is: two replicas; then two stages and a replica of both; then
-// one.
+// Assigns the plan that each change asks for to the usable workers: first two replicas; then two stages and a replica
+// of both; then one replica.
 void Explorer::give_roles(const std::vector<int>& usable, Rendezvous& next) const {
   const std::size_t wanted = std::array{std::size_t{2}, std::size_t{3}, std::size_t{1}}[from_.change];
   const std::size_t count = std::min(wanted, usable.size());
@@ -180,9 +181,9 @@ void Explorer::fail() {
     const int generation = at(id).generation;
     World without = faulty();
     end(without, {TransitionKind::kCrashes, id, generation});
-    if (!has(from_.suspected, id)) {
+    if (!has(from_.unresponsive, id)) {
       World world = faulty();
-      put(world.suspected, id);
+      put(world.unresponsive, id);
       keep(world, {TransitionKind::kIsPartitioned, id, generation});
     }
     if (generation > 0 && rendezvous(generation).is_disconnected == 0) {
@@ -203,16 +204,17 @@ World Explorer::faulty() const {
   return world;
 }
 
-// The pod ends, and its memory with it.
+// The pod ends and loses its memory.
 void Explorer::end(World& world, const Transition& transition) {
   worker_of(world, transition.worker) = {};
   put(world.crashed, transition.worker);
-  remove(world.suspected, transition.worker);
+  remove(world.unresponsive, transition.worker);
   remove(world.leased, transition.worker);
   remove(world.stale, transition.worker);
   remove(world.unreachable, transition.worker);
-  world.broken_paths &= static_cast<Mask>(1U << transition.worker);  // those of the others
-  world.noticed &= world.broken_paths;
+  // The path between the other two workers remains.
+  world.broken_paths &= static_cast<Mask>(1U << transition.worker);
+  world.noticed_paths &= world.broken_paths;
   keep(world, transition);
 }
 

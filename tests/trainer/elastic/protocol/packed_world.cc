@@ -7,8 +7,8 @@ namespace {
 
 constexpr unsigned kWordBits = 64;
 
-// The fields of a world and their widths in bits, in one order for both directions. Most rendezvous are over, and
-// empty.
+// These functions list the fields of a world and their widths in bits, in one order for both directions. Most
+// rendezvous are over, and empty.
 template <class Transfer, class Value>
 void transfer_worker(Transfer& transfer, Value& worker) {
   transfer(worker.place, 4);
@@ -42,7 +42,7 @@ void transfer_rendezvous(Transfer& transfer, Value& rendezvous) {
   transfer(rendezvous.has_finished_late, 1);
 }
 
-// Of very few.
+// Very few rendezvous have these fields.
 template <class Transfer, class Value>
 void transfer_streaming(Transfer& transfer, Value& rendezvous) {
   for (auto& units : rendezvous.streamed) transfer(units, kUnits);
@@ -63,11 +63,11 @@ void transfer_world(Transfer& transfer, Value& world) {
   transfer(world.withdrawals, 2);
   transfer(world.checkpoint, 2);
   transfer(world.crashed, kWorkers);
-  transfer(world.suspected, kWorkers);
+  transfer(world.unresponsive, kWorkers);
   transfer(world.leased, kWorkers);
   transfer(world.stale, kWorkers);
   transfer(world.broken_paths, kWorkers);
-  transfer(world.noticed, kWorkers);
+  transfer(world.noticed_paths, kWorkers);
   transfer(world.unreachable, kWorkers);
   transfer(world.history.newest_confirmed, 3);
   for (auto& generation : world.history.applied) transfer(generation, 3);
@@ -151,7 +151,7 @@ World unpack(const PackedWorld& packed) {
 }
 
 std::uint64_t hash_of(const PackedWorld& packed) {
-  std::uint64_t even = 1, odd = 2;  // two chains: neither waits for the other
+  std::uint64_t even = 1, odd = 2;  // two chains that do not wait for each other
   for (std::size_t at = 0; at < word_count(packed[0]); at += 2) {
     even = (even ^ packed[at]) * 0x9e3779b97f4a7c15U;
     odd = (odd ^ packed[at + 1]) * 0xbf58476d1ce4e5b9U;

@@ -1,4 +1,4 @@
-// PackedWorld: a world in as few words as it takes, for those that are kept.
+// PackedWorld: a world in as few words as possible. The search keeps worlds in this form.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 
 namespace sailor::trainer::exploration {
 
-using PackedWorld = std::array<std::uint64_t, 14>;  // zeros behind those in use
+using PackedWorld = std::array<std::uint64_t, 14>;  // unused words are zero
 
-inline constexpr unsigned kCountBits = 4;  // of the first word: how many are in use
+inline constexpr unsigned kCountBits = 4;  // the lowest bits of the first word: the number of words in use
 
 inline std::size_t word_count(std::uint64_t first_word) { return first_word & ((1U << kCountBits) - 1); }
 

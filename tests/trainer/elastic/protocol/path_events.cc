@@ -1,5 +1,5 @@
-// A path between two workers that is cut while both answer the operator. What they have sent each other may have come
-// before, may come by way of the third, or never: so it is not sure that an event happens which takes such a message.
+// A path between two workers breaks while both answer the operator. A message between the two may have arrived before,
+// may arrive through the third worker, or may never arrive. So an event that needs such a message may never happen.
 #include <algorithm>
 #include <vector>
 
@@ -8,30 +8,31 @@
 namespace sailor::trainer::exploration {
 namespace {
 
-// The path between two is named by the worker at neither end.
+// The path between two workers is named by the third worker.
 constexpr int third(int one, int other) { return kWorkers - one - other; }
 
 constexpr Mask kAllWorkers = (1U << kWorkers) - 1;
 
 Mask ends_of(int path) { return static_cast<Mask>(kAllWorkers & ~(1U << path)); }
 
-bool leaves_no_cut(Mask cuts, Mask accused) {
+bool covers_all(Mask broken, Mask excluded) {
   for (int path = 0; path < kWorkers; ++path) {
-    if (has(cuts, path) && (ends_of(path) & accused) == 0) return false;
+    if (has(broken, path) && (ends_of(path) & excluded) == 0) return false;
   }
   return true;
 }
 
-// Who could be left out, and no fewer, so that the others reach each other. The operator has a rule for which of them.
-std::vector<Mask> accusations(Mask cuts) {
+// Returns the smallest sets of workers that can be left out so that the others reach each other. The operator has a
+// rule that chooses one of these sets.
+std::vector<Mask> smallest_exclusions(Mask broken) {
   std::vector<Mask> found;
-  for (Mask accused = 1; accused <= kAllWorkers; ++accused) {
-    bool is_least = leaves_no_cut(cuts, accused);
+  for (Mask excluded = 1; excluded <= kAllWorkers; ++excluded) {
+    bool is_least = covers_all(broken, excluded);
     for (int id = 0; id < kWorkers; ++id) {
-      const auto fewer = static_cast<Mask>(accused & ~(1U << id));
-      is_least = is_least && (fewer == accused || !leaves_no_cut(cuts, fewer));
+      const auto fewer = static_cast<Mask>(excluded & ~(1U << id));
+      is_least = is_least && (fewer == excluded || !covers_all(broken, fewer));
     }
-    if (is_least) found.push_back(accused);
+    if (is_least) found.push_back(excluded);
   }
   return found;
 }
@@ -56,21 +57,21 @@ void Explorer::break_paths() {
   }
 }
 
-bool Explorer::is_cut_off(int one, int other) const { return has(from_.broken_paths, third(one, other)); }
+bool Explorer::is_path_broken(int one, int other) const { return has(from_.broken_paths, third(one, other)); }
 
-Mask Explorer::cuts_among(Mask workers) const {
-  Mask cuts = 0;
+Mask Explorer::broken_paths_among(Mask workers) const {
+  Mask broken = 0;
   for (int path = 0; path < kWorkers; ++path) {
-    if (has(from_.broken_paths, path) && (ends_of(path) & ~workers) == 0) put(cuts, path);
+    if (has(from_.broken_paths, path) && (ends_of(path) & ~workers) == 0) put(broken, path);
   }
-  return cuts;
+  return broken;
 }
 
 bool Explorer::takes_a_broken_path(const Transition& transition) const {
   if (from_.broken_paths == 0 || transition.worker < 0) return false;
   const int generation = at(transition.worker).generation;
   const Rendezvous& group = rendezvous(generation);
-  Mask still_there = group.members;  // who has been released has said all, and all have heard it
+  Mask still_there = group.members;  // a released worker has sent everything, and all have received it
   for (int id = 0; id < kWorkers; ++id) {
     if (at(id).generation == generation && at(id).place == WorkerPlace::kReleased) remove(still_there, id);
   }
@@ -78,36 +79,36 @@ bool Explorer::takes_a_broken_path(const Transition& transition) const {
     case TransitionKind::kCompletesRendezvous:
     case TransitionKind::kTransfersState:
     case TransitionKind::kConfirms:
-      return cuts_among(still_there) != 0;
+      return broken_paths_among(still_there) != 0;
     case TransitionKind::kComputes:
     case TransitionKind::kComputesAndWaits:
     case TransitionKind::kAppliesUpdate:
-      return cuts_among(with_roles(group)) != 0;
+      return broken_paths_among(with_roles(group)) != 0;
     default:
       return false;
   }
 }
 
-// The next generation goes without somebody who is gone, or not reached. Agents may notice that a path is cut only
-// after the generation has broken once for it; and who is gone is left out first.
+// The next generation leaves out workers that are gone or unreachable. Agents may notice a broken path only after the
+// generation has failed once because of it. Workers that are gone are left out first.
 void Explorer::give_up(TransitionKind kind) {
   const Mask members = rendezvous(from_.committed).members;
-  const Mask gone = static_cast<Mask>(from_.crashed | from_.suspected);
-  const Mask cuts = cuts_among(static_cast<Mask>(members & ~gone));
-  const bool is_overlooked = (cuts & from_.noticed) == 0 || (members & gone) != 0;
+  const Mask gone = static_cast<Mask>(from_.crashed | from_.unresponsive);
+  const Mask broken = broken_paths_among(static_cast<Mask>(members & ~gone));
+  const bool is_overlooked = (broken & from_.noticed_paths) == 0 || (members & gone) != 0;
   if (is_overlooked || !rules_.broken_paths.leave_one_out) write_record(kind);
-  if (cuts == 0 || !rules_.broken_paths.leave_one_out) return;
-  for (const Mask accused : accusations(cuts)) write_record(kind, accused);
+  if (broken == 0 || !rules_.broken_paths.leave_one_out) return;
+  for (const Mask excluded : smallest_exclusions(broken)) write_record(kind, excluded);
 }
 
-// True after the membership of the next generation is committed, because then nobody needs the pod; also if the next
-// generation waits until this pod can no longer train.
-bool Explorer::may_be_ended(int id) const {
+// True after the membership of the next generation is committed, because then no worker needs the pod. Also true if the
+// next generation waits until this pod can no longer train.
+bool Explorer::may_be_deleted(int id) const {
   if (!has(from_.unreachable, id)) return false;
-  return from_.record == from_.committed || (rules_.broken_paths.end_who_is_waited_for && is_waited_for(id));
+  return from_.record == from_.committed || (rules_.broken_paths.delete_pods_that_others_wait_for && is_awaited(id));
 }
 
-bool Explorer::is_waited_for(int id) const {
+bool Explorer::is_awaited(int id) const {
   const Rendezvous next = planned();
   if (next.members == 0) return false;
   for (const bool is_late : {false, true}) {

@@ -3,13 +3,13 @@
 namespace sailor::trainer::exploration {
 namespace {
 
-constexpr int kGeneration = 56;  // more than all that a worker can do in one
-constexpr int kOperator = 16;    // more than what a lease can be thrown back by
-constexpr int kSuspicion = 8;
+constexpr int kGeneration = 56;  // more than all progress of a worker within one generation
+constexpr int kOperator = 16;    // more than the progress that the end of a lease can undo
+constexpr int kUnresponsive = 8;
 constexpr int kStep = 6;
 constexpr int kFirstStep = 5;
 
-// Where a lone worker is on the way to the lease, or the pause, that it will have if nothing else happens.
+// The progress of a lone worker towards the lease, or the pause, that it will have if nothing else happens.
 int lease_progress(const World& world, int id, const Rules& rules) {
   const Worker& worker = world.workers[static_cast<std::size_t>(id)];
   if (!is_training(worker.place) || !is_alone(world, worker.generation)) return 0;
@@ -41,22 +41,23 @@ int place_progress(const World& world, int id) {
 }
 
 int worker_progress(const World& world, int id, const Rules& rules) {
-  if (has(world.crashed, id)) return (world.issued + 1) * kGeneration;  // wherever it was
+  if (has(world.crashed, id)) return (world.issued + 1) * kGeneration;  // independent of its former place
   const Worker& worker = world.workers[static_cast<std::size_t>(id)];
   const int known = worker.next == 0 ? 0 : 2 * (worker.next - worker.generation) + worker.next_is_prepared;
   return worker.generation * kGeneration + known + place_progress(world, id) + lease_progress(world, id, rules) -
-         (has(world.suspected, id) ? kSuspicion : 0);
+         (has(world.unresponsive, id) ? kUnresponsive : 0);
 }
 
 }  // namespace
 
 bool is_lease_renewed(const World& world, int id, const Rules& rules) {
   const Worker& worker = world.workers[static_cast<std::size_t>(id)];
-  return !has(world.suspected, id) && rules.renews_lease(worker.generation, world.record, trains_on(world));
+  return !has(world.unresponsive, id) && rules.renews_lease(worker.generation, world.record, trains_on(world));
 }
 
 int progress(const World& world, const Rules& rules) {
-  int sum = world.faults * (kSuspicion + kOperator) + (world.issued + world.committed + world.withdrawals) * kOperator;
+  int sum =
+      world.faults * (kUnresponsive + kOperator) + (world.issued + world.committed + world.withdrawals) * kOperator;
   for (int id = 0; id < kWorkers; ++id) sum += worker_progress(world, id, rules);
   return sum;
 }

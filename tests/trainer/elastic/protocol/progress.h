@@ -10,7 +10,7 @@ namespace sailor::trainer::exploration {
 
 int progress(const World& world, const Rules& rules);
 
-// The lease of the generation that the worker obeys.
+// Returns whether the operator renews the lease of the generation that the worker obeys.
 bool is_lease_renewed(const World& world, int id, const Rules& rules);
 
 }  // namespace sailor::trainer::exploration

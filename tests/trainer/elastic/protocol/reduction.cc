@@ -6,13 +6,13 @@
 namespace sailor::trainer::exploration {
 namespace {
 
-// How far a member has come in a generation, or whether it will ever.
+// How far a member has come in a generation.
 enum class Stage : std::uint8_t {
   kAtRendezvous,  // is at the rendezvous, or may still come to it
   kTransfers,     // is moving state
   kConfirms,      // waits for the others' confirmations
   kTrains,
-  kGone,  // will do nothing in this generation any more
+  kGone,  // does nothing in this generation any more
 };
 
 class Reducer {
@@ -33,7 +33,7 @@ class Reducer {
     forget_confirmations();
     forget_steps();
     forget_streaming();
-    if (cut_changes_nothing()) group_.is_disconnected = 0;
+    if (disconnection_changes_nothing()) group_.is_disconnected = 0;
   }
 
  private:
@@ -50,7 +50,7 @@ class Reducer {
     return is_training(worker.place) ? Stage::kTrains : Stage::kGone;
   }
 
-  // All have left it, and the operator is past it too.
+  // True if all members have left the generation and the operator does not need it either.
   [[nodiscard]] bool is_over() const {
     if (generation_ >= world_.record || generation_ == world_.committed) return false;
     for (int id = 0; id < kWorkers; ++id) {
@@ -62,8 +62,8 @@ class Reducer {
 
   [[nodiscard]] bool is_hosted() const { return !has(world_.crashed, std::countr_zero(group_.members)); }
 
-  // Holdings are read at the rendezvous and while state moves; and nobody gets past a rendezvous that somebody who is
-  // gone has said nothing at.
+  // Holdings are read at the rendezvous and while state moves. A rendezvous never completes if a member left it without
+  // publishing its holding.
   void forget_meeting() {
     const bool is_hopeless = (gone_ & ~group_.published) != 0 || !is_hosted();
     const bool somebody_moves = has_stage(Stage::kTransfers);
@@ -74,17 +74,16 @@ class Reducer {
     if (nearest_ > Stage::kTransfers) group_.met = group_.saved = group_.chosen_checkpoint = 0;
   }
 
-  // Nobody confirms once somebody is gone who has not moved.
+  // No worker confirms once a member is gone that has not completed its transfers.
   void forget_confirmations() {
     const bool is_hopeless = (gone_ & ~group_.moved) != 0 || !is_hosted();
     const bool may_save = group_.roles == Rendezvous{}.roles && nearest_ <= Stage::kTransfers;
     if (nearest_ > Stage::kConfirms || (is_hopeless && !may_save)) group_.moved = 0;
   }
 
-  // Of the steps that each has reached, only those count that somebody still waits for, and none of them if one who is
-  // gone will not reach it.
+  // Keeps only steps that a worker still waits for. Drops them all if a member is gone that did not reach the step.
   void forget_steps() {
-    int computed = kLastStep + 1, voted = kLastStep + 1;  // the first that somebody may wait for
+    int computed = kLastStep + 1, voted = kLastStep + 1;  // the first step that a worker may wait for
     for (int id = 0; id < kWorkers; ++id) {
       if (!has_role(id) || has(gone_, id)) continue;
       const bool trains = stage_of(id) == Stage::kTrains;
@@ -96,11 +95,11 @@ class Reducer {
     const bool may_vote = forget_before(voted, group_.voting);
     if (!may_vote || group_.leaving < voted) group_.leaving = 0;
     if (!may_vote || group_.waiting < voted) group_.waiting = 0;
-    if (group_.leaving <= group_.waiting) group_.leaving = 0;  // nobody leaves at a step for which somebody waits
+    if (group_.leaving <= group_.waiting) group_.leaving = 0;  // no worker leaves at a step at which a worker waits
     if (!may_vote) group_.has_finished_late = 0;
   }
 
-  // Whether all can come to this step.
+  // Returns whether all can reach this step.
   bool forget_before(int step, std::array<std::uint8_t, kWorkers>& reached) const {
     bool is_possible = step <= kLastStep;
     for (int id = 0; id < kWorkers; ++id) {
@@ -112,7 +111,7 @@ class Reducer {
     return is_possible;
   }
 
-  // Only workers that still receive state read what was sent.
+  // Only workers that still receive state read the sent units.
   void forget_streaming() {
     bool somebody_streams = false;
     for (int id = 0; id < kWorkers; ++id) {
@@ -123,8 +122,8 @@ class Reducer {
     if (!somebody_streams) group_.streamed_step = group_.streamed_by = 0;
   }
 
-  // A broken connection is nothing new to who has lost a peer for good.
-  [[nodiscard]] bool cut_changes_nothing() const {
+  // A broken connection has no effect if every member has already lost a peer for good.
+  [[nodiscard]] bool disconnection_changes_nothing() const {
     for (int id = 0; id < kWorkers; ++id) {
       if (!has(group_.members, id) || stage_of(id) == Stage::kGone) continue;
       if (!has_lost_a_peer(id)) return false;
@@ -152,8 +151,8 @@ class Reducer {
   World& world_;
   int generation_;
   Rendezvous& group_;
-  Mask gone_ = 0;                 // members
-  Stage nearest_ = Stage::kGone;  // of the member that has the longest way to go
+  Mask gone_ = 0;                 // members that are gone
+  Stage nearest_ = Stage::kGone;  // the stage of the member with the least progress
 };
 
 }  // namespace

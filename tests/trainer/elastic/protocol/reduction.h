@@ -5,7 +5,7 @@
 
 namespace sailor::trainer::exploration {
 
-// The successors of the world and its violations are the same before and after.
+// The world has the same successors and violations before and after the reduction.
 void reduce(World& world);
 
 }  // namespace sailor::trainer::exploration

@@ -19,7 +19,7 @@ World reduced(World world) {
   return world;
 }
 
-// The distinct successors of a state. Faults without an effect do not count.
+// Returns the distinct successors of a state. Faults without an effect do not count.
 std::set<PackedWorld> following(const World& from, const Future& future) {
   std::set<PackedWorld> found;
   for (const Successor& successor : future.successors) {

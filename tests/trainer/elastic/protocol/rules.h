@@ -1,5 +1,5 @@
-// Rules: the protocol functions that the exploration calls. They are those of the executables, unless a test breaks one
-// to check that the exploration finds the violation.
+// Rules: the protocol functions that the exploration calls. They are those of the executables, unless a test replaces
+// one by a broken one, to check that the exploration finds the violation.
 #pragma once
 
 #include "operator/protocol/fencing.h"
@@ -11,20 +11,20 @@
 
 namespace sailor::trainer::exploration {
 
-// How state gets to joining workers, and for how long they are waited for, is the shell's work (state_stream.h,
-// state_receiver.h, preparation.h), and mirrored here.
+// How state reaches joining workers, and how long others wait for them, is not part of the protocol's functions but of
+// state_stream.h, state_receiver.h and preparation.h. The model has these rules instead.
 struct StateStreamingRules {
-  bool is_sent_before_the_vote = false;      // else after all have voted
-  bool keeps_any_step = false;               // else only the state after the last step of the generation
-  bool counts_a_shard_as_the_whole = false;  // else a joining worker has only what arrived
-  bool is_awaited_without_limit = false;     // else until all have caught up or a limit has passed
+  bool is_sent_before_the_vote = false;      // false: it is sent after all have voted
+  bool keeps_any_step = false;               // false: only the state after the last step of the generation counts
+  bool counts_a_shard_as_the_whole = false;  // false: a joining worker has only the units that arrived
+  bool is_awaited_without_limit = false;     // false: until all have caught up or a limit has passed
 };
 
-// What the operator does about a broken path between two pods that answer it
-// (operator/reconcile/decide/broken_paths.h); mirrored here, likewise.
+// The operator's response to a broken path between two pods that answer it (operator/reconcile/decide/broken_paths.h).
+// The model has these rules instead of the operator's functions.
 struct BrokenPaths {
-  bool leave_one_out = true;          // else the same generation is made again
-  bool end_who_is_waited_for = true;  // else only after the membership of the next generation is committed
+  bool leave_one_out = true;                     // false: the same generation is made again
+  bool delete_pods_that_others_wait_for = true;  // false: only after the membership of the next generation is committed
 };
 
 struct Rules {

@@ -12,7 +12,7 @@
 namespace sailor::trainer::exploration {
 namespace {
 
-// How every world was found: the number of the world before, and which of its successors it is.
+// Origins: records how every world was found, as the number of the world before and the index among its successors.
 class Origins {
  public:
   void add(int level, std::uint32_t before, std::size_t successor) {
@@ -22,15 +22,15 @@ class Origins {
     successor_.push_back(static_cast<std::uint8_t>(successor));
   }
 
-  // Of a level's worlds, in the order in which they were added.
+  // Returns the numbers of a level's worlds, in the order in which they were added.
   [[nodiscard]] const std::vector<std::uint32_t>& numbers(int level) const { return numbers_.at(level); }
 
-  // The successors to be taken from the first world on.
-  [[nodiscard]] std::vector<std::size_t> way_to(std::uint32_t world) const {
-    std::vector<std::size_t> way;
-    for (; world != 0; world = before_[world]) way.push_back(successor_[world]);
-    std::ranges::reverse(way);
-    return way;
+  // Returns the indices of the successors that lead from the first world to this one.
+  [[nodiscard]] std::vector<std::size_t> path_to(std::uint32_t world) const {
+    std::vector<std::size_t> path;
+    for (; world != 0; world = before_[world]) path.push_back(successor_[world]);
+    std::ranges::reverse(path);
+    return path;
   }
 
  private:
@@ -54,7 +54,8 @@ class Search {
     return std::move(survey_);
   }
 
-  // The same, but that a failure tells how it was come to. That takes memory for every world ever visited.
+  // Does the same, and adds to a failure the sequence of events that leads to it. This takes memory for every world
+  // ever visited.
   Survey run_with_story() {
     origins_.emplace();
     return run();
@@ -103,7 +104,7 @@ class Search {
     Explorer again(limits_, rules_, reduction_);
     World world = first_;
     std::string story = "    " + describe(world) + "\n";
-    for (const std::size_t index : origins_->way_to(number_)) {
+    for (const std::size_t index : origins_->path_to(number_)) {
       const Successor next = again.future_of(world).successors.at(index);
       story += "  " + describe(next.transition) + "\n    " + describe(next.world) + "\n";
       world = next.world;
@@ -119,7 +120,7 @@ class Search {
   std::map<int, Level> open_;  // by progress
   std::size_t kept_ = 0;
   std::optional<Origins> origins_;
-  std::uint32_t number_ = 0;  // of the world that is visited, where origins are kept
+  std::uint32_t number_ = 0;  // the number of the visited world, if origins are recorded
   Survey survey_;
 };
 

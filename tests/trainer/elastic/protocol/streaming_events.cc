@@ -1,11 +1,11 @@
-// What may happen to joining workers that receive the state of a running generation, and to the workers that train in
-// it. The order in which shards are sent is not modelled: in the end a joining worker has any subset of its units.
+// Events of joining workers that receive the state of a running generation, and of the workers that train in it. The
+// order in which shards are sent is not modelled: in the end a joining worker has any subset of its units.
 #include <algorithm>
 
 #include "tests/trainer/elastic/protocol/explorer.h"
 
 namespace sailor::trainer::exploration {
-// Whoever holds nothing yet, as long as somebody may still train who will feed it.
+// True if the worker holds no state yet and a worker that will send state to it may still train.
 bool Explorer::may_stream(const World& world, int id) {
   const Worker& joining_worker = world.workers[static_cast<std::size_t>(id)];
   const Rendezvous& next = world.rendezvous_of[joining_worker.generation];
@@ -18,14 +18,15 @@ bool Explorer::may_stream(const World& world, int id) {
   });
 }
 
-// Or it does not: then, as if it gave up later, it says at once that it holds nothing.
+// If a joining worker does not start to stream, it reports at once that it holds nothing, as if it gave up later.
 void Explorer::start_streaming(World world, int id) {
   Worker& joining_worker = worker_of(world, id);
   joining_worker.is_streaming = 1;
   keep(world, {TransitionKind::kStartsStreaming, id, joining_worker.generation});
 }
 
-// Its connections have ended. Any subset of what its sources sent with a last step may have arrived.
+// The connections of the joining worker have ended. Any subset of what its state sources sent with a last step may have
+// arrived.
 void Explorer::end_streaming(int id) {
   const Rendezvous& group = rendezvous(at(id).generation);
   const auto index = static_cast<std::size_t>(id);
@@ -33,7 +34,7 @@ void Explorer::end_streaming(int id) {
     if ((part & ~group.streamed[index]) != 0) continue;
     const Mask held = rules_.streaming.counts_a_shard_as_the_whole ? group.roles[index] : part;
     if (held != part) report_violation("a joining worker holds what it was not sent");
-    check_all_can_follow_to(group.streamed_step, group.streamed_by);
+    check_all_can_apply(group.streamed_step, group.streamed_by);
     World world = from_;
     worker_of(world, id).units = held;
     step(world, {TransitionKind::kEndsStreaming, id, at(id).generation},
@@ -41,7 +42,7 @@ void Explorer::end_streaming(int id) {
   }
 }
 
-// Who was sent nothing, and will not be, says so at once: others may be as late as can be anyway.
+// A worker that was sent nothing, and will not be, reports this at once: others may be arbitrarily late anyway.
 void Explorer::end_useless_streaming(World& world) {
   for (int id = 0; id < kWorkers; ++id) {
     Worker& joining_worker = worker_of(world, id);
@@ -50,7 +51,7 @@ void Explorer::end_useless_streaming(World& world) {
       continue;
     if (may_stream(world, id)) continue;
     joining_worker.is_streaming = 0;
-    say_holding(world, id);
+    publish_holding(world, id);
   }
 }
 
@@ -88,7 +89,7 @@ bool Explorer::may_wait(int id) const {
          has_joining_workers(rendezvous(worker.next), rendezvous(worker.generation));
 }
 
-// Once all are connected, or cannot be, and the joining workers have caught up, or are given up, or the limit has
+// True once all are connected or cannot connect, and the joining workers have caught up, are given up, or the limit has
 // passed.
 bool Explorer::may_stop_waiting(int id) const {
   const Worker& worker = at(id);
@@ -103,11 +104,11 @@ bool Explorer::may_stop_waiting(int id) const {
   return true;
 }
 
-// Where nothing more can happen, nobody waits for joining workers.
-void Explorer::check_no_change_is_put_off() {
+// If nothing more can happen, no worker may still wait for joining workers.
+void Explorer::check_no_change_is_postponed() {
   for (int id = 0; id < kWorkers; ++id) {
     const bool trains = !has(from_.crashed, id) && is_training(at(id).place);
-    if (trains && !may_stop_waiting(id)) report_violation("a change is put off for ever");
+    if (trains && !may_stop_waiting(id)) report_violation("a change is postponed for ever");
   }
 }
 

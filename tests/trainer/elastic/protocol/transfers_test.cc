@@ -113,7 +113,7 @@ TEST(Transfers, OnlyWhatNobodyHoldsComesFromTheCheckpoint) {
   EXPECT_THAT(plan.unheld, ElementsAre(ElementsAre(0, 2), IsEmpty()));
 }
 
-// Four equal holders of eight units of unequal size, and four joining workers: nobody sends a third more than its
+// Four equal holders of eight units of unequal size, and four joining workers: no worker sends a third more than its
 // share.
 TEST(Transfers, SpreadTheLoadOverEquallyNearHolders) {
   TransferQuestion question{.wanted = {}, .offered = {}, .locations = {}, .bytes = {9, 8, 7, 6, 5, 4, 3, 2}};

@@ -40,7 +40,7 @@ enum class TransitionKind : std::uint8_t {
 struct Transition {
   TransitionKind kind = TransitionKind::kReceivesAssignment;
   int worker = 0;      // the worker; -1: the operator
-  int generation = 0;  // the generation that it concerns
+  int generation = 0;  // the generation that the transition concerns
 };
 
 inline bool is_fault(TransitionKind kind) { return kind >= TransitionKind::kCrashes; }

@@ -1,4 +1,4 @@
-// What may happen to a worker of the explored world.
+// The events of a worker of the explored world.
 #include <algorithm>
 #include <bit>
 
@@ -7,9 +7,8 @@
 
 namespace sailor::trainer::exploration {
 
-void Explorer::hear(int id) {
-  // Its agent hands on at once what it takes: whatever is late on this way could as well be late on the way to the
-  // agent.
+void Explorer::receive_assignments(int id) {
+  // The agent forwards an assignment at once. A delay here is equivalent to a delay on the way to the agent.
   const int taken = std::max(at(id).generation, at(id).next);
   for (int generation = 1; generation <= from_.committed; ++generation) {
     const bool has_reported = has(rendezvous(generation).members, id);
@@ -65,7 +64,7 @@ void Explorer::save(int id) {
   keep(world, {TransitionKind::kSavesShards, id, at(id).generation});
 }
 
-// All have saved their shares; the first completes the checkpoint, and the others wait for that.
+// Once all have saved their shards, the first completes the checkpoint and the others wait for it.
 bool Explorer::may_end_saving(int id, const Rendezvous& group) const {
   const int first = std::countr_zero(group.members);
   return group.saved == group.members && is_hosted(group) && (id == first || has(group.moved, first));
@@ -82,7 +81,7 @@ void Explorer::take(int id, const Rendezvous& group, const Agreement& agreement)
   const Mask wanted = group.roles[static_cast<std::size_t>(id)];
   if (!agreement.point && group.chosen_checkpoint == 0) return;
   if (!agreement.point) units = wanted;  // from the checkpoint
-  if ((units & wanted) != wanted) report_violation("a worker has not got all units of its role");
+  if ((units & wanted) != wanted) report_violation("a worker does not have all units of its role");
   const auto point =
       agreement.point.value_or(ResumePoint{.step = group.chosen_checkpoint - 1, .updated_by = at(id).generation});
   put(world.rendezvous_of[at(id).generation].moved, id);
@@ -149,7 +148,7 @@ bool Explorer::may_lose_a_peer(int id) const {
   for (int peer = 0; peer < kWorkers; ++peer) {
     const bool is_peer =
         peer != id && (trains ? group.roles[static_cast<std::size_t>(peer)] != 0 : has(group.members, peer));
-    if (is_peer && (group.is_disconnected != 0 || is_cut_off(id, peer) || is_lost(peer, worker.generation)))
+    if (is_peer && (group.is_disconnected != 0 || is_path_broken(id, peer) || is_lost(peer, worker.generation)))
       return true;
   }
   return false;
@@ -158,7 +157,7 @@ bool Explorer::may_lose_a_peer(int id) const {
 bool Explorer::is_lost(int peer, int generation) const {
   const Worker& worker = at(peer);
   const bool has_closed = worker.place == WorkerPlace::kBroken;
-  return has(from_.crashed, peer) || has(from_.suspected, peer) || worker.generation > generation ||
+  return has(from_.crashed, peer) || has(from_.unresponsive, peer) || worker.generation > generation ||
          (worker.generation == generation && has_closed);
 }
 

@@ -18,7 +18,7 @@ World first_world() {
 
 namespace {
 
-// With these units, at their first step, of generation 1.
+// Returns a world of generation 1 whose workers have these units and are at their first step.
 World world_that_trains(const std::vector<Mask>& roles) {
   World world;
   world.issued = world.record = world.committed = world.history.newest_confirmed = 1;
@@ -76,7 +76,8 @@ bool trains(const World& world, const Limits& limits) {
     const bool has_come_to_the_end = worker.place == WorkerPlace::kComputing && worker.step == limits.steps;
     if (has_come_to_the_end && !has(world.unreachable, static_cast<int>(id))) return true;
     if (newest.roles[id] == 0) continue;
-    const bool is_answering = !has(world.crashed, static_cast<int>(id)) && !has(world.suspected, static_cast<int>(id));
+    const bool is_answering =
+        !has(world.crashed, static_cast<int>(id)) && !has(world.unresponsive, static_cast<int>(id));
     all_train = all_train && is_answering && worker.generation == world.committed && is_training(worker.place);
   }
   return all_train;
@@ -95,7 +96,7 @@ std::string describe(const World& world) {
       continue;
     }
     text += fmt::format(" {}:{} {} g{}", id,
-                        has(world.suspected, id)     ? " suspected"
+                        has(world.unresponsive, id)  ? " unresponsive"
                         : has(world.unreachable, id) ? " unreachable"
                                                      : "",
                         kPlaces.at(static_cast<std::size_t>(worker.place)), worker.generation);
@@ -103,14 +104,14 @@ std::string describe(const World& world) {
       text += fmt::format(" step {} by g{}{} units {}", worker.step, worker.updated_by,
                           worker.has_gradients != 0 ? " +gradients" : "", worker.units);
     }
-    if (worker.is_streaming != 0) text += " follows";
+    if (worker.is_streaming != 0) text += " receives state";
     if (worker.next > 0)
       text += fmt::format(" next g{}{}", worker.next, worker.next_is_prepared != 0 ? " prepared" : "");
     text += " |";
   }
   for (int third = 0; third < kWorkers; ++third) {
     if (!has(world.broken_paths, third)) continue;
-    text += fmt::format(" no path {}-{} |", third == 0 ? 1 : 0, third == 2 ? 1 : 2);
+    text += fmt::format(" broken path {}-{} |", third == 0 ? 1 : 0, third == 2 ? 1 : 2);
   }
   return text + fmt::format(" applied by {}", fmt::join(world.history.applied, ","));
 }
