@@ -65,7 +65,7 @@ std::vector<PlannedStream> streams_of(const TransferUnits& units, const std::vec
 
 bool is_new(const Assignment& next, const WorkerSlot& slot, const Assignment& running) {
   if (!slot.role) return false;
-  const auto before = slot_of(running, name_of(next, slot));
+  const auto before = rank_of(running, name_of(next, slot));
   return !before || !running.workers[static_cast<std::size_t>(*before)].role;
 }
 

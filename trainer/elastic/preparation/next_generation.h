@@ -35,7 +35,7 @@ class NextGeneration {
   [[nodiscard]] std::int64_t generation() const { return assignment_ ? assignment_->generation : 0; }
 
  private:
-  [[nodiscard]] bool has_slot() const { return assignment_ && slot_of(*assignment_, worker_); }
+  [[nodiscard]] bool has_slot() const { return assignment_ && rank_of(*assignment_, worker_); }
 
   const WorkerName worker_;
   Preparations& preparations_;

@@ -8,7 +8,7 @@ WorkerName name_of(const Assignment& assignment, const WorkerSlot& slot) {
   return {assignment.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.gpu};
 }
 
-std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worker) {
+std::optional<int> rank_of(const Assignment& assignment, const WorkerName& worker) {
   for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) {
     const WorkerSlot& slot = assignment.workers[static_cast<std::size_t>(rank)];
     if (slot.gpu == worker.gpu && name_of(assignment, slot).agent == worker.agent) return rank;
@@ -18,11 +18,11 @@ std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worke
 
 bool drops_a_peer(const Assignment& next, const Assignment& running) {
   return std::ranges::any_of(
-      running.workers, [&](const WorkerSlot& slot) { return slot.role && !slot_of(next, name_of(running, slot)); });
+      running.workers, [&](const WorkerSlot& slot) { return slot.role && !rank_of(next, name_of(running, slot)); });
 }
 
 Command command_of(const Assignment& assignment, const WorkerName& worker, const Assignment& running) {
-  const auto rank = slot_of(assignment, worker);
+  const auto rank = rank_of(assignment, worker);
   return {.generation = assignment.generation,
           .has_slot = rank.has_value(),
           .has_role = rank && assignment.workers[static_cast<std::size_t>(*rank)].role,

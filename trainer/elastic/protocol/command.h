@@ -16,7 +16,7 @@ struct WorkerName {
 
 WorkerName name_of(const Assignment& assignment, const WorkerSlot& slot);
 // Returns the rank of the worker, or nothing if it has no slot.
-std::optional<int> slot_of(const Assignment& assignment, const WorkerName& worker);
+std::optional<int> rank_of(const Assignment& assignment, const WorkerName& worker);
 
 // Returns true if a worker that trains in the running generation has no slot in the next one. (A worker that leaves in
 // an orderly way has a slot without a role.)

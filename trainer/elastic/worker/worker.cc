@@ -109,7 +109,7 @@ class Worker {
     trouble_.clear();
     forming_.reset();
     downtime_.note_generation();
-    if (slot_of(*assignment_, me())) preparations_.begin(assignment_, preparation_state());
+    if (rank_of(*assignment_, me())) preparations_.begin(assignment_, preparation_state());
   }
 
   // Ends the generation early. It has failed, unless a newer one interrupted it.
