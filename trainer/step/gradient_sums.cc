@@ -45,7 +45,7 @@ GradientSums::GradientSums(const Roster& roster, int rank, TrainingGroups& group
     const StateLayout& computed = parameters.layout();
     const StateLayout held = roster.held_shard(rank, id);
     LayerSums layer_state;
-    layer_state.kept = spans_of(held, roster.kept_slices(rank, id));
+    layer_state.saved = spans_of(held, roster.saved_slices(rank, id));
     layer_state.held_gradient =
         held == computed ? parameters.gradient() : at::zeros({held.size}, parameters.gradient().options());
     if (tensor_parallel_ > 1 && !model.group().is_sequence_parallel())
@@ -111,10 +111,10 @@ void GradientSums::finish() {
   pending_.clear();
 }
 
-double GradientSums::squared_norm_of_kept() const {
+double GradientSums::squared_norm_of_saved() const {
   double sum = 0;
   for (const auto& [id, layer_state] : layer_states_) {
-    for (const StridedSpan& span : layer_state.kept) sum += squared_norm(view_of(layer_state.held_gradient, span));
+    for (const StridedSpan& span : layer_state.saved) sum += squared_norm(view_of(layer_state.held_gradient, span));
   }
   return sum;
 }

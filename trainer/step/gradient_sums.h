@@ -32,9 +32,9 @@ class GradientSums {
   // Returns the summed gradient of this worker's held shard (Roster::held_shard) of the layer state.
   [[nodiscard]] const at::Tensor& of(int layer_state) const { return layer_states_.at(layer_state).held_gradient; }
 
-  // Returns the squared norm of the gradient of this worker's kept slices (Roster::kept_slices). The sum over all
+  // Returns the squared norm of the gradient of this worker's saved slices (Roster::saved_slices). The sum over all
   // workers contains every element of the model once.
-  [[nodiscard]] double squared_norm_of_kept() const;
+  [[nodiscard]] double squared_norm_of_saved() const;
 
  private:
   struct Sum {  // of one transfer unit
@@ -48,7 +48,7 @@ class GradientSums {
     // Tensors of which all workers of the tensor-parallel group have the same gradient.
     std::vector<StridedSpan> replicated;
     std::vector<Sum> sums;
-    std::vector<StridedSpan> kept;  // in the held shard
+    std::vector<StridedSpan> saved;  // in the held shard
     at::Tensor held_gradient;
   };
   struct Pending {

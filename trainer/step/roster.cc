@@ -62,7 +62,7 @@ StateLayout Roster::computed_shard(int rank, int layer_state) const {
 
 StateLayout Roster::held_shard(int rank, int layer_state) const {
   if (!shards_optimizer_) return computed_shard(rank, layer_state);
-  return shard_of(layout_of(model_, layer_state), kept_slices(rank, layer_state));
+  return shard_of(layout_of(model_, layer_state), saved_slices(rank, layer_state));
 }
 
 std::vector<TransferUnit> Roster::transfer_units_of(int layer_state) const {
@@ -77,8 +77,8 @@ std::vector<TransferUnit> Roster::transfer_units_of(int layer_state) const {
   return units;
 }
 
-std::vector<Slice> Roster::kept_slices(int rank, int layer_state) const {
-  std::vector<Slice> kept;
+std::vector<Slice> Roster::saved_slices(int rank, int layer_state) const {
+  std::vector<Slice> saved;
   const auto units = transfer_units_of(layer_state);
   for (std::size_t i = 0; i < units.size(); ++i) {
     const TransferUnit& unit = units[i];
@@ -87,12 +87,12 @@ std::vector<Slice> Roster::kept_slices(int rank, int layer_state) const {
     const auto position = static_cast<std::size_t>(found - unit.holders.begin());
     const bool is_turn = (static_cast<std::size_t>(layer_state) + i) % unit.holders.size() == position;
     if (shards_optimizer_) {
-      std::ranges::copy(slices_of_holder(unit, static_cast<int>(position)), std::back_inserter(kept));
+      std::ranges::copy(slices_of_holder(unit, static_cast<int>(position)), std::back_inserter(saved));
     } else if (is_turn) {
-      std::ranges::copy(unit.slices, std::back_inserter(kept));
+      std::ranges::copy(unit.slices, std::back_inserter(saved));
     }
   }
-  return kept;
+  return saved;
 }
 
 std::vector<Slice> slices_of_holder(const TransferUnit& unit, int k) {

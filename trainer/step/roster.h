@@ -1,7 +1,6 @@
 // Roster: says for each rank of a generation with which part of the model's state it computes, which part it updates,
-// and which part it saves. There are three terms. A rank *computes* with its computed shard. It *holds*, that is,
-// updates, its held shard. It *keeps*, that is, saves to checkpoints, its kept slices. The roster follows from the
-// assignment alone, so all workers agree on it.
+// and which part it writes to checkpoints. There are three terms: the *computed shard*, the *held shard*, which the
+// rank updates, and the *saved slices*. The roster follows from the assignment alone, so all workers agree on it.
 #pragma once
 
 #include <map>
@@ -44,9 +43,9 @@ class Roster {
   [[nodiscard]] std::vector<TransferUnit> transfer_units_of(int layer_state) const;
 
   // Returns the slices of its held shard that the rank writes to checkpoints and counts in global sums. Every element
-  // of the layer state belongs to the kept slices of exactly one rank. Without a sharded optimizer each unit goes to
-  // one of its holders, in turn. With a sharded optimizer the rank keeps all that it holds.
-  [[nodiscard]] std::vector<Slice> kept_slices(int rank, int layer_state) const;
+  // of the layer state belongs to the saved slices of exactly one rank. Without a sharded optimizer each unit goes to
+  // one of its holders, in turn. With a sharded optimizer the rank saves its whole held shard.
+  [[nodiscard]] std::vector<Slice> saved_slices(int rank, int layer_state) const;
 
  private:
   ModelSpec model_;

@@ -85,8 +85,9 @@ Totals TrainingStep::totals() {
   const ScopedTimer timer(times_.sums);
   const double loss = role_.shard == 0 ? loss_ : 0;  // all workers of a tensor-parallel group have the same loss
   const bool is_bad = !std::isfinite(loss);
-  const at::Tensor all = at::tensor(
-      {sums_.squared_norm_of_kept(), loss, is_bad ? 1.0 : 0.0, is_bad ? static_cast<double>(rank_) : 0.0}, at::kDouble);
+  const at::Tensor all =
+      at::tensor({sums_.squared_norm_of_saved(), loss, is_bad ? 1.0 : 0.0, is_bad ? static_cast<double>(rank_) : 0.0},
+                 at::kDouble);
   groups_.control().all_reduce(all);
   const auto* sum = all.const_data_ptr<double>();
   return {.squared_norm = sum[0], .loss = sum[1], .non_finite_workers = sum[2], .non_finite_ranks = sum[3]};

@@ -46,13 +46,13 @@ TEST(Roster, EveryElementIsSavedByOneOfItsHolders) {
     const Roster roster(assignment);
     for (const int layer_state : roster.layer_states()) {
       const StateLayout whole = layout_of(assignment.model, layer_state);
-      std::vector<StateLayout> kept;
+      std::vector<StateLayout> saved;
       for (const int rank : roster.holders_of(layer_state)) {
-        const auto slices = roster.kept_slices(rank, layer_state);
-        kept.push_back(shard_of(whole, slices));
+        const auto slices = roster.saved_slices(rank, layer_state);
+        saved.push_back(shard_of(whole, slices));
         for (const Slice& slice : slices) EXPECT_TRUE(span_of(roster.held_shard(rank, layer_state), slice));
       }
-      for (const TransferUnit& unit : transfer_units_of(whole, kept)) EXPECT_THAT(unit.holders, SizeIs(1));
+      for (const TransferUnit& unit : transfer_units_of(whole, saved)) EXPECT_THAT(unit.holders, SizeIs(1));
     }
   }
 }

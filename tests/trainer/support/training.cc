@@ -80,8 +80,8 @@ class TrainingWorker {
       auto& flat = weights[id];
       flat.resize(static_cast<std::size_t>(whole.size));
       const at::Tensor target = at::from_blob(flat.data(), {whole.size}, at::kFloat);
-      const auto kept = roster_.kept_slices(rank_, id);
-      unpack(packed(state.weights, spans_of(state.layout, kept)), target, spans_of(whole, kept));
+      const auto saved = roster_.saved_slices(rank_, id);
+      unpack(packed(state.weights, spans_of(state.layout, saved)), target, spans_of(whole, saved));
     }
   }
 

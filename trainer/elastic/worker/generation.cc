@@ -31,7 +31,7 @@ std::vector<ShardFileName> all_shard_files(const Roster& roster) {
   std::vector<ShardFileName> files;
   for (const int layer_state : roster.layer_states()) {
     for (const int rank : roster.holders_of(layer_state)) {
-      if (!roster.kept_slices(rank, layer_state).empty()) files.push_back({layer_state, rank});
+      if (!roster.saved_slices(rank, layer_state).empty()) files.push_back({layer_state, rank});
     }
   }
   return files;
@@ -175,8 +175,8 @@ void Generation::begin_checkpoint() {
   checkpoint_in_progress_ = held_.step;
   std::vector<SavedShard> shards;
   for (const auto& [id, state] : held_.layer_states) {
-    const std::vector<Slice> kept = roster_.kept_slices(membership_.rank(), id);
-    if (!kept.empty()) shards.push_back(saved_shard_of(state, kept, membership_.rank()));
+    const std::vector<Slice> saved = roster_.saved_slices(membership_.rank(), id);
+    if (!saved.empty()) shards.push_back(saved_shard_of(state, saved, membership_.rank()));
   }
   writer_.save(folder_, held_.step, std::move(shards), is_first());
 }
