@@ -147,7 +147,7 @@ class Agent {
     if (!address) return bad_request(address.error());
     const std::lock_guard lock(mutex_);
     state_.note_callback(address->url);
-    leases_.ask_there(state_.report().callback);
+    leases_.set_callback(state_.report().callback);
     return net::json_answer(200, to_json(state_.report()));
   }
 

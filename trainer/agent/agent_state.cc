@@ -41,7 +41,7 @@ Result<void> AgentState::take(const Assignment& assignment) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("agent {} belongs to the job of uid {}, not {}", report_.agent,
                                                          job_uid_, assignment.job_uid));
   }
-  if (!takes(generation_, assignment.generation)) {
+  if (!accepts(generation_, assignment.generation)) {
     return fail(ErrorCode::kConflict,
                 fmt::format("generation {} is not newer than {}", assignment.generation, generation_));
   }

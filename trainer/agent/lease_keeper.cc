@@ -26,7 +26,7 @@ void LeaseKeeper::keep(const Assignment& assignment) {
   changed_.notify_all();
 }
 
-void LeaseKeeper::ask_there(const std::string& callback) {
+void LeaseKeeper::set_callback(const std::string& callback) {
   const std::lock_guard lock(mutex_);
   terms_.callback = callback;
   has_news_ = true;

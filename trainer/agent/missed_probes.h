@@ -16,7 +16,7 @@ class MissedProbes {
   static std::chrono::milliseconds period_of(std::chrono::milliseconds timeout) { return timeout / kLimit; }
 
   void note(bool is_answered) { missed_ = is_answered ? 0 : missed_ + 1; }
-  [[nodiscard]] bool is_over_limit() const { return missed_ >= kLimit; }
+  [[nodiscard]] bool is_unresponsive() const { return missed_ >= kLimit; }
 
  private:
   int missed_ = 0;

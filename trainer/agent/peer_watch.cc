@@ -29,7 +29,7 @@ void PeerWatch::probe_some() {
   const int changes = changes_;
   bool is_answered = true;
   for (std::size_t left = std::min(peers_.size(), kProbesAtOnce); left > 0 && is_answered; --left) {
-    const AgentAddress peer = peers_.whose_turn();
+    const AgentAddress peer = peers_.next_to_probe();
     lock.unlock();
     is_answered = answers(peer);
     lock.lock();

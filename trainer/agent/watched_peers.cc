@@ -22,7 +22,7 @@ WatchedPeers::WatchedPeers(std::int64_t generation, const std::vector<AgentAddre
 std::optional<WatchedPeers::News> WatchedPeers::note(bool is_answered) {
   Peer& peer = peers_.at(turn_);
   peer.missed_probes.note(is_answered);
-  const bool is_unresponsive = peer.missed_probes.is_over_limit();
+  const bool is_unresponsive = peer.missed_probes.is_unresponsive();
   const bool is_news = is_unresponsive != std::exchange(peer.is_reported_unresponsive, is_unresponsive);
   if (is_answered || is_unresponsive) turn_ = (turn_ + 1) % peers_.size();
   return is_news ? std::optional(News{generation_, peer.address.name, is_unresponsive}) : std::nullopt;

@@ -31,9 +31,9 @@ class WatchedPeers {
 
   [[nodiscard]] std::size_t size() const { return peers_.size(); }
   // Returns the pod to probe next. At least one pod must be watched.
-  [[nodiscard]] const AgentAddress& whose_turn() const { return peers_.at(turn_).address; }
+  [[nodiscard]] const AgentAddress& next_to_probe() const { return peers_.at(turn_).address; }
 
-  // Takes the result of the probe of whose_turn(). A pod that missed a probe keeps its turn until it answers or is
+  // Takes the result of the probe of next_to_probe(). A pod that missed a probe keeps its turn until it answers or is
   // unresponsive. Returns news if the pod became unresponsive or answers again.
   std::optional<News> note(bool is_answered);
 

@@ -33,7 +33,7 @@ void WorkerProcess::probe() {
   {
     const std::lock_guard lock(mutex_);
     if (!has_spoken_) return;  // its start may take long
-    if (missed_probes_.is_over_limit()) child_->kill();
+    if (missed_probes_.is_unresponsive()) child_->kill();
     missed_probes_.note(false);  // counts as missed until it answers
   }
   child_->channel().send_if_free(ping_line());
@@ -41,7 +41,7 @@ void WorkerProcess::probe() {
 
 bool WorkerProcess::is_unresponsive() {
   const std::lock_guard lock(mutex_);
-  return missed_probes_.is_over_limit();
+  return missed_probes_.is_unresponsive();
 }
 
 void WorkerProcess::read_reports() {

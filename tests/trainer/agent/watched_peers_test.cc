@@ -57,7 +57,7 @@ using News = WatchedPeers::News;
 TEST(WatchedPeers, AreAskedInTurnAsLongAsTheyAnswer) {
   WatchedPeers peers(1, {pod("a"), pod("b")}, {});
   for (const char* name : {"a", "b", "a", "b"}) {
-    EXPECT_EQ(peers.whose_turn().name, name);
+    EXPECT_EQ(peers.next_to_probe().name, name);
     EXPECT_EQ(peers.note(true), std::nullopt);
   }
 }
@@ -66,7 +66,7 @@ TEST(WatchedPeers, APeerThatMissesAProbeIsProbedAgainUntilItCountsAsUnresponsive
   WatchedPeers peers(1, {pod("a"), pod("b")}, {});
   for (int question = 1; question < MissedProbes::kLimit; ++question) EXPECT_EQ(peers.note(false), std::nullopt);
   EXPECT_EQ(peers.note(false), (News{1, "a", true}));
-  EXPECT_EQ(peers.whose_turn().name, "b");
+  EXPECT_EQ(peers.next_to_probe().name, "b");
   EXPECT_EQ(peers.note(true), std::nullopt);
   EXPECT_EQ(peers.note(false), std::nullopt) << "it is still unresponsive";
   EXPECT_EQ(peers.note(true), std::nullopt);
@@ -86,10 +86,10 @@ TEST(WatchedPeers, MissedProbesCountInTheNextGenerationAndAreReportedThereToo) {
 TEST(MissedProbes, AreCountedSoThatAProcessThatSendsNoneTakesNoPeerForUnresponsive) {
   MissedProbes probes;
   for (int question = 1; question < MissedProbes::kLimit; ++question) probes.note(false);
-  EXPECT_FALSE(probes.is_over_limit());
+  EXPECT_FALSE(probes.is_unresponsive());
   probes.note(true);
   for (int question = 0; question < MissedProbes::kLimit; ++question) probes.note(false);
-  EXPECT_TRUE(probes.is_over_limit());
+  EXPECT_TRUE(probes.is_unresponsive());
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class AssignmentMailbox {
   void renew(const Lease& lease) {
     const std::lock_guard lock(mutex_);
     std::erase_if(leases_, [&, now = BootClock::now()](const Lease& one) {
-      return one.generation == lease.generation || !holds(one, one.generation, now);
+      return one.generation == lease.generation || !is_valid(one, one.generation, now);
     });
     leases_.push_back(lease);
     changed_.notify_all();
@@ -100,7 +100,7 @@ class AssignmentMailbox {
   [[nodiscard]] std::int64_t newest_locked() const { return newest_ ? newest_->generation : 0; }
 
   [[nodiscard]] bool has_lease_locked(std::int64_t generation) const {
-    return std::ranges::any_of(leases_, [&](const Lease& one) { return holds(one, generation, BootClock::now()); });
+    return std::ranges::any_of(leases_, [&](const Lease& one) { return is_valid(one, generation, BootClock::now()); });
   }
 
   void interrupt_locked() {

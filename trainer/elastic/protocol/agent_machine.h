@@ -6,8 +6,8 @@
 
 namespace sailor::trainer {
 
-// Returns true if the agent accepts generation `offered`. `taken` is the newest generation that it has accepted, or 0.
-// So a repeated or late message changes nothing.
-inline bool takes(std::int64_t taken, std::int64_t offered) { return offered > taken; }
+// Returns true if the agent accepts generation `offered`. `accepted` is the newest generation that it has accepted, or
+// 0. So a repeated or late message changes nothing.
+inline bool accepts(std::int64_t accepted, std::int64_t offered) { return offered > accepted; }
 
 }  // namespace sailor::trainer

@@ -35,7 +35,7 @@ inline Lease granted(std::int64_t generation, BootClock::time_point asked, std::
 }
 
 // Returns true if the lease belongs to this generation and has not expired.
-inline bool holds(const Lease& lease, std::int64_t generation, BootClock::time_point now) {
+inline bool is_valid(const Lease& lease, std::int64_t generation, BootClock::time_point now) {
   return lease.generation == generation && now < lease.until;
 }
 

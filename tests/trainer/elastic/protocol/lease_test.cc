@@ -12,14 +12,14 @@ using std::chrono::seconds;
 TEST(Lease, CountsFromTheAskingHoweverLongTheAnswerTook) {
   const BootClock::time_point asked{seconds(100)};
   const Lease lease = granted(3, asked, seconds(25));
-  EXPECT_TRUE(holds(lease, 3, asked + seconds(24)));
-  EXPECT_FALSE(holds(lease, 3, asked + seconds(25)));
+  EXPECT_TRUE(is_valid(lease, 3, asked + seconds(24)));
+  EXPECT_FALSE(is_valid(lease, 3, asked + seconds(25)));
 }
 
 TEST(Lease, IsOfOneGenerationOnly) {
   const BootClock::time_point now{seconds(100)};
-  EXPECT_FALSE(holds(granted(3, now, seconds(25)), 4, now));
-  EXPECT_FALSE(holds(Lease{}, 1, BootClock::time_point{}));
+  EXPECT_FALSE(is_valid(granted(3, now, seconds(25)), 4, now));
+  EXPECT_FALSE(is_valid(Lease{}, 1, BootClock::time_point{}));
 }
 
 WorkerState voting() {

@@ -29,7 +29,7 @@ struct BrokenPaths {
 
 struct Rules {
   decltype(&trainer::after) after = trainer::after;
-  decltype(&trainer::takes) takes = trainer::takes;
+  decltype(&trainer::accepts) takes = trainer::accepts;
   decltype(&trainer::resume_point) resume_point = trainer::resume_point;
   decltype(&trainer::can_offer) can_offer = trainer::can_offer;
   decltype(&trainer::plan_transfers) plan_transfers = trainer::plan_transfers;
