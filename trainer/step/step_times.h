@@ -13,8 +13,9 @@ struct StepTimes {
   double backward = 0;  // passes, including the start of gradient reductions
   double messages = 0;  // sending to and receiving from other stages, including the wait: pipeline bubbles are here
   double sums = 0;      // waiting for gradient reductions that did not overlap with the passes, and the votes
-  double copies = 0;    // waiting for the exchange of gradients of peer replicas that did not overlap with the passes
-  double update = 0;    // the optimizer
+  // Waiting for the exchange of gradients of peer replicas that did not overlap with the passes.
+  double peer_replicas = 0;
+  double update = 0;  // the optimizer
 };
 
 // Adds the time between its construction and destruction to `total`, which is one of these times.

@@ -29,17 +29,17 @@ class AssignmentMailbox {
   }
 
   // Raises the interrupt as soon as an assignment newer than `generation` arrives that ends this generation at once, or
-  // immediately if such an assignment is already here. `gives_up` tells whether a newer assignment does so.
-  using GivesUp = std::function<bool(const Assignment& newer)>;
-  void guard(std::int64_t generation, GivesUp gives_up, std::shared_ptr<Interrupt> interrupt) {
+  // immediately if such an assignment is already here. `ends_at_once` returns whether a newer assignment does so.
+  using EndsAtOnce = std::function<bool(const Assignment& newer)>;
+  void arm_interrupt(std::int64_t generation, EndsAtOnce ends_at_once, std::shared_ptr<Interrupt> interrupt) {
     const std::lock_guard lock(mutex_);
-    guarded_ = generation;
-    gives_up_ = std::move(gives_up);
+    armed_for_ = generation;
+    ends_at_once_ = std::move(ends_at_once);
     interrupt_ = std::move(interrupt);
     interrupt_locked();
   }
 
-  void end_guard() {
+  void disarm_interrupt() {
     const std::lock_guard lock(mutex_);
     interrupt_.reset();
   }
@@ -104,17 +104,17 @@ class AssignmentMailbox {
   }
 
   void interrupt_locked() {
-    const bool is_newer = newest_ && newest_->generation > guarded_;
-    if (interrupt_ && is_newer && gives_up_(*newest_)) interrupt_->raise();
+    const bool is_newer = newest_ && newest_->generation > armed_for_;
+    if (interrupt_ && is_newer && ends_at_once_(*newest_)) interrupt_->raise();
   }
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Assignment> newest_;
   std::vector<Lease> leases_;
-  std::int64_t guarded_ = 0;
-  GivesUp gives_up_;
-  std::shared_ptr<Interrupt> interrupt_;  // null: nothing is guarded
+  std::int64_t armed_for_ = 0;
+  EndsAtOnce ends_at_once_;
+  std::shared_ptr<Interrupt> interrupt_;  // null: not armed
   bool is_closed_ = false;
 };
 

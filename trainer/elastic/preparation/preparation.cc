@@ -54,7 +54,7 @@ void Preparation::abandon() {
   if (connections_) connections_->break_off();
 }
 
-bool Preparation::has_ended() const {
+bool Preparation::is_over_with_streams() const {
   const std::lock_guard lock(mutex_);
   return is_over_ && (!connections_ || connections_->is_over());
 }

@@ -43,8 +43,8 @@ class Preparation {
   [[nodiscard]] bool delays_switch() const;
   [[nodiscard]] StateStreams* outgoing_streams() const;  // streams from this worker; null: none, or none yet
 
-  void abandon();                        // stops the preparation and its streams as soon as possible
-  [[nodiscard]] bool has_ended() const;  // the preparation and its streams are over
+  void abandon();                                   // stops the preparation and its streams as soon as possible
+  [[nodiscard]] bool is_over_with_streams() const;  // the preparation and its streams are over
 
   // Waits until the preparation is over, ends streaming, and returns the result. Before this call the other workers may
   // arrive at the rendezvous at any time; from this call on they must arrive within Timeouts::join. Returns nothing if

@@ -17,8 +17,8 @@ void Preparations::abandon() {
   abandoned_.push_back(std::move(newest_));
 }
 
-void Preparations::forget_ended() {
-  std::erase_if(abandoned_, [](const auto& preparation) { return preparation->has_ended(); });
+void Preparations::destroy_ended() {
+  std::erase_if(abandoned_, [](const auto& preparation) { return preparation->is_over_with_streams(); });
 }
 
 bool Preparations::is_over(std::int64_t generation) const {

@@ -17,8 +17,8 @@ class Preparations {
 
   // Starts to prepare this generation, unless it has started already. Abandons older preparations.
   void begin(const std::shared_ptr<const Assignment>& assignment, const PreparationState& preparation_state);
-  void abandon();       // abandons the newest preparation, whose thread then ends soon
-  void forget_ended();  // destroys abandoned preparations that have ended
+  void abandon();        // abandons the newest preparation, whose thread then ends soon
+  void destroy_ended();  // destroys abandoned preparations that have ended
 
   [[nodiscard]] bool is_over(std::int64_t generation) const;  // done or failed
 

@@ -16,10 +16,10 @@ void save(const std::filesystem::path& folder, const StateSlices& mine, int rank
   }
 }
 
-std::vector<ShardFileName> shard_files_of(const std::vector<StateSlices>& writers) {
+std::vector<ShardFileName> shard_files_of(const std::vector<StateSlices>& slices_to_save) {
   std::vector<ShardFileName> files;
-  for (int rank = 0; rank < std::ssize(writers); ++rank) {
-    for (const auto& [layer_state, slices] : writers[static_cast<std::size_t>(rank)])
+  for (int rank = 0; rank < std::ssize(slices_to_save); ++rank) {
+    for (const auto& [layer_state, slices] : slices_to_save[static_cast<std::size_t>(rank)])
       files.push_back({layer_state, rank});
   }
   std::ranges::sort(files);
@@ -35,12 +35,13 @@ bool checkpoint_and_release(const Assignment& assignment, GenerationRendezvous& 
   const std::int64_t step = rendezvous.point()->step;
   const bool is_there = std::ranges::count(complete_checkpoints(folder), step) > 0;
   const auto step_files = step_folder(folder, step);
-  const std::vector<StateSlices> writers = rendezvous.writers();
-  if (!is_there) save(step_files, writers.at(static_cast<std::size_t>(rendezvous.rank())), rendezvous.rank(), held);
+  const std::vector<StateSlices> slices_to_save = rendezvous.slices_to_save();
+  if (!is_there)
+    save(step_files, slices_to_save.at(static_cast<std::size_t>(rendezvous.rank())), rendezvous.rank(), held);
   if (!rendezvous.confirm("/saved")) return false;
   if (!is_there && rendezvous.rank() == 0) {
     const auto complete =
-        write_manifest(step_files, {step, held.first_loss, assignment.model, shard_files_of(writers)});
+        write_manifest(step_files, {step, held.first_loss, assignment.model, shard_files_of(slices_to_save)});
     if (!complete) throw CannotSaveState(complete.error().message);
     delete_old_checkpoints(folder, assignment.checkpoint.keep);
   }

@@ -145,7 +145,7 @@ std::int64_t GenerationRendezvous::bytes_of(int unit) const {
 }
 
 // The holders of units take turns, to spread the work.
-std::vector<StateSlices> GenerationRendezvous::writers() const {
+std::vector<StateSlices> GenerationRendezvous::slices_to_save() const {
   std::vector<StateSlices> written(state_reports_.size());
   const auto offered = offers(state_reports_, *point_);
   for (const int id : units_->ids()) {

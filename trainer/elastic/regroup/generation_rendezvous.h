@@ -47,7 +47,7 @@ class GenerationRendezvous {
 
   // The next functions return what follows from the state reports. Call them after exchange(). Except offers_state(),
   // the results are the same on all workers. point() is nothing if the workers together do not have a complete state.
-  // needs_peer_replicas(), transfers(), streamed_bytes() and writers() require a point.
+  // needs_peer_replicas(), transfers(), streamed_bytes() and slices_to_save() require a point.
   [[nodiscard]] const std::vector<StateReport>& state_reports() const { return state_reports_; }
   [[nodiscard]] const std::optional<ResumePoint>& point() const { return point_; }
   [[nodiscard]] const TransferUnits& units() const { return units_.value(); }
@@ -55,8 +55,8 @@ class GenerationRendezvous {
   [[nodiscard]] bool needs_peer_replicas() const;  // some slice of the point exists only in a peer replica
   [[nodiscard]] TransferPlan transfers() const;
   [[nodiscard]] std::int64_t bytes_of(const std::vector<UnitMove>& moves) const;
-  [[nodiscard]] std::int64_t streamed_bytes() const;       // the state that joining workers have received by streaming
-  [[nodiscard]] std::vector<StateSlices> writers() const;  // by rank: the slices that it writes to a checkpoint
+  [[nodiscard]] std::int64_t streamed_bytes() const;  // the state that joining workers have received by streaming
+  [[nodiscard]] std::vector<StateSlices> slices_to_save() const;  // by rank: the slices that it writes to a checkpoint
 
   [[nodiscard]] const Roster& roster() const { return roster_; }
   [[nodiscard]] const std::vector<PeerReplica>& peer_replicas() const { return peer_replicas_; }

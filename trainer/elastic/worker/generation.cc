@@ -71,7 +71,7 @@ void Generation::compute() {
     peer_replica_gradients_.send(layer_state, gradient);
   });
   {
-    const ScopedTimer timer(step_.times().copies);
+    const ScopedTimer timer(step_.times().peer_replicas);
     held_.peer_replica_gradients = peer_replica_gradients_.finish();
   }
   const Totals totals = step_.totals();
@@ -234,7 +234,7 @@ void Generation::log_times() {
                      {"backward_s", mean(sum.backward)},
                      {"messages_s", mean(sum.messages)},
                      {"sums_s", mean(sum.sums)},
-                     {"copies_s", mean(sum.copies)},
+                     {"copies_s", mean(sum.peer_replicas)},
                      {"update_s", mean(sum.update)}});
 }
 

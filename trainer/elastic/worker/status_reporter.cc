@@ -29,7 +29,7 @@ WorkerPhase phase_of(WorkerPlace place) {
   return WorkerPhase::kFailed;
 }
 
-void StatusReporter::tell(const Status& status) {
+void StatusReporter::report(const Status& status) {
   phase_ = status.phase;
   generation_ = status.generation;
   reporter_.report({.gpu = gpu_,

@@ -23,7 +23,7 @@ class StatusReporter {
     std::string message = {};
     std::optional<JobProgress> progress = {};  // only of rank 0
   };
-  void tell(const Status& status);
+  void report(const Status& status);
   [[nodiscard]] bool has_reported(WorkerPhase phase, std::int64_t generation) const {
     return phase == phase_ && generation == generation_;
   }

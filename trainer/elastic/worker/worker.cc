@@ -31,7 +31,7 @@ class Worker {
         next_generation_(me(), preparations_) {}
 
   void run() {
-    say(WorkerPhase::kIdle);
+    report(WorkerPhase::kIdle);
     while (state_.place != WorkerPlace::kDone && !is_closed_) {
       try {
         if (is_training(state_.place)) listen();
@@ -43,7 +43,7 @@ class Worker {
         // The job or this program has a fault that another generation would not solve.
       } catch (const std::exception& error) {
         log_error("cannot go on", {{"generation", std::to_string(state_.generation)}, {"why", error.what()}});
-        say(WorkerPhase::kFailed, error.what());
+        report(WorkerPhase::kFailed, error.what());
         return;
       }
     }
@@ -76,7 +76,7 @@ class Worker {
   void handle(const Event& event) {
     const WorkerState before = std::exchange(state_, after(state_, event));
     const bool has_trained = training_.has_value();
-    if (state_.place == WorkerPlace::kDone) tell(WorkerPhase::kFinished);
+    if (state_.place == WorkerPlace::kDone) report_phase(WorkerPhase::kFinished);
     if (!is_training(state_.place) && state_.place != WorkerPlace::kFinishing) training_.reset();
     if (state_.generation != before.generation) begin_generation();
     if (state_.place == WorkerPlace::kReleased && before.place != WorkerPlace::kReleased) release();
@@ -86,7 +86,7 @@ class Worker {
     const bool has_left = has_trained && std::holds_alternative<event::Voted>(event);  // by agreement
     const bool is_whole = has_left && state_.place == WorkerPlace::kBroken;
     const WorkerPhase phase = is_whole ? WorkerPhase::kPreparing : phase_of(state_.place);
-    if (!status_reporter_.has_reported(phase, state_.generation)) tell(phase);
+    if (!status_reporter_.has_reported(phase, state_.generation)) report_phase(phase);
   }
 
   // --- between generations ---
@@ -104,9 +104,9 @@ class Worker {
   }
 
   void begin_generation() {
-    mailbox_.end_guard();
+    mailbox_.disarm_interrupt();
     assignment_ = next_generation_.take();
-    trouble_.clear();
+    failure_.clear();
     forming_.reset();
     downtime_.note_generation();
     if (rank_of(*assignment_, me())) preparations_.begin(assignment_, preparation_state());
@@ -122,12 +122,12 @@ class Worker {
       return;
     }
     log_warning("generation failed", {{"generation", std::to_string(state_.generation)}, {"why", why}});
-    trouble_ = why;
+    failure_ = why;
     handle(event::GenerationFailed{});
   }
 
   void leave_generation() {
-    mailbox_.end_guard();
+    mailbox_.disarm_interrupt();
     training_.reset();
     forming_.reset();
     membership_.reset();
@@ -136,7 +136,7 @@ class Worker {
   void release() {
     leave_generation();
     preparations_.abandon();
-    preparations_.forget_ended();
+    preparations_.destroy_ended();
     held_ = {};
   }
 
@@ -170,7 +170,7 @@ class Worker {
     batches_ = std::move(forming_->batches);
     forming_.reset();
     // A regroup is not worth finishing once a newer generation is known.
-    mailbox_.guard(
+    mailbox_.arm_interrupt(
         state_.generation, [](const Assignment&) { return true; }, membership_->interrupt);
     const auto& point = membership_->rendezvous->point();
     if (assignment_->releases_gpus) {
@@ -196,10 +196,10 @@ class Worker {
 
   void begin_training() {
     // A planned change waits for the end of the step. A change that drops a worker of this generation cannot wait.
-    const auto goes_without_a_peer = [me = me(), running = assignment_](const Assignment& newer) {
+    const auto drops_a_peer = [me = me(), running = assignment_](const Assignment& newer) {
       return command_of(newer, me, *running).drops_a_peer;
     };
-    mailbox_.guard(state_.generation, goes_without_a_peer, membership_->interrupt);
+    mailbox_.arm_interrupt(state_.generation, drops_a_peer, membership_->interrupt);
     held_.keep_arrived();
     is_first_step_ = true;
     membership_->known_step_seconds = step_seconds_;
@@ -217,7 +217,7 @@ class Worker {
   }
 
   Event await_lease() {
-    tell(WorkerPhase::kTraining);
+    report_phase(WorkerPhase::kTraining);
     mailbox_.wait_for_lease(state_.generation);
     if (!mailbox_.has_newer_than(state_.generation)) return event::LeaseRenewed{};
     return newer_assignment();
@@ -230,7 +230,7 @@ class Worker {
     if (std::exchange(is_first_step_, false)) membership_->times.stopped_seconds = downtime_.seconds();
     downtime_.note_step();
     if (membership_->rank() == 0) log_step(training_->progress());
-    tell(WorkerPhase::kTraining);
+    report_phase(WorkerPhase::kTraining);
     return event::Voted{.somebody_leaves = somebody_leaves, .is_last_step = training_->is_done()};
   }
 
@@ -238,7 +238,7 @@ class Worker {
   void listen() {
     is_closed_ = mailbox_.is_closed();
     if (is_closed_) throw CommunicationError("the agent is gone");
-    preparations_.forget_ended();
+    preparations_.destroy_ended();
     if (next_generation_.preparation_is_over()) handle(event::PreparationOver{next_generation_.generation()});
     note_newer();
     next_generation_.prepare(preparation_state());
@@ -260,19 +260,19 @@ class Worker {
   [[nodiscard]] WorkerName me() const { return {settings_.agent, settings_.gpu}; }
 
   // Reports the phase, with the progress of the job if this worker knows it.
-  void tell(WorkerPhase phase) {
+  void report_phase(WorkerPhase phase) {
     const bool knows_progress = training_ && membership_ && membership_->rank() == 0;
-    say(phase, message_of(phase), knows_progress ? std::optional(training_->progress()) : std::nullopt);
+    report(phase, message_of(phase), knows_progress ? std::optional(training_->progress()) : std::nullopt);
   }
 
   [[nodiscard]] std::string message_of(WorkerPhase phase) const {
     if (state_.place == WorkerPlace::kAwaitingLease)
       return "waits for the operator, without whose word it may not train on alone";
-    return phase == WorkerPhase::kBroken ? trouble_ : writer_.last_error();
+    return phase == WorkerPhase::kBroken ? failure_ : writer_.last_error();
   }
 
-  void say(WorkerPhase phase, const std::string& message = "", const std::optional<JobProgress>& progress = {}) {
-    status_reporter_.tell({phase, state_.generation, held_.step, message, progress});
+  void report(WorkerPhase phase, const std::string& message = "", const std::optional<JobProgress>& progress = {}) {
+    status_reporter_.report({phase, state_.generation, held_.step, message, progress});
   }
 
   const WorkerSettings& settings_;
@@ -289,7 +289,7 @@ class Worker {
   std::optional<Membership> membership_;  // of the newest generation after its rendezvous
   CheckpointWriter writer_;
   std::optional<Generation> training_;
-  std::string trouble_;
+  std::string failure_;
   Downtime downtime_;
   double step_seconds_ = 0;     // mean of the last few steps; 0: no step was done here
   bool is_first_step_ = false;  // the next step is the first of its generation
