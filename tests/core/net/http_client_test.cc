@@ -1,4 +1,4 @@
-// The client against servers that misbehave: silent, slow, talkative, gone.
+// Tests the client with servers that misbehave: they do not answer, are slow, send too much, or close the connection.
 #include "core/net/http_client.h"
 
 #include <atomic>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using testing::Socket;
 using testing::TcpListener;
 
-constexpr auto kLongest = std::chrono::seconds(30);  // far above what is needed: a failure, not a measurement
+constexpr auto kLongest = std::chrono::seconds(30);  // far longer than needed, so that only a failure exceeds it
 constexpr const char* kChunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 std::string chunk(const std::string& text) { return fmt::format("{:x}\r\n{}\r\n", text.size(), text); }
@@ -68,11 +68,12 @@ TEST(HttpClient, AnInvalidUrlIsTheErrorOfEachRequest) {
   EXPECT_THAT(response.error().message, HasSubstr("no url"));
 }
 
-TEST(HttpClient, ABodyThatArrivesSlowlyRunsIntoTheTotalTimeout) {
+TEST(HttpClient, ABodyThatArrivesSlowlyExceedsTheTotalTimeout) {
   const TcpListener server;
   const auto peer = serving(server, [](const Socket& connection) {
     EXPECT_TRUE(connection.send(kChunked));
-    while (connection.send(chunk("x"))) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // never idle
+    // The sleep plays a slow peer: it sends often enough never to be idle, and never ends the body.
+    while (connection.send(chunk("x"))) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   });
   const auto begin = std::chrono::steady_clock::now();
   const auto response = client_of(server, {.timeout = std::chrono::milliseconds(300)}).send({});
@@ -81,8 +82,8 @@ TEST(HttpClient, ABodyThatArrivesSlowlyRunsIntoTheTotalTimeout) {
   EXPECT_THAT(response.error().message, HasSubstr("no complete answer came within 300 ms"));
 }
 
-TEST(HttpClient, AServerThatStaysSilentRunsIntoTheTimeout) {
-  const TcpListener server;  // nobody accepts: the kernel takes the connection
+TEST(HttpClient, ARequestThatIsNotAnsweredTimesOut) {
+  const TcpListener server;  // never accepts; the kernel establishes the connection
   const auto response = client_of(server, {.timeout = std::chrono::milliseconds(200)}).send({});
   EXPECT_THAT(response.error().message, HasSubstr("no complete answer came within 200 ms"));
 }
@@ -180,6 +181,7 @@ TEST(HttpStream, LastsLongerThanTheTimeoutOfARequestButFailsWhenNothingArrives) 
   const TcpListener server;
   const auto peer = serving(server, [](const Socket& connection) {
     EXPECT_TRUE(connection.send(kChunked));
+    // The sleeps play a slow peer: its ten chunks take at least 200 ms, four times the timeout of a request.
     for (int i = 0; i < 10; ++i) {
       EXPECT_TRUE(connection.send(chunk("x")));
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -92,7 +92,7 @@ TEST(HttpServer, ABodyOfUnknownSizeThatIsTooLargeIsRefused) {
 TEST(HttpServer, UnfinishedBodiesDoNotOccupyThreads) {
   const Served served({echo()});
   std::vector<testing::Socket> slow;
-  for (int i = 0; i < 16; ++i) {  // more than there are threads
+  for (int i = 0; i < 16; ++i) {  // more connections than threads
     slow.push_back(testing::connect_to(served.port));
     EXPECT_TRUE(slow.back().send("PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nbegin"));
   }
@@ -117,16 +117,25 @@ TEST(HttpServer, ServesManyRequestsAtATime) {
 TEST(HttpServer, WaitsForItsHandlersWhenItStops) {
   std::promise<void> entered, may_leave;
   std::atomic<bool> has_left = false;
-  auto served = std::make_unique<Served>(std::vector<Route>{{"GET", "/", [&](const std::string&) {
-                                                               entered.set_value();
-                                                               may_leave.get_future().wait();
-                                                               has_left = true;
-                                                               return HttpAnswer();
-                                                             }}});
+  auto served =
+      std::make_unique<Served>(std::vector<Route>{{"GET", "/",
+                                                   [&](const std::string&) {
+                                                     entered.set_value();
+                                                     may_leave.get_future().wait();
+                                                     has_left = true;
+                                                     return HttpAnswer();
+                                                   }},
+                                                  {"GET", "/other", [](const std::string&) { return HttpAnswer(); }}});
   served->client.send_async({}, [](const Result<HttpResponse>&) {});
   entered.get_future().wait();
-  std::jthread leaver([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // The handler may leave only once the server is stopping: from then on it does not answer other requests with 200.
+  const std::jthread releaser([&] {
+    const auto answers = [&] {
+      const auto response = served->client.send({.target = "/other"});
+      return response && response->status == 200;
+    };
+    while (answers()) {
+    }
     may_leave.set_value();
   });
   served->server.reset();
