@@ -23,7 +23,7 @@ void JobSimulation::add_peer_replicas(const GroupedPlan& plan, const PlanLinks& 
   }
 }
 
-// By stage: the parameters of which a GPU holds peer replicas.
+// Returns, for each stage, the number of parameters of which a GPU holds peer replicas.
 std::vector<double> JobSimulation::peer_parameters(const GroupedPlan& plan) const {
   std::vector<double> parameters(plan.stages.size());
   if (job_.redundancy == Redundancy::kNone) return parameters;
@@ -37,12 +37,12 @@ std::optional<std::string> JobSimulation::note_of_peer_replicas(const GroupedPla
   if (job_.redundancy == Redundancy::kNone) return std::nullopt;
   const std::vector<double> parameters = peer_parameters(plan);
   const double most = *std::ranges::max_element(parameters);
-  if (most == 0) return "no copies of the state are needed in peers' memory, or there is no other node to keep them";
+  if (most == 0) return "no peer replicas are kept: every slice is on two nodes anyway, or there is no other node";
   Bytes sent(0);
   for (const Bill::Transfer& transfer : bill_of(plan).peer_replicas()) sent += transfer.one_way;
   return fmt::format(
-      "copies of the state that one node alone holds take up to {:.1f} GiB of a GPU's memory in other "
-      "nodes, and {:.2f} GB of traffic a step",
+      "peer replicas of the state that only one node holds take up to {:.1f} GiB of a GPU's memory on other "
+      "nodes, and {:.2f} GB of traffic per step",
       most * (kPeerReplicaStateBytes + kPeerReplicaGradientBytes) / gibibytes(1).value(), sent.value() / 1e9);
 }
 

@@ -28,8 +28,8 @@ func TestAPreemptedNodeCostsNoStepAndItsReplacementIsUsed(t *testing.T) {
 	used := w.until("it uses the new node", func(job trainingjob.Job) bool {
 		return trains(job, after.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs && newestRescale(job).Seconds != ""
 	})
-	if newestRescale(used).FollowedBytes == 0 { // what survivors come to lack moves: it depends on the plans
-		t.Error("the newcomers had nothing of their state before training stopped for them")
+	if newestRescale(used).FollowedBytes == 0 { // whether more state moves during the pause depends on the plans
+		t.Error("the joining workers received none of their state before training paused for them")
 	}
 }
 
@@ -48,7 +48,7 @@ func TestPodsThatLeaveForAnotherZoneTrainUntilTheirSuccessorsHaveTheState(t *tes
 		t.Errorf("the change was %+v", change)
 	}
 	if change.FollowedBytes == 0 || change.MovedBytes != 0 {
-		t.Errorf("%d bytes came before training stopped, %d while it stood still", change.FollowedBytes, change.MovedBytes)
+		t.Errorf("%d bytes moved before training paused, %d during the pause", change.FollowedBytes, change.MovedBytes)
 	}
 	w.nodeOfJob("l4-spot")
 }

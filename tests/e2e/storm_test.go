@@ -26,8 +26,8 @@ const (
 	// Learns so that rounding errors fade instead of growing: undisturbed jobs on one GPU and on eight differ by 4e-8.
 	steadily        = `{learningRate: "3e-4", warmupSteps: 50, clipNorm: "1"}`
 	lossTolerance   = 1e-4 // relative, at every step
-	descriptorsKept = 16   // more open files than before are no leak yet: connections come and go
-	memoryKept      = 1.5  // times as much memory as before is none yet
+	descriptorsKept = 16   // so many more open files than before do not count as a leak, because connections come and go
+	memoryKept      = 1.5  // so many times the memory as before does not count as a leak either
 )
 
 // number returns the value of a variable of the environment, or the default where the variable is not set.

@@ -90,7 +90,7 @@ class PeerPlans : public ::testing::Test {
 };
 
 // The peers' feasible plans, simulated by our simulator. A plan that breaks memory, a pool's count, the rule of one
-// region a stage or the job's limit is no rival; each is named with its reason.
+// region a stage or the job's limit is dropped, and the test prints the reason.
 TEST_F(PeerPlans, OursAreAtLeastAsGoodAsAnyAndBetterThanSailorsByTheRequiredFactor) {
   int rivals = 0;
   for (const std::string& name : names_of_cases()) {

@@ -217,10 +217,10 @@ TEST(Planner, AShardedOptimizerIsChosenWithPeerReplicasIfItIsFaster) {
   const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-t4", 2, 4);
   EXPECT_FALSE(plan(job, cluster).value().plan.sharded_optimizer);
   job.redundancy = Redundancy::kPeer;
-  const auto with_copies = plan(job, cluster).value();
-  EXPECT_TRUE(with_copies.plan.sharded_optimizer);
-  EXPECT_TRUE(with_copies.estimate.fits());
-  EXPECT_LE(with_copies.bound_ratio(), 1);
+  const auto with_replicas = plan(job, cluster).value();
+  EXPECT_TRUE(with_replicas.plan.sharded_optimizer);
+  EXPECT_TRUE(with_replicas.estimate.fits());
+  EXPECT_LE(with_replicas.bound_ratio(), 1);
 }
 
 TEST(Planner, AShardedOptimizerIsChosenOnlyIfItIsAllowedAndFaster) {

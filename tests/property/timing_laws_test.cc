@@ -144,11 +144,11 @@ std::vector<StageTiming> grouped(const Case& one) {
 
 double fast(const Case& one) { return fast_step_time(grouped(one), one.plan.microbatches()); }
 
-StepTiming played(const Case& one) {
+StepTiming simulated(const Case& one) {
   return time_step(make_schedule(one.plan, one.times, SchedulePolicy::kFlow), one.times, {});
 }
 
-double exact(const Case& one) { return static_cast<double>(played(one).passes_end().count()) * 1e-9; }
+double exact(const Case& one) { return static_cast<double>(simulated(one).passes_end().count()) * 1e-9; }
 
 struct Spread {
   double mean = 0;

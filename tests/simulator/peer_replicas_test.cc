@@ -1,4 +1,4 @@
-// What copies in peers' memory cost a plan.
+// Tests what peer replicas cost a plan.
 #include "simulator/peer_replicas.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ JobSpec job_with(Redundancy redundancy) {
   return job;
 }
 
-// Two stages of so many replicas, one in each zone.
+// Returns a plan of two stages with this many replicas each, one stage in each zone.
 Plan two_stages(const JobSpec& job, int replicas) {
   const int layers = job.model.layer_count();
   Plan plan{job.model.name, 16, 1, {{0, layers / 2, {}}, {layers / 2, layers, {}}}};
@@ -55,7 +55,7 @@ TEST(PeerReplicas, OfAStageWithOneReplicaTakeMemoryTimeAndTraffic) {
     const Stage& of = plan.stages[static_cast<std::size_t>(stage)];
     return static_cast<double>(stage_parameters(without.model, of.first_layer, of.last_layer));
   };
-  for (const int stage : {0, 1}) {  // each keeps the other's
+  for (const int stage : {0, 1}) {  // each stage holds the peer replica of the other
     const auto index = static_cast<std::size_t>(stage);
     EXPECT_NEAR((after.memory[index].total() - before.memory[index].total()).value(), 16 * parameters(1 - stage), 1.0);
   }
@@ -63,14 +63,14 @@ TEST(PeerReplicas, OfAStageWithOneReplicaTakeMemoryTimeAndTraffic) {
   EXPECT_GT(after.time.update, before.time.update);
   const Dollars price = Dollars(0.01 * 4 * (parameters(0) + parameters(1)) / 1e9);
   EXPECT_NEAR((after.traffic_cost_per_iteration - before.traffic_cost_per_iteration).value(), price.value(), 1e-9);
-  EXPECT_THAT(after.notes, Contains(HasSubstr("copies of the state that one node alone holds")));
+  EXPECT_THAT(after.notes, Contains(HasSubstr("peer replicas of the state that only one node holds")));
 }
 
 TEST(PeerReplicas, CostNothingWhereEveryStageIsOnTwoNodes) {
   const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
   const Plan plan = two_stages(without, 4);
   Estimate after = estimated(with, plan);
-  EXPECT_THAT(after.notes, Contains(HasSubstr("no copies of the state are needed")));
+  EXPECT_THAT(after.notes, Contains(HasSubstr("no peer replicas are kept")));
   after.notes = estimated(without, plan).notes;
   EXPECT_EQ(after, estimated(without, plan));
 }

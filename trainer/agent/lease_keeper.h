@@ -17,7 +17,7 @@ namespace sailor::trainer {
 
 class LeaseKeeper {
  public:
-  // The keeper's thread calls `on_renewal` with each lease that the operator grants.
+  // The thread of this object calls `on_renewal` with each lease that the operator grants.
   explicit LeaseKeeper(std::function<void(const Lease&)> on_renewal);
   ~LeaseKeeper();  // waits for a request that is under way, at most kCallbackTimeout
   LeaseKeeper(const LeaseKeeper&) = delete;

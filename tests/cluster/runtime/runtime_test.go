@@ -63,7 +63,7 @@ func TestAProgramIsLookedForInThePodsPath(t *testing.T) {
 		t.Errorf("got %s, %v", got, err)
 	}
 	if got, err := lookPath("data", env); err == nil {
-		t.Errorf("a file that is no program was found: %s", got)
+		t.Errorf("a file that is not a program was found: %s", got)
 	}
 	if got, err := lookPath("./any", env); got != "./any" || err != nil {
 		t.Errorf("got %s, %v", got, err)

@@ -80,14 +80,14 @@ TEST(Assignment, AGpuThatTheAgentDoesNotHaveIsRefused) {
 }
 
 TEST(Assignment, AnAssignmentThatReleasesTheGpusGivesNoRoles) {
-  Assignment parking = assignment();
-  parking.releases_gpus = true;
-  EXPECT_FALSE(check_complete(parking).has_value());
-  for (WorkerSlot& worker : parking.workers) worker.role.reset();
-  EXPECT_TRUE(check_complete(parking).has_value());
-  EXPECT_EQ(assignment_from_json(to_json(parking)).value(), parking);
-  parking.releases_gpus = false;
-  EXPECT_FALSE(check_complete(parking).has_value());
+  Assignment released = assignment();
+  released.releases_gpus = true;
+  EXPECT_FALSE(check_complete(released).has_value());
+  for (WorkerSlot& worker : released.workers) worker.role.reset();
+  EXPECT_TRUE(check_complete(released).has_value());
+  EXPECT_EQ(assignment_from_json(to_json(released)).value(), released);
+  released.releases_gpus = false;
+  EXPECT_FALSE(check_complete(released).has_value());
 }
 
 TEST(Assignment, AMissingFieldIsNamed) {

@@ -126,7 +126,7 @@ func say(began time.Time, what string) {
 	fmt.Printf("%s after %.1f s\n", what, time.Since(began).Seconds())
 }
 
-// unlessStopped is no error if the end was asked for.
+// unlessStopped returns nil if the end was requested, and else the error.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
