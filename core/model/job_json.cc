@@ -7,6 +7,7 @@
 
 #include "core/model/enum_names.h"
 #include "core/model/json_reader.h"
+#include "core/model/sort_unique.h"
 
 namespace sailor {
 namespace {
@@ -54,8 +55,7 @@ std::vector<int> microbatch_sizes_from(JsonReader& reader, int global_batch_size
     return {};
   }
   std::erase_if(*sizes, [=](int size) { return global_batch_size % size != 0; });
-  std::ranges::sort(*sizes);
-  sizes->erase(std::unique(sizes->begin(), sizes->end()), sizes->end());
+  sort_unique(*sizes);
   if (sizes->empty()) {
     reader.record("microbatchSizes",
                   fmt::format("none of these sizes divides globalBatchSize {}; add a divisor", global_batch_size));

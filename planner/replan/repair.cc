@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/model/node_packing.h"
+#include "core/model/sort_unique.h"
 
 namespace sailor {
 namespace {
@@ -108,8 +109,7 @@ std::vector<Draft> repairs(const Draft& surviving) {
     next.stages.erase(next.stages.begin() + at);
     for (Draft& draft : repairs(next)) found.push_back(std::move(draft));
   }
-  std::ranges::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  sort_unique(found);
   return found;
 }
 

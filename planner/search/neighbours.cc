@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/model/sort_unique.h"
+
 namespace sailor {
 namespace {
 
@@ -42,7 +44,7 @@ class Neighbours {
     std::vector<int> list{1};
     if (count >= 4) list.push_back(count / 4);
     if (count >= 2) list.push_back(count);
-    list.erase(std::unique(list.begin(), list.end()), list.end());
+    sort_unique(list);
     return list;
   }
 
@@ -62,9 +64,7 @@ class Neighbours {
           tensor_parallel_sizes.push_back(group.tensor_parallel);
       }
     }
-    std::ranges::sort(tensor_parallel_sizes);
-    tensor_parallel_sizes.erase(std::unique(tensor_parallel_sizes.begin(), tensor_parallel_sizes.end()),
-                                tensor_parallel_sizes.end());
+    sort_unique(tensor_parallel_sizes);
     return tensor_parallel_sizes;
   }
 

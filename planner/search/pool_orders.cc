@@ -6,6 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/model/sort_unique.h"
+
 namespace sailor {
 namespace {
 
@@ -43,8 +45,7 @@ std::vector<std::set<int>> pool_choices(const PlanningProblem& problem, const st
     choices.emplace_back(type.begin(), type.end());
   }
   for (int pool = 0; pool < problem.pools() && problem.pools() <= 8; ++pool) choices.push_back({pool});
-  std::ranges::sort(choices);
-  choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
+  sort_unique(choices);
   return choices;
 }
 
@@ -115,8 +116,7 @@ std::vector<PoolOrder> pool_orders(const PlanningProblem& problem, const MemoryS
     add_region_orders(pools_by_region(problem, choice, slowness, true), problem, orders);
     add_region_orders(pools_by_region(problem, choice, slowness, false), problem, orders);
   }
-  std::ranges::sort(orders);
-  orders.erase(std::unique(orders.begin(), orders.end()), orders.end());
+  sort_unique(orders);
   return orders;
 }
 
