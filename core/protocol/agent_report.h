@@ -18,7 +18,9 @@ enum class WorkerPhase {
   kIdle,       // has no assignment
   kPreparing,  // connects to its peers and receives state
   kTraining,
-  kBroken,    // has lost a peer; keeps its state and waits for a newer generation
+  // Its generation cannot continue, usually because a peer is lost. It keeps its state and waits for a newer
+  // generation.
+  kBroken,
   kReleased,  // has no role in its newest generation, and no other worker needs its state any more
   kFinished,  // all steps are done
   kFailed,    // cannot continue because of its own error, for example unreadable data or a bug; see `message`
@@ -29,18 +31,18 @@ std::string_view to_string(WorkerPhase phase);  // "Starting", "Idle", ...
 struct WorkerReport {
   int gpu = 0;
   WorkerPhase phase = WorkerPhase::kIdle;
-  std::int64_t generation = 0;  // the newest generation that the worker has accepted; 0: none
+  std::int64_t generation = 0;  // the newest generation that the worker has started; 0: none
   std::int64_t step = 0;        // how many optimizer steps its state includes
-  std::string message;          // one sentence that says why the worker is broken or has failed
+  std::string message;          // one sentence: why it is broken, has failed, waits, or could not write a checkpoint
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
 };
 
-// Where the workers of a generation get their state from.
+// The source from which the workers of a generation get their state.
 enum class StateSource {
-  kStart,        // nowhere: the job begins at step 0
-  kMemory,       // from the memory of workers that had it
-  kPeerReplica,  // from the replica of a lost worker's state that a peer keeps
-  kCheckpoint,   // from the newest complete checkpoint
+  kStart,        // no source: the job begins at step 0
+  kMemory,       // the memory of workers that had it
+  kPeerReplica,  // the replica of a lost worker's state that a peer keeps
+  kCheckpoint,   // the newest complete checkpoint
 };
 
 std::string_view to_string(StateSource source);  // "Start", "Memory", ...
@@ -60,7 +62,7 @@ struct RegroupTimes {
 struct JobProgress {
   std::int64_t generation = 0;
   std::int64_t step = 0;                  // optimizer steps done so far
-  double loss = 0;                        // of the last step: the mean over its tokens, in nats
+  double loss = 0;                        // the mean over the tokens of the last step, in nats
   double first_loss = 0;                  // the loss of the job's first step
   std::int64_t tokens = 0;                // processed in all steps since the job began; repeated steps count once
   double tokens_per_second = 0;           // over the last few steps of this generation
@@ -71,7 +73,7 @@ struct JobProgress {
   std::int64_t steps_lost = 0;
   // Steps of this generation without an update, because the loss or the gradient was not finite.
   std::int64_t steps_skipped = 0;
-  std::optional<double> validation_loss;  // of the newest evaluation: the mean over its tokens
+  std::optional<double> validation_loss;  // the mean over the tokens of the newest evaluation
   StateSource source = StateSource::kStart;
   std::int64_t streamed_bytes = 0;  // state that joining workers received before training stopped for this generation
   std::int64_t moved_bytes = 0;     // state that workers sent to each other during the downtime

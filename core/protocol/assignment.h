@@ -16,7 +16,7 @@ namespace sailor {
 
 // One pod of the job.
 struct AgentAddress {
-  std::string name;    // of the pod
+  std::string name;    // name of the pod
   std::string host;    // IP address of the pod
   int port = 0;        // port of the agent's HTTP server
   int store_port = 0;  // port of the agent's rendezvous store
@@ -36,7 +36,7 @@ struct Role {
 // One GPU of an agent. Ranks are the positions in Assignment::workers.
 struct WorkerSlot {
   int agent = 0;             // index into Assignment::agents
-  int gpu = 0;               // of that agent, from 0
+  int gpu = 0;               // number of the GPU within the agent, from 0
   std::optional<Role> role;  // absent: the worker leaves the job and only hands over its state
   friend bool operator==(const WorkerSlot&, const WorkerSlot&) = default;
 };

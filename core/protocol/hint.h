@@ -1,5 +1,5 @@
-// Hint: with it, an agent asks the operator to look at its job now instead of at the next poll. The operator then reads
-// the state from the agents and from the API server. A lost hint therefore costs only time.
+// Hint: the message with which an agent asks the operator to look at its job now instead of at the next poll. The
+// operator then reads the state from the agents and from the API server. A lost hint therefore costs only time.
 #pragma once
 
 #include <string>
@@ -12,7 +12,12 @@
 
 namespace sailor {
 
-enum class HintReason { kPeerLost, kTerminating, kWorkerFailed, kFinished };
+enum class HintReason {
+  kPeerLost,      // a worker is broken, or a pod does not answer the agent
+  kTerminating,   // the pod was told to stop
+  kWorkerFailed,  // a worker cannot continue, has crashed, or was killed because it did not answer
+  kFinished,      // all steps are done
+};
 
 std::string_view to_string(HintReason reason);  // "PeerLost", ...
 

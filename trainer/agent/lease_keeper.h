@@ -23,8 +23,8 @@ class LeaseKeeper {
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
-  void keep(const Assignment& assignment);  // from now on renews only the lease of this generation, if it needs one
-  void set_callback(const std::string& callback);  // from now on asks the operator at this URL
+  void keep(const Assignment& assignment);  // renews only the lease of this generation from now on, if it needs one
+  void set_callback(const std::string& callback);  // URL of the operator for the next questions
 
  private:
   struct Terms {

@@ -41,7 +41,7 @@ class WatchedPeers {
   struct Peer {
     AgentAddress address;
     MissedProbes missed_probes;
-    bool is_reported_unresponsive = false;  // in news of this generation
+    bool is_reported_unresponsive = false;  // the last news of this generation said so
   };
   std::int64_t generation_ = 0;
   std::vector<Peer> peers_;

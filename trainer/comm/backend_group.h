@@ -59,7 +59,7 @@ class BackendGroup : public Group {
   std::string description_;  // the group's name, with its members' names if they are few
   std::vector<Member> members_;
   c10::intrusive_ptr<c10d::Backend> backend_;
-  std::chrono::milliseconds timeout_;  // for messages; the backend has the timeout of collectives
+  std::chrono::milliseconds timeout_;  // timeout of messages; the backend has that of collectives
   std::shared_ptr<Interrupt> interrupt_;
 };
 

@@ -11,7 +11,7 @@ namespace sailor::trainer {
 
 // What a LibTorch backend needs to connect its members.
 struct BackendMembership {
-  c10::intrusive_ptr<c10d::Store> store;  // where the members exchange their addresses
+  c10::intrusive_ptr<c10d::Store> store;  // the members exchange their addresses in it
   int index = 0;                          // position of this member in the group
   int size = 1;                           // number of members
 };

@@ -13,7 +13,7 @@ namespace sailor::trainer {
 // Both vectors have microbatch_size * sequence_length elements, sequence after sequence.
 struct Microbatch {
   std::vector<std::int64_t> tokens;
-  std::vector<std::int64_t> targets;  // for each token, the one that follows it
+  std::vector<std::int64_t> targets;  // the token that follows each of `tokens`
 };
 
 // The corpus is divided into windows of one sequence each. The validation data are either separate files or the last

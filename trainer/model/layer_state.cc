@@ -10,7 +10,7 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr double kInitialDeviation = 0.02;  // of GPT-2's authors; they divide the residual layers' by sqrt(2 blocks)
+constexpr double kInitialDeviation = 0.02;  // GPT-2's; residual layers divide it by sqrt(2 blocks)
 
 std::uint64_t mixed(std::uint64_t value) {  // splitmix64's finalizer: nearby seeds give unrelated streams
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;

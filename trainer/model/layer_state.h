@@ -18,7 +18,7 @@ struct LayerState {
   at::Tensor variance;
 };
 
-using LayerStates = std::map<int, LayerState>;  // by layer state id
+using LayerStates = std::map<int, LayerState>;  // keyed by id of the layer state
 
 // Returns a state with uninitialized tensors. The caller fills them from a peer or a checkpoint.
 LayerState empty_state(const StateLayout& shard);

@@ -70,7 +70,7 @@ struct TransferUnit {
   int layer_state = 0;
   std::vector<int> holders;   // indices of the shards, ascending
   std::vector<Slice> slices;  // ascending
-  std::int64_t elements = 0;  // of all slices
+  std::int64_t elements = 0;  // total of all slices
   friend bool operator==(const TransferUnit&, const TransferUnit&) = default;
 };
 

@@ -73,8 +73,8 @@ class StageModel {
 
   StageShape shape_;
   LayerContext context_;
-  std::map<int, Parameters> parameters_;    // by id of the layer state
-  std::map<int, Activations> activations_;  // by microbatch
+  std::map<int, Parameters> parameters_;    // keyed by id of the layer state
+  std::map<int, Activations> activations_;  // keyed by microbatch
 };
 
 at::ScalarType scalar_type_of(Precision precision);

@@ -72,7 +72,8 @@ StateLayout positions_layout(const ModelSpec& spec) {
 StateLayout block_layout(const ModelSpec& spec, int id) {
   const std::int64_t hidden = spec.hidden_size;
   const std::int64_t kv = std::int64_t{spec.kv_heads} * spec.head_size();
-  const std::int64_t queries = hidden / spec.kv_heads;  // of one key-value head: the heads that share it stay with it
+  // The number of rows of the query heads that share one key-value head. They stay together.
+  const std::int64_t queries = hidden / spec.kv_heads;
   const bool qkv_bias = spec.has_biases() && spec.family != ModelFamily::kGptNeo;
   LayoutBuilder layout(id);
   layout.norm("attention_norm", spec);

@@ -37,7 +37,7 @@ struct TensorLayout {
   Initial initial = Initial::kNormal;
   bool is_decayed = true;  // weight decay applies to it; false for norms and biases
   Cut cut = {};
-  int index = 0;           // of the tensor in its layer state
+  int index = 0;           // position of the tensor in its layer state
   std::int64_t begin = 0;  // Slice::begin if this is the layout of a slice (shards.h), else 0
   friend bool operator==(const TensorLayout&, const TensorLayout&) = default;
 
@@ -47,7 +47,7 @@ struct TensorLayout {
 // The layout of a layer state, or of a shard of it: the tensors lie in a flat tensor one after the other. The token
 // embedding has its own layer state, because both the first and the last stage have a tied embedding.
 struct StateLayout {
-  int id = 0;  // of the layer state
+  int id = 0;  // id of the layer state
   std::vector<TensorLayout> tensors;
   std::int64_t size = 0;  // elements
   friend bool operator==(const StateLayout&, const StateLayout&) = default;

@@ -12,7 +12,7 @@ struct LinksOptions {
   int rank = 0;                    // 0 on one machine, 1 on the other
   std::string host;                // address of this machine; if empty, both ends are threads of this process
   std::string store;               // address of the machine with rank 0
-  int port = 7079;                 // of the rendezvous store on the machine with rank 0
+  int port = 7079;                 // port of the rendezvous store on the machine with rank 0
   std::vector<std::string> zones;  // the zones from and to; if empty, the manifest describes the link within a node
 };
 

@@ -11,8 +11,8 @@ namespace sailor::trainer {
 
 struct LocalGroupOptions {
   std::string host = "127.0.0.1";
-  int port = 7079;  // of the rendezvous store
-  int size = 1;     // workers
+  int port = 7079;  // port of the rendezvous store
+  int size = 1;     // number of workers
   int threads = 1;  // CPU threads that each worker computes with
 };
 

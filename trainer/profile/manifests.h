@@ -20,7 +20,7 @@ std::string profile_manifest(const ModelProfile& profile, const ManifestHeader& 
 // Returns a NetworkModel as YAML, with the link between two zones, or the link within a node if the zones are empty.
 std::string network_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone);
 
-std::string cpu_model_name();  // of this machine
+std::string cpu_model_name();  // the model of this machine's CPU
 std::string current_time();    // RFC 3339, UTC
 
 }  // namespace sailor::trainer

@@ -238,7 +238,7 @@ std::vector<LayerMemory> measure_memory(const MeasureRequest& request, ProfilePo
   NoOpGroup group(point.tensor_parallel);
   const TensorParallel tensor_parallel(group, {0, point.tensor_parallel}, has_sequence_parallelism(request));
   MeasuredPass pass(request, point.microbatch_size, tensor_parallel);
-  pass.run();  // what is allocated on first use does not count as an activation
+  pass.run();  // memory that is allocated on first use does not count as an activation
   return extrapolate(pass.memory(), request.model);
 }
 

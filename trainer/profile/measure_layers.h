@@ -20,8 +20,8 @@ struct MeasureRequest {
   Precision precision = Precision::kFp32;
   SequenceParallelism sequence_parallelism = SequenceParallelism::kNever;
   int threads = 1;                        // CPU threads of each worker
-  std::string host = "127.0.0.1";         // where the workers of a group meet
-  std::chrono::milliseconds time{2'000};  // spent on each combination of sizes; at least a few passes run
+  std::string host = "127.0.0.1";         // address at which the workers of a group meet
+  std::chrono::milliseconds time{2'000};  // time for each combination of sizes; at least a few passes run
 };
 
 struct Measurement {

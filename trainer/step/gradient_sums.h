@@ -26,7 +26,7 @@ class GradientSums {
   using OnComplete = std::function<void(int layer_state, const at::Tensor& gradient)>;
 
   void begin(OnComplete on_complete);  // starts a step
-  void start(int layer_state);         // in the same order on all workers that hold common units
+  void start(int layer_state);         // workers that hold common units must start them in the same order
   void finish();                       // waits for all sums
 
   // Returns the summed gradient of this worker's held shard (Roster::held_shard) of the layer state.
@@ -37,25 +37,25 @@ class GradientSums {
   [[nodiscard]] double squared_norm_of_saved() const;
 
  private:
-  struct Sum {  // of one transfer unit
+  struct Sum {  // the sum of one transfer unit
     Group* group = nullptr;
-    std::vector<StridedSpan> spans;  // in the computed shard
+    std::vector<StridedSpan> spans;  // place in the computed shard
     std::vector<std::vector<StridedSpan>>
         spans_by_holder;                 // the same, by holder; empty unless the optimizer is sharded
-    std::vector<StridedSpan> own_spans;  // in the held shard
+    std::vector<StridedSpan> own_spans;  // place in the held shard
   };
   struct LayerSums {
     // Tensors of which all workers of the tensor-parallel group have the same gradient.
     std::vector<StridedSpan> replicated;
     std::vector<Sum> sums;
-    std::vector<StridedSpan> saved;  // in the held shard
+    std::vector<StridedSpan> saved;  // saved slices in the held shard
     at::Tensor held_gradient;
   };
   struct Pending {
     int layer_state = 0;
     at::Tensor message;
     at::Tensor target;
-    const std::vector<StridedSpan>* spans = nullptr;  // of the target
+    const std::vector<StridedSpan>* spans = nullptr;  // place in the target
     std::unique_ptr<Work> work;
   };
 

@@ -14,7 +14,7 @@
 namespace sailor::trainer {
 
 struct MessageShape {
-  std::vector<std::int64_t> sizes;  // of the whole tensor: sequences, tokens, hidden size
+  std::vector<std::int64_t> sizes;  // sizes of the whole tensor: sequences, tokens, hidden size
   at::ScalarType type = at::kFloat;
   bool is_sequence_parallel = false;  // each worker of a tensor-parallel group has only a part of the tokens
 };
@@ -36,7 +36,7 @@ class PipelineMessages {
  private:
   struct PostedReceive {
     Operation operation;
-    at::Tensor interval;  // as long as the longest interval of the group
+    at::Tensor interval;  // it has the length of the longest interval of the group
     std::vector<std::unique_ptr<Work>> works;
   };
   void post_receives();

@@ -52,11 +52,11 @@ class Roster {
   bool shards_optimizer_;
   int training_ = 0;
   std::vector<int> all_;
-  std::vector<TensorParallelRank> tensor_parallel_ranks_;  // by rank
-  std::vector<std::vector<int>> layer_states_;             // by rank
-  std::map<int, std::vector<int>> holders_;                // by layer state
+  std::vector<TensorParallelRank> tensor_parallel_ranks_;  // indexed by rank
+  std::vector<std::vector<int>> layer_states_;             // indexed by rank
+  std::map<int, std::vector<int>> holders_;                // keyed by layer state
   std::vector<std::vector<std::vector<int>>> ranks_;       // [stage][replica][shard]
-  std::vector<Role> roles_;                                // by rank, of workers that train
+  std::vector<Role> roles_;                                // indexed by rank; only workers that train
 };
 
 // Returns the slices of a unit that its k-th holder updates if the optimizer is sharded.

@@ -18,7 +18,7 @@ namespace sailor::trainer {
 
 // Sums over all workers, taken when their gradients are complete.
 struct Totals {
-  double squared_norm = 0;        // of the gradient of the whole batch
+  double squared_norm = 0;        // squared norm of the gradient of the whole batch
   double loss = 0;                // mean over the tokens of the batch
   double non_finite_workers = 0;  // number of workers whose own loss is not finite
   double non_finite_ranks = 0;    // sum of the ranks of these workers; it names the worker if there is only one
@@ -68,7 +68,7 @@ class TrainingStep {
   void take_weights(const LayerStates& held) { weights_.run(held); }
 
  private:
-  struct Source {  // where microbatches come from: a training step or a validation batch
+  struct Source {  // the origin of microbatches: a training step or a validation batch
     std::int64_t step = 0;
     std::optional<int> validation_batch;
   };
@@ -93,7 +93,7 @@ class TrainingStep {
   StepTimes times_;
   std::map<int, at::Tensor> inputs_;     // activations received and activations to send, by microbatch
   std::map<int, at::Tensor> gradients_;  // the same for gradients
-  double loss_ = 0;                      // of this worker's microbatches, divided by the tokens of the whole batch
+  double loss_ = 0;  // sum over this worker's microbatches, divided by the tokens of the whole batch
 };
 
 }  // namespace sailor::trainer

@@ -20,16 +20,16 @@ class WeightSync {
   void run(const LayerStates& held);
 
  private:
-  struct Gather {  // of one transfer unit
+  struct Gather {  // the exchange of one transfer unit
     Group* group = nullptr;
-    std::vector<StridedSpan> own_spans;                     // in the held shard
-    std::vector<std::vector<StridedSpan>> spans_by_holder;  // in the computed shard
+    std::vector<StridedSpan> own_spans;                     // place in the held shard
+    std::vector<std::vector<StridedSpan>> spans_by_holder;  // place in the computed shard
   };
   void gather(int layer_state, const LayerStates& held);
 
   StageModel& model_;
   bool shards_optimizer_;
-  std::map<int, std::vector<Gather>> gathers_;  // by layer state
+  std::map<int, std::vector<Gather>> gathers_;  // keyed by layer state
 };
 
 }  // namespace sailor::trainer

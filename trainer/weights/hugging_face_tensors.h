@@ -11,7 +11,7 @@ namespace sailor::trainer {
 
 struct HuggingFaceTensor {
   std::string name;                 // "transformer.h.0.attn.c_attn.weight"
-  std::vector<std::int64_t> shape;  // in the file
+  std::vector<std::int64_t> shape;  // shape in the file
   int layer_state = 0;
   // The names of our tensors that it contains, concatenated along the outputs. GPT-2 has query, key and value in one.
   std::vector<std::string> tensors;

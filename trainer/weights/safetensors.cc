@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kLengthSize = 8;
-constexpr std::size_t kAlignment = 8;  // of the data; the header is padded with blanks
+constexpr std::size_t kAlignment = 8;  // alignment of the data; the header is padded with blanks
 
 tl::unexpected<Error> unreadable(const std::filesystem::path& file, std::string_view what) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("reading weights {}: {}", file.string(), what));

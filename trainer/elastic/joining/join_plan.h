@@ -30,7 +30,7 @@ Result<PreparationState> preparation_state_from_line(const ModelSpec& model, con
 struct StreamedShard {
   int layer_state = 0;
   bool is_peer_replica = false;
-  std::vector<Slice> slices;  // in the order in which a message contains them
+  std::vector<Slice> slices;  // same order as in a message
   std::int64_t elements = 0;
   friend bool operator==(const StreamedShard&, const StreamedShard&) = default;
 };
@@ -38,7 +38,7 @@ struct StreamedShard {
 struct PlannedStream {
   int source = 0;                     // rank in the generation that is prepared
   int joining_worker = 0;             // rank in the generation that is prepared
-  std::vector<StreamedShard> shards;  // in the order in which they are sent
+  std::vector<StreamedShard> shards;  // the first one is sent first
   friend bool operator==(const PlannedStream&, const PlannedStream&) = default;
 };
 
@@ -49,9 +49,9 @@ struct JoinPlan {
 
 // The input of plan_joining().
 struct JoinQuestion {
-  std::vector<PreparationState> preparation_states;  // by rank
-  std::vector<WorkerSlices> wanted;                  // by rank: the slices that the worker has in the new plan
-  std::vector<WorkerLocation> locations;             // by rank
+  std::vector<PreparationState> preparation_states;  // indexed by rank
+  std::vector<WorkerSlices> wanted;                  // by rank: the slices that the rank has in the new plan
+  std::vector<WorkerLocation> locations;             // indexed by rank
   bool is_urgent = false;  // a leaving worker may terminate before the joining workers are ready
 };
 

@@ -44,7 +44,7 @@ class IncomingStream {
   const std::shared_ptr<const Assignment> assignment_;
   const std::vector<StreamedShard> shards_;
   HeldState held_;
-  std::vector<at::Tensor> gradients_;  // of the shards that have arrived
+  std::vector<at::Tensor> gradients_;  // gradients of the shards that have arrived
   std::atomic<bool> is_stopped_ = false;
   std::future<std::optional<HeldState>> result_;  // declared last because its thread uses the other members
 };

@@ -46,7 +46,7 @@ class StateStream {
  private:
   struct Frame {
     StepHeader header;
-    std::vector<at::Tensor> tensors;  // in host memory
+    std::vector<at::Tensor> tensors;  // tensors in host memory
     std::int64_t elements = 0;
     void add(const at::Tensor& flat, const std::vector<StridedSpan>& spans);
   };
@@ -60,8 +60,8 @@ class StateStream {
   [[nodiscard]] bool is_behind() const;
 
   const std::vector<StreamedShard> shards_;
-  std::int64_t elements_ = 0;  // of the shards
-  Frame frame_;                // of the current step; only the training thread uses it
+  std::int64_t elements_ = 0;  // total of the shards
+  Frame frame_;                // frame of the current step; only the training thread uses it
   int sent_shards_ = 0;        // number of shards enqueued so far; only the training thread uses it
   mutable std::mutex mutex_;
   std::condition_variable changed_;

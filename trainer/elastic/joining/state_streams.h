@@ -16,7 +16,7 @@ class StateStreams {
   // How long the change may wait for joining workers.
   struct Limits {
     std::chrono::milliseconds lost;  // after a joining worker was lost, because the operator may replace it soon
-    std::chrono::milliseconds all;   // in total
+    std::chrono::milliseconds all;   // total time
   };
   StateStreams(std::vector<std::unique_ptr<StateStream>> streams, const Limits& limits)
       : streams_(std::move(streams)), lost_limit_(limits.lost), deadline_(StateStream::Clock::now() + limits.all) {}

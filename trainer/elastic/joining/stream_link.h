@@ -16,9 +16,9 @@ namespace sailor::trainer {
 // the step.
 struct StepHeader {
   std::int64_t step = 0;    // a step that all workers have voted for; 0: a sign of life that no tensors follow
-  double squared_norm = 0;  // of the gradients of the whole model; kStepSkipped: no gradients follow
-  double loss = 0;          // of the step
-  double first_loss = 0;    // of the first step of the job
+  double squared_norm = 0;  // squared norm of the gradients of the whole model; kStepSkipped: no gradients follow
+  double loss = 0;          // loss of the step
+  double first_loss = 0;    // loss of the first step of the job
   int known_shards = 0;     // number of shards that the joining worker already has: the first ones of the stream
   int sent_shards = 0;      // number of shards that it has after this step, including the new ones
   bool is_last = false;     // all workers have agreed that the generation ends with this step

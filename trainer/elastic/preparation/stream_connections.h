@@ -42,7 +42,7 @@ class StreamConnections {
 
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds lost_limit_;
-  std::shared_ptr<Interrupt> interrupt_;                       // of all streams
+  std::shared_ptr<Interrupt> interrupt_;                       // aborts all streams
   std::optional<StateStream::Clock::time_point> unconnected_;  // the time at which connecting failed
   std::unique_ptr<StateStreams> outgoing_;
   std::unique_ptr<StateReceiver> receiver_;

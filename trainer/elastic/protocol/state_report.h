@@ -17,11 +17,11 @@ struct StateReport {
   // The ids of the transfer units that the worker has, ascending. The line does not contain them; they follow from the
   // slices of all workers.
   std::vector<int> units;
-  double loss = 0;           // of the step of the version
-  double next_loss = 0;      // of the next step, if the version has gradients
+  double loss = 0;           // loss of the step of the version
+  double next_loss = 0;      // loss of the next step, if the version has gradients
   std::int64_t reached = 0;  // the step of the version, or one more if the worker was interrupted within the next step
-  double first_loss = 0;     // of the first step of the job; 0: not known here
-  double stopped_seconds = 0;  // since the last step of this worker; 0: no step was done
+  double first_loss = 0;     // loss of the first step of the job; 0: not known here
+  double stopped_seconds = 0;  // time since the last step of this worker; 0: no step was done
   friend bool operator==(const StateReport&, const StateReport&) = default;
 };
 

@@ -21,10 +21,10 @@ int distance(const WorkerLocation& a, const WorkerLocation& b);
 
 // The input of plan_transfers(). Units are given by their ids (transfer_units.h).
 struct TransferQuestion {
-  std::vector<std::vector<int>> wanted;   // by rank: the units that it has in the new plan, ascending
-  std::vector<std::vector<int>> offered;  // by rank: the units that it can send, ascending
-  std::vector<WorkerLocation> locations;  // by rank
-  std::vector<std::int64_t> bytes;        // by unit
+  std::vector<std::vector<int>> wanted;   // by rank: the units that the rank has in the new plan, ascending
+  std::vector<std::vector<int>> offered;  // by rank: the units that the rank can send, ascending
+  std::vector<WorkerLocation> locations;  // indexed by rank
+  std::vector<std::int64_t> bytes;        // indexed by unit
 };
 
 struct UnitMove {

@@ -77,7 +77,7 @@ struct StateStreamed {
 };
 struct StateReportsKnown {  // all state reports are known, and so is the resume point
   bool can_offer = false;   // this worker has state of that point, perhaps after applying its gradients
-  std::int64_t step = 0;    // of the resume point
+  std::int64_t step = 0;    // step of the resume point
   std::int64_t updated_by = 0;
 };
 struct StateTransferred {  // this worker has sent and received all its transfers

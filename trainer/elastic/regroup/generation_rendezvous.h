@@ -56,7 +56,8 @@ class GenerationRendezvous {
   [[nodiscard]] TransferPlan transfers() const;
   [[nodiscard]] std::int64_t bytes_of(const std::vector<UnitMove>& moves) const;
   [[nodiscard]] std::int64_t streamed_bytes() const;  // the state that joining workers have received by streaming
-  [[nodiscard]] std::vector<StateSlices> slices_to_save() const;  // by rank: the slices that it writes to a checkpoint
+  // Returns by rank the slices that the rank writes to a checkpoint.
+  [[nodiscard]] std::vector<StateSlices> slices_to_save() const;
 
   [[nodiscard]] const Roster& roster() const { return roster_; }
   [[nodiscard]] const std::vector<PeerReplica>& peer_replicas() const { return peer_replicas_; }
@@ -67,7 +68,7 @@ class GenerationRendezvous {
  private:
   bool wait_for_all(const std::string& key, std::vector<std::string>& values, const std::atomic<TimePoint>& deadline);
   [[nodiscard]] TimePoint join_deadline() const;
-  [[nodiscard]] std::vector<WorkerSlices> wanted() const;  // by rank
+  [[nodiscard]] std::vector<WorkerSlices> wanted() const;  // indexed by rank
   [[nodiscard]] std::int64_t bytes_of(int unit) const;
 
   const std::shared_ptr<const Assignment> assignment_;

@@ -18,7 +18,7 @@ namespace sailor::trainer {
 // all its connections. By this the other workers learn that this worker has left the generation.
 struct Membership {
   std::unique_ptr<GenerationRendezvous> rendezvous;
-  std::shared_ptr<Interrupt> interrupt;       // of all groups below; null without groups
+  std::shared_ptr<Interrupt> interrupt;       // aborts all groups below; null without groups
   std::unique_ptr<Group> everyone;            // all workers, including those that leave
   std::unique_ptr<TrainingGroups> groups;     // null for a worker that leaves
   std::unique_ptr<Group> peer_replica_group;  // the training workers; null without peer replicas
@@ -26,8 +26,8 @@ struct Membership {
   double known_step_seconds = 0;  // mean duration of steps before this generation; 0: unknown
   std::int64_t steps_lost = 0;
   StateSource source = StateSource::kStart;
-  std::int64_t streamed_bytes = 0;  // of state that joining workers received before the pause, on all workers
-  std::int64_t moved_bytes = 0;     // of state that moved between workers during the pause, on all workers
+  std::int64_t streamed_bytes = 0;  // state that joining workers received before the pause, on all workers
+  std::int64_t moved_bytes = 0;     // state that moved between workers during the pause, on all workers
   RegroupTimes times = {};
   [[nodiscard]] int rank() const { return rendezvous->rank(); }
 };

@@ -20,15 +20,15 @@ inline constexpr double kStepSkipped = -1;
 struct HeldState {
   LayerStates layer_states;
   LayerStates peer_replicas;                         // replicas of slices that only another node updates; same step
-  LayerStates arrived, arrived_peer_replicas;        // for a generation that has not started yet
+  LayerStates arrived, arrived_peer_replicas;        // state for a generation that has not started yet
   std::int64_t step = 0;                             // optimizer steps that the layer states contain
-  double loss = 0;                                   // of the last step
+  double loss = 0;                                   // loss of the last step
   std::map<int, at::Tensor> gradients;               // complete gradients of the next step, by layer state; empty: none
   std::map<int, at::Tensor> peer_replica_gradients;  // the same for the peer replicas
-  double squared_norm = 0;                           // of the gradients of the whole model
-  double next_loss = 0;                              // of the step of these gradients
+  double squared_norm = 0;                           // squared norm of the gradients of the whole model
+  double next_loss = 0;                              // loss of the step of these gradients
   std::int64_t reached = 0;                          // `step`, or `step` + 1 while the next step is computed
-  double first_loss = 0;                             // of the first step of the job; 0: not known here
+  double first_loss = 0;                             // loss of the first step of the job; 0: not known here
 
   [[nodiscard]] StateReport state_report(const StateVersion& version) const;
   [[nodiscard]] WorkerSlices slices() const;

@@ -37,7 +37,7 @@ class PeerReplicaGradients {
     int tag = 0;
     int backup_holder = 0;
     int layer_state = 0;
-    std::vector<StridedSpan> spans;  // in the held shard
+    std::vector<StridedSpan> spans;  // place in the held shard
   };
   struct Incoming {
     int tag = 0;
@@ -48,7 +48,7 @@ class PeerReplicaGradients {
   Group* group_;
   std::vector<Outgoing> outgoing_;
   std::vector<Incoming> incoming_;
-  std::map<int, at::Tensor> received_;  // by layer state, in the layout of the kept shards
+  std::map<int, at::Tensor> received_;  // keyed by layer state; the layout is that of the kept shards
   std::vector<std::unique_ptr<Work>> transfers_;
 };
 

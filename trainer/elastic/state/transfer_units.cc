@@ -72,7 +72,7 @@ TransferUnits::TransferUnits(const ModelSpec& model, const std::vector<WorkerSli
   for (const int layer_state : all_layer_states(model)) {
     const StateLayout whole = layout_of(model, layer_state);
     std::vector<StateLayout> shards;
-    std::vector<std::vector<std::vector<int>*>> lists;  // by shard: the lists that its units are added to
+    std::vector<std::vector<std::vector<int>*>> lists;  // by shard: the lists to which its units are added
     const auto add = [&](const StateSlices& slices, const std::vector<std::vector<int>*>& notes) {
       const auto found = slices.find(layer_state);
       if (found == slices.end()) return;

@@ -46,8 +46,9 @@ class TransferUnits {
 
  private:
   ModelSpec model_;
-  std::vector<TransferUnit> units_;                           // their holders are in the lists below
-  std::vector<std::vector<int>> held_, replicated_, wanted_;  // by rank, ascending; replicated units are also in held_
+  std::vector<TransferUnit> units_;  // their holders are in the lists below
+  // Indexed by rank. Each list is ascending. Replicated units are also in held_.
+  std::vector<std::vector<int>> held_, replicated_, wanted_;
 };
 
 }  // namespace sailor::trainer

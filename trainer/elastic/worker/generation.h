@@ -64,15 +64,15 @@ class Generation {
   StageModel model_;
   TrainingStep step_;
   PeerReplicaGradients peer_replica_gradients_;
-  std::filesystem::path folder_;             // of the checkpoints; empty: none
+  std::filesystem::path folder_;             // folder of the checkpoints; empty: none
   std::vector<ShardFileName> shard_files_;   // the files that all workers together write for each checkpoint
   std::int64_t checkpoint_in_progress_ = 0;  // its step; 0: none
   std::int64_t known_checkpoint_ = 0;        // the newest complete one when the generation started
   std::int64_t resumed_step_ = 0;
   std::int64_t steps_skipped_ = 0;
-  std::optional<double> validation_loss_;        // of the newest evaluation
+  std::optional<double> validation_loss_;        // loss of the newest evaluation
   std::chrono::steady_clock::time_point began_;  // start of the current step
-  std::deque<double> durations_;                 // of the last steps, in seconds
+  std::deque<double> durations_;                 // durations of the last steps, in seconds
 };
 
 }  // namespace sailor::trainer

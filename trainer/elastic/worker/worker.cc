@@ -83,7 +83,8 @@ class Worker {
     if (std::holds_alternative<event::Confirmed>(event) && state_.has_role) begin_training();
     SAILOR_CHECK(state_.version.updated_by == 0 || state_.version.step == held_.step, "step {} is held as step {}",
                  state_.version.step, held_.step);
-    const bool has_left = has_trained && std::holds_alternative<event::Voted>(event);  // by agreement
+    // All workers have agreed to leave, so nothing is broken.
+    const bool has_left = has_trained && std::holds_alternative<event::Voted>(event);
     const bool is_whole = has_left && state_.place == WorkerPlace::kBroken;
     const WorkerPhase phase = is_whole ? WorkerPhase::kPreparing : phase_of(state_.place);
     if (!status_reporter_.has_reported(phase, state_.generation)) report_phase(phase);
@@ -279,14 +280,14 @@ class Worker {
   AssignmentMailbox& mailbox_;
   StatusReporter status_reporter_;
   WorkerState state_;
-  // The one that the worker obeys.
+  // The assignment that the worker obeys.
   std::shared_ptr<const Assignment> assignment_ = std::make_shared<const Assignment>();
   HeldState held_;
   Preparations preparations_;
-  NextGeneration next_generation_;        // of state_.next
-  std::optional<Prepared> forming_;       // of the generation at its rendezvous
-  std::unique_ptr<Batches> batches_;      // of the newest generation after its rendezvous
-  std::optional<Membership> membership_;  // of the newest generation after its rendezvous
+  NextGeneration next_generation_;        // the generation of state_.next
+  std::optional<Prepared> forming_;       // set while the generation is at its rendezvous
+  std::unique_ptr<Batches> batches_;      // those of the newest generation whose rendezvous is over
+  std::optional<Membership> membership_;  // set after the rendezvous, until the worker leaves the generation
   CheckpointWriter writer_;
   std::optional<Generation> training_;
   std::string failure_;
