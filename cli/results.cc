@@ -48,7 +48,7 @@ nlohmann::json planned_json(const PlannedJob& planned) {
                     {"prunedByBound", planned.search.pruned_by_bound},
                     {"cutShort", planned.search.was_cut_short}};
   json["alternatives"] = nlohmann::json::array();
-  for (const PricedPlan& other : planned.alternatives) {
+  for (const EstimatedPlan& other : planned.alternatives) {
     json["alternatives"].push_back(simulated_json(other.plan, other.estimate));
   }
   return json;

@@ -117,7 +117,7 @@ std::string describe_search(const PlannedJob& planned) {
 std::string describe_alternatives(const PlannedJob& planned) {
   if (planned.alternatives.size() < 2) return "";
   std::vector<std::vector<std::string>> rows{{"ITERATIONS/S", "$/ITERATION", "$/HOUR", "GPUS", "STAGES", "PLAN"}};
-  for (const PricedPlan& other : planned.alternatives) {
+  for (const EstimatedPlan& other : planned.alternatives) {
     rows.push_back({fmt::format("{:.4g}", other.estimate.throughput()),
                     fmt::format("{:.4g}", other.estimate.cost_per_iteration().value()),
                     fmt::format("{:.4g}", other.estimate.cost_per_hour.value()),

@@ -24,12 +24,12 @@ SearchLimits limits_of(const PlanOptions& options, Clock::time_point start, std:
   return limits;
 }
 
-Result<PricedPlan> priced(const Estimator& estimator, const PlanningProblem& problem, const GroupedPlan& grouped,
-                          const ClusterState& cluster) {
+Result<EstimatedPlan> estimated(const Estimator& estimator, const PlanningProblem& problem, const GroupedPlan& grouped,
+                                const ClusterState& cluster) {
   Plan plan = expanded(grouped, problem.job, problem.cluster);
   auto estimate = estimator.simulate(problem.job, cluster, plan);
   if (!estimate) return tl::unexpected(std::move(estimate.error()));
-  return PricedPlan{std::move(plan), *std::move(estimate)};
+  return EstimatedPlan{std::move(plan), *std::move(estimate)};
 }
 
 // Explains why no plan is feasible. If the search saw no plan that fits in memory, searches again while ignoring
@@ -45,20 +45,21 @@ Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const Se
 
 // Returns the chosen plan and the alternatives, the fastest first. Leaves out plans that the simulation shows to be
 // both slower and more expensive than another one.
-std::vector<PricedPlan> alternatives(const Estimator& estimator, const PlanningProblem& problem,
-                                     const ClusterState& cluster, const ParetoFront& front, const PricedPlan& chosen) {
-  std::vector<PricedPlan> plans{chosen};
+std::vector<EstimatedPlan> alternatives(const Estimator& estimator, const PlanningProblem& problem,
+                                        const ClusterState& cluster, const ParetoFront& front,
+                                        const EstimatedPlan& chosen) {
+  std::vector<EstimatedPlan> plans{chosen};
   const auto chosen_plan = grouped(chosen.plan, problem.cluster).value();
   for (const ParetoFront::Entry& entry : front.sample(kAlternatives)) {
     if (entry.plan == chosen_plan) continue;
-    auto other = priced(estimator, problem, entry.plan, cluster);
+    auto other = estimated(estimator, problem, entry.plan, cluster);
     if (other && other->estimate.fits()) plans.push_back(*std::move(other));
   }
-  std::ranges::stable_sort(plans, {}, [](const PricedPlan& plan) {
+  std::ranges::stable_sort(plans, {}, [](const EstimatedPlan& plan) {
     return std::pair(plan.estimate.iteration, plan.estimate.cost_per_iteration());
   });
-  std::vector<PricedPlan> kept;
-  for (PricedPlan& plan : plans) {
+  std::vector<EstimatedPlan> kept;
+  for (EstimatedPlan& plan : plans) {
     const bool is_more_expensive =
         !kept.empty() && plan.estimate.cost_per_iteration() >= kept.back().estimate.cost_per_iteration();
     if (!is_more_expensive) kept.push_back(std::move(plan));
@@ -202,7 +203,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   const std::optional<Choice> choice = chooser.choice();
   if (!choice) return tl::unexpected(nearest_miss(problem, options, limits, search.best_that_fits()));
 
-  auto chosen = priced(estimator_, problem, choice->plan.plan, cluster);
+  auto chosen = estimated(estimator_, problem, choice->plan.plan, cluster);
   if (!chosen) return tl::unexpected(std::move(chosen.error()));
   auto times = estimator_.schedule_times(job, cluster, chosen->plan);
   if (!times) return tl::unexpected(std::move(times.error()));

@@ -14,7 +14,7 @@
 namespace sailor {
 
 // A plan and its estimate.
-struct PricedPlan {
+struct EstimatedPlan {
   Plan plan;
   Estimate estimate;
 };
@@ -28,7 +28,7 @@ struct PlannedJob {
   Seconds pause;  // how long training stops while the job moves to the plan; zero if the job does not move
   SearchReport search;
   // The chosen plan and other plans of the Pareto front of iteration time and cost, the fastest first.
-  std::vector<PricedPlan> alternatives;
+  std::vector<EstimatedPlan> alternatives;
 
   // How close the plan is to what is proved possible. A ratio of 1 means that no plan can be better.
   [[nodiscard]] double bound_ratio() const { return estimate.throughput() / bound_throughput; }

@@ -107,7 +107,7 @@ std::string reason_against(const JobSpec& job, const Estimate& chosen, const Est
 std::vector<ComparedPlan> compared_plans(const JobSpec& job, const PlannedJob& planned, const PlanOptions& options) {
   const bool is_kept = options.current && *options.current == planned.plan;
   std::vector<ComparedPlan> all{{planned.plan, planned.estimate, true, ""}};
-  for (const PricedPlan& other : planned.alternatives) {
+  for (const EstimatedPlan& other : planned.alternatives) {
     if (other.plan == planned.plan) continue;
     all.push_back({other.plan, other.estimate, false, reason_against(job, planned.estimate, other.estimate, is_kept)});
   }

@@ -67,26 +67,26 @@ class Replayer {
   }
 
  private:
-  Result<PricedPlan> planned(const ClusterState& cluster, const std::optional<Plan>& current) const {
+  Result<EstimatedPlan> planned(const ClusterState& cluster, const std::optional<Plan>& current) const {
     PlanOptions options = options_.plan;
     options.current = current;
     auto result = Planner(estimator_).plan(job_, cluster, options, {});
     if (!result) return tl::unexpected(std::move(result.error()));
-    return PricedPlan{std::move(result->plan), std::move(result->estimate)};
+    return EstimatedPlan{std::move(result->plan), std::move(result->estimate)};
   }
 
   // Nothing if no plan is feasible; then the job waits.
-  Result<std::optional<PricedPlan>> plan_for(const ClusterState& cluster) const {
+  Result<std::optional<EstimatedPlan>> plan_for(const ClusterState& cluster) const {
     if (options_.policy == ReplayPolicy::kStatic) {
       return resource_violations(fixed_->plan, job_, cluster).empty() ? fixed_ : std::nullopt;
     }
     auto next = planned(cluster, running_ ? std::optional(running_->plan) : std::nullopt);
     if (next) return std::optional(*std::move(next));
-    if (next.error().code == ErrorCode::kInfeasible) return std::optional<PricedPlan>();
+    if (next.error().code == ErrorCode::kInfeasible) return std::optional<EstimatedPlan>();
     return tl::unexpected(std::move(next.error()));
   }
 
-  void change_to(std::optional<PricedPlan> next, const ClusterState& cluster, ReplayPeriod& period) {
+  void change_to(std::optional<EstimatedPlan> next, const ClusterState& cluster, ReplayPeriod& period) {
     const bool is_same = running_ && next && running_->plan == next->plan;
     const bool is_forced = running_ && !resource_violations(running_->plan, job_, cluster).empty();
     if (is_forced) period.lost_steps = lose_steps(next.has_value());
@@ -147,8 +147,8 @@ class Replayer {
   const ClusterState& whole_;
   const Estimator& estimator_;
   const ReplayOptions& options_;
-  std::optional<PricedPlan> fixed_;  // of the static policy
-  std::optional<PricedPlan> running_;
+  std::optional<EstimatedPlan> fixed_;  // of the static policy
+  std::optional<EstimatedPlan> running_;
   Seconds pause_left_;
   bool has_started_ = false;
   ReplayReport report_;

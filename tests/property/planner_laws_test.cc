@@ -189,7 +189,7 @@ TEST(PlannerLaws, NoPlanIsFasterThanTheBound) {
     if (!planned) continue;
     EXPECT_LE(planned->bound_ratio(), 1 + 1e-9) << "seed " << seed;
     EXPECT_LE(planned->cost_bound_ratio(), 1 + 1e-9) << "seed " << seed;
-    for (const PricedPlan& other : planned->alternatives) {
+    for (const EstimatedPlan& other : planned->alternatives) {
       EXPECT_LE(other.estimate.throughput(), planned->bound_throughput * (1 + 1e-9)) << "seed " << seed;
     }
   }
@@ -245,7 +245,7 @@ TEST(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
     if (!planned) continue;
     ++proved;
     EXPECT_LE(planned->bound_ratio(), 1 + 1e-9) << "seed " << seed;
-    for (const PricedPlan& other : planned->alternatives) {
+    for (const EstimatedPlan& other : planned->alternatives) {
       EXPECT_LE(other.estimate.throughput(), planned->bound_throughput * (1 + 1e-9)) << "seed " << seed;
     }
   }

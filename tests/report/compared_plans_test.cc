@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
 
 // A plan with this number of replicas, time per iteration and cost per iteration.
-PricedPlan priced(int replicas, double seconds, double dollars) {
-  PricedPlan plan{an_even_plan(a_job(), kPool, 1, replicas, 1), {}};
+EstimatedPlan estimated(int replicas, double seconds, double dollars) {
+  EstimatedPlan plan{an_even_plan(a_job(), kPool, 1, replicas, 1), {}};
   plan.estimate.iteration = Seconds(seconds);
   plan.estimate.gpu_cost_per_iteration = Dollars(dollars);
   plan.estimate.cost_per_hour = DollarsPerHour(dollars * 3600 / seconds);
@@ -26,13 +26,13 @@ PricedPlan priced(int replicas, double seconds, double dollars) {
   return plan;
 }
 
-PlannedJob planned(const PricedPlan& chosen, std::vector<PricedPlan> others) {
+PlannedJob planned(const EstimatedPlan& chosen, std::vector<EstimatedPlan> others) {
   PlannedJob job{.plan = chosen.plan, .estimate = chosen.estimate, .bound_throughput = 2};
   job.alternatives = std::move(others);
   return job;
 }
 
-std::string reason(const Objective& objective, const PricedPlan& chosen, const PricedPlan& other,
+std::string reason(const Objective& objective, const EstimatedPlan& chosen, const EstimatedPlan& other,
                    const PlanOptions& options = {}) {
   for (const ComparedPlan& plan : compared_plans(a_job().objective(objective), planned(chosen, {other}), options)) {
     if (!plan.is_chosen) return plan.reason;
@@ -41,37 +41,38 @@ std::string reason(const Objective& objective, const PricedPlan& chosen, const P
 }
 
 TEST(ComparedPlans, ASlowerPlanLosesEvenIfItIsCheaper) {
-  EXPECT_EQ(reason(MaximizeThroughput{}, priced(4, 1, 1), priced(2, 2, 0.8)), "50 % slower, but 20 % cheaper");
+  EXPECT_EQ(reason(MaximizeThroughput{}, estimated(4, 1, 1), estimated(2, 2, 0.8)), "50 % slower, but 20 % cheaper");
 }
 
 TEST(ComparedPlans, AMoreExpensivePlanLosesUnderMinCost) {
-  EXPECT_EQ(reason(MinimizeCost{}, priced(2, 2, 0.8), priced(4, 1, 1)), "25 % more expensive, but 100 % faster");
+  EXPECT_EQ(reason(MinimizeCost{}, estimated(2, 2, 0.8), estimated(4, 1, 1)), "25 % more expensive, but 100 % faster");
 }
 
 TEST(ComparedPlans, ABrokenLimitIsTheReason) {
-  EXPECT_EQ(reason(MaximizeThroughput{Dollars(0.9)}, priced(2, 2, 0.8), priced(4, 1, 1)),
+  EXPECT_EQ(reason(MaximizeThroughput{Dollars(0.9)}, estimated(2, 2, 0.8), estimated(4, 1, 1)),
             "$1.00 per iteration, over the limit of $0.9");
-  EXPECT_EQ(reason(MaximizeThroughput{{}, DollarsPerHour(2000)}, priced(2, 2, 0.8), priced(4, 1, 1)),
+  EXPECT_EQ(reason(MaximizeThroughput{{}, DollarsPerHour(2000)}, estimated(2, 2, 0.8), estimated(4, 1, 1)),
             "$3,600.00 per hour, over the limit of $2,000.00");
-  EXPECT_EQ(reason(MinimizeCost{1.0}, priced(4, 1, 1), priced(2, 2, 0.8)), "0.5, below the minimum of 1 iterations/s");
+  EXPECT_EQ(reason(MinimizeCost{1.0}, estimated(4, 1, 1), estimated(2, 2, 0.8)),
+            "0.5, below the minimum of 1 iterations/s");
 }
 
 TEST(ComparedPlans, ALimitOfZeroIsALimit) {
-  EXPECT_THAT(reason(MaximizeThroughput{Dollars(0)}, priced(2, 2, 0), priced(4, 1, 1)),
+  EXPECT_THAT(reason(MaximizeThroughput{Dollars(0)}, estimated(2, 2, 0), estimated(4, 1, 1)),
               HasSubstr("over the limit of $0"));
 }
 
 TEST(ComparedPlans, ABetterPlanLosesToARunningOneBecauseMovingCosts) {
-  const PricedPlan running = priced(2, 1, 1);
+  const EstimatedPlan running = estimated(2, 1, 1);
   PlanOptions options;
   options.current = running.plan;
-  EXPECT_EQ(reason(MaximizeThroughput{}, running, priced(4, 0.98, 1.2), options),
+  EXPECT_EQ(reason(MaximizeThroughput{}, running, estimated(4, 0.98, 1.2), options),
             "2 % faster, 20 % more expensive; a running job is moved only for a gain of at least 5 %");
 }
 
 TEST(ComparedPlans, TheFastestComesFirstAndTheChosenOneIsListedOnce) {
-  const PricedPlan chosen = priced(2, 2, 0.8);
-  const auto all = compared_plans(a_job().objective(MinimizeCost{}), planned(chosen, {priced(4, 1, 1), chosen}), {});
+  const EstimatedPlan chosen = estimated(2, 2, 0.8);
+  const auto all = compared_plans(a_job().objective(MinimizeCost{}), planned(chosen, {estimated(4, 1, 1), chosen}), {});
   ASSERT_EQ(all.size(), 2U);
   EXPECT_FALSE(all[0].is_chosen);
   EXPECT_TRUE(all[1].is_chosen);
