@@ -127,8 +127,8 @@ def assignment(agent, stages, data, steps, model=None, job=None, schedule_times=
 
 
 def our_steps(folder, stages, threads, data, warm_up=WARM_UP, schedule_times=None):
-    """Seconds of each step after the first ones, and each worker's times. They come from the log of the workers, which costs them nothing.
-    Frequent requests to an agent would take time that the side of PyTorch does not have to spend."""
+    """Seconds of each step after the first ones, and each worker's times. They come from the log of the
+    workers, which costs them nothing. Frequent requests to an agent would take time that PyTorch does not have to spend."""
     workers = sum(len(shares) for _, _, shares in stages)
     agent = Agent(folder, workers, threads)
     try:
