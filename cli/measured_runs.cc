@@ -77,7 +77,7 @@ std::string model_of(const std::string& file) {
 
 // Reads [[["GH-96", 4, "us-central1-a"], ...], 4]: the GPUs of the group by node, and its size (tensor_parallel).
 Replica replica_of(const Json& json, const std::string& path) {
-  constexpr int kMaxGpus = 1024;  // of a group
+  constexpr int kMaxGpus = 1024;  // the limit for one group
   const bool has_shape = json.is_array() && json.size() == 2 && json[0].is_array() && !json[0].empty();
   if (!has_shape) throw RecordError{fmt::format("{}: is not [[[gpu, count, zone], ...], size]; {}", path, kRemedy)};
   const Json& node = json[0][0];
@@ -133,7 +133,7 @@ MeasuredRun run_of(const Json& json, const std::string& file) {
   run.job.model = find_model(model_of(file)).value();
   run.plan = {run.job.model.name, count(json, "gbs"), count(json, "mbs"), {}};
   run.job.training.global_batch_size = run.plan.global_batch_size;
-  run.job.training.sequence_length = 2048;  // in all these runs
+  run.job.training.sequence_length = 2048;  // the same in all these runs
   run.job.training.microbatch_sizes = {run.plan.microbatch_size};
   for (std::size_t i = 0; i < layers.size(); ++i) {
     run.plan.stages.push_back(stage_of(layers[i], replicas[i], static_cast<int>(i)));

@@ -72,8 +72,8 @@ std::string other_gpus(const Estimate& chosen, const Estimate& other) {
 }
 
 struct Comparison {
-  std::string faster;   // or slower; empty: equally fast
-  std::string cheaper;  // or more expensive; empty: equally expensive
+  std::string faster;   // how much faster or slower; empty: equally fast
+  std::string cheaper;  // how much cheaper or more expensive; empty: equally expensive
   bool is_better = false;
 };
 

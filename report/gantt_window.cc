@@ -11,9 +11,9 @@
 namespace sailor::report {
 namespace {
 
-constexpr double kLeft = 232;  // of the start of the window; labels are to the left of it
+constexpr double kLeft = 232;  // the start of the window; labels are to the left of it
 constexpr double kRight = kPictureWidth - 8;
-constexpr double kTop = 24;  // of the first row, below the axis
+constexpr double kTop = 24;  // the first row, below the axis
 constexpr double kNarrowestPass = 2.5;
 constexpr int kMaxTooltips = 3000;
 constexpr int kMaxMessages = 250;

@@ -13,7 +13,7 @@ std::string significant(double value, int digits = 3);      // "0.476", "1,234",
 std::string percent(double part);                           // 0.12 is "12 %", 0.004 is "0.4 %"
 std::string memory_text(Bytes amount);                      // "15.2 GiB"
 std::string traffic_text(Bytes amount);                     // decimal units, as in prices of traffic: "3.4 GB"
-std::string duration(Seconds time);                         // from "850 µs" to "3.2 days"
+std::string duration(Seconds time);                         // "850 µs", "3.2 days"
 std::string money(double dollars);                          // "$0.0123", "$205.70"
 
 }  // namespace sailor::report

@@ -10,7 +10,7 @@
 namespace sailor::report {
 namespace {
 
-constexpr double kSmallestEffect = 0.01;  // of the step; smaller effects are not listed
+constexpr double kSmallestEffect = 0.01;  // as a part of the step; smaller effects are not listed
 
 // Adds the latency of the gradient sync that has the highest latency.
 void add_ring_latency(const PlanView& view, Seconds step, Element& list) {

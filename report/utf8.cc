@@ -26,7 +26,7 @@ bool is_character(std::uint32_t code, std::size_t length) {
   if (length == 1) return code >= 0x20 ? code != 0x7F : code == '\t' || code == '\n';
   if (length == 3) return code >= 0x800 && (code < 0xD800 || code > 0xDFFF) && code < 0xFFFE;
   if (length == 4) return code >= 0x10000 && code <= 0x10FFFF;
-  return code >= 0xA0;  // below are control characters
+  return code >= 0xA0;  // lower code points are control characters
 }
 
 Sequence sequence_at(std::string_view text, std::size_t at) {

@@ -10,8 +10,8 @@ struct Ring {
   int members = 1;
   int on_a_node = 1;        // members on one node; the smallest number of any node
   int tensor_parallel = 1;  // every shard has its own ring, through the same NICs
-  Link inside;              // within a node
-  Link between;             // between nodes; the slowest of any two
+  Link inside;              // the link within a node
+  Link between;             // the slowest link between any two nodes
   NodeNic nic;              // the slowest of any node
 };
 

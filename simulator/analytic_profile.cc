@@ -9,24 +9,24 @@ namespace {
 // times with those of measured GPUs.
 constexpr double kMatmulEfficiency = 0.6;
 constexpr double kMemoryEfficiency = 0.8;
-constexpr Seconds kLaunch(5e-6);              // of one kernel
+constexpr Seconds kLaunch(5e-6);              // the launch of one kernel
 constexpr int kKernelsOfBlock = 15;           // forward; norms, matrix products, softmax, activation, residuals
 constexpr double kScorePasses = 3;            // reads and writes of the attention scores: product, softmax, product
 constexpr double kUpdateBytes = 200;          // moved for a parameter by AdamW, applied operator by operator
-constexpr Seconds kCollectiveLatency(20e-6);  // of one all-reduce inside a node
+constexpr Seconds kCollectiveLatency(20e-6);  // the latency of one all-reduce inside a node
 
 // Work of one microbatch in one pass through a layer, on one GPU of the group.
 struct LayerWork {
   Flops matmul;
-  Bytes moved;    // by everything except matrix products
+  Bytes moved;    // the bytes moved by everything except matrix products
   Bytes reduced;  // summed over the group
   int reductions = 0;
   int kernels = 0;
 };
 
 struct Shape {
-  double tokens = 0;  // of a microbatch
-  double length = 0;  // of a sequence
+  double tokens = 0;  // the tokens of a microbatch
+  double length = 0;  // the length of a sequence
   double hidden = 0;
   double kv_width = 0;
   double ffn = 0;
@@ -56,7 +56,7 @@ LayerWork block_work(const ModelSpec& model, const Shape& s) {
       s.tokens * (10 * s.hidden / s.token_shards + 2 * (2 * s.hidden + ffn_matrices * s.ffn) / s.shards);
   work.moved = Bytes(s.element * (elementwise + kScorePasses * scores / s.shards));
   work.reduced = Bytes(s.element * s.tokens * s.hidden);
-  work.reductions = 2;  // after attention and after the feed-forward layer
+  work.reductions = 2;  // one after attention and one after the feed-forward layer
   work.kernels = kKernelsOfBlock;
   return work;
 }

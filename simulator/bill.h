@@ -15,14 +15,14 @@ class Bill {
        const PoolLinks& links)
       : plan_(plan), job_(job), cluster_(cluster), tables_(tables), links_(links) {}
 
-  // At least `used`, which the plan uses of the pool; more if the pool is paid for by whole nodes.
+  // The number of GPUs that are paid for: at least `used`, more if the pool is paid for by whole nodes.
   [[nodiscard]] int paid_gpus(std::size_t pool, int used) const;
   [[nodiscard]] DollarsPerHour gpus() const;
-  // In an iteration.
+  // The price of all traffic of an iteration.
   [[nodiscard]] Dollars traffic() const;
 
-  // What the replicas of a group send to those of a group of the next stage in an iteration. The same amount returns,
-  // at the same price.
+  // The bytes that the replicas of a group send to those of a group of the next stage in an iteration. The same amount
+  // returns, at the same price.
   struct Transfer {
     int from = 0;  // pool
     int to = 0;
@@ -47,7 +47,7 @@ class Bill {
   // The replicas of a stage sum their gradients in a ring that goes from zone to zone. Over n > 1 zones, the ring
   // crosses n borders.
   struct RingTraffic {
-    Bytes of_each_member;         // to the next member, in an iteration
+    Bytes of_each_member;         // sent to the next member in an iteration
     DollarsPerByte border_price;  // the highest price between two of its pools
   };
   [[nodiscard]] RingTraffic ring_of(const GroupedStage& stage) const;

@@ -82,17 +82,17 @@ class JobSimulation final : public JobEstimator {
 
  private:
   struct Passes {
-    Seconds length;   // to the last backward pass
-    Seconds compute;  // of the busiest replica
+    Seconds length;   // the time to the last backward pass
+    Seconds compute;  // the compute time of the busiest replica
     Seconds if_links_were_free;
-    std::vector<double> tails;  // by stage: tail_times()
+    std::vector<double> tails;  // one entry per stage: tail_times()
   };
   struct InFlightInputs {
     double little = 0;         // microbatches that Little's law requires
     int stages_from_here = 0;  // up to the last stage, this one included
     bool is_textbook = false;
-    Bytes room;         // of a GPU's memory, for activations
-    Bytes activations;  // of one microbatch
+    Bytes room;         // the part of a GPU's memory that is left for activations
+    Bytes activations;  // the activations of one microbatch
   };
   // The times of a stage's reduce-scatter and all-gather, including what passes hide.
   struct Sync {
@@ -101,11 +101,11 @@ class JobSimulation final : public JobEstimator {
   };
   // What a stage does after its passes.
   struct StageEnd {
-    Seconds reduce;  // of its gradients, in `buckets` that follow the last backward pass one by one
+    Seconds reduce;  // reduces its gradients in `buckets` that follow the last backward pass one by one
     int buckets = 1;
     Seconds last_backward;
     Seconds update;
-    Seconds gather;  // of the updated weights, if the optimizer is sharded; and of what goes to peer replicas
+    Seconds gather;  // gathers the updated weights if the optimizer is sharded, and sends to backup holders
   };
   // Times after the start of the step.
   struct Synced {

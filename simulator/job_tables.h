@@ -28,8 +28,8 @@ class JobTables {
  private:
   std::vector<AcceleratorSpec> accelerators_;  // each type of the cluster once
   std::vector<int> type_of_pool_;
-  std::vector<int> index_of_size_;             // by microbatch size; -1: not in the tables
-  std::vector<int> index_of_tensor_parallel_;  // by tensor-parallel tensor-parallel size
+  std::vector<int> index_of_size_;             // the key is the microbatch size; -1: not in the tables
+  std::vector<int> index_of_tensor_parallel_;  // the key is the tensor-parallel size
   std::size_t sizes_ = 0;
   std::size_t tensor_parallel_sizes_ = 0;
   std::vector<bool> recomputes_;   // the values that the job allows

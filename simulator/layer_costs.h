@@ -18,7 +18,7 @@ struct RangeCost {
   Seconds backward;
   Seconds update;
   double parameters = 0;
-  Bytes activations;    // of one microbatch, kept for its backward pass
+  Bytes activations;    // the activations of one microbatch, kept for its backward pass
   Bytes largest_layer;  // activations of the largest layer, of one microbatch
 };
 
@@ -42,9 +42,9 @@ class LayerCosts {
 
   ProfilePoint point_;
   int layers_ = 0;
-  double shared_parameters_ = 0;  // of a tied embedding, counted twice if one stage holds both its users
+  double shared_parameters_ = 0;  // the parameters of a tied embedding, counted twice if one stage holds both its users
   bool recompute_ = false;
-  std::vector<RangeCost> prefix_;  // of [0, i)
+  std::vector<RangeCost> prefix_;  // prefix_[i] is the cost of [0, i)
   std::vector<Bytes> activations_;
   std::vector<Bytes> outputs_;
   std::string provenance_;

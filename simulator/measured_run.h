@@ -15,8 +15,8 @@ struct MeasuredRun {
   JobSpec job;
   Plan plan;  // pools by zone and accelerator
   int gpus_per_node = 1;
-  Seconds time;  // of an iteration
-  Bytes memory;  // of the GPU that used most
+  Seconds time;  // the time of an iteration
+  Bytes memory;  // the memory of the GPU that used the most
 };
 
 struct RunEstimate {

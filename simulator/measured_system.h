@@ -12,9 +12,9 @@ namespace sailor {
 
 struct MeasuredSystem {
   std::string_view name;
-  std::string_view accelerators;  // of the system, separated by commas
-  Seconds message_latency;        // of a transfer between stages: matching send and receive, handshakes, the fabric
-  Seconds pass_overhead;          // of the host, for each forward and each backward pass of a pipeline
+  std::string_view accelerators;  // the accelerators of the system, separated by commas
+  Seconds message_latency;        // per transfer between stages: matching send and receive, handshakes, the fabric
+  Seconds pass_overhead;          // the time of the host for each forward and each backward pass of a pipeline
   double launch_exposed = 1;      // the part of a layer's launch overhead that a running job does not hide
   Bytes send_buffer;              // a larger message keeps its sender waiting until all but this amount has left
   double ring_efficiency = 1;     // bandwidth of an all-reduce over that of one message

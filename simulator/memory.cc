@@ -30,7 +30,7 @@ ParameterBytes parameter_bytes(Precision precision, int optimizer_shards) {
 
 // The memory that driver, libraries and allocator use before the first tensor, as the paper measured it.
 constexpr double kContextGibibytes = 2;
-constexpr double kGroupContextGibibytes = 3;  // with the communicators of a tensor-parallel group
+constexpr double kGroupContextGibibytes = 3;  // includes the communicators of a tensor-parallel group
 
 }  // namespace
 

@@ -26,7 +26,7 @@ struct MemoryInputs {
   int tensor_parallel = 1;
   int optimizer_shards = 1;    // replicas that share the optimizer's state; 1: each has all of it
   int in_flight = 0;           // microbatches whose activations are kept
-  double peer_parameters = 0;  // of other nodes, of which the GPU holds peer replicas (peer_replicas.h)
+  double peer_parameters = 0;  // parameters of other nodes of which the GPU holds peer replicas (peer_replicas.h)
 };
 
 // The memory of one GPU with these layers.

@@ -36,7 +36,7 @@ class Nodes {
   }
 
  private:
-  std::map<int, int> empty_;               // how many nodes, by free GPUs
+  std::map<int, int> empty_;               // the number of nodes for each number of free GPUs
   std::multimap<int, int> partly_filled_;  // node numbers by GPUs left
 };
 

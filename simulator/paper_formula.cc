@@ -9,8 +9,8 @@
 namespace sailor {
 namespace {
 
-constexpr double kWorthSaying = 0.1;  // of the paper's time
-constexpr double kEffect = 0.01;      // of the paper's time; smaller effects are not named
+constexpr double kWorthSaying = 0.1;  // as a part of the paper's time
+constexpr double kEffect = 0.01;      // as a part of the paper's time; smaller effects are not named
 
 int replicas_of(const StageTiming& stage) {
   int replicas = 0;

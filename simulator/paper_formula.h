@@ -15,7 +15,7 @@ namespace sailor {
 
 struct PaperTime {
   Seconds passes;         // (N - 1) max_i t_i + sum_i t_i, transfers included
-  Seconds gradient_sync;  // of the slowest stage: one flat ring of messages between single GPUs, after all passes
+  Seconds gradient_sync;  // the slowest stage: one flat ring of messages between single GPUs, after all passes
   Seconds update;
 
   [[nodiscard]] Seconds total() const { return passes + gradient_sync + update; }
@@ -28,7 +28,7 @@ Seconds paper_passes(std::span<const StageTiming> stages, int microbatches);
 // The difference of both, divided into effects. Each is a phrase with its seconds and what the formula leaves out.
 struct PaperComparison {
   PaperTime paper;
-  std::vector<std::string> effects;  // those of at least a hundredth of the paper's time
+  std::vector<std::string> effects;  // the effects of at least a hundredth of the paper's time
 };
 PaperComparison compared_with_paper(const TimeBreakdown& ours, const PaperTime& paper,
                                     std::span<const StageTiming> stages);

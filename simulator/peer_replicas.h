@@ -1,5 +1,5 @@
 // Peer replicas: what it costs to keep replicas, in the memory of other nodes, of the state that only one node holds,
-// if the job asks for them. An estimate of what trainer/elastic/state does.
+// if the job asks for them. It estimates what trainer/elastic/state does.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,12 @@ namespace sailor {
 
 // The peer replicas of one stage's state.
 struct StagePeerReplicas {
-  double parameters = 0;   // with a peer replica; 0: every slice is on two nodes anyway, or there is no other node
+  // The parameters that have a peer replica. 0: every slice is on two nodes anyway, or no other node exists.
+  double parameters = 0;
   double largest = 0;      // parameters of a layer, which one GPU holds as a whole
   int senders = 1;         // nodes that send their part of the state
   int backup_holders = 0;  // GPUs of other nodes, over which the peer replicas are spread
-  int backup_pool = 0;     // in another zone of the region if the plan uses one, else the nearest
+  int backup_pool = 0;     // a pool in another zone of the region if the plan uses one, else the nearest
 
   [[nodiscard]] double per_backup_holder() const {
     return parameters > 0 ? std::max(parameters / backup_holders, largest) : 0;

@@ -12,8 +12,8 @@ namespace sailor {
 struct ZoneTraffic {
   Zone from;
   Zone to;
-  Bytes activations;  // and their gradients, between stages
-  Bytes gradients;    // of parameters: between the replicas of a stage, and to holders of peer replicas
+  Bytes activations;  // activations and their gradients, between stages
+  Bytes gradients;    // gradients of parameters: between the replicas of a stage, and to backup holders
   Dollars cost;
 
   [[nodiscard]] Bytes bytes() const { return activations + gradients; }
@@ -24,14 +24,14 @@ struct PoolCharge {
   int used = 0;
   int paid = 0;  // more than used if whole nodes are paid for
   DollarsPerHour price_per_gpu;
-  Dollars cost;  // of an iteration
+  Dollars cost;  // the cost of an iteration
 };
 
 struct PlanDetails {
   std::vector<ZoneTraffic> traffic;  // ascending by zones, each pair once; its costs sum up to the estimate's traffic
   std::vector<PoolCharge> charges;   // ascending by pool; their costs sum up to the estimate's GPUs
-  std::vector<StageMemory> memory;   // by stage, of its worst replica
-  std::vector<StageSync> syncs;      // by stage
+  std::vector<StageMemory> memory;   // one entry per stage: the replica that needs the most
+  std::vector<StageSync> syncs;      // one entry per stage
   PaperComparison paper;
   StepTiming step;
 };

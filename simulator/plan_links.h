@@ -32,7 +32,7 @@ class PlanLinks {
 
   const ClusterState& cluster_;
   const PoolLinks& pools_;
-  std::vector<char> in_one_node_;  // by pool
+  std::vector<char> in_one_node_;  // one entry per pool
 };
 
 }  // namespace sailor

@@ -12,8 +12,8 @@ namespace sailor {
 // The NIC that the GPUs of a node share. Without a rate and a curve it does not limit: it carries what the GPUs send,
 // each at the rate of its link.
 struct NodeNic {
-  std::optional<BytesPerSecond> rate;   // as the pool declares it
-  std::optional<BandwidthCurve> curve;  // as measured while all GPUs of a node send
+  std::optional<BytesPerSecond> rate;   // the rate that the pool declares
+  std::optional<BandwidthCurve> curve;  // measured while all GPUs of a node send
 
   [[nodiscard]] bool is_known() const { return rate || curve; }
   [[nodiscard]] Seconds occupancy(Bytes message) const {

@@ -189,8 +189,8 @@ class StepSimulation {
     }
   }
 
-  // When the all-reduce is done: each bucket starts when the last backward passes of all replicas have left its layers
-  // behind.
+  // Returns when the all-reduce is done. Each bucket starts when the last backward passes of all replicas have left its
+  // layers behind.
   Nanoseconds reduced(std::size_t stage, Nanoseconds all_reduce) const {
     const int buckets = execution_.buckets.empty() ? 1 : execution_.buckets[stage];
     Nanoseconds end{};
@@ -209,8 +209,8 @@ class StepSimulation {
   const Execution& execution_;
   StepTiming timing_;
   std::size_t microbatches_ = 0;
-  std::vector<Worker> workers_;  // of all stages, in order
-  std::vector<Port> ports_;      // of the workers
+  std::vector<Worker> workers_;  // the workers of all stages, in order
+  std::vector<Port> ports_;      // the ports of the workers
   std::vector<Port> nics_;
   std::vector<std::size_t> first_of_stage_;
   std::vector<char> is_waiting_;

@@ -1,5 +1,5 @@
 // StepTiming: when every operation of a step runs, from a simulation of the schedule's operations on engines and links.
-// Exact for its inputs. fast_step_time.h approximates it for the search.
+// The result is exact for its inputs. fast_step_time.h approximates it for the search.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@ namespace sailor {
 
 // How the workers execute the operations that the schedule lists.
 struct Execution {
-  bool receives_block = false;  // at their place in the list; else workers post receives ahead
-  std::vector<double> held;     // by boundary: the part of a message's transfer that its sender waits for; empty: 0
-  std::vector<Nanoseconds> all_reduce;  // by stage: of its gradients, once all replicas have them
-  std::vector<int> buckets;         // by stage: parts of the all-reduce that follow the last backward pass; empty: 1
-  std::vector<Nanoseconds> update;  // by stage
-  std::vector<Nanoseconds> gather;  // by stage: of the updated weights, if the optimizer is sharded
+  bool receives_block = false;  // receives wait at their place in the list; else workers post receives ahead
+  std::vector<double> held;     // per boundary: the part of a message's transfer that its sender waits for; empty: 0
+  std::vector<Nanoseconds> all_reduce;  // per stage: the all-reduce of its gradients, once all replicas have them
+  std::vector<int> buckets;         // per stage: parts of the all-reduce that follow the last backward pass; empty: 1
+  std::vector<Nanoseconds> update;  // per stage
+  std::vector<Nanoseconds> gather;  // per stage: the all-gather of the updated weights, if the optimizer is sharded
 };
 
 struct TimedPass {
@@ -39,9 +39,9 @@ struct TimedMessage {
 struct StepTiming {
   std::vector<std::vector<std::vector<TimedPass>>> passes;  // [stage][replica]
   std::vector<TimedMessage> messages;
-  std::vector<Nanoseconds> passes_done;  // by stage
-  std::vector<Nanoseconds> synced;       // by stage
-  std::vector<Nanoseconds> updated;      // by stage
+  std::vector<Nanoseconds> passes_done;  // one entry per stage
+  std::vector<Nanoseconds> synced;       // one entry per stage
+  std::vector<Nanoseconds> updated;      // one entry per stage
 
   [[nodiscard]] Nanoseconds passes_end() const;
   [[nodiscard]] Nanoseconds end() const;

@@ -18,7 +18,7 @@ struct NamePair {
   std::string_view in_sailor;
 };
 struct ModelName : NamePair {
-  int sequence_length = 0;  // of the measurements
+  int sequence_length = 0;  // the sequence length of the measurements
 };
 
 constexpr std::array<ModelName, 4> kModels = {{{{"OPT-350", "opt-350m"}, 2048},

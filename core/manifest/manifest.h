@@ -28,7 +28,7 @@ struct PoolDeclaration {
   Region region;
   int gpus_per_node = 0;
   std::optional<int> max_nodes;  // absent: the pool does not grow
-  std::optional<int> nodes;      // that exist now; in files only
+  std::optional<int> nodes;      // the nodes that exist now; in files only
   DollarsPerHour price_per_gpu;  // the accelerator's list price if the manifest has none
   bool whole_nodes = false;
   std::map<std::string, std::string> node_selector;

@@ -15,8 +15,8 @@ enum class FieldType { kText, kInteger, kBoolean, kDecimal, kObject, kOpenObject
 struct Field {
   std::string_view path;  // "[]" stands for any index, "*" for any name that is not listed
   FieldType type = FieldType::kText;
-  bool is_required = false;  // if its parent object is present
-  Rule rule = nullptr;       // for values of this type
+  bool is_required = false;  // required if its parent object is present
+  Rule rule = nullptr;       // a further rule for values of this type
 };
 
 struct Schema {

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 struct SourceDocument {
   std::string file;
   Json value;
-  std::map<std::string, int> lines;  // by the field's path, such as "spec.pairs[0].from"; counted from 1
+  std::map<std::string, int> lines;  // the key is the field's path, such as "spec.pairs[0].from"; lines count from 1
 
   // The line of the field, or of the nearest enclosing field that exists.
   [[nodiscard]] int line_of(std::string_view path) const;

@@ -24,7 +24,7 @@ struct Pool {
   std::vector<NodeGroup> nodes;  // sorted by descending free_gpus, each value once
   DollarsPerHour price_per_gpu;
   bool whole_nodes = false;                            // a job uses all GPUs of a node or none, and pays for all
-  std::optional<BytesPerSecond> inter_node_bandwidth;  // of a node's NIC; absent: the network model's bandwidth
+  std::optional<BytesPerSecond> inter_node_bandwidth;  // a node's NIC; absent: that of the network model
   friend bool operator==(const Pool&, const Pool&) = default;
 
   [[nodiscard]] int free_gpus() const;

@@ -38,7 +38,7 @@ struct MemoryBreakdown {
 struct Estimate {
   Seconds iteration;
   TimeBreakdown time;
-  std::vector<MemoryBreakdown> memory;  // one entry a stage
+  std::vector<MemoryBreakdown> memory;  // one entry per stage
   Dollars gpu_cost_per_iteration;
   Dollars traffic_cost_per_iteration;
   DollarsPerHour cost_per_hour;  // GPUs and traffic

@@ -67,8 +67,8 @@ struct TrainingSpec {
 
 // Data that is never trained on: either separate files, or the last part of the data.
 struct ValidationSpec {
-  std::string path;                // in the format of the data; empty if a fraction is set
-  std::optional<double> fraction;  // of the data, at its end
+  std::string path;                // files in the format of the data; empty if a fraction is set
+  std::optional<double> fraction;  // this fraction of the data, at its end
   friend bool operator==(const ValidationSpec&, const ValidationSpec&) = default;
 };
 

@@ -16,7 +16,7 @@ constexpr EnumName<Activation> kActivations[] = {{Activation::kGelu, "gelu"},
                                                  {Activation::kGeluTanh, "gelu-tanh"},
                                                  {Activation::kRelu, "relu"},
                                                  {Activation::kSilu, "silu"}};
-constexpr int kGptNeoWindow = 256;  // in all published sizes
+constexpr int kGptNeoWindow = 256;  // the same in all published sizes
 
 std::int64_t norm_parameters(const ModelSpec& spec) {
   return spec.has_biases() ? 2 * std::int64_t{spec.hidden_size} : spec.hidden_size;

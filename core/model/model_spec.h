@@ -32,7 +32,7 @@ struct ModelSpec {
   int max_positions = 0;                          // rows of the learned position embedding; 0 for rotary positions
   bool tied_embeddings = true;                    // the head uses the token embedding as its matrix
   int embedding_size = 0;                         // width of the token embedding; 0: hidden_size (OPT-350M has 512)
-  Activation activation = Activation::kGeluTanh;  // of the feed-forward layer
+  Activation activation = Activation::kGeluTanh;  // the activation function of the feed-forward layer
   double norm_epsilon = 1e-5;
   double rope_theta = 10'000;  // base of the rotary frequencies
   bool post_norm = false;      // norms follow the residual sums, and the head has no norm (OPT-350M)
@@ -48,7 +48,8 @@ struct ModelSpec {
   [[nodiscard]] int first_position() const {
     return family == ModelFamily::kOpt ? 2 : 0;
   }  // row of the position embedding for the first token
-  [[nodiscard]] bool scales_attention() const { return family != ModelFamily::kGptNeo; }  // by 1 / sqrt(head size)
+  // Whether attention is scaled by 1 / sqrt(head size).
+  [[nodiscard]] bool scales_attention() const { return family != ModelFamily::kGptNeo; }
   // Whether the layer's attention is limited to local_window. Layer 2 is block 1.
   [[nodiscard]] bool is_local(int layer) const { return local_window > 0 && layer % 2 == 0; }
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;

@@ -46,7 +46,7 @@ struct MeasuredEndpoint {
 struct MeasuredLink {
   MeasuredEndpoint from;
   MeasuredEndpoint to;
-  BandwidthCurve curve;  // of all these GPUs together
+  BandwidthCurve curve;  // the bandwidth of all these GPUs together
   friend bool operator==(const MeasuredLink&, const MeasuredLink&) = default;
 };
 
@@ -85,11 +85,12 @@ struct NetworkModel {
   friend bool operator==(const NetworkModel&, const NetworkModel&) = default;
 
   [[nodiscard]] const Link& tier(NetworkTier tier) const { return tiers[static_cast<std::size_t>(tier)]; }
-  [[nodiscard]] Link between(const Zone& from, const Zone& to) const;  // between nodes; an override takes precedence
+  // The link between nodes of these zones. An override takes precedence.
+  [[nodiscard]] Link between(const Zone& from, const Zone& to) const;
   [[nodiscard]] bool has_override(const Zone& from, const Zone& to) const;
 };
 
-NetworkTier tier_between(const Zone& from, const Zone& to);  // of two different nodes, so never kNode
+NetworkTier tier_between(const Zone& from, const Zone& to);  // the tier of two different nodes, so never kNode
 
 // Google Cloud's network. Between machines: bandwidths, latencies and prices that the Sailor paper reports (SOSP'25,
 // 2025). Inside a node: a third of the A100's NVLink peak of 600 GB/s (NVIDIA's data sheet, 2021), which messages of

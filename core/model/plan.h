@@ -15,7 +15,7 @@ namespace sailor {
 struct Replica {
   PoolKey pool;
   int tensor_parallel = 1;
-  int microbatches = 0;  // that this replica processes in a step
+  int microbatches = 0;  // the microbatches that this replica processes in a step
   friend bool operator==(const Replica&, const Replica&) = default;
 };
 

@@ -8,7 +8,7 @@ namespace sailor {
 namespace {
 
 constexpr int kMaxGpusOfReplica = 1024;  // the limit of gpusPerNode in a GpuPool
-constexpr int kMaxReplicas = 1 << 16;    // of a stage
+constexpr int kMaxReplicas = 1 << 16;    // the limit for one stage
 
 Json replica_json(const Replica& replica) {
   return {{"pool", to_string(replica.pool)},

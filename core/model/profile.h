@@ -17,7 +17,7 @@ namespace sailor {
 struct LayerTime {
   Seconds forward;
   Seconds backward;
-  Seconds update;  // of the optimizer, once a step
+  Seconds update;  // the update of the optimizer, once per step
   friend bool operator==(const LayerTime&, const LayerTime&) = default;
 };
 
@@ -41,9 +41,9 @@ struct ModelProfile {
   Precision precision = Precision::kFp32;
   int sequence_length = 0;
   SequenceParallelism sequence_parallelism = SequenceParallelism::kNever;
-  std::map<ProfilePoint, std::vector<LayerTime>> times;  // one LayerTime a layer, including embedding and head
-  std::map<int, std::vector<LayerMemory>> memory;        // by tensor_parallel; empty: computed from the model's shape
-  std::string source;                                    // who measured, when and on what hardware
+  std::map<ProfilePoint, std::vector<LayerTime>> times;  // one LayerTime per layer, including embedding and head
+  std::map<int, std::vector<LayerMemory>> memory;  // the key is tensor_parallel; empty: computed from the model's shape
+  std::string source;                              // who measured, when and on what hardware
   friend bool operator==(const ModelProfile&, const ModelProfile&) = default;
 };
 

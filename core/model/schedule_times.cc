@@ -106,7 +106,7 @@ class TimesReader {
 
   JsonReader reader_;
   const Plan& plan_;
-  std::int64_t replicas_ = 0;  // of all stages
+  std::int64_t replicas_ = 0;  // the replicas of all stages
   ScheduleTimes times_;
 };
 

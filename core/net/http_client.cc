@@ -102,14 +102,14 @@ struct HttpClient::Connections {
 
   std::string url;
   HttpClientSettings settings;
-  std::optional<Error> fault;  // of the URL
+  std::optional<Error> fault;  // the error of an invalid URL
   mutable std::optional<http::client::http_client> requests;
   mutable std::optional<http::client::http_client> streams;  // separate: its time limit is another one
 };
 
 namespace {
 
-// One request from its start to its end. Whatever comes first ends it: the answer, an error, the timeout, or a body
+// One request from its start to its end. It ends with the first of these: the answer, an error, the timeout, or a body
 // that is too large. The library's own timeout counts only the time in which nothing arrives.
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
@@ -206,7 +206,8 @@ class Download {
   // Waits for bytes; an empty text is the end of the body.
   Result<std::string_view> next() {
     try {
-      // A read of n bytes waits until n have come. So this waits for one, and takes those that there are.
+      // A read of n bytes waits until n bytes have arrived. So this waits for one byte and then takes all that have
+      // arrived.
       if (body_.getc().get() == kEnd) {
         response_.content_ready().get();  // throws if the body ended because of an error
         return std::string_view();

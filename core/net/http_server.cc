@@ -41,7 +41,7 @@ HttpAnswer error_answer(int status, const std::string& sentence) { return json_a
 // Counts the handlers that run, so that the server can wait for them.
 class Running {
  public:
-  // Nothing: the server is closing.
+  // Returns null if the server is closing.
   std::shared_ptr<void> enter() {
     const std::scoped_lock lock(mutex_);
     if (is_closing_) return nullptr;
@@ -71,7 +71,7 @@ class Running {
 // so what exceeds the limit is read and dropped.
 class Upload : public std::enable_shared_from_this<Upload> {
  public:
-  // Nothing: the body is too large.
+  // Calls the sink with nothing if the body is too large.
   using Sink = std::function<void(const std::optional<std::string>& body)>;
 
   Upload(http::http_request request, std::size_t limit, Sink sink)

@@ -14,7 +14,7 @@ namespace sailor::net {
 
 struct Route {
   std::string method;
-  std::string path;  // without a query
+  std::string path;  // the path without a query
   std::function<HttpAnswer(const std::string& body)> handle;
 };
 

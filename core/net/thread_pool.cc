@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <mutex>
-#include <utility>  // for Boost.Asio, which uses it without including it
+#include <utility>  // Boost.Asio uses it without including it
 
 #include <pplx/threadpool.h>
 

@@ -24,7 +24,7 @@ struct Turn {
 }  // namespace
 
 std::vector<int> make_route(std::span<const int> shares, RouteRule rule, int microbatches) {
-  std::vector<Turn> next;  // one of every replica; a heap, the earliest first
+  std::vector<Turn> next;  // one entry per replica; a heap with the earliest first
   for (int r = 0; r < std::ssize(shares); ++r) {
     next.push_back({rule == RouteRule::kSpread ? 1 : 0, shares[static_cast<std::size_t>(r)], r});
   }

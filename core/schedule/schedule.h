@@ -13,10 +13,10 @@ namespace sailor {
 enum class OperationKind {
   kForward,
   kBackward,
-  kSendActivation,     // to the next stage
-  kReceiveActivation,  // from the previous stage
-  kSendGradient,       // to the previous stage
-  kReceiveGradient,    // from the next stage
+  kSendActivation,     // sends to the next stage
+  kReceiveActivation,  // receives from the previous stage
+  kSendGradient,       // sends to the previous stage
+  kReceiveGradient,    // receives from the next stage
 };
 
 std::string_view to_string(OperationKind kind);
@@ -45,7 +45,7 @@ struct ReplicaSchedule {
 struct Schedule {
   std::vector<std::vector<ReplicaSchedule>> replicas;  // [stage][replica], as in the plan
   std::vector<std::vector<int>> routes;                // [stage][microbatch]: index of the replica that processes it
-  Nanoseconds duration{};                              // from the start of the step to the end of its last pass
+  Nanoseconds duration{};  // the time from the start of the step to the end of its last pass
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 

@@ -39,7 +39,7 @@ struct FlowBoundary {
 struct StepFlow {
   int microbatches = 0;
   int nics = 0;
-  std::vector<FlowWorker> workers;  // of all stages, in order
+  std::vector<FlowWorker> workers;  // the workers of all stages, in order
   std::vector<int> first_worker;    // index of each stage's first worker; after them the number of workers
   std::vector<FlowBoundary> boundaries;
   std::vector<FlowLink> links;
@@ -62,7 +62,7 @@ StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector
 inline constexpr std::int64_t kTooLate = std::numeric_limits<std::int64_t>::max();
 
 // Simulates the step and returns its duration in nanoseconds. Returns kTooLate as soon as some stage certainly cannot
-// finish its passes by its deadline. `deadlines` has one entry a stage, or is empty: then there are no deadlines.
+// finish its passes by its deadline. `deadlines` has one entry per stage, or is empty without deadlines.
 std::int64_t step_duration(const StepFlow& flow, std::span<const Nanoseconds> deadlines);
 
 }  // namespace sailor

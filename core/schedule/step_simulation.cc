@@ -22,8 +22,8 @@ constexpr Time kNever = NextEvents::kNever;
 constexpr int kNone = MessageLists::kNone;
 
 struct WorkerState {
-  MessageLists::List inputs[2];  // by direction: the inputs of forward passes, the inputs of backward passes
-  int microbatch = kNone;        // of the pass in progress; kNone: the worker is idle
+  MessageLists::List inputs[2];  // the inputs of forward passes, then those of backward passes
+  int microbatch = kNone;        // the microbatch of the pass in progress; kNone: the worker is idle
   Direction pass = kDown;
   int stage = 0;
   int in_flight = 0;
@@ -203,7 +203,7 @@ class StepSimulation {
   MessageLists messages_;  // [direction][stage][microbatch]
   NextEvents events_;
   std::vector<int> touched_;
-  std::vector<Time> latest_;  // latest start of every worker's next pass; empty: there are no deadlines
+  std::vector<Time> latest_;  // the latest start of every worker's next pass; empty without deadlines
   bool is_too_late_ = false;
   Time now_ = 0;
   Time end_ = 0;

@@ -111,7 +111,7 @@ class StepTraffic {
   }
 
   const StepFlow& flow_;
-  std::vector<Queues> ends_;  // one for every worker
+  std::vector<Queues> ends_;  // one entry per worker
   std::vector<Queues> nics_;
   std::vector<std::size_t> first_channel_;  // index of every boundary's first pair of replicas
   std::vector<Channel> channels_;           // two for every pair of replicas of neighbouring stages
