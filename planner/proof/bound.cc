@@ -1,9 +1,10 @@
 #include "planner/proof/bound.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
+
+#include "planner/relaxation/gpu_prices.h"
 
 namespace sailor {
 namespace {
@@ -16,8 +17,8 @@ struct GpuType {
   int pool = 0;  // one of its pools; the times of all are equal
   int gpus = 0;
   int largest_node = 0;
-  DollarsPerHour price;      // of a GPU, where it is cheapest
-  std::vector<double> cost;  // GPU seconds of one sample, by layer: 1 / r_gl
+  DollarsPerHour price;             // of a GPU, where it is cheapest
+  std::vector<double> gpu_seconds;  // [layer]: GPU seconds for one sample, 1 / r_gl
 };
 
 std::vector<GpuType> gpu_types(const PlanningProblem& problem) {
@@ -36,7 +37,8 @@ std::vector<GpuType> gpu_types(const PlanningProblem& problem) {
   return result;
 }
 
-double least_cost(const PlanningProblem& problem, const GpuType& type, int layer) {
+// Returns the fewest GPU seconds in which GPUs of this type can process the layer for one sample.
+double least_gpu_seconds(const PlanningProblem& problem, const GpuType& type, int layer) {
   const bool recomputes = problem.allowed_savings().front().recomputes;  // the faster of what the job allows
   double least = std::numeric_limits<double>::infinity();
   for (const int size : problem.job.training.microbatch_sizes) {
@@ -52,28 +54,18 @@ double least_cost(const PlanningProblem& problem, const GpuType& type, int layer
   return least;
 }
 
-// What the GPUs of a plan can pay per second, if it may use at most `most_gpus`: the most expensive ones.
-double budget(const std::vector<GpuType>& types, const std::vector<double>& prices, int most_gpus) {
-  std::vector<std::pair<double, int>> offers;
-  for (std::size_t g = 0; g < types.size(); ++g) offers.emplace_back(prices[g], types[g].gpus);
-  std::ranges::sort(offers, std::greater<>());
-  double sum = 0;
-  for (const auto& [price, gpus] : offers) {
-    const int taken = std::min(gpus, most_gpus);
-    sum += price * taken;
-    most_gpus -= taken;
-  }
-  return sum;
-}
-
+// Returns a lower bound on the seconds that the GPUs of a plan need for one sample: what the layers cost at these
+// prices, divided by what the GPUs can pay per second.
 double seconds_of_sample(const std::vector<GpuType>& types, const std::vector<double>& prices, int most_gpus) {
   double sum = 0;
-  for (std::size_t layer = 0; layer < types.front().cost.size(); ++layer) {
+  for (std::size_t layer = 0; layer < types.front().gpu_seconds.size(); ++layer) {
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t g = 0; g < types.size(); ++g) least = std::min(least, prices[g] * types[g].cost[layer]);
+    for (std::size_t g = 0; g < types.size(); ++g) least = std::min(least, prices[g] * types[g].gpu_seconds[layer]);
     sum += least;
   }
-  return sum / budget(types, prices, most_gpus);
+  std::vector<int> gpus;
+  for (const GpuType& type : types) gpus.push_back(type.gpus);
+  return sum / worth_of_gpus(prices, gpus, most_gpus);
 }
 
 // Moves each price a step up or down where that improves the bound, and returns the best bound.
@@ -96,7 +88,7 @@ double best_bound(const std::vector<GpuType>& types, int most_gpus) {
   std::vector<double> prices;
   for (const GpuType& type : types) {
     double whole_model = 0;
-    for (const double cost : type.cost) whole_model += cost;
+    for (const double layer : type.gpu_seconds) whole_model += layer;
     prices.push_back(1 / whole_model);
   }
   double best = seconds_of_sample(types, prices, most_gpus);
@@ -107,10 +99,11 @@ double best_bound(const std::vector<GpuType>& types, int most_gpus) {
   return best;
 }
 
-std::vector<GpuType> priced_types(const PlanningProblem& problem) {
+std::vector<GpuType> gpu_types_with_times(const PlanningProblem& problem) {
   std::vector<GpuType> types = gpu_types(problem);
   for (GpuType& type : types) {
-    for (int layer = 0; layer < problem.layers(); ++layer) type.cost.push_back(least_cost(problem, type, layer));
+    for (int layer = 0; layer < problem.layers(); ++layer)
+      type.gpu_seconds.push_back(least_gpu_seconds(problem, type, layer));
   }
   return types;
 }
@@ -118,18 +111,18 @@ std::vector<GpuType> priced_types(const PlanningProblem& problem) {
 }  // namespace
 
 double bound_throughput(const PlanningProblem& problem) {
-  const std::vector<GpuType> types = priced_types(problem);
+  const std::vector<GpuType> types = gpu_types_with_times(problem);
   return 1 / (best_bound(types, problem.most_gpus()) * problem.job.training.global_batch_size);
 }
 
 Dollars bound_cost(const PlanningProblem& problem) {
   constexpr double kRounding = 1e-9;
-  const std::vector<GpuType> types = priced_types(problem);
+  const std::vector<GpuType> types = gpu_types_with_times(problem);
   Dollars sum(0);
   for (int layer = 0; layer < problem.layers(); ++layer) {
     Dollars least(std::numeric_limits<double>::infinity());
     for (const GpuType& type : types) {
-      least = std::min(least, type.price * Seconds(type.cost[static_cast<std::size_t>(layer)]));
+      least = std::min(least, type.price * Seconds(type.gpu_seconds[static_cast<std::size_t>(layer)]));
     }
     sum += least;
   }

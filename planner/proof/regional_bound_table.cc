@@ -1,11 +1,12 @@
 #include "planner/proof/regional_bound_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
+
+#include "planner/relaxation/rounded_down.h"
 
 namespace sailor {
 namespace {
@@ -14,11 +15,6 @@ constexpr double kNanosecond = 1e-9;
 constexpr int kMostRegions = 3;  // more regions count as one, with the best of all links
 
 double in_whole_nanoseconds(Seconds time) { return std::max(0.0, time.value() - kNanosecond); }
-
-float rounded_down(double value) {
-  const auto rounded = static_cast<float>(value);
-  return rounded <= value ? rounded : std::nextafter(rounded, 0.0F);
-}
 
 // The region of every pool, as an index.
 std::vector<int> regions_of_pools(const PlanningProblem& problem) {

@@ -17,6 +17,19 @@ std::vector<int> gpus_of_types(const PlanningProblem& problem, std::span<const i
   return gpus;
 }
 
+double worth_of_gpus(std::span<const double> prices, std::span<const int> gpus, int most_gpus) {
+  std::vector<std::pair<double, int>> types;
+  for (std::size_t type = 0; type < gpus.size(); ++type) types.emplace_back(prices[type], gpus[type]);
+  std::ranges::sort(types, std::greater<>());
+  double worth = 0;
+  for (const auto& [price, available] : types) {
+    const int counted = std::min(available, most_gpus);
+    worth += price * counted;
+    most_gpus -= counted;
+  }
+  return worth;
+}
+
 GpuPrices::GpuPrices(std::vector<int> gpus, int most_gpus) : gpus_(std::move(gpus)), most_gpus_(most_gpus) {
   prices_.assign(gpus_.size(), 1);
   normalize();
@@ -24,15 +37,7 @@ GpuPrices::GpuPrices(std::vector<int> gpus, int most_gpus) : gpus_(std::move(gpu
 
 // Scales the prices so that the most expensive GPUs that a plan may use are worth 1 together.
 void GpuPrices::normalize() {
-  std::vector<std::pair<double, int>> offers;
-  for (std::size_t type = 0; type < gpus_.size(); ++type) offers.emplace_back(prices_[type], gpus_[type]);
-  std::ranges::sort(offers, std::greater<>());
-  double worth = 0;
-  int left = most_gpus_;
-  for (const auto& [price, gpus] : offers) {
-    worth += price * std::min(gpus, left);
-    left -= std::min(gpus, left);
-  }
+  const double worth = worth_of_gpus(prices_, gpus_, most_gpus_);
   for (double& price : prices_) price /= worth;
 }
 
@@ -45,17 +50,17 @@ std::vector<double> GpuPrices::of(std::span<const GroupKind> kinds) const {
 }
 
 bool GpuPrices::adapt(const CheapestSplit& split, std::span<const GroupKind> kinds, double step) {
-  std::vector<double> taken(gpus_.size());
+  std::vector<double> used(gpus_.size());
   double sum = 0;
   for (const StageSegment& segment : split.segments) {
     const GroupKind& group = kinds[static_cast<std::size_t>(segment.kind)];
-    taken[static_cast<std::size_t>(group.type)] += segment.groups * group.tensor_parallel;
+    used[static_cast<std::size_t>(group.type)] += segment.groups * group.tensor_parallel;
     sum += segment.groups * group.tensor_parallel;
   }
   bool is_too_much = sum > most_gpus_;
   for (std::size_t type = 0; type < gpus_.size(); ++type) {
-    is_too_much = is_too_much || taken[type] > gpus_[type];
-    prices_[type] *= std::exp(step * std::clamp(taken[type] / std::max(1, gpus_[type]) - 1, -1.0, 1.0));
+    is_too_much = is_too_much || used[type] > gpus_[type];
+    prices_[type] *= std::exp(step * std::clamp(used[type] / std::max(1, gpus_[type]) - 1, -1.0, 1.0));
   }
   normalize();
   return is_too_much;

@@ -13,6 +13,10 @@ namespace sailor {
 // Returns the number of free GPUs of each type in these pools, by GroupKind::type.
 std::vector<int> gpus_of_types(const PlanningProblem& problem, std::span<const int> pools);
 
+// Returns the sum of the prices of the `most_gpus` most expensive GPUs. `prices` and `gpus` are the price of one GPU
+// and the number of GPUs, by type.
+double worth_of_gpus(std::span<const double> prices, std::span<const int> gpus, int most_gpus);
+
 class GpuPrices {
  public:
   // `gpus` are the available GPUs of each type. A plan may use at most `most_gpus` in all.

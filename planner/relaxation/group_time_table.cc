@@ -1,10 +1,11 @@
 #include "planner/relaxation/group_time_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <string_view>
+
+#include "planner/relaxation/rounded_down.h"
 
 namespace sailor {
 namespace {
@@ -16,11 +17,6 @@ std::vector<int> replica_steps(int most) {
     steps.push_back(replicas);
   }
   return steps;
-}
-
-float rounded_down(double value) {
-  const auto rounded = static_cast<float>(value);
-  return rounded <= value ? rounded : std::nextafter(rounded, 0.0F);
 }
 
 }  // namespace
