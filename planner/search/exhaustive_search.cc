@@ -58,7 +58,7 @@ void ExhaustiveSearch::choose_layers(int stages_left, const LowerBound& bound) {
   }
 }
 
-int ExhaustiveSearch::most_groups(const GroupKind& kind, const GroupedStage& stage) const {
+int ExhaustiveSearch::most_groups(const ReplicaKind& kind, const GroupedStage& stage) const {
   const ProfilePoint point{plan_.microbatch_size, kind.tensor_parallel};
   if (!problem_.passes->fits(kind.pool, point, stage.layers, scope_.savings)) return 0;
   const bool is_apart =
@@ -75,7 +75,7 @@ void ExhaustiveSearch::choose_groups(std::size_t kind, int stages_left, const Lo
   if (--steps_ < 0) return;
   if (kind == kinds_.size()) return complete_stage(stages_left, bound);
   choose_groups(kind + 1, stages_left, bound);
-  const GroupKind one = kinds_[kind];
+  const ReplicaKind one = kinds_[kind];
   const int most = most_groups(one, plan_.stages.back());
   int& free = free_[static_cast<std::size_t>(one.pool)];
   for (int count = 1; count <= most; ++count) {

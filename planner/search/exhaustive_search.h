@@ -29,7 +29,7 @@ class ExhaustiveSearch {
   long run(long most_steps);
 
  private:
-  struct GroupKind {
+  struct ReplicaKind {
     int pool = 0;
     int tensor_parallel = 1;
   };
@@ -58,7 +58,7 @@ class ExhaustiveSearch {
   [[nodiscard]] bool is_pruned(const LowerBound& bound) const;
   // Whether the next stage may have this number of layers if `stages_left` stages, including this one, are missing.
   [[nodiscard]] bool may_have_layers(int layers, int stages_left) const;
-  [[nodiscard]] int most_groups(const GroupKind& kind, const GroupedStage& stage) const;
+  [[nodiscard]] int most_groups(const ReplicaKind& kind, const GroupedStage& stage) const;
   [[nodiscard]] double pass(const GroupedStage& stage, const ReplicaGroup& group) const;
   [[nodiscard]] int first_layer() const { return plan_.stages.empty() ? 0 : plan_.stages.back().layers.last; }
   // The time at which an iteration reaches the cutoff, if the GPUs of the plan are all chosen.
@@ -68,7 +68,7 @@ class ExhaustiveSearch {
   Scope scope_;
   Cutoff cutoff_;
   Evaluate evaluate_;
-  std::vector<GroupKind> kinds_;
+  std::vector<ReplicaKind> kinds_;
   long steps_ = 0;           // how many steps are left
   int stages_ = 0;           // the number of stages of the plans that are listed now
   GroupedPlan plan_;         // the plan under construction; its groups have no microbatches yet
