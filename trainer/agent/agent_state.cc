@@ -7,7 +7,7 @@
 
 #include "core/model/check.h"
 #include "core/protocol/exit_status.h"
-#include "trainer/elastic/protocol/agent_machine.h"
+#include "trainer/elastic/protocol/agent_rule.h"
 
 namespace sailor::trainer {
 namespace {

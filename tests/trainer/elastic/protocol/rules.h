@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operator/protocol/fencing.h"
-#include "trainer/elastic/protocol/agent_machine.h"
+#include "trainer/elastic/protocol/agent_rule.h"
 #include "trainer/elastic/protocol/state_report.h"
 #include "trainer/elastic/protocol/transfers.h"
 #include "trainer/elastic/protocol/vote.h"
