@@ -20,11 +20,11 @@ struct Sides {
 
 Sides sides_of(const JoinQuestion& question, std::int64_t generation) {
   Sides sides;
-  for (std::size_t rank = 0; rank < question.preparation_states.size(); ++rank) {
-    const PreparationState& preparation_state = question.preparation_states[rank];
-    const bool is_source = preparation_state.trains == generation;
-    sides.sent.push_back(is_source ? WorkerSlices{.own = preparation_state.own, .peer_replicas = {}} : WorkerSlices{});
-    sides.wanted.push_back(preparation_state.is_empty && !is_source ? question.wanted[rank] : WorkerSlices{});
+  for (std::size_t rank = 0; rank < question.preparation_reports.size(); ++rank) {
+    const PreparationReport& preparation_report = question.preparation_reports[rank];
+    const bool is_source = preparation_report.trains == generation;
+    sides.sent.push_back(is_source ? WorkerSlices{.own = preparation_report.own, .peer_replicas = {}} : WorkerSlices{});
+    sides.wanted.push_back(preparation_report.is_empty && !is_source ? question.wanted[rank] : WorkerSlices{});
   }
   return sides;
 }
@@ -71,33 +71,33 @@ bool is_new(const Assignment& next, const WorkerSlot& slot, const Assignment& ru
 
 }  // namespace
 
-std::string to_line(const PreparationState& preparation_state) {
-  return nlohmann::json{{"trains", preparation_state.trains},
-                        {"isEmpty", preparation_state.is_empty},
-                        {"own", nlohmann::json::parse(to_line(preparation_state.own))}}
+std::string to_line(const PreparationReport& preparation_report) {
+  return nlohmann::json{{"trains", preparation_report.trains},
+                        {"isEmpty", preparation_report.is_empty},
+                        {"own", nlohmann::json::parse(to_line(preparation_report.own))}}
       .dump();
 }
 
-Result<PreparationState> preparation_state_from_line(const ModelSpec& model, const std::string& line) {
+Result<PreparationReport> preparation_report_from_line(const ModelSpec& model, const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   const bool is_one = json.is_object() && json.contains("trains") && json["trains"].is_number_integer() &&
                       json.contains("isEmpty") && json["isEmpty"].is_boolean() && json.contains("own");
   if (!is_one)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("cannot parse the preparation state of a worker: {}", line));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("cannot parse the preparation report of a worker: {}", line));
   auto own = state_slices_from_line(model, json["own"].dump());
   if (!own) return tl::unexpected(own.error());
-  return PreparationState{.trains = json["trains"], .is_empty = json["isEmpty"], .own = *std::move(own)};
+  return PreparationReport{.trains = json["trains"], .is_empty = json["isEmpty"], .own = *std::move(own)};
 }
 
 JoinPlan plan_joining(const ModelSpec& model, const JoinQuestion& question) {
   JoinPlan plan;
-  for (const PreparationState& preparation_state : question.preparation_states)
-    plan.generation = std::max(plan.generation, preparation_state.trains);
+  for (const PreparationReport& preparation_report : question.preparation_reports)
+    plan.generation = std::max(plan.generation, preparation_report.trains);
   if (plan.generation == 0 || question.is_urgent) return plan;
   const Sides sides = sides_of(question, plan.generation);
   const TransferUnits units(model, sides.sent, sides.wanted);
   TransferQuestion transfers{.wanted = {}, .offered = {}, .locations = question.locations, .bytes = {}};
-  for (int rank = 0; rank < std::ssize(question.preparation_states); ++rank) {
+  for (int rank = 0; rank < std::ssize(question.preparation_reports); ++rank) {
     transfers.wanted.push_back(units.wanted_by(rank));
     transfers.offered.push_back(units.held_by(rank));
   }

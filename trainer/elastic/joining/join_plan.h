@@ -15,15 +15,15 @@
 namespace sailor::trainer {
 
 // What a worker reports about itself at the rendezvous when it starts to prepare a generation.
-struct PreparationState {
+struct PreparationReport {
   std::int64_t trains = 0;  // the generation in which it still trains; 0: none
   bool is_empty = true;     // it has no state
   StateSlices own = {};     // the slices that it updates; empty if it does not train
-  friend bool operator==(const PreparationState&, const PreparationState&) = default;
+  friend bool operator==(const PreparationReport&, const PreparationReport&) = default;
 };
 
-std::string to_line(const PreparationState& preparation_state);
-Result<PreparationState> preparation_state_from_line(const ModelSpec& model, const std::string& line);
+std::string to_line(const PreparationReport& preparation_report);
+Result<PreparationReport> preparation_report_from_line(const ModelSpec& model, const std::string& line);
 
 // The slices of one layer state that one source sends to one joining worker. The joining worker either updates them or
 // keeps them as a peer replica.
@@ -49,9 +49,9 @@ struct JoinPlan {
 
 // The input of plan_joining().
 struct JoinQuestion {
-  std::vector<PreparationState> preparation_states;  // indexed by rank
-  std::vector<WorkerSlices> wanted;                  // by rank: the slices that the rank has in the new plan
-  std::vector<WorkerLocation> locations;             // indexed by rank
+  std::vector<PreparationReport> preparation_reports;  // indexed by rank
+  std::vector<WorkerSlices> wanted;                    // by rank: the slices that the rank has in the new plan
+  std::vector<WorkerLocation> locations;               // indexed by rank
   bool is_urgent = false;  // a leaving worker may terminate before the joining workers are ready
 };
 

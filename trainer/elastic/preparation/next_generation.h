@@ -24,7 +24,7 @@ class NextGeneration {
 
   // Starts to prepare the generation if this worker has a slot in it. Does nothing if the preparation has started
   // already.
-  void prepare(const PreparationState& preparation_state);
+  void prepare(const PreparationReport& preparation_report);
   // Returns true if the worker may switch to the generation: the preparation has succeeded or failed, or there is
   // nothing to prepare. The worker learns of a failure when it obeys the generation. Joining workers may still be
   // receiving state; is_waited_for() tells.

@@ -17,10 +17,10 @@ constexpr std::chrono::milliseconds kLook{20};  // how soon a wait notices that 
 
 }  // namespace
 
-Preparation::Preparation(std::shared_ptr<const Assignment> assignment, PreparationState preparation_state,
+Preparation::Preparation(std::shared_ptr<const Assignment> assignment, PreparationReport preparation_report,
                          const WorkerSettings& settings, const AssignmentMailbox& mailbox)
     : assignment_(std::move(assignment)),
-      preparation_state_(std::move(preparation_state)),
+      preparation_report_(std::move(preparation_report)),
       settings_(settings),
       mailbox_(mailbox),
       thread_([this] { run(); }) {}
@@ -121,7 +121,7 @@ std::optional<Prepared> Preparation::prepare() {
   }
   prepared.membership.rendezvous =
       std::make_unique<GenerationRendezvous>(assignment_, *rank, settings_.timeouts, mailbox_);
-  if (!prepared.membership.rendezvous->gather(preparation_state_, deadline_)) return std::nullopt;
+  if (!prepared.membership.rendezvous->gather(preparation_report_, deadline_)) return std::nullopt;
   if (assignment_->releases_gpus) return prepared;
   connect(*assignment_, settings_.host, settings_.timeouts, prepared.membership);
   return prepared;

@@ -27,7 +27,7 @@ struct Prepared {
 class Preparation {
  public:
   // The settings and the mailbox must outlive it.
-  Preparation(std::shared_ptr<const Assignment> assignment, PreparationState preparation_state,
+  Preparation(std::shared_ptr<const Assignment> assignment, PreparationReport preparation_report,
               const WorkerSettings& settings, const AssignmentMailbox& mailbox);
   ~Preparation();  // abandons the preparation; waits at most as long as connecting may take
   Preparation(const Preparation&) = delete;
@@ -61,7 +61,7 @@ class Preparation {
   bool await_received();
 
   const std::shared_ptr<const Assignment> assignment_;
-  const PreparationState preparation_state_;
+  const PreparationReport preparation_report_;
   const WorkerSettings& settings_;
   const AssignmentMailbox& mailbox_;
   std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};  // when all workers must have arrived

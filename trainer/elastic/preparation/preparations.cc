@@ -5,10 +5,10 @@
 namespace sailor::trainer {
 
 void Preparations::begin(const std::shared_ptr<const Assignment>& assignment,
-                         const PreparationState& preparation_state) {
+                         const PreparationReport& preparation_report) {
   if (newest_ && newest_->generation() == assignment->generation) return;
   abandon();
-  newest_ = std::make_unique<Preparation>(assignment, preparation_state, settings_, mailbox_);
+  newest_ = std::make_unique<Preparation>(assignment, preparation_report, settings_, mailbox_);
 }
 
 void Preparations::abandon() {

@@ -16,7 +16,7 @@ class Preparations {
       : settings_(settings), mailbox_(mailbox) {}
 
   // Starts to prepare this generation, unless it has started already. Abandons older preparations.
-  void begin(const std::shared_ptr<const Assignment>& assignment, const PreparationState& preparation_state);
+  void begin(const std::shared_ptr<const Assignment>& assignment, const PreparationReport& preparation_report);
   void abandon();        // abandons the newest preparation, whose thread then ends soon
   void destroy_ended();  // destroys abandoned preparations that have ended
 

@@ -52,19 +52,19 @@ GenerationRendezvous::GenerationRendezvous(std::shared_ptr<const Assignment> ass
       store_(host_of(*assignment_).host, host_of(*assignment_).store_port,
              rendezvous_prefix(assignment_->job_uid, assignment_->generation), timeouts.peer) {}
 
-bool GenerationRendezvous::gather(const PreparationState& mine, const std::atomic<TimePoint>& deadline) {
+bool GenerationRendezvous::gather(const PreparationReport& mine, const std::atomic<TimePoint>& deadline) {
   store_.set(fmt::format("here/{}", rank_), to_line(mine));
-  std::vector<std::string> preparation_states;
-  if (!wait_for_all("here", preparation_states, deadline)) return false;
-  preparation_states_ = understood(preparation_states, [&](const std::string& line) {
-    return preparation_state_from_line(assignment_->model, line);
+  std::vector<std::string> preparation_reports;
+  if (!wait_for_all("here", preparation_reports, deadline)) return false;
+  preparation_reports_ = understood(preparation_reports, [&](const std::string& line) {
+    return preparation_report_from_line(assignment_->model, line);
   });
   return true;
 }
 
 JoinPlan GenerationRendezvous::join_plan() const {
   return plan_joining(assignment_->model,
-                      {preparation_states_, wanted(), locations_of(*assignment_), assignment_->is_urgent});
+                      {preparation_reports_, wanted(), locations_of(*assignment_), assignment_->is_urgent});
 }
 
 bool GenerationRendezvous::exchange(const StateReport& mine, const WorkerSlices& slices) {
@@ -134,7 +134,7 @@ std::int64_t GenerationRendezvous::streamed_bytes() const {
   const auto offered = offers(state_reports_, *point_);
   std::int64_t bytes = 0;
   for (std::size_t rank = 0; rank < offered.size(); ++rank) {
-    if (!preparation_states_[rank].is_empty) continue;
+    if (!preparation_reports_[rank].is_empty) continue;
     for (const int unit : offered[rank]) bytes += bytes_of(unit);
   }
   return bytes;

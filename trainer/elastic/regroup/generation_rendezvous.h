@@ -35,8 +35,8 @@ class GenerationRendezvous {
   // The next three functions wait for all workers. Each returns false as soon as a newer generation is known, and
   // throws CommunicationError if a worker does not arrive in time.
   //
-  // Waits until all workers have arrived and the preparation state of each is known.
-  bool gather(const PreparationState& mine, const std::atomic<TimePoint>& deadline);
+  // Waits until all workers have arrived and the preparation report of each is known.
+  bool gather(const PreparationReport& mine, const std::atomic<TimePoint>& deadline);
   // Waits until the state report and the slices of each worker are known.
   bool exchange(const StateReport& mine, const WorkerSlices& slices);
   // Waits until all workers have confirmed. A worker can confirm several things; `what` is a different suffix of the
@@ -78,7 +78,7 @@ class GenerationRendezvous {
   Roster roster_;
   std::vector<PeerReplica> peer_replicas_;
   Rendezvous store_;
-  std::vector<PreparationState> preparation_states_;
+  std::vector<PreparationReport> preparation_reports_;
   std::vector<StateReport> state_reports_;
   std::optional<TransferUnits> units_;
   std::optional<ResumePoint> point_;

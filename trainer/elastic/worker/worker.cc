@@ -110,7 +110,7 @@ class Worker {
     failure_.clear();
     forming_.reset();
     downtime_.note_generation();
-    if (rank_of(*assignment_, me())) preparations_.begin(assignment_, preparation_state());
+    if (rank_of(*assignment_, me())) preparations_.begin(assignment_, preparation_report());
   }
 
   // Ends the generation early. It has failed, unless a newer one interrupted it.
@@ -242,7 +242,7 @@ class Worker {
     preparations_.destroy_ended();
     if (next_generation_.preparation_is_over()) handle(event::PreparationOver{next_generation_.generation()});
     note_newer();
-    next_generation_.prepare(preparation_state());
+    next_generation_.prepare(preparation_report());
   }
 
   void note_newer() {
@@ -253,7 +253,7 @@ class Worker {
   // --- the rest ---
 
   // For a generation that this worker does not obey yet, or has just started to obey.
-  [[nodiscard]] PreparationState preparation_state() const {
+  [[nodiscard]] PreparationReport preparation_report() const {
     if (!is_training(state_.place)) return {.trains = 0, .is_empty = state_.version.updated_by == 0};
     return {.trains = state_.generation, .is_empty = false, .own = held_.slices().own};
   }

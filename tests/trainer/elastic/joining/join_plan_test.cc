@@ -43,13 +43,13 @@ Assignment of_agents(const Assignment& job, std::int64_t number, const Plan& pla
 
 // The change from `before` to `after`, both of agents from 0 on.
 JoinQuestion question_of(const Assignment& before, const Assignment& after) {
-  JoinQuestion question{.preparation_states = {}, .wanted = {}, .locations = locations_of(after)};
+  JoinQuestion question{.preparation_reports = {}, .wanted = {}, .locations = locations_of(after)};
   const Roster was(before), will(after);
   for (int rank = 0; rank < will.workers(); ++rank) {
     question.wanted.push_back(worker_slices(will, plan_peer_replicas(after, will), rank));
     const bool trains = rank < was.training_workers();
-    question.preparation_states.push_back(
-        trains ? PreparationState{before.generation, false, worker_slices(was, {}, rank).own} : PreparationState{});
+    question.preparation_reports.push_back(
+        trains ? PreparationReport{before.generation, false, worker_slices(was, {}, rank).own} : PreparationReport{});
   }
   return question;
 }
@@ -72,7 +72,7 @@ TEST_F(JoinPlans, BringEachJoiningWorkerItsStateOnceAndNothingToOthers) {
     const JoinQuestion question = question_of(running, next);
     std::map<int, std::multiset<Element>> got;
     for (const PlannedStream& stream : plan_joining(job_.model, question).streams) {
-      EXPECT_GT(question.preparation_states[static_cast<std::size_t>(stream.source)].trains, 0);
+      EXPECT_GT(question.preparation_reports[static_cast<std::size_t>(stream.source)].trains, 0);
       for (const StreamedShard& shard : stream.shards)
         note(shard.layer_state, shard.slices, got[stream.joining_worker]);
     }
@@ -100,7 +100,7 @@ TEST_F(JoinPlans, AreEmptyIfTheChangeIsUrgentOrNobodyTrains) {
   question.is_urgent = true;
   EXPECT_THAT(plan_joining(job_.model, question).streams, IsEmpty());
   question.is_urgent = false;
-  question.preparation_states.assign(3, PreparationState{});
+  question.preparation_reports.assign(3, PreparationReport{});
   EXPECT_THAT(plan_joining(job_.model, question).streams, IsEmpty());
 }
 
@@ -108,7 +108,7 @@ TEST_F(JoinPlans, LeavingWorkersSendToJoiningWorkers) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}}}), 1);
   const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {8}}}), 2);
   JoinQuestion question = question_of(running, next);
-  std::swap(question.preparation_states[0], question.preparation_states[1]);  // the one without a role trains
+  std::swap(question.preparation_reports[0], question.preparation_reports[1]);  // the one without a role trains
   const JoinPlan plan = plan_joining(job_.model, question);
   ASSERT_EQ(plan.streams.size(), 1U);
   EXPECT_EQ(plan.streams[0].source, 1);
@@ -119,7 +119,7 @@ TEST_F(JoinPlans, AWorkerWithOlderStateReceivesNoStream) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}}}), 1);
   const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
   JoinQuestion question = question_of(running, next);
-  question.preparation_states[1].is_empty = false;
+  question.preparation_reports[1].is_empty = false;
   EXPECT_THAT(plan_joining(job_.model, question).streams, IsEmpty());
 }
 
@@ -139,11 +139,11 @@ TEST_F(JoinPlans, TrainingWaitsOnlyForJoiningWorkersAndNotIfTheChangeIsUrgentOrD
 
 TEST_F(JoinPlans, APreparationStateSurvivesSerializationAndNonsenseIsRefused) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}, {2}}}), 2);
-  const PreparationState preparation_state{7, false, worker_slices(Roster(running), {}, 0).own};
-  EXPECT_EQ(*preparation_state_from_line(job_.model, to_line(preparation_state)), preparation_state);
+  const PreparationReport preparation_report{7, false, worker_slices(Roster(running), {}, 0).own};
+  EXPECT_EQ(*preparation_report_from_line(job_.model, to_line(preparation_report)), preparation_report);
   for (const char* line :
        {"", "yes", "{}", R"({"trains":1,"isEmpty":0,"own":[]})", R"({"trains":1,"isEmpty":true,"own":[[9,9,9,9]]})"}) {
-    EXPECT_FALSE(preparation_state_from_line(job_.model, line)) << line;
+    EXPECT_FALSE(preparation_report_from_line(job_.model, line)) << line;
   }
 }
 
