@@ -11,7 +11,7 @@ std::vector<int> list_of(Mask mask) {
   return bits;
 }
 
-StateReport holding_of(std::uint16_t packed) {
+StateReport state_report_of(std::uint16_t packed) {
   return {.version = {.updated_by = packed >> 8U,
                       .step = packed >> 3U & 3U,
                       .confirmed = packed >> 5U & 7U,
@@ -27,7 +27,7 @@ std::uint16_t packed(const Worker& worker) {
 }
 
 const Agreement& Agreements::of(const Rendezvous& rendezvous) {
-  const Key key(rendezvous.members, rendezvous.roles, rendezvous.holdings);
+  const Key key(rendezvous.members, rendezvous.roles, rendezvous.state_reports);
   const auto found = known_.find(key);
   return found != known_.end() ? found->second : known_.emplace(key, work_out(rendezvous)).first->second;
 }
@@ -51,14 +51,14 @@ Agreement Agreements::work_out(const Rendezvous& rendezvous) const {
   TransferQuestion question{.wanted = {}, .offered = {}, .locations = {}, .bytes = {2, 1}};
   for (int worker = 0; worker < kWorkers; ++worker) {
     const auto index = static_cast<std::size_t>(worker);
-    agreement.holdings.push_back(has(rendezvous.members, worker) ? holding_of(rendezvous.holdings[index])
-                                                                 : StateReport{});
+    agreement.state_reports.push_back(has(rendezvous.members, worker) ? state_report_of(rendezvous.state_reports[index])
+                                                                      : StateReport{});
     question.wanted.push_back(list_of(rendezvous.roles[index]));
     question.locations.push_back({worker, Zone("us-central1-a")});
   }
-  agreement.point = rules_.resume_point(list_of(kAllUnits), agreement.holdings);
+  agreement.point = rules_.resume_point(list_of(kAllUnits), agreement.state_reports);
   if (!agreement.point) return agreement;
-  question.offered = offers(agreement.holdings, *agreement.point);
+  question.offered = offers(agreement.state_reports, *agreement.point);
   agreement.transfers = rules_.plan_transfers(question);
   return agreement;
 }

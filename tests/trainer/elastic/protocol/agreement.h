@@ -12,12 +12,12 @@
 
 namespace sailor::trainer::exploration {
 
-std::uint16_t packed(const Worker& worker);  // the holding that the worker publishes
+std::uint16_t packed(const Worker& worker);  // the state report that the worker publishes
 
 // The result of a complete rendezvous. It is the same on every worker.
 struct Agreement {
   std::optional<ResumePoint> point;  // absent: all resume from the newest checkpoint
-  std::vector<StateReport> holdings;
+  std::vector<StateReport> state_reports;
   TransferPlan transfers;
 };
 

@@ -80,7 +80,7 @@ void Explorer::step(World world, const Transition& transition, const Event& even
   if (is_training(now.place) && now.version.confirmed > before.version.confirmed) note_confirmed(world.history, now);
   const bool ends_streaming = std::holds_alternative<event::StateStreamed>(event);
   if (ends_streaming || now.place != WorkerPlace::kRendezvous) worker.is_streaming = 0;
-  if (ends_streaming) publish_holding(world, id);
+  if (ends_streaming) publish_state_report(world, id);
   if (now.generation != before.generation) {
     if (limits_.state_is_streamed && may_stream(world, id)) start_streaming(world, id);
     arrive(world, id);
@@ -96,13 +96,13 @@ void Explorer::arrive(World& world, int id) const {
     worker.units = 0;
     return;
   }
-  publish_holding(world, id);
+  publish_state_report(world, id);
 }
 
-void Explorer::publish_holding(World& world, int id) {
+void Explorer::publish_state_report(World& world, int id) {
   Rendezvous& rendezvous = world.rendezvous_of[world.workers[static_cast<std::size_t>(id)].generation];
   put(rendezvous.published, id);
-  rendezvous.holdings[static_cast<std::size_t>(id)] = packed(world.workers[static_cast<std::size_t>(id)]);
+  rendezvous.state_reports[static_cast<std::size_t>(id)] = packed(world.workers[static_cast<std::size_t>(id)]);
 }
 
 void Explorer::begin_work(World& world, int id) {

@@ -50,7 +50,7 @@ class Explorer {
   // Applies one event to one worker. The transition may have changed other parts of the world already.
   void step(World world, const Transition& transition, const Event& event);
   void arrive(World& world, int id) const;
-  static void publish_holding(World& world, int id);
+  static void publish_state_report(World& world, int id);
   void begin_work(World& world, int id);
   void keep(World& world, const Transition& transition);
   void report_violation(std::string_view rule);

@@ -18,10 +18,10 @@ bool is_at(const ResumePoint& point, const ResumePoint& newest) {
 bool hold_all_of(Mask present, const Rendezvous& group, const Agreement& agreement, int generation) {
   std::map<std::pair<std::int64_t, std::int64_t>, Mask> held;  // by step and last update
   for (std::size_t id = 0; id < kWorkers; ++id) {
-    const StateVersion& version = agreement.holdings[id].version;
+    const StateVersion& version = agreement.state_reports[id].version;
     if (!has(present, static_cast<int>(id)) || version.confirmed != generation) continue;
     Mask& units = held[{version.step, version.updated_by}];
-    units = static_cast<Mask>(units | (group.holdings[id] & kAllUnits));
+    units = static_cast<Mask>(units | (group.state_reports[id] & kAllUnits));
   }
   return std::ranges::any_of(held, [](const auto& state) { return state.second == kAllUnits; });
 }
@@ -100,8 +100,8 @@ void Explorer::check_nothing_is_thrown_away(int generation, const Agreement& agr
   Mask held = 0;
   for (int id = 0; id < kWorkers; ++id) {
     if (!has(present, id) || newest.step == 0) continue;
-    if (!can_offer(agreement.holdings[static_cast<std::size_t>(id)], newest)) continue;
-    held = static_cast<Mask>(held | (group.holdings[static_cast<std::size_t>(id)] & kAllUnits));
+    if (!can_offer(agreement.state_reports[static_cast<std::size_t>(id)], newest)) continue;
+    held = static_cast<Mask>(held | (group.state_reports[static_cast<std::size_t>(id)] & kAllUnits));
   }
   if (held != kAllUnits) return;
   const bool goes_on = agreement.point && (agreement.point->step > newest.step || is_at(*agreement.point, newest));

@@ -26,7 +26,7 @@ void transfer_worker(Transfer& transfer, Value& worker) {
 
 template <class Transfer, class Value>
 void transfer_rendezvous(Transfer& transfer, Value& rendezvous) {
-  for (auto& holding : rendezvous.holdings) transfer(holding, 11);
+  for (auto& report : rendezvous.state_reports) transfer(report, 11);
   for (auto& role : rendezvous.roles) transfer(role, kUnits);
   for (auto& step : rendezvous.computing) transfer(step, 2);
   for (auto& step : rendezvous.voting) transfer(step, 2);

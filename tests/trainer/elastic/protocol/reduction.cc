@@ -63,12 +63,12 @@ class Reducer {
   [[nodiscard]] bool is_hosted() const { return !has(world_.crashed, std::countr_zero(group_.members)); }
 
   // Holdings are read at the rendezvous and while state moves. A rendezvous never completes if a member left it without
-  // publishing its holding.
+  // publishing its state report.
   void forget_meeting() {
     const bool is_hopeless = (gone_ & ~group_.published) != 0 || !is_hosted();
     const bool somebody_moves = has_stage(Stage::kTransfers);
     if (nearest_ > Stage::kTransfers || (is_hopeless && !somebody_moves)) {
-      group_.holdings = {};
+      group_.state_reports = {};
       group_.published = 0;
     }
     if (nearest_ > Stage::kTransfers) group_.met = group_.saved = group_.chosen_checkpoint = 0;

@@ -51,7 +51,7 @@ void Explorer::end_useless_streaming(World& world) {
       continue;
     if (may_stream(world, id)) continue;
     joining_worker.is_streaming = 0;
-    publish_holding(world, id);
+    publish_state_report(world, id);
   }
 }
 

@@ -11,7 +11,7 @@ constexpr std::array kWords = {
     "receives the assignment of generation {}",
     "is prepared for generation {}",
     "joins the rendezvous of generation {}, and receives streamed state",
-    "receives no more state, and publishes its holding in generation {}",
+    "receives no more state, and publishes its state report in generation {}",
     "has completed the rendezvous of generation {}",
     "saves its shards, in generation {}",
     "has its state in generation {}",

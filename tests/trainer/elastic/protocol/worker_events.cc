@@ -35,7 +35,7 @@ bool Explorer::is_hosted(const Rendezvous& group) const { return !has(from_.cras
 void Explorer::meet(int id, const Rendezvous& group) {
   const Agreement& agreement = agreements_.of(group);
   check_nothing_is_thrown_away(at(id).generation, agreement);
-  const StateReport& mine = agreement.holdings[static_cast<std::size_t>(id)];
+  const StateReport& mine = agreement.state_reports[static_cast<std::size_t>(id)];
   const ResumePoint point = agreement.point.value_or(ResumePoint{});
   const bool offers_it = agreement.point && rules_.can_offer(mine, point);
   World world = from_;

@@ -26,11 +26,11 @@ inline void remove(Mask& mask, int bit) { mask = static_cast<Mask>(mask & ~(1U <
 // Everything that the members of a generation have sent each other. The messages of a sender that is gone stay here, as
 // delayed messages.
 struct Rendezvous {
-  std::array<std::uint16_t, kWorkers> holdings{};  // packed
-  Mask members = 0;                                // workers that take part
-  std::array<Mask, kWorkers> roles{};              // units by worker; 0: the worker leaves
-  Mask published = 0;                              // members whose holdings are in the store
-  Mask met = 0;                                    // members that have sent what was asked of them
+  std::array<std::uint16_t, kWorkers> state_reports{};  // packed
+  Mask members = 0;                                     // workers that take part
+  std::array<Mask, kWorkers> roles{};                   // units by worker; 0: the worker leaves
+  Mask published = 0;                                   // members whose state reports are in the store
+  Mask met = 0;                                         // members that have sent what was asked of them
   Mask saved = 0;  // members that have saved their shards of a checkpoint, if the generation releases its GPUs
   Mask moved = 0;  // members that have all state of their role
   std::array<std::uint8_t, kWorkers> computing{};  // the newest step to whose gradients each has contributed
@@ -54,7 +54,7 @@ struct Worker {
   std::uint8_t has_gradients = 0;
   std::uint8_t next = 0;
   std::uint8_t next_is_prepared = 0;
-  std::uint8_t is_streaming = 0;  // is at the rendezvous and has not reported its holding yet
+  std::uint8_t is_streaming = 0;  // is at the rendezvous and has not sent its state report yet
   std::uint8_t updated_by = 0;
   std::uint8_t confirmed = 0;
   Mask units = 0;
