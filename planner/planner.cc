@@ -156,7 +156,7 @@ constexpr std::array<BoundProver::Effort, 3> kThorough{
     {{.path_levels = 8, .end_levels = 24, .price_updates = 4, .halvings = 2, .solver_calls = 400},
      {.path_levels = 12, .end_levels = 48, .price_updates = 6, .halvings = 3, .solver_calls = 1000},
      {.path_levels = 24, .end_levels = 96, .price_updates = 8, .halvings = 5, .solver_calls = 4000}}};
-constexpr int kMostPoolsOfQuickProof = 6;  // with more pools, even the first solver calls take seconds
+constexpr int kMostPoolsOfQuickProof = 6;  // even the first solver calls take seconds if there are more pools
 
 double proved_throughput(const PlanningProblem& problem, double seconds, const PlanOptions& options,
                          const SearchLimits& limits) {

@@ -15,7 +15,7 @@ namespace {
 // between uneven replicas it is off by a third.
 constexpr int kPassesOfEqualReplicas = 128;
 constexpr int kPassesOfUnevenReplicas = 256;
-constexpr int kPassesOverSlowLinks = 900;  // for uneven replicas
+constexpr int kPassesOverSlowLinks = 900;  // if the replicas are uneven
 constexpr double kSlowLinks = 0.2;  // links are slow if they are busy for more than this part of a replica's work
 constexpr int kRounds = 2;          // microbatches of every replica, or the beginning says nothing about the rest
 

@@ -15,8 +15,8 @@ StageSync JobSimulation::sync_of(const GroupedPlan& plan, const GroupedStage& st
 PaperComparison JobSimulation::compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const {
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
-  for (std::size_t i = 0; i + 1 < stages.size();
-       ++i) {  // in the formula, all GPUs of a group send their part of a message
+  // The formula assumes that all GPUs of a group send their part of a message at the same time.
+  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
     const std::size_t below = stages[i + 1].groups.size();
     for (std::size_t link = 0; link < stages[i].links.size(); ++link) {
       const std::size_t from = link / below;

@@ -29,10 +29,10 @@ class LayerCosts {
              bool recompute);
 
   [[nodiscard]] RangeCost range(LayerRange layers) const;
-  [[nodiscard]] Bytes output(int layer) const {
-    return outputs_[static_cast<std::size_t>(layer)];
-  }                                                                            // of a microbatch, whole
-  [[nodiscard]] const std::string& provenance() const { return provenance_; }  // a note; empty: measured as it is
+  // The size of a layer's output for one microbatch. It is not divided by the number of GPUs in the group.
+  [[nodiscard]] Bytes output(int layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
+  // A note that says which times and sizes were not measured at this point; empty if all of them were.
+  [[nodiscard]] const std::string& provenance() const { return provenance_; }
 
  private:
   void add_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile);

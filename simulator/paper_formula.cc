@@ -9,8 +9,8 @@
 namespace sailor {
 namespace {
 
-constexpr double kWorthSaying = 0.1;  // as a part of the paper's time
-constexpr double kEffect = 0.01;      // as a part of the paper's time; smaller effects are not named
+constexpr double kWorthSaying = 0.1;  // differences up to this part of the time are not mentioned
+constexpr double kEffect = 0.01;      // effects below this part of the paper's time are not named
 
 int replicas_of(const StageTiming& stage) {
   int replicas = 0;

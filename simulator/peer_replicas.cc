@@ -59,7 +59,8 @@ double PeerReplicas::held_for_peers(std::size_t stage) const {
   double kept = 0;
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     const int pool = plan_.stages[i].groups.front().pool;
-    const bool keeps_its_own = stages_[i].senders > 1 && !links_.is_inside_node(pool, pool);  // of other replicas
+    // A GPU may hold peer replicas of its own stage: those of the stage's other replicas.
+    const bool keeps_its_own = stages_[i].senders > 1 && !links_.is_inside_node(pool, pool);
     if (i != stage || keeps_its_own) kept += stages_[i].per_backup_holder();
   }
   return kept;

@@ -7,11 +7,11 @@
 namespace sailor {
 namespace {
 
-// What each replica of a group gets.
+// The share of the microbatches that each replica of a group gets.
 struct Share {
   double pass = 0;  // seconds of a microbatch, forward and backward
   int replicas = 0;
-  int microbatches = 0;  // for each replica
+  int microbatches = 0;  // microbatches of each replica
 };
 
 ReplicaGroup with_microbatches(ReplicaGroup group, int microbatches, int count) {

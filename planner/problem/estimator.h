@@ -25,14 +25,14 @@ struct StageShape {
   int optimizer_shards = 1;  // how many replicas share the optimizer's state; 1: each replica has all of it
 };
 
-// The time and memory that such a group needs. They do not depend on the rest of the plan.
+// The time and memory that a replica of such a shape needs. They do not depend on the rest of the plan.
 struct StageNeeds {
-  Seconds forward;   // of one microbatch
-  Seconds backward;  // of one microbatch
+  Seconds forward;   // the forward pass of one microbatch
+  Seconds backward;  // the backward pass of one microbatch
   Seconds update;
-  Bytes fixed_memory;       // per GPU: everything but activations
-  Bytes activation_memory;  // per GPU, for each microbatch in flight
-  Bytes capacity;           // per GPU
+  Bytes fixed_memory;       // everything but activations, per GPU
+  Bytes activation_memory;  // the activations of one microbatch in flight, per GPU
+  Bytes capacity;           // the memory of a GPU
 
   [[nodiscard]] Seconds pass() const { return forward + backward; }
   [[nodiscard]] Bytes least_memory() const { return fixed_memory + activation_memory; }
@@ -42,8 +42,8 @@ struct StageNeeds {
 // The figures of an Estimate that the search compares.
 struct EstimateSummary {
   Seconds iteration;
-  Dollars cost;         // of an iteration: GPUs and traffic
-  Bytes memory_excess;  // what the fullest stage needs above the memory of its GPU; zero if the plan fits
+  Dollars cost;         // the cost of an iteration: GPUs and traffic
+  Bytes memory_excess;  // the memory that the fullest stage needs above that of its GPU; zero if the plan fits
 };
 
 // Limits for pruning. The search needs no plan that reaches one of them.
@@ -95,9 +95,9 @@ class JobEstimator {
                                                                        const GroupedPlan& plan) const = 0;
   [[nodiscard]] virtual StageNeeds stage_needs(const StageShape& shape) const = 0;
 
-  // For the cost of moving from one plan to another. state_of_layer() is the size of the weights and the optimizer
-  // state of a layer, summed over the GPUs of one replica. transfer() is the time that a node of one pool takes to send
-  // an amount of state to a node of the other pool.
+  // These two give the cost of moving from one plan to another. state_of_layer() is the size of the weights and the
+  // optimizer state of a layer, summed over the GPUs of one replica. transfer() is the time that a node of one pool
+  // takes to send an amount of state to a node of the other pool.
   [[nodiscard]] virtual Bytes state_of_layer(int layer) const = 0;
   [[nodiscard]] virtual Seconds transfer(Bytes amount, int from_pool, int to_pool) const = 0;
 

@@ -40,7 +40,7 @@ struct GroupedStage {
 
 struct GroupedPlan {
   int microbatch_size = 1;
-  int microbatches = 0;  // per step, through every stage
+  int microbatches = 0;  // microbatches of a step; each passes through every stage
   std::vector<GroupedStage> stages;
   MemorySavings savings;
   friend auto operator<=>(const GroupedPlan&, const GroupedPlan&) = default;

@@ -1,4 +1,4 @@
-// What makes one plan better than another: the job's objective and its limits.
+// The order of plans: the job's objective and its limits decide which of two plans is better.
 #pragma once
 
 #include <compare>
@@ -11,9 +11,9 @@ namespace sailor {
 // Orders plans; lower is better. The fields are compared in the order of their declaration. A plan with any excess is
 // infeasible. Of two infeasible plans, the one with less excess comes nearer to being feasible.
 struct Score {
-  double excess = 0;  // Misses::sum()
-  double value = 0;   // of an iteration: seconds if the job maximizes throughput, dollars if it minimizes cost
-  int gpus = 0;       // breaks ties
+  double excess = 0;  // the sum of the misses (Misses::sum())
+  double value = 0;   // seconds of an iteration if the job maximizes throughput, its dollars if it minimizes cost
+  int gpus = 0;       // the number of GPUs, which breaks ties
   friend auto operator<=>(const Score&, const Score&) = default;
 
   [[nodiscard]] bool is_feasible() const { return excess <= 0; }
@@ -29,10 +29,10 @@ Cutoff cutoff_for(double value, const JobSpec& job);
 // By how much a plan misses each limit. A miss is relative to the limit, except for memory. It is zero if the plan
 // meets the limit or the job does not set it.
 struct Misses {
-  double memory = 0;      // in GiB: the plan's GPUs may have different sizes, so a ratio would not be comparable
+  double memory = 0;      // GiB; the plan's GPUs may have different sizes, so a ratio would not be comparable
   double cost = 0;        // the larger miss of maxCostPerIteration and maxCostPerHour
-  double throughput = 0;  // minThroughput
-  double gpus = 0;        // minGpus
+  double throughput = 0;  // the miss of minThroughput
+  double gpus = 0;        // the miss of minGpus
 
   [[nodiscard]] double sum() const { return memory + cost + throughput + gpus; }
 };

@@ -7,7 +7,7 @@
 namespace sailor {
 namespace {
 
-constexpr double kLeast = 1e-9;  // so that rates are finite
+constexpr double kLeast = 1e-9;  // above zero, so that rates are finite
 
 std::size_t index_of(const MemorySavings& savings) {
   return (savings.recomputes ? 2U : 0U) + (savings.shards_optimizer ? 1U : 0U);

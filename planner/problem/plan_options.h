@@ -36,7 +36,7 @@ struct PlanOptions {
   // How long the chosen plan will probably run, until the next node joins or leaves.
   Seconds expected_lifetime{3600};
   SearchScope scope = SearchScope::kEverywhere;
-  std::optional<std::chrono::nanoseconds> budget;  // then the best plan so far is the answer
+  std::optional<std::chrono::nanoseconds> budget;  // a time limit; after it, the best plan so far is the answer
   int max_tensor_parallel = 8;                     // the largest tensor-parallel size that the trainer supports
   Proof proof = Proof::kQuick;
   // A time limit for the thorough proof, which starts after the search.

@@ -11,13 +11,13 @@ namespace {
 
 constexpr double kFirstStep = 0.5;
 constexpr int kHalvings = 13;  // the last step is about 1e-4
-constexpr int kRounds = 8;     // with each step
+constexpr int kRounds = 8;     // how often each step is tried on all prices
 
 struct GpuType {
   int pool = 0;  // one of its pools; the times of all are equal
   int gpus = 0;
   int largest_node = 0;
-  DollarsPerHour price;             // of a GPU, where it is cheapest
+  DollarsPerHour price;             // the price of a GPU in the cheapest pool of the type
   std::vector<double> gpu_seconds;  // [layer]: GPU seconds for one sample, 1 / r_gl
 };
 
@@ -39,7 +39,7 @@ std::vector<GpuType> gpu_types(const PlanningProblem& problem) {
 
 // Returns the fewest GPU seconds in which GPUs of this type can process the layer for one sample.
 double least_gpu_seconds(const PlanningProblem& problem, const GpuType& type, int layer) {
-  const bool recomputes = problem.allowed_savings().front().recomputes;  // the faster of what the job allows
+  const bool recomputes = problem.allowed_savings().front().recomputes;  // the fastest choice that the job allows
   double least = std::numeric_limits<double>::infinity();
   for (const int size : problem.job.training.microbatch_sizes) {
     for (const int tensor_parallel : problem.tensor_parallel_sizes) {

@@ -7,9 +7,9 @@
 namespace sailor {
 namespace {
 
-constexpr double kFirstStep = 0.7;  // of prices, in logarithms
-constexpr double kSmaller = 0.75;   // each step relative to the one before
-constexpr double kPrecision = 0.0025;
+constexpr double kFirstStep = 0.7;     // the first change of prices, as an exponent of e
+constexpr double kSmaller = 0.75;      // each change of prices relative to the one before
+constexpr double kPrecision = 0.0025;  // the bisection stops if the range is smaller than this part of its upper end
 
 int gpus_of_one_node(const PlanningProblem& problem, int pool) { return problem.pool(pool).nodes.front().free_gpus; }
 

@@ -18,7 +18,7 @@ namespace sailor {
 // passes of the fastest replica of each stage, and the messages between the stages.
 struct PlanClass {
   double seconds = 0;     // the longest iteration
-  double least_path = 0;  // seconds
+  double least_path = 0;  // the shortest path time, in seconds
   double most_path = 0;
   bool inside_nodes = false;  // see BoundProver: the plans use some pool on one node only, whose links are fast
 };
@@ -119,8 +119,8 @@ class SplitBoundSolver {
   // [layer]: a lower bound on the price of the groups for this layer and all later ones.
   std::vector<double> rest_price_;
   std::vector<double> rest_path_;  // [layer]: the sum of the shortest passes of this layer and all later ones
-  std::vector<Work> works_;        // for every kind that can hold the stage, the fastest first
-  // The same order: the best choice in which this kind is the fastest of the stage.
+  std::vector<Work> works_;        // one for every kind that can hold the stage, the fastest first
+  // [index in works_]: the best choice in which this kind is the fastest of the stage.
   std::vector<Choice> choices_;
   std::vector<Label> labels_;  // [layer][region of the stage that starts there][path level][end level]
 };

@@ -32,9 +32,9 @@ class GpuPrices {
  private:
   void normalize();
 
-  std::vector<int> gpus_;       // by type
-  std::vector<double> prices_;  // of one GPU, by type
-  int most_gpus_ = 0;           // in all
+  std::vector<int> gpus_;       // [type]: available GPUs
+  std::vector<double> prices_;  // [type]: the price of one GPU
+  int most_gpus_ = 0;           // the most GPUs that a plan may use, of all types together
 };
 
 }  // namespace sailor

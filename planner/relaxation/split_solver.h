@@ -14,9 +14,9 @@ namespace sailor {
 
 // The time limits of a split, in seconds.
 struct TimeLimits {
-  double passes = 0;  // from the start of a step to its last backward pass
-  // For a stage's gradient sum and update after its last backward pass, without the part that earlier stages hide
-  // (GroupTimeTable::most_hidden).
+  double passes = 0;  // the time from the start of a step to its last backward pass
+  // The time of a stage's gradient sum and update after its last backward pass, without the part that earlier stages
+  // hide (GroupTimeTable::most_hidden).
   double sync_and_update = 0;
 };
 

@@ -6,7 +6,8 @@
 namespace sailor {
 namespace {
 
-constexpr Seconds kRegroup(2);  // for the workers to agree on the new plan and to connect, even if no state moves
+constexpr Seconds kRegroup(
+    2);  // the workers need this time to agree on the plan and to connect, even if no state moves
 
 }  // namespace
 

@@ -34,7 +34,7 @@ class MigrationCost {
   // The state that each of the receiving GPUs must get.
   struct MissingState {
     StateHolders receivers;
-    std::vector<Bytes> layers;  // by layer
+    std::vector<Bytes> layers;  // [layer]: the state of the layer
     Bytes sum;
   };
 
@@ -46,7 +46,7 @@ class MigrationCost {
 
   const PlanningProblem& problem_;
   GroupedPlan running_;
-  std::vector<StateHolders> now_;  // of the running plan
+  std::vector<StateHolders> now_;  // the holders of the running plan
   std::vector<Bytes> state_;       // size of the state of each layer
 };
 

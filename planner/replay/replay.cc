@@ -147,7 +147,7 @@ class Replayer {
   const ClusterState& whole_;
   const Estimator& estimator_;
   const ReplayOptions& options_;
-  std::optional<EstimatedPlan> fixed_;  // of the static policy
+  std::optional<EstimatedPlan> fixed_;  // the only plan of the static policy
   std::optional<EstimatedPlan> running_;
   Seconds pause_left_;
   bool has_started_ = false;

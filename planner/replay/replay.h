@@ -23,7 +23,7 @@ struct ReplayOptions {
   ReplayPolicy policy = ReplayPolicy::kLive;
   Seconds rescale{2};   // the pause of a live change of plan
   Seconds restart{60};  // the pause of a restart: pods, processes, the checkpoint
-  PlanOptions plan;     // except `current`, which the replay sets
+  PlanOptions plan;     // the options of each call of the planner; the replay sets `current`
 };
 
 // The time between two changes of availability.
@@ -33,21 +33,21 @@ struct ReplayPeriod {
   int available_gpus = 0;
   int used_gpus = 0;      // 0: the job waits for capacity
   double throughput = 0;  // iterations per second after the pause
-  Seconds paused;         // at the start of the period
+  Seconds paused;         // the pause at the start of the period
   double lost_steps = 0;  // steps from before the period that must be computed again
   std::string plan;       // the hash of the plan; empty: none
 };
 
 struct ReplayReport {
   std::vector<ReplayPeriod> periods;
-  double steps = 0;     // completed and not lost
-  double computed = 0;  // with lost steps
+  double steps = 0;     // completed steps, without lost ones
+  double computed = 0;  // completed steps, including lost ones
   Dollars cost;
-  Seconds training;  // computing steps
+  Seconds training;  // the time in which the job computes steps
   Seconds paused;
-  Seconds waiting;  // for capacity
-  Seconds end;      // of the trace, or when the job was done
-  int changes = 0;  // of plan, without the first start
+  Seconds waiting;  // the time in which the job waits for capacity
+  Seconds end;      // the end of the trace, or the time when the job was done
+  int changes = 0;  // how often the plan changed, without the first start
   bool is_done = false;
 
   [[nodiscard]] double goodput() const { return computed > 0 ? steps / computed : 1; }

@@ -12,13 +12,13 @@ struct Trace {
   enum class Unit { kNodes, kGpus };
   struct Change {
     Seconds at;
-    int amount = 0;  // from this time on
+    int amount = 0;  // nodes or GPUs that are available from this time on
     friend bool operator==(const Change&, const Change&) = default;
   };
 
   Unit unit = Unit::kNodes;
   std::vector<Change> changes;  // ascending in time, starting at 0; consecutive amounts differ
-  Seconds end;                  // of the recording
+  Seconds end;                  // the end of the recording
 };
 
 // Reads three formats: {"metadata": {"gap_seconds": 300}, "data": [nodes, ...]} (SkyPilot's spot traces),

@@ -37,7 +37,7 @@ class ExhaustiveSearch {
   struct LowerBound {
     double path = 0;       // seconds that a microbatch takes through these stages and back
     double seconds = 0;    // seconds of an iteration
-    DollarsPerHour price;  // of the GPUs of these stages
+    DollarsPerHour price;  // the price of the GPUs of these stages
   };
   // The microbatches of a stage that have no replica yet, and the replica that gets a share of them next.
   struct Unassigned {

@@ -11,7 +11,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::size_t kPermutedRegions = 3;  // beyond that only orders by size are tried: n! is too many
+constexpr std::size_t kPermutedRegions = 3;  // of more regions, only orders by size are tried: n! is too many
 
 // Seconds of the whole model on one GPU with the smallest microbatch. Only ranks the types.
 std::vector<double> pool_slowness(const PlanningProblem& problem, const MemorySavings& savings) {

@@ -12,12 +12,12 @@
 namespace sailor {
 namespace {
 
-// How many starts local search climbs from, and how many candidates it may evaluate. Work is counted in steps, so that
-// the answer does not depend on the speed of the machine.
+// The number of starts from which local search climbs, and of candidates that it may evaluate. Work is counted, not
+// timed, so that the answer does not depend on the speed of the machine.
 constexpr std::size_t kClimbs = 5;
 constexpr long kClimbCandidates = 800;
 constexpr long kRepairCandidates = 400;
-constexpr std::size_t kSimulatedNeighbours = 4;  // of a stage
+constexpr std::size_t kSimulatedNeighbours = 4;  // the number of neighbours of a stage that are simulated
 // Passes of microbatches through stages, there and back, that may be simulated, summed over all plans. Each takes less
 // than a microsecond.
 constexpr long kPassesOfRepair = 60'000;

@@ -24,7 +24,7 @@ namespace sailor {
 struct PlanCandidate {
   Draft draft;
   GroupedPlan plan;
-  EstimateSummary estimate;  // from the fast estimate or from the simulation
+  EstimateSummary estimate;  // the fast estimate, or the result of the simulation
   Score score;
 };
 

@@ -175,7 +175,7 @@ class EvenSeeds {
   std::vector<LayerRange> layers_;
   std::vector<int> counts_;
   std::vector<double> fastest_;  // seconds of a microbatch, by stage
-  DollarsPerHour least_price_;   // of a replica of every stage
+  DollarsPerHour least_price_;   // the price of one replica of every stage
 };
 
 // A single group. Groups are listed in the order of the pools.

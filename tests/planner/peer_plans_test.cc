@@ -24,7 +24,7 @@ struct Case {
   std::string name;
   JobSpec job;
   ClusterState cluster;
-  std::unique_ptr<Simulator> simulator;  // with the profiles that the peers planned by
+  std::unique_ptr<Simulator> simulator;  // has the profiles by which the peers planned
 };
 
 Case read_case(const std::string& name) {

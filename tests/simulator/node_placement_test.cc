@@ -57,7 +57,8 @@ TEST(NodePlacement, ASharedNicMakesTheMessagesOfANodeWaitForEachOther) {
   ClusterState shared = a_cluster().pool(kZone, "nvidia-l4", 4, 4);
   const Estimate apart = Simulator().simulate(job, shared, plan).value();
   NetworkModel network = google_cloud_network();
-  shared.pools[0].inter_node_bandwidth = network.tier(NetworkTier::kZone).bandwidth;  // of a node, as of one GPU
+  // A node has the bandwidth of one GPU.
+  shared.pools[0].inter_node_bandwidth = network.tier(NetworkTier::kZone).bandwidth;
   const Estimate together = Simulator({}, network).simulate(job, shared, plan).value();
   EXPECT_GT(together.time.point_to_point, apart.time.point_to_point);
   EXPECT_GT(together.time.gradient_sync, apart.time.gradient_sync);

@@ -55,7 +55,7 @@ TEST(PaperFormula, GivesEveryStageTheReplicasOfTheNarrowest) {
   const JobSpec job = a_job().batch(32);
   Plan plan = an_even_plan(job, kPool, 2, 4, 1);
   plan.stages[1].replicas = {{kPool, 1, 16}, {kPool, 1, 16}};
-  plan.stages[1].first_layer = plan.stages[0].last_layer = 4;  // of six: 8 x 12 ms beside 16 x 6 ms
+  plan.stages[1].first_layer = plan.stages[0].last_layer = 4;  // four of six layers: 8 x 12 ms beside 16 x 6 ms
   const Compared result = compared(job, free_network(), plan);
   EXPECT_NEAR(result.paper.paper.passes.value(), 15 * 12e-3 + 12e-3 + 6e-3, 1e-9);
   EXPECT_THAT(result.paper.effects, ElementsAre(HasSubstr("as many replicas as the one with the fewest")));
