@@ -76,7 +76,7 @@ void AgentState::note_end_of_worker(int gpu, const std::string& how) {
 
 void AgentState::note_unresponsive_worker(int gpu) {
   if (!is_final(report_.workers.at(static_cast<std::size_t>(gpu)).phase)) ++unresponsive_workers_;
-  note_end_of_worker(gpu, "gave no answer and was ended");
+  note_end_of_worker(gpu, "did not answer and was killed");
 }
 
 void AgentState::note_peer(std::int64_t generation, const std::string& pod, bool is_unresponsive) {
@@ -84,7 +84,7 @@ void AgentState::note_peer(std::int64_t generation, const std::string& pod, bool
   std::erase(report_.unresponsive_peers, pod);
   if (!is_unresponsive) return;
   report_.unresponsive_peers.push_back(pod);
-  hint(HintReason::kPeerLost, fmt::format("pod {} gives no answer", pod));
+  hint(HintReason::kPeerLost, fmt::format("pod {} does not answer", pod));
 }
 
 void AgentState::note_termination() {

@@ -106,7 +106,7 @@ TEST(AgentState, EndsAsUnresponsiveOnlyIfNoWorkerFailedOtherwise) {
   AgentState state = with(WorkerPhase::kTraining, WorkerPhase::kTraining);
   state.note_unresponsive_worker(0);
   EXPECT_EQ(state.exit_status(), kExitWorkerUnresponsive);
-  EXPECT_THAT(state.report().workers[0].message, HasSubstr("gave no answer and was ended at step 3"));
+  EXPECT_THAT(state.report().workers[0].message, HasSubstr("did not answer and was killed at step 3"));
   state.note_end_of_worker(1, "was killed by signal 11");
   EXPECT_EQ(state.exit_status(), kExitFailed);
   AgentState done = with(WorkerPhase::kFinished, WorkerPhase::kFinished);
@@ -129,7 +129,7 @@ TEST(AgentState, ReportsAndHintsWhichPeersOfItsGenerationAreUnresponsive) {
   ASSERT_TRUE(state.take(a_generation(1)));
   state.note_peer(1, "pod-1", true);
   EXPECT_THAT(state.report().unresponsive_peers, ElementsAre("pod-1"));
-  EXPECT_THAT(state.take_hints(), ElementsAre(peer_lost("pod pod-1 gives no answer")));
+  EXPECT_THAT(state.take_hints(), ElementsAre(peer_lost("pod pod-1 does not answer")));
   state.note_peer(1, "pod-1", false);
   EXPECT_THAT(state.report().unresponsive_peers, IsEmpty());
   state.note_peer(1, "pod-1", true);

@@ -85,7 +85,7 @@ TEST_F(UnresponsivePods, AFrozenWorkerIsEndedByItsAgent) {
   wait_for_step(0, 1, 2);
   kill(agents_[1]->workers().front(), SIGSTOP);
   EXPECT_EQ(agents_[1]->wait_for_exit(), kExitWorkerUnresponsive);
-  EXPECT_THAT(agents_[1]->termination_report(), HasSubstr("gave no answer and was ended"));
+  EXPECT_THAT(agents_[1]->termination_report(), HasSubstr("did not answer and was killed"));
   wait_for_phase(0, WorkerPhase::kBroken);
   assign(job, 2, {{0, 5, {8}}}, {0});
   EXPECT_EQ(last_progress(0).step, 60);

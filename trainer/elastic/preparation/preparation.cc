@@ -111,7 +111,7 @@ std::optional<Prepared> Preparation::prepare() {
   const c10::DeviceGuard device(compute_device());  // the current device is a setting of the thread
   if (auto supported = check_supported(*assignment_); !supported) throw CannotTrain(supported.error().message);
   const auto rank = rank_of(*assignment_, {settings_.agent, settings_.gpu});
-  SAILOR_CHECK(rank, "worker {}/{} meets without a slot", settings_.agent, settings_.gpu);
+  SAILOR_CHECK(rank, "worker {}/{} prepares a generation without a slot for it", settings_.agent, settings_.gpu);
   Prepared prepared;
   prepared.membership.timeouts = settings_.timeouts;
   if (*rank < assignment_->training_workers()) {

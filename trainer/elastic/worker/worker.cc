@@ -42,7 +42,7 @@ class Worker {
         give_up_generation(error.what());
         // The job or this program has a fault that another generation would not solve.
       } catch (const std::exception& error) {
-        log_error("cannot go on", {{"generation", std::to_string(state_.generation)}, {"why", error.what()}});
+        log_error("cannot continue", {{"generation", std::to_string(state_.generation)}, {"why", error.what()}});
         report(WorkerPhase::kFailed, error.what());
         return;
       }
@@ -119,7 +119,7 @@ class Worker {
     const std::int64_t left = state_.generation;
     note_newer();  // a newer assignment may have interrupted the wait
     if (state_.generation != left) {
-      log_info("generation broken off", {{"generation", std::to_string(left)}});
+      log_info("generation ended by a newer one", {{"generation", std::to_string(left)}});
       return;
     }
     log_warning("generation failed", {{"generation", std::to_string(state_.generation)}, {"why", why}});
@@ -268,7 +268,7 @@ class Worker {
 
   [[nodiscard]] std::string message_of(WorkerPhase phase) const {
     if (state_.place == WorkerPlace::kAwaitingLease)
-      return "waits for the operator, without whose word it may not train on alone";
+      return "waits for the operator to renew its lease, without which a generation in a single pod must not train";
     return phase == WorkerPhase::kBroken ? failure_ : writer_.last_error();
   }
 
