@@ -198,7 +198,7 @@ class Agent {
   int wait_for_end() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return state_.exit_status().has_value(); });
-    return *state_.exit_status();  // NOLINT(bugprone-unchecked-optional-access): what was waited for
+    return *state_.exit_status();  // NOLINT(bugprone-unchecked-optional-access): set, because the wait has ended
   }
 
   // Kubernetes copies the termination log to the status of the pod. The operator finds the report there even if it did
@@ -216,7 +216,7 @@ class Agent {
   std::mutex mutex_;
   std::condition_variable changed_;
   AgentState state_;
-  Assignment assignment_;  // the newest that was taken
+  Assignment assignment_;  // the newest accepted assignment
   HintSender hints_{[this] { change([&] { state_.note_dismissal(); }); }};
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   LeaseKeeper leases_{[this](const Lease& lease) {

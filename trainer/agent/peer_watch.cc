@@ -9,8 +9,8 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::milliseconds kLongestProbe{2'000};  // an agent that ends waits for the probe under way
-constexpr std::size_t kProbesAtOnce = 16;                  // so that each pod has its turn soon, at little cost
+constexpr std::chrono::milliseconds kLongestProbe{2'000};  // an agent that ends waits for the current probe
+constexpr std::size_t kProbesAtOnce = 16;                  // enough that each pod is probed soon, at little cost
 
 }  // namespace
 

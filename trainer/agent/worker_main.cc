@@ -42,14 +42,14 @@ void read_messages(Channel& channel, AssignmentMailbox& mailbox) {
       log_error("assignment refused", {{"why", assignment.error().message}});
     }
   }
-  ::_exit(0);  // the agent is gone; the main thread may be waiting for peers, and would for long
+  ::_exit(0);  // the agent is gone, and the main thread may wait for peers for long
 }
 
 }  // namespace
 
 void serve_agent(const WorkerSettings& settings, int descriptor) {
   die_with_parent();              // even if this process is stopped when its agent dies
-  std::signal(SIGTERM, SIG_IGN);  // the agent decides when we end
+  std::signal(SIGTERM, SIG_IGN);  // the agent decides when the worker ends
   std::signal(SIGINT, SIG_IGN);
   Channel channel(descriptor);
   AssignmentMailbox mailbox;

@@ -32,7 +32,7 @@ void WorkerProcess::renew(const Lease& lease) { child_->channel().send(to_line(l
 void WorkerProcess::probe() {
   {
     const std::lock_guard lock(mutex_);
-    if (!has_spoken_) return;  // its start may take long
+    if (!has_spoken_) return;  // the worker may need long to start
     if (missed_probes_.is_unresponsive()) child_->kill();
     missed_probes_.note(false);  // counts as missed until it answers
   }
