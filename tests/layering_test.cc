@@ -1,5 +1,5 @@
 // The include rules of docs/architecture.md, as code. A file may include only the modules that its own module may see,
-// inside its module only folders on a lower floor, and never a file that includes it in turn.
+// inside its module only folders of lower layers, and never a file that includes it in turn.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -18,12 +18,12 @@ namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 using Graph = std::map<std::string, std::set<std::string>>;  // a node, and the nodes that it points to
 
-// A module, the other modules that it may include, and its folders from the ground floor up: a folder may include those
-// before it. "." is the module's own folder.
+// A module, the other modules that it may include, and its folders in layers from the lowest up: a folder may include
+// those before it. "." is the module's own folder.
 struct Module {
   std::string name;
   Names may_include;
-  Names floors = {"."};
+  Names layers = {"."};
 };
 
 const std::vector<Module>& modules() {
@@ -56,7 +56,7 @@ bool lies_in(const std::string& path, const std::string& folder) { return path.s
 
 std::string folder_of(const std::string& path) { return fs::path(path).parent_path().string(); }
 
-// The module with the longest name that leads the path; null where there is none.
+// Returns the module with the longest name that is a prefix of the path, or null.
 const Module* module_of(const std::string& path) {
   const Module* best = nullptr;
   for (const Module& module : modules()) {
@@ -65,17 +65,18 @@ const Module* module_of(const std::string& path) {
   return best;
 }
 
-// The floor of the file's folder within its module; the number of floors where the table does not name the folder.
-std::size_t floor_of(const std::string& path, const Module& module) {
+// Returns the layer of the file's folder within its module, or the number of layers if the table does not name the
+// folder.
+std::size_t layer_of(const std::string& path, const Module& module) {
   const std::string folder = fs::path(folder_of(path)).lexically_relative(module.name).string();
-  return static_cast<std::size_t>(std::ranges::find(module.floors, folder) - module.floors.begin());
+  return static_cast<std::size_t>(std::ranges::find(module.layers, folder) - module.layers.begin());
 }
 
 bool may_include(const std::string& path, const std::string& header) {
   const Module* module = module_of(path);
   const Module* used = module_of(header);
   if (module == nullptr || used == nullptr) return false;
-  if (used == module) return floor_of(header, *module) <= floor_of(path, *module);
+  if (used == module) return layer_of(header, *module) <= layer_of(path, *module);
   return std::ranges::any_of(module->may_include, [&](const std::string& name) { return lies_in(header, name); });
 }
 
@@ -103,7 +104,7 @@ class CycleSearch {
  public:
   explicit CycleSearch(const Graph& graph) : graph_(graph) {}
 
-  // The nodes of one cycle, in order, its first node again at its end; empty where there is none.
+  // Returns the nodes of one cycle in order, with the first node again at the end; empty if the graph has no cycle.
   Names run() {
     for (const auto& [node, targets] : graph_) {
       if (visit(node)) return {std::ranges::find(path_, path_.back()), path_.end()};
@@ -144,7 +145,7 @@ bool is_source(const fs::path& path) {
 // main.cc files compose the program and may include anything.
 bool is_composition_root(const fs::path& path) { return path.filename() == "main.cc"; }
 
-// All sources but composition roots, by their paths from the root of the project, with what they include.
+// Maps the path of every source, except for composition roots, to the headers that it includes.
 const std::map<std::string, Names>& sources() {
   static const std::map<std::string, Names> found = [] {
     const fs::path root = SAILOR_SOURCE_DIR;
@@ -182,7 +183,7 @@ TEST(Layering, EveryFolderIsInTheTable) {
   for (const std::string& folder : folders) {
     const Module* module = module_of(folder + "/");
     ASSERT_NE(module, nullptr) << folder << " lies in no module of the table";
-    EXPECT_LT(floor_of(folder + "/", *module), module->floors.size())
+    EXPECT_LT(layer_of(folder + "/", *module), module->layers.size())
         << folder << " is not among the folders of " << module->name;
   }
 }

@@ -16,7 +16,7 @@ import (
 	"sailor.dev/tests/trainingjob"
 )
 
-const patience = 2 * time.Minute // for one measurement
+const patience = 2 * time.Minute // the limit for one measurement
 
 type bench struct {
 	cluster *testcluster.Cluster

@@ -1,5 +1,5 @@
-// How long the planner takes, from one node to thousands of mixed GPUs, and how fast the simulator answers it, in
-// closed form and operation by operation.
+// Measures how long the planner takes, from one node to thousands of mixed GPUs, and how fast the simulator answers it,
+// in closed form and operation by operation.
 #include <filesystem>
 
 #include <benchmark/benchmark.h>
@@ -22,7 +22,7 @@ sailor::JobSpec opt_350m() {
   return a_job().model("opt-350m").sequence_length(2048).batch(1024).microbatch_sizes({1, 2, 4, 8, 16, 32});
 }
 
-// Measured by Sailor's authors, where their data is beside the project; else times are those of data sheets.
+// Uses the measurements of Sailor's authors if their data is present, else times from data sheets.
 sailor::Simulator a_simulator() {
   const std::filesystem::path folder = std::filesystem::path(SAILOR_SOURCE_DIR) / "../shared/data/sailor-artifact";
   if (!std::filesystem::exists(folder)) return sailor::Simulator();
@@ -37,11 +37,11 @@ double peak_mebibytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-// Seconds for a plan with its quick proof, profiles read anew each time, and how much of the throughput that is proved
-// to be the most the plan reaches.
+// Goals: the seconds for a plan with its quick proof, including reading the profiles, and the part of the proved bound
+// on throughput that the plan reaches.
 struct Goals {
   double seconds = 0;
-  double bound_ratio = 0;  // with the thorough proof
+  double bound_ratio = 0;  // the bound is that of the thorough proof
 };
 
 void plan(benchmark::State& state, const sailor::ClusterState& cluster, const Goals& goals) {
@@ -74,7 +74,7 @@ void BM_Plan128A100And384V100(benchmark::State& state) {
 }
 BENCHMARK(BM_Plan128A100And384V100)->Unit(benchmark::kMillisecond);
 
-// So many GPUs of each of three types.
+// The argument is the number of GPUs of each of three types.
 void BM_PlanThreeTypes(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0)) / 4;
   plan(state,
@@ -86,7 +86,7 @@ void BM_PlanThreeTypes(benchmark::State& state) {
 }
 BENCHMARK(BM_PlanThreeTypes)->Arg(40)->Arg(84)->Arg(512)->Unit(benchmark::kMillisecond);
 
-// Ten regions, three types, 10,240 GPUs.
+// Plans for 10,240 GPUs of three types in ten regions.
 void BM_PlanTenRegions(benchmark::State& state) {
   sailor::testing::ClusterBuilder cluster;
   for (const char* region : {"us-central1", "us-west1", "us-west2", "us-east1", "us-east4", "europe-west1",
@@ -101,7 +101,7 @@ void BM_PlanTenRegions(benchmark::State& state) {
 }
 BENCHMARK(BM_PlanTenRegions)->Unit(benchmark::kMillisecond);
 
-// A node of 128 A100 + 384 V100 is lost: the plan near the running one.
+// Plans near the running plan after one node of 128 A100 + 384 V100 is lost.
 void BM_RepairOf512(benchmark::State& state) {
   const sailor::JobSpec job = opt_350m();
   const auto cluster = [](int a100_nodes) {
@@ -119,7 +119,7 @@ void BM_RepairOf512(benchmark::State& state) {
 }
 BENCHMARK(BM_RepairOf512)->Unit(benchmark::kMillisecond);
 
-// Eight stages of 32 replicas, nothing kept between calls but the tables of the job.
+// Estimates eight stages of 32 replicas. Only the tables of the job are kept between calls.
 void BM_FastEstimate(benchmark::State& state) {
   const sailor::Simulator simulator;
   const sailor::JobSpec job = opt_350m();
@@ -132,7 +132,7 @@ void BM_FastEstimate(benchmark::State& state) {
 }
 BENCHMARK(BM_FastEstimate);
 
-// Two kinds of replicas in every stage, 16 of each: no closed form is right, the first rounds are simulated.
+// Every stage has two kinds of replicas, 16 of each. No closed form is accurate, so the first rounds are simulated.
 void BM_FastEstimateOfUnevenReplicas(benchmark::State& state) {
   const sailor::Simulator simulator;
   const sailor::JobSpec job = opt_350m();

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	eventsEach   = 20 // of each kind; SAILOR_BENCH_EVENTS: another number
-	comparisons  = 5  // of a restart instead of a rescale: each takes its time
+	eventsEach   = 20 // the number of events of each kind; SAILOR_BENCH_EVENTS sets another number
+	comparisons  = 5  // comparisons with a restart instead of a rescale; each takes long
 	victimPool   = "l4-spot"
-	notice       = 5 * time.Second // of a preemption; GKE's 15 s would only make the bench longer
+	notice       = 5 * time.Second // the notice of a preemption; GKE's 15 s would only make the bench longer
 	lookForStep  = 5 * time.Millisecond
-	settledSteps = 5 // under a plan before the next event
+	settledSteps = 5 // steps under a plan before the next event
 )
 
-// observation is one event as it was seen from outside: by the clock of this process and the agents' own answers.
+// observation is one event as it was seen from outside: with the clock of this process and the answers of the agents.
 type observation struct {
 	untilStep float64 // seconds from the event to the first step of the next generation
 	stopped   float64 // seconds from the last step before to that one

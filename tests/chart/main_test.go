@@ -22,7 +22,7 @@ const (
 
 var (
 	cluster *testcluster.Cluster
-	root    string // of the repository
+	root    string // the root folder of the repository
 )
 
 func TestMain(m *testing.M) {

@@ -79,7 +79,7 @@ class CrossValidation : public ::testing::Test {
 
   // The parameters with the lowest mean error of time, then of memory, which depends on the context only.
   [[nodiscard]] MeasuredSystem fitted(const std::vector<const MeasuredRun*>& runs, MeasuredSystem system) const {
-    const double scale = system.name == "RTX" ? 10 : 1;  // its messages take many segments of TCP
+    const double scale = system.name == "RTX" ? 10 : 1;  // the messages of this system take many TCP segments
     MeasuredSystem best = system;
     double least = std::numeric_limits<double>::infinity();
     for (const double latency : {0.5e-3, 1e-3, 1.5e-3, 2e-3, 3e-3}) {

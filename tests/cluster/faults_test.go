@@ -50,7 +50,7 @@ func TestAPreemptedNodeIsTaintedItsPodsHearOfItAndItIsGone(t *testing.T) {
 	if err := <-preempted; err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took < 3*time.Second { // it had its grace
+	if took := time.Since(began); took < 3*time.Second { // the pod had its grace period
 		t.Errorf("the node had %s", took)
 	}
 	if _, err := shared.Kubernetes.CoreV1().Nodes().Get(t.Context(), node, metav1.GetOptions{}); !apierrors.IsNotFound(err) {

@@ -46,7 +46,7 @@ func TestNothingOutlivesAKilledClusterAndItsFolderServesAgain(t *testing.T) {
 	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Stop() // it tells that the cluster was killed
+	_ = c.Stop() // returns an error, because the cluster was killed
 	eventuallyEnded(t, processes)
 	assertNothingIn(t, c)
 
@@ -135,7 +135,7 @@ func TestAClusterEndsWithTheProcessThatStartedItEvenIfThatIsKilled(t *testing.T)
 	if err := holder.Process.Kill(); err != nil {
 		t.Error(err)
 	}
-	_ = holder.Wait() // it was killed
+	_ = holder.Wait() // returns an error, because the process was killed
 	eventuallyEnded(t, processes)
 }
 

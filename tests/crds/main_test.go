@@ -14,7 +14,7 @@ import (
 
 var (
 	cluster *testcluster.Cluster
-	folder  string // of the definitions
+	folder  string // the folder of the definitions
 )
 
 // TestMain runs a control plane without nodes: nothing here runs a pod.

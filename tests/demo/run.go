@@ -22,17 +22,17 @@ const (
 	spotGrace    = 15 * time.Second // GKE's
 )
 
-// demo is what the steps share.
+// demo is the state that the steps share.
 type demo struct {
-	root    string // of the repository
-	dir     string // of everything that this run writes
+	root    string // the root folder of the repository
+	dir     string // the folder for everything that this run writes
 	cluster *testcluster.Cluster
 	jobs    *trainingjob.Client
 	screen  *screen
 	history history
 }
 
-// run is the demo from beginning to end. Whatever way it ends, the cluster ends with it, unless it is to be kept.
+// run runs the demo from beginning to end. The cluster ends with it, also after an error, unless it is to be kept.
 func run(ctx context.Context, options options) (err error) {
 	d, err := newDemo()
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"sailor.dev/tests/trainingjob"
 )
 
-// screen shows the story: headlines, and under each the job's line, which a terminal sees updated in place. In a pipe a
-// line is printed when something but the numbers changed, and now and then.
+// screen shows the story: headlines, and under each the job's line, which a terminal shows updated in place. In a pipe a
+// line is printed when state or generation has changed, and every stepsBetweenLines steps.
 type screen struct {
 	out      *os.File
 	terminal bool
 	steps    int    // headlines so far
-	line     string // what the terminal's last line shows
-	shape    string // of the last line in a pipe: all but its numbers
-	lastStep int64  // of the last line in a pipe
+	line     string // the text of the terminal's last line
+	shape    string // state and generation of the last line in a pipe
+	lastStep int64  // the step of the last line in a pipe
 }
 
 func newScreen(out *os.File) *screen {
@@ -38,7 +38,7 @@ func (s *screen) note(text string) {
 	fmt.Fprintf(s.out, "   %s\n", text)
 }
 
-// endLine leaves the job's line behind, if it stands in the terminal.
+// endLine ends the job's line if the terminal shows one.
 func (s *screen) endLine() {
 	if s.line != "" {
 		fmt.Fprintln(s.out)
@@ -46,7 +46,7 @@ func (s *screen) endLine() {
 	}
 }
 
-const stepsBetweenLines = 50 // in a pipe
+const stepsBetweenLines = 50 // for output to a pipe
 
 func (s *screen) job(job trainingjob.Job) {
 	line := "   " + describe(job)

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	patience     = 3 * time.Minute // for one chapter of the story
-	stepsOfProof = 5               // completed under a plan before the story goes on
+	patience     = 3 * time.Minute // the limit for one chapter of the story
+	stepsOfProof = 5               // steps completed under a plan before the story continues
 )
 
 // awaitTraining shows the job until it has trained some steps under a plan newer than the generation.

@@ -24,7 +24,7 @@ type world struct {
 	jobs      *trainingjob.Client
 }
 
-const patience = 4 * time.Minute // with one test
+const patience = 4 * time.Minute // the limit for one test
 
 // start applies a job in a namespace of its own, both of which go when the test ends.
 func start(t *testing.T, spec trainingjob.Small) *world {

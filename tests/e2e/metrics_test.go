@@ -46,8 +46,8 @@ func prometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = command.Process.Kill() // it may have ended
-		_ = command.Wait()         // with the signal
+		_ = command.Process.Kill() // the process may have ended already
+		_ = command.Wait()         // returns an error, because the signal ended the process
 	})
 }
 

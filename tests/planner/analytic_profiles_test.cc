@@ -1,5 +1,5 @@
-// How far profiles that are computed from data sheets are off those that were measured. Reads data that is not part of
-// the repository and skips where it is absent.
+// Compares profiles that are computed from data sheets with measured ones. Reads data that is not part of the
+// repository and skips if it is absent.
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -17,7 +17,7 @@ namespace {
 
 const std::filesystem::path kArtifact = std::filesystem::path(SAILOR_SOURCE_DIR) / "../shared/data/sailor-artifact";
 
-// Of the ratios analytic / measured of a microbatch's way through all blocks and back, as logarithms.
+// Collects, as logarithms, the ratios analytic / measured of a microbatch's time through all blocks and back.
 struct Ratios {
   double sum = 0;
   double absolute = 0;

@@ -1,4 +1,4 @@
-// Our plans held against those of Sailor's own planner, both priced by our simulator. Reads data that is not part of
+// Compares our plans with those of Sailor's own planner, both priced by our simulator. Reads data that is not part of
 // the repository and skips where it is absent.
 #include <algorithm>
 #include <filesystem>
@@ -74,7 +74,7 @@ double our_value(const Case& one, PlanSpace space) {
   return value_of(one.job, one.simulator->simulate(one.job, one.cluster, planned.plan).value());
 }
 
-// How many times as good as Sailor's plan ours has to be.
+// Returns how many times as good as Sailor's plan ours has to be.
 double goal_over_sailor(const std::string& name) {
   if (name.starts_with("3type-1zone")) return 1.5;
   return name.starts_with("fig8b") || name.starts_with("2type-1zone") ? 1.1 : 1;

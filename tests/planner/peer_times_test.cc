@@ -1,5 +1,5 @@
-// Our times of the peers' plans held against those of their own simulator, with the profiles that they used. Reads data
-// that is not part of the repository and skips where it is absent.
+// Compares our times of the peers' plans with those of their own simulator, with the profiles that they used. Reads
+// data that is not part of the repository and skips if it is absent.
 #include <cmath>
 #include <filesystem>
 #include <fstream>

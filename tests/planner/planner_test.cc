@@ -1,4 +1,4 @@
-// The planner's answers where one knows what they must be.
+// Tests answers of the planner that can be derived by hand.
 #include "planner/planner.h"
 
 #include <gmock/gmock.h>
@@ -179,7 +179,8 @@ TEST(Planner, AutoKeepsActivationsIfMemorySuffices) {
   EXPECT_EQ(plan(job, cluster).value().plan, without);
 }
 
-// One wide block and a small vocabulary: its activations, ten times the width on one GPU, are what has to fit.
+// A job with one wide block and a small vocabulary. Its activations, ten times the width on one GPU, decide whether it
+// fits in memory.
 JobSpec a_wide_job(int sequence_length, int microbatch_size) {
   JobSpec job =
       a_job().blocks(1).sequence_length(sequence_length).batch(microbatch_size).microbatch_sizes({microbatch_size});
@@ -208,7 +209,7 @@ TEST(Planner, WithSequenceParallelismTensorParallelSizesDivideTheSequence) {
     return plan(job, small);
   };
   ASSERT_TRUE(plan_of(2048));
-  EXPECT_EQ(plan_of(2048)->plan.stages.front().replicas.front().tensor_parallel, 4) << "no smaller degree fits";
+  EXPECT_EQ(plan_of(2048)->plan.stages.front().replicas.front().tensor_parallel, 4) << "no smaller group fits";
   EXPECT_FALSE(plan_of(2046));
 }
 

@@ -1,4 +1,4 @@
-// What becomes of a running plan: repaired after a loss, kept where moving costs more than it gains.
+// Tests when a running plan is repaired after a loss, and when it is kept because moving costs more than it gains.
 #include <gtest/gtest.h>
 
 #include "planner/planner.h"
@@ -38,7 +38,7 @@ ClusterState mixed(int a100_nodes, int v100_nodes) {
   return a_cluster().pool(kZone, "nvidia-tesla-a100", a100_nodes, 4).pool(kZone, "nvidia-tesla-v100", v100_nodes, 4);
 }
 
-// Moving from one plan of four nodes with four A100 each to another.
+// A job moves between plans on four nodes with four A100 each.
 class MigrationCostOf4x4 : public ::testing::Test {
  protected:
   [[nodiscard]] GroupedPlan even(int stages, int replicas, int tensor_parallel) const {
@@ -96,8 +96,6 @@ TEST(MigrationCost, APauseIsSpreadOverTheRemainingTime) {
   EXPECT_GT(value_with_pause(3, Seconds(100), Seconds(100)), 1e300);
 }
 
-// Repair.
-
 TEST(Repair, TheSurvivingPartFitsAndLosesNoMoreThanNecessary) {
   const JobSpec job = opt_350m();
   const ClusterState before = mixed(8, 8);
@@ -148,8 +146,6 @@ TEST(Repair, IfNoPartOfThePlanSurvivesAFullSearchRuns) {
   const ClusterState other = a_cluster().pool("us-west1-b", "nvidia-tesla-t4", 2, 1);
   EXPECT_EQ(plan(job, other, options).plan, plan(job, other).plan);
 }
-
-// Whether to move.
 
 TEST(Replanning, AGainThatComesTooLateIsNotWorthTheMove) {
   const JobSpec job = opt_350m();

@@ -26,14 +26,14 @@ Result<PlannedJob> plan(const SmallWorld& world, PlanSpace space) {
   return Planner(simulator()).plan(world.job, world.cluster, options, {});
 }
 
-// Lower is better, whatever the objective.
+// Returns the value to minimize for the job's objective.
 double value_of(const JobSpec& job, const Estimate& estimate) {
   return std::holds_alternative<MaximizeThroughput>(job.objective) ? estimate.iteration.value()
                                                                    : estimate.cost_per_iteration().value();
 }
 
-// Our plan, if there is any. Brute force finds none where we do not, and none that is better where we do.
-std::optional<PlannedJob> held_against_brute_force(const SmallWorld& world, PlanSpace space) {
+// Returns our plan, if one exists. Checks that brute force finds no plan if we find none, and no better one if we do.
+std::optional<PlannedJob> compared_with_brute_force(const SmallWorld& world, PlanSpace space) {
   auto planned = plan(world, space);
   BruteForce others(simulator(), world.job, world.cluster, space);
   if (!planned) {
@@ -45,18 +45,18 @@ std::optional<PlannedJob> held_against_brute_force(const SmallWorld& world, Plan
   return *std::move(planned);
 }
 
-// Brute force also tries every way to give the left-over microbatches to the replicas of a stage.
+// Brute force also tries every partition of the remaining microbatches among the replicas of a stage.
 TEST(PlannerLaws, BruteForceFindsNoBetterPlanInThePapersSpace) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    feasible += held_against_brute_force(a_small_world(seed, 10), PlanSpace::kPaper) ? 1 : 0;
+    feasible += compared_with_brute_force(a_small_world(seed, 10), PlanSpace::kPaper) ? 1 : 0;
   }
   EXPECT_GT(feasible, 150) << "most worlds should have a plan, or this test tests little";
 }
 
-// In the wider space a replica may have any number of microbatches and a stage any replicas. One world in three has up
-// to ten GPUs, the others up to six; where there are many, fewer microbatches bound the time of brute force.
+// In this space a replica may have any number of microbatches and a stage any replicas. One world in three has up to
+// ten GPUs, the others up to six. Worlds with many GPUs have fewer microbatches, which limits the time of brute force.
 TEST(PlannerLaws, BruteForceFindsNoBetterPlanInTheFlowSpace) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -64,12 +64,12 @@ TEST(PlannerLaws, BruteForceFindsNoBetterPlanInTheFlowSpace) {
     SmallWorld world = a_small_world(seed, seed % 3 == 0 ? 10 : 6);
     int& batch = world.job.training.global_batch_size;
     batch = std::min(batch, world.cluster.free_gpus() > 7 ? 4 : 8);
-    feasible += held_against_brute_force(world, PlanSpace::kFlow) ? 1 : 0;
+    feasible += compared_with_brute_force(world, PlanSpace::kFlow) ? 1 : 0;
   }
   EXPECT_GT(feasible, 150) << "most worlds should have a plan, or this test tests little";
 }
 
-// Every plan, so that a bound cannot be right only because nothing near it was looked at.
+// Brute force lists every plan, so that a bound cannot be right only because no plan near it was examined.
 TEST(PlannerLaws, TheBoundIsNotBeatenByAnyPlanOfTheFlowSpace) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -88,7 +88,7 @@ TEST(PlannerLaws, TheBoundIsNotBeatenByAnyPlanOfTheFlowSpace) {
   EXPECT_GT(feasible, 50) << "most worlds should have a plan, or this test tests little";
 }
 
-// More nodes, a looser budget or a cheaper price: what the smaller world's plan gives is had at least.
+// With more nodes, a looser budget or a lower price, the planner does at least as well as in the smaller world.
 TEST(PlannerLaws, ABetterWorldNeverWorsensARunningPlan) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
@@ -195,7 +195,7 @@ TEST(PlannerLaws, NoPlanIsFasterThanTheBound) {
   }
 }
 
-// Whatever the world's objective was, the fastest.
+// Plans for the highest throughput, whatever the objective of the world was.
 Result<PlannedJob> thoroughly_planned(SmallWorld& world) {
   world.job.objective = MaximizeThroughput{};
   PlanOptions options;
@@ -220,7 +220,8 @@ TEST(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
   EXPECT_GT(proved, 50) << "most worlds should have a plan, or this test tests little";
 }
 
-// Of every deal of microbatches to any replicas, mixed stages among them.
+// Brute force tries every partition of microbatches among any replicas, including stages with mixed tensor-parallel
+// sizes.
 TEST(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
   int proved = 0;
   for (std::uint64_t seed = 201; seed <= 280; ++seed) {
@@ -236,7 +237,7 @@ TEST(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
   EXPECT_GT(proved, 40) << "most worlds should have a plan, or this test tests little";
 }
 
-// Few microbatches for many GPUs: stages end far apart, and every replica's share is a few.
+// With few microbatches for many GPUs, stages end at very different times and every replica has few microbatches.
 TEST(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
   int proved = 0;
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {

@@ -1,4 +1,4 @@
-// Laws of an estimate that hold whatever the plan: random plans on random clusters.
+// Laws of estimates that hold for every plan, tested with random plans on random clusters.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -24,7 +24,8 @@ struct World {
   Plan plan;
 };
 
-// Up to four stages of replicas from three pools in two zones of a region, now and then across regions.
+// Returns a world with up to four stages, whose replicas come from three pools in two zones. One world in four has
+// zones of two regions.
 World a_world(std::uint64_t seed, const std::string& large) {
   Random random(seed);
   const std::string other_zone = between(random, 0, 3) == 0 ? "us-west1-b" : "us-central1-b";

@@ -28,7 +28,7 @@ enum class Links { kFree, kFast, kSlow };
 constexpr Shape kShapes[] = {Shape::kEqualPipelines, Shape::kEqualReplicas, Shape::kGroups, Shape::kAllDifferent};
 constexpr Links kLinks[] = {Links::kFree, Links::kFast, Links::kSlow};
 
-// Speeds of the replicas of a stage, up to three times apart.
+// Returns speeds of the replicas of a stage, which differ by up to a factor of three.
 std::vector<double> random_speeds(Random& random, Shape shape, int pipelines) {
   std::vector<double> speeds;
   const auto add = [&](int count) { speeds.insert(speeds.end(), static_cast<std::size_t>(count), 0); };
@@ -44,8 +44,8 @@ std::vector<double> random_speeds(Random& random, Shape shape, int pipelines) {
   return speeds;
 }
 
-// Each microbatch to the replica that would be done with it first, so that shares follow speeds.
-std::vector<int> dealt(const std::vector<double>& speeds, int microbatches) {
+// Gives each microbatch to the replica that would complete it first, so that shares follow speeds.
+std::vector<int> partitioned(const std::vector<double>& speeds, int microbatches) {
   std::vector<int> shares(speeds.size(), 1);
   for (int left = microbatches - static_cast<int>(speeds.size()); left > 0; --left) {
     std::size_t first = 0;
@@ -57,8 +57,8 @@ std::vector<int> dealt(const std::vector<double>& speeds, int microbatches) {
   return shares;
 }
 
-// Stages up to 30 % apart. Links from free to three times as slow as a forward pass. With `tight` memory a stage holds
-// one to six microbatches.
+// Makes random cases. Stages differ by up to 30 %. Links are free or up to three times as slow as a forward pass. With
+// `tight` memory a stage holds one to six microbatches.
 class CaseMaker {
  public:
   CaseMaker(std::uint64_t seed, Shape shape, Links links, bool tight)
@@ -81,7 +81,7 @@ class CaseMaker {
     const double imbalance = 1 + 0.1 * between(random_, 0, 3);
     std::vector<double> speeds = random_speeds(random_, shape_, pipelines);
     if (std::ssize(speeds) > one.plan.microbatches()) speeds.resize(static_cast<std::size_t>(one.plan.microbatches()));
-    const std::vector<int> shares = dealt(speeds, one.plan.microbatches());
+    const std::vector<int> shares = partitioned(speeds, one.plan.microbatches());
     double all = 0;
     for (const double speed : speeds) all += speed;
     const auto index = static_cast<int>(one.plan.stages.size());
@@ -114,7 +114,7 @@ class CaseMaker {
   bool tight_;
 };
 
-// The same plan as the search sees it: equal replicas counted.
+// Returns the plan as the search sees it: equal replicas form a group with a count.
 std::vector<StageTiming> grouped(const Case& one) {
   const auto caps = in_flight_caps(one.plan, one.times, SchedulePolicy::kFlow);
   std::vector<StageTiming> stages(one.plan.stages.size());
@@ -189,7 +189,7 @@ TEST(TimingLaws, WhereMemoryIsTightTheFastTimingIsWithin8PercentInTheMeanAnd20At
 
 Case a_case(std::uint64_t seed) { return CaseMaker(seed, kShapes[seed % 4], kLinks[seed % 3], seed % 2 == 0).make(); }
 
-// They differ only where a message waits for a buffer at its receiver, which the lists cannot say.
+// Both differ only if a message waits for a buffer at its receiver, because the lists do not contain that wait.
 TEST(TimingLaws, TheStepTakesAsLongAsItsScheduleSays) {
   double sum = 0;
   constexpr int kPlans = 300;
@@ -202,7 +202,7 @@ TEST(TimingLaws, TheStepTakesAsLongAsItsScheduleSays) {
   EXPECT_LE(sum / kPlans, 0.005);
 }
 
-// One boundary's messages take half as long, or no time at all.
+// All messages take half as long, or almost no time.
 TEST(TimingLaws, MoreBandwidthIsNeverSlowerForAFixedSchedule) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const Case one = a_case(seed);

@@ -13,18 +13,18 @@ namespace sailor::testing {
 struct XmlNode {
   std::string tag;
   std::map<std::string, std::string> attributes;
-  std::string text;  // its own, without that of its children
+  std::string text;  // the text of this node, without that of its children
   std::vector<std::unique_ptr<XmlNode>> children;
 
-  // This node and all below it.
+  // Visits this node and all below it.
   void visit(const std::function<void(const XmlNode&)>& each) const;
   [[nodiscard]] int count(const std::string& tag) const;
   [[nodiscard]] bool has_class(const std::string& name) const;
-  // All text of this node and of all below it.
+  // Returns the text of this node and of all below it.
   [[nodiscard]] std::string whole_text() const;
 };
 
-// Null, and a test failure with the line, if it is not well-formed.
+// Returns null, and adds a test failure with the line, if the text is not well-formed.
 std::unique_ptr<XmlNode> parse_xml(const std::string& text);
 
 }  // namespace sailor::testing

@@ -1,5 +1,5 @@
-// One runner for all scenarios under tests/scenarios/planner: a job, a cluster, and what the planner must answer.
-// A scenario is JSON: {"job", "pools", "network"?, "space"?, "expect": {"gpus", "stages", "microbatchSize",
+// Runs all scenarios under tests/scenarios/planner. Each has a job, a cluster, and the answer that the planner must
+// give. A scenario is JSON: {"job", "pools", "network"?, "space"?, "expect": {"gpus", "stages", "microbatchSize",
 // "iterationSeconds", "costPerIteration"} or {"error"}}. Times and costs hold to a millionth; a change of a formula
 // shows here, on purpose.
 #include <filesystem>

@@ -1,4 +1,4 @@
-// All-reduces where one can count their messages by hand.
+// Tests all-reduces whose messages can be counted by hand.
 #include "simulator/all_reduce.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Bytes of a parameter, as the trainer's workers hold them (docs/trainer-internals.md), and what comes on top.
+// Tests the bytes per parameter that the trainer's workers hold (docs/trainer-internals.md), and the rest of the
+// memory.
 #include "simulator/memory.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ MemoryBreakdown memory(Precision precision, MemoryInputs inputs) {
   return stage_memory(cost, training, inputs);
 }
 
-// Weights, gradients and optimizer: what a worker keeps from step to step.
+// Returns the bytes per parameter of what a worker keeps from step to step: weights, gradients and optimizer.
 double held(const MemoryBreakdown& memory) {
   return (memory.weights + memory.gradients + memory.optimizer).value() / kParameters;
 }
@@ -31,7 +32,7 @@ TEST(Memory, InBf16ItHoldsAnFp32CopyOfTheWeightsAsWell) {
   EXPECT_DOUBLE_EQ(held(memory(Precision::kBf16, {})), 2 + 4 + 12);
 }
 
-// Its share of weights, moments and summed gradients is apart from what passes compute with and add to.
+// The shard of weights, moments and summed gradients is separate from the weights and gradients that the passes use.
 TEST(Memory, AShardedOptimizerKeepsAShardOfTheStateBesideAllWeightsAndGradients) {
   for (const int shards : {2, 8}) {
     EXPECT_DOUBLE_EQ(held(memory(Precision::kFp32, {.optimizer_shards = shards})), 4 + 4 + 16.0 / shards);

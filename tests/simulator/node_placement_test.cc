@@ -1,4 +1,4 @@
-// Which replicas share a node, and how they share its NIC.
+// Tests which replicas share a node, and how they share its NIC.
 #include "simulator/node_placement.h"
 
 #include <gtest/gtest.h>

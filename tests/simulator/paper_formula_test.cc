@@ -1,4 +1,4 @@
-// The paper's formula where it is right, and what it is said to leave out where it is not.
+// Tests where the paper's formula is right, and the named effects where it is not.
 #include "simulator/paper_formula.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The closed form held against the schedule that the trainer executes.
+// Compares the closed form with the schedule that the trainer executes.
 #include "simulator/pipeline_time.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ using testing::a_random_pool_plan;
 using testing::between;
 using testing::Random;
 
-// Balanced as the planner balances: a replica's pass takes the longer the fewer microbatches it has.
+// Times that are balanced as in the planner's plans: the fewer microbatches a replica has, the longer its pass takes.
 ScheduleTimes balanced_times(Random& random, const Plan& plan, int link) {
   ScheduleTimes times = times_from_shares(plan);
   for (auto& stage : times.replicas) {
@@ -69,7 +69,7 @@ TEST(PipelineTime, ClosedFormIsNearTheScheduleOnRandomPools) {
   EXPECT_LT(sum / cases, 0.07);
 }
 
-// The last stage has its gradients as soon as its activations are there: one microbatch in flight keeps it busy.
+// The last stage has its gradients as soon as its activations have arrived, so one microbatch in flight keeps it busy.
 TEST(PipelineTime, ALastStageNeverWaitsForGradients) {
   std::vector<StageTiming> stages(2);
   stages[0].groups = {{1, 2, 0, 8, 1, 8}};

@@ -1,4 +1,4 @@
-// The items of an estimate: they sum up to it.
+// The items of an estimate sum up to it.
 #include "simulator/plan_details.h"
 
 #include <set>

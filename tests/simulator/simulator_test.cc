@@ -1,4 +1,4 @@
-// The simulator's figures where one can compute them by hand, and what it says of its sources.
+// Compares the simulator's figures with figures computed by hand, and checks what its notes say about its sources.
 #include "simulator/simulator.h"
 
 #include <gmock/gmock.h>
@@ -182,7 +182,8 @@ TEST(Simulator, SequenceParallelismPartitionsTheActivationsThatEveryGpuOfAGroupH
   };
   const JobSpec job = a_job().batch(8);
   const double hidden = 4.0 * job.training.sequence_length * static_cast<double>(job.model.hidden_size);
-  // Of the embedding its output, of each of four blocks four inputs, of the head two.
+  // The partitioned activations are the output of the embedding, four inputs of each of four blocks, and two of the
+  // head.
   EXPECT_NEAR(activations(job, 2, Simulator()).value(), (1 + 4 * 4 + 2) * hidden / 2, 1);
   EXPECT_NEAR(activations(job, 4, Simulator()).value(), (1 + 4 * 4 + 2) * hidden * 3 / 4, 1);
   EXPECT_EQ(activations(job, 1, Simulator()), Bytes(0));

@@ -1,4 +1,4 @@
-// The event simulation where one can follow it by hand.
+// Tests the event simulation in cases that can be followed by hand.
 #include "simulator/step_timing.h"
 
 #include <map>
@@ -22,7 +22,7 @@ using testing::random_times;
 
 const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
 
-// A forward pass of 10, a backward pass of 20, messages of `occupancy` and `latency`, in every stage.
+// Every stage has a forward pass of 10, a backward pass of 20, and messages of `occupancy` and `latency`.
 ScheduleTimes times_of(const Plan& plan, int occupancy, int latency) {
   ScheduleTimes times;
   for (const Stage& stage : plan.stages) {
@@ -99,7 +99,7 @@ TEST(StepTiming, StagesReduceTheirGradientsWhenTheyAreDoneAndThenUpdate) {
       << "the last stage began earlier, its ring is slower";
 }
 
-// The last backward pass takes 20: of four buckets it leaves behind, the last is there at its end.
+// The last backward pass takes 20. It completes four buckets, the last one at its end.
 TEST(StepTiming, GradientsFollowTheLastBackwardPassBucketByBucket) {
   const Plan plan = an_even_plan(a_job().batch(8), kPool, 1, 2, 1);
   const ScheduleTimes times = times_of(plan, 0, 0);
@@ -115,7 +115,7 @@ TEST(StepTiming, GradientsFollowTheLastBackwardPassBucketByBucket) {
   EXPECT_EQ(exposed(80, 4), 80 - 15) << "a slow one: all but the time from the first bucket on";
 }
 
-// Replicas that are not done at the same time: a bucket waits for all of them.
+// The replicas are not done at the same time, and a bucket waits for all of them.
 TEST(StepTiming, ABucketWaitsForTheSlowestReplica) {
   const Plan plan = an_even_plan(a_job().batch(8), kPool, 1, 2, 1);
   ScheduleTimes times = times_of(plan, 0, 0);

@@ -20,27 +20,27 @@ type Kind string
 // The kinds of events.
 const (
 	Kill   Kind = "kill"   // no notice; its Node object is deleted a moment later
-	Freeze Kind = "freeze" // and thaw, once the job has given it up
+	Freeze Kind = "freeze" // the node thaws once the job has given it up
 	Notice Kind = "notice" // a spot preemption
-	Add    Kind = "add"    // one that was missing comes back
+	Add    Kind = "add"    // a missing node comes back
 )
 
 // Options of a storm.
 type Options struct {
 	Events  int
 	Seed    uint64
-	Nodes   []string // that it may hit, with GPUs
+	Nodes   []string // the nodes with GPUs that events may hit
 	Pools   map[string]string
-	Keep    int           // so many of them are left alone at any moment
+	Keep    int           // the number of nodes that are not affected at any moment
 	Frozen  time.Duration // how long a frozen node stays frozen
-	Grace   time.Duration // of a notice
-	Longest time.Duration // between two bursts
+	Grace   time.Duration // the grace period of a notice
+	Longest time.Duration // the longest pause between two bursts
 	Say     func(format string, args ...any)
-	// AwaitReady returns when a node that was added is one that can be hit.
+	// AwaitReady returns when an added node is ready, so that an event can hit it.
 	AwaitReady func(ctx context.Context, node string) error
 }
 
-// Storm is one that goes on.
+// Storm is a running storm.
 type Storm struct {
 	options Options
 	cluster control.Operations

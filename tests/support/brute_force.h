@@ -26,14 +26,14 @@ class BruteForce {
     }
   }
 
-  // The best score of a feasible plan; nothing if there is none. By an enumeration that shares no code with the search.
+  // Returns the best score of a feasible plan, or nothing. The enumeration shares no code with the search.
   std::optional<Score> best() {
     for (const int size : job_.training.microbatch_sizes) {
       for (int stages = 1; stages <= 3; ++stages) choose_layers({size, 0, {}}, stages, 0);
     }
     return best_;
   }
-  // Of plans that are better than one of this value; nothing if there is none.
+  // Returns the best score of all plans that are better than this value, or nothing.
   std::optional<Score> better_than(double value) {
     set_cutoff(value);
     return best();
@@ -85,7 +85,7 @@ class BruteForce {
     }
   }
 
-  // Any number of replicas in every stage, at least one.
+  // Tries every number of replicas in every stage, at least one.
   void choose_any_kinds(const GroupedPlan& plan, std::size_t stage, std::size_t kind) {
     if (plan.gpus() > cluster_.free_gpus()) return;
     if (kind == cluster_.pools.size() * tensor_parallel_sizes_.size()) {
@@ -115,7 +115,7 @@ class BruteForce {
   struct Unassigned {
     std::vector<ReplicaGroup> groups;
     std::size_t group = 0;
-    int replica = 0;  // of the group
+    int replica = 0;  // the index of the replica within its group
     int left = 0;     // microbatches
   };
 

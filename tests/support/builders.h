@@ -1,5 +1,5 @@
-// Builders: worlds for tests in one line, a_job().model("tiny-gpt2").batch(32), with defaults for all that a test does
-// not care about.
+// Builders: worlds for tests in one line, a_job().model("tiny-gpt2").batch(32), with defaults for everything that
+// does not matter to the test.
 #pragma once
 
 #include <string>
@@ -95,7 +95,7 @@ class ClusterBuilder {
 
 inline ClusterBuilder a_cluster() { return {}; }
 
-// Stages of equal replicas on one pool, layers and microbatches as even as can be.
+// Returns a plan with stages of equal replicas on one pool. Layers and microbatches are as even as possible.
 inline Plan an_even_plan(const JobSpec& job, const PoolKey& pool, int stages, int replicas, int microbatch_size) {
   Plan plan{job.model.name, job.training.global_batch_size, microbatch_size, {}};
   plan.activation_checkpointing = job.training.activation_checkpointing == ActivationCheckpointing::kAlways;

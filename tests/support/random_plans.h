@@ -14,7 +14,7 @@ inline int between(Random& random, int low, int high) {
   return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
 }
 
-// Whole shares of at least one each.
+// Returns `parts` whole numbers of at least one that sum up to `sum`.
 inline std::vector<int> random_shares(Random& random, int sum, int parts) {
   std::vector<int> shares(static_cast<std::size_t>(parts), 1);
   for (int left = sum - parts; left > 0; --left) {
@@ -23,7 +23,7 @@ inline std::vector<int> random_shares(Random& random, int sum, int parts) {
   return shares;
 }
 
-// Stages with different numbers of replicas, replicas with different shares.
+// Returns a plan whose stages differ in their numbers of replicas, and whose replicas differ in their microbatches.
 inline Plan a_random_pool_plan(Random& random) {
   const int stages = between(random, 1, 5);
   const int microbatches = between(random, 1, 24);
@@ -38,7 +38,7 @@ inline Plan a_random_pool_plan(Random& random) {
   return plan;
 }
 
-// Speeds up to four times apart, links from free to slower than the passes.
+// Returns speeds that differ by up to a factor of four, and links from free to slower than the passes.
 inline ScheduleTimes random_times(Random& random, const Plan& plan) {
   ScheduleTimes times;
   const bool has_one_replica = plan.stages.size() == 1 && plan.stages.front().replicas.size() == 1;

@@ -23,7 +23,7 @@ inline Objective random_objective(Random& random) {
   }
 }
 
-// At most `most_gpus` GPUs in all.
+// Returns a world with at most `most_gpus` GPUs.
 inline SmallWorld a_small_world(std::uint64_t seed, int most_gpus) {
   Random random(seed);
   const std::vector<std::string> types = {"nvidia-tesla-t4", "nvidia-l4", "nvidia-tesla-v100", "nvidia-tesla-a100"};

@@ -16,7 +16,7 @@ import (
 const (
 	lookForPods   = 200 * time.Millisecond
 	lookForSteps  = 15 * time.Millisecond
-	answerTimeout = 500 * time.Millisecond // of an agent: a frozen one gives none
+	answerTimeout = 500 * time.Millisecond // a frozen agent does not answer
 )
 
 // Curve is the loss of every step that was seen, exactly as the job's workers reported it.
@@ -38,7 +38,7 @@ type Recorder struct {
 
 	mutex     sync.Mutex
 	curve     Curve
-	samples   []Sample // in the order of their times
+	samples   []Sample // sorted by time
 	repeated  float64  // largest relative difference between two losses of one step
 	following map[string]context.CancelFunc
 }

@@ -8,7 +8,7 @@ import (
 // Small is a job for tests and benchmarks: its steps take tens of milliseconds on a processor. Empty fields have defaults.
 type Small struct {
 	Name       string
-	Model      string // its name, by which a profile is found; "small"
+	Model      string // the name by which its profile is found; default "small"
 	Steps      int
 	Data       string // path; the licence texts of Debian
 	Resources  string // YAML of spec.resources

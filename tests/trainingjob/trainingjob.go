@@ -148,7 +148,7 @@ func fromObject(object *unstructured.Unstructured) (job Job, err error) {
 	return job, err
 }
 
-// Until watches a job and calls see with every state of it until see says that it has seen enough, or ctx ends.
+// Until watches a job and calls see with every state of the job until see returns true, or ctx ends.
 func (c *Client) Until(ctx context.Context, name string, see func(Job) (bool, error)) error {
 	for {
 		done, err := c.watchOnce(ctx, name, see)

@@ -32,7 +32,7 @@ func (c *Cloud) Add(_ context.Context, poolName string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.machines[m.spec.Name] = m // before it boots: the node controller looks for it
+	c.machines[m.spec.Name] = m // set before the machine boots, because the node controller looks for it
 	if err := m.boot(controlplane.LogDir(c.cp.Dir)); err != nil {
 		c.forget(m)
 		return "", err
@@ -95,7 +95,7 @@ func (c *Cloud) Start(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock() // not while the cluster is being stopped
+	c.mu.Lock() // excludes stopping the cluster at the same time
 	defer c.mu.Unlock()
 	if c.closed {
 		return errors.New("the cluster is being stopped")

@@ -10,8 +10,8 @@ import (
 type Image struct {
 	Name       string            `json:"name"`
 	Path       []string          `json:"path,omitempty"`       // folders put before the default PATH
-	Entrypoint []string          `json:"entrypoint,omitempty"` // for containers without a command; a program with a slash is a path
-	Env        map[string]string `json:"env,omitempty"`        // what the pod does not set itself
+	Entrypoint []string          `json:"entrypoint,omitempty"` // the program of containers without a command; one with a slash is a path
+	Env        map[string]string `json:"env,omitempty"`        // variables that the pod does not set itself
 }
 
 // FindImage is the first entry that matches the name of an image.

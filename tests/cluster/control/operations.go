@@ -12,8 +12,8 @@ type NodeState string
 const (
 	Running    NodeState = "running"
 	Frozen     NodeState = "frozen"
-	Preempting NodeState = "preempting" // it had its notice
-	Killed     NodeState = "killed"     // its Node object may still exist
+	Preempting NodeState = "preempting" // the machine has received its notice
+	Killed     NodeState = "killed"     // the Node object may still exist
 )
 
 // Node is one machine of the cluster.
@@ -22,10 +22,10 @@ type Node struct {
 	Pool    string    `json:"pool"`
 	Address string    `json:"address"`
 	State   NodeState `json:"state"`
-	PID     int       `json:"pid"` // of its kubelet, the ancestor of all that runs on it
+	PID     int       `json:"pid"` // the process of its kubelet, the ancestor of all processes on the node
 }
 
-// Operations are what a cluster can be told. Client has them, too.
+// Operations are the operations on a cluster. Client implements them too.
 type Operations interface {
 	// Ready returns when the control plane and the configured nodes are ready.
 	Ready(ctx context.Context) error

@@ -11,7 +11,7 @@ import (
 
 // Server answers requests. It listens before there is a cluster: requests that need one wait.
 type Server struct {
-	stop    func() // for a request to end the cluster
+	stop    func() // called for a request to end the cluster
 	provide sync.Once
 	ready   chan struct{} // closed when operations is set
 	cluster Operations

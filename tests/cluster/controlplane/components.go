@@ -37,7 +37,7 @@ func (cp *ControlPlane) startServer(context.Context) error {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file="+cp.PKI.File("sa.key"), "--service-account-signing-key-file="+cp.PKI.File("sa.key"),
 		"--authorization-mode=Node,RBAC",
-		"--enable-admission-plugins=NodeRestriction,ExtendedResourceToleration", // as on GKE: asking for a GPU tolerates its taint
+		"--enable-admission-plugins=NodeRestriction,ExtendedResourceToleration", // as on GKE, a pod that requests a GPU tolerates its taint
 		"--anonymous-auth=false", "--allow-privileged=true", "--profiling=false",
 		"--shutdown-send-retry-after=false")
 }
@@ -48,7 +48,7 @@ func (cp *ControlPlane) startControllers(context.Context) error {
 		"--service-account-private-key-file="+cp.PKI.File("sa.key"), "--root-ca-file="+cp.PKI.File("ca.crt"),
 		"--cluster-signing-cert-file="+cp.PKI.File("ca.crt"), "--cluster-signing-key-file="+cp.PKI.File("ca.key"),
 		"--controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller", // as above
-		"--kube-api-qps=1000", "--kube-api-burst=1000", // with the usual 20 a second, starting takes 4 s longer
+		"--kube-api-qps=1000", "--kube-api-burst=1000", // with the default of 20 per second, starting takes 4 s longer
 		"--leader-elect=false", "--secure-port=0", "--profiling=false")
 	if err != nil {
 		return err

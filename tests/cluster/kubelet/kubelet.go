@@ -37,13 +37,13 @@ func Run(specFile string) error {
 	if err != nil {
 		return err
 	}
-	defer sockets.File.Close() // not earlier: while nothing refers to a File, Go may close it
+	defer sockets.File.Close() // stays referenced until here, because Go may close a File that nothing refers to
 	busSocket, runtimeSocket := sockets.Path("dbus.sock"), sockets.Path("cri.sock")
 	shutdown, err := serveLogind(busSocket, spec.Pool.GracePeriod())
 	if err != nil {
 		return err
 	}
-	os.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path="+busSocket) // where the kubelet looks for logind
+	os.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path="+busSocket) // the kubelet looks for logind here
 	if err := runtime.Serve(spec, runtimeSocket); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func runKubelet(ctx context.Context, spec node.Spec, runtimeEndpoint string) err
 	if err != nil {
 		return err
 	}
-	kubelet.ContainerLogsDir = spec.File("container-logs") // not /var/log/containers
+	kubelet.ContainerLogsDir = spec.File("container-logs") // instead of /var/log/containers
 	deps, err := kubeletapp.UnsecuredDependencies(ctx, server, utilfeature.DefaultFeatureGate)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ type logind struct {
 	mu       sync.Mutex
 	conn     net.Conn
 	last     *dbus.Message // the latest message from the kubelet
-	released *os.File      // at its end when the kubelet has closed its inhibitor lock
+	released *os.File      // reads end of file once the kubelet has closed its inhibitor lock
 }
 
 func (l *logind) serve(conn net.Conn) {
@@ -54,7 +54,7 @@ func (l *logind) serve(conn net.Conn) {
 			return
 		}
 		line = strings.TrimSpace(line)
-		reply := "ERROR" // also to NEGOTIATE_UNIX_FD
+		reply := "ERROR" // the reply to other commands, such as NEGOTIATE_UNIX_FD
 		switch {
 		case line == "BEGIN":
 			l.serveMessages(conn, in)

@@ -10,10 +10,10 @@ import (
 	"sailor.dev/tests/cluster/config"
 )
 
-// Spec is all that a kubelet process needs to know.
+// Spec has everything that a kubelet process needs to know.
 type Spec struct {
 	Name          string
-	Dir           string // of the node
+	Dir           string // the folder of the node
 	PKI           string // folder with ca.crt, node-NAME.crt and node-NAME.key
 	Network       string
 	Subnet        int // the node has NETWORK.SUBNET.0/24

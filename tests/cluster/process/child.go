@@ -15,10 +15,10 @@ import (
 
 // Command says how one component is run: as this very program under another name.
 type Command struct {
-	Name      string // of its log file
-	Component string // what main dispatches on
+	Name      string // the name of its log file
+	Component string // the name on which main dispatches
 	Args      []string
-	Env       []string   // besides ours
+	Env       []string   // variables in addition to ours
 	Files     []*os.File // open in the child as descriptors 3 and up
 	Machine   bool       // gets PID and mount namespaces: when it ends, all its descendants and mounts do, before Stop returns
 }

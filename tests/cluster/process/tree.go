@@ -60,7 +60,7 @@ func childrenOfAll() (map[int][]int, error) {
 	children := map[int][]int{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil { // it has just ended
+		if err != nil { // the process has just ended
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))

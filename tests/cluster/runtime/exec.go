@@ -47,8 +47,8 @@ func (r *processRuntime) exec(ctx context.Context, id string, args []string, in 
 		return fmt.Errorf("container %q is not running", id)
 	}
 	cmd := exec.CommandContext(ctx, args[0])
-	cmd.WaitDelay = time.Second // for processes that it leaves behind with its output
-	cmd.Err = nil               // of a look-up in the wrong file system
+	cmd.WaitDelay = time.Second // for processes that outlive the command and still hold its output
+	cmd.Err = nil               // the error of a look-up in the wrong file system
 	cmd.Args, cmd.Dir = args, c.config.WorkingDir
 	cmd.Env = r.environment(c)
 	cmd.Stdout, cmd.Stderr = stdout, stderr

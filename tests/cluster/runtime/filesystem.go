@@ -81,7 +81,7 @@ func buildRoot(scratch string, hostPaths []string) (string, error) {
 		b.copyEntry(entry)
 	}
 	b.mount("/sys", b.root+"/sys", "", unix.MS_BIND|unix.MS_REC, "")
-	b.mount("/proc", b.root+"/proc", "", unix.MS_BIND|unix.MS_REC, "") // who is not root may only mount a new one where one is
+	b.mount("/proc", b.root+"/proc", "", unix.MS_BIND|unix.MS_REC, "") // without root, a new /proc may only be mounted over an existing one
 	b.makeDev()
 	for _, dir := range []string{"/dev/shm", "/tmp"} {
 		b.mount("tmpfs", b.root+dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
@@ -116,7 +116,7 @@ func (b *rootBuilder) overlay(source, target, name string) {
 	b.mkdir(work)
 	b.do("overlay "+target, func() error {
 		err := unix.Mount("overlay", target, "overlay", 0, fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", source, upper, work))
-		if err == unix.EINVAL { // it has other mounts in it, and we are not root
+		if err == unix.EINVAL { // the source contains other mounts, and we are not root
 			err = unix.Mount(source, target, "", unix.MS_BIND|unix.MS_REC, "")
 		}
 		return err

@@ -52,7 +52,7 @@ func Serve(spec node.Spec, socket string) error {
 	if r.streaming, err = streaming.NewServer(config, streams{r}); err != nil {
 		return err
 	}
-	go func() { _ = r.streaming.Start(true) }() // for as long as this process lives, as the next
+	go func() { _ = r.streaming.Start(true) }() // runs as long as this process lives, like the next server
 	server := grpc.NewServer()
 	runtimeapi.RegisterRuntimeServiceServer(server, r)
 	runtimeapi.RegisterImageServiceServer(server, r)

@@ -58,7 +58,7 @@ func TestAProgramIsLookedForInThePodsPath(t *testing.T) {
 	if err := os.WriteFile(dir+"/data", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"PATH=/nowhere", "PATH=/nowhere:" + dir} // of two, a program sees the last
+	env := []string{"PATH=/nowhere", "PATH=/nowhere:" + dir} // a program sees the last of two values
 	if got, err := lookPath("tool", env); got != dir+"/tool" || err != nil {
 		t.Errorf("got %s, %v", got, err)
 	}

@@ -121,7 +121,7 @@ func (r *processRuntime) environment(c *container) []string {
 		if e.Key == "KUBERNETES_SERVICE_PORT" || e.Key == "KUBERNETES_SERVICE_PORT_HTTPS" {
 			value = strconv.Itoa(r.spec.APIServerPort)
 		}
-		env = append(env, e.Key+"="+value) // of two values for one name os/exec takes the last
+		env = append(env, e.Key+"="+value) // os/exec takes the last of two values for one name
 	}
 	return env
 }

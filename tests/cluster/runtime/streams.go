@@ -37,7 +37,7 @@ func (s streams) Exec(ctx context.Context, id string, args []string, in io.Reade
 	switch code := exitCode(err); code {
 	case 0:
 		return nil
-	case 128: // not started
+	case 128: // the program did not start
 		return err
 	default:
 		return utilexec.CodeExitError{Err: err, Code: int(code)}

@@ -77,7 +77,7 @@ func enterContainer(pid int) error {
 		return err
 	}
 	defer unix.Close(pidfd)
-	if err := unix.Unshare(unix.CLONE_FS); err != nil { // or the kernel refuses to change the mount namespace of one thread
+	if err := unix.Unshare(unix.CLONE_FS); err != nil { // otherwise the kernel refuses to change the mount namespace of one thread
 		return err
 	}
 	return unix.Setns(pidfd, unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWUTS|unix.CLONE_NEWIPC)

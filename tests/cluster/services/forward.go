@@ -20,7 +20,7 @@ func (f *forwarder) accept(listener net.Listener, port servicePort) {
 		}
 		go func() {
 			defer client.Close()
-			_ = f.forward(client, port) // who finds no pod sees the connection end, as with kube-proxy
+			_ = f.forward(client, port) // without a pod the connection just ends, as with kube-proxy
 		}()
 	}
 }

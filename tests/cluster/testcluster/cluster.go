@@ -23,7 +23,7 @@ import (
 
 // Options say what cluster to start.
 type Options struct {
-	// ConfigFile describes the cluster, such as GKE(). Config does so where there is no file.
+	// ConfigFile describes the cluster, such as GKE(). Without a file, Config describes it.
 	ConfigFile string
 	Config     config.Config
 	// Dir is the cluster's folder; left out, a temporary one that Stop removes.
@@ -43,7 +43,7 @@ type Cluster struct {
 	Kubeconfig string       // file of an administrator
 	REST       *rest.Config // the same
 	Kubernetes *kubernetes.Clientset
-	PID        int // of `sailor-cluster up`, the ancestor of all that runs in the cluster
+	PID        int // the process of `sailor-cluster up`, the ancestor of all processes in the cluster
 
 	bin       string        // folder of the programs
 	temporary string        // folder to remove in the end

@@ -25,7 +25,7 @@ class Artifact : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
   void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
 
-  // One point of opt-350m with its 26 layers, except for those in `leave_out`.
+  // Writes one point of opt-350m with its 26 layers, except for those in `leave_out`.
   static Json times(const std::string& gpu, int leave_out = -1) {
     Json layers;
     for (int i = 0; i < 26; ++i) {

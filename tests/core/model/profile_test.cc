@@ -1,4 +1,4 @@
-// Which profile of the book a job uses.
+// Tests which profile of the book a job uses.
 #include "core/model/profile.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The server with its own client, and with clients that misbehave.
+// Tests the server with its own client, and with clients that misbehave.
 #include "core/net/http_server.h"
 
 #include <atomic>

@@ -27,12 +27,12 @@ class Socket {
 
   [[nodiscard]] int fd() const { return fd_; }
 
-  // False: the other side has closed the connection.
+  // Returns false if the other side has closed the connection.
   [[nodiscard]] bool send(const std::string& text) const {
     return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == std::ssize(text);
   }
 
-  // Waits for bytes; an empty text: the other side has closed the connection.
+  // Waits for bytes. Returns an empty text if the other side has closed the connection.
   [[nodiscard]] std::string receive() const {
     char bytes[65536];
     const ssize_t count = ::recv(fd_, bytes, sizeof bytes, 0);

@@ -1,4 +1,4 @@
-// What a job gets done over a trace, where one can reckon it by hand, and laws of all replays.
+// Replays whose results can be computed by hand, and laws of all replays.
 #include "planner/replay/replay.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::a_key;
 
 const PoolKey kPool = a_key("us-central1-a", "nvidia-l4", Provisioning::kSpot);
 
-// So many nodes for `gap` seconds each.
+// Returns a trace in which each number of nodes lasts for `gap` seconds.
 Trace trace_of(const std::vector<int>& nodes, double gap = 1000) {
   Trace trace;
   for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -1,4 +1,4 @@
-// Traces of availability in the formats that they are published in.
+// Reads traces of availability in the formats in which they are published.
 #include "planner/replay/trace.h"
 
 #include <gmock/gmock.h>

@@ -30,7 +30,7 @@ var components = map[string]func() int{
 
 func main() {
 	name := filepath.Base(os.Args[0])
-	if components[name] == nil && len(os.Args) > 1 && os.Args[1] == "kubectl" { // also without the link
+	if components[name] == nil && len(os.Args) > 1 && os.Args[1] == "kubectl" { // works without the link too
 		name, os.Args = "kubectl", os.Args[1:]
 	}
 	if run := components[name]; run != nil {
