@@ -59,7 +59,7 @@ func (b *bench) until(ctx context.Context, holds func(trainingjob.Job) bool) (la
 	return last, err
 }
 
-// operatorMemory is what the operator says of itself after all of the above.
+// operatorMemory measures the memory that the operator reports for itself after all other measurements.
 func (b *bench) operatorMemory(ctx context.Context) ([]row, error) {
 	pods, err := b.cluster.Kubernetes.CoreV1().Pods("sailor-system").List(ctx, metav1.ListOptions{})
 	if err != nil {

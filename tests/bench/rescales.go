@@ -260,7 +260,7 @@ func parts(kind event, seen []observation) (rows []row) {
 	return rows
 }
 
-// restarts is what others do instead: every pod is started again, from the last checkpoint; and our own mode Restart.
+// restarts measures the alternatives to a rescale: all pods start again from the last checkpoint, and our mode Restart.
 func (b *bench) restarts(ctx context.Context) ([]row, error) {
 	if os.Getenv("SAILOR_BENCH_ONLY") != "" {
 		return nil, nil

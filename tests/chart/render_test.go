@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// objects are those of a rendered chart.
+// objects returns the objects of a rendered chart.
 func objects(t *testing.T, rendered string) []unstructured.Unstructured {
 	t.Helper()
 	var all []unstructured.Unstructured

@@ -17,7 +17,7 @@ import (
 	"sailor.dev/tests/cluster/testcluster"
 )
 
-// patience is how long a test waits for what takes a moment: long, because the machine may be busy.
+// patience is the limit for one wait of a test. It is long, because the machine may be busy.
 const patience = 90 * time.Second
 
 // aPod runs a shell script on any node.
@@ -76,7 +76,7 @@ func hasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// output is what a pod that has ended has printed.
+// output returns the output of a pod that has ended.
 func output(t *testing.T, name string) string {
 	t.Helper()
 	eventually(t, name, "end", hasEnded)

@@ -6,7 +6,7 @@ import (
 	"sailor.dev/tests/trainingjob"
 )
 
-// history is what the demo saw of the job, for the summary.
+// history records the states of the job for the summary.
 type history struct {
 	last  trainingjob.Job
 	plans []seenPlan

@@ -63,7 +63,8 @@ func (d *demo) applyJob(ctx context.Context) error {
 	return err
 }
 
-// checkpoints is where the quickstart keeps them on its nodes, which are this machine here: those of an earlier run go.
+// checkpoints returns the folder for the checkpoints of the quickstart on its nodes, which are this machine. Checkpoints of
+// an earlier run are deleted.
 func (d *demo) checkpoints() string { return filepath.Join(os.TempDir(), "sailor-quickstart") }
 
 func (d *demo) printHints(headline string) {

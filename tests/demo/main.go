@@ -1,5 +1,5 @@
 // Command sailor-demo shows the whole system on this machine: a real local Kubernetes, the operator installed by helm, and
-// a TrainingJob that loses a spot node, goes on with what is left, and uses a node that is added.
+// a TrainingJob that loses a spot node, continues on the remaining nodes, and uses a node that is added.
 package main
 
 import (

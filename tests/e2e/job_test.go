@@ -150,7 +150,7 @@ func (w *world) nodeOfJob(pool string) string {
 	return ""
 }
 
-// temporaryFolder is one that the nodes see too: they are this machine.
+// temporaryFolder returns a folder that the nodes see too, because they are this machine.
 func temporaryFolder(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "shared")

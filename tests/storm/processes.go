@@ -15,7 +15,7 @@ type Process struct {
 	Resident    int64  // bytes of memory
 }
 
-// Processes are those that run a program, given by its file. One that ends while it is looked at is left out.
+// Processes returns the processes that run the program in this file. A process that ends during the look-up is left out.
 func Processes(program string) []Process {
 	var found []Process
 	folders, err := filepath.Glob("/proc/[0-9]*")

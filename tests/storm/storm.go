@@ -81,7 +81,7 @@ func (s *Storm) pause(ctx context.Context, longest time.Duration) {
 	}
 }
 
-// one is one event, or none if nothing can happen now. Freezes are rare: each takes its time.
+// one plays one event, or none if nothing can happen now. Freezes are rare, because each takes long.
 func (s *Storm) one(ctx context.Context) int {
 	kinds := []Kind{Kill, Kill, Kill, Notice, Notice, Notice, Add, Add, Add, Freeze}
 	return s.bring(ctx, kinds[s.random.IntN(len(kinds))])

@@ -51,7 +51,7 @@ func Record(ctx context.Context, client kubernetes.Interface, namespace, job str
 	return r
 }
 
-// Curve is what was seen so far, and the largest relative difference between two losses that one step had.
+// Curve returns the losses recorded so far, and the largest relative difference between two losses of the same step.
 func (r *Recorder) Curve() (Curve, float64) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -129,7 +129,7 @@ func (r *Recorder) follow(ctx context.Context, address string) {
 	}
 }
 
-// progress is what the agent of rank 0 says of the job.
+// progress is the progress of the job as the agent of rank 0 reports it.
 type progress struct {
 	Generation  int64   `json:"generation"`
 	Step        int64   `json:"step"`

@@ -44,7 +44,8 @@ spec:
 {{.Extra}}
 `))
 
-// Pace is what a replica of so many GPUs takes for a layer's forward pass with one sequence; backward it takes twice as long.
+// Pace is the time that a replica with this number of GPUs needs for the forward pass of one layer with one sequence. The
+// backward pass takes twice as long.
 type Pace struct {
 	TensorParallel int
 	Seconds        float64

@@ -131,7 +131,7 @@ func (c *Cloud) find(name string) (*machine, error) {
 	return nil, fmt.Errorf("there is no node %q: see `sailor-cluster node list`", name)
 }
 
-// address is that of a node, if it is one of ours.
+// address returns the address of a node, if the node belongs to this cluster.
 func (c *Cloud) address(name string) (string, bool) {
 	m, err := c.find(name)
 	if err != nil {

@@ -31,7 +31,7 @@ func NewClient(dir string) (*Client, error) {
 	return &Client{dir: dir, http: http.Client{Transport: transport}}, nil
 }
 
-// ErrNotRunning says that nobody listens.
+// ErrNotRunning says that no cluster listens at the socket.
 var ErrNotRunning = errors.New("no cluster runs")
 
 // call posts a request and reads the answer into result, unless that is nil.
@@ -66,7 +66,7 @@ func (c *Client) onNode(ctx context.Context, node, verb string) error {
 	return c.call(ctx, "/nodes/"+url.PathEscape(node)+"/"+verb, nil)
 }
 
-// Ready is as in Operations; a cluster that has not begun to start yet is waited for, too.
+// Ready is as in Operations. It also waits for a cluster that has not begun to start yet.
 func (c *Client) Ready(ctx context.Context) error {
 	for {
 		err := c.call(ctx, "/ready", nil)

@@ -25,7 +25,7 @@ type Settings struct {
 	Args    map[string][]string // further arguments of components
 }
 
-// ControlPlane is one that runs.
+// ControlPlane is a running control plane.
 type ControlPlane struct {
 	Settings
 	PKI      *pki.Authority

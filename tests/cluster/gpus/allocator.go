@@ -16,7 +16,7 @@ type Owner struct {
 	Container string
 }
 
-// Allocator knows who has which GPU. It is not for concurrent use.
+// Allocator records which pod has which GPU. It is not safe for concurrent use.
 type Allocator struct {
 	count int
 	given map[Owner][]string

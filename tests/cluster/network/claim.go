@@ -43,11 +43,11 @@ func claim(network string) (*Claim, error) {
 	return &Claim{network, lock}, nil
 }
 
-// Close gives the network back.
+// Close releases the network.
 func (c *Claim) Close() { c.lock.Close() }
 
-// ServerPort is the port for the API server: wanted, or 443 as in the service "kubernetes", or 6443 for a user who may
-// not use that.
+// ServerPort returns the port for the API server: wanted, or 443 as in the service "kubernetes", or 6443 if the user may
+// not use 443.
 func (c *Claim) ServerPort(wanted int) int {
 	if wanted != 0 {
 		return wanted

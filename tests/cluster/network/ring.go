@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Ring hands out the numbers First to Last in turn, skipping the taken ones, so that an address that was given back
-// is not soon given to somebody else.
+// Ring hands out the numbers First to Last in turn, skipping the taken ones, so that an address that was
+// released is not soon used again.
 type Ring struct {
 	First, Last int
 	next        int

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SocketFolder is a folder in memory that is mounted nowhere: only who holds its descriptor can reach it, its sockets
-// have short names wherever the cluster's data is (a socket's path may have 107 bytes), and it ends with its holders.
+// SocketFolder is a folder in memory that is mounted nowhere: only holders of its descriptor can reach it.
+// Its sockets have short names wherever the cluster's data is (a socket's path may have 107 bytes). It ends with its holders.
 type SocketFolder struct{ File *os.File }
 
 // NewSocketFolder makes an empty folder.

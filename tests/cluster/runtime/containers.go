@@ -11,7 +11,7 @@ import (
 	"sailor.dev/tests/cluster/config"
 )
 
-// container is one of a pod; its status is guarded by the runtime's mutex.
+// container is a container of a pod. The runtime's mutex guards its status.
 type container struct {
 	runtimeapi.ContainerStatus
 	config  *runtimeapi.ContainerConfig
@@ -108,7 +108,7 @@ func (r *processRuntime) UpdateContainerResources(context.Context, *runtimeapi.U
 	return &runtimeapi.UpdateContainerResourcesResponse{}, nil
 }
 
-// Statistics are not collected: there are no cgroups to collect them from.
+// Statistics are not collected, because the containers have no cgroups.
 func (r *processRuntime) ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
 	return &runtimeapi.ListContainerStatsResponse{}, nil
 }

@@ -66,8 +66,8 @@ func (b *rootBuilder) mkdir(dir string) {
 }
 
 // buildRoot makes a root directory like the host's under scratch, each directory under a writable layer in memory,
-// but with /dev, /tmp and /run of its own, and then the host paths. (One layer over all of / is not allowed to a user
-// who is not root.)
+// but with /dev, /tmp and /run of its own, and then the host paths. (Without root, one layer over all of / is not
+// allowed.)
 func buildRoot(scratch string, hostPaths []string) (string, error) {
 	b := &rootBuilder{scratch: scratch, root: filepath.Join(scratch, "root")}
 	b.mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "")

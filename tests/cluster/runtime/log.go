@@ -28,7 +28,7 @@ func openLog(path string) (*containerLog, error) {
 	return l, l.reopen()
 }
 
-// reopen goes on in a new file after the old one has been renamed.
+// reopen continues in a new file after the old one has been renamed.
 func (l *containerLog) reopen() error {
 	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// commandLine is that of the pod or, where it has no command, begins with the image's.
+// commandLine returns the command line of the pod. If the pod has no command, it begins with that of the image.
 func commandLine(c *runtimeapi.ContainerConfig, image config.Image) ([]string, error) {
 	name := c.Image.GetUserSpecifiedImage()
 	switch {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initInContainer is where a container sees the program sailor-container-init for a moment.
+// initInContainer is the path at which a container sees the program sailor-container-init for a moment.
 const initInContainer = "/.sailor-container-init"
 
 // findInit finds that program beside ours.
@@ -28,8 +28,8 @@ func findInit() (string, error) {
 }
 
 // runOnThread runs the command from an OS thread of its own, on which enter has been called first.
-// Namespaces belong to threads, and the parent-death signal comes when the parent *thread* ends: this one stays until
-// the command has ended (the goroutine never unlocks it, so that Go throws it away then). started is told how the start went.
+// Namespaces belong to threads, and the parent-death signal comes when the parent *thread* ends: this one lives until
+// the command has ended (the goroutine never unlocks it, so Go ends it then). started receives the result of the start.
 func runOnThread(cmd *exec.Cmd, enter func() error, started func(error)) error {
 	ended := make(chan error, 1)
 	go func() {

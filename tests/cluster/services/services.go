@@ -24,13 +24,13 @@ type forwarder struct {
 	report    func(error)
 }
 
-// servicePort is where one listener is and whom it is for.
+// servicePort is the address of one listener and the service that it belongs to.
 type servicePort struct {
 	namespace, name, clusterIP string
 	port                       int32
 }
 
-// Forward works until ctx ends; report is told about listeners that cannot be opened.
+// Forward runs until ctx ends. It calls report for each listener that cannot be opened.
 func Forward(ctx context.Context, client kubernetes.Interface, report func(error)) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	f := &forwarder{pods: factory.Core().V1().Pods().Lister(), services: factory.Core().V1().Services().Lister(),

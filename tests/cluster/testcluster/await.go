@@ -9,7 +9,8 @@ import (
 	"sailor.dev/tests/cluster/config"
 )
 
-// Await asks until the answer is yes. An error of the question is not final; the last one is told if ctx ends first.
+// Await calls the function until it returns true. An error of the function is not final. If ctx ends first, the last error
+// is reported.
 func Await(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

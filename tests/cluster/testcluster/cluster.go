@@ -35,7 +35,7 @@ type Options struct {
 	Detached bool
 }
 
-// Cluster is one that runs. Besides its own methods it has those of control.Operations: Add, Kill, Start, Freeze, Thaw,
+// Cluster is a running cluster. In addition to its own methods it has those of control.Operations: Add, Kill, Start, Freeze, Thaw,
 // Preempt, Delete, Nodes.
 type Cluster struct {
 	*control.Client

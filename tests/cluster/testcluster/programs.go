@@ -28,7 +28,7 @@ func (c *Cluster) Helm(ctx context.Context, args ...string) (string, error) {
 	return c.run(ctx, nil, "helm", args...)
 }
 
-// Environment is that of programs which use the cluster.
+// Environment returns the environment for programs that use the cluster.
 func (c *Cluster) Environment() []string {
 	return append(os.Environ(), "KUBECONFIG="+c.Kubeconfig, "PATH="+c.bin+":"+os.Getenv("PATH"), "SAILOR_CLUSTER_DIR="+c.Dir,
 		"HELM_CACHE_HOME="+filepath.Join(c.Dir, "helm", "cache"),

@@ -39,7 +39,7 @@ func main() {
 	os.Exit(status(rootCommand().Execute()))
 }
 
-// runKubectl speaks to the cluster of SAILOR_CLUSTER_DIR unless it is told otherwise.
+// runKubectl runs kubectl for the cluster of SAILOR_CLUSTER_DIR, unless KUBECONFIG is set.
 func runKubectl() int {
 	if dir := os.Getenv(dirVariable); dir != "" && os.Getenv("KUBECONFIG") == "" {
 		os.Setenv("KUBECONFIG", controlplane.AdminKubeconfig(dir))
