@@ -16,13 +16,13 @@ Seconds transfer(Bytes message, const Ring& ring, int messages_at_once) {
 Seconds ring_all_reduce(Bytes size, const Ring& ring) {
   if (ring.members < 2) return Seconds(0);
   const Bytes part = size / ring.members;
-  const bool is_inside = ring.on_a_node >= ring.members;
+  const bool is_inside = ring.members_per_node >= ring.members;
   const Seconds hop = is_inside ? ring.inside.transfer(part) : transfer(part, ring, ring.tensor_parallel);
   return hop * (2 * (ring.members - 1));
 }
 
 Seconds hierarchical_all_reduce(Bytes size, const Ring& ring) {
-  const int local = std::min(ring.on_a_node, ring.members);
+  const int local = std::min(ring.members_per_node, ring.members);
   const int nodes = (ring.members + local - 1) / local;
   Seconds time(0);
   if (local > 1) time += ring.inside.transfer(size / local) * (2 * (local - 1));

@@ -8,11 +8,11 @@ namespace sailor {
 // The participants of an all-reduce and the links between them.
 struct Ring {
   int members = 1;
-  int on_a_node = 1;        // members on one node; the smallest number of any node
-  int tensor_parallel = 1;  // every shard has its own ring, through the same NICs
-  Link inside;              // the link within a node
-  Link between;             // the slowest link between any two nodes
-  NodeNic nic;              // the slowest of any node
+  int members_per_node = 1;  // the number of members on the node that has the fewest
+  int tensor_parallel = 1;   // every shard has its own ring, through the same NICs
+  Link inside;               // the link within a node
+  Link between;              // the slowest link between any two nodes
+  NodeNic nic;               // the slowest of any node
 };
 
 // Every member sends 2 (n - 1) messages of size / n bytes. `size` is that of one shard.
@@ -22,7 +22,7 @@ Seconds ring_all_reduce(Bytes size, const Ring& ring);
 // of each node all-gather the result.
 Seconds hierarchical_all_reduce(Bytes size, const Ring& ring);
 
-// The faster of both. Half of the time is the reduce-scatter, half the all-gather.
+// Returns the time of the faster algorithm. Half of it is the reduce-scatter, half the all-gather.
 Seconds all_reduce(Bytes size, const Ring& ring);
 
 }  // namespace sailor

@@ -1,5 +1,5 @@
-// Bill: what a plan pays for: GPUs by the hour and traffic by the gigabyte. The simulator uses the sums; reports show
-// the items.
+// Bill: the items that a plan pays for: GPUs by the hour and traffic by the gigabyte. The simulator uses the sums;
+// reports show the items.
 #pragma once
 
 #include "planner/problem/grouped_plan.h"
@@ -41,7 +41,7 @@ class Bill {
     }
   }
 
-  // What goes to the holders of peer replicas of the state in an iteration. Nothing returns.
+  // Returns the traffic of an iteration to the holders of peer replicas. It goes one way only.
   [[nodiscard]] std::vector<Transfer> peer_replicas() const;
 
   // The replicas of a stage sum their gradients in a ring that goes from zone to zone. Over n > 1 zones, the ring

@@ -1,5 +1,6 @@
-// Fast step time: how long the passes of a step take, for the search. Uses the closed form where it is accurate, and
-// else extrapolates from the first rounds of the event simulation. O(groups of replicas) plus a fixed number of passes.
+// Fast step time: an estimate, for the search, of how long the passes of a step take. It uses the closed form where
+// that is accurate. Elsewhere it extrapolates from the first rounds of the event simulation. It takes O(groups of
+// replicas) plus a fixed number of passes.
 #pragma once
 
 #include <span>
@@ -8,11 +9,12 @@
 
 namespace sailor {
 
-// Seconds from the start of the step to its last backward pass. set_means() must have been called on the stages.
+// Returns the seconds from the start of the step to the end of its last backward pass. set_means() must have been
+// called on the stages.
 double fast_step_time(std::span<const StageTiming> stages, int microbatches);
 
-// A lower bound of fast_step_time(): the work of every replica, and the path of a microbatch to it and back through the
-// fastest replicas and links.
+// Returns a lower bound on fast_step_time(): the largest sum of the work of a replica and the path of a microbatch to
+// it and back through the fastest replicas and links.
 double least_step_time(std::span<const StageTiming> stages);
 
 }  // namespace sailor

@@ -9,10 +9,10 @@
 namespace sailor {
 namespace {
 
-// The all-reduce of `members`, with `on_a_node` of them on each node.
-Seconds reduced(Bytes size, int members, int on_a_node, const Link& inside, const Link& between) {
+// The all-reduce of `members`, with `members_per_node` of them on each node.
+Seconds reduced(Bytes size, int members, int members_per_node, const Link& inside, const Link& between) {
   return all_reduce(size, {.members = members,
-                           .on_a_node = std::min(on_a_node, members),
+                           .members_per_node = std::min(members_per_node, members),
                            .tensor_parallel = 1,
                            .inside = inside,
                            .between = between,

@@ -76,11 +76,11 @@ void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& links, s
   }
 }
 
-int JobSimulation::wanted_in_flight(const InFlightInputs& question) const {
-  if (policy_ != SchedulePolicy::kFlow) return question.stages_from_here;
-  const int wanted = flow_policy_cap(question.little, question.is_textbook, question.stages_from_here == 1);
-  if (question.activations.value() <= 0) return wanted;
-  const double held = question.room / question.activations;
+int JobSimulation::wanted_in_flight(const InFlightInputs& inputs) const {
+  if (policy_ != SchedulePolicy::kFlow) return inputs.stages_from_here;
+  const int wanted = flow_policy_cap(inputs.little, inputs.is_textbook, inputs.stages_from_here == 1);
+  if (inputs.activations.value() <= 0) return wanted;
+  const double held = inputs.room / inputs.activations;
   return held < wanted ? std::max(1, static_cast<int>(held)) : wanted;
 }
 

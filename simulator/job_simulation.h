@@ -56,7 +56,7 @@ class JobSimulation final : public JobEstimator {
                                                                const GroupedPlan& plan) const override;
   [[nodiscard]] Bytes state_of_layer(int layer) const override;
   [[nodiscard]] Seconds transfer(Bytes amount, int from_pool, int to_pool) const override;
-  // A note for people on the memory and traffic of peer replicas; nothing if the job does not ask for them.
+  // Returns a sentence about the memory and traffic of peer replicas, or nothing if the job does not ask for them.
   [[nodiscard]] std::optional<std::string> note_of_peer_replicas(const GroupedPlan& plan) const;
   [[nodiscard]] StageNeeds stage_needs(const StageShape& shape) const override;
   [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
@@ -64,12 +64,12 @@ class JobSimulation final : public JobEstimator {
                                               Seconds longest_backward) const override;
   [[nodiscard]] LinkRange link_range(const StageShape& shape, bool in_one_node) const override;
   [[nodiscard]] MessageTime least_message(const StageShape& shape, int to_pool, bool in_one_node) const override;
-  // The times from which the plan's schedule is made, with the policy's caps on microbatches in flight. Here and below,
-  // `groups` is grouped(plan).
+  // Returns the times from which the plan's schedule is made, with the policy's caps on microbatches in flight. Here
+  // and below, `groups` is grouped(plan).
   [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups) const;
-  // The step, simulated operation by operation.
+  // Simulates the step operation by operation.
   [[nodiscard]] StepTiming step_timing(const Plan& plan, const GroupedPlan& groups) const;
-  // Like simulate(), but with the times of `step`, which step_timing() returned.
+  // Returns the same as simulate(), but with the times of `step`, which step_timing() has returned for this plan.
   [[nodiscard]] SimulationResult result_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
   [[nodiscard]] StageSync sync_of(const GroupedPlan& plan, const GroupedStage& stage) const;
   // Compares `time`, which this simulator computed for the plan, with the Sailor paper's formula.
@@ -94,12 +94,12 @@ class JobSimulation final : public JobEstimator {
     Bytes room;         // the part of a GPU's memory that is left for activations
     Bytes activations;  // the activations of one microbatch
   };
-  // The times of a stage's reduce-scatter and all-gather, including what passes hide.
+  // The times of a stage's reduce-scatter and all-gather, including the part that passes hide.
   struct Sync {
     Seconds reduce;
     Seconds gather;
   };
-  // What a stage does after its passes.
+  // The work of a stage after its passes.
   struct StageEnd {
     Seconds reduce;  // reduces its gradients in `buckets` that follow the last backward pass one by one
     int buckets = 1;
@@ -118,7 +118,7 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Bytes message_after(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan, const PlanLinks& links) const;
   void add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const;
-  [[nodiscard]] int wanted_in_flight(const InFlightInputs& question) const;
+  [[nodiscard]] int wanted_in_flight(const InFlightInputs& inputs) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
   [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, const MemoryInputs& inputs, int microbatches) const;
   [[nodiscard]] ScheduleTimes times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const;

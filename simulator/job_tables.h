@@ -11,7 +11,7 @@
 
 namespace sailor {
 
-// kInvalidArgument if a profile that would be used for the job has another number of layers than the job's model.
+// Returns kInvalidArgument if a profile that the job would use has another number of layers than the job's model.
 Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles);
 
 class JobTables {
@@ -19,7 +19,7 @@ class JobTables {
   static Result<JobTables> make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
                                 std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes);
 
-  // `recompute`: only a value that the job allows.
+  // `recompute` must be a value that the job allows.
   [[nodiscard]] const LayerCosts& costs(int pool, ProfilePoint point, bool recompute) const;
   [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const {
     return accelerators_[static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)])];

@@ -1,5 +1,5 @@
-// Times of a model's layers at any profile point: measured or interpolated; outside the measured range, analytic times
-// scaled to the nearest measurement; without a profile, analytic.
+// Times of a model's layers at any profile point. They are measured or interpolated. Outside the measured range, they
+// are analytic times that are scaled to the nearest measurement. Without a profile, they are analytic.
 #pragma once
 
 #include <string>

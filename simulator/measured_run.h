@@ -1,4 +1,4 @@
-// Measured runs of DeepSpeed, and what the simulator estimates for them (`sailor evaluate`).
+// Measured runs of DeepSpeed, and the simulator's estimates of them (`sailor evaluate`).
 #pragma once
 
 #include <string>
@@ -24,10 +24,11 @@ struct RunEstimate {
   Bytes memory;
 };
 
-// The system on which the run was made. kNotFound if it is unknown.
+// Returns the system on which the run was made, or kNotFound if it is unknown.
 Result<MeasuredSystem> system_of(const MeasuredRun& run);
 
-// kNotFound if a profile of the model on one of the accelerators is missing, or the bandwidth between two of them.
+// Returns kNotFound if a profile of the model on one of the accelerators is missing, or the bandwidth between two of
+// them.
 Result<RunEstimate> estimate_run(const MeasuredRun& run, const ProfileBook& profiles,
                                  const NetworkMeasurements& network, const MeasuredSystem& system);
 

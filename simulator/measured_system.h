@@ -1,5 +1,5 @@
-// What a system of machines adds to layer times and bandwidths when DeepSpeed trains on it. The few parameters are
-// shared by all runs on the same hardware; none depends on a model, a plan or a batch.
+// MeasuredSystem: the overheads of DeepSpeed on one system of machines, beside layer times and bandwidths. All runs on
+// the same hardware share these few parameters; none depends on a model, a plan or a batch.
 #pragma once
 
 #include <span>
@@ -25,13 +25,13 @@ struct MeasuredSystem {
 std::span<const MeasuredSystem> measured_systems();
 const MeasuredSystem* find_system(const Accelerator& accelerator);
 
-// Layer times in a running job. It queues kernels ahead, so only a part is left of what a measured time exceeds the
-// best rate of larger microbatches by. Its optimizer is fused and moves 28 bytes per parameter; profiles apply the
-// optimizer operator by operator (200 bytes).
+// Returns the layer times in a running job. A job queues kernels ahead, so it hides a part of the launch overhead: the
+// time by which a measured time exceeds the best rate of larger microbatches. The job's optimizer is fused and moves 28
+// bytes per parameter; profiles apply the optimizer operator by operator (200 bytes).
 ModelProfile in_a_running_job(ModelProfile profile, double launch_exposed);
 
-// Peak memory of a GPU under DeepSpeed with FP32: 24 bytes per parameter, the activations of all microbatches in
-// flight, the four score matrices of attention's softmax, and the system's context.
+// Returns the peak memory of a GPU under DeepSpeed with FP32: 24 bytes per parameter, the activations of all
+// microbatches in flight, the four score matrices of attention's softmax, and the system's context.
 Bytes deepspeed_memory(const RangeCost& cost, const ModelSpec& model, int sequence_length, ProfilePoint point,
                        int in_flight, const MeasuredSystem& system);
 

@@ -21,7 +21,7 @@ inline constexpr double kPeerReplicaGradientBytes = 4;
 
 SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer);
 
-// What the memory use of a GPU depends on besides its layers.
+// The inputs, besides its layers, on which the memory use of a GPU depends.
 struct MemoryInputs {
   int tensor_parallel = 1;
   int optimizer_shards = 1;    // replicas that share the optimizer's state; 1: each has all of it
@@ -29,7 +29,7 @@ struct MemoryInputs {
   double peer_parameters = 0;  // parameters of other nodes of which the GPU holds peer replicas (peer_replicas.h)
 };
 
-// The memory of one GPU with these layers.
+// Returns the memory that one GPU needs for these layers.
 MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const MemoryInputs& inputs);
 
 }  // namespace sailor

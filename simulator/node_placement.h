@@ -1,5 +1,5 @@
-// Node placement: which replicas of a plan share a node and so its NIC. A plan does not say which nodes it gets; this
-// fills them as the operator does.
+// Node placement: which replicas of a plan share a node, and therefore its NIC. A plan does not say which nodes it
+// gets, so this function fills nodes as the operator does.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace sailor {
 
-// The number of the node of every replica, [stage][replica]. Places the largest groups first, then in the order of the
-// plan: each on the partly filled node with the least room for it, else on the smallest empty one. ReplicaTimes::kNoNic
-// if no node has room.
+// Returns the number of the node of every replica, [stage][replica]. Places the largest groups first, then in the order
+// of the plan: each on the partly filled node with the least room for it, else on the smallest empty one. Returns
+// ReplicaTimes::kNoNic for a replica for which no node has room.
 std::vector<std::vector<int>> node_placement(const Plan& plan, const ClusterState& cluster);
 
 }  // namespace sailor

@@ -25,7 +25,8 @@ struct PaperTime {
 // slowest replica of stage i.
 Seconds paper_passes(std::span<const StageTiming> stages, int microbatches);
 
-// The difference of both, divided into effects. Each is a phrase with its seconds and what the formula leaves out.
+// The difference between the paper's time and the simulator's time, divided into effects. Each effect is a phrase that
+// names its seconds and the thing that the formula leaves out.
 struct PaperComparison {
   PaperTime paper;
   std::vector<std::string> effects;  // the effects of at least a hundredth of the paper's time
@@ -33,7 +34,7 @@ struct PaperComparison {
 PaperComparison compared_with_paper(const TimeBreakdown& ours, const PaperTime& paper,
                                     std::span<const StageTiming> stages);
 
-// One sentence, if `ours` differs by more than a tenth.
+// Returns one sentence if `ours` differs from the paper's time by more than a tenth, or else nothing.
 std::optional<std::string> note_of(const PaperComparison& comparison, Seconds ours);
 
 }  // namespace sailor

@@ -41,16 +41,17 @@ struct StageTiming {
 // Computes the means of the stages, and GroupTiming::occupancy, from the groups and `links`.
 void set_means(std::span<StageTiming> stages, int microbatches);
 
-// By stage: how long a microbatch spends in the stages after it before its gradient returns.
+// Returns, for each stage, how long a microbatch spends in the later stages before its gradient returns.
 std::vector<double> downstream_times(std::span<const StageTiming> stages);
 
-// The forward and backward passes of the busiest replica.
+// Returns the time that the busiest replica needs for its forward and backward passes.
 double longest_work(std::span<const StageTiming> stages);
 
-// From the start of the step to its last backward pass, with the given part of the step's microbatches.
+// Returns the time from the start of the step to its last backward pass, with the given part of the step's
+// microbatches.
 double pipeline_time(std::span<const StageTiming> stages, double part = 1);
 
-// By stage: how long before the step's last backward pass the stage completes its own.
+// Returns, for each stage, how long before the step's last backward pass the stage completes its own last one.
 std::vector<double> tail_times(std::span<const StageTiming> stages);
 
 // Whether all replicas of all stages process the same number of microbatches.

@@ -1,4 +1,4 @@
-// PlanDetails: what an Estimate sums up, item by item, for reports: the traffic between zones, the cost of every pool,
+// PlanDetails: the items that an Estimate sums up, for reports: the traffic between zones, the cost of every pool,
 // the memory of every stage, and the step operation by operation.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace sailor {
 
-// What the GPUs of one zone send to those of another, or among themselves, in an iteration.
+// The traffic of an iteration from the GPUs of one zone to those of another, or between the GPUs of one zone.
 struct ZoneTraffic {
   Zone from;
   Zone to;

@@ -30,7 +30,7 @@ LinkTiming PlanLinks::timing(const ReplicaGroup& from, const ReplicaGroup& to, B
 }
 
 Ring PlanLinks::ring_of(const GroupedStage& stage) const {
-  Ring ring{.members = stage.replicas(), .on_a_node = stage.replicas()};
+  Ring ring{.members = stage.replicas(), .members_per_node = stage.replicas()};
   Seconds slowest(-1);
   Seconds slowest_inside(-1);
   Seconds slowest_nic(0);
@@ -44,7 +44,7 @@ Ring PlanLinks::ring_of(const GroupedStage& stage) const {
     if (pools_.probed_nic(a.pool) > slowest_nic) ring.nic = pools_.nic(a.pool);
     slowest_nic = std::max(slowest_nic, pools_.probed_nic(a.pool));
     const bool is_one_node = is_inside_node(a.pool, a.pool) && a.count == ring.members;
-    ring.on_a_node = std::min(ring.on_a_node, is_one_node ? a.count : neighbours_of(a));
+    ring.members_per_node = std::min(ring.members_per_node, is_one_node ? a.count : neighbours_of(a));
     if (pools_.probed_inside_node(a.pool) > slowest_inside) ring.inside = pools_.inside_node(a.pool);
     slowest_inside = std::max(slowest_inside, pools_.probed_inside_node(a.pool));
   }

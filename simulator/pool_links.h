@@ -9,8 +9,8 @@
 
 namespace sailor {
 
-// The NIC that the GPUs of a node share. Without a rate and a curve it does not limit: it carries what the GPUs send,
-// each at the rate of its link.
+// The NIC that the GPUs of a node share. Without a rate and a curve it is not a bottleneck: every GPU sends at the rate
+// of its link.
 struct NodeNic {
   std::optional<BytesPerSecond> rate;   // the rate that the pool declares
   std::optional<BandwidthCurve> curve;  // measured while all GPUs of a node send
@@ -29,7 +29,7 @@ class PoolLinks {
   [[nodiscard]] const Link& between(int pool, int other) const {
     return links_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   }
-  // The time of a message of one megabyte; tells which of several links is the slowest.
+  // The time of a message of one megabyte. Callers compare these times to find the slowest of several links.
   [[nodiscard]] Seconds probed(int pool, int other) const {
     return probed_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   }

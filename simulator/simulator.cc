@@ -94,8 +94,8 @@ Result<void> check_length(const Plan& plan) {
 
 }  // namespace
 
-Result<Simulator::Question> Simulator::question_of(const JobSpec& job, const ClusterState& cluster,
-                                                   const Plan& plan) const {
+Result<Simulator::PlanSimulation> Simulator::simulation_of(const JobSpec& job, const ClusterState& cluster,
+                                                           const Plan& plan) const {
   if (auto checked = check_well_formed(plan, job); !checked) return tl::unexpected(std::move(checked.error()));
   if (auto checked = check_length(plan); !checked) return tl::unexpected(std::move(checked.error()));
   auto groups = grouped(plan, cluster);
@@ -103,18 +103,18 @@ Result<Simulator::Question> Simulator::question_of(const JobSpec& job, const Clu
   auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size},
                                 tensor_parallel_sizes_of(*groups));
   if (!tables) return tl::unexpected(std::move(tables.error()));
-  return Question{*std::move(groups),
-                  std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), policy_)};
+  return PlanSimulation{*std::move(groups),
+                        std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), policy_)};
 }
 
 Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return question_of(job, cluster, plan).map([&](const Question& one) {
+  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
     return estimate_of(one.simulation->simulate(one.groups), *one.simulation, plan, one.groups);
   });
 }
 
 Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return question_of(job, cluster, plan).map([&](const Question& one) {
+  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
     const StepTiming step = one.simulation->step_timing(plan, one.groups);
     Estimate estimate =
         estimate_of(one.simulation->result_of(step, plan, one.groups), *one.simulation, plan, one.groups);
@@ -126,19 +126,19 @@ Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& clu
 
 Result<ScheduleTimes> Simulator::schedule_times(const JobSpec& job, const ClusterState& cluster,
                                                 const Plan& plan) const {
-  return question_of(job, cluster, plan).map([&](const Question& one) {
+  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
     return one.simulation->schedule_times(plan, one.groups);
   });
 }
 
 Result<StepTiming> Simulator::step_timing(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return question_of(job, cluster, plan).map([&](const Question& one) {
+  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
     return one.simulation->step_timing(plan, one.groups);
   });
 }
 
 Result<PlanDetails> Simulator::details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return question_of(job, cluster, plan).map([&](const Question& one) {
+  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
     return details_of(*one.simulation, plan, one.groups);
   });
 }

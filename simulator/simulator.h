@@ -27,19 +27,21 @@ class Simulator final : public Estimator {
                                           const Plan& plan) const override;
   [[nodiscard]] Result<ScheduleTimes> schedule_times(const JobSpec& job, const ClusterState& cluster,
                                                      const Plan& plan) const override;
-  // When every replica does what, operation by operation. The plan must be well-formed, with pools of the cluster.
+  // Returns the start and the end of every operation of a step. The plan must be well-formed, and the cluster must have
+  // its pools.
   [[nodiscard]] Result<StepTiming> step_timing(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
-  // What simulate() sums up, item by item, with what step_timing() returns. For the same plans.
+  // Returns the items that simulate() sums up, and the result of step_timing(). The plan must meet the same conditions.
   [[nodiscard]] Result<PlanDetails> details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
   [[nodiscard]] Result<std::unique_ptr<JobEstimator>> prepare(
       const JobSpec& job, const ClusterState& cluster, std::span<const int> tensor_parallel_sizes) const override;
 
  private:
-  struct Question {
+  struct PlanSimulation {
     GroupedPlan groups;
     std::unique_ptr<JobSimulation> simulation;
   };
-  [[nodiscard]] Result<Question> question_of(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
+  [[nodiscard]] Result<PlanSimulation> simulation_of(const JobSpec& job, const ClusterState& cluster,
+                                                     const Plan& plan) const;
 
   ProfileBook profiles_;
   NetworkModel network_;

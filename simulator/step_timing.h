@@ -25,7 +25,7 @@ struct TimedPass {
   Nanoseconds end{};
 };
 
-// From the time when the sender starts to send to the arrival.
+// A message, from the time when its sender starts to send it until it arrives.
 struct TimedMessage {
   bool is_gradient = false;
   int boundary = 0;

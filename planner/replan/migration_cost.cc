@@ -6,8 +6,8 @@
 namespace sailor {
 namespace {
 
-constexpr Seconds kRegroup(
-    2);  // the workers need this time to agree on the plan and to connect, even if no state moves
+// The workers need this time to agree on the new plan and to connect, even if no state moves.
+constexpr Seconds kRegroup(2);
 
 }  // namespace
 

@@ -12,8 +12,8 @@ Link link(double bytes_per_second, double latency = 0) {
   return {BytesPerSecond(bytes_per_second), Seconds(latency), DollarsPerByte(0), {}};
 }
 
-Ring ring(int members, int on_a_node) {
-  return {.members = members, .on_a_node = on_a_node, .inside = link(1e9), .between = link(1e8)};
+Ring ring(int members, int members_per_node) {
+  return {.members = members, .members_per_node = members_per_node, .inside = link(1e9), .between = link(1e8)};
 }
 
 TEST(AllReduce, OneMemberHasNothingToSum) {
