@@ -33,21 +33,21 @@ struct Finding {
   Quarantine quarantine = Quarantine::kNone;  // the quarantine of the pod's node
 };
 
-bool someone_is_broken(const Observation& observation, std::int64_t generation) {
+bool any_worker_is_broken(const Observation& observation, std::int64_t generation) {
   return std::ranges::any_of(observation.agents,
                              [&](const auto& agent) { return is_broken(agent.second, generation); });
 }
 
 // Returns whether a worker of the agent still trains an older generation because it has not switched to this one yet.
-bool trains_on(const AgentView& agent, std::int64_t generation) {
+bool trains_older(const AgentView& agent, std::int64_t generation) {
   return agent.report && std::ranges::any_of(agent.report->workers, [&](const WorkerReport& worker) {
            return worker.phase == WorkerPhase::kTraining && worker.generation < generation;
          });
 }
 
-bool someone_trains_on(const Observation& observation, std::int64_t generation) {
+bool any_worker_trains_older(const Observation& observation, std::int64_t generation) {
   return std::ranges::any_of(observation.agents,
-                             [&](const auto& agent) { return trains_on(agent.second, generation); });
+                             [&](const auto& agent) { return trains_older(agent.second, generation); });
 }
 
 bool all_finished(const PodView& pod) {
@@ -80,7 +80,7 @@ Finding pod_lost(const Observation& observation, const Member& member, std::stri
 
 // Returns whether a worker has switched to the generation and waits for its peers. No worker is broken then, but the
 // job does not progress either.
-bool someone_waits(const Observation& observation, std::int64_t generation) {
+bool any_worker_waits(const Observation& observation, std::int64_t generation) {
   return std::ranges::any_of(observation.agents, [&](const auto& agent) {
     return agent.second.report && std::ranges::any_of(agent.second.report->workers, [&](const WorkerReport& worker) {
              return worker.phase == WorkerPhase::kPreparing && worker.generation == generation;
@@ -102,7 +102,7 @@ bool is_missed_by_a_peer(const Observation& observation, const Generation& gener
 // Returns whether the generation has stopped, or is about to be replaced. Every other unresponsive pod is then left out
 // of the next generation too.
 bool is_over(const Observation& observation, const Generation& generation) {
-  return someone_is_broken(observation, generation.generation) ||
+  return any_worker_is_broken(observation, generation.generation) ||
          std::ranges::any_of(generation.members, [&](const Member& member) {
            return is_missed_by_a_peer(observation, generation, member);
          });
@@ -114,8 +114,8 @@ std::optional<Finding> find_unresponsive(const Observation& observation, const G
   const NodeView* node = observation.cluster.find_node(member.node);
   const bool is_unready = node != nullptr && !node->is_ready;
   const bool is_given_up = agent->unanswered_polls >= kPollsIfPeersAgree && is_over(observation, generation);
-  const bool is_waited_for =
-      someone_waits(observation, generation.generation) || someone_trains_on(observation, generation.generation);
+  const bool is_waited_for = any_worker_waits(observation, generation.generation) ||
+                             any_worker_trains_older(observation, generation.generation);
   const bool holds_others_up = agent->unanswered_polls >= kPollsIfOthersWait && is_waited_for;
   if (!is_given_up && !holds_others_up && !(is_unready && agent->unanswered_polls >= kPollsIfNodeUnready))
     return std::nullopt;
@@ -130,8 +130,9 @@ std::optional<Finding> find_late(const Observation& observation, const Generatio
                                  const AgentView* agent) {
   const std::chrono::seconds limit = observation.settings.start_limit + kStateStreamingLimit;
   const bool is_late = observation.now - generation.committed_at > limit;
-  const bool is_waited_for = someone_trains_on(observation, generation.generation);
-  if (!is_late || !is_waited_for || agent == nullptr || trains_on(*agent, generation.generation)) return std::nullopt;
+  const bool is_waited_for = any_worker_trains_older(observation, generation.generation);
+  if (!is_late || !is_waited_for || agent == nullptr || trains_older(*agent, generation.generation))
+    return std::nullopt;
   return Finding{Disruption::Kind::kLost, Reason::kPodNotStarted,
                  fmt::format("pod {} did not take part within {} s", member.address.name, limit.count()),
                  Quarantine::kForStartLimit};
@@ -143,7 +144,7 @@ std::optional<Finding> find_late(const Observation& observation, const Generatio
 bool is_watched(const Observation& observation, const Generation& generation, const Member& member) {
   if (!member.leaves || generation.releases_gpus) return true;
   const AgentView* agent = find_agent(observation, member.pod_uid);
-  return is_voluntary(generation.reason) && agent != nullptr && trains_on(*agent, generation.generation);
+  return is_voluntary(generation.reason) && agent != nullptr && trains_older(*agent, generation.generation);
 }
 
 // Returns the problem of a pod that takes part in the generation.

@@ -38,7 +38,7 @@ bool is_of_change_in_progress(const Observation& observation, const JobProgress&
   return progress.generation >= entries.back().to_generation;
 }
 
-bool someone_holds_state(const Observation& observation) {
+bool any_worker_holds_state(const Observation& observation) {
   return std::ranges::any_of(observation.agents, [](const auto& agent) { return holds_state(agent.second); });
 }
 
@@ -82,7 +82,7 @@ void update(const Observation& observation, const GenerationRecord& record, Resc
     entry.is_withdrawn = true;
   } else if (progress && completes_a_rescale(observation, *progress)) {
     complete(observation, record, *progress, entry);
-  } else if (record.releases_gpus && entry.to_generation == record.generation && !someone_holds_state(observation)) {
+  } else if (record.releases_gpus && entry.to_generation == record.generation && !any_worker_holds_state(observation)) {
     complete_release(observation, record, entry);
   }
 }
