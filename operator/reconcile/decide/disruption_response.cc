@@ -10,13 +10,13 @@
 namespace sailor {
 namespace {
 
-struct LeftOver {
-  NodeQuery query;
+struct RemainingPlan {
+  NodeQuery query;  // the query for the nodes that the plan is for
   PlanLookup lookup;
 };
 
 // Looks up a plan for the remaining pods, or for all nodes if no plan fits the remaining pods.
-LeftOver plan_what_is_left(const Observation& observation, const Disruption& disruption) {
+RemainingPlan look_up_remaining_plan(const Observation& observation, const Disruption& disruption) {
   NodeQuery query{NodeScope::kSurvivors, disruption.pods, false};
   const auto survivors = usable_nodes(observation, query);
   if (!survivors.empty()) {
@@ -27,9 +27,9 @@ LeftOver plan_what_is_left(const Observation& observation, const Disruption& dis
   return {query, look_up_plan_with_growth(observation, query, std::nullopt)};
 }
 
-PolicyResult continue_with_what_is_left(const Observation& observation, const GenerationRecord& before,
-                                        const Disruption& disruption) {
-  const auto [query, lookup] = plan_what_is_left(observation, disruption);
+PolicyResult continue_with_remaining_pods(const Observation& observation, const GenerationRecord& before,
+                                          const Disruption& disruption) {
+  const auto [query, lookup] = look_up_remaining_plan(observation, disruption);
   if (lookup.has_plan()) {
     return adopt_plan(observation, before, *lookup.answer, query, {disruption.reason, disruption.message});
   }
@@ -62,7 +62,7 @@ std::optional<PolicyResult> respond_to_disruption(const Observation& observation
   if (observation.job.spec->elasticity != ElasticityMode::kLive) {
     return save_and_release_gpus(observation, before, cause);
   }
-  return continue_with_what_is_left(observation, before, *disruption);
+  return continue_with_remaining_pods(observation, before, *disruption);
 }
 
 }  // namespace sailor
