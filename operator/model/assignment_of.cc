@@ -13,11 +13,11 @@ namespace {
 
 std::vector<WorkerSlot> training_workers(const GenerationRecord& record) {
   std::vector<WorkerSlot> workers;
-  for (const ReplicaPlacement& seat : record.placement.replicas) {
-    const Stage& stage = record.plan.stages.at(static_cast<std::size_t>(seat.stage));
-    const Replica& replica = stage.replicas.at(static_cast<std::size_t>(seat.replica));
+  for (const ReplicaPlacement& placed : record.placement.replicas) {
+    const Stage& stage = record.plan.stages.at(static_cast<std::size_t>(placed.stage));
+    const Replica& replica = stage.replicas.at(static_cast<std::size_t>(placed.replica));
     for (int shard = 0; shard < replica.tensor_parallel; ++shard) {
-      workers.push_back({seat.slot, seat.first_gpu + shard, Role{seat.stage, seat.replica, shard}});
+      workers.push_back({placed.slot, placed.first_gpu + shard, Role{placed.stage, placed.replica, shard}});
     }
   }
   return workers;

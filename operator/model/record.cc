@@ -48,8 +48,8 @@ Slot slot_from(const Json& json) {
 }
 
 // The JSON is an array without field names, because a plan may have thousands of replicas.
-Json replica_placement_json(const ReplicaPlacement& seat) {
-  return Json::array({seat.stage, seat.replica, seat.slot, seat.first_gpu});
+Json replica_placement_json(const ReplicaPlacement& replica) {
+  return Json::array({replica.stage, replica.replica, replica.slot, replica.first_gpu});
 }
 
 ReplicaPlacement replica_placement_from(const Json& json) {

@@ -182,7 +182,7 @@ TEST(Record, OfTwoThousandGpusIsFarFromTheLimitOfAConfigMap) {
   EXPECT_LT(all, kLimit / 2);
 }
 
-TEST(Record, OfAnOlderOperatorListsItsSeatsByName) {
+TEST(Record, OfAnOlderOperatorListsItsReplicasByName) {
   GenerationRecord record;
   record.plan = plan_of({1, 2});
   record.placement.replicas = {{0, 1, 2, 3}};

@@ -119,9 +119,9 @@ Result<Placement> place(const PlacementRequest& request) {
     slot_of[i] = static_cast<int>(placement.slots.size());
     placement.slots.push_back(slot_for(request.usable_nodes[i], packing.used(i), request, taken));
   }
-  for (ReplicaPlacement& seat : replica_placements) seat.slot = slot_of[static_cast<std::size_t>(seat.slot)];
+  for (ReplicaPlacement& placed : replica_placements) placed.slot = slot_of[static_cast<std::size_t>(placed.slot)];
   std::ranges::sort(replica_placements, {},
-                    [](const ReplicaPlacement& seat) { return std::pair(seat.stage, seat.replica); });
+                    [](const ReplicaPlacement& placed) { return std::pair(placed.stage, placed.replica); });
   placement.replicas = std::move(replica_placements);
   return placement;
 }
