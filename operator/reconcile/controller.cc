@@ -9,7 +9,7 @@ void Controller::reconcile(const JobKey& key) {
   ReconcileReport report;
   report.job = key;
   try {
-    pass(key, report);
+    reconcile_once(key, report);
   } catch (const std::exception& error) {
     report.failure = std::string("reconciling: ") + error.what();
     report.observation = nullptr;
@@ -24,7 +24,7 @@ void Controller::reconcile(const JobKey& key) {
   }
 }
 
-void Controller::pass(const JobKey& key, ReconcileReport& report) {
+void Controller::reconcile_once(const JobKey& key, ReconcileReport& report) {
   const auto start = std::chrono::steady_clock::now();
   const auto observation = observer_.observe(key);
   if (!observation) {

@@ -37,7 +37,7 @@ class Controller {
   void reconcile(const JobKey& key);  // an exception counts as a failure of this job only
 
  private:
-  void pass(const JobKey& key, ReconcileReport& report);
+  void reconcile_once(const JobKey& key, ReconcileReport& report);
 
   const Observer& observer_;
   Applier& applier_;

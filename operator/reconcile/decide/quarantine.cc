@@ -11,7 +11,7 @@ Time trusted_again_at(const QuarantinedNode& quarantined) { return quarantined.s
 
 // A kubelet updates the heartbeat of an unchanged Node only every five minutes, so waiting for it would take too long.
 // Kubernetes marks a node as not ready once its lease is 50 s old, so a node that is ready after 60 s is healthy.
-bool is_left_alone(const QuarantinedNode& quarantined, const NodeView& node, Time now) {
+bool is_in_quarantine(const QuarantinedNode& quarantined, const NodeView& node, Time now) {
   const bool has_new_heartbeat = node.heartbeat > quarantined.since;
   return (!has_new_heartbeat && now < trusted_again_at(quarantined)) || now < quarantined.until;
 }
@@ -21,7 +21,7 @@ bool is_left_alone(const QuarantinedNode& quarantined, const NodeView& node, Tim
 bool is_quarantined(const Observation& observation, const NodeView& node) {
   if (!observation.record) return false;
   return std::ranges::any_of(observation.record->quarantined_nodes, [&](const QuarantinedNode& quarantined) {
-    return quarantined.node_uid == node.uid && is_left_alone(quarantined, node, observation.now);
+    return quarantined.node_uid == node.uid && is_in_quarantine(quarantined, node, observation.now);
   });
 }
 
@@ -41,7 +41,7 @@ std::vector<QuarantinedNode> without_expired(const std::vector<QuarantinedNode>&
   std::erase_if(kept, [&](const QuarantinedNode& quarantined) {
     return std::ranges::none_of(observation.cluster.nodes, [&](const NodeView& node) {
       const bool counts =
-          is_left_alone(quarantined, node, observation.now) || is_remembered(quarantined, observation.now);
+          is_in_quarantine(quarantined, node, observation.now) || is_remembered(quarantined, observation.now);
       return node.uid == quarantined.node_uid && counts;
     });
   });

@@ -58,19 +58,19 @@ ClusterView Observer::cluster() const {
 }
 
 // Ignores the ConfigMap of an earlier job of the same name, which the garbage collector is about to remove.
-kube::Object Observer::record_map(const JobKey& key, const std::string& job_uid) const {
+kube::Object Observer::record_config_map(const JobKey& key, const std::string& job_uid) const {
   kube::Object map = caches_.records.find({key.namespace_name, record_name(key.name)});
   return map == nullptr || kube::controller_uid(*map) != job_uid ? nullptr : map;
 }
 
 Result<GenerationRecord> Observer::record(const JobKey& key, const std::string& job_uid) const {
-  const kube::Object map = record_map(key, job_uid);
+  const kube::Object map = record_config_map(key, job_uid);
   if (map == nullptr) return fail(ErrorCode::kNotFound, "job " + to_string(key) + " has no record");
   return record_of(*map);
 }
 
 void Observer::read_record(Observation& observation) const {
-  const kube::Object map = record_map(observation.job.key, observation.job.uid);
+  const kube::Object map = record_config_map(observation.job.key, observation.job.uid);
   if (map == nullptr) return;
   observation.record_version = kube::version_of(*map);
   auto record = record_of(*map);

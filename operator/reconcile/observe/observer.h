@@ -31,7 +31,7 @@ class Observer {
   [[nodiscard]] Result<GenerationRecord> record(const JobKey& key, const std::string& job_uid) const;
 
  private:
-  [[nodiscard]] kube::Object record_map(const JobKey& key, const std::string& job_uid) const;
+  [[nodiscard]] kube::Object record_config_map(const JobKey& key, const std::string& job_uid) const;
   void read_record(Observation& observation) const;
 
   const Caches& caches_;
