@@ -54,7 +54,7 @@ check() {
   if [ "$(date +%s)" -ge "$deadline" ]; then
     printf '[tidy] not checked, the time is up: %s\n' "$1"
   else
-    clang-tidy-19 --quiet -p build/tidy --extra-arg=-Wno-deprecated-declarations "$1" 2>&1 | { grep -v 'warnings generated\.$' || true; }
+    .deps/tidy/clang_tidy/data/bin/clang-tidy --quiet -p build/tidy --extra-arg=-Wno-deprecated-declarations "$1" 2>&1 | { grep -v 'warnings generated\.$' || true; }
   fi
 }
 export -f check
