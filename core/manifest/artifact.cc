@@ -1,12 +1,12 @@
 #include "core/manifest/artifact.h"
 
 #include <array>
-#include <charconv>
 #include <fstream>
 
 #include <fmt/format.h>
 
 #include "core/model/model_spec.h"
+#include "core/model/parse_number.h"
 
 namespace sailor {
 namespace {
@@ -56,12 +56,11 @@ T required(Result<T> result, const std::string& path) {
 }
 
 int count_of(const std::string& text, const std::string& path) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
+  const auto value = parse_number<int>(text);
+  if (!value || *value < 1) {
     throw FieldError{fmt::format("{}: \"{}\" is not a whole number of at least 1", path, text)};
   }
-  return value;
+  return *value;
 }
 
 double number_of(const Json& json, const std::string& path, double max) {
@@ -71,9 +70,8 @@ double number_of(const Json& json, const std::string& path, double max) {
   return json.get<double>();
 }
 
-const Json& object(const Json& json, const std::string& path) {
+void check_object(const Json& json, const std::string& path) {
   if (!json.is_object()) throw FieldError{path + ": is not a JSON object; download the file again"};
-  return json;
 }
 
 LayerTime time_of(const Json& json, const std::string& path) {
@@ -88,8 +86,9 @@ LayerTime time_of(const Json& json, const std::string& path) {
 LayerMemory memory_of(const Json& json, const std::string& path) {
   constexpr double kFloat = 4;
   constexpr double kMaxFloats = 1e15;
+  check_object(json, path);
   const auto floats = [&](const char* key) {
-    if (!object(json, path).contains(key)) throw FieldError{fmt::format("{}: has no {}; measure it again", path, key)};
+    if (!json.contains(key)) throw FieldError{fmt::format("{}: has no {}; measure it again", path, key)};
     return number_of(json.at(key), path + "." + key, kMaxFloats);
   };
   return {floats("params_floats"), Bytes(kFloat * floats("act_mem_floats")),
@@ -107,7 +106,8 @@ LayerMemory merged(const LayerMemory& a, const LayerMemory& b) {
 template <class Read>
 auto layers_of(const Json& json, const std::string& path, int count, Read read) {
   std::vector<decltype(read(json, path))> layers;
-  const auto in_file = static_cast<int>(object(json, path).size());
+  check_object(json, path);
+  const auto in_file = static_cast<int>(json.size());
   if (in_file != count && in_file != count + 1) {
     throw FieldError{
         fmt::format("{}: has {} layers, but the model has {}; measure it again or remove it", path, in_file, count)};
@@ -128,7 +128,8 @@ auto layers_of(const Json& json, const std::string& path, int count, Read read) 
 void read_memory(const Json& memory, std::string_view model, ModelProfile& profile, int layers) {
   const auto found = memory.find(std::string(model));
   if (found == memory.end()) return;
-  for (const auto& [tensor_parallel, json] : object(*found, std::string(model)).items()) {
+  check_object(*found, std::string(model));
+  for (const auto& [tensor_parallel, json] : found->items()) {
     const std::string path = fmt::format("{}.{}", model, tensor_parallel);
     profile.memory[count_of(tensor_parallel, path)] = layers_of(json, path, layers, memory_of);
   }
@@ -144,9 +145,11 @@ ModelProfile profile_of(const ModelName& model, const std::string& gpu, const Js
                        .times = {},
                        .memory = {},
                        .source = "layer_times.json of Sailor's artifact"};
-  for (const auto& [size, groups] : object(sizes, path).items()) {
+  check_object(sizes, path);
+  for (const auto& [size, groups] : sizes.items()) {
     const std::string at_size = fmt::format("{}.{}", path, size);
-    for (const auto& [tensor_parallel, json] : object(groups, at_size).items()) {
+    check_object(groups, at_size);
+    for (const auto& [tensor_parallel, json] : groups.items()) {
       const std::string at = fmt::format("{}.{}", at_size, tensor_parallel);
       profile.times[{count_of(size, at), count_of(tensor_parallel, at)}] = layers_of(json, at, layers, time_of);
     }
@@ -157,9 +160,11 @@ ModelProfile profile_of(const ModelName& model, const std::string& gpu, const Js
 
 ProfileBook profiles_of(const Json& times) {
   ProfileBook book;
-  for (const auto& [name, gpus] : object(times, "the file").items()) {
+  check_object(times, "the file");
+  for (const auto& [name, gpus] : times.items()) {
     const ModelName model = required(find_name(kModels, name, "model"), name);
-    for (const auto& [gpu, sizes] : object(gpus, name).items()) book.add(profile_of(model, gpu, sizes));
+    check_object(gpus, name);
+    for (const auto& [gpu, sizes] : gpus.items()) book.add(profile_of(model, gpu, sizes));
   }
   if (book.profiles().empty()) throw FieldError{"has no times of any model on any GPU; measure one or omit --profiles"};
   return book;
@@ -213,7 +218,8 @@ Result<ProfileBook> read_artifact_profiles(const std::filesystem::path& folder) 
     if (!std::filesystem::exists(file)) return book;
     const auto memory = read_json_file(file);
     if (!memory) return tl::unexpected(memory.error());
-    return with_memory(book, object(*memory, "the file"));
+    check_object(*memory, "the file");
+    return with_memory(book, *memory);
   } catch (const FieldError& error) {
     return tl::unexpected(in_file(file, error.message));
   }

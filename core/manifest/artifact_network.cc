@@ -1,9 +1,9 @@
 // Reads the artifact's bandwidths and prices of traffic.
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "core/manifest/artifact.h"
+#include "core/model/parse_number.h"
 
 namespace sailor {
 namespace {
@@ -39,12 +39,9 @@ class JsonCursor {
 };
 
 Result<int> count_of(const std::string& text, const JsonCursor& at) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
-    return at.wrong("is not a number of GPUs of at least 1");
-  }
-  return value;
+  const auto value = parse_number<int>(text);
+  if (!value || *value < 1) return at.wrong("is not a number of GPUs of at least 1");
+  return *value;
 }
 
 // Reads [[a, b, c], peak]: the coefficients of a curve in GB/s, and its peak in bytes per second.

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <exception>
 #include <future>
 
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 #include <pplx/threadpool.h>
 
+#include "core/model/parse_number.h"
 #include "core/net/thread_pool.h"
 #include "core/net/tls.h"
 
@@ -45,8 +45,8 @@ http::http_request native_request(const HttpRequest& request) {
 std::optional<std::chrono::seconds> retry_after_of(const http::http_response& response) {
   const auto header = response.headers().find("Retry-After");
   if (header == response.headers().end()) return std::nullopt;
-  const int seconds = std::atoi(header->second.c_str());  // 0 stands for a date, which our servers do not send
-  return seconds > 0 ? std::optional(std::chrono::seconds(seconds)) : std::nullopt;
+  const auto seconds = parse_number<int>(header->second);  // or a date, which the servers of this project do not send
+  return seconds && *seconds > 0 ? std::optional(std::chrono::seconds(*seconds)) : std::nullopt;
 }
 
 HttpResponse response_of(const http::http_response& response, std::string body) {
@@ -75,8 +75,8 @@ Error too_large(const std::string& what, std::size_t limit) {
 }  // namespace
 
 struct HttpClient::Connections {
-  Connections(const std::string& url_given, HttpClientSettings settings_given)
-      : url(url_given), settings(std::move(settings_given)) {
+  Connections(std::string url_given, HttpClientSettings settings_given)
+      : url(std::move(url_given)), settings(std::move(settings_given)) {
     start_thread_pool();
     try {
       requests.emplace(web::uri(url), config_of(settings, settings.timeout));
@@ -266,7 +266,7 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
 void HttpClient::send_async(const HttpRequest& request, ResponseSink sink) const {
   if (auto fault = connections_->fault_of(request)) return sink(tl::unexpected(*std::move(fault)));
   std::make_shared<Exchange>(connections_, connections_->describe(request), connections_->settings, std::move(sink))
-      ->start(*connections_->requests, request);
+      ->start(connections_->requests.value(), request);
 }
 
 Result<HttpResponse> HttpClient::stream(const HttpRequest& request, const ChunkSink& sink,
@@ -277,7 +277,7 @@ Result<HttpResponse> HttpClient::stream(const HttpRequest& request, const ChunkS
   const std::stop_callback on_stop(stop, [&cancelled] { cancelled.cancel(); });
   // A stream that is left early must be cancelled, or its download would go on unseen.
   const std::shared_ptr<void> on_leave(nullptr, [&cancelled](void*) { cancelled.cancel(); });
-  const auto head = head_of(what, *connections_->streams, request, cancelled.get_token());
+  const auto head = head_of(what, connections_->streams.value(), request, cancelled.get_token());
   if (!head) return tl::unexpected(head.error());
   const auto download = std::make_unique<Download>(what, *head);
   if (head->status_code() != kOk) {

@@ -1,19 +1,16 @@
 #include "operator/kube/store.h"
 
-#include <charconv>
+#include <cstdint>
+
+#include "core/model/parse_number.h"
 
 namespace sailor::kube {
 namespace {
 
 // Resource versions are compared only between two states of one object, and only if both are numbers, as etcd's are.
 bool is_older(const Json& object, const Json& held) {
-  const auto number = [](const std::string& text) {
-    unsigned long long value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-  };
-  const auto left = number(version_of(object));
-  const auto right = number(version_of(held));
+  const auto left = parse_number<std::uint64_t>(version_of(object));
+  const auto right = parse_number<std::uint64_t>(version_of(held));
   return uid_of(object) == uid_of(held) && left && right && *left < *right;
 }
 

@@ -1,8 +1,8 @@
 #include "operator/kube/time.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
+
+#include "core/model/parse_number.h"
 
 namespace sailor {
 namespace {
@@ -39,10 +39,10 @@ milliseconds parse_fraction(std::string_view digits) {
 std::optional<minutes> parse_offset(std::string_view text) {
   if (text == "Z" || text == "z") return minutes(0);
   if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') return std::nullopt;
-  int hour = 0;
-  int minute = 0;
-  if (std::sscanf(std::string(text.substr(1)).c_str(), "%2d:%2d", &hour, &minute) != 2) return std::nullopt;
-  const minutes offset = hours(hour) + minutes(minute);
+  const auto hour = parse_number<unsigned>(text.substr(1, 2));
+  const auto minute = parse_number<unsigned>(text.substr(4, 2));
+  if (!hour || !minute) return std::nullopt;
+  const minutes offset = hours(*hour) + minutes(*minute);
   return text[0] == '-' ? -offset : offset;
 }
 
@@ -58,19 +58,19 @@ std::string to_rfc3339_micro(Time time) {
 }
 
 std::optional<Time> parse_rfc3339(std::string_view text) {
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  int hour = 0;
-  int minute = 0;
-  int second = 0;
-  int used = 0;
-  const std::string copy(text);
-  if (std::sscanf(copy.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) !=
-      6) {
-    return std::nullopt;
+  constexpr std::string_view kPattern = "YYYY-MM-DDThh:mm:ss";
+  if (text.size() < kPattern.size()) return std::nullopt;
+  for (const std::size_t separator : {4UL, 7UL, 10UL, 13UL, 16UL}) {
+    if (text[separator] != kPattern[separator]) return std::nullopt;
   }
-  std::string_view rest = text.substr(static_cast<std::size_t>(used));
+  const auto year = parse_number<unsigned>(text.substr(0, 4));
+  const auto month = parse_number<unsigned>(text.substr(5, 2));
+  const auto day = parse_number<unsigned>(text.substr(8, 2));
+  const auto hour = parse_number<unsigned>(text.substr(11, 2));
+  const auto minute = parse_number<unsigned>(text.substr(14, 2));
+  const auto second = parse_number<unsigned>(text.substr(17, 2));
+  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
+  std::string_view rest = text.substr(kPattern.size());
   milliseconds fraction{0};
   if (rest.starts_with('.')) {
     const std::size_t end = std::min(rest.find_first_not_of("0123456789", 1), rest.size());
@@ -78,9 +78,10 @@ std::optional<Time> parse_rfc3339(std::string_view text) {
     rest.remove_prefix(end);
   }
   const auto offset = parse_offset(rest);
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (!offset || !date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
-  return Time(std::chrono::sys_days(date)) + hours(hour) + minutes(minute) + seconds(second) + fraction - *offset;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)), std::chrono::month(*month),
+                                         std::chrono::day(*day)};
+  if (!offset || !date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  return Time(std::chrono::sys_days(date)) + hours(*hour) + minutes(*minute) + seconds(*second) + fraction - *offset;
 }
 
 double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/accelerator.h"
+#include "core/model/parse_number.h"
 #include "operator/model/names.h"
 
 namespace sailor {
@@ -16,7 +17,7 @@ int gpu_quantity(const Json& resources) {
   const Json* found = kube::find_at(resources, {kGpuResource});
   if (found == nullptr) return 0;
   if (found->is_number_integer()) return found->get<int>();
-  return found->is_string() ? std::atoi(found->get_ref<const std::string&>().c_str()) : 0;
+  return found->is_string() ? parse_number<int>(found->get_ref<const std::string&>()).value_or(0) : 0;
 }
 
 int gpus_of_container(const Json& container) {

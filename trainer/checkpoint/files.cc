@@ -1,7 +1,6 @@
 #include "trainer/checkpoint/files.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 
@@ -10,6 +9,7 @@
 #include "core/model/check.h"
 #include "core/model/job_json.h"
 #include "core/model/json_reader.h"
+#include "core/model/parse_number.h"
 #include "trainer/checkpoint/durable_file.h"
 #include "trainer/checkpoint/shard_file.h"
 
@@ -42,10 +42,7 @@ std::vector<ShardFileName> files_from(JsonReader& reader) {
 std::optional<std::int64_t> step_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
   if (!name.starts_with(kStepPrefix)) return std::nullopt;
-  std::int64_t step = 0;
-  const char* end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data() + kStepPrefix.size(), end, step);
-  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(step) : std::nullopt;
+  return parse_number<std::int64_t>(std::string_view(name).substr(kStepPrefix.size()));
 }
 
 // Returns all steps that have a folder, newest first.

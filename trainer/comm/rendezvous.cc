@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/model/check.h"
+#include "core/model/parse_number.h"
 #include "trainer/comm/communication_error.h"
 
 namespace sailor::trainer {
@@ -67,10 +67,8 @@ std::optional<std::int64_t> generation_of(std::string_view key, const std::strin
   key.remove_prefix(std::min(key.find_first_not_of('/'), key.size()));
   if (!key.starts_with(job_uid + '/')) return std::nullopt;
   key.remove_prefix(job_uid.size() + 1);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
-  const bool is_number = error == std::errc() && end != key.data() + key.size() && *end == '/';
-  return is_number ? std::optional(number) : std::nullopt;
+  const auto slash = key.find('/');
+  return slash == std::string_view::npos ? std::nullopt : parse_number<std::int64_t>(key.substr(0, slash));
 }
 
 }  // namespace

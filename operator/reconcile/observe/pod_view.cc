@@ -1,9 +1,10 @@
 #include "operator/reconcile/observe/pod_view.h"
 
-#include <cstdlib>
+#include <cstdint>
 
 #include <fmt/format.h>
 
+#include "core/model/parse_number.h"
 #include "operator/model/names.h"
 
 namespace sailor {
@@ -79,7 +80,7 @@ PodView pod_view(const Json& pod, const std::string& job_uid) {
   if (terminated != nullptr) read_end(*terminated, view);
   if (const Json* spec = kube::find_at(pod, {"spec"})) view.gpus = gpus_asked_for(*spec);
   view.pool = parse_pool_key(kube::annotation_of(pod, kPoolAnnotation)).value_or(PoolKey{});
-  view.created_for_generation = std::atol(kube::annotation_of(pod, kCreatedForAnnotation).c_str());
+  view.created_for_generation = parse_number<std::int64_t>(kube::annotation_of(pod, kCreatedForAnnotation)).value_or(0);
   view.created = parse_rfc3339(text_at(pod, {"metadata", "creationTimestamp"})).value_or(Time());
   return view;
 }
