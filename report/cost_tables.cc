@@ -43,6 +43,7 @@ class CostTables {
     });
     std::vector<Row> rows;
     const std::size_t shown = std::min(links.size(), kMaxLinks);
+    rows.reserve(shown + 2);
     for (std::size_t i = 0; i < shown; ++i) rows.push_back(row_of(links[i]));
     if (shown < links.size()) rows.push_back(rest_of(links, shown));
     const Dollars all = view_.estimate.traffic_cost_per_iteration;

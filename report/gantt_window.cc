@@ -181,7 +181,7 @@ class Drawing {
   }
 
   [[nodiscard]] double middle_of(std::size_t stage, int replica) const {
-    std::size_t row = static_cast<std::size_t>(replica);
+    auto row = static_cast<std::size_t>(replica);
     for (std::size_t i = 0; i < stage; ++i) row += view_.plan.stages[i].replicas.size();
     return top_of(row) + row_height_ / 2;
   }

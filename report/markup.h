@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sailor::report {
 
@@ -14,7 +15,7 @@ std::string coordinate(double value);
 struct Attribute {
   Attribute(std::string_view its_name, std::string_view its_value) : name(its_name), value(its_value) {}
   Attribute(std::string_view its_name, const char* its_value) : name(its_name), value(its_value) {}
-  Attribute(std::string_view its_name, const std::string& its_value) : name(its_name), value(its_value) {}
+  Attribute(std::string_view its_name, std::string its_value) : name(its_name), value(std::move(its_value)) {}
   Attribute(std::string_view its_name, double its_value) : name(its_name), value(coordinate(its_value)) {}
 
   std::string name;

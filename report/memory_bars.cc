@@ -81,6 +81,7 @@ Element memory_bars(const PlanView& view) {
     svg.add(bar(view, stage, scale, {kLeft, top + 2, kRight - kLeft, height - 4}));
   }
   std::vector<LegendEntry> entries;
+  entries.reserve(kParts.size() + 1);
   for (const Part& part : kParts) entries.push_back({part.colour, part.name});
   entries.push_back({"red", "limit of the GPU"});
   Element section("section");

@@ -2,8 +2,9 @@
 
 namespace sailor::report {
 
-std::string_view style_sheet() {
-  return R"css(
+namespace {
+
+constexpr std::string_view kStyleSheet = R"css(
 :root { color-scheme: light dark;
   --paper: #ffffff; --ink: #1a1a1a; --soft: #5c5c5c; --line: #d4d4d4; --panel: #f5f6f8;
   --blue: #0072b2; --orange: #e69f00; --green: #009e73; --purple: #cc79a7; --sky: #56b4e9; --red: #d55e00; --grey: #9a9a9a; }
@@ -65,6 +66,9 @@ footer { margin-top: 2rem; color: var(--soft); font-size: .85rem; }
   h2 { break-after: avoid; } .wide { overflow: visible; } svg, table { min-width: 0; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )css";
-}
+
+}  // namespace
+
+std::string_view style_sheet() { return kStyleSheet; }
 
 }  // namespace sailor::report

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -52,7 +53,7 @@ class ZoneMap {
 
   [[nodiscard]] Element draw() const {
     Element svg = picture(places_.size() > 2 ? kHeight : kHeight / 2, "Map of zones and traffic");
-    for (auto link = links_.rbegin(); link != links_.rend(); ++link) svg.add(drawn(*link));
+    for (const ZoneLink& link : std::views::reverse(links_)) svg.add(drawn(link));
     for (std::size_t i = 0; i < places_.size(); ++i) svg.add(drawn(i));
     for (std::size_t i = 0; i < std::min(links_.size(), kMaxLabels); ++i) svg.add(label_of(links_[i]));
     return svg;

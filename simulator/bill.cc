@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/model/node_packing.h"
 #include "simulator/memory.h"
@@ -73,7 +74,7 @@ int Bill::paid_gpus(std::size_t pool, int used) const {
   std::vector<GroupsOfSize> groups;
   for (const GroupedStage& stage : plan_.stages) {
     for (const ReplicaGroup& group : stage.groups) {
-      if (group.pool == static_cast<int>(pool)) groups.push_back({group.tensor_parallel, group.count});
+      if (std::cmp_equal(group.pool, pool)) groups.push_back({group.tensor_parallel, group.count});
     }
   }
   return std::max(used, pack_groups(of, groups).nodes_used * of.gpus_per_node);

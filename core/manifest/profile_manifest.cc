@@ -48,7 +48,8 @@ std::vector<T> layers_from(JsonReader& point, int layers, Read read) {
       point.absorb(*error);
       break;
     }
-    for (auto layer = static_cast<std::size_t>(first); layer < static_cast<std::size_t>(last); ++layer) {
+    for (int l = first; l < last; ++l) {
+      const auto layer = static_cast<std::size_t>(l);
       if (is_covered[layer] != 0) range.record("first", fmt::format("layer {} is in two ranges", layer));
       is_covered[layer] = 1;
       values[layer] = value;

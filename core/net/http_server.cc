@@ -74,8 +74,8 @@ class Upload : public std::enable_shared_from_this<Upload> {
   // Calls the sink with nothing if the body is too large.
   using Sink = std::function<void(const std::optional<std::string>& body)>;
 
-  Upload(http::http_request request, std::size_t limit, Sink sink)
-      : request_(std::move(request)), limit_(limit), sink_(std::move(sink)), stream_(request_.body().streambuf()) {}
+  Upload(const http::http_request& request, std::size_t limit, Sink sink)
+      : request_(request), limit_(limit), sink_(std::move(sink)), stream_(request_.body().streambuf()) {}
 
   void read() {
     const auto self = shared_from_this();

@@ -38,7 +38,9 @@ ScheduleTimes times_from_shares(const Plan& plan) {
   return times;
 }
 
-Schedule make_schedule(const Plan& plan, const ScheduleTimes& times) { return *make_schedule_within({}, plan, times); }
+Schedule make_schedule(const Plan& plan, const ScheduleTimes& times) {
+  return make_schedule_within({}, plan, times).value();
+}
 
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy) {
   return make_schedule(plan, with_in_flight_caps(plan, times, policy));

@@ -1,6 +1,9 @@
 #include "core/schedule/one_forward_one_backward.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/schedule/routes.h"
 
@@ -28,35 +31,54 @@ std::vector<int> slots_of(int microbatches, int stages_left) {
   return slots;
 }
 
-ReplicaSchedule replica_schedule(std::vector<int> of_replica, int replica, bool is_first, int stages_left) {
-  const bool is_last = stages_left == 1;
-  const auto share = static_cast<int>(of_replica.size());
-  ReplicaSchedule schedule{
-      .microbatches = std::move(of_replica), .operations = {}, .max_in_flight = std::min(stages_left, share)};
-  // The message of the previous slot. It is sent in the next slot: a gradient before anything is received, an
-  // activation after the gradient is received.
-  std::optional<Operation> unsent;
-  const auto flush = [&] {
-    if (unsent) schedule.operations.push_back(*unsent);
-    unsent.reset();
-  };
-  for (const int pass : slots_of(share, stages_left)) {
-    if (pass == 0) {
-      flush();
-      continue;
-    }
-    const bool forward = pass > 0;
-    const int mb = schedule.microbatches[static_cast<std::size_t>(std::abs(pass) - 1)];
-    if (forward) flush();
-    if (forward && !is_first) schedule.operations.push_back({OperationKind::kReceiveActivation, mb, replica});
-    if (!forward && !is_last) schedule.operations.push_back({OperationKind::kReceiveGradient, mb, replica});
-    flush();
-    schedule.operations.push_back({forward ? OperationKind::kForward : OperationKind::kBackward, mb, -1});
-    if (forward && !is_last) unsent = Operation{OperationKind::kSendActivation, mb, replica};
-    if (!forward && !is_first) unsent = Operation{OperationKind::kSendGradient, mb, replica};
+// The operations of one replica, as its passes are added in order. The message that a pass makes is sent in the slot
+// after it: a gradient before anything is received, an activation after the gradient is received.
+class ReplicaOperations {
+ public:
+  ReplicaOperations(int replica, bool is_first, bool is_last)
+      : replica_(replica), is_first_(is_first), is_last_(is_last) {}
+
+  void add_forward(int mb) {
+    send();
+    if (!is_first_) operations_.push_back({OperationKind::kReceiveActivation, mb, replica_});
+    operations_.push_back({OperationKind::kForward, mb, -1});
+    if (!is_last_) unsent_ = Operation{OperationKind::kSendActivation, mb, replica_};
   }
-  flush();
-  return schedule;
+
+  void add_backward(int mb) {
+    if (!is_last_) operations_.push_back({OperationKind::kReceiveGradient, mb, replica_});
+    send();
+    operations_.push_back({OperationKind::kBackward, mb, -1});
+    if (!is_first_) unsent_ = Operation{OperationKind::kSendGradient, mb, replica_};
+  }
+
+  void send() {
+    if (unsent_) operations_.push_back(*unsent_);
+    unsent_.reset();
+  }
+
+  [[nodiscard]] std::vector<Operation> take() && { return std::move(operations_); }
+
+ private:
+  int replica_;
+  bool is_first_;
+  bool is_last_;
+  std::optional<Operation> unsent_;
+  std::vector<Operation> operations_;
+};
+
+ReplicaSchedule replica_schedule(std::vector<int> microbatches, int replica, bool is_first, int stages_left) {
+  const auto share = static_cast<int>(microbatches.size());
+  ReplicaOperations operations(replica, is_first, stages_left == 1);
+  for (const int pass : slots_of(share, stages_left)) {
+    if (pass > 0) operations.add_forward(microbatches[static_cast<std::size_t>(pass - 1)]);
+    if (pass < 0) operations.add_backward(microbatches[static_cast<std::size_t>(-pass - 1)]);
+    if (pass == 0) operations.send();
+  }
+  operations.send();
+  return {.microbatches = std::move(microbatches),
+          .operations = std::move(operations).take(),
+          .max_in_flight = std::min(stages_left, share)};
 }
 
 }  // namespace

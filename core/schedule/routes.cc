@@ -25,6 +25,7 @@ struct Turn {
 
 std::vector<int> make_route(std::span<const int> shares, RouteRule rule, int microbatches) {
   std::vector<Turn> next;  // one entry per replica; a heap with the earliest first
+  next.reserve(shares.size());
   for (int r = 0; r < std::ssize(shares); ++r) {
     next.push_back({rule == RouteRule::kSpread ? 1 : 0, shares[static_cast<std::size_t>(r)], r});
   }
@@ -45,6 +46,7 @@ std::vector<std::vector<int>> make_routes(const Plan& plan, RouteRule rule) {
   routes.reserve(plan.stages.size());
   for (const Stage& stage : plan.stages) {
     std::vector<int> shares;
+    shares.reserve(stage.replicas.size());
     for (const Replica& replica : stage.replicas) shares.push_back(replica.microbatches);
     routes.push_back(make_route(shares, rule, plan.microbatches()));
   }

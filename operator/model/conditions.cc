@@ -9,9 +9,9 @@ std::string_view to_string(ConditionType type) {
 }
 
 const Condition& condition_of(const Conditions& conditions, ConditionType type) {
-  static const Condition kNotKnown;
+  static const Condition not_known;
   const auto found = conditions.find(type);
-  return found == conditions.end() ? kNotKnown : found->second;
+  return found == conditions.end() ? not_known : found->second;
 }
 
 bool is_true(const Conditions& conditions, ConditionType type) {

@@ -1,6 +1,7 @@
 #include "operator/reconcile/work_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sailor {
 namespace {
@@ -76,7 +77,7 @@ std::optional<JobKey> WorkQueue::take(std::stop_token stop) {
   while (!stop.stop_requested()) {
     push_due(steady_clock::now());
     if (!ready_.empty()) {
-      const JobKey key = ready_.front();
+      JobKey key = std::move(ready_.front());
       ready_.pop_front();
       waited_(std::chrono::duration<double>(steady_clock::now() - queued_.at(key)).count());
       queued_.erase(key);

@@ -72,6 +72,29 @@ Result<Trace> from_samples(const Json& json) {
   return trace;
 }
 
+struct NodeEvent {
+  Seconds at{};
+  std::string verb;
+  std::vector<std::string> nodes;
+  Seconds duration{};
+};
+
+// Reads [milliseconds, verb, {"nodes": [...], "duration": milliseconds}].
+Result<NodeEvent> event_of(const std::string& line, const std::string& where) {
+  const Json event = Json::parse(line, nullptr, false);
+  const bool is_event = event.is_array() && event.size() == 3 && is_between(event[0], 0, kMostSeconds * 1e3) &&
+                        event[1].is_string() && event[2].is_object();
+  if (!is_event) return wrong(where, R"(is not an event: [milliseconds, verb, {"nodes": [...], "duration": ...}])");
+  const Json names = event[2].value("nodes", Json::array());
+  const Json duration = event[2].value("duration", Json());
+  if (!names.is_array() || !std::ranges::all_of(names, [](const Json& name) { return name.is_string(); })) {
+    return wrong(where, "nodes: is not a list of names");
+  }
+  if (!is_between(duration, 0, kMostSeconds * 1e3)) return wrong(where, "duration: is not a number of milliseconds");
+  return NodeEvent{Seconds(event[0].get<double>() / 1e3), event[1].get<std::string>(),
+                   names.get<std::vector<std::string>>(), Seconds(duration.get<double>() / 1e3)};
+}
+
 Result<Trace> from_events(const std::string& text) {
   Trace trace;
   std::set<std::string> nodes;
@@ -80,24 +103,17 @@ Result<Trace> from_events(const std::string& text) {
   for (std::string line; std::getline(lines, line);) {
     const std::string where = fmt::format("line {}", ++number);
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const Json event = Json::parse(line, nullptr, false);
-    const bool is_event = event.is_array() && event.size() == 3 && is_between(event[0], 0, kMostSeconds * 1e3) &&
-                          event[1].is_string() && event[2].is_object();
-    if (!is_event) return wrong(where, "is not an event: [milliseconds, verb, {\"nodes\": [...], \"duration\": ...}]");
-    const Seconds at(event[0].get<double>() / 1e3);
-    if (!trace.changes.empty() && at < trace.changes.back().at) return wrong(where, "is before the one above it");
-    const Json names = event[2].value("nodes", Json::array());
-    const Json duration = event[2].value("duration", Json());
-    if (!names.is_array() || !std::ranges::all_of(names, [](const Json& name) { return name.is_string(); })) {
-      return wrong(where, "nodes: is not a list of names");
+    const auto event = event_of(line, where);
+    if (!event) return tl::unexpected(event.error());
+    if (!trace.changes.empty() && event->at < trace.changes.back().at) {
+      return wrong(where, "is before the one above it");
     }
-    if (!is_between(duration, 0, kMostSeconds * 1e3)) return wrong(where, "duration: is not a number of milliseconds");
-    for (const Json& name : names) {
-      if (event[1] == "add") nodes.insert(name.get<std::string>());
-      if (event[1] == "remove") nodes.erase(name.get<std::string>());
+    for (const std::string& node : event->nodes) {
+      if (event->verb == "add") nodes.insert(node);
+      if (event->verb == "remove") nodes.erase(node);
     }
-    add_change(trace, at, static_cast<int>(nodes.size()));
-    trace.end = at + Seconds(duration.get<double>() / 1e3);
+    add_change(trace, event->at, static_cast<int>(nodes.size()));
+    trace.end = event->at + event->duration;
   }
   if (trace.changes.empty()) return wrong("line 1", "is missing; the trace is empty");
   return trace;
