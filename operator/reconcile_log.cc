@@ -14,7 +14,7 @@ std::string seconds_text(double seconds) { return fmt::format("{:.3f}", seconds)
 
 void log_reconcile(const ReconcileReport& report) {
   if (!report.failure.empty()) {
-    // A conflict only says that the world moved on between a look and a write.
+    // A conflict only means that another process wrote an object after the observation.
     log_event(report.is_conflict ? LogLevel::kDebug : LogLevel::kWarning, "reconcile failed",
               {{"job", to_string(report.job)}, {"reason", report.failure}});
   }

@@ -1,4 +1,4 @@
-// What the log says of a pass over a job and of the answer to a planning question.
+// Writes the log lines about a reconcile and about an answer of the planner.
 #pragma once
 
 #include "operator/model/observation.h"

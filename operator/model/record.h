@@ -137,9 +137,9 @@ struct GenerationRecord : Generation {
   std::int64_t spec_generation = 0;     // the metadata.generation of the spec that the plan was made for
   std::int64_t min_pod_generation = 0;  // pods created for an earlier generation are replaced
   std::int64_t last_issued = 0;         // the highest number of any generation, including withdrawn ones
-  // The generation that trains on while the newest one waits for its joining pods; empty: the newest one is committed,
-  // or is not a voluntary change. If the change is withdrawn, this generation becomes the newest one again. Only a
-  // generation that is not committed can be withdrawn, because no agent was notified of it.
+  // The running generation: it trains on while the newest one waits for its joining pods. Empty: the newest one is
+  // committed, or is not a voluntary change. If the change is withdrawn, this generation becomes the newest one again.
+  // Only a generation that is not committed can be withdrawn, because no agent was notified of it.
   std::optional<Generation> running;
   std::vector<OlderRecord> older;  // in ascending order of generations
   // The newest generation that the agent of a pod may have been notified of, by the UID of the pod.

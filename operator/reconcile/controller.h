@@ -18,8 +18,8 @@ struct ReconcileReport {
   double seconds = 0;
   std::string failure;                       // empty: the reconcile succeeded
   bool is_conflict = false;                  // another process has written an object meanwhile: expected now and then
-  const Observation* observation = nullptr;  // nullptr: the job is gone
-  const Decision* decision = nullptr;
+  const Observation* observation = nullptr;  // null: the job is gone, or an exception was thrown
+  const Decision* decision = nullptr;        // null if `observation` is null
 };
 
 struct ControllerHooks {

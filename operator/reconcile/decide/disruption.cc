@@ -14,10 +14,12 @@ namespace sailor {
 namespace {
 
 // A pod counts as lost after this number of unanswered polls of its agent:
-constexpr int kPollsIfPeersAgree = 2;                    // if a worker is broken, or a peer cannot reach the pod either
-constexpr int kPollsIfNodeUnready = 3;                   // if the node is not ready
-constexpr int kPollsIfOthersWait = 5;                    // if other workers wait for this pod to regroup
-constexpr auto kRegroupAfter = std::chrono::seconds(2);  // if all pods answer, a worker may be broken for this long
+constexpr int kPollsIfPeersAgree = 2;   // if a worker is broken, or a peer cannot reach the pod either
+constexpr int kPollsIfNodeUnready = 3;  // if the node is not ready
+constexpr int kPollsIfOthersWait = 5;   // if other workers wait for this pod to regroup
+
+// If all pods answer, a worker may be broken for this long before its pods form a new generation.
+constexpr auto kRegroupAfter = std::chrono::seconds(2);
 
 enum class Quarantine {
   kNone,

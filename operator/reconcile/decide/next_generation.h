@@ -17,12 +17,13 @@ struct Cause {
   std::string message;  // a sentence
 };
 
-// Returns the record of the generation after `before`, with the same plan and placement but a new number. `before` is
-// empty for the first generation.
+// Returns the record of the generation after `before`, with the same plan and placement but a new number. The new
+// generation is not committed. `before` is empty for the first generation.
 GenerationRecord next_generation(const Observation& observation, const std::optional<GenerationRecord>& before,
                                  const Cause& cause);
 
-// Returns a result that writes the record of a new generation.
+// Returns a result that writes the record of a new generation. A pod that has a slot in it no longer counts as
+// unreachable.
 PolicyResult begin_generation(const Observation& observation, GenerationRecord next);
 
 // Begins a generation with the plan in `answer`, which was made for the nodes of `query`. If the job trains and the

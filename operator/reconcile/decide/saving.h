@@ -15,8 +15,8 @@ inline constexpr std::chrono::seconds kSaveLimit{60};
 // Returns whether the job has a checkpoint folder and a pod that holds state.
 bool can_save(const Observation& observation);
 
-// Returns whether a pod still has to save its state. A pod that has not reported yet counts, because it may hold state.
-// Returns false once a save has failed or its time has passed.
+// Returns whether a pod still has to save its state. `record` must release the GPUs. A pod that has not reported yet
+// counts, because it may hold state. Returns false once a save has failed or its time has passed.
 bool is_saving(const Observation& observation, const GenerationRecord& record);
 
 // Returns whether a worker could not save its state, because it lost a peer or the folder is gone. The worker keeps the
