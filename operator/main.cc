@@ -1,4 +1,4 @@
-// sailor-operator: reads its options, runs until a signal ends it or its leadership is lost.
+// sailor-operator: reads its options, then runs until it receives a signal or loses its leadership.
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -49,7 +49,7 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_flag("--leader-elect", flags.options.elects_leader, "Wait for a Lease before doing anything");
 }
 
-// The pod's name, or the host's, and something that no other process of that name has.
+// Returns the name of the pod, or of the host, and a random suffix that distinguishes processes of the same name.
 std::string identity() {
   const char* pod = std::getenv("POD_NAME");
   char host[256] = "";
@@ -82,7 +82,7 @@ Result<void> complete(Flags& flags) {
   return {};
 }
 
-// SIGTERM and SIGINT are waited for, never handled: no thread is interrupted.
+// Blocks SIGTERM and SIGINT in all threads. The main thread waits for them, so no signal handler interrupts a thread.
 sigset_t blocked_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -101,7 +101,7 @@ bool run_until_signal(OperatorOptions options, const sigset_t& signals) {
     std::jthread worker([&](std::stop_token stop) {
       try {
         ended_well = process.run(std::move(stop));
-      } catch (const std::exception& error) {  // an address that is taken
+      } catch (const std::exception& error) {  // for example, an address is in use
         log_error("cannot run", {{"reason", error.what()}});
       }
       has_ended = true;

@@ -1,4 +1,4 @@
-// OperatorOptions: how the operator's process was started.
+// OperatorOptions: the settings with which the process of the operator starts, mostly from its flags.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@ namespace sailor {
 struct OperatorOptions {
   kube::ClusterConfig cluster;
   std::string trainer_image;
-  std::string metrics_address;   // "127.0.0.1:9090"; empty: metrics are not served
-  std::string health_address;    // likewise
-  std::string callback_address;  // likewise; agents must be able to reach it
+  std::string metrics_address;   // the server of metrics listens here: "127.0.0.1:9090"; empty: no such server
+  std::string health_address;    // the server of the kubelet's probes listens here; empty: no such server
+  std::string callback_address;  // the server that agents must be able to reach listens here; empty: no such server
   std::string watch_namespace;   // empty: all namespaces
-  std::string identity;          // of this process, for leader election and events
+  std::string identity;          // names this process in the leader election and in events
   bool elects_leader = false;
   int planner_threads = 1;
   std::chrono::seconds pod_start_limit = OperatorSettings{}.start_limit;

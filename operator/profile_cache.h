@@ -14,8 +14,8 @@ class ProfileCache {
  public:
   explicit ProfileCache(const kube::Store& store) : store_(store) {}
 
-  void changed() { is_stale_ = true; }
-  std::shared_ptr<const ProfileBook> book();  // the same one until a profile changes
+  void changed() { is_stale_ = true; }        // call it when a ModelProfile has changed
+  std::shared_ptr<const ProfileBook> book();  // returns the same book until a profile changes
 
  private:
   const kube::Store& store_;

@@ -17,9 +17,9 @@ namespace sailor {
 namespace {
 
 constexpr const char* kLeaderLease = "sailor-operator";
-constexpr auto kMetricsPeriod = std::chrono::seconds(2);   // also of the attempts to keep the lease
-constexpr auto kStuck = std::chrono::minutes(2);           // a reconcile that takes longer hangs
-constexpr auto kPlanningBudget = std::chrono::seconds(5);  // then the best plan so far will do
+constexpr auto kMetricsPeriod = std::chrono::seconds(2);   // the leader's Lease is renewed with the same period
+constexpr auto kStuck = std::chrono::minutes(2);           // a reconcile that takes longer counts as stuck
+constexpr auto kPlanningBudget = std::chrono::seconds(5);  // a search that takes longer returns its best plan so far
 
 std::vector<AgentTarget> targets_of(const Observation& observation) {
   std::vector<AgentTarget> targets;
@@ -30,7 +30,7 @@ std::vector<AgentTarget> targets_of(const Observation& observation) {
   return targets;
 }
 
-// An address that cannot be used ends the program: see run_until_signal in main.cc.
+// Throws if the address cannot be used; run_until_signal() in main.cc then ends the program.
 std::unique_ptr<net::HttpServer> serve(const std::string& address, std::vector<net::Route> routes,
                                        const net::HttpServerSettings& settings = {}) {
   auto server = net::HttpServer::listen(address, std::move(routes), settings);
@@ -180,7 +180,8 @@ void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
   }
 }
 
-// Reconciles for as long as it leads.
+// Waits for the leadership, then reconciles until a stop (returns true) or until the leadership is lost (returns
+// false).
 bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   if (options_.elects_leader && !election_.acquire(stop)) return true;
   if (options_.elects_leader) log_info("leading", {{"identity", options_.identity}});

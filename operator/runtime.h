@@ -28,7 +28,7 @@ class OperatorRuntime {
   OperatorRuntime(const OperatorRuntime&) = delete;
   OperatorRuntime& operator=(const OperatorRuntime&) = delete;
 
-  // Runs until it is stopped (true) or has lost its leadership (false).
+  // Reconciles the jobs. Returns true after a stop, and false once the leadership is lost.
   bool run(std::stop_token stop);
 
  private:
@@ -62,7 +62,7 @@ class OperatorRuntime {
   Applier applier_;
   Controller controller_;
   Watches watches_;
-  std::atomic<std::int64_t> busy_since_{0};  // start of the running reconcile, seconds of the steady clock; 0: idle
+  std::atomic<std::int64_t> busy_since_{0};  // the start of the present reconcile by the steady clock, in s; 0: none
   std::unique_ptr<prometheus::Exposer> exposer_;
   std::unique_ptr<net::HttpServer> health_;
   std::unique_ptr<net::HttpServer> callback_;

@@ -10,9 +10,9 @@ namespace {
 
 using kube::Json;
 
-constexpr auto kSettle = std::chrono::milliseconds(50);  // changes of nodes come in bursts
+constexpr auto kSettle = std::chrono::milliseconds(50);  // nodes change in bursts, so the jobs wait for this long
 
-// The job that controls a pod or a ConfigMap of ours.
+// Returns the job that controls a pod or a ConfigMap, if a job does.
 std::optional<JobKey> owner_of(const Json& object) {
   for (const Json& owner : kube::list_at(object, {"metadata", "ownerReferences"})) {
     const bool is_job =

@@ -19,9 +19,10 @@ class Watches {
   // `profiles_changed` is called when a ModelProfile has changed.
   Watches(kube::Api& api, Caches& caches, WorkQueue& queue, std::function<void()> profiles_changed);
 
-  // Watches jobs, pods and ConfigMaps of this namespace (all if it is empty), and the cluster-scoped objects.
+  // Watches the jobs, pods and ConfigMaps of this namespace, or of all namespaces if it is empty, and the
+  // cluster-scoped objects.
   void start(const std::string& namespace_name);
-  void stop();  // returns when no watch runs any more
+  void stop();  // stops all watches and waits for their threads
   void queue_all_jobs();
 
  private:
@@ -32,7 +33,7 @@ class Watches {
   Caches& caches_;
   WorkQueue& queue_;
   std::list<kube::Reflector> reflectors_;
-  std::vector<std::jthread> threads_;  // last: they use all of the above
+  std::vector<std::jthread> threads_;  // declared last, because the threads use all other members
 };
 
 }  // namespace sailor

@@ -10,8 +10,8 @@ namespace sailor::kube {
 namespace {
 
 constexpr int kTries = 4;
-constexpr int kPage = 500;                            // objects of one page of a list
-constexpr auto kPatience = std::chrono::seconds(10);  // the longest Retry-After that is waited for in place
+constexpr int kPage = 500;                            // the largest number of objects in one page of a list
+constexpr auto kPatience = std::chrono::seconds(10);  // a request with a longer Retry-After fails at once
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -36,7 +36,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The Status of an ERROR event, as if it had been the answer to the request.
+// Returns the error that an ERROR event reports, as if its Status had been the answer to the request.
 ApiError error_in_stream(const HttpRequest& request, const Json& status) {
   const auto code = static_cast<int>(integer_at(status, {"code"}));
   return error_of(request, HttpResponse{code == 0 ? 500 : code, status.dump(), std::nullopt});
@@ -74,7 +74,7 @@ ApiResult<HttpResponse> Api::exchange(const HttpRequest& request, bool repeatabl
   for (int attempt = 1;; ++attempt) {
     auto response = try_once(request);
     if (response || !response.error().is_transient() || attempt == kTries) return response;
-    // A 429 was not carried out, whatever it was; of all else only the harmless is repeated.
+    // The server did not carry out a request that it answered with 429, so any such request may be repeated.
     if (!repeatable && response.error().status != 429) return response;
     const auto wait = std::max(response.error().retry_after.value_or(std::chrono::milliseconds(0)), backoff.next());
     if (wait > kPatience) return response;
@@ -88,7 +88,7 @@ ApiResult<Json> Api::parsed(const HttpRequest& request, bool repeatable) {
   Json json = Json::parse(response->body, nullptr, false);
   if (json.is_object()) return json;
   return tl::unexpected(
-      ApiError{0, "HalfAnswer", request.method + " " + request.target + ": the answer is no JSON", {}});
+      ApiError{0, "HalfAnswer", request.method + " " + request.target + ": the answer is not a JSON object", {}});
 }
 
 ApiResult<Json> Api::get(const Resource& resource, const JobKey& key) {
@@ -104,7 +104,7 @@ ApiResult<ObjectList> Api::list(const Resource& resource, const Selection& selec
     if (!next.empty()) target += "&continue=" + escaped(next);
     auto page = parsed({"GET", target, "", ""}, true);
     if (!page) return tl::unexpected(std::move(page).error());
-    // Items of a list lack the kind; the cache's readers expect it.
+    // The items of a list have no kind and no apiVersion, which the readers of a store expect.
     for (Json& item : (*page)["items"]) {
       item["kind"] = resource.kind;
       item["apiVersion"] = resource.group_version;
@@ -172,7 +172,7 @@ ApiResult<void> Api::watch(const Resource& resource, const Selection& selection,
         request, [&](std::string_view chunk) { splitter.feed(chunk, take_line); }, stop);
     hooks_.requested("WATCH", response.status, 0);
     if (response.status != 200) return tl::unexpected(error_of(request, response));
-  } catch (const std::exception& error) {  // a broken connection, or a line that is no event
+  } catch (const std::exception& error) {  // a broken connection, or a line that is not an event
     hooks_.requested("WATCH", 0, 0);
     if (!failure)
       return tl::unexpected(ApiError{0, "NoAnswer", fmt::format("watching {}: {}", resource.plural, error.what()), {}});

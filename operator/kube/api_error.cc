@@ -7,7 +7,7 @@
 namespace sailor::kube {
 namespace {
 
-constexpr std::size_t kQuoted = 200;  // characters of a body that is no Status
+constexpr std::size_t kQuoted = 200;  // the number of characters to quote of a body that is not a Status
 
 std::string path_of(const HttpRequest& request) { return request.target.substr(0, request.target.find('?')); }
 

@@ -36,7 +36,8 @@ YAML::Node entry_named(const YAML::Node& list, const std::string& name, const ch
   return YAML::Node(YAML::NodeType::Undefined);
 }
 
-// `certificate-authority-data` inline, or `certificate-authority` as a file beside the kubeconfig; empty: neither.
+// Returns the content of a field such as `certificate-authority`, which is either inline (with the suffix `-data`) or
+// in a file beside the kubeconfig. Returns an empty text if neither exists.
 Result<std::string> inline_or_file(const YAML::Node& node, const std::string& key, const fs::path& folder) {
   if (const auto data = node[key + "-data"]) {
     auto decoded = net::decode_base64(data.as<std::string>());

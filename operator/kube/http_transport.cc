@@ -3,9 +3,10 @@
 namespace sailor::kube {
 namespace {
 
-// The API server sends a bookmark about once a minute: a watch that is silent for longer has lost its peer.
+// The API server sends a bookmark about once a minute, so a watch that receives nothing for this long has lost its
+// server.
 constexpr auto kWatchIdleTimeout = std::chrono::seconds(150);
-// A list of all pods of a large cluster: 15,000 pods of 10 KB.
+// The limit suffices for a list of 15,000 pods of 10 KB, as in a large cluster.
 constexpr std::size_t kLargestResponse = std::size_t{256} << 20U;
 constexpr const char* kUserAgent = "sailor-operator/0.1.0 (linux/amd64)";
 constexpr int kUnauthorized = 401;
@@ -41,7 +42,8 @@ HttpResponse HttpTransport::send(const HttpRequest& request) {
   HttpResponse response = answered(client_.send(identified(request)));
   if (response.status != kUnauthorized) return response;
   token_.refused();
-  return answered(client_.send(identified(request)));  // the token was rotated a moment ago: once more with the new one
+  // The token was rotated a moment ago, so the request is repeated once with the new one.
+  return answered(client_.send(identified(request)));
 }
 
 HttpResponse HttpTransport::stream(const HttpRequest& request, const ChunkSink& sink, std::stop_token stop) {
@@ -51,7 +53,7 @@ HttpResponse HttpTransport::stream(const HttpRequest& request, const ChunkSink& 
     return response;
   } catch (const TransportError&) {
     throw;
-  } catch (const std::exception& error) {  // of the sink: the server sent what cannot be read
+  } catch (const std::exception& error) {  // the sink could not read what the server sent
     throw TransportError(error.what());
   }
 }

@@ -6,9 +6,9 @@
 namespace sailor::kube {
 namespace {
 
-constexpr auto kHealthy = std::chrono::minutes(2);     // after which earlier failures are forgiven
+constexpr auto kHealthy = std::chrono::minutes(2);     // a watch that ran for longer resets the back-off
 constexpr auto kShortWatch = std::chrono::seconds(1);  // a watch that ends sooner, without an event, has failed
-constexpr int kShortestWatch = 300;                    // seconds; spread, so that not all come back at once
+constexpr int kShortestWatch = 300;  // in seconds; the durations vary, so the watches do not all end at the same time
 constexpr int kLongestWatch = 600;
 
 std::chrono::seconds watch_duration() {
@@ -54,7 +54,7 @@ bool Reflector::run_once(std::stop_token stop) {
   if (stop.stop_requested()) return true;
   if (!ended) {
     note_failure(ended.error());
-    return ended.error().is_expired() && !is_fresh;  // a new list is the remedy, at once unless we just had one
+    return ended.error().is_expired() && !is_fresh;  // list again, at once unless the list is new
   }
   return events_ != events_before || std::chrono::steady_clock::now() - start > kShortWatch;
 }
@@ -79,7 +79,7 @@ void Reflector::take(WatchEvent event) {
 }
 
 void Reflector::note_failure(const ApiError& error) {
-  if (error.is_expired()) version_.clear();  // the server has forgotten our place in its history
+  if (error.is_expired()) version_.clear();  // the server no longer has the history since this version
   hooks_.failed(error);
 }
 

@@ -7,7 +7,7 @@
 namespace sailor::kube {
 namespace {
 
-// Resource versions are compared only between two states of one object, and only if both are numbers, as etcd's are.
+// Compares the resource versions of two states of one object. Compares only numbers, such as those of etcd.
 bool is_older(const Json& object, const Json& held) {
   const auto left = parse_number<std::uint64_t>(version_of(object));
   const auto right = parse_number<std::uint64_t>(version_of(held));
@@ -43,7 +43,8 @@ void Store::replace(std::vector<Json> objects) {
     const std::scoped_lock lock(mutex_);
     for (auto& [key, object] : fresh) {
       const auto held = objects_.find(key);
-      if (held != objects_.end() && is_older(*object, *held->second)) object = held->second;  // our own write
+      // The list may be older than an object that the operator has written and put into the store.
+      if (held != objects_.end() && is_older(*object, *held->second)) object = held->second;
       if (held == objects_.end() || !is_same(*object, *held->second)) changed.push_back(object);
     }
     for (const auto& [key, object] : objects_) {

@@ -29,7 +29,7 @@ std::string up_to_seconds(const Civil& at) {
                      at.clock.hours().count(), at.clock.minutes().count(), at.clock.seconds().count());
 }
 
-// ".25" is 250 ms; digits beyond the third are dropped.
+// Parses the digits after the decimal point: "25" is 250 ms. Drops the digits after the third.
 milliseconds parse_fraction(std::string_view digits) {
   int value = 0;
   for (std::size_t i = 0; i < 3; ++i) value = value * 10 + (i < digits.size() ? digits[i] - '0' : 0);

@@ -42,7 +42,8 @@ std::string text_of(const std::string& family, const Labels& labels) {
   return text;
 }
 
-// Counters begin at zero with the process: what an operator before this one has counted is not counted again.
+// Returns the newest rescale that an earlier operator has counted. Counters begin at zero with the process, and such
+// rescales are not counted again.
 std::int64_t newest_counted(const JobStatus& status) {
   std::int64_t newest = 0;
   for (const RescaleStatus& rescale : status.rescales) {

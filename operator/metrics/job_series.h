@@ -1,4 +1,4 @@
-// JobSeries: the series of all jobs. Each job's series stay in the registry for as long as the job exists.
+// JobSeries: the Prometheus series of all jobs. The series of a job stay in the registry for as long as the job exists.
 #pragma once
 
 #include <map>
@@ -18,22 +18,24 @@ class JobSeries {
  public:
   explicit JobSeries(prometheus::Registry& registry);
 
-  void note(const ReconcileReport& report);  // of a reconcile that succeeded
-  void forget(const JobKey& job);
+  void note(const ReconcileReport& report);  // call it after each reconcile that succeeded
+  void forget(const JobKey& job);            // removes the series of the job
 
  private:
   using Gauges = prometheus::Family<prometheus::Gauge>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
   using Counters = prometheus::Family<prometheus::Counter>;
-  struct Series {                                                          // of one job
-    std::map<std::string, std::pair<Gauges*, prometheus::Gauge*>> gauges;  // by name and labels
+  // The series of one job, by their names and labels.
+  struct Series {
+    std::map<std::string, std::pair<Gauges*, prometheus::Gauge*>> gauges;
     std::map<std::string, std::pair<Counters*, prometheus::Counter*>> counters;
     std::map<std::string, std::pair<Histograms*, prometheus::Histogram*>> histograms;
-    std::int64_t counted_generation = 0;  // of the newest rescale that was counted
+    std::int64_t counted_generation = 0;  // the generation that the newest counted rescale led to
   };
 
   void set(const JobKey& job, Gauges& family, double value, prometheus::Labels labels = {});
-  void raise(const JobKey& job, Counters& family, double value, prometheus::Labels labels = {});  // to at least this
+  // Increases the counter to `value` unless it is greater already.
+  void raise(const JobKey& job, Counters& family, double value, prometheus::Labels labels = {});
   void note_progress(const JobKey& job, const ProgressStatus& progress);
   void note_plan(const ReconcileReport& report, const PlanStatus& plan);
   void note_rescales(const JobKey& job, const JobStatus& status);

@@ -32,7 +32,7 @@ void raise_to(prometheus::Counter& counter, double value) {
   if (value > counter.Value()) counter.Increment(value - counter.Value());
 }
 
-// Second field of /proc/self/statm: resident pages.
+// Returns the second field of /proc/self/statm, the resident pages, in bytes.
 double resident_bytes() {
   std::ifstream stream("/proc/self/statm");
   long size = 0;

@@ -29,12 +29,12 @@ class Metrics {
   void reconciled(const ReconcileReport& report);
   void planned(const PlanAnswer& answer, double seconds);
   void requested(const std::string& method, int code, double seconds);
-  void waited(double seconds);  // a key in the work queue
+  void waited(double seconds);  // a key was in the work queue for this long
   void queue(std::size_t depth, const QueueStatistics& statistics);
   void leads(const std::string& lease, bool is_leader);
   void cluster(const ClusterView& view);
-  void process();                  // memory, CPU time, start
-  void forget(const JobKey& job);  // a job's series go with the job
+  void process();                  // updates the memory, the CPU time and the start time of this process
+  void forget(const JobKey& job);  // removes the series of a job that is gone
 
   [[nodiscard]] const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
 

@@ -82,7 +82,7 @@ bool joins_pool(const NodeView& node, const Json& object, ClusterView& view) {
   return pool.has_value();
 }
 
-// The node that a pod runs on, or is pinned to while it waits for the scheduler.
+// Returns the node that a pod runs on, or is pinned to while it waits for the scheduler.
 std::string node_of_pod(const Json& pod) {
   const std::string bound = text_at(pod, {"spec", "nodeName"});
   return bound.empty() ? kube::annotation_of(pod, kNodeAnnotation) : bound;

@@ -77,7 +77,7 @@ struct RescaleStatus {
   std::map<RescalePart, double> parts;  // seconds
   bool is_withdrawn = false;            // the older generation trained on instead
   // The fields below are set once the change is complete.
-  std::optional<double> seconds;          // from the first sign of the cause to the end of the first step
+  std::optional<double> seconds;          // the time from the first sign of the cause to the end of the first step
   std::optional<double> stopped_seconds;  // the downtime; empty: the change releases the GPUs
   std::optional<std::int64_t> steps_lost;
   std::optional<StateSource> source;

@@ -84,8 +84,9 @@ struct OperatorSettings {
   std::string trainer_image;
   std::string callback;  // the URL at which agents reach the operator; empty: they have no way to reach it
   std::chrono::seconds start_limit = std::chrono::minutes(10);  // the time in which a new pod must start
-  std::chrono::seconds cool_down{10};                // the least time from a generation to the next voluntary change
-  std::chrono::seconds peer_timeout = kPeerTimeout;  // after which workers consider an unresponsive peer lost
+  std::chrono::seconds cool_down{10};  // the least time from a generation to the next voluntary change
+  std::chrono::seconds peer_timeout =
+      kPeerTimeout;  // workers consider a peer lost once it was unresponsive for this long
 };
 
 struct Observation {

@@ -8,7 +8,7 @@ namespace {
 
 using kube::Json;
 
-// The field that identifies the entries of a list; lists that are not named here are replaced.
+// Returns the field that identifies the items of a list, or null for a list whose items have no such field.
 const char* merge_key(const std::string& list) {
   static const std::map<std::string, const char*> keys = {
       {"containers", "name"},       {"initContainers", "name"},
@@ -35,7 +35,7 @@ void merge_list(Json& base, const Json& patch, const char* key) {
 }
 
 void merge_field(Json& base, const std::string& name, const Json& value) {
-  Json& mine = base[name];  // null where there is none yet
+  Json& mine = base[name];  // null if the field does not exist yet
   const bool are_lists = mine.is_array() && value.is_array();
   if (mine.is_object() && value.is_object()) {
     merge_over(mine, value);

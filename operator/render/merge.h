@@ -1,12 +1,12 @@
-// Merging of a pod template over a generated pod, as kubectl's strategic merge does for the lists that matter here.
+// Merges a pod template over a generated pod. The lists that matter here are merged as by kubectl's strategic merge.
 #pragma once
 
 #include "operator/kube/object.h"
 
 namespace sailor {
 
-// Objects are merged by field; lists of named things (containers, volumes, env, ports ...) by their key; other lists
-// and tolerations are appended to; all else is replaced. A null in the patch removes the field.
+// Merges objects by field, and lists of named items (containers, volumes, env, ports ...) by the field that names the
+// item. Appends tolerations. Replaces all other lists and values. A null in the patch removes the field.
 void merge_over(kube::Json& base, const kube::Json& patch);
 
 }  // namespace sailor

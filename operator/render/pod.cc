@@ -12,7 +12,7 @@ namespace {
 
 using kube::Json;
 
-constexpr int kUnreachableSeconds = 30;  // after which Kubernetes gives up a pod on a node that is not ready
+constexpr int kUnreachableSeconds = 30;  // Kubernetes evicts the pod after its node was not ready for this long
 
 Json metadata(const JobView& job, const Slot& slot, std::int64_t generation) {
   Json annotations = {{kPoolAnnotation, to_string(slot.pool)},
@@ -59,8 +59,8 @@ Json trainer_container(const Slot& slot, const OperatorSettings& settings) {
       {"readinessProbe", {{"httpGet", {{"path", "/healthz"}, {"port", "agent"}}}, {"periodSeconds", 5}}}};
 }
 
-// The pool's labels; and the one node that the plan has in mind, by a required affinity so that the scheduler, and not
-// we, binds the pod and counts its GPUs.
+// Pins the pod to the labels of its pool, and to the node of its slot if it has one. The node is a required affinity,
+// so the scheduler binds the pod and counts its GPUs.
 void pin(Json& spec, const Slot& slot) {
   spec["nodeSelector"][kAcceleratorLabel] = slot.pool.accelerator.str();
   spec["nodeSelector"][kZoneLabel] = slot.pool.zone.str();
@@ -97,7 +97,7 @@ Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, c
                 {"terminationGracePeriodSeconds", kTerminationGrace.count()},
                 {"tolerations", tolerations()},
                 {"containers", Json::array({trainer_container(slot, settings)})}}}};
-  // Of the template only what a user may decide: identity and placement stay ours, whatever it says.
+  // The operator decides the pod's identity and placement, so it ignores these fields of the template.
   const Json own = pod["metadata"];
   if (job.pod_template.is_object()) merge_over(pod, job.pod_template);
   Json& merged = pod["metadata"];

@@ -1,5 +1,5 @@
-// FakeApi: an API server in memory, as a Transport: objects, resource versions, server-side apply, preconditions,
-// faults.
+// FakeApi: a Transport with an API server in memory. It implements objects, resource versions, server-side apply and
+// preconditions, and it can inject faults.
 #pragma once
 
 #include <deque>
@@ -18,26 +18,26 @@ using kube::HttpRequest;
 using kube::HttpResponse;
 using kube::Json;
 
-struct Crash {};  // what a fault throws to end an operator in the middle of its work
+struct Crash {};  // a fault throws it to end an operator in the middle of its work
 
 class FakeApi : public kube::Transport {
  public:
   HttpResponse send(const HttpRequest& request) override;
   HttpResponse stream(const HttpRequest& request, const kube::ChunkSink& sink, std::stop_token stop) override;
 
-  // As somebody else than the operator would: not counted, no faults.
-  Json put(const std::string& collection, Json object);  // replaces what is there
+  // These functions act for everybody but the operator. They do not count as writes and trigger no faults.
+  Json put(const std::string& collection, Json object);  // creates or replaces the object
   void erase(const std::string& collection, const std::string& name);
   [[nodiscard]] std::vector<Json> all(const std::string& plural) const;
   [[nodiscard]] Json find(const std::string& plural, const std::string& name) const;  // null: none
 
-  std::deque<HttpResponse> next_answers;  // given instead of carrying requests out
-  int crash_at_write = -1;                // counted from now; -1: never
-  bool crash_after_commit = false;
-  std::set<std::string> dead_nodes;  // pods there stay, marked as deleted: no kubelet confirms their end
+  std::deque<HttpResponse> next_answers;  // the server gives these answers instead of carrying requests out
+  int crash_at_write = -1;                // the number of writes before the crash, counted from now; -1: no crash
+  bool crash_after_commit = false;        // that write takes effect before the crash
+  std::set<std::string> dead_nodes;       // a deleted pod on these nodes stays, because no kubelet confirms its end
   int writes = 0;
-  std::vector<std::string> requests;  // method and path
-  std::string watch_text;             // what a watch sends
+  std::vector<std::string> requests;  // the method and path of each request
+  std::string watch_text;             // the body of a watch
   int watch_status = 200;
 
  private:

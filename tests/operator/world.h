@@ -1,5 +1,5 @@
-// World: a cluster with an operator in it, without time, threads or network: the API server, the kubelets and the
-// agents are values that the test moves on step by step.
+// World: a cluster with an operator in it, without time, threads or network. The API server, the kubelets and the
+// agents are values that a test changes step by step.
 #pragma once
 
 #include <map>
@@ -18,21 +18,22 @@ class World {
   World();
 
   void add_node(const std::string& name, int gpus, const std::string& zone = "us-central1-a");
-  void remove_node(const std::string& name);  // with its pods' agents, without notice
-  void cut_off(const std::string& name);      // not ready, and its pods' agents give no answer, but live on
-  void preempt(const std::string& name);      // the taint; pods and agents live on
+  void remove_node(const std::string& name);  // removes the node without notice; the agents on it no longer answer
+  void cut_off(const std::string& name);      // the node is not ready, and its agents do not answer, but they run on
+  void preempt(const std::string& name);      // the node gets the taint of a termination; its pods and agents run on
   void add_job(Json spec_changes = Json::object());
   void change_job(const std::function<void(Json&)>& change);
 
-  void reconcile();  // once, as after an event; Crash passes through
-  void settle();     // reconciles, lets kubelets and agents work, until nothing changes
-  void settle_through_crash(int write, bool after_commit);  // likewise, and the operator dies at that write of its own
+  void reconcile();  // reconciles once, as after an event; throws Crash if a fault ends the operator
+  void settle();     // reconciles and lets kubelets and agents work, until nothing changes
+  // Settles while the operator dies once: before its write number `write` (from 0) takes effect, or after it.
+  void settle_through_crash(int write, bool after_commit);
   void restart_operator();
-  void live();         // kubelets start pods, agents take assignments and train, deleted pods are gone
-  void speak();        // all workers that were mute
-  void break_peers();  // every live agent of the newest generation lost a peer
+  void live();         // kubelets start pods, and agents take their assignments and train
+  void speak();        // the processes of all mute workers report
+  void break_peers();  // each agent that answers reports that its workers have lost a peer
   void fail_pod(const std::string& pod, const std::string& why);
-  void silence_worker(const std::string& pod, std::int64_t step);  // and its agent ends it
+  void silence_worker(const std::string& pod, std::int64_t step);  // a worker is unresponsive, and its agent stops it
   void finish_pods();
   void pass(std::chrono::seconds time) { now += time; }
 
@@ -45,16 +46,17 @@ class World {
   [[nodiscard]] std::int64_t generation() const { return kube::integer_at(status(), {"plan", "generation"}); }
   [[nodiscard]] std::vector<std::string> events() const;
 
-  OperatorSettings settings{.trainer_image = "trainer:1", .callback = "http://127.0.0.1:8082"};  // of the next start
+  // The settings of the next operator that starts.
+  OperatorSettings settings{.trainer_image = "trainer:1", .callback = "http://127.0.0.1:8082"};
   FakeApi api_server;
   Time now = *parse_rfc3339("2026-01-01T00:00:00Z");
-  std::map<std::string, AgentView> agents;  // by the pod's UID
+  std::map<std::string, AgentView> agents;  // by the UID of the pod
   std::vector<Assignment> sent;
-  Nanoseconds forward_pass{1000};     // as profiles have it
-  bool agents_hang = false;           // they keep their phase whatever they are sent
-  bool workers_are_mute = false;      // new ones: their processes have not spoken yet
-  std::set<std::string> stuck_nodes;  // pods do not start there
-  std::string checkpoint_fault;       // why the state cannot be saved; empty: it can
+  Nanoseconds forward_pass{1000};     // the time of a forward pass in the profiles
+  bool agents_hang = false;           // agents ignore what they are sent
+  bool workers_are_mute = false;      // the worker processes of new pods do not report yet
+  std::set<std::string> stuck_nodes;  // no pod starts on these nodes
+  std::string checkpoint_fault;       // why workers cannot save their state; empty: they can
 
  private:
   struct Operator;
@@ -63,7 +65,7 @@ class World {
   void train(const std::string& pod_uid, const Assignment& assignment);
 
   std::shared_ptr<Operator> operator_;
-  std::map<std::string, std::shared_ptr<const Assignment>> mail_;  // by the pod's UID
+  std::map<std::string, std::shared_ptr<const Assignment>> mail_;  // by the UID of the pod
 };
 
 }  // namespace sailor::testing
