@@ -10,7 +10,7 @@ endif()
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
-# Line numbers without the variables' descriptions: half the size, and the linker's time with it.
+# Debug information has line numbers but no descriptions of variables. This halves the size and the time of the linker.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
 
@@ -27,15 +27,15 @@ target_link_libraries(sailor_options INTERFACE fmt::fmt)
 target_compile_options(sailor_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Werror
                        -Wno-missing-field-initializers)  # a field left out of a designated initialiser has its default
 if(SAILOR_SANITIZER)
-  # Without recovery: a finding ends the test that made it.
+  # Sanitizers do not recover, so a finding ends the test.
   target_compile_options(sailor_options INTERFACE "-fsanitize=${SAILOR_SANITIZER}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(sailor_options INTERFACE "-fsanitize=${SAILOR_SANITIZER}")
 endif()
 
 # The headers that most files include are compiled once, for all files: that saves 40 % of the CPU time of a library's file
 # and 25 % of a test's (docs/testing.md has the measurements). Each file still includes what it uses; scripts/tidy.sh compiles
-# without precompiled headers. In angle brackets, because ccache shares results between checkouts only if the generated header
-# names no path of the checkout. Headers of this project are not among them: a change of one would recompile everything.
+# without precompiled headers. The headers are in angle brackets, because ccache shares results between checkouts only if the
+# generated header contains no path of the checkout. Headers of this project are not among them: a change of one would recompile everything.
 option(SAILOR_PRECOMPILE "Compile the most frequent headers only once" ON)
 set(SAILOR_FREQUENT_HEADERS <algorithm> <chrono> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set>
     <string> <string_view> <utility> <vector> <fmt/format.h> <nlohmann/json.hpp> <tl/expected.hpp>)

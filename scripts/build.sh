@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds everything into build/bin: the C++ programs here, the local Kubernetes beside them. Repeatable; skips what is done.
+# Builds everything into build/bin: the C++ programs, and at the same time the local Kubernetes. Skips what is done.
 #   scripts/build.sh programs   what a user runs, and the local cluster with the demo
 #   scripts/build.sh cpp        the C++ programs and their tests
 #   scripts/build.sh            all of it
@@ -14,7 +14,7 @@ build_cpp() {
   say "C++: $*"
   [ -f build/dev/build.ninja ] || cmake --preset dev >build/log/configure.log || { cat build/log/configure.log; return 1; }
   export NINJA_STATUS='[build] C++ %f/%t, %e s: '
-  # On a terminal ninja updates one line by itself; in a pipe every twentieth of its lines is enough, and all else.
+  # On a terminal ninja updates one line by itself. In a pipe, every twentieth of its lines is shown, and all other output.
   if [ -t 1 ]; then
     nice ninja -C build/dev -j2 "$@"
   else
@@ -33,7 +33,7 @@ if [ "${1:-all}" = cpp ]; then
   exit
 fi
 
-# Go and C++ share the two cores: while one links, the other compiles. The cluster's progress is shown once C++ is done.
+# Go and C++ share the two cores: while one links, the other compiles. The progress of the cluster is shown after C++.
 scripts/build_cluster.sh >build/log/cluster.log 2>&1 &
 cluster=$!
 trap 'kill "$cluster" 2>/dev/null || true' EXIT

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds all that is in Go into build/bin: the local Kubernetes (sailor-cluster, kubectl), helm, the demo. What is built
-# already is not built again: Go's cache sees to that.
+# Builds all Go programs into build/bin: the local Kubernetes (sailor-cluster, kubectl), helm and the demo. Go's cache skips
+# what is built already.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin=$root/build/bin
@@ -10,7 +10,7 @@ helm=$(sed -n 's|.*helm.sh/helm/v3 \(v[^ ]*\).*|\1|p' "$root/tests/tools/helm/go
 # Without cgo the programs are static, and need no C compiler.
 export CGO_ENABLED=0 GOFLAGS=-buildvcs=false GOTOOLCHAIN=local
 
-# new_enough GO: does it exist, and is it as new as the newest go.mod asks for?
+# new_enough GO: succeeds if the program exists and is at least as new as the newest go.mod requires.
 new_enough() {
     have=$("$1" env GOVERSION 2>/dev/null | sed 's/^go//; s/[^0-9.].*//') || return 1
     want=$(sed -n 's/^go //p' "$root/tests/go.mod" "$root/tests/tools/helm/go.mod" | sort -V | tail -n 1)
@@ -28,7 +28,7 @@ find_go() {
     exit 1
 }
 
-# show_progress TOTAL WHAT: tells of the packages that `go build -v` names as it compiles them, and passes on all else.
+# show_progress TOTAL WHAT: shows the packages that `go build -v` names while it compiles them, and passes on other output.
 show_progress() {
     compiled=0
     while IFS= read -r line; do
@@ -48,10 +48,10 @@ show_progress() {
     if [ -t 2 ] && [ "$compiled" -gt 0 ]; then echo >&2; fi
 }
 
-# build WHAT FOLDER LDFLAGS OUTPUT PACKAGE: in the module of the folder.
+# build WHAT FOLDER LDFLAGS OUTPUT PACKAGE: builds the package in the module of the folder.
 build() {
     total=$(cd "$2" && "$go" list -deps "$5" | wc -l)
-    # The status of the build goes past the pipe, on descriptor 4.
+    # The status of the build bypasses the pipe, on descriptor 4.
     status=$({
         { (cd "$2" && "$go" build -v -ldflags "-s -w $3" -o "$4" "$5" 2>&1) && echo 0 >&4 || echo 1 >&4; } | show_progress "$total" "$1"
     } 4>&1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the build and the tests need on Debian 12: packages, LibTorch, and Go where the machine's is too old.
-# Safe to interrupt and to repeat; what is there already is skipped. Everything but the packages lands in .deps/.
+# Installs what the build and the tests need on Debian 12: packages, LibTorch, and Go if the machine's version is too old.
+# It can be interrupted and repeated, and skips what is installed already. Everything but the packages goes to .deps/.
 #   scripts/setup.sh          what `make demo` and `make test` need
 #   scripts/setup.sh tools    also clang-format and clang-tidy
 #   scripts/setup.sh cuda     also the libraries of CUDA, 2 GB, for `make gpu`
@@ -39,7 +39,7 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing >/dev/null
 }
 
-# Unpacked, not installed: the package would start Prometheus as a service of this machine.
+# The package is unpacked, not installed, because it would start Prometheus as a service of this machine.
 unpack_prometheus() {
   [ ! -x .deps/prometheus/usr/bin/prometheus ] || return 0
   say "unpacking Debian's Prometheus"
@@ -52,7 +52,7 @@ unpack_prometheus() {
 }
 
 # unpack_wheels REQUIREMENTS FOLDER: downloads the pinned wheels and unpacks them; the folder appears only when complete.
-# A download that was interrupted goes on after the last whole wheel: pip takes what is there and has the right hash.
+# An interrupted download continues after the last complete wheel, because pip uses files that have the right hash.
 unpack_wheels() {
   local requirements=$1 folder=$2 stamp downloads wheel
   stamp=$(sha256sum <"$requirements" | cut -c1-16)

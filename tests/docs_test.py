@@ -46,7 +46,7 @@ def prose_of(page):
 
 
 def anchors_of(page):
-    """What GitHub makes of headings."""
+    """Returns the anchors that GitHub makes of headings."""
     headings = re.findall(r"^#+ +(.*)$", prose_of(page), re.MULTILINE)
     words = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
     return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in words}
@@ -58,7 +58,7 @@ def is_path(quoted):
 
 
 def is_named(quoted):
-    """Whether a quoted path is a file's or a folder's, from the root on or its last parts."""
+    """Whether a quoted path is that of a file or folder, from the root or by its last parts."""
     parts = pathlib.PurePath(quoted).parts
     return any(path.parts[-len(parts):] == parts for path in (*FILES, *FOLDERS))
 

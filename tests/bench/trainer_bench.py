@@ -26,15 +26,15 @@ TRAINER = ROOT / "build/bin/sailor-trainer"
 SAILOR = ROOT / "build/bin/sailor"
 PYTORCH = ROOT / "build/pytorch"
 REFERENCE = pathlib.Path(__file__).with_name("pytorch_reference.py")
-STAND_IN = "nvidia-l4"  # the planner wants an accelerator that it knows; its figures come from the profile
+STAND_IN = "nvidia-l4"  # the planner needs an accelerator that it knows; its figures come from the profile
 HOST = "127.75.%d.%d"
 MODEL = {"name": "bench", "family": "gpt2", "layers": 4, "hiddenSize": 256, "heads": 4, "ffnSize": 1024, "vocabSize": 4096,
          "maxPositions": 256, "tiedEmbeddings": True}
 JOB = {"globalBatchSize": 16, "microbatchSize": 4, "sequenceLength": 256}
-STEPS = 10  # whose times workers log together
+STEPS = 10  # workers log the times of this many steps together
 WARM_UP = 3
-TIMES = ("forward", "backward", "messages", "sums", "update")  # as a worker logs them
-PATIENCE = 900  # seconds: what takes longer has failed
+TIMES = ("forward", "backward", "messages", "sums", "update")  # the names with which a worker logs them
+PATIENCE = 900  # seconds; a command that takes longer has failed
 
 
 def say(text):
@@ -45,7 +45,7 @@ def python_with_pytorch():
     python = PYTORCH / "bin/python"
     if not (PYTORCH / "complete").exists():
         say("making a virtual environment with PyTorch 2.11.0 in build/pytorch: some minutes, and 6 GB of disk")
-        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", PYTORCH], check=True)  # Debian's has no pip to put in
+        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", PYTORCH], check=True)  # Debian's venv cannot install pip
         install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*install, "torch==2.11.0", "numpy"], stdout=sys.stderr, check=True)
         (PYTORCH / "complete").touch()
@@ -106,7 +106,7 @@ class Agent:
 
 
 def assignment(agent, stages, data, steps, model=None, job=None, schedule_times=None):
-    """Stages: [[first, last, [microbatches of each replica]], ...], one worker a replica."""
+    """Stages: [[first, last, [microbatches of each replica]], ...], with one worker per replica."""
     job = JOB if job is None else job
     pool = f"local-a/{STAND_IN}/ondemand"
     workers, gpu = [], 0
@@ -127,7 +127,7 @@ def assignment(agent, stages, data, steps, model=None, job=None, schedule_times=
 
 
 def our_steps(folder, stages, threads, data, warm_up=WARM_UP, schedule_times=None):
-    """Seconds of each step after the first ones, and each worker's times. They come from the log of the
+    """Returns the seconds of each step after the first ones, and each worker's times. They come from the log of the
     workers, which costs them nothing. Frequent requests to an agent would take time that PyTorch does not have to spend."""
     workers = sum(len(shares) for _, _, shares in stages)
     agent = Agent(folder, workers, threads)
@@ -170,7 +170,7 @@ def against_pytorch(folder, python, data, rounds, name, workers, threads):
 
 
 def first_step(folder, data, rounds):
-    """From the start of the process to the end of the first step of a tiny model."""
+    """Measures the time from the start of the process to the end of the first step of a tiny model."""
     tiny = MODEL | {"layers": 2, "hiddenSize": 64, "ffnSize": 256}
     seconds = []
     for _ in range(rounds):
@@ -186,7 +186,7 @@ def first_step(folder, data, rounds):
 
 
 def measured_world(folder):
-    """What `sailor simulate` needs to know of this machine: the profile and the links that the trainer measures, and a pool."""
+    """Writes what `sailor simulate` needs to know of this machine: measured profile and links, and a pool."""
     spec = {"model": {"config": MODEL}, "training": {"globalBatchSize": JOB["globalBatchSize"], "sequenceLength": JOB["sequenceLength"],
             "microbatchSizes": [JOB["microbatchSize"]], "optimizer": {"clipNorm": "1"}, "steps": 1}, "data": {"format": "Tokens", "path": "/unused.bin"},
             "objective": {"type": "MaxThroughput"}}
@@ -205,7 +205,7 @@ def measured_world(folder):
 
 
 def simulated(folder, stages):
-    """The estimate of the step, and the times that workers make the schedule from that was simulated."""
+    """Returns the estimate of the step, and the times from which workers make the simulated schedule."""
     agent = types.SimpleNamespace(name="bench", host="", gpus=2)
     (folder / "plan.json").write_text(json.dumps(assignment(agent, stages, "", 1)["plan"]))
     command = [SAILOR, "simulate", "-f", folder / "job.yaml", "--cluster", folder / "cluster.yaml", "--profiles", folder / "profiles",
@@ -215,7 +215,7 @@ def simulated(folder, stages):
 
 
 def profiled_times(folder):
-    """Of each layer, from the profile that was just made."""
+    """Returns the times of each layer in the profile that was just made."""
     layers = {}
     for line in (folder / "profiles/profile.yaml").read_text().splitlines():
         if "forwardSeconds" not in line:
@@ -227,7 +227,7 @@ def profiled_times(folder):
 
 
 def tell_terms(folder, stages, measured, estimated, times):
-    """Term by term: which of them is off, if the step is."""
+    """Compares the terms of a step, to show which of them is wrong if the step is."""
     layers = profiled_times(folder)
     say(f"step of {measured:.3f} s, estimated {estimated['iterationSeconds']:.3f} s: {estimated['iterationSeconds'] / measured:.3f} (goal 0.9 to 1.1); "
         + ", ".join(f"{name} {seconds:.3f}" for name, seconds in estimated["breakdown"].items()))
@@ -239,7 +239,7 @@ def tell_terms(folder, stages, measured, estimated, times):
 
 
 def against_simulator(folder, data, rounds):
-    """The profile is made just before the steps that it foretells: what else the machine does falls on both."""
+    """Makes the profile just before the steps that it predicts, so that other work of the machine affects both."""
     layers = MODEL["layers"] + 2
     rows = []
     for name, cut in (("equal stages", layers // 2), ("four layers before two", 4)):

@@ -11,7 +11,7 @@ import unittest
 
 from program import CLUSTER, INPUTS, JOB, ProgramTest, sailor
 
-LAYERS = 26  # of opt-350m
+LAYERS = 26  # the layers of opt-350m
 
 
 def layer_times(leave_out=None):
@@ -31,7 +31,7 @@ RUN = {
 
 
 def changed(document, path, value):
-    """A copy with the value at the path replaced. None removes the field."""
+    """Returns a copy with the value at the path replaced. None removes the field."""
     result = copy.deepcopy(document)
     at = result
     for step in path[:-1]:

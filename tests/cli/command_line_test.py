@@ -117,13 +117,13 @@ class CommandLine(ProgramTest):
         self.assertIn("Plan ", done.stdout)
         try:
             written = os.read(ours, 1000)
-        except OSError:  # nothing was written: the terminal ends at once
+        except OSError:  # nothing was written, so the terminal ends at once
             written = b""
         os.close(ours)
         return written, seconds
 
     def test_quick_work_at_a_terminal_shows_no_progress(self):
-        for _ in range(20):  # a busy machine may hold one run up for the second after which progress is shown
+        for _ in range(20):  # on a busy machine a run may take the second after which progress is shown
             written, seconds = self.at_a_terminal("plan", *INPUTS, "--budget", "0.2")
             if seconds < 1:
                 self.assertEqual(written, b"")
