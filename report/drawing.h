@@ -24,7 +24,7 @@ struct Box {
   double height = 0;
 };
 
-// What a picture does on a narrow screen: it scrolls sideways, or it shrinks if it is legible when small.
+// The behaviour of a picture on a narrow screen: it scrolls sideways, or it shrinks if it is legible when small.
 enum class Narrow { kScrolls, kShrinks };
 // An empty <svg>. `name` is the text for screen readers.
 Element picture(double height, std::string_view name, Narrow narrow = Narrow::kScrolls);

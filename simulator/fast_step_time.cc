@@ -11,8 +11,8 @@
 namespace sailor {
 namespace {
 
-// How many passes are simulated, of 40 ns each. Where the closed form is nearly right, few are enough; over slow links
-// between uneven replicas it is off by a third.
+// These constants are numbers of simulated passes, of 40 ns each. Where the closed form is nearly right, few are
+// enough; over slow links between uneven replicas it is off by a third.
 constexpr int kPassesOfEqualReplicas = 128;
 constexpr int kPassesOfUnevenReplicas = 256;
 constexpr int kPassesOverSlowLinks = 900;  // if the replicas are uneven

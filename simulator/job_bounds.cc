@@ -27,12 +27,12 @@ Seconds reduced(Bytes size, int members, int members_per_node, const Link& insid
 Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) const {
   if (replicas < 2) return Seconds(0);
   const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
-  // What a sharded optimizer exchanges, which never takes longer than without sharding.
+  // A sharded optimizer exchanges this, which never takes longer than without sharding.
   const SyncedBytes bytes = synced_bytes(job_.training.precision, true);
   const Bytes shard(cost.parameters * bytes.reduced);
   const Bytes gathered(cost.parameters * bytes.gathered);
   const Bytes probe(1e6);
-  // For each figure, the best of all pools of this GPU type.
+  // Each figure is the best of all pools of this GPU type.
   Seconds fastest_pair(std::numeric_limits<double>::infinity());
   int most_near = 1;
   std::vector<Link> insides;

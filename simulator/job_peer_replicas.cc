@@ -1,4 +1,4 @@
-// What peer replicas of the state add to a step and to the memory of GPUs.
+// Computes what peer replicas of the state add to a step and to the memory of GPUs.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -208,8 +208,8 @@ SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const {
   return result;
 }
 
-// The same figures as simulate(), without those that only reports need. The rest of a step follows the passes and ends
-// later if they take longer, so a lower bound on the passes gives a lower bound on the step.
+// Computes the same figures as simulate(), without those that only reports need. The rest of a step follows the passes
+// and ends later if they take longer, so a lower bound on the passes gives a lower bound on the step.
 std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& cutoff, const GroupedPlan& plan) const {
   constexpr double kRounding = 1e-9;
   const PlanLinks links(plan, cluster_, links_);

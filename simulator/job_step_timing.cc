@@ -20,7 +20,7 @@ int pool_index(const ClusterState& cluster, const PoolKey& key) {
   return static_cast<int>(std::ranges::find(cluster.pools, key, &Pool::key) - cluster.pools.begin());
 }
 
-// Indices of the pools that the plan uses, ascending.
+// Returns the indices of the pools that the plan uses, in ascending order.
 std::vector<int> pools_of(const GroupedPlan& plan) {
   std::set<int> pools;
   for (const GroupedStage& stage : plan.stages) {
@@ -31,8 +31,8 @@ std::vector<int> pools_of(const GroupedPlan& plan) {
 
 }  // namespace
 
-// How many microbatches in flight fit in a GPU's memory. At least one, so that a plan that does not fit can be
-// simulated.
+// Returns how many microbatches in flight fit in a GPU's memory. The result is at least one, so that a plan that does
+// not fit can be simulated.
 int JobSimulation::memory_cap(const RangeCost& cost, int pool, const MemoryInputs& inputs, int microbatches) const {
   if (cost.activations <= Bytes(0)) return microbatches;
   const Bytes fixed = stage_memory(cost, job_.training, inputs).total();
@@ -104,8 +104,8 @@ StepTiming JobSimulation::step_timing(const Plan& plan, const GroupedPlan& group
   return time_step(make_schedule(plan, times), times, execution(stage_ends(groups, links)));
 }
 
-// By when each stage must complete its passes for the step to take no longer than `most`. Subtracts what follows the
-// passes, and the path of the last gradient up through the fastest replicas.
+// Returns when each stage must have completed its passes for the step to take no longer than `most`. Subtracts what
+// follows the passes, and the path of the last gradient up through the fastest replicas.
 std::vector<Nanoseconds> JobSimulation::deadlines(Seconds most, std::span<const StageEnd> ends,
                                                   std::span<const StageTiming> stages) {
   std::vector<Nanoseconds> by;

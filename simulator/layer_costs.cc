@@ -54,7 +54,7 @@ void LayerCosts::note(const std::string& text) {
   provenance_ += text;
 }
 
-// Measured if the profile has this tensor-parallel size, else from the model's shape.
+// Uses the measurement if the profile has this tensor-parallel size, else the model's shape.
 std::vector<LayerMemory> LayerCosts::memory_of_layers(const JobSpec& job, const ModelProfile* profile) {
   const int tensor_parallel = point_.tensor_parallel;
   if (profile != nullptr && profile->memory.contains(tensor_parallel)) {

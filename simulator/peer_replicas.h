@@ -34,7 +34,7 @@ class PeerReplicas {
   [[nodiscard]] const std::vector<StagePeerReplicas>& stages() const { return stages_; }
   // The most parameters of other stages or replicas that a GPU of this stage holds.
   [[nodiscard]] double held_for_peers(std::size_t stage) const;
-  // Bytes that the stage sends to backup holders in a step: all senders together, and each of them.
+  // Returns the bytes that the stage sends to backup holders in a step: all senders together, and each of them.
   [[nodiscard]] Bytes sent_by(std::size_t stage) const;
   [[nodiscard]] Bytes sent_by_each(std::size_t stage) const;
 

@@ -39,7 +39,7 @@ struct Surroundings {
   bool is_last = false;    // stage, where a backward pass can start as soon as the forward pass is done
 };
 
-// How long one replica needs for its part of its microbatches after the first has arrived.
+// Returns how long one replica needs for its part of its microbatches after the first has arrived.
 double busy_time(const GroupTiming& group, const Surroundings& around, double part) {
   const double microbatches = group.microbatches * part;
   const double in_flight = std::min(static_cast<double>(group.cap), std::max(1.0, microbatches));

@@ -7,7 +7,7 @@
 
 namespace sailor {
 
-// All times in seconds.
+// All times are in seconds.
 struct GroupTiming {
   double forward = 0;
   double backward = 0;
@@ -54,7 +54,7 @@ double pipeline_time(std::span<const StageTiming> stages, double part = 1);
 // Returns, for each stage, how long before the step's last backward pass the stage completes its own last one.
 std::vector<double> tail_times(std::span<const StageTiming> stages);
 
-// Whether all replicas of all stages process the same number of microbatches.
+// Returns whether all replicas of all stages process the same number of microbatches.
 bool has_equal_shares(std::span<const StageTiming> stages);
 
 }  // namespace sailor

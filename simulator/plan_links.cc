@@ -13,7 +13,7 @@ PlanLinks::PlanLinks(const GroupedPlan& plan, const ClusterState& cluster, const
   }
 }
 
-// How many replicas of the group share the NIC of a node, if the group fills one node after the other.
+// Returns how many replicas of the group share the NIC of a node, if the group fills one node after the other.
 int PlanLinks::neighbours_of(const ReplicaGroup& group) const {
   const int gpus = cluster_.pools[static_cast<std::size_t>(group.pool)].gpus_per_node;
   return std::clamp(gpus / group.tensor_parallel, 1, group.count);

@@ -35,7 +35,7 @@ class PoolLinks {
   }
   [[nodiscard]] Seconds probed_inside_node(int pool) const { return probed_inside_[static_cast<std::size_t>(pool)]; }
   [[nodiscard]] Seconds probed_nic(int pool) const { return probed_nics_[static_cast<std::size_t>(pool)]; }
-  // Every different link between nodes, once.
+  // Returns every different link between nodes once.
   [[nodiscard]] const std::vector<Link>& distinct() const { return distinct_; }
   [[nodiscard]] const Link& inside_node(int pool) const { return inside_nodes_[static_cast<std::size_t>(pool)]; }
   [[nodiscard]] const NodeNic& nic(int pool) const { return nics_[static_cast<std::size_t>(pool)]; }

@@ -8,7 +8,7 @@
 
 namespace sailor {
 
-// How the workers execute the operations that the schedule lists.
+// The options of how workers execute the operations that the schedule lists.
 struct Execution {
   bool receives_block = false;  // receives wait at their place in the list; else workers post receives ahead
   std::vector<double> held;     // per boundary: the part of a message's transfer that its sender waits for; empty: 0

@@ -11,7 +11,7 @@
 
 namespace sailor {
 
-// Whether the folder has the layout of the artifact: it contains layer_times.json.
+// Returns whether the folder has the layout of the artifact, which contains layer_times.json.
 bool is_artifact(const std::filesystem::path& folder);
 
 // Reads layer_times.json, and layer_memory.json if it exists. Errors name the file and the field.

@@ -12,7 +12,8 @@ namespace sailor {
 
 // Reads the one TrainingJob of a file and ignores documents of other kinds.
 Result<JobSpec> read_job(const std::filesystem::path& file);
-// The same in two steps, for callers that also need the fields that JobSpec does not have (the pod template).
+// These two functions do the same in two steps, for callers that also need the fields that JobSpec does not have (the
+// pod template).
 Result<SourceDocument> read_job_document(const std::filesystem::path& file);
 Result<JobSpec> job_of(const SourceDocument& document);
 

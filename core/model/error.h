@@ -17,7 +17,7 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;  // a sentence that names the action, its object and a remedy
 
-  // The same error, prefixed with the caller's activity: "planning job default/opt: no profile of ...".
+  // Returns the same error, prefixed with the caller's activity: "planning job default/opt: no profile of ...".
   Error within(std::string_view activity) && {
     message = std::string(activity) + ": " + message;
     return std::move(*this);

@@ -24,8 +24,8 @@ enum class ElasticityMode { kLive, kRestart, kOff };
 // kPeer: state that only one node holds is also kept in the memory of another node.
 enum class Redundancy { kNone, kPeer };
 
-// Whether the job's setting allows a plan that recomputes activations (`recomputes`), or one that does not. Auto allows
-// both.
+// Returns whether the job's setting allows a plan that recomputes activations (`recomputes`), or one that does not.
+// Auto allows both.
 bool allows_recomputation(ActivationCheckpointing setting, bool recomputes);
 
 struct OptimizerSpec {  // AdamW

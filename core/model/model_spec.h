@@ -48,9 +48,9 @@ struct ModelSpec {
   [[nodiscard]] int first_position() const {
     return family == ModelFamily::kOpt ? 2 : 0;
   }  // row of the position embedding for the first token
-  // Whether attention is scaled by 1 / sqrt(head size).
+  // Returns whether attention is scaled by 1 / sqrt(head size).
   [[nodiscard]] bool scales_attention() const { return family != ModelFamily::kGptNeo; }
-  // Whether the layer's attention is limited to local_window. Layer 2 is block 1.
+  // Returns whether the layer's attention is limited to local_window. Layer 2 is block 1.
   [[nodiscard]] bool is_local(int layer) const { return local_window > 0 && layer % 2 == 0; }
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };

@@ -52,8 +52,8 @@ class ProfileBook {
  public:
   // Replaces an earlier profile of the same model, accelerator, precision, sequence length and sequence parallelism.
   void add(ModelProfile profile);
-  // For a job with sequence parallelism: a profile that was measured with it, else one that was measured without it.
-  // For a job without it: only a profile that was measured without it. Null if there is none.
+  // Returns a profile for the job, or null. A job with sequence parallelism gets a profile that was measured with it,
+  // else one that was measured without it. A job without it gets only a profile that was measured without it.
   [[nodiscard]] const ModelProfile* find(const JobSpec& job, const Accelerator& accelerator) const;
   [[nodiscard]] const std::vector<ModelProfile>& profiles() const { return profiles_; }
 

@@ -19,14 +19,14 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-// What a client received.
+// The answer that a client received.
 struct HttpResponse {
   int status = 0;
   std::string body;
   std::optional<std::chrono::seconds> retry_after;  // the header Retry-After, if it is a number of seconds
 };
 
-// What a handler of a server answers.
+// The answer of a handler of a server.
 struct HttpAnswer {
   int status = 200;
   std::string body = {};

@@ -25,8 +25,8 @@ int flow_policy_cap(double little, bool is_textbook, bool is_last_stage);
 // The caps of all replicas, [stage][replica]. A cap is at least 1 and at most the replica's cap in `times`.
 std::vector<std::vector<int>> in_flight_caps(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
 
-// The same times with these caps. The caps are computed in floating point, which may round differently on each machine.
-// Therefore they are computed once and sent to the workers, and the workers compute with integers only.
+// Returns the same times with these caps. The caps are computed in floating point, which may round differently on each
+// machine. Therefore they are computed once and sent to the workers, and the workers compute with integers only.
 ScheduleTimes with_in_flight_caps(const Plan& plan, ScheduleTimes times, SchedulePolicy policy);
 
 }  // namespace sailor

@@ -21,8 +21,8 @@ Schedule make_schedule(const Plan& plan, const ScheduleTimes& times);
 // First replaces the caps in `times` by those of the policy.
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
 
-// The same schedule, or nothing if some stage certainly cannot finish its passes by its deadline. `deadlines` has one
-// entry a stage, counted from the start of the step, or is empty: then there are no deadlines.
+// Returns the same schedule, or nothing if some stage certainly cannot finish its passes by its deadline. `deadlines`
+// has one entry a stage, counted from the start of the step, or is empty: then there are no deadlines.
 std::optional<Schedule> make_schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
                                              const ScheduleTimes& times);
 

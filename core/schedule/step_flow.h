@@ -22,7 +22,7 @@ struct FlowWorker {
   static constexpr int kNoNic = -1;
 };
 
-// What one message over a link takes, in nanoseconds.
+// The times of one message over a link, in nanoseconds.
 struct FlowLink {
   std::int64_t latency = 0;
   std::int64_t occupancy = 0;  // how long it occupies its sender, and its receiver

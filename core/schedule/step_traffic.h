@@ -66,8 +66,8 @@ class StepTraffic {
     return path;
   }
 
-  // Whether the receiver has a free buffer. It has two, and one more for every message that can be in transit while the
-  // receiver processes one microbatch.
+  // Returns whether the receiver has a free buffer. It has two, and one more for every message that can be in transit
+  // while the receiver processes one microbatch.
   [[nodiscard]] bool has_buffer(const Path& path) const {
     if (path.channel->used < 2) return true;
     const FlowWorker& receiver = flow_.workers[index(path.to)];
