@@ -10,9 +10,9 @@
 
 namespace sailor {
 
-const LayerCosts& Bill::costs_of(const GroupedStage& stage) const {
+const LayerNeeds& Bill::layer_needs_of(const GroupedStage& stage) const {
   const ReplicaGroup& first = stage.groups.front();
-  return tables_.costs(first.pool, {plan_.microbatch_size, first.tensor_parallel}, plan_.savings.recomputes);
+  return tables_.needs(first.pool, {plan_.microbatch_size, first.tensor_parallel}, plan_.savings.recomputes);
 }
 
 std::size_t Bill::zones_of(const GroupedStage& stage) const {
@@ -25,7 +25,7 @@ std::size_t Bill::zones_of(const GroupedStage& stage) const {
 
 Bill::RingTraffic Bill::ring_of(const GroupedStage& stage) const {
   const int members = stage.replicas();
-  const double parameters = costs_of(stage).range(stage.layers).parameters * stage.groups.front().tensor_parallel;
+  const double parameters = layer_needs_of(stage).range(stage.layers).parameters * stage.groups.front().tensor_parallel;
   const SyncedBytes synced = synced_bytes(job_.training.precision, plan_.savings.shards_optimizer);
   RingTraffic ring{
       Bytes(parameters * (synced.reduced + synced.gathered)) * (static_cast<double>(members - 1) / members),

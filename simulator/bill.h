@@ -32,7 +32,7 @@ class Bill {
   template <class Visit>
   void each_transfer_after(std::size_t stage, Visit visit) const {
     const GroupedStage& above = plan_.stages[stage];
-    const Bytes one_way = costs_of(above).output(above.layers.last - 1) * plan_.microbatches;
+    const Bytes one_way = layer_needs_of(above).output(above.layers.last - 1) * plan_.microbatches;
     for (const ReplicaGroup& from : above.groups) {
       for (const ReplicaGroup& to : plan_.stages[stage + 1].groups) {
         visit(Transfer{from.pool, to.pool, one_way * (share_of(from) * share_of(to)),
@@ -53,7 +53,7 @@ class Bill {
   [[nodiscard]] RingTraffic ring_of(const GroupedStage& stage) const;
 
  private:
-  [[nodiscard]] const LayerCosts& costs_of(const GroupedStage& stage) const;
+  [[nodiscard]] const LayerNeeds& layer_needs_of(const GroupedStage& stage) const;
   [[nodiscard]] std::size_t zones_of(const GroupedStage& stage) const;
   [[nodiscard]] double share_of(const ReplicaGroup& group) const {
     return static_cast<double>(group.count) * group.microbatches / plan_.microbatches;

@@ -26,11 +26,11 @@ Seconds reduced(Bytes size, int members, int members_per_node, const Link& insid
 // only add time.
 Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) const {
   if (replicas < 2) return Seconds(0);
-  const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
+  const RangeNeeds needs = tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
   // A sharded optimizer exchanges this, which never takes longer than without sharding.
   const SyncedBytes bytes = synced_bytes(job_.training.precision, true);
-  const Bytes shard(cost.parameters * bytes.reduced);
-  const Bytes gathered(cost.parameters * bytes.gathered);
+  const Bytes shard(needs.parameters * bytes.reduced);
+  const Bytes gathered(needs.parameters * bytes.gathered);
   const Bytes probe(1e6);
   // Each figure is the best of all pools of this GPU type.
   Seconds fastest_pair(std::numeric_limits<double>::infinity());
@@ -61,13 +61,13 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
 
 Seconds JobSimulation::least_sync_and_update(const StageShape& shape, Seconds reduction,
                                              Seconds longest_backward) const {
-  const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
-  return exposed_reduction(reduction, longest_backward, shape.layers.size()) + cost.update / shape.optimizer_shards;
+  const RangeNeeds needs = tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
+  return exposed_reduction(reduction, longest_backward, shape.layers.size()) + needs.update / shape.optimizer_shards;
 }
 
 LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) const {
   const Bytes message =
-      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);
+      tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);
   const Seconds any = links_.distinct().front().transfer(message);
   LinkRange range{any, any};
   for (const Link& link : links_.distinct()) {
@@ -85,7 +85,7 @@ LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) c
 
 MessageTime JobSimulation::least_message(const StageShape& shape, int to_pool, bool in_one_node) const {
   const Bytes message =
-      tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);
+      tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);
   const Link& link = links_.between(shape.pool, to_pool);
   MessageTime least{link.latency, link.occupancy(message)};
   if (in_one_node && to_pool == shape.pool) {

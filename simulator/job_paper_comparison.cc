@@ -30,7 +30,7 @@ PaperComparison JobSimulation::compared_with_paper(const TimeBreakdown& time, co
     const Bytes gradients(shard_parameters(plan, stage) * synced_bytes(job_.training.precision, false).reduced);
     paper.gradient_sync = std::max(paper.gradient_sync, ring_all_reduce(gradients, flat));
     for (const ReplicaGroup& group : stage.groups) {
-      paper.update = std::max(paper.update, range_cost(plan, stage, group).update);
+      paper.update = std::max(paper.update, range_needs(plan, stage, group).update);
     }
   }
   return sailor::compared_with_paper(time, paper, stages);

@@ -16,7 +16,7 @@ void JobSimulation::add_peer_replicas(const GroupedPlan& plan, const PlanLinks& 
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const ReplicaGroup& group = plan.stages[i].groups.front();
     const int shards = plan.savings.shards_optimizer ? plan.stages[i].replicas() : 1;
-    const double own = range_cost(plan, plan.stages[i], group).parameters / shards;
+    const double own = range_needs(plan, plan.stages[i], group).parameters / shards;
     if (own > 0) ends[i].update = ends[i].update * (1 + replicas.held_for_peers(i) / own);
     const Bytes sent = replicas.sent_by_each(i);
     if (sent > Bytes(0)) ends[i].gather += transfer(sent, group.pool, replicas.stages()[i].backup_pool);

@@ -33,12 +33,12 @@ JobSimulation::JobSimulation(const JobSpec& job, const ClusterState& cluster, co
                              JobTables tables, SchedulePolicy policy)
     : job_(job), cluster_(cluster), links_(cluster, network), tables_(std::move(tables)), policy_(policy) {}
 
-RangeCost JobSimulation::range_cost(const GroupedPlan& plan, const GroupedStage& stage,
-                                    const ReplicaGroup& group) const {
-  RangeCost cost = tables_.costs(group.pool, {plan.microbatch_size, group.tensor_parallel}, plan.savings.recomputes)
-                       .range(stage.layers);
-  cost.update = cost.update / optimizer_shards(plan, stage);
-  return cost;
+RangeNeeds JobSimulation::range_needs(const GroupedPlan& plan, const GroupedStage& stage,
+                                      const ReplicaGroup& group) const {
+  RangeNeeds needs = tables_.needs(group.pool, {plan.microbatch_size, group.tensor_parallel}, plan.savings.recomputes)
+                         .range(stage.layers);
+  needs.update = needs.update / optimizer_shards(plan, stage);
+  return needs;
 }
 
 std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan, const PlanLinks& links) const {
@@ -46,9 +46,9 @@ std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan, c
   for (std::size_t i = 0; i < stages.size(); ++i) {
     stages[i].groups.reserve(plan.stages[i].groups.size());
     for (const ReplicaGroup& group : plan.stages[i].groups) {
-      const RangeCost cost = range_cost(plan, plan.stages[i], group);
-      stages[i].groups.push_back({.forward = cost.forward.value(),
-                                  .backward = cost.backward.value(),
+      const RangeNeeds needs = range_needs(plan, plan.stages[i], group);
+      stages[i].groups.push_back({.forward = needs.forward.value(),
+                                  .backward = needs.backward.value(),
                                   .microbatches = group.microbatches,
                                   .count = group.count});
     }
@@ -60,7 +60,7 @@ std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan, c
 
 Bytes JobSimulation::message_after(const GroupedPlan& plan, const GroupedStage& stage) const {
   const ReplicaGroup& sender = stage.groups.front();
-  return tables_.costs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.savings.recomputes)
+  return tables_.needs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.savings.recomputes)
       .output(stage.layers.last - 1);
 }
 
@@ -96,17 +96,17 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
     for (std::size_t g = 0; g < stages[i].groups.size(); ++g) {
       GroupTiming& timing = stages[i].groups[g];
       const ReplicaGroup& group = plan.stages[i].groups[g];
-      const RangeCost cost = range_cost(plan, plan.stages[i], group);
+      const RangeNeeds needs = range_needs(plan, plan.stages[i], group);
       const Bytes capacity = tables_.accelerator(group.pool).memory;
       MemoryInputs inputs{group.tensor_parallel, optimizer_shards(plan, plan.stages[i]), 0, replicated[i]};
-      const Bytes fixed = stage_memory(cost, job_.training, inputs).total();
+      const Bytes fixed = stage_memory(needs, job_.training, inputs).total();
       const double little = longest > 0 ? timing.microbatches * (timing.pass() + downstream[i]) / longest : 1;
-      const int wanted =
-          wanted_in_flight({little, static_cast<int>(stages.size() - i), textbook, capacity - fixed, cost.activations});
+      const int wanted = wanted_in_flight(
+          {little, static_cast<int>(stages.size() - i), textbook, capacity - fixed, needs.activations});
       timing.cap = std::max(1, std::min(wanted, timing.microbatches));
       inputs.in_flight = timing.cap;
-      const StageMemory need{stage_memory(cost, job_.training, inputs), capacity, group.pool, group.tensor_parallel};
-      if (g == 0 || need.excess() > memory[i].excess()) memory[i] = need;
+      const StageMemory use{stage_memory(needs, job_.training, inputs), capacity, group.pool, group.tensor_parallel};
+      if (g == 0 || use.excess() > memory[i].excess()) memory[i] = use;
     }
   }
   return memory;
@@ -128,7 +128,7 @@ JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, int
 // The parameters of the largest shard of the stage: every member of the ring exchanges that many.
 double JobSimulation::shard_parameters(const GroupedPlan& plan, const GroupedStage& stage) const {
   double most = 0;
-  for (const ReplicaGroup& group : stage.groups) most = std::max(most, range_cost(plan, stage, group).parameters);
+  for (const ReplicaGroup& group : stage.groups) most = std::max(most, range_needs(plan, stage, group).parameters);
   return most;
 }
 
@@ -152,9 +152,9 @@ JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const 
   end.reduce = plan.savings.shards_optimizer ? parts.reduce : parts.reduce + parts.gather;
   end.gather = plan.savings.shards_optimizer ? parts.gather : Seconds(0);
   for (const ReplicaGroup& group : stage.groups) {
-    const RangeCost cost = range_cost(plan, stage, group);
-    end.update = std::max(end.update, cost.update);
-    end.last_backward = std::max(end.last_backward, cost.backward);
+    const RangeNeeds needs = range_needs(plan, stage, group);
+    end.update = std::max(end.update, needs.update);
+    end.last_backward = std::max(end.last_backward, needs.backward);
   }
   return end;
 }
@@ -235,7 +235,7 @@ Bytes JobSimulation::state_of_layer(int layer) const {
   const ProfilePoint point{job_.training.microbatch_sizes.front(), 1};
   const bool recomputes = job_.training.activation_checkpointing == ActivationCheckpointing::kAlways;
   const MemoryBreakdown held =
-      stage_memory(tables_.costs(0, point, recomputes).range({layer, layer + 1}), job_.training, {});
+      stage_memory(tables_.needs(0, point, recomputes).range({layer, layer + 1}), job_.training, {});
   return held.weights + held.optimizer;
 }
 
@@ -245,13 +245,13 @@ Seconds JobSimulation::transfer(Bytes amount, int from_pool, int to_pool) const 
 }
 
 StageNeeds JobSimulation::stage_needs(const StageShape& shape) const {
-  const RangeCost cost = tables_.costs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
+  const RangeNeeds needs = tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
   const MemoryInputs inputs{shape.point.tensor_parallel, shape.optimizer_shards};
-  return {.forward = cost.forward,
-          .backward = cost.backward,
-          .update = cost.update / shape.optimizer_shards,
-          .fixed_memory = stage_memory(cost, job_.training, inputs).total(),
-          .activation_memory = cost.activations,
+  return {.forward = needs.forward,
+          .backward = needs.backward,
+          .update = needs.update / shape.optimizer_shards,
+          .fixed_memory = stage_memory(needs, job_.training, inputs).total(),
+          .activation_memory = needs.activations,
           .capacity = tables_.accelerator(shape.pool).memory};
 }
 

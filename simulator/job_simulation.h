@@ -113,14 +113,14 @@ class JobSimulation final : public JobEstimator {
     Seconds updated;    // when it is done
   };
 
-  [[nodiscard]] RangeCost range_cost(const GroupedPlan& plan, const GroupedStage& stage,
-                                     const ReplicaGroup& group) const;
+  [[nodiscard]] RangeNeeds range_needs(const GroupedPlan& plan, const GroupedStage& stage,
+                                       const ReplicaGroup& group) const;
   [[nodiscard]] Bytes message_after(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan, const PlanLinks& links) const;
   void add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const;
   [[nodiscard]] int wanted_in_flight(const InFlightInputs& inputs) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
-  [[nodiscard]] int memory_cap(const RangeCost& cost, int pool, const MemoryInputs& inputs, int microbatches) const;
+  [[nodiscard]] int memory_cap(const RangeNeeds& needs, int pool, const MemoryInputs& inputs, int microbatches) const;
   [[nodiscard]] ScheduleTimes times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const;
   [[nodiscard]] std::vector<LinkTimes> links_between(std::span<const int> pools, const PlanLinks& links,
                                                      Bytes message) const;

@@ -33,10 +33,10 @@ std::vector<int> pools_of(const GroupedPlan& plan) {
 
 // Returns how many microbatches in flight fit in a GPU's memory. The result is at least one, so that a plan that does
 // not fit can be simulated.
-int JobSimulation::memory_cap(const RangeCost& cost, int pool, const MemoryInputs& inputs, int microbatches) const {
-  if (cost.activations <= Bytes(0)) return microbatches;
-  const Bytes fixed = stage_memory(cost, job_.training, inputs).total();
-  const double room = (tables_.accelerator(pool).memory - fixed) / cost.activations;
+int JobSimulation::memory_cap(const RangeNeeds& needs, int pool, const MemoryInputs& inputs, int microbatches) const {
+  if (needs.activations <= Bytes(0)) return microbatches;
+  const Bytes fixed = stage_memory(needs, job_.training, inputs).total();
+  const double room = (tables_.accelerator(pool).memory - fixed) / needs.activations;
   return static_cast<int>(std::clamp(room, 1.0, std::max(1.0, static_cast<double>(microbatches))));
 }
 
@@ -53,13 +53,13 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
     for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
       const Replica& replica = stage.replicas[r];
       const int pool = pool_index(cluster_, replica.pool);
-      const RangeCost cost =
-          tables_.costs(pool, {plan.microbatch_size, replica.tensor_parallel}, plan.activation_checkpointing)
+      const RangeNeeds needs =
+          tables_.needs(pool, {plan.microbatch_size, replica.tensor_parallel}, plan.activation_checkpointing)
               .range({stage.first_layer, stage.last_layer});
       const bool shares_nic = links_.nic(pool).is_known() && !links.is_inside_node(pool, pool);
       const auto link_class = static_cast<int>(std::ranges::lower_bound(used_pools, pool) - used_pools.begin());
-      replicas.push_back({nanoseconds(cost.forward), nanoseconds(cost.backward), link_class,
-                          memory_cap(cost, pool, {replica.tensor_parallel, shards}, replica.microbatches),
+      replicas.push_back({nanoseconds(needs.forward), nanoseconds(needs.backward), link_class,
+                          memory_cap(needs, pool, {replica.tensor_parallel, shards}, replica.microbatches),
                           shares_nic ? nodes[i][r] : ReplicaTimes::kNoNic});
     }
   }

@@ -65,7 +65,7 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     for (const int size : microbatch_sizes) {
       for (const int tensor_parallel : tensor_parallel_sizes) {
         for (const bool recompute : tables.recomputes_) {
-          tables.costs_.emplace_back(job, *spec, profile, ProfilePoint{size, tensor_parallel}, recompute);
+          tables.needs_.emplace_back(job, *spec, profile, ProfilePoint{size, tensor_parallel}, recompute);
         }
       }
     }
@@ -73,14 +73,14 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
   return tables;
 }
 
-const LayerCosts& JobTables::costs(int pool, ProfilePoint point, bool recompute) const {
+const LayerNeeds& JobTables::needs(int pool, ProfilePoint point, bool recompute) const {
   const auto type = static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)]);
   const std::size_t size = looked_up(index_of_size_, point.microbatch_size);
   const std::size_t tensor_parallel = looked_up(index_of_tensor_parallel_, point.tensor_parallel);
   const std::size_t which = recomputes_.front() == recompute ? 0 : 1;
   SAILOR_CHECK(which < recomputes_.size(), "the job's wish does not allow activation checkpointing to be {}",
                recompute);
-  return costs_[((type * sizes_ + size) * tensor_parallel_sizes_ + tensor_parallel) * recomputes_.size() + which];
+  return needs_[((type * sizes_ + size) * tensor_parallel_sizes_ + tensor_parallel) * recomputes_.size() + which];
 }
 
 }  // namespace sailor

@@ -1,4 +1,5 @@
-// JobTables: the layer costs of one job, for every accelerator of a cluster and every profile point that may be needed.
+// JobTables: the time and memory of the layers of one job, for every accelerator of a cluster and every profile point
+// that may be needed.
 #pragma once
 
 #include <span>
@@ -7,7 +8,7 @@
 
 #include "core/model/cluster_state.h"
 #include "core/model/job_spec.h"
-#include "simulator/layer_costs.h"
+#include "simulator/layer_needs.h"
 
 namespace sailor {
 
@@ -20,7 +21,7 @@ class JobTables {
                                 std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes);
 
   // `recompute` must be a value that the job allows.
-  [[nodiscard]] const LayerCosts& costs(int pool, ProfilePoint point, bool recompute) const;
+  [[nodiscard]] const LayerNeeds& needs(int pool, ProfilePoint point, bool recompute) const;
   [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const {
     return accelerators_[static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)])];
   }
@@ -33,7 +34,7 @@ class JobTables {
   std::size_t sizes_ = 0;
   std::size_t tensor_parallel_sizes_ = 0;
   std::vector<bool> recomputes_;   // the values that the job allows
-  std::vector<LayerCosts> costs_;  // [type][size][tensor-parallel size][which of recomputes_]
+  std::vector<LayerNeeds> needs_;  // [type][size][tensor-parallel size][which of recomputes_]
 };
 
 }  // namespace sailor

@@ -22,7 +22,7 @@ class RunSimulation {
 
   Result<void> add_costs(const ProfileBook& profiles) {
     for (const Stage& stage : run_.plan.stages) {
-      auto& costs = costs_.emplace_back();
+      auto& needs = needs_.emplace_back();
       for (const Replica& replica : stage.replicas) {
         const auto spec = find_accelerator(replica.pool.accelerator);
         if (!spec) return tl::unexpected(spec.error());
@@ -32,8 +32,8 @@ class RunSimulation {
                                                         run_.job.model.name, replica.pool.accelerator.str()));
         }
         const ModelProfile running = in_a_running_job(*profile, system_.launch_exposed);
-        const LayerCosts layers(run_.job, *spec, &running, point_of(replica), run_.plan.activation_checkpointing);
-        costs.push_back(layers.range({stage.first_layer, stage.last_layer}));
+        const LayerNeeds layers(run_.job, *spec, &running, point_of(replica), run_.plan.activation_checkpointing);
+        needs.push_back(layers.range({stage.first_layer, stage.last_layer}));
         outputs_.push_back(layers.output(0));
       }
     }
@@ -86,12 +86,12 @@ class RunSimulation {
     const Seconds overhead = is_pipeline ? system_.pass_overhead : Seconds(0);
     ScheduleTimes times;
     times.link_classes = static_cast<int>(pools.size());
-    for (std::size_t stage = 0; stage < costs_.size(); ++stage) {
+    for (std::size_t stage = 0; stage < needs_.size(); ++stage) {
       auto& replicas = times.replicas.emplace_back();
-      for (std::size_t r = 0; r < costs_[stage].size(); ++r) {
-        const RangeCost& cost = costs_[stage][r];
+      for (std::size_t r = 0; r < needs_[stage].size(); ++r) {
+        const RangeNeeds& needs = needs_[stage][r];
         const auto link_class = std::ranges::find(pools, run_.plan.stages[stage].replicas[r].pool) - pools.begin();
-        replicas.push_back({nanoseconds(cost.forward + overhead), nanoseconds(cost.backward + overhead),
+        replicas.push_back({nanoseconds(needs.forward + overhead), nanoseconds(needs.backward + overhead),
                             static_cast<int>(link_class), std::numeric_limits<int>::max()});
       }
     }
@@ -104,20 +104,20 @@ class RunSimulation {
         links.push_back({nanoseconds(system_.message_latency), nanoseconds(message / *speed)});
       }
     }
-    times.links.assign(costs_.size(), links);
+    times.links.assign(needs_.size(), links);
     return times;
   }
 
   [[nodiscard]] Result<Execution> execution_of() const {
     Execution execution{.receives_block = true, .held = {}, .all_reduce = {}, .update = {}};
     const double held = std::max(0.0, 1 - system_.send_buffer / outputs_.front());
-    execution.held.assign(costs_.size(), held);
-    for (std::size_t stage = 0; stage < costs_.size(); ++stage) {
+    execution.held.assign(needs_.size(), held);
+    for (std::size_t stage = 0; stage < needs_.size(); ++stage) {
       const auto ring = all_reduce(stage);
       if (!ring) return tl::unexpected(ring.error());
       execution.all_reduce.push_back(nanoseconds(*ring));
       Seconds update(0);
-      for (const RangeCost& cost : costs_[stage]) update = std::max(update, cost.update);
+      for (const RangeNeeds& needs : needs_[stage]) update = std::max(update, needs.update);
       execution.update.push_back(nanoseconds(update));
     }
     return execution;
@@ -132,7 +132,7 @@ class RunSimulation {
     for (std::size_t a = 0; a < replicas.size(); ++a) {
       for (std::size_t b = 0; b < replicas.size(); ++b) {
         if (a == b) continue;
-        const Bytes whole(costs_[stage][a].parameters * 4 * replicas[a].tensor_parallel);
+        const Bytes whole(needs_[stage][a].parameters * 4 * replicas[a].tensor_parallel);
         const auto speed = rate(replicas[a].pool, replicas[b].pool, replicas[a].tensor_parallel, whole / members);
         if (!speed) return tl::unexpected(speed.error());
         slowest = std::max(slowest, whole * (2 * (members - 1) / members) / (*speed * system_.ring_efficiency));
@@ -143,9 +143,9 @@ class RunSimulation {
 
   [[nodiscard]] Bytes memory(const Schedule& schedule) const {
     Bytes most(0);
-    for (std::size_t stage = 0; stage < costs_.size(); ++stage) {
-      for (std::size_t r = 0; r < costs_[stage].size(); ++r) {
-        most = std::max(most, deepspeed_memory(costs_[stage][r], run_.job.model, run_.job.training.sequence_length,
+    for (std::size_t stage = 0; stage < needs_.size(); ++stage) {
+      for (std::size_t r = 0; r < needs_[stage].size(); ++r) {
+        most = std::max(most, deepspeed_memory(needs_[stage][r], run_.job.model, run_.job.training.sequence_length,
                                                point_of(run_.plan.stages[stage].replicas[r]),
                                                schedule.replicas[stage][r].max_in_flight, system_));
       }
@@ -156,8 +156,8 @@ class RunSimulation {
   const MeasuredRun& run_;
   const NetworkMeasurements& network_;
   const MeasuredSystem& system_;
-  std::vector<std::vector<RangeCost>> costs_;  // [stage][replica]
-  std::vector<Bytes> outputs_;                 // activations of a microbatch; the same between all stages
+  std::vector<std::vector<RangeNeeds>> needs_;  // [stage][replica]
+  std::vector<Bytes> outputs_;                  // activations of a microbatch; the same between all stages
 };
 
 }  // namespace

@@ -70,14 +70,14 @@ ModelProfile in_a_running_job(ModelProfile profile, double launch_exposed) {
   return profile;
 }
 
-Bytes deepspeed_memory(const RangeCost& cost, const ModelSpec& model, int sequence_length, ProfilePoint point,
+Bytes deepspeed_memory(const RangeNeeds& needs, const ModelSpec& model, int sequence_length, ProfilePoint point,
                        int in_flight, const MeasuredSystem& system) {
   constexpr double kParameterBytes = 24;
   constexpr double kScoreMatrices = 4;
   constexpr double kFloat = 4;
   const double length = sequence_length;
   const double scores = kScoreMatrices * model.heads / point.tensor_parallel * length * length;
-  return Bytes(cost.parameters * kParameterBytes) + cost.activations * in_flight +
+  return Bytes(needs.parameters * kParameterBytes) + needs.activations * in_flight +
          Bytes(kFloat * scores * point.microbatch_size) + system.context;
 }
 

@@ -40,16 +40,16 @@ SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer) {
   return bytes;
 }
 
-MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const MemoryInputs& inputs) {
+MemoryBreakdown stage_memory(const RangeNeeds& needs, const TrainingSpec& training, const MemoryInputs& inputs) {
   const ParameterBytes bytes = parameter_bytes(training.precision, inputs.optimizer_shards);
   const Bytes peer_state = Bytes(inputs.peer_parameters * kPeerReplicaStateBytes);
   const Bytes context = gibibytes(inputs.tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
-  return {.weights = Bytes(cost.parameters * bytes.weights),
-          .gradients = Bytes(cost.parameters * bytes.gradients + inputs.peer_parameters * kPeerReplicaGradientBytes),
-          .optimizer = Bytes(cost.parameters * bytes.optimizer) + peer_state,
-          .communication = Bytes(cost.parameters * bytes.communication),
-          .activations = cost.activations * inputs.in_flight,
-          .workspace = context + cost.largest_layer};
+  return {.weights = Bytes(needs.parameters * bytes.weights),
+          .gradients = Bytes(needs.parameters * bytes.gradients + inputs.peer_parameters * kPeerReplicaGradientBytes),
+          .optimizer = Bytes(needs.parameters * bytes.optimizer) + peer_state,
+          .communication = Bytes(needs.parameters * bytes.communication),
+          .activations = needs.activations * inputs.in_flight,
+          .workspace = context + needs.largest_layer};
 }
 
 }  // namespace sailor

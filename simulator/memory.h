@@ -3,7 +3,7 @@
 
 #include "core/model/estimate.h"
 #include "core/model/job_spec.h"
-#include "simulator/layer_costs.h"
+#include "simulator/layer_needs.h"
 
 namespace sailor {
 
@@ -30,6 +30,6 @@ struct MemoryInputs {
 };
 
 // Returns the memory that one GPU needs for these layers.
-MemoryBreakdown stage_memory(const RangeCost& cost, const TrainingSpec& training, const MemoryInputs& inputs);
+MemoryBreakdown stage_memory(const RangeNeeds& needs, const TrainingSpec& training, const MemoryInputs& inputs);
 
 }  // namespace sailor

@@ -24,8 +24,8 @@ StagePeerReplicas PeerReplicas::peer_replicas_of(const GroupedStage& stage) cons
   StagePeerReplicas replicas{.backup_holders = plan_.gpus() - with_the_holder,
                              .backup_pool = backup_pool_for(group.pool)};
   if (replicas.backup_holders <= 0) return {};
-  const LayerCosts& layers =
-      tables_.costs(group.pool, {plan_.microbatch_size, group.tensor_parallel}, plan_.savings.recomputes);
+  const LayerNeeds& layers =
+      tables_.needs(group.pool, {plan_.microbatch_size, group.tensor_parallel}, plan_.savings.recomputes);
   const double of_a_layer = group.tensor_parallel;  // times the parameters of a shard
   replicas.parameters = layers.range(stage.layers).parameters * of_a_layer;
   replicas.senders = plan_.savings.shards_optimizer ? stage.replicas() : 1;

@@ -28,7 +28,7 @@ void add_notes(const GroupedPlan& plan, const JobSimulation& simulation, Estimat
   for (const GroupedStage& stage : plan.stages) {
     for (const ReplicaGroup& group : stage.groups) {
       const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
-      const std::string& note = simulation.tables().costs(group.pool, point, plan.savings.recomputes).provenance();
+      const std::string& note = simulation.tables().needs(group.pool, point, plan.savings.recomputes).provenance();
       if (!note.empty()) notes.insert(note);
     }
   }

@@ -71,7 +71,7 @@ class StepSimulation {
     return schedule_.replicas[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)]
         .operations;
   }
-  const ReplicaTimes& costs(const Worker& worker) const {
+  const ReplicaTimes& times_of(const Worker& worker) const {
     return times_.replicas[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)];
   }
   std::size_t slot(int stage, int microbatch) const {
@@ -122,9 +122,9 @@ class StepSimulation {
   }
 
   void compute(Worker& worker, const Operation& operation) {
-    const ReplicaTimes& cost = costs(worker);
+    const ReplicaTimes& times = times_of(worker);
     const Nanoseconds start = worker.now;
-    worker.now += operation.kind == OperationKind::kForward ? cost.forward : cost.backward;
+    worker.now += operation.kind == OperationKind::kForward ? times.forward : times.backward;
     timing_.passes[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)].push_back(
         {operation.kind, operation.microbatch, start, worker.now});
   }
@@ -136,18 +136,18 @@ class StepSimulation {
         first_of_stage_[static_cast<std::size_t>(to_stage)] + static_cast<std::size_t>(operation.peer);
     Worker& receiver = workers_[id];
     const int boundary = std::min(sender.stage, to_stage);
-    const ReplicaTimes& upper = costs(down ? sender : receiver);
-    const ReplicaTimes& lower = costs(down ? receiver : sender);
+    const ReplicaTimes& upper = times_of(down ? sender : receiver);
+    const ReplicaTimes& lower = times_of(down ? receiver : sender);
     const LinkTimes& link = times_.link(boundary, upper.link_class, lower.link_class);
     const Nanoseconds start = std::max(sender.now, port(sender).out_free);
     port(sender).out_free = start + link.occupancy;
     Nanoseconds passed = start;
-    if (const int nic = costs(sender).nic; nic != ReplicaTimes::kNoNic) {
+    if (const int nic = times_of(sender).nic; nic != ReplicaTimes::kNoNic) {
       Port& out = nics_[static_cast<std::size_t>(nic)];
       passed = std::max(passed, out.out_free);
       out.out_free = passed + link.nic;
     }
-    if (const int nic = costs(receiver).nic; nic != ReplicaTimes::kNoNic) {
+    if (const int nic = times_of(receiver).nic; nic != ReplicaTimes::kNoNic) {
       Port& in = nics_[static_cast<std::size_t>(nic)];
       passed = std::max(passed, in.in_free);
       in.in_free = passed + link.nic;
@@ -197,7 +197,7 @@ class StepSimulation {
     for (int bucket = 1; bucket <= buckets; ++bucket) {
       for (std::size_t r = 0; r < timing_.passes[stage].size(); ++r) {
         const Worker& worker = workers_[first_of_stage_[stage] + r];
-        end = std::max(end, worker.now - costs(worker).backward * (buckets - bucket) / buckets);
+        end = std::max(end, worker.now - times_of(worker).backward * (buckets - bucket) / buckets);
       }
       end += all_reduce / buckets;
     }

@@ -12,11 +12,11 @@ constexpr double kParameters = 1000;
 MemoryBreakdown memory(Precision precision, MemoryInputs inputs) {
   TrainingSpec training;
   training.precision = precision;
-  RangeCost cost;
-  cost.parameters = kParameters;
-  cost.activations = Bytes(700);
-  cost.largest_layer = Bytes(50);
-  return stage_memory(cost, training, inputs);
+  RangeNeeds needs;
+  needs.parameters = kParameters;
+  needs.activations = Bytes(700);
+  needs.largest_layer = Bytes(50);
+  return stage_memory(needs, training, inputs);
 }
 
 // Returns the bytes per parameter of what a worker keeps from step to step: weights, gradients and optimizer.

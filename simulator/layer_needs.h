@@ -1,5 +1,5 @@
-// LayerCosts: time and memory of every layer at one profile point, measured if there is a measurement. Keeps prefix
-// sums, so that any range of layers costs one subtraction.
+// LayerNeeds: time and memory of every layer at one profile point, measured if there is a measurement. Keeps prefix
+// sums, so that any range of layers takes one subtraction.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace sailor {
 
-// The cost of a range of layers on one tensor-parallel group. Parameters and bytes are per GPU.
-struct RangeCost {
+// The time and memory of a range of layers on one tensor-parallel group. Parameters and bytes are per GPU.
+struct RangeNeeds {
   Seconds forward;
   Seconds backward;
   Seconds update;
@@ -22,13 +22,13 @@ struct RangeCost {
   Bytes largest_layer;  // activations of the largest layer, of one microbatch
 };
 
-class LayerCosts {
+class LayerNeeds {
  public:
   // `profile` may be null; then all times and sizes are analytic. `recompute`: activation checkpointing of every block.
-  LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point,
+  LayerNeeds(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point,
              bool recompute);
 
-  [[nodiscard]] RangeCost range(LayerRange layers) const;
+  [[nodiscard]] RangeNeeds range(LayerRange layers) const;
   // The size of a layer's output for one microbatch. It is not divided by the number of GPUs in the group.
   [[nodiscard]] Bytes output(int layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
   // A note that says which times and sizes were not measured at this point; empty if all of them were.
@@ -44,7 +44,7 @@ class LayerCosts {
   int layers_ = 0;
   double shared_parameters_ = 0;  // the parameters of a tied embedding, counted twice if one stage holds both its users
   bool recompute_ = false;
-  std::vector<RangeCost> prefix_;  // prefix_[i] is the cost of [0, i)
+  std::vector<RangeNeeds> prefix_;  // prefix_[i] is the sum over the layers [0, i)
   std::vector<Bytes> activations_;
   std::vector<Bytes> outputs_;
   std::string provenance_;

@@ -1,4 +1,4 @@
-#include "simulator/layer_costs.h"
+#include "simulator/layer_needs.h"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ void apply_sequence_parallelism(LayerMemory& measured, const JobSpec& job, int t
 
 }  // namespace
 
-LayerCosts::LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
+LayerNeeds::LayerNeeds(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                        ProfilePoint point, bool recompute)
     : point_(point),
       layers_(job.model.layer_count()),
@@ -34,13 +34,13 @@ LayerCosts::LayerCosts(const JobSpec& job, const AcceleratorSpec& accelerator, c
   add_memory(job, profile);
 }
 
-void LayerCosts::add_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile) {
+void LayerNeeds::add_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile) {
   LayerTimes times = layer_times(job, accelerator, profile, point_);
   provenance_ = std::move(times.note);
   for (std::size_t layer = 0; layer < times.layers.size(); ++layer) {
     const LayerTime& time = times.layers[layer];
     const bool is_block = layer_kind(job.model, static_cast<int>(layer)) == LayerKind::kBlock;
-    RangeCost& sum = prefix_[layer + 1];
+    RangeNeeds& sum = prefix_[layer + 1];
     sum = prefix_[layer];
     sum.forward += time.forward;
     sum.backward += time.backward;
@@ -49,13 +49,13 @@ void LayerCosts::add_times(const JobSpec& job, const AcceleratorSpec& accelerato
   }
 }
 
-void LayerCosts::note(const std::string& text) {
+void LayerNeeds::note(const std::string& text) {
   if (!provenance_.empty()) provenance_ += "; ";
   provenance_ += text;
 }
 
 // Uses the measurement if the profile has this tensor-parallel size, else the model's shape.
-std::vector<LayerMemory> LayerCosts::memory_of_layers(const JobSpec& job, const ModelProfile* profile) {
+std::vector<LayerMemory> LayerNeeds::memory_of_layers(const JobSpec& job, const ModelProfile* profile) {
   const int tensor_parallel = point_.tensor_parallel;
   if (profile != nullptr && profile->memory.contains(tensor_parallel)) {
     std::vector<LayerMemory> measured = profile->memory.at(tensor_parallel);
@@ -79,7 +79,7 @@ std::vector<LayerMemory> LayerCosts::memory_of_layers(const JobSpec& job, const 
   return analytic;
 }
 
-void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
+void LayerNeeds::add_memory(const JobSpec& job, const ModelProfile* profile) {
   const std::vector<LayerMemory> layers = memory_of_layers(job, profile);
   const int token_shards = job.training.uses_sequence_parallelism() ? point_.tensor_parallel : 1;
   for (int layer = 0; layer < layers_; ++layer) {
@@ -100,18 +100,18 @@ void LayerCosts::add_memory(const JobSpec& job, const ModelProfile* profile) {
   shared_parameters_ = head >= shared ? shared : 0;
 }
 
-RangeCost LayerCosts::range(LayerRange layers) const {
+RangeNeeds LayerNeeds::range(LayerRange layers) const {
   const auto [first, last] = layers;
   SAILOR_CHECK(first >= 0 && first < last && last <= layers_, "layers [{}, {}) of {}", first, last, layers_);
-  const RangeCost& from = prefix_[static_cast<std::size_t>(first)];
-  const RangeCost& to = prefix_[static_cast<std::size_t>(last)];
-  RangeCost cost{to.forward - from.forward,       to.backward - from.backward,       to.update - from.update,
-                 to.parameters - from.parameters, to.activations - from.activations, Bytes(0)};
-  if (first == 0 && last == layers_) cost.parameters -= shared_parameters_;
+  const RangeNeeds& from = prefix_[static_cast<std::size_t>(first)];
+  const RangeNeeds& to = prefix_[static_cast<std::size_t>(last)];
+  RangeNeeds needs{to.forward - from.forward,       to.backward - from.backward,       to.update - from.update,
+                   to.parameters - from.parameters, to.activations - from.activations, Bytes(0)};
+  if (first == 0 && last == layers_) needs.parameters -= shared_parameters_;
   if (recompute_) {
-    cost.largest_layer = *std::max_element(activations_.begin() + first, activations_.begin() + last);
+    needs.largest_layer = *std::max_element(activations_.begin() + first, activations_.begin() + last);
   }
-  return cost;
+  return needs;
 }
 
 }  // namespace sailor
