@@ -67,7 +67,8 @@ func (b *bench) rescales(ctx context.Context) ([]row, error) {
 	return rows, nil
 }
 
-// observeAll tells of each event as it has happened, for all of them take a quarter of an hour. With an error come those before it.
+// observeAll prints each event when it has happened, because all of them take a quarter of an hour. With an error it returns
+// the events before it.
 func (b *bench) observeAll(ctx context.Context, recorder *trainingjob.Recorder, kind event, count int) (seen []observation, err error) {
 	for i := range count {
 		one, err := b.observe(ctx, recorder, kind)

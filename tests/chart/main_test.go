@@ -1,5 +1,5 @@
 // Package chart tests charts/sailor with a real helm on a real Kubernetes: what it renders, installs, upgrades and leaves.
-// No pod runs here, the cluster has no nodes; tests/e2e installs the chart to use it.
+// The cluster has no nodes, so no pod runs here. tests/e2e installs the chart to use it.
 package chart
 
 import (

@@ -28,7 +28,7 @@ func small() testcluster.Options {
 func TestNothingOutlivesAKilledClusterAndItsFolderServesAgain(t *testing.T) {
 	options := small()
 	options.Dir = filepath.Join(t.TempDir(), strings.Repeat("long", 30)) // longer than a socket's path may be
-	options.Config.Network = "127.200.0.0/16"                            // nobody else's: a free one may be another cluster's as soon as ours has ended
+	options.Config.Network = "127.200.0.0/16"                            // no other cluster uses it; another cluster may take a free one as soon as ours has ended
 	c, err := testcluster.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func assertNothingIn(t *testing.T, c *testcluster.Cluster) {
 		t.Fatal(err)
 	}
 	// A process counts as a zombie when its first thread has ended; its sockets end with the last.
-	testcluster.Eventually(t, patience, "nobody to listen on "+server.Host, func(context.Context) (bool, error) {
+	testcluster.Eventually(t, patience, "the end of all listeners on "+server.Host, func(context.Context) (bool, error) {
 		conn, err := net.Dial("tcp", server.Host)
 		if err == nil {
 			conn.Close()

@@ -17,7 +17,7 @@ var (
 	folder  string // the folder of the definitions
 )
 
-// TestMain runs a control plane without nodes: nothing here runs a pod.
+// TestMain runs a control plane without nodes, because no test here runs a pod.
 func TestMain(m *testing.M) {
 	os.Exit(testcluster.MainWithoutNodes(m, func(c *testcluster.Cluster, root string) {
 		cluster, folder = c, filepath.Join(root, "crds")

@@ -133,7 +133,7 @@ func (d *demo) train(ctx context.Context) error {
 	if err := <-preempted; err != nil {
 		return err
 	}
-	d.screen.note(fmt.Sprintf("the job goes on with %d GPUs of %d", second.Status.Plan.TotalGPUs, first.Status.Plan.TotalGPUs))
+	d.screen.note(fmt.Sprintf("the job continues with %d GPUs of %d", second.Status.Plan.TotalGPUs, first.Status.Plan.TotalGPUs))
 	node, err := d.cluster.Add(ctx, pool)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (s *screen) job(job trainingjob.Job) {
 	}
 }
 
-// describe is the job in one line, the longest part last: a narrow terminal cuts it.
+// describe returns the job in one line. The longest part comes last, because a narrow terminal cuts it off.
 func describe(job trainingjob.Job) string {
 	status := job.Status
 	parts := []string{fmt.Sprintf("%-9s", orDash(status.State))}

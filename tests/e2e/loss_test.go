@@ -15,7 +15,7 @@ func TestAPreemptedNodeCostsNoStepAndItsReplacementIsUsed(t *testing.T) {
 	if err := cluster.Preempt(w.ctx, node, 15*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	after := w.until("it goes on without the node", func(job trainingjob.Job) bool {
+	after := w.until("it continues without the node", func(job trainingjob.Job) bool {
 		return trains(job, before.Status.Plan.Generation) && job.Status.Plan.TotalGPUs < before.Status.Plan.TotalGPUs
 	})
 	if after.Status.Progress.StepsLost != 0 {
@@ -68,7 +68,7 @@ func TestANodeKilledWithoutNoticeIsAnsweredByANewPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.giveBackKilled(node) })
-	after := w.until("it goes on without the node", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
+	after := w.until("it continues without the node", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
 	if after.Status.Restarts != 0 {
 		t.Errorf("the loss of a node was counted as %d failures of the trainer", after.Status.Restarts)
 	}
@@ -115,7 +115,7 @@ func TestUnreadableDataEndsTheJobWithTheReason(t *testing.T) {
 	if job.Status.Restarts != 1 {
 		t.Errorf("%d restarts were counted, 1 was allowed", job.Status.Restarts)
 	}
-	w.untilNoPodRuns() // those that have ended stay, for their logs
+	w.untilNoPodRuns() // ended pods stay, for their logs
 }
 
 func (w *world) giveBack(pool string) {

@@ -123,8 +123,8 @@ func (w *world) onlyProcess(name string) storm.Process {
 	return processes[0]
 }
 
-// expectNoLeak holds the operator against itself before, and the trainers against each other: one that lived through all
-// has no more open files and memory than one that has just come.
+// expectNoLeak compares the operator with itself before the storm, and the trainers with each other: the oldest one has no
+// more open files and memory than the newest one, apart from the limits above.
 func (w *world) expectNoLeak(before storm.Process, gpus int) {
 	w.t.Helper()
 	after := w.onlyProcess("sailor-operator")
@@ -232,7 +232,7 @@ func TestAJobBelowItsMinimumWaitsWithItsStateSavedAndResumesFromThere(t *testing
 	})
 	w.untilNoPods()
 	w.giveBack("l4-spot")
-	after := w.until("it goes on", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
+	after := w.until("it continues", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
 	rescales := after.Status.Rescales
 	if last := rescales[len(rescales)-1]; last.Reason != "Resumed" || last.FromGPUs != 0 {
 		t.Errorf("the history ends with %+v", last)

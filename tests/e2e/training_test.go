@@ -148,7 +148,7 @@ func TestASuspendedJobHasNoPodsAndResumesWhereItWas(t *testing.T) {
 	if first.Status.Progress.Step < stopped.Status.Progress.Step {
 		t.Errorf("it stopped at step %d and was seen at %d afterwards", stopped.Status.Progress.Step, first.Status.Progress.Step)
 	}
-	after := w.until("it goes on", func(job trainingjob.Job) bool {
+	after := w.until("it continues", func(job trainingjob.Job) bool {
 		return trains(job, before.Status.Plan.Generation) && job.Status.Progress.Step > stopped.Status.Progress.Step
 	})
 	if lost := after.Status.Progress.StepsLost; lost != 0 {

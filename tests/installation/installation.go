@@ -1,4 +1,4 @@
-// Package installation installs the operator into a local cluster: once written for the tests, the benchmarks and the demo.
+// Package installation installs the operator into a local cluster, for the tests, the benchmarks and the demo.
 package installation
 
 import (
@@ -12,7 +12,7 @@ import (
 // Namespace is where the operator is installed.
 const Namespace = "sailor-system"
 
-// Accelerators are those of tests/cluster/gke.yaml. Here each GPU is a worker process on this machine's processor, so all
+// Accelerators are the accelerators of tests/cluster/gke.yaml. Here each GPU is a worker process on this machine's processor, so all
 // types have the same profile and differ in their price.
 var Accelerators = []string{"nvidia-l4", "nvidia-tesla-t4"}
 

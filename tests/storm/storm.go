@@ -1,5 +1,5 @@
-// Package storm does to a cluster's nodes what a bad day in a cloud does: kills, freezes, notices and new nodes, in bursts,
-// at random moments, also in the middle of a rescale. The same seed makes the same choices among the same nodes.
+// Package storm makes random events at a cluster's nodes: kills, freezes, notices and new nodes, in bursts, at random
+// moments, also in the middle of a rescale. The same seed makes the same choices among the same nodes.
 package storm
 
 import (
@@ -105,7 +105,7 @@ func (s *Storm) bring(ctx context.Context, kind Kind) int {
 	return 1
 }
 
-// take chooses a node that runs and takes it off the list; not if too few would be left.
+// take chooses a running node and removes it from the list, unless too few would be left.
 func (s *Storm) take() (node, pool string, ok bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -43,7 +43,7 @@ type Recorder struct {
 	following map[string]context.CancelFunc
 }
 
-// Record begins to ask; it ends with ctx.
+// Record asks until ctx ends.
 func Record(ctx context.Context, client kubernetes.Interface, namespace, job string) *Recorder {
 	r := &Recorder{kubernetes: client, namespace: namespace, job: job, client: http.Client{Timeout: answerTimeout},
 		curve: Curve{}, following: map[string]context.CancelFunc{}}

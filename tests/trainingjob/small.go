@@ -51,8 +51,8 @@ type Pace struct {
 	Seconds        float64
 }
 
-// SmallProfile is a ModelProfile of the small model, by which every GPU more is worth having: without one the planner knows
-// from the data sheets how small the model is, and takes one or two GPUs.
+// SmallProfile returns a ModelProfile of the small model with which every further GPU is worth using. Without a profile the
+// planner knows from the data sheets how small the model is, and uses one or two GPUs.
 func SmallProfile(accelerator string) string {
 	return Profile("small", accelerator, Pace{TensorParallel: 1, Seconds: 0.1})
 }

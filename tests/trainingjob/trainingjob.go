@@ -116,7 +116,7 @@ func (j Job) Condition(kind string) metav1.Condition {
 // Is tells whether a condition holds.
 func (j Job) Is(kind string) bool { return j.Condition(kind).Status == metav1.ConditionTrue }
 
-// Decimal is the number in one of the status' strings; an absent one is 0.
+// Decimal returns the number in a string of the status. An absent one is 0.
 func Decimal(text string) float64 {
 	value, _ := strconv.ParseFloat(text, 64)
 	return value

@@ -14,7 +14,7 @@ import (
 	"sailor.dev/tests/cluster/process"
 )
 
-// machine is a node's hardware: on while its kubelet runs.
+// machine is a node's hardware. It is on while its kubelet runs.
 type machine struct {
 	spec node.Spec
 
@@ -60,10 +60,10 @@ func (m *machine) boot(logDir string) error {
 	return nil
 }
 
-// kill is a crash: the kubelet, its containers and all that they started end at once.
+// kill is a crash: the kubelet, its containers and all their processes end at once.
 func (m *machine) kill() { m.running().Stop(syscall.SIGKILL, time.Minute) }
 
-// shutDown tells the kubelet to end the pods; what has not ended by then is killed.
+// shutDown tells the kubelet to end the pods, and kills those that do not end in time.
 func (m *machine) shutDown(end time.Time) { m.running().Stop(syscall.SIGTERM, time.Until(end)) }
 
 func (m *machine) running() *process.Child {
@@ -72,7 +72,7 @@ func (m *machine) running() *process.Child {
 	return m.kubelet
 }
 
-// setFrozen stops all that runs on the machine, or lets it go on.
+// setFrozen stops all processes of the machine, or lets them continue.
 func (m *machine) setFrozen(frozen bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

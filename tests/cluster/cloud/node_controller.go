@@ -69,7 +69,7 @@ func (n *nodeController) initialize(ctx context.Context, node *corev1.Node) {
 	}
 }
 
-// addTerminationTaint gives the notice of preemption. (Not as a patch: the list of taints is replaced as a whole.)
+// addTerminationTaint gives the notice of preemption. (It does not patch, because the list of taints is replaced as a whole.)
 func (n *nodeController) addTerminationTaint(ctx context.Context, name string) error {
 	nodes := n.client.CoreV1().Nodes()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {

@@ -51,7 +51,8 @@ func (c *Cloud) pool(name string) (config.NodePool, error) {
 	return config.NodePool{}, fmt.Errorf("there is no node pool %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// newMachine takes the lowest free number of the pool for its name, so that a name comes back as on GKE; c.mu is held.
+// newMachine takes the lowest free number of the pool for its name, so that names are used again as on GKE. The caller holds
+// c.mu.
 func (c *Cloud) newMachine(pool config.NodePool) (*machine, error) {
 	number := 0
 	for c.machines[fmt.Sprintf("%s-%d", pool.Name, number)] != nil {
@@ -73,7 +74,7 @@ func (c *Cloud) newMachine(pool config.NodePool) (*machine, error) {
 	return m, nil
 }
 
-// forget makes the machine's name and addresses free; c.mu is held.
+// forget releases the machine's name and addresses. The caller holds c.mu.
 func (c *Cloud) forget(m *machine) {
 	delete(c.machines, m.spec.Name)
 	c.subnets.Release(m.spec.Subnet)
@@ -149,7 +150,7 @@ func (c *Cloud) remove(m *machine) error {
 	return m.removalError
 }
 
-// Preempt is as in control.Operations. Its caller may go away: what has begun is done to its end.
+// Preempt is as in control.Operations. It completes what it has begun even if its caller goes away.
 func (c *Cloud) Preempt(_ context.Context, name string, grace time.Duration) error {
 	m, err := c.find(name)
 	if err != nil {

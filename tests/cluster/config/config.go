@@ -15,11 +15,11 @@ type Config struct {
 	// Root is what the relative paths of this file start from; it is itself relative to the folder of the file, which it
 	// is where it is left out. Where it is given, containers see it as one of HostPaths.
 	Root string `json:"root,omitempty"`
-	// Network is that of the loopback addresses in use, such as 127.77.0.0/16; left out, a free one is taken.
+	// Network contains the loopback addresses in use, such as 127.77.0.0/16. If it is absent, a free one is taken.
 	//   127.77.0.0/24  cluster IPs; 127.77.0.1 is the API server (and so the service "kubernetes")
 	//   127.77.N.1     the kubelet of the Nth machine; 127.77.N.2 and up its pods
 	Network string `json:"network,omitempty"`
-	// Port of the API server; left out, 443 as in the service "kubernetes", or 6443 for who may not use that.
+	// Port is the port of the API server. If it is absent: 443 as in the service "kubernetes", or 6443 if the user may not use 443.
 	Port      int        `json:"port,omitempty"`
 	NodePools []NodePool `json:"nodePools,omitempty"`
 	Images    []Image    `json:"images,omitempty"`

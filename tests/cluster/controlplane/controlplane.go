@@ -49,7 +49,7 @@ func LogDir(dir string) string { return filepath.Join(dir, "logs") }
 
 func (s Settings) file(name string) string { return filepath.Join(s.Dir, name) }
 
-// Start returns when pods can be made; with an error nothing is left running.
+// Start returns when pods can be created. If it returns an error, it leaves nothing running.
 func Start(ctx context.Context, settings Settings) (*ControlPlane, error) {
 	cp := &ControlPlane{Settings: settings, failed: make(chan error, 4)}
 	steps := []func(context.Context) error{

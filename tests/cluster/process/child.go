@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Command says how one component is run: as this very program under another name.
+// Command says how one component is run. It is this program under another name.
 type Command struct {
 	Name      string // the name of its log file
 	Component string // the name on which main dispatches

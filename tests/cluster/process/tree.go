@@ -12,7 +12,7 @@ import (
 // Freeze stops a process and all its descendants, as if their machine hung.
 func Freeze(root int) error {
 	stopped := map[int]bool{}
-	for { // what is not stopped yet may still start others: look again until there is nobody new
+	for { // a process that is not stopped yet may still start others, so look again until none is new
 		tree, err := Tree(root)
 		if err != nil {
 			return err

@@ -33,8 +33,8 @@ func (r *processRuntime) ExecSync(ctx context.Context, request *runtimeapi.ExecS
 	return &runtimeapi.ExecSyncResponse{Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), ExitCode: exitCode(err)}, nil
 }
 
-// exec runs one more command in a container, with whose first process it ends. (It must not have a Pdeathsig: in another
-// PID namespace than its parent's Go takes the parent for dead, and kills it.)
+// exec runs another command in a container. The command ends with the container's first process. (It must not have a
+// Pdeathsig: in a PID namespace other than its parent's, Go believes that the parent is dead, and kills the command.)
 func (r *processRuntime) exec(ctx context.Context, id string, args []string, in io.Reader, stdout, stderr io.Writer) error {
 	c, err := r.container(id)
 	if err != nil {

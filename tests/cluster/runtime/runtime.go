@@ -78,7 +78,7 @@ func (r *processRuntime) RuntimeConfig(context.Context, *runtimeapi.RuntimeConfi
 	return &runtimeapi.RuntimeConfigResponse{}, nil
 }
 
-// sandbox finds a pod; r.mu is held.
+// sandbox finds a pod. The caller holds r.mu.
 func (r *processRuntime) sandbox(id string) (*sandbox, error) {
 	if s := r.sandboxes[id]; s != nil {
 		return s, nil

@@ -83,7 +83,7 @@ func TestTheExitCodeOfASignalledProcessIs128AndTheSignal(t *testing.T) {
 
 func TestAContainersUserHasItsGroups(t *testing.T) {
 	if got := user(&runtimeapi.ContainerConfig{}); got != "0:0" {
-		t.Errorf("nobody in particular is %s", got)
+		t.Errorf("the default user is %s", got)
 	}
 	security := &runtimeapi.LinuxContainerSecurityContext{RunAsUser: &runtimeapi.Int64Value{Value: 1000},
 		RunAsGroup: &runtimeapi.Int64Value{Value: 2000}, SupplementalGroups: []int64{3000, 4000}}

@@ -40,7 +40,7 @@ func Eventually(t testing.TB, within time.Duration, what string, holds func(cont
 	}
 }
 
-// AwaitDefinitions returns when the API server serves the custom resources: a moment after they were applied.
+// AwaitDefinitions returns when the API server serves the custom resources, a moment after they were applied.
 func AwaitDefinitions(ctx context.Context, c *Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -50,7 +50,7 @@ func AwaitDefinitions(ctx context.Context, c *Cluster) error {
 	})
 }
 
-// MainWithoutNodes is Main for tests of what the API server does: no pod runs.
+// MainWithoutNodes is Main for tests of the API server, in which no pod runs.
 func MainWithoutNodes(m *testing.M, use func(c *Cluster, root string)) (status int) {
 	root, err := RepositoryRoot()
 	if err != nil {

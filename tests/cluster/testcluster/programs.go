@@ -13,7 +13,7 @@ import (
 // Program is the path of one of the programs in build/bin.
 func (c *Cluster) Program(name string) string { return filepath.Join(c.bin, name) }
 
-// Kubectl runs kubectl as an administrator and returns its standard output; the error holds what it said otherwise.
+// Kubectl runs kubectl as an administrator and returns its standard output. The error contains its other output.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return c.run(ctx, nil, "kubectl", args...)
 }

@@ -11,7 +11,7 @@ import (
 // marker is a file by which a folder is known as a cluster's.
 const marker = ".sailor-cluster"
 
-// prepareFolder makes the folder a cluster's. One with other things in it is refused: it will be emptied.
+// prepareFolder makes the folder that of a cluster. A folder with other contents is refused, because the cluster empties it.
 func prepareFolder(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
