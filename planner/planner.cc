@@ -79,15 +79,15 @@ bool is_in_search_space(const Plan& plan, const PlanningProblem& problem) {
   });
 }
 
-// The running plan. Nothing if it has lost some of its GPUs.
+// Returns the running plan, or nothing if it has lost some of its GPUs.
 std::optional<GroupedPlan> intact(const Plan& running, const PlanningProblem& problem) {
   auto plan = grouped(running, problem.cluster);
   if (!plan || !keeps_to_resources(*plan, problem)) return std::nullopt;
   return *std::move(plan);
 }
 
-// The part of the running plan that still has its GPUs: it tells which GPUs hold which state. It is not a complete
-// plan.
+// Returns the part of the running plan that still has its GPUs. It tells which GPUs hold which state, but it is not a
+// complete plan.
 GroupedPlan remainder_of(const Plan& running, const PlanningProblem& problem) {
   const Draft surviving = surviving_part(running, problem);
   return {running.microbatch_size, running.microbatches(), surviving.stages};
@@ -118,7 +118,7 @@ class PlanChooser {
     if (has_feasible()) near_ = *search_->best();
   }
 
-  // True if the caller asked only for plans near the running one and one of them is feasible.
+  // Returns true if the caller asked only for plans near the running one and one of them is feasible.
   [[nodiscard]] bool is_answered() const { return options_.scope == SearchScope::kNearCurrent && near_; }
   Search& search() { return *search_; }
 

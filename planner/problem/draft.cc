@@ -97,7 +97,7 @@ std::optional<GroupedStage> partitioned_stage(const GroupedStage& stage, const D
   return result;
 }
 
-// Whether all stages have the same number of replicas, and numbers of layers that differ by at most one.
+// Returns whether all stages have the same number of replicas, and numbers of layers that differ by at most one.
 bool is_paper_shaped(const Draft& draft) {
   const auto replicas = draft.stages.front().replicas();
   int fewest = draft.stages.front().layers.size();

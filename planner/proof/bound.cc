@@ -83,7 +83,8 @@ double climbed(const std::vector<GpuType>& types, std::vector<double>& prices, i
   return best;
 }
 
-// Coordinate ascent with shrinking steps: the function is concave, and every price vector gives a valid bound.
+// Finds the best bound by coordinate ascent with shrinking steps. The function is concave, and every price vector gives
+// a valid bound.
 double best_bound(const std::vector<GpuType>& types, int most_gpus) {
   std::vector<double> prices;
   for (const GpuType& type : types) {

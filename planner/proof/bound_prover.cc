@@ -48,7 +48,7 @@ BoundProver::BoundProver(const PlanningProblem& problem) {
   }
 }
 
-// Any prices give a valid proof. The first ones to be tried are those that worked for the last class.
+// Any prices give a valid proof. The function first tries the prices that worked for the last class.
 bool BoundProver::proves_unreachable(Case& one, const PlanClass& plans, const Trial& trial, int halvings) {
   SplitBoundSolver solver(*one.table, {plans.least_path > 0 ? trial.effort.path_levels : 1, trial.effort.end_levels});
   double step = kFirstStep;

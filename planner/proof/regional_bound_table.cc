@@ -16,7 +16,7 @@ constexpr int kMostRegions = 3;  // more regions count as one, with the best of 
 
 double in_whole_nanoseconds(Seconds time) { return std::max(0.0, time.value() - kNanosecond); }
 
-// The region of every pool, as an index.
+// Returns the region of every pool, as an index.
 std::vector<int> regions_of_pools(const PlanningProblem& problem) {
   std::map<std::string_view, int> regions;
   std::vector<int> result;
@@ -105,7 +105,7 @@ void RegionalBoundTable::add_entries(int region, LayerRange layers) {
   }
 }
 
-// The least over all pools and tensor-parallel sizes of the sender.
+// Each message is the shortest one over all pools and tensor-parallel sizes of the sender.
 void RegionalBoundTable::add_messages() {
   const double never = std::numeric_limits<double>::infinity();
   messages_.assign(static_cast<std::size_t>(layers_ * regions_ * regions_) * 2, {never, never});
@@ -164,7 +164,7 @@ double RegionalBoundTable::least_reduction(LayerRange layers, int kind, int repl
   return least;
 }
 
-// Every bucket is rounded to nanoseconds separately.
+// The simulator rounds every bucket to nanoseconds separately.
 double RegionalBoundTable::least_sync_and_update(const Entry& entry, int layers, double reduction) {
   const Seconds left = exposed_reduction(Seconds(reduction), Seconds(entry.backward + kNanosecond), layers);
   return entry.update + std::max(0.0, left.value() - 2 * (layers + 1) * kNanosecond);

@@ -16,7 +16,8 @@ int ceil_of(int microbatches, int each) { return (microbatches + each - 1) / eac
 
 }  // namespace
 
-// An upper bound on the microbatches of one replica. What it says about messages holds for the replica's own messages.
+// Returns an upper bound on the microbatches of one replica. The limits from messages hold for the replica's own
+// messages.
 SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const RegionalBoundTable::Entry& entry,
                                                    double reduction) const {
   Work work{.kind = entry.kind,
@@ -39,7 +40,7 @@ SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const Reg
   return work;
 }
 
-// The stage has a whole number of groups, all of this kind.
+// Returns the cheapest choice in which the stage has a whole number of groups, all of this kind.
 SplitBoundSolver::Choice SplitBoundSolver::choice_of_one_kind(const Stage& stage,
                                                               const RegionalBoundTable::Entry& entry) {
   Choice choice{.price = kUnreached, .forward = entry.forward, .backward = entry.backward, .kind = entry.kind};
@@ -59,9 +60,9 @@ SplitBoundSolver::Choice SplitBoundSolver::choice_of_one_kind(const Stage& stage
   return choice;
 }
 
-// Lists what a replica of each kind can do if the stage has at least this number of replicas. Kinds with a smaller
-// tensor-parallel size than `least_tensor_parallel` get no microbatches. Returns the largest number of microbatches of
-// any kind.
+// Lists the work that a replica of each kind can do if the stage has at least this number of replicas. Kinds with a
+// smaller tensor-parallel size than `least_tensor_parallel` get no microbatches. Returns the largest number of
+// microbatches of any kind.
 int SplitBoundSolver::list_works(const Stage& stage, const Replicas& replicas) {
   const auto entries = table_.entries(stage.region, stage.layers);
   // The ring sums the largest shard, which is that of the smallest tensor-parallel size.
@@ -82,7 +83,7 @@ int SplitBoundSolver::list_works(const Stage& stage, const Replicas& replicas) {
   return most;
 }
 
-// Rounds the price up to whole GPUs of the type of that work.
+// Rounds the price up to the price of a whole number of GPUs of the type that does this work.
 double SplitBoundSolver::in_whole_gpus(double price, const Work& work) const {
   if (price == kUnreached) return price;
   const double gpu = work.price / tensor_parallel_of(work.kind);
@@ -116,7 +117,7 @@ SplitBoundSolver::Choice SplitBoundSolver::cheapest_of(std::span<const Work> wor
   return best;
 }
 
-// Tries each kind as the fastest of the stage.
+// Tries each kind as the fastest of the stage, and keeps the choice in choices_ if it is better.
 void SplitBoundSolver::update_choices(const Replicas& replicas) {
   int most_each = 0;
   double sync_and_update = kUnreached;

@@ -10,7 +10,8 @@
 namespace sailor {
 namespace {
 
-// 1, 2, 3, 4, 5, 6, 7, 8, 10, ...: each at most a quarter above the one before.
+// Returns 1, 2, 3, 4, 5, 6, 7, 8, 10, ... up to `most`. From 4 on, each number is at most a quarter larger than the one
+// before.
 std::vector<int> replica_steps(int most) {
   std::vector<int> steps;
   for (int replicas = 1; replicas <= most; replicas = std::max(replicas + 1, replicas * 5 / 4)) {

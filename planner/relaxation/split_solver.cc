@@ -38,7 +38,7 @@ bool SplitSolver::list_options(Position from, int last, const TimeLimits& limits
   return !options_.empty();
 }
 
-// A lower bound on the price of a stage of two or more kinds: it has at least one group of each of two kinds.
+// Returns a lower bound on the price of a stage of two or more kinds: it has at least one group of each of two kinds.
 double SplitSolver::least_mixed(std::span<const double> prices) const {
   double least = kUnreached;
   double second = kUnreached;
@@ -50,8 +50,8 @@ double SplitSolver::least_mixed(std::span<const double> prices) const {
   return least + second;
 }
 
-// A lower bound on the price of the groups for all layers from here on. None of them can start before the time of the
-// level.
+// Returns a lower bound on the price of the groups for all layers from here on. None of them can start before the time
+// of the level.
 double SplitSolver::least_rest(Position from) const {
   if (from.layer == table_.layers()) return 0;
   const double room = passes_ - from.level * level_time_;
@@ -97,7 +97,7 @@ void SplitSolver::extend(Position from, const TimeLimits& limits, std::span<cons
   }
 }
 
-// An upper bound on the time that a microbatch needs to the last stage and back.
+// Returns an upper bound on the time that a microbatch needs to the last stage and back.
 double SplitSolver::longest_path() const {
   double sum = 0;
   for (int layer = 0; layer < table_.layers(); ++layer) {

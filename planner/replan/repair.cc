@@ -9,7 +9,7 @@
 namespace sailor {
 namespace {
 
-// Stages; each merges with one of two neighbours. With more empty stages, a new plan is needed.
+// Each empty stage merges with one of two neighbours. If there are more empty stages than this, a new plan is needed.
 constexpr int kMostEmpty = 3;
 
 // Converts the plan to a draft, without the replicas of pools that no longer exist.
@@ -40,14 +40,15 @@ bool has_room(const Draft& draft, int pool, const PlanningProblem& problem) {
   return gpus <= problem.pool(pool).free_gpus() && pack_groups(problem.pool(pool), groups).left_over == 0;
 }
 
-// The loss of one replica of a stage.
+// The consequence of removing one replica of a stage.
 struct Loss {
   ReplicaGroup replica;  // its count is -1
   // Average seconds of a microbatch on the remaining replicas; infinite if none remain.
   double seconds_without = 0;
 };
 
-// The loss if the stage gives up a replica of this pool. It gives up the one with the largest tensor-parallel size.
+// Returns the consequence if the stage gives up a replica of this pool. It gives up the one with the largest
+// tensor-parallel size.
 std::optional<Loss> loss_of_one(const Draft& draft, const GroupedStage& stage, int pool,
                                 const PlanningProblem& problem) {
   std::optional<ReplicaGroup> lost;

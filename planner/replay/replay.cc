@@ -29,7 +29,7 @@ ClusterState cluster_at(const ClusterState& whole, const std::map<PoolKey, Trace
   return cluster;
 }
 
-// The times at which something changes; the last is the end of the shortest trace.
+// Returns the times at which the availability changes. The last one is the end of the shortest trace.
 std::vector<Seconds> moments_of(const std::map<PoolKey, Trace>& traces) {
   Seconds end = kNever;
   std::set<Seconds> moments{Seconds(0)};
@@ -75,7 +75,7 @@ class Replayer {
     return EstimatedPlan{std::move(result->plan), std::move(result->estimate)};
   }
 
-  // Nothing if no plan is feasible; then the job waits.
+  // Returns nothing if no plan is feasible. The job then waits.
   Result<std::optional<EstimatedPlan>> plan_for(const ClusterState& cluster) const {
     if (options_.policy == ReplayPolicy::kStatic) {
       return resource_violations(fixed_->plan, job_, cluster).empty() ? fixed_ : std::nullopt;

@@ -39,7 +39,7 @@ class Neighbours {
   [[nodiscard]] const GroupedStage& stage(int i) const { return draft_.stages[static_cast<std::size_t>(i)]; }
   [[nodiscard]] int free_gpus(int pool) const { return free_[static_cast<std::size_t>(pool)]; }
 
-  // One, a quarter and all of `count`, so that large plans do not change only one replica at a time.
+  // Returns 1, a quarter of `count`, and `count`, so that large plans do not change only one replica at a time.
   static std::vector<int> amounts(int count) {
     std::vector<int> list{1};
     if (count >= 4) list.push_back(count / 4);
@@ -52,8 +52,8 @@ class Neighbours {
     return problem_.smallest_tensor_parallel(pool, draft_.microbatch_size, stage.layers, draft_.savings);
   }
 
-  // The tensor-parallel sizes that replicas of a pool may have on the stage: the smallest that fits its layers, and the
-  // larger ones that the plan uses already.
+  // Returns the tensor-parallel sizes that replicas of a pool may have on the stage: the smallest one that fits its
+  // layers, and the larger ones that the plan already uses.
   [[nodiscard]] std::vector<int> likely_tensor_parallel_sizes(int pool, const GroupedStage& stage) const {
     const int smallest = smallest_tensor_parallel(pool, stage);
     if (smallest == 0) return {};
@@ -123,7 +123,7 @@ class Neighbours {
     visit_(next);
   }
 
-  // Uses free GPUs of another pool instead.
+  // Replaces replicas by replicas on free GPUs of another pool.
   void replace_replicas(int i) {
     for (const ReplicaGroup& group : stage(i).groups) {
       for (int pool = 0; pool < problem_.pools(); ++pool) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPermutedRegions = 3;  // of more regions, only orders by size are tried: n! is too many
 
-// Seconds of the whole model on one GPU with the smallest microbatch. Only ranks the types.
+// Returns the seconds of the whole model on one GPU with the smallest microbatch. They serve only to rank the types.
 std::vector<double> pool_slowness(const PlanningProblem& problem, const MemorySavings& savings) {
   std::vector<double> slowness;
   for (int pool = 0; pool < problem.pools(); ++pool) {

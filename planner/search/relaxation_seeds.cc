@@ -12,7 +12,7 @@ constexpr int kLevels = 16;         // resolution of the solver's path times
 constexpr int kTries = 3;           // price vectors that are tried for each pair of limits
 constexpr double kFirstStep = 0.7;  // the first change of prices, as an exponent of e
 constexpr double kSmaller = 0.75;   // each change of prices relative to the one before
-// Of the shortest passes: the bisection stops at a difference of this fraction.
+// The bisection of the shortest passes stops at a difference of this fraction.
 constexpr double kPrecision = 0.04;
 
 // Rounds a split to whole replicas from the pools of one region.

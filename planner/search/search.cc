@@ -35,7 +35,7 @@ double value_to_beat(const Score& score) {
   return score.value;
 }
 
-// Lets equally good plans pass: they may use fewer GPUs or move less state.
+// Returns a limit that equally good plans pass, because they may use fewer GPUs or move less state.
 double just_above(double value) { return std::nextafter(value, kNoIncumbent); }
 
 Draft with_savings(Draft draft, const MemorySavings& savings) {
@@ -106,7 +106,7 @@ std::optional<PlanCandidate> Search::add_known_plan(const GroupedPlan& plan) {
   return candidate && candidate->score.is_feasible() ? candidate : std::nullopt;
 }
 
-// The value that a start of this shape must stay below.
+// Returns the value that a start of this shape must stay below.
 double Search::incumbent_for_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const {
   const double most = best_ ? value_to_beat(best_->score) * kStartSlack : kNoIncumbent;
   const auto found = starts.find(shape);
@@ -280,7 +280,7 @@ std::vector<PlanCandidate> Search::promising_neighbours(const PlanCandidate& of,
   return found;
 }
 
-// Local search as in climb(), but guided by simulations instead of fast estimates.
+// Runs a local search as climb() does, but with simulations instead of fast estimates.
 PlanCandidate Search::refined(PlanCandidate from, PlanSpace space) {
   int stage = 0;
   for (int unchanged = 0; unchanged < std::ssize(from.draft.stages); ++stage, ++unchanged) {

@@ -28,11 +28,12 @@ std::vector<int> replica_counts(int microbatches, int most) {
   return counts;
 }
 
-// For each pool, the smallest tensor-parallel size that its groups may have, even if their layers fit with a smaller
-// one.
+// [pool]: the smallest tensor-parallel size that the groups of the pool may have, even if their layers fit with a
+// smaller one.
 using Floors = std::vector<int>;
 
-// With two types of GPU, every combination of tensor-parallel sizes; otherwise the same size for all types.
+// Returns every combination of tensor-parallel sizes if there are two types of GPU. Otherwise, all types have the same
+// size.
 std::vector<Floors> all_floors(const PlanningProblem& problem) {
   std::map<std::string_view, std::size_t> types;
   for (const Pool& pool : problem.cluster.pools) types.try_emplace(pool.key.accelerator.str(), types.size());
@@ -102,7 +103,7 @@ struct SeedShape {
   int stages = 1;
 };
 
-// The even drafts of one shape, with every number of replicas.
+// Makes the even drafts of one shape, with every number of replicas.
 class EvenSeeds {
  public:
   EvenSeeds(const PlanningProblem& problem, const SeedShape& shape)
@@ -113,7 +114,7 @@ class EvenSeeds {
         counts_(replica_counts(microbatches_, problem.most_gpus() / shape.stages)) {}
 
   void visit(const Floors& floors, const IsPruned& is_pruned, const VisitDraft& visit) {
-    if (!find_fastest(floors)) return;
+    if (!find_fastest_and_cheapest(floors)) return;
     for (const int replicas : counts_) {
       if (!is_pruned({shape_.microbatch_size, shape_.stages, least_seconds(replicas), least_price_ * replicas})) {
         visit_with(replicas, floors, visit);
@@ -122,9 +123,9 @@ class EvenSeeds {
   }
 
  private:
-  // Finds, among the groups that can hold each stage, the time of the fastest and the price of the cheapest. False if
-  // no group can hold some stage.
-  bool find_fastest(const Floors& floors) {
+  // Finds, among the groups that can hold each stage, the time of the fastest and the price of the cheapest. Returns
+  // false if no group can hold some stage.
+  bool find_fastest_and_cheapest(const Floors& floors) {
     fastest_.clear();
     least_price_ = DollarsPerHour(0);
     for (const LayerRange layers : layers_) {
@@ -147,7 +148,7 @@ class EvenSeeds {
     return true;
   }
 
-  // A lower bound: the busiest replica of every stage gets its microbatches from the stages before it.
+  // Returns a lower bound: the busiest replica of every stage gets its microbatches from the stages before it.
   [[nodiscard]] double least_seconds(int replicas) const {
     const int rounds = (microbatches_ + replicas - 1) / replicas;
     double before = 0;
@@ -223,7 +224,7 @@ std::vector<std::vector<Unit>> cut(const std::vector<Unit>& units, int stages) {
   return parts;
 }
 
-// Every part gets layers in proportion to its speed, at least one.
+// Gives every part layers in proportion to its speed, and at least one.
 std::vector<LayerRange> proportional_layers(const std::vector<std::vector<Unit>>& parts, int layers) {
   std::vector<double> speeds;
   for (const auto& part : parts) {
