@@ -123,8 +123,8 @@ func (w *world) onlyProcess(name string) storm.Process {
 	return processes[0]
 }
 
-// expectNoLeak compares the operator with itself before the storm, and the trainers with each other: the oldest one has no
-// more open files and memory than the newest one, apart from the limits above.
+// expectNoLeak compares the operator with itself before the storm, and the trainers with each other: one that lived through
+// all events must not have many more open files than one that has just started.
 func (w *world) expectNoLeak(before storm.Process, gpus int) {
 	w.t.Helper()
 	after := w.onlyProcess("sailor-operator")
