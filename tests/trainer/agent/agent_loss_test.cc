@@ -27,7 +27,7 @@ TEST_F(Agents, AKilledPodCostsAtMostTheStepInFlight) {
   EXPECT_NEAR(progress.loss, undisturbed_loss(job), progress.loss * kLossTolerance);
 }
 
-TEST_F(Agents, AStageOfOneReplicaThatIsKilledGoesOnFromItsCopyWithoutACheckpoint) {
+TEST_F(Agents, AStageOfOneReplicaThatIsKilledContinuesFromItsPeerReplicaWithoutACheckpoint) {
   Assignment job = this->job(60);
   job.redundancy = Redundancy::kPeer;
   start(2);
@@ -77,7 +77,7 @@ TEST_F(Agents, APieceThatNobodyHoldsComesFromTheCheckpoint) {
   EXPECT_NEAR(progress.loss, undisturbed_loss(job), progress.loss * kLossTolerance);
 }
 
-TEST_F(Agents, APlannedChangeWaitsForItsNewcomerWhileTheOthersTrain) {
+TEST_F(Agents, APlannedChangeWaitsForItsJoiningPodWhileTheOthersTrain) {
   const Assignment job = this->job(100'000);
   start(2);
   assign(job, 1, {{0, 5, {8}}}, {0});

@@ -1,4 +1,4 @@
-// A path that is cut between two pods: both still answer the operator, which the test plays.
+// The path between two pods breaks. Both still answer the operator, whose part the test plays.
 #include <chrono>
 #include <optional>
 
@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 std::string milliseconds_of(Clock::duration time) { return std::to_string(time / std::chrono::milliseconds(1)); }
 
-class CutPath : public Agents {
+class BrokenPath : public Agents {
  protected:
   void SetUp() override {
     network_.emplace();
@@ -37,8 +37,8 @@ class CutPath : public Agents {
   std::optional<PodNetwork> network_;
 };
 
-// Pod 3 is none of the two that pod 0 always watches.
-TEST_F(CutPath, IsNoticedByThePodsAtItsEndsWhoeverTheyAreAndTheOthersGoOnWithoutOneOfThem) {
+// Pod 3 is not one of the two that pod 0 always watches.
+TEST_F(BrokenPath, IsNoticedByThePodsAtItsEndsAndTheOthersContinueWithoutOneOfThem) {
   const Assignment job = this->job(100'000);
   start_in_network(4);
   assign(job, 1, {{0, 5, {2, 2, 2, 2}}}, {0, 1, 2, 3});

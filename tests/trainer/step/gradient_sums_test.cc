@@ -1,4 +1,4 @@
-// When a gradient is complete: whoever is told may send it on while the backward pass goes on.
+// Tests when a gradient is complete, so that it can be sent while the backward pass continues.
 #include "trainer/step/gradient_sums.h"
 
 #include <thread>

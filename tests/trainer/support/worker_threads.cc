@@ -27,7 +27,7 @@ struct WorkerThreads::Collector {
   std::map<int, WorkerReport> last;
   std::map<std::int64_t, double> losses;
   JobProgress progress;
-  std::int64_t halt = kNever;  // the step at which rank 0's worker stands still
+  std::int64_t halt = kNever;  // the step at which rank 0's worker is halted
 };
 
 namespace {
@@ -89,7 +89,7 @@ void WorkerThreads::assign(int worker, const Assignment& assignment) {
   mailboxes_.at(static_cast<std::size_t>(worker))->put(assignment);
 }
 
-void WorkerThreads::go_on() { halt_at(kNever); }
+void WorkerThreads::resume() { halt_at(kNever); }
 
 void WorkerThreads::run_until(const Assignment& assignment, std::int64_t step) {
   for (const auto& mailbox : mailboxes_) mailbox->put(assignment);
@@ -152,7 +152,7 @@ void WorkerThreads::wait_until(int worker, const std::function<bool(const Worker
                            [&] { return collector_->last.contains(worker) && is_so(collector_->last.at(worker)); });
 }
 
-Assignment parking(const Assignment& job, std::int64_t number, const WorkerThreads& workers) {
+Assignment releasing_assignment(const Assignment& job, std::int64_t number, const WorkerThreads& workers) {
   Assignment assignment = generation(job, number, plan_of(job, {{0, 5, {8}}}), workers.agents());
   assignment.releases_gpus = true;
   for (WorkerSlot& worker : assignment.workers) worker.role.reset();

@@ -22,15 +22,15 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  [[nodiscard]] std::vector<AgentAddress> agents() const;  // one a worker
-  void assign(const Assignment& assignment);               // to all of them
-  void assign(int worker, const Assignment& assignment);   // to this one; whoever stands still goes on doing so
-  void join();                                             // until each has finished, failed or been released
+  [[nodiscard]] std::vector<AgentAddress> agents() const;  // one per worker
+  void assign(const Assignment& assignment);               // assigns to all workers
+  void assign(int worker, const Assignment& assignment);   // assigns to this one; halted workers stay halted
+  void join();                                             // waits until each has finished, failed or been released
 
-  // Assigns, and returns when rank 0's worker has come to this step, where it stands still until the next assignment
-  // or loss: however slow this thread is, training does not run away from it.
+  // Assigns, and returns when rank 0's worker has come to this step, where it is halted until the next assignment
+  // or loss. So training does not run ahead, however slow this thread is.
   void run_until(const Assignment& assignment, std::int64_t step);
-  void go_on();  // whoever stands still
+  void resume();  // resumes halted workers
 
   // What their agent does once they train in this generation; the keys that are left in its store.
   [[nodiscard]] std::size_t forget_before(const Assignment& assignment);
@@ -58,8 +58,8 @@ class WorkerThreads {
   std::vector<std::thread> threads_;
 };
 
-// The generation in which all of them save the job and nobody trains.
-Assignment parking(const Assignment& job, std::int64_t number, const WorkerThreads& workers);
+// Returns the assignment of a generation in which all workers save the job and none trains.
+Assignment releasing_assignment(const Assignment& job, std::int64_t number, const WorkerThreads& workers);
 
 // The losses of each step when the job runs with this plan from its start to its end.
 std::map<std::int64_t, double> losses_of(const Assignment& job, const Plan& plan);

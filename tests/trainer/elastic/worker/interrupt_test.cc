@@ -1,4 +1,4 @@
-// A worker that waits for a silent peer, and hears meanwhile that the others go on without that one.
+// A worker waits for an unresponsive peer, and meanwhile learns that the others continue without that peer.
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ constexpr std::chrono::seconds kLong{60};  // less than what a message of a job'
 
 class Interrupted : public ::testing::Test {
  protected:
-  // Rank 0 stands still before the step after this one, as if it were frozen; the other trains it, and waits.
+  // Rank 0 is halted before the step after this one, as if it were frozen. The other worker trains this step, and
+  // waits.
   void freeze_the_first_after(std::int64_t step, const Plan& plan) {
     workers_.run_until(generation(job_, 1, plan, workers_.agents()), step);
     workers_.wait_until(
@@ -33,7 +34,7 @@ class Interrupted : public ::testing::Test {
                       {workers_.agents().at(static_cast<std::size_t>(worker))});
   }
   void end() {
-    workers_.go_on();
+    workers_.resume();
     for (const int worker : {0, 1}) workers_.lose(worker);
   }
 
@@ -58,7 +59,7 @@ TEST_F(Interrupted, LosesAtMostTheStepInFlight) {
   freeze_the_first_after(3, plan_of(job_, {{0, 5, {4, 4}}}));
   workers_.assign(1, alone(1, 2));
   wait_until_it_trains(1, 2);
-  workers_.go_on();
+  workers_.resume();
   wait_for_step(1, 2, 5);
   EXPECT_LE(workers_.progress().steps_lost, 1);
   EXPECT_GE(workers_.progress().resumed_step, 3);
@@ -71,7 +72,7 @@ TEST_F(Interrupted, IsNobodyByAPlannedChangeWhichEndsTheStepFirst) {
   freeze_the_first_after(3, plan);
   const Assignment planned = generation(job_, 2, plan, workers_.agents());
   workers_.assign(1, planned);
-  workers_.go_on();  // the first was slow only, and hears of the change last
+  workers_.resume();  // the first was slow only, and hears of the change last
   wait_for_step(0, 1, 5);
   EXPECT_EQ(workers_.last(1).generation, 1);
   workers_.assign(planned);

@@ -210,7 +210,7 @@ TEST(Rescale, PeerReplicasRollForwardAStepThatTheLostWorkerHadComputed) {
   }
   workers.run_until(leased, 4);
   workers.lease(3, granted(1, BootClock::now(), std::chrono::seconds(0)));
-  workers.go_on();
+  workers.resume();
   workers.wait_until(3, [](const WorkerReport& report) { return !report.message.empty(); });  // it waits with its vote
   workers.lose(3);
   std::vector<AgentAddress> survivors = workers.agents();
@@ -233,7 +233,7 @@ TEST(Rescale, AJobWithPeerReplicasIsSavedCompletelyWhenItReleasesItsGpus) {
 
   WorkerThreads workers(3);
   workers.run_until(generation(job, 1, sharded(plan_of(job, {{0, 5, {3, 3, 2}}})), workers.agents()), 5);
-  workers.assign(parking(job, 2, workers));
+  workers.assign(releasing_assignment(job, 2, workers));
   for (int worker = 0; worker < 3; ++worker) {
     workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
   }
@@ -255,7 +255,7 @@ void expect_the_same_over_a_park(Assignment job, const Scratch& scratch) {
   WorkerThreads workers(4);
   workers.run_until(generation(job, 1, sharded(plan_of(job, {{0, 2, {5, 3}, {2, 1}}, {2, 5, {8}}})), workers.agents()),
                     5);
-  workers.assign(parking(job, 2, workers));
+  workers.assign(releasing_assignment(job, 2, workers));
   for (int worker = 0; worker < 4; ++worker) {
     workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
   }

@@ -26,7 +26,7 @@ std::string one_batch(const Scratch& scratch) {
   return file.string();
 }
 
-// All have taken the assignment: whoever has not when the others join would wait for another one.
+// All have taken the assignment. A worker that has not when the others join would wait for another one.
 void run_to_the_end(WorkerThreads& workers, int count, const Assignment& assignment) {
   workers.assign(assignment);
   for (int worker = 0; worker < count; ++worker) {

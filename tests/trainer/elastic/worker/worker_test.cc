@@ -84,7 +84,7 @@ TEST(Worker, AReleasedJobIsSavedAtItsNewestStepAndResumesThere) {
   WorkerThreads workers(3);
   workers.assign(generation(job, 1, plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), workers.agents()));
   wait_for_step(workers, 0, 5);
-  workers.assign(parking(job, 2, workers));
+  workers.assign(releasing_assignment(job, 2, workers));
   for (int worker = 0; worker < 3; ++worker) {
     workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
   }
@@ -108,7 +108,7 @@ TEST(Worker, AJobThatCannotBeSavedKeepsItsStateAndSaysWhy) {
   WorkerThreads workers(1);
   workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
   wait_for_step(workers, 0, 3);
-  workers.assign(parking(job, 2, workers));
+  workers.assign(releasing_assignment(job, 2, workers));
   workers.wait_until(0, [](const WorkerReport& report) { return report.phase == WorkerPhase::kBroken; });
   EXPECT_THAT(workers.last(0).message, HasSubstr("checkpoint.path"));
   workers.assign(generation(job, 3, plan_of(job, {{0, 5, {8}}}), workers.agents()));
