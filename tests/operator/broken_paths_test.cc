@@ -29,7 +29,7 @@ class BrokenPaths : public ::testing::Test {
     agent_on(one).report->unresponsive_peers.push_back(world.pod_on(other));
     agent_on(other).report->unresponsive_peers.push_back(world.pod_on(one));
   }
-  // Nobody came together, or a message was overdue.
+  // The workers could not connect, or a message between them was overdue.
   void break_and_settle() {
     world.break_peers();
     await_answer();
@@ -38,8 +38,8 @@ class BrokenPaths : public ::testing::Test {
     world.pass(std::chrono::seconds(2));
     world.settle();
   }
-  // Until the agents have been told of the generation: the test says what they do then.
-  void live_until_told_of(std::int64_t generation) {
+  // Stops once the agents have received the assignment of the generation. The test then says what they do.
+  void live_until_assigned(std::int64_t generation) {
     for (int i = 0; i < 9 && world.sent.back().generation < generation; ++i) {
       world.reconcile();
       world.live();
@@ -53,8 +53,8 @@ class BrokenPaths : public ::testing::Test {
     }
     agent_on(node).broken_since = phase == WorkerPhase::kBroken ? std::optional(world.now) : std::nullopt;
   }
-  // Who is told of it.
-  [[nodiscard]] std::vector<std::string> asked_to(std::int64_t generation) const {
+  // Returns the names of the pods that take part in the generation.
+  [[nodiscard]] std::vector<std::string> pods_in(std::int64_t generation) const {
     std::vector<std::string> names;
     const auto found = std::ranges::find(world.sent, generation, &Assignment::generation);
     if (found == world.sent.end()) return names;
@@ -99,19 +99,19 @@ TEST_F(BrokenPaths, UnreachablePodDoesNotTakePartAlthoughItHoldsState) {
   start({"a", "b", "c"});
   cut("a", "b");
   break_and_settle();
-  EXPECT_THAT(asked_to(2), ElementsAre(world.pod_on("a"), world.pod_on("c"))) << "they would wait for it";
+  EXPECT_THAT(pods_in(2), ElementsAre(world.pod_on("a"), world.pod_on("c"))) << "they would wait for it";
 }
 
 TEST_F(BrokenPaths, LeavingPodIsLeftOutRatherThanOneThatStays) {
   start({"a", "b", "c"});
   const std::string leaving = world.pod_on("c");
   world.preempt("c");
-  live_until_told_of(2);
-  EXPECT_THAT(asked_to(2), Contains(leaving));
+  live_until_assigned(2);
+  EXPECT_THAT(pods_in(2), Contains(leaving));
   for (const char* node : {"a", "b", "c"}) says(node, WorkerPhase::kBroken, 2);
   cut("a", "c");
   await_answer();
-  EXPECT_THAT(asked_to(3), ElementsAre(world.pod_on("a"), world.pod_on("b")));
+  EXPECT_THAT(pods_in(3), ElementsAre(world.pod_on("a"), world.pod_on("b")));
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
   EXPECT_THAT(world.condition("Running"), StartsWith("True"));
 }
@@ -120,7 +120,7 @@ TEST_F(BrokenPaths, JoiningPodIsLeftOutEvenIfItHasMoreGpus) {
   start({"a", "b"});
   world.add_node("big", 8);
   world.pass(std::chrono::seconds(11));
-  live_until_told_of(2);
+  live_until_assigned(2);
   for (const char* node : {"a", "b"}) says(node, WorkerPhase::kTraining, 1);  // they train on meanwhile
   says("big", WorkerPhase::kBroken, 2);
   cut("a", "big");
@@ -132,12 +132,12 @@ TEST_F(BrokenPaths, JoiningPodIsLeftOutEvenIfItHasMoreGpus) {
 TEST_F(BrokenPaths, BrokenPathWhileTheStateIsSavedLosesNoTime) {
   start({"a", "b"}, {{"checkpoint", {{"path", "/checkpoints"}}}});
   world.change_job([](Json& job) { job["spec"]["suspend"] = true; });
-  live_until_told_of(2);
+  live_until_assigned(2);
   for (const char* node : {"a", "b"}) says(node, WorkerPhase::kBroken, 2);
   cut("a", "b");
   const std::string reached = world.pod_on("a");
   await_answer();
-  EXPECT_THAT(asked_to(3), ElementsAre(reached));
+  EXPECT_THAT(pods_in(3), ElementsAre(reached));
   EXPECT_EQ(world.state(), "Suspended") << world.condition("Suspended");
   EXPECT_THAT(world.pods(), IsEmpty());
 }
@@ -187,7 +187,7 @@ TEST_F(BrokenPaths, BrokenPathIsForgottenOnceThePodHasASlotAgain) {
   world.add_node("d", 2);
   world.preempt("b");
   world.settle();
-  EXPECT_THAT(asked_to(world.generation()), Contains(back)) << "what it holds now is needed";
+  EXPECT_THAT(pods_in(world.generation()), Contains(back)) << "what it holds now is needed";
 }
 
 // The others of its generation are gone, so nobody is left whose going over to the next one would fence it.

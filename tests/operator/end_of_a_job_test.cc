@@ -51,8 +51,8 @@ TEST_F(EndOfJob, PodsThatEndOneByOneAtTheEndCauseNoNewGeneration) {
   for (auto& [uid, agent] : world.agents) {
     for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kFinished;
   }
-  std::next(world.agents.begin())->second.unanswered_polls =
-      5;  // its process has ended, the kubelet has not said so yet
+  // The process of this agent has ended, but the kubelet has not reported it yet.
+  std::next(world.agents.begin())->second.unanswered_polls = 5;
   world.pass(std::chrono::seconds(20));
   world.settle();
   EXPECT_EQ(world.generation(), 1);

@@ -135,7 +135,7 @@ HttpResponse FakeApi::send(const HttpRequest& request) {
 HttpResponse FakeApi::stream(const HttpRequest& request, const kube::ChunkSink& sink, std::stop_token) {
   requests.push_back("WATCH " + request.target.substr(0, request.target.find('?')));
   if (watch_status != 200) return refusal(watch_status, watch_status == 410 ? "Expired" : "Unavailable");
-  constexpr std::size_t kPiece = 7;  // lines come in arbitrary pieces
+  constexpr std::size_t kPiece = 7;  // so the ends of lines and of chunks differ
   for (std::size_t at = 0; at < watch_text.size(); at += kPiece) sink(std::string_view(watch_text).substr(at, kPiece));
   return {200, "", std::nullopt};
 }

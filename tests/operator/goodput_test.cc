@@ -39,7 +39,7 @@ TEST_F(Goodput, IsTheTimeOfStepsThatCountOverAllTime) {
 TEST_F(Goodput, StepThatIsDoneAgainCountsOnce) {
   const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
   comes_to(first + 10, 2.0, std::chrono::seconds(20));
-  comes_to(first + 4, 2.0, std::chrono::seconds(10));  // back at a checkpoint
+  comes_to(first + 4, 2.0, std::chrono::seconds(10));  // the job has resumed from a checkpoint
   EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 20);
   comes_to(first + 12, 2.0, std::chrono::seconds(16));
   EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 24);
@@ -50,7 +50,7 @@ TEST_F(Goodput, NewOperatorContinuesTheCount) {
   const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
   comes_to(first + 10, 2.0, std::chrono::seconds(20));
   world.restart_operator();
-  comes_to(first + 30, 2.0, std::chrono::seconds(60));  // most of it while there was none
+  comes_to(first + 30, 2.0, std::chrono::seconds(60));  // for most of this time no operator ran
   EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 60);
   EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 80);
 }

@@ -16,7 +16,7 @@
 namespace sailor {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(30);  // far above what is needed: a failure, not a measurement
+constexpr auto kPatience = std::chrono::seconds(30);  // much longer than needed, so a timeout is a failure
 
 // Something that happens on another thread, waited for.
 class Signal {

@@ -14,7 +14,7 @@ using ::testing::UnorderedElementsAre;
 class LeavingPods : public JobOnTwoNodes {
  protected:
   void SetUp() override { start(); }
-  // Nodes a and b are left for c, and nobody obeys yet.
+  // The job moves from nodes a and b to c, and no agent has switched yet.
   void moves_to_another_zone() {
     world.add_node("c", 2, "us-central1-b");
     world.agents_hang = true;

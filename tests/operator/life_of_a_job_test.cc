@@ -31,7 +31,7 @@ TEST_F(LifeOfJob, NewJobIsPlannedPlacedAndTrained) {
 }
 
 TEST_F(LifeOfJob, AssignmentsHaveTheTimesThatTheGenerationWasPlannedWith) {
-  world.agents_hang = true;  // so they are told again and again
+  world.agents_hang = true;  // so the operator sends the assignments again and again
   start();
   const auto times = world.sent.at(0).schedule_times;
   ASSERT_TRUE(times.has_value());
@@ -115,7 +115,7 @@ TEST_F(LifeOfJob, NobodyIsNotifiedBeforeAllPodsThatMayHoldStateWereHeard) {
   world.reconcile();
   world.restart_operator();
   for (auto& [uid, agent] : world.agents) {
-    if (agent.report->workers.size() == 1) agent = AgentView{};  // not polled yet
+    if (agent.report->workers.size() == 1) agent = AgentView{};  // the operator has not polled this agent yet
   }
   world.sent.clear();
   for (int i = 0; i < 3; ++i) world.reconcile();
@@ -258,7 +258,7 @@ TEST_F(LifeOfJob, JobTrainsWhereverTheOperatorDies) {
 
 TEST_F(LifeOfJob, NoOtherJobIsPlannedOnTheGpusOfAJob) {
   start();
-  // All GPUs are taken by the first job's pods: nothing is left for a second one to be planned on.
+  // The pods of the first job take all GPUs, so none is left for a second job.
   for (const Json& pod : world.api_server.all("pods")) EXPECT_GT(gpus_of_pod(pod), 0);
   ClusterObjects objects;
   for (const Json& node : world.api_server.all("nodes")) objects.nodes.push_back(std::make_shared<const Json>(node));

@@ -66,7 +66,7 @@ TEST_F(ReleasedJob, RemainingPodsSaveAtOnceIfAPodIsLostForWhichTheyWait) {
     here.add_node("b", 1);
     here.add_job({{"checkpoint", kCheckpoint}, {"elasticity", {{"mode", mode}}}});
     here.settle();
-    here.agents_hang = true;  // none comes to the end of a meeting that another does not come to
+    here.agents_hang = true;  // no worker completes a rendezvous that another worker does not join
     here.change_job([](Json& job) { job["spec"]["suspend"] = true; });
     here.settle();
     here.sent.clear();
@@ -118,7 +118,7 @@ TEST_F(ReleasedJob, PodsAreRemovedAlthoughOneWasGoneAsSoonAsAllWasSaved) {
   world.preempt("b");
   for (int i = 0; i < 3; ++i) world.reconcile();
   ASSERT_TRUE(world.sent.back().releases_gpus);
-  world.live();  // all is saved, and the operator has not seen it yet
+  world.live();  // all workers have saved, and the operator has not seen it yet
   world.api_server.erase("/api/v1/namespaces/default/pods", world.pod_on("b"));
   world.remove_node("b");
   world.settle();
@@ -128,7 +128,7 @@ TEST_F(ReleasedJob, PodsAreRemovedAlthoughOneWasGoneAsSoonAsAllWasSaved) {
 
 TEST_F(ReleasedJob, RestartQuarantinesNoNodeForPodsThatUseTheirGracePeriod) {
   start({{"elasticity", {{"mode", "Restart"}}}});
-  world.api_server.dead_nodes = {"a"};  // as slow as one for now
+  world.api_server.dead_nodes = {"a"};  // the node confirms the end of no pod for now
   world.add_node("c", 2);
   world.pass(std::chrono::seconds(11));
   world.settle();

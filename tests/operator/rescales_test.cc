@@ -18,7 +18,7 @@ class StepsLost : public ::testing::Test {
         {{"progress", {{"step", 35}, {"stepsLost", 3}}}, {"rescales", {{{"fromGeneration", 1}, {"toGeneration", 2}}}}});
   }
 
-  // The operator hears this from rank 0, and writes its status.
+  // The operator receives this progress from rank 0 and writes its status.
   void hear(const JobProgress& progress) {
     observation.agents["uid"].report = AgentReport{.agent = "pod", .workers = {}, .progress = progress};
     JobStatus next = observation.job.status;
