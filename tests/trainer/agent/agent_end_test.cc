@@ -54,7 +54,7 @@ TEST_F(Agents, ABrokenPipeEndsNeitherAgentNorWorker) {
   wait_for_step(0, 1, agents_[0]->report().progress->step + 2);
 }
 
-TEST_F(Agents, AnUnusableJobEndsThePodWithTheSentenceInItsLastWord) {
+TEST_F(Agents, AnUnusableJobEndsThePodWithTheReasonInItsTerminationReport) {
   Assignment job = this->job(5);
   job.data.path = "/nonexistent/*.txt";
   start(1);
@@ -69,7 +69,7 @@ TEST_F(Agents, AnIdleAgentThatIsToldToStopEndsAtOnce) {
   EXPECT_EQ(agents_[0]->wait_for_exit(), 0);
 }
 
-TEST_F(Agents, AnAgentThatIsToldToStopGoesOnUntilItIsReleased) {
+TEST_F(Agents, AnAgentThatIsToldToStopContinuesUntilItIsReleased) {
   const Assignment job = this->job(80);
   start(2);
   assign(job, 1, {{0, 5, {4, 4}}}, {0, 1});

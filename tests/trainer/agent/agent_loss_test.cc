@@ -57,7 +57,7 @@ TEST_F(Agents, ATensorParallelReplicaThatIsLostCostsAtMostTheStepInFlight) {
   EXPECT_NEAR(progress.loss, undisturbed_loss(job), progress.loss * kLossTolerance);
 }
 
-TEST_F(Agents, APieceThatNobodyHoldsComesFromTheCheckpoint) {
+TEST_F(Agents, StateWithoutAHolderComesFromTheCheckpoint) {
   Assignment job = this->job(100);
   job.checkpoint = {.path = (scratch_.folder() / "saved").string(), .every_steps = 5, .keep = 2};
   start(2);

@@ -28,7 +28,7 @@ TEST_F(Agents, ALostPeerIsHintedToTheOperator) {
   EXPECT_EQ(hint.value("namespace", "") + "/" + hint.value("job", ""), "default/tiny");
 }
 
-TEST_F(Agents, HintsGoToTheOperatorThatSaidSoLast) {
+TEST_F(Agents, HintsGoToTheOperatorThatSentItsAddressLast) {
   Assignment job = this->job(100'000);
   const std::string host = own_address();
   const HttpListener operator_port(host, 8082);
@@ -49,7 +49,7 @@ TEST_F(Agents, HintsGoToTheOperatorThatSaidSoLast) {
 }
 
 // A pod that holds a whole job alone and is cut off from the operator.
-TEST_F(Agents, APodThatTrainsAloneStopsWhenItsLeaseLapsesAndGoesOnWhenItIsRenewed) {
+TEST_F(Agents, APodThatTrainsAloneStopsWhenItsLeaseLapsesAndContinuesWhenItIsRenewed) {
   Assignment job = this->job(100'000);
   const std::string host = own_address();
   const HttpListener operator_port(host, 8082);
@@ -86,7 +86,7 @@ TEST_F(Agents, OnlyANewerGenerationIsTaken) {
   EXPECT_EQ(agents_[0]->put(generation(job, 6, plan_of(job, {{0, 5, {8}}}), {agents_[0]->address()})), 200);
 }
 
-TEST_F(Agents, WhatIsNoCompleteAssignmentIsRefusedWithASentence) {
+TEST_F(Agents, AnIncompleteAssignmentIsRefusedWithASentence) {
   start(1);
   const AgentAddress address = agents_[0]->address();
   const auto put = [&](const std::string& body) {

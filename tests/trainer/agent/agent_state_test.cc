@@ -59,7 +59,7 @@ TEST(AgentState, EndsWhenItsWorkersAreDoneOrOneHasFailed) {
   EXPECT_EQ(with(WorkerPhase::kReleased, WorkerPhase::kReleased).exit_status(), std::nullopt);
 }
 
-TEST(AgentState, ToldToStopItEndsOnceNobodyNeedsItsState) {
+TEST(AgentState, AfterSigtermItEndsOnceItsStateIsNotNeeded) {
   for (const auto& [phase, status] : {std::pair(WorkerPhase::kTraining, std::optional<int>()),
                                       {WorkerPhase::kBroken, std::nullopt},
                                       {WorkerPhase::kPreparing, std::nullopt},
@@ -71,7 +71,7 @@ TEST(AgentState, ToldToStopItEndsOnceNobodyNeedsItsState) {
   }
 }
 
-TEST(AgentState, ToldToStopItEndsWhenTheOperatorSaysThatNobodyNeedsItsState) {
+TEST(AgentState, AfterSigtermItEndsWhenTheOperatorSaysThatItsStateIsNotNeeded) {
   AgentState state = with(WorkerPhase::kTraining, WorkerPhase::kTraining);
   state.note_dismissal();
   EXPECT_EQ(state.exit_status(), std::nullopt) << "it was not told to stop";
@@ -81,7 +81,7 @@ TEST(AgentState, ToldToStopItEndsWhenTheOperatorSaysThatNobodyNeedsItsState) {
   EXPECT_EQ(state.exit_status(), 0);
 }
 
-TEST(AgentState, HintsOnceAGeneration) {
+TEST(AgentState, SendsOneHintPerGeneration) {
   AgentState state("pod-0", 2);
   ASSERT_TRUE(state.take(a_generation(1)));
   state.note(worker(0, WorkerPhase::kBroken, "gone"), {});
@@ -93,7 +93,7 @@ TEST(AgentState, HintsOnceAGeneration) {
   EXPECT_THAT(state.take_hints(), ElementsAre(peer_lost("again")));
 }
 
-TEST(AgentState, AWorkerThatEndsUnaskedHasFailedAndOneThatIsDoneHasNot) {
+TEST(AgentState, AWorkerThatExitsUnexpectedlyHasFailedAndOneThatIsDoneHasNot) {
   AgentState state = with(WorkerPhase::kTraining, WorkerPhase::kReleased);
   state.note_end_of_worker(1, "ended with status 0");
   EXPECT_EQ(state.exit_status(), std::nullopt);

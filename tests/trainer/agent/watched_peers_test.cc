@@ -38,7 +38,7 @@ class Watches : public ::testing::Test {
   std::vector<AgentAddress> pods_;
 };
 
-TEST_F(Watches, AskTheNextTwoInTheRingOfThoseThatTrainAlwaysAndTheOthersInTurn) {
+TEST_F(Watches, ProbeTheNextTwoTrainingPodsInTheRingAlwaysAndTheOthersInTurn) {
   EXPECT_THAT(of("a", {2, 2, 2, 1, 1}, true), ElementsAre(ElementsAre("b"), ElementsAre("c"), ElementsAre("d", "e")));
   EXPECT_THAT(of("d", {2, 2, 2, 1, 1}, true), ElementsAre(ElementsAre("e"), ElementsAre("a"), ElementsAre("b", "c")));
   EXPECT_THAT(of("leaving", {2, 2, 2, 1, 1}, true), Each(IsEmpty()));
@@ -46,7 +46,7 @@ TEST_F(Watches, AskTheNextTwoInTheRingOfThoseThatTrainAlwaysAndTheOthersInTurn) 
   EXPECT_THAT(of("a", {8}, true), Each(IsEmpty()));
 }
 
-TEST_F(Watches, AskThoseThatLeaveTooUntilAllHaveMet) {
+TEST_F(Watches, ProbeLeavingPodsTooUntilTheGenerationTrains) {
   pods_.erase(pods_.begin() + 2, pods_.begin() + 5);
   EXPECT_THAT(of("a", {4, 4}, false), ElementsAre(ElementsAre("b"), IsEmpty(), ElementsAre("leaving")));
   EXPECT_THAT(of("leaving", {4, 4}, false), ElementsAre(IsEmpty(), IsEmpty(), ElementsAre("a", "b")));
@@ -54,7 +54,7 @@ TEST_F(Watches, AskThoseThatLeaveTooUntilAllHaveMet) {
 
 using News = WatchedPeers::News;
 
-TEST(WatchedPeers, AreAskedInTurnAsLongAsTheyAnswer) {
+TEST(WatchedPeers, AreProbedInTurnAsLongAsTheyAnswer) {
   WatchedPeers peers(1, {pod("a"), pod("b")}, {});
   for (const char* name : {"a", "b", "a", "b"}) {
     EXPECT_EQ(peers.next_to_probe().name, name);

@@ -202,7 +202,7 @@ TEST(Operations, OfRandomPlansAreThoseThatWereSimulated) {
 }
 
 // So neither can a worker do without the times, nor would the tests above pass without them.
-TEST(Operations, ByTheSharesAloneAreOthers) {
+TEST(Operations, FromTheSharesAloneDiffer) {
   int differing = 0;
   for (const Case& one : cases()) {
     Assignment assignment = told(one, Simulator().schedule_times(one.job, cluster(), one.plan).value());
@@ -224,7 +224,7 @@ TEST(Operations, KeepNoMoreMicrobatchesInFlightThanTheSimulatorFoundRoomFor) {
   EXPECT_GT(most_in_flight(operations_of(assignment, {0, 0, 0})), held) << "what the GPU's memory would not hold";
 }
 
-TEST(Operations, OfAnAssignmentWithoutTimesGoByTheShares) {
+TEST(Operations, OfAnAssignmentWithoutTimesFollowTheShares) {
   Assignment assignment;
   assignment.plan = a_case("", {{0, 13, {{kL4, 1, 24}}}, {13, 26, {{kL4, 1, 24}}}}).plan;
   const Schedule by_shares = make_schedule(assignment.plan, times_from_shares(assignment.plan), SchedulePolicy::kFlow);

@@ -93,7 +93,7 @@ TEST_F(JoinPlans, SpreadTheLoadOverEquallyNearSources) {
   EXPECT_NE(plan.streams[0].source, plan.streams[1].source);
 }
 
-TEST_F(JoinPlans, AreEmptyIfTheChangeIsUrgentOrNobodyTrains) {
+TEST_F(JoinPlans, AreEmptyIfTheChangeIsUrgentOrNoWorkerTrains) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
   const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {3, 3, 2}}}), 3);
   JoinQuestion question = question_of(running, next);

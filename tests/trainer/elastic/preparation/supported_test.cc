@@ -8,7 +8,7 @@
 namespace sailor::trainer::testing {
 namespace {
 
-TEST(Supported, AGroupThatCannotDealTheTokensEvenlyIsRefusedInASentence) {
+TEST(Supported, AGroupThatCannotPartitionTheTokensEvenlyIsRefusedWithASentence) {
   Assignment job = tiny_job("/data/*.txt");
   job.training.sequence_parallelism = SequenceParallelism::kAlways;
   job.training.sequence_length = 22;

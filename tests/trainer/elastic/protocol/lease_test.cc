@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(Lease, CountsFromTheAskingHoweverLongTheAnswerTook) {
+TEST(Lease, CountsFromTheRequestHoweverLongTheAnswerTakes) {
   const BootClock::time_point asked{seconds(100)};
   const Lease lease = granted(3, asked, seconds(25));
   EXPECT_TRUE(is_valid(lease, 3, asked + seconds(24)));

@@ -40,20 +40,20 @@ TEST(ResumePoint, IsTheNewestStepOfWhichEveryUnitExists) {
   EXPECT_EQ(resumed({{}, of_step(7, {0, 1}), of_step(7, {2})}), std::nullopt);
 }
 
-TEST(ResumePoint, WhereAllHaveVotedTheStepIsAppliedEvenIfNobodyKnowsThatAnotherDid) {
+TEST(ResumePoint, IsAfterTheStepIfAllHaveItsGradientsEvenIfNoWorkerHasAppliedIt) {
   EXPECT_EQ(resumed({of_step(8, {0, 1}), with_gradients(7, {2, 3})}), 8);
   EXPECT_EQ(resumed({with_gradients(7, {0, 1}), with_gradients(7, {2, 3})}), 8);
 }
 
-TEST(ResumePoint, WhereOneHasNotVotedNobodyHasAppliedTheStepAndItIsDoneAgain) {
+TEST(ResumePoint, IsBeforeTheStepIfOneWorkerLacksItsGradients) {
   EXPECT_EQ(resumed({with_gradients(7, kAll), of_step(7, {2, 3})}), 7);
 }
 
-TEST(ResumePoint, AStateThatWasConfirmedLaterIsTheTruthWhateverItsStep) {
+TEST(ResumePoint, IsTheStateThatWasConfirmedLastWhateverItsStep) {
   EXPECT_EQ(resumed({of_generation(3, of_step(5, kAll)), of_step(9, kAll)}), 5);
 }
 
-TEST(ResumePoint, GradientsOfAnotherGenerationAreNoWayToItsStep) {
+TEST(ResumePoint, IsNotReachedWithGradientsOfAnotherGeneration) {
   const StateReport late = with_gradients(7, kAll);
   const auto point = resume_point(kAll, {late, of_generation(3, of_step(8, kAll))});
   ASSERT_TRUE(point);

@@ -60,7 +60,7 @@ class RandomWorld {
 
 bool contains(const std::vector<int>& sorted, int value) { return std::ranges::binary_search(sorted, value); }
 
-TEST(Transfers, EveryWorkerComesToHoldWhatItWantsEachUnitOnce) {
+TEST(Transfers, EveryWorkerReceivesEachMissingUnitOnce) {
   for (unsigned seed = 1; seed <= kWorlds; ++seed) {
     const TransferQuestion question = RandomWorld(seed).question();
     const TransferPlan plan = plan_transfers(question);
@@ -80,7 +80,7 @@ TEST(Transfers, EveryWorkerComesToHoldWhatItWantsEachUnitOnce) {
   }
 }
 
-TEST(Transfers, MoveNoByteMoreThanTheWorkersLackAndEachFromTheNearest) {
+TEST(Transfers, MoveOnlyTheBytesThatWorkersLackAndEachFromTheNearestHolder) {
   for (unsigned seed = 1; seed <= kWorlds; ++seed) {
     const TransferQuestion question = RandomWorld(seed).question();
     std::int64_t least = 0;
@@ -106,7 +106,7 @@ TEST(Transfers, MoveNoByteMoreThanTheWorkersLackAndEachFromTheNearest) {
   }
 }
 
-TEST(Transfers, OnlyWhatNobodyHoldsComesFromTheCheckpoint) {
+TEST(Transfers, OnlyUnitsWithoutAHolderComeFromTheCheckpoint) {
   const TransferPlan plan = plan_transfers(
       {.wanted = {{0, 1, 2}, {}}, .offered = {{}, {1}}, .locations = {{0, {}}, {1, {}}}, .bytes = {1, 1, 1}});
   EXPECT_THAT(plan.moves, ElementsAre(UnitMove{1, 1, 0}));

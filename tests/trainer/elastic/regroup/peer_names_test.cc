@@ -18,7 +18,7 @@ TEST(PeerNames, RanksAndAddressesBecomePods) {
       "sending to worker 1 (pod opt-1, GPU 1) of group pipeline: Connection closed by peer pod opt-1");
 }
 
-TEST(PeerNames, WhatBelongsToNobodyStaysAsItIs) {
+TEST(PeerNames, UnknownAddressesStayUnchanged) {
   const std::string message = "rank 7 of [10.9.9.9]:80 and crank 1";
   EXPECT_EQ(with_peer_names(message, two_pods()), message);
 }

@@ -44,7 +44,7 @@ class Interrupted : public ::testing::Test {
 };
 
 // In a job's first step nobody knows how long messages take, and they may take a minute.
-TEST_F(Interrupted, ObeysAtOnceAGenerationWithoutTheSilentPeer) {
+TEST_F(Interrupted, ObeysAtOnceAGenerationWithoutTheUnresponsivePeer) {
   job_.training.steps = 1'000'000;
   freeze_the_first_after(0, plan_of(job_, {{0, 5, {4, 4}}}));
   const auto began = std::chrono::steady_clock::now();
@@ -66,13 +66,13 @@ TEST_F(Interrupted, LosesAtMostTheStepInFlight) {
   end();
 }
 
-TEST_F(Interrupted, IsNobodyByAPlannedChangeWhichEndsTheStepFirst) {
+TEST_F(Interrupted, DoesNotHappenInAPlannedChangeWhichEndsTheStepFirst) {
   job_.training.steps = 1'000'000;
   const Plan plan = plan_of(job_, {{0, 5, {4, 4}}});
   freeze_the_first_after(3, plan);
   const Assignment planned = generation(job_, 2, plan, workers_.agents());
   workers_.assign(1, planned);
-  workers_.resume();  // the first was slow only, and hears of the change last
+  workers_.resume();  // the first was only slow, and learns of the change last
   wait_for_step(0, 1, 5);
   EXPECT_EQ(workers_.last(1).generation, 1);
   workers_.assign(planned);

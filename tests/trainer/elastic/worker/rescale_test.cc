@@ -61,7 +61,7 @@ class Changes {
   std::int64_t step_ = 0;
 };
 
-TEST(Rescale, BetweenDegreesShardingAndPipelinesAndOverALossLearnsTheSame) {
+TEST(Rescale, BetweenTensorParallelSizesShardingAndPipelinesAndAfterALossLearnsTheSame) {
   const Scratch scratch;
   const Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
@@ -122,7 +122,7 @@ TEST(Rescale, OfABf16JobMovesItsFp32Masters) {
   expect_same(workers.losses(), fp32, 0.02);
 }
 
-TEST(Rescale, OfABf16JobToOtherDegreesStaysNearIt) {
+TEST(Rescale, OfABf16JobToOtherTensorParallelSizesStaysNearIt) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses fp32 = losses_of(job, plan_of(job, {{0, 5, {8}}}));

@@ -55,7 +55,7 @@ Assignment evaluated_job(const Scratch& scratch) {
   return job;
 }
 
-TEST(Evaluation, IsNoPartOfTheTimeOfAStep) {
+TEST(Evaluation, DoesNotCountAsTimeOfAStep) {
   const Scratch scratch;
   Assignment job = evaluated_job(scratch);
   job.training.steps = 6;
@@ -84,7 +84,7 @@ TEST(Evaluation, IsTheSameOnEveryPlan) {
   EXPECT_NEAR(spread, alone, kTolerance * alone);
 }
 
-TEST(Evaluation, OnlyHappensWhereTheJobAsksForIt) {
+TEST(Evaluation, OnlyHappensIfTheJobAsksForIt) {
   const Scratch scratch;
   Assignment job = evaluated_job(scratch);
   job.training.evaluation.reset();
@@ -111,7 +111,7 @@ TEST(NonFinite, StopsTheJobNamingStepAndWorker) {
   }
 }
 
-TEST(NonFinite, StepsAreLeftOutWhereTheJobAsksForIt) {
+TEST(NonFinite, StepsAreSkippedIfTheJobAsksForIt) {
   const Scratch scratch;
   Assignment job = diverging_job(scratch);
   job.training.on_non_finite = OnNonFinite::kSkip;
@@ -152,7 +152,7 @@ TEST(InitialWeights, ThatAreMissingAreNamed) {
   EXPECT_THAT(refusal_of(job), HasSubstr("nothing: it is neither a safetensors file nor a folder that contains one"));
 }
 
-TEST(Checkpoint, OfAnotherModelIsRefusedInsteadOfBeginningAnew) {
+TEST(Checkpoint, OfAnotherModelIsRefusedInsteadOfStartingFromTheBeginning) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
   job.training.steps = 1;

@@ -118,7 +118,7 @@ TEST(Worker, AJobThatCannotBeSavedKeepsItsStateAndSaysWhy) {
   EXPECT_EQ(workers.progress().source, StateSource::kMemory);
 }
 
-TEST(Worker, StateThatNobodyHoldsComesFromTheNewestCheckpointUnderAnyPlan) {
+TEST(Worker, StateWithoutAHolderComesFromTheNewestCheckpointUnderAnyPlan) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
   job.training.steps = 10;
@@ -163,7 +163,7 @@ TEST(Worker, ADamagedCheckpointIsSkippedForAnOlderOne) {
   EXPECT_EQ(workers.progress().resumed_step, 4);
 }
 
-TEST(Worker, APathThatCannotBeWrittenIsReportedAndTrainingGoesOn) {
+TEST(Worker, APathThatCannotBeWrittenIsReportedAndTrainingContinues) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
   job.checkpoint = {.path = (scratch.folder() / "text-0.txt").string(), .every_steps = 2, .keep = 1};  // a file
@@ -237,7 +237,7 @@ TEST(Worker, ADivergedLossFailsTheJobNamingTheStep) {
   EXPECT_THAT(refusal_of(job).message, HasSubstr("learningRate"));
 }
 
-TEST(Worker, WhatItCannotDoIsRefused) {
+TEST(Worker, UnsupportedAssignmentsAreRefused) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
   job.training.sequence_length = 4000;
