@@ -128,8 +128,8 @@ class PlanChooser {
     if (!has_feasible()) return std::nullopt;
     Choice best{*search_->best(), pause_for(*search_->best())};
     if (near_ && value_of({*near_, pause_for(*near_)}) < value_of(best)) best = {*near_, pause_for(*near_)};
-    const bool moves = !stay_ || is_worth_moving(stay_->score.value, value_of(best));
-    return moves ? best : Choice{*stay_, Seconds(0)};
+    const bool stays = stay_ && !is_worth_moving(stay_->score.value, value_of(best));
+    return stays ? Choice{*stay_, Seconds(0)} : best;
   }
 
  private:

@@ -1,6 +1,7 @@
 // Lower bounds for the planner's proofs. Each bound is a term of simulate() that assumes the best choice for everything
 // that the stage's other groups decide.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -36,7 +37,7 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
   Seconds fastest_pair(std::numeric_limits<double>::infinity());
   int most_near = 1;
   std::vector<Link> insides;
-  for (int pool = 0; pool < static_cast<int>(cluster_.pools.size()); ++pool) {
+  for (int pool = 0; pool < std::ssize(cluster_.pools); ++pool) {
     if (tables_.accelerator(pool).name != tables_.accelerator(shape.pool).name) continue;
     fastest_pair = std::min(fastest_pair, links_.between(pool, pool).transfer(probe));
     const int gpus = cluster_.pools[static_cast<std::size_t>(pool)].gpus_per_node;
@@ -74,7 +75,7 @@ LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) c
     range.least = std::min(range.least, link.transfer(message));
     range.most = std::max(range.most, link.transfer(message));
   }
-  for (int pool = 0; pool < static_cast<int>(cluster_.pools.size()); ++pool) {
+  for (int pool = 0; pool < std::ssize(cluster_.pools); ++pool) {
     const Pool& from = cluster_.pools[static_cast<std::size_t>(pool)];
     const Seconds shared = links_.nic(pool).occupancy(message) * from.gpus_per_node;
     for (const Link& link : links_.distinct()) range.most = std::max(range.most, link.latency + shared);

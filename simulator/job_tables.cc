@@ -61,16 +61,18 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     const auto spec = find_accelerator(pool.key.accelerator);
     if (!spec) return tl::unexpected(Error(spec.error()).within("pool " + to_string(pool.key)));
     tables.accelerators_.push_back(*spec);
-    const ModelProfile* profile = profiles.find(job, pool.key.accelerator);
     for (const int size : microbatch_sizes) {
       for (const int tensor_parallel : tensor_parallel_sizes) {
-        for (const bool recompute : tables.recomputes_) {
-          tables.needs_.emplace_back(job, *spec, profile, ProfilePoint{size, tensor_parallel}, recompute);
-        }
+        tables.add_needs(job, *spec, profiles.find(job, pool.key.accelerator), {size, tensor_parallel});
       }
     }
   }
   return tables;
+}
+
+void JobTables::add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
+                          ProfilePoint point) {
+  for (const bool recompute : recomputes_) needs_.emplace_back(job, accelerator, profile, point, recompute);
 }
 
 const LayerNeeds& JobTables::needs(int pool, ProfilePoint point, bool recompute) const {

@@ -27,6 +27,9 @@ class JobTables {
   }
 
  private:
+  void add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
+                 ProfilePoint point);
+
   std::vector<AcceleratorSpec> accelerators_;  // each type of the cluster once
   std::vector<int> type_of_pool_;
   std::vector<int> index_of_size_;             // the key is the microbatch size; -1: not in the tables

@@ -73,6 +73,7 @@ std::vector<LayerMemory> LayerNeeds::memory_of_layers(const JobSpec& job, const 
                      tensor_parallel));
   }
   std::vector<LayerMemory> analytic;
+  analytic.reserve(static_cast<std::size_t>(layers_));
   for (int layer = 0; layer < layers_; ++layer) {
     analytic.push_back(analytic_layer_memory(job.model, job.training, tensor_parallel, layer));
   }

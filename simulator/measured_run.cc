@@ -145,9 +145,9 @@ class RunSimulation {
     Bytes most(0);
     for (std::size_t stage = 0; stage < needs_.size(); ++stage) {
       for (std::size_t r = 0; r < needs_[stage].size(); ++r) {
-        most = std::max(most, deepspeed_memory(needs_[stage][r], run_.job.model, run_.job.training.sequence_length,
-                                               point_of(run_.plan.stages[stage].replicas[r]),
-                                               schedule.replicas[stage][r].max_in_flight, system_));
+        most =
+            std::max(most, deepspeed_memory(needs_[stage][r], run_.job, point_of(run_.plan.stages[stage].replicas[r]),
+                                            schedule.replicas[stage][r].max_in_flight, system_));
       }
     }
     return most;

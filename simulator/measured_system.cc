@@ -70,13 +70,13 @@ ModelProfile in_a_running_job(ModelProfile profile, double launch_exposed) {
   return profile;
 }
 
-Bytes deepspeed_memory(const RangeNeeds& needs, const ModelSpec& model, int sequence_length, ProfilePoint point,
-                       int in_flight, const MeasuredSystem& system) {
+Bytes deepspeed_memory(const RangeNeeds& needs, const JobSpec& job, ProfilePoint point, int in_flight,
+                       const MeasuredSystem& system) {
   constexpr double kParameterBytes = 24;
   constexpr double kScoreMatrices = 4;
   constexpr double kFloat = 4;
-  const double length = sequence_length;
-  const double scores = kScoreMatrices * model.heads / point.tensor_parallel * length * length;
+  const double length = job.training.sequence_length;
+  const double scores = kScoreMatrices * job.model.heads / point.tensor_parallel * length * length;
   return Bytes(needs.parameters * kParameterBytes) + needs.activations * in_flight +
          Bytes(kFloat * scores * point.microbatch_size) + system.context;
 }

@@ -32,7 +32,7 @@ ModelProfile in_a_running_job(ModelProfile profile, double launch_exposed);
 
 // Returns the peak memory of a GPU under DeepSpeed with FP32: 24 bytes per parameter, the activations of all
 // microbatches in flight, the four score matrices of attention's softmax, and the system's context.
-Bytes deepspeed_memory(const RangeNeeds& needs, const ModelSpec& model, int sequence_length, ProfilePoint point,
-                       int in_flight, const MeasuredSystem& system);
+Bytes deepspeed_memory(const RangeNeeds& needs, const JobSpec& job, ProfilePoint point, int in_flight,
+                       const MeasuredSystem& system);
 
 }  // namespace sailor

@@ -64,6 +64,7 @@ std::vector<std::vector<int>> node_placement(const Plan& plan, const ClusterStat
   std::map<PoolKey, Nodes> pools;
   for (const Pool& pool : cluster.pools) pools.emplace(pool.key, Nodes(pool));
   std::vector<std::vector<int>> nodes;
+  nodes.reserve(plan.stages.size());
   for (const Stage& stage : plan.stages) nodes.emplace_back(stage.replicas.size(), ReplicaTimes::kNoNic);
   int next = 0;
   for (const Placement& placement : placement_order(plan)) {

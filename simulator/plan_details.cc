@@ -94,6 +94,7 @@ PlanDetails details_of(const JobSimulation& simulation, const Plan& plan, const 
   StepTiming step = simulation.step_timing(plan, groups);
   SimulationResult result = simulation.result_of(step, plan, groups);
   std::vector<StageSync> syncs;
+  syncs.reserve(groups.stages.size());
   for (const GroupedStage& stage : groups.stages) syncs.push_back(simulation.sync_of(groups, stage));
   const Bill bill = simulation.bill_of(groups);
   return {.traffic = traffic_of(groups, simulation.cluster(), bill),

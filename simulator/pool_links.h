@@ -17,8 +17,8 @@ struct NodeNic {
 
   [[nodiscard]] bool is_known() const { return rate || curve; }
   [[nodiscard]] Seconds occupancy(Bytes message) const {
-    if (!is_known()) return Seconds(0);
-    return message / (rate ? *rate : curve->at(message));
+    if (rate) return message / *rate;
+    return curve ? message / curve->at(message) : Seconds(0);
   }
 };
 

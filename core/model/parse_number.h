@@ -13,8 +13,9 @@ namespace sailor {
 template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) {
   Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stopped, error] = std::from_chars(begin, end, number);
   return error == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
 

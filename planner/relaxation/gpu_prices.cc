@@ -19,6 +19,7 @@ std::vector<int> gpus_of_types(const PlanningProblem& problem, std::span<const i
 
 double worth_of_gpus(std::span<const double> prices, std::span<const int> gpus, int most_gpus) {
   std::vector<std::pair<double, int>> types;
+  types.reserve(gpus.size());
   for (std::size_t type = 0; type < gpus.size(); ++type) types.emplace_back(prices[type], gpus[type]);
   std::ranges::sort(types, std::greater<>());
   double worth = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 namespace sailor {
 namespace {
@@ -69,14 +70,14 @@ void SplitSolver::keep_if_cheaper(Position from, Position to, const StageSegment
 // process any number of the microbatches.
 void SplitSolver::add_stage(Position from, int last, double passed, double least_mixed) {
   const Option* cheapest = nullptr;
-  for (auto option = options_.rbegin(); option != options_.rend(); ++option) {
-    if (cheapest == nullptr || option->price < cheapest->price) cheapest = &*option;
-    const int level = static_cast<int>((passed + option->pass) / level_time_ * (1 - kRounding));
+  for (const Option& option : std::views::reverse(options_)) {
+    if (cheapest == nullptr || option.price < cheapest->price) cheapest = &option;
+    const int level = static_cast<int>((passed + option.pass) / level_time_ * (1 - kRounding));
     const double mixed = std::max(least_mixed, cheapest->price);
-    const bool is_pure = option->whole_price <= mixed;
-    const Option& working = is_pure ? *option : *cheapest;
+    const bool is_pure = option.whole_price <= mixed;
+    const Option& working = is_pure ? option : *cheapest;
     keep_if_cheaper(from, {last, std::min(levels_, level)}, {{from.layer, last}, working.kind, working.groups},
-                    is_pure ? option->whole_price : mixed);
+                    is_pure ? option.whole_price : mixed);
   }
 }
 

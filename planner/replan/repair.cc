@@ -78,7 +78,7 @@ void lose_one(Draft& draft, int pool, const PlanningProblem& problem) {
     least = loss;
     best = &stage;
   }
-  best->add(least->replica);
+  best->add(least.value().replica);
 }
 
 void merge_into(GroupedStage& stage, const GroupedStage& empty) {

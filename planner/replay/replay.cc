@@ -78,7 +78,7 @@ class Replayer {
   // Returns nothing if no plan is feasible. The job then waits.
   Result<std::optional<EstimatedPlan>> plan_for(const ClusterState& cluster) const {
     if (options_.policy == ReplayPolicy::kStatic) {
-      return resource_violations(fixed_->plan, job_, cluster).empty() ? fixed_ : std::nullopt;
+      return resource_violations(fixed_.value().plan, job_, cluster).empty() ? fixed_ : std::nullopt;
     }
     auto next = planned(cluster, running_ ? std::optional(running_->plan) : std::nullopt);
     if (next) return std::optional(*std::move(next));

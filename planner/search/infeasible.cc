@@ -28,14 +28,15 @@ Error too_expensive(const PlanningProblem& problem, const PlanCandidate& nearest
         "raise the limit or allow cheaper GPUs",
         objective.max_cost_per_iteration->value(), iteration, iteration - objective.max_cost_per_iteration->value()));
   }
+  const double limit = objective.max_cost_per_hour.value().value();
   return infeasible(
       fmt::format("no plan costs at most maxCostPerHour ${:.6g}: the nearest costs ${:.6g} an hour, ${:.6g} too much; "
                   "raise the limit or allow cheaper GPUs",
-                  objective.max_cost_per_hour->value(), hour, hour - objective.max_cost_per_hour->value()));
+                  limit, hour, hour - limit));
 }
 
 Error too_slow(const PlanningProblem& problem, const PlanCandidate& nearest) {
-  const double wanted = *std::get<MinimizeCost>(problem.job.objective).min_throughput;
+  const double wanted = std::get<MinimizeCost>(problem.job.objective).min_throughput.value();
   const double reached = 1 / nearest.estimate.iteration.value();
   return infeasible(
       fmt::format("no plan reaches minThroughput {:.6g} iterations/s: the fastest found makes {:.6g}, {:.6g} too few; "

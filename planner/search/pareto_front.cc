@@ -20,6 +20,7 @@ void ParetoFront::add_unless_dominated(const GroupedPlan& plan, const EstimateSu
 std::vector<ParetoFront::Entry> ParetoFront::sample(std::size_t most) const {
   if (entries_.size() <= most || most < 2) return entries_;
   std::vector<Entry> result;
+  result.reserve(most);
   for (std::size_t i = 0; i < most; ++i) result.push_back(entries_[i * (entries_.size() - 1) / (most - 1)]);
   return result;
 }

@@ -8,7 +8,9 @@
 namespace sailor {
 namespace {
 
-constexpr int kLevels = 16;         // resolution of the solver's path times
+constexpr int kLevels = 16;  // resolution of the solver's path times
+// The time of gradient sync and update is tried as 1/2, 1/4, ..., 1/64 of an iteration.
+constexpr int kMostHalvings = 6;
 constexpr int kTries = 3;           // price vectors that are tried for each pair of limits
 constexpr double kFirstStep = 0.7;  // the first change of prices, as an exponent of e
 constexpr double kSmaller = 0.75;   // each change of prices relative to the one before
@@ -175,7 +177,8 @@ void visit_relaxation_seeds(const PlanningProblem& problem, const MemorySavings&
     if (table.setting().recomputes != savings.recomputes) continue;
     for (const std::vector<int>& pools : pools_of_regions(problem)) {
       Splits splits(problem, table, pools);
-      for (double sync_and_update = seconds / 2; sync_and_update > seconds / 100; sync_and_update /= 2) {
+      for (int halvings = 1; halvings <= kMostHalvings; ++halvings) {
+        const double sync_and_update = std::ldexp(seconds, -halvings);
         const auto split = splits.fastest({seconds - sync_and_update / 2, sync_and_update});
         if (!split) continue;
         if (const auto draft = Rounding(problem, savings, table, pools).rounded(*split)) visit(*draft);

@@ -194,7 +194,7 @@ void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables) {
   for (std::size_t i = 0; i < allowed.size(); ++i) run_flow(allowed[i], starts[i], tables);
   simulate_finalists(PlanSpace::kFlow, kPassesOfFlow);
   search_exhaustively(PlanSpace::kFlow);
-  if (narrow && is_better(*narrow, *best_)) best_ = narrow;
+  if (narrow && is_better(*narrow, best_.value())) best_ = narrow;
 }
 
 void Search::repair(const Plan& running, PlanSpace space) {
@@ -216,6 +216,7 @@ void Search::keep_finalist_if_best(const PlanCandidate& candidate) {
 // to be better than the answer.
 std::vector<PlanCandidate> Search::finalists() const {
   std::vector<PlanCandidate> sorted;
+  sorted.reserve(finalists_.size() + kAlternatives);
   for (const auto& [shape, candidate] : finalists_) sorted.push_back(candidate);
   for (const auto& [plan, estimate] : front_.sample(kAlternatives)) {
     if (std::ranges::find(sorted, plan, &PlanCandidate::plan) != sorted.end()) continue;

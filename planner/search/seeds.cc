@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "planner/search/pool_orders.h"
 
@@ -220,7 +221,7 @@ std::vector<std::vector<Unit>> cut(const std::vector<Unit>& units, int stages) {
     parts.back().push_back(unit);
     done += unit.speed;
   }
-  if (static_cast<int>(parts.size()) != stages) parts.clear();
+  if (std::cmp_not_equal(parts.size(), stages)) parts.clear();
   return parts;
 }
 
