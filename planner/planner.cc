@@ -93,6 +93,16 @@ GroupedPlan remainder_of(const Plan& running, const PlanningProblem& problem) {
   return {running.microbatch_size, running.microbatches(), surviving.stages};
 }
 
+const Plan* known_running_plan(const std::optional<Plan>& current, const PlanningProblem& problem) {
+  return current && is_in_search_space(*current, problem) ? &*current : nullptr;
+}
+
+std::optional<MigrationCost> migration_from(const Plan* running, const std::optional<GroupedPlan>& intact,
+                                            const PlanningProblem& problem) {
+  if (running == nullptr) return std::nullopt;
+  return MigrationCost(problem, intact ? *intact : remainder_of(*running, problem));
+}
+
 struct Choice {
   PlanCandidate plan;
   Seconds pause;
@@ -103,37 +113,35 @@ struct Choice {
 class PlanChooser {
  public:
   PlanChooser(const PlanningProblem& problem, const PlanOptions& options, const SearchLimits& limits)
-      : options_(options) {
-    if (options.current && is_in_search_space(*options.current, problem)) {
-      running_ = &*options.current;
-      intact_ = intact(*running_, problem);
-      migration_.emplace(problem, intact_ ? *intact_ : remainder_of(*running_, problem));
-    }
-    search_.emplace(problem, limits, migration_ ? &*migration_ : nullptr);
+      : options_(options),
+        running_(known_running_plan(options.current, problem)),
+        intact_(running_ == nullptr ? std::nullopt : intact(*running_, problem)),
+        migration_(migration_from(running_, intact_, problem)),
+        search_(problem, limits, migration_ ? &*migration_ : nullptr) {
     if (running_ == nullptr) return;
     if (intact_) {
-      if (const auto stay = search_->add_known_plan(*intact_)) stay_ = search_->simulated(*stay, kNoIncumbent);
+      if (const auto stay = search_.add_known_plan(*intact_)) stay_ = search_.simulated(*stay, kNoIncumbent);
     }
-    search_->repair(*running_, options.space);
-    if (has_feasible()) near_ = *search_->best();
+    search_.repair(*running_, options.space);
+    if (has_feasible()) near_ = *search_.best();
   }
 
   // Returns true if the caller asked only for plans near the running one and one of them is feasible.
   [[nodiscard]] bool is_answered() const { return options_.scope == SearchScope::kNearCurrent && near_; }
-  Search& search() { return *search_; }
+  Search& search() { return search_; }
 
   // Compares the plans by their values after the pause for moving to them. Returns the best one, or the running plan if
   // it is nearly as good. Returns nothing if no plan is feasible.
   [[nodiscard]] std::optional<Choice> choice() const {
     if (!has_feasible()) return std::nullopt;
-    Choice best{*search_->best(), pause_for(*search_->best())};
+    Choice best{*search_.best(), pause_for(*search_.best())};
     if (near_ && value_of({*near_, pause_for(*near_)}) < value_of(best)) best = {*near_, pause_for(*near_)};
     const bool stays = stay_ && !is_worth_moving(stay_->score.value, value_of(best));
     return stays ? Choice{*stay_, Seconds(0)} : best;
   }
 
  private:
-  [[nodiscard]] bool has_feasible() const { return search_->best() != nullptr && search_->best()->score.is_feasible(); }
+  [[nodiscard]] bool has_feasible() const { return search_.best() != nullptr && search_.best()->score.is_feasible(); }
   [[nodiscard]] Seconds pause_for(const PlanCandidate& next) const {
     return migration_ ? migration_->pause_for(next.plan) : Seconds(0);
   }
@@ -142,10 +150,10 @@ class PlanChooser {
   }
 
   const PlanOptions& options_;
-  const Plan* running_ = nullptr;
+  const Plan* running_;                // null if there is none, or if it lies outside the search space
   std::optional<GroupedPlan> intact_;  // the running plan, if it still has all its GPUs
   std::optional<MigrationCost> migration_;
-  std::optional<Search> search_;
+  Search search_;
   std::optional<PlanCandidate> stay_;  // the running plan, if it is feasible
   std::optional<PlanCandidate> near_;  // the best plan near the running one
 };

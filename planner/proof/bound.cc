@@ -64,6 +64,7 @@ double seconds_of_sample(const std::vector<GpuType>& types, const std::vector<do
     sum += least;
   }
   std::vector<int> gpus;
+  gpus.reserve(types.size());
   for (const GpuType& type : types) gpus.push_back(type.gpus);
   return sum / worth_of_gpus(prices, gpus, most_gpus);
 }
