@@ -28,6 +28,8 @@ target_compile_options(sailor_options INTERFACE -Wall -Wextra -Wpedantic -Wshado
                        -Wno-missing-field-initializers)  # a field left out of a designated initialiser has its default
 if(SAILOR_SANITIZER)
   # Sanitizers do not recover, so a finding ends the test.
+  # With libstdc++'s assertions, access to a missing value or element is a finding too.
+  target_compile_definitions(sailor_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_compile_options(sailor_options INTERFACE "-fsanitize=${SAILOR_SANITIZER}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(sailor_options INTERFACE "-fsanitize=${SAILOR_SANITIZER}")
 endif()
