@@ -20,9 +20,8 @@
 #include "trainer/profile/profile_command.h"
 #include "trainer/weights/import_export.h"
 
+namespace sailor::trainer {
 namespace {
-
-using namespace sailor::trainer;
 
 // Called before any thread exists: all threads inherit the mask, and one of them waits for the signals.
 void block_signals() {
@@ -35,28 +34,27 @@ void block_signals() {
 int agent_main(AgentSettings& settings) {
   block_signals();
   settings.program = std::filesystem::read_symlink("/proc/self/exe");
-  sailor::start_log("agent");
+  start_log("agent");
   const auto status = run_agent(settings);
   if (status) return *status;
-  sailor::log_error("agent cannot start", {{"why", status.error().message}});
-  return sailor::kExitBadInput;
+  log_error("agent cannot start", {{"why", status.error().message}});
+  return kExitBadInput;
 }
 
 struct WorkerOptions {
   WorkerSettings settings;
   int threads = 1;
-  long peer_timeout_s = sailor::kPeerTimeout.count();
+  long peer_timeout_s = kPeerTimeout.count();
   int channel = -1;
 };
 
 int worker_main(WorkerOptions& options) {
-  sailor::start_log(fmt::format("worker-{}", options.settings.gpu));
+  start_log(fmt::format("worker-{}", options.settings.gpu));
   options.settings.timeouts.peer = std::chrono::seconds(options.peer_timeout_s);
   set_cpu_threads(options.threads);
   const bool has_gpu = use_gpu(options.settings.gpu);
   if (has_gpu) allow_tf32();
-  sailor::log_info(has_gpu ? "computing on the GPU" : "computing on the CPU",
-                   {{"threads", std::to_string(options.threads)}});
+  log_info(has_gpu ? "computing on the GPU" : "computing on the CPU", {{"threads", std::to_string(options.threads)}});
   serve_agent(options.settings, options.channel);
   return 0;
 }
@@ -133,19 +131,19 @@ void add_profile_options(CLI::App& command, ProfileCommand& profile) {
       ->group("");  // set in processes that only generate background load
 }
 
-sailor::Result<MeasureRequest> measure_request(const ProfileCommand& command) {
+Result<MeasureRequest> measure_request(const ProfileCommand& command) {
   MeasureRequest request{.model = {},
                          .sequence_length = command.sequence_length,
-                         .accelerator = sailor::Accelerator(command.accelerator),
+                         .accelerator = Accelerator(command.accelerator),
                          .microbatch_sizes = command.microbatch_sizes,
                          .tensor_parallel_sizes = command.tensor_parallel_sizes,
-                         .precision = sailor::parse_precision(command.precision).value(),
-                         .sequence_parallelism = command.has_sequence_parallelism ? sailor::SequenceParallelism::kAlways
-                                                                                  : sailor::SequenceParallelism::kNever,
+                         .precision = parse_precision(command.precision).value(),
+                         .sequence_parallelism = command.has_sequence_parallelism ? SequenceParallelism::kAlways
+                                                                                  : SequenceParallelism::kNever,
                          .threads = command.options.threads,
                          .time = std::chrono::milliseconds(static_cast<std::int64_t>(command.seconds * 1000))};
   if (!command.job.empty()) {
-    const auto job = sailor::read_job(command.job);
+    const auto job = read_job(command.job);
     if (!job) return tl::unexpected(job.error());
     request.model = job->model;
     request.precision = job->training.precision;
@@ -154,28 +152,28 @@ sailor::Result<MeasureRequest> measure_request(const ProfileCommand& command) {
     if (request.microbatch_sizes.empty()) request.microbatch_sizes = job->training.microbatch_sizes;
     return request;
   }
-  auto model = sailor::find_model(command.model);
+  auto model = find_model(command.model);
   if (!model) return tl::unexpected(model.error());
   request.model = *std::move(model);
   if (request.sequence_length == 0) {
-    return sailor::fail(sailor::ErrorCode::kInvalidArgument, "--model needs --sequence-length as well, or give --job");
+    return fail(ErrorCode::kInvalidArgument, "--model needs --sequence-length as well, or give --job");
   }
   if (request.microbatch_sizes.empty()) request.microbatch_sizes = {1, 2, 4};
   return request;
 }
 
 int profile_main(ProfileCommand& command, int argc, char** argv) {
-  sailor::start_log("profile");
+  start_log("profile");
   command.options.program = std::filesystem::read_symlink("/proc/self/exe");
   command.options.arguments.assign(argv + 1, argv + argc);
   const auto request = measure_request(command);
   if (!request) {
-    sailor::log_error("cannot measure: invalid options", {{"why", request.error().message}});
-    return sailor::kExitBadInput;
+    log_error("cannot measure: invalid options", {{"why", request.error().message}});
+    return kExitBadInput;
   }
   const auto manifest = profile(*request, command.options);
   if (!manifest) {
-    sailor::log_error("measurement failed", {{"why", manifest.error().message}});
+    log_error("measurement failed", {{"why", manifest.error().message}});
     return 1;
   }
   fmt::print("{}", *manifest);
@@ -197,10 +195,10 @@ void add_links_options(CLI::App& command, LinksOptions& links) {
 }
 
 int links_main(const LinksOptions& options) {
-  sailor::start_log("links");
+  start_log("links");
   const auto manifest = measure_links(options);
   if (manifest) fmt::print("{}", *manifest);
-  if (!manifest) sailor::log_error("measurement failed", {{"why", manifest.error().message}});
+  if (!manifest) log_error("measurement failed", {{"why", manifest.error().message}});
   return manifest ? 0 : 1;
 }
 
@@ -226,28 +224,26 @@ void add_export_options(CLI::App& command, WeightCommands& weights) {
 }
 
 int import_main(const WeightCommands& command) {
-  sailor::start_log("import");
+  start_log("import");
   const auto spec = import_model(command.model_folder);
   if (spec) fmt::print("{}", *spec);
-  if (!spec) sailor::log_error("import failed", {{"why", spec.error().message}});
-  return spec ? 0 : sailor::kExitBadInput;
+  if (!spec) log_error("import failed", {{"why", spec.error().message}});
+  return spec ? 0 : kExitBadInput;
 }
 
 int export_main(const WeightCommands& command) {
-  sailor::start_log("export");
+  start_log("export");
   const auto step = export_model(command.to_export);
-  if (step) sailor::log_info("exported", {{"step", std::to_string(*step)}, {"into", command.to_export.into.string()}});
-  if (!step) sailor::log_error("export failed", {{"why", step.error().message}});
-  return step ? 0 : sailor::kExitBadInput;
+  if (step) log_info("exported", {{"step", std::to_string(*step)}, {"into", command.to_export.into.string()}});
+  if (!step) log_error("export failed", {{"why", step.error().message}});
+  return step ? 0 : kExitBadInput;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app("Trains a model according to the operator's plan.", "sailor-trainer");
   app.require_subcommand(1);
   AgentSettings agent;
-  long peer_timeout_s = sailor::kPeerTimeout.count();
+  long peer_timeout_s = kPeerTimeout.count();
   CLI::App* agent_command =
       app.add_subcommand("agent", "run in a pod: take assignments from the operator and start one worker per GPU");
   add_agent_options(*agent_command, agent, peer_timeout_s);
@@ -277,9 +273,14 @@ int main(int argc, char** argv) {
     agent.peer_timeout = std::chrono::seconds(peer_timeout_s);
     return agent_command->parsed() ? agent_main(agent) : worker_main(worker);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : sailor::kExitBadInput;
+    return app.exit(error) == 0 ? 0 : kExitBadInput;
   } catch (const std::exception& error) {
-    sailor::log_error("stopped by an error", {{"why", error.what()}});
+    log_error("stopped by an error", {{"why", error.what()}});
     return 1;
   }
 }
+
+}  // namespace
+}  // namespace sailor::trainer
+
+int main(int argc, char** argv) { return sailor::trainer::run(argc, argv); }

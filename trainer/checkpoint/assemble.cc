@@ -28,8 +28,8 @@ std::int64_t copy_slices(const std::vector<Slice>& slices, const SavedShard& fro
                          SavedShard& into, const StateLayout& target) {
   std::int64_t copied = 0;
   for (const Slice& slice : slices) {
-    const StridedSpan span = *span_of(source, slice);
-    const StridedSpan place = *span_of(target, slice);
+    const StridedSpan span = span_of(source, slice).value();
+    const StridedSpan place = span_of(target, slice).value();
     copy_span(from.weights, span, into.weights, place);
     copy_span(from.momentum, span, into.momentum, place);
     copy_span(from.variance, span, into.variance, place);

@@ -22,7 +22,7 @@ void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t st
       const Result<void> result = write_shard_file(step_folder(folder, step), step, saved);
       const std::lock_guard inner(mutex_);
       if (step_ == step && result) ++saved_;
-      if (step_ == step && static_cast<std::size_t>(saved_) == shards_of_step) last_error_.clear();
+      if (step_ == step && std::cmp_equal(saved_, shards_of_step)) last_error_.clear();
       note(result);
     };
     tasks_.push_back({.run = std::move(write), .writes_shard = true});

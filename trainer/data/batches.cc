@@ -39,12 +39,13 @@ Result<Batches::Split> Batches::split_corpus(const DataSpec& data, const Trainin
 
 Result<void> Batches::hold_back(const DataSpec& data, const TrainingSpec& training, Split& split) {
   const std::int64_t all = split.training_windows;
-  const auto held = static_cast<std::int64_t>(std::ceil(static_cast<double>(all) * *data.validation->fraction));
+  const double fraction = data.validation.value().fraction.value();
+  const auto held = static_cast<std::int64_t>(std::ceil(static_cast<double>(all) * fraction));
   if (held >= all) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("opening training data {}: {} sequences of {} tokens leave none to train on if a fraction "
                             "of {} is held back for validation; add data or lower data.validation.fraction",
-                            data.path, all, training.sequence_length, *data.validation->fraction));
+                            data.path, all, training.sequence_length, fraction));
   }
   split.validation = split.training;
   split.training_windows = all - held;

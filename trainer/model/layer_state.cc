@@ -18,7 +18,7 @@ std::uint64_t mixed(std::uint64_t value) {  // splitmix64's finalizer: nearby se
   return value ^ (value >> 31);
 }
 
-void fill(at::Tensor tensor, const ModelSpec& spec, Initial initial, at::Generator& generator) {
+void fill(const at::Tensor& tensor, const ModelSpec& spec, Initial initial, at::Generator& generator) {
   switch (initial) {
     case Initial::kNormal:
       tensor.normal_(0, kInitialDeviation, generator);
@@ -69,6 +69,7 @@ at::Tensor view_of(const at::Tensor& flat, const StridedSpan& span) {
 at::Tensor packed(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
   if (spans.size() == 1 && spans.front().rows == 1) return view_of(flat, spans.front()).view({-1});
   std::vector<at::Tensor> views;
+  views.reserve(spans.size());
   for (const StridedSpan& span : spans) views.push_back(view_of(flat, span).reshape({-1}));
   return views.empty() ? flat.new_empty({0}) : at::cat(views);
 }

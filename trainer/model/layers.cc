@@ -44,19 +44,19 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t head_size) {  // (B, T,
 // Rotary position embedding: rotates each pair (x_i, x_{i + D/2}) by the token's position times a frequency that
 // decreases with i.
 at::Tensor rotated(const ModelSpec& spec, const at::Tensor& x) {
-  const std::int64_t T = x.size(2);
-  const std::int64_t D = x.size(3);
+  const std::int64_t tokens = x.size(2);
+  const std::int64_t head_size = x.size(3);
   const at::TensorOptions in_float = x.options().dtype(at::kFloat);
-  const at::Tensor exponents = at::arange(0, D, 2, in_float) / static_cast<double>(D);
-  const at::Tensor angles = at::outer(at::arange(T, in_float), at::pow(spec.rope_theta, -exponents));
+  const at::Tensor exponents = at::arange(0, head_size, 2, in_float) / static_cast<double>(head_size);
+  const at::Tensor angles = at::outer(at::arange(tokens, in_float), at::pow(spec.rope_theta, -exponents));
   const at::Tensor cosine = angles.cos().to(x.scalar_type());
   const at::Tensor sine = angles.sin().to(x.scalar_type());
   const auto halves = x.chunk(2, -1);
   return at::cat({halves[0] * cosine - halves[1] * sine, halves[1] * cosine + halves[0] * sine}, -1);
 }
 
-at::Tensor local_mask(std::int64_t T, std::int64_t window, at::Device device) {
-  const at::Tensor all = at::ones({T, T}, at::device(device).dtype(at::kBool));
+at::Tensor local_mask(std::int64_t tokens, std::int64_t window, at::Device device) {
+  const at::Tensor all = at::ones({tokens, tokens}, at::device(device).dtype(at::kBool));
   return all.tril().logical_and(all.triu(1 - window));
 }
 
@@ -137,14 +137,14 @@ at::Tensor token_embedding(const TensorParallel& group, const Parameters& tokens
 // Returns the rows of the table for the positions of the tokens in their sequences. With sequence parallelism these are
 // the tokens of this worker.
 at::Tensor position_embedding(const LayerContext& context, const at::Tensor& table, const at::Tensor& tokens) {
-  const std::int64_t T = tokens.size(1);
+  const std::int64_t length = tokens.size(1);
   const std::int64_t first = context.spec.first_position();
-  if (!context.group.is_sequence_parallel()) return table.narrow(0, first, T);
+  if (!context.group.is_sequence_parallel()) return table.narrow(0, first, length);
   const auto [index, workers] = context.group.rank();
   const std::int64_t count = tokens.numel() / workers;
   const at::Tensor positions =
-      at::arange(index * count, (index + 1) * count, tokens.options()).remainder_(T).add_(first);
-  return at::embedding(table, positions.view({tokens.size(0), T / workers}));
+      at::arange(index * count, (index + 1) * count, tokens.options()).remainder_(length).add_(first);
+  return at::embedding(table, positions.view({tokens.size(0), length / workers}));
 }
 
 // Cross entropy over a vocabulary that is split over the workers. The workers agree on the largest logit of each token.

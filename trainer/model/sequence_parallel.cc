@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <ATen/ATen.h>
+#include <ATen/core/ivalue.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "core/model/check.h"
@@ -35,13 +36,17 @@ PendingResult start_reduce_scatter(Group& group, const at::Tensor& all) {
   return {own, group.start_reduce_scatter(all.contiguous().view({-1}), own.view({-1}))};
 }
 
-// Stores the group for the backward pass. Autograd stores IValues, so the pointer is stored as a number. The group
-// outlives all graphs.
+// Autograd keeps values for the backward pass as IValues; this one holds a pointer. The group outlives all graphs.
+struct SavedGroup : torch::CustomClassHolder {
+  explicit SavedGroup(Group* saved) : group(saved) {}
+  Group* group;
+};
+
 void save_group(AutogradContext& context, Group* group) {
-  context.saved_data["group"] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(group));
+  context.saved_data["group"] = c10::IValue::make_capsule(c10::make_intrusive<SavedGroup>(group));
 }
 Group& saved_group(const AutogradContext& context) {
-  return *reinterpret_cast<Group*>(static_cast<std::intptr_t>(context.saved_data.at("group").toInt()));
+  return *static_cast<const SavedGroup&>(*context.saved_data.at("group").toCapsule()).group;
 }
 
 class AllGatherLinear : public torch::autograd::Function<AllGatherLinear> {

@@ -88,6 +88,7 @@ StateLayout shard_of(const StateLayout& whole, const std::vector<Slice>& slices)
 
 std::vector<Slice> slices_of(const StateLayout& shard) {
   std::vector<Slice> slices;
+  slices.reserve(shard.tensors.size());
   for (const TensorLayout& tensor : shard.tensors) slices.push_back(whole_slice(tensor));
   return slices;
 }

@@ -3,6 +3,7 @@
 #include <ranges>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "core/model/check.h"

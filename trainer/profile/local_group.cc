@@ -25,6 +25,7 @@ void run_local_group(const LocalGroupOptions& options, const std::function<void(
   std::mutex mutex;
   std::exception_ptr failure;
   std::vector<std::jthread> threads;
+  threads.reserve(ranks.size());
   for (const int rank : ranks) {
     threads.emplace_back([&, rank] {
       try {

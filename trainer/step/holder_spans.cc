@@ -17,6 +17,7 @@ std::int64_t size_of(const std::vector<StridedSpan>& spans) {
 
 std::vector<std::vector<StridedSpan>> spans_by_holder(const StateLayout& shard, const TransferUnit& unit) {
   std::vector<std::vector<StridedSpan>> spans_by_holder;
+  spans_by_holder.reserve(unit.holders.size());
   for (int k = 0; k < std::ssize(unit.holders); ++k)
     spans_by_holder.push_back(spans_of(shard, slices_of_holder(unit, k)));
   return spans_by_holder;

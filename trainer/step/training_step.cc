@@ -36,10 +36,14 @@ at::Tensor token_tensor(std::vector<std::int64_t>& tokens, const Assignment& ass
   return at::from_blob(tokens.data(), shape, at::kLong).clone().to(compute_device());
 }
 
+const Role& role_of(const Assignment& assignment, int rank) {
+  return assignment.workers.at(static_cast<std::size_t>(rank)).role.value();
+}
+
 }  // namespace
 
 StageShape stage_shape(const Assignment& assignment, int rank) {
-  const Role& role = *assignment.workers.at(static_cast<std::size_t>(rank)).role;
+  const Role& role = role_of(assignment, rank);
   const Stage& stage = assignment.plan.stages.at(static_cast<std::size_t>(role.stage));
   return {.spec = assignment.model,
           .first_layer = stage.first_layer,
@@ -48,18 +52,18 @@ StageShape stage_shape(const Assignment& assignment, int rank) {
           .precision = assignment.training.precision};
 }
 
-TrainingStep::TrainingStep(const Assignment& assignment, int rank, const Roster& roster, TrainingGroups& groups,
-                           StageModel& model, const Batches& batches)
-    : assignment_(assignment),
-      rank_(rank),
-      role_(*assignment.workers.at(static_cast<std::size_t>(rank)).role),
-      roster_(roster),
+TrainingStep::TrainingStep(const TrainingRank& worker, TrainingGroups& groups, StageModel& model,
+                           const Batches& batches)
+    : assignment_(worker.assignment),
+      rank_(worker.rank),
+      role_(role_of(worker.assignment, worker.rank)),
+      roster_(worker.roster),
       groups_(groups),
       model_(model),
       batches_(batches),
-      sums_(roster, rank, groups, model),
-      weights_(roster, rank, groups, model),
-      operations_(operations_of(assignment, role_)) {}
+      sums_(roster_, rank_, groups, model),
+      weights_(roster_, rank_, groups, model),
+      operations_(operations_of(assignment_, role_)) {}
 
 void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) {
   model_.clear_gradients();

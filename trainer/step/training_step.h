@@ -35,11 +35,17 @@ struct Vote {
 // Returns the stage that this rank computes.
 StageShape stage_shape(const Assignment& assignment, int rank);
 
+// One rank of a generation that trains.
+struct TrainingRank {
+  const Assignment& assignment;
+  const Roster& roster;  // of the assignment
+  int rank = 0;
+};
+
 class TrainingStep {
  public:
-  // All arguments outlive this object.
-  TrainingStep(const Assignment& assignment, int rank, const Roster& roster, TrainingGroups& groups, StageModel& model,
-               const Batches& batches);
+  // All arguments and what they refer to outlive this object.
+  TrainingStep(const TrainingRank& worker, TrainingGroups& groups, StageModel& model, const Batches& batches);
 
   // Runs forward and backward passes of all microbatches and sums the gradients over the workers. `step` counts from 0.
   // The function calls `on_complete` for each gradient as soon as it is complete, so that the caller can send it to

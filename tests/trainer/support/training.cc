@@ -56,7 +56,7 @@ class TrainingWorker {
     StageModel model(stage_shape(assignment_, rank_), held_,
                      TensorParallel(groups_.tensor_parallel(), roster_.tensor_parallel_rank_of(rank_),
                                     assignment_.plan.sequence_parallelism));
-    TrainingStep step(assignment_, rank_, roster_, groups_, model, **batches);
+    TrainingStep step({assignment_, roster_, rank_}, groups_, model, **batches);
     step.take_weights(held_);
     std::vector<double> losses;
     for (std::int64_t k = 0; k < assignment_.training.steps; ++k) {

@@ -77,7 +77,7 @@ void IncomingStream::apply_step(const StepHeader& header, StreamLink& link) {
 }
 
 void IncomingStream::receive_gradients(const StepHeader& header, StreamLink& link) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(header.known_shards); ++i) {
+  for (std::size_t i = 0; std::cmp_less(i, header.known_shards); ++i) {
     const StreamedShard& shard = shards_[i];
     const LayerStates& states = shard.is_peer_replica ? held_.peer_replicas : held_.layer_states;
     receive(gradients_[i], states.at(shard.layer_state).layout, shard, link);
@@ -109,7 +109,7 @@ std::optional<ReceivedState> StateReceiver::take(const ModelSpec& model) {
     if (!followed) {
       followed = {generation_, *std::move(held)};
     } else if (held->step == followed->held.step) {
-      followed->held.join(model, *std::move(held));
+      followed->held.join(model, *held);
     }
   }
   return followed;

@@ -13,7 +13,7 @@ namespace sailor::trainer {
 namespace {
 
 constexpr std::chrono::seconds kSign{1};  // the source sends a header at least this often
-constexpr int kMostStates = 2;            // the queue may grow to this many times the streamed state, or to kLeastLimit
+constexpr std::int64_t kMostStates = 2;   // the queue may grow to this many times the streamed state, or to kLeastLimit
 constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: steps of a small model take almost no time
 
 // Copies the spans to host memory, because training may need all memory of the GPU. Never returns the tensor itself,
@@ -89,7 +89,8 @@ void StateStream::push(const HeldState& held) {
   if (is_over_) return;
   queued_elements_ += frame_.elements;
   has_last_ = frame_.header.is_last;
-  is_stopped_ = is_stopped_ || queued_elements_ > std::max(kMostStates * kStateTensors * elements_, kLeastLimit);
+  is_stopped_ =
+      is_stopped_ || queued_elements_ > std::max(kMostStates * std::int64_t{kStateTensors} * elements_, kLeastLimit);
   queue_.push_back(std::exchange(frame_, {}));
   changed_.notify_all();
 }

@@ -81,7 +81,7 @@ bool Preparation::await_received() {
   while (!connections_->has_received_within(kLook)) {
     if (mailbox_.has_newer_than(generation())) return false;
   }
-  prepared_->received = connections_->take_received(assignment_->model);
+  prepared_.value().received = connections_->take_received(assignment_->model);
   return true;
 }
 

@@ -104,6 +104,7 @@ std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const
 
 std::vector<std::vector<int>> offers(const std::vector<StateReport>& reports, const ResumePoint& point) {
   std::vector<std::vector<int>> lists;
+  lists.reserve(reports.size());
   for (const StateReport& report : reports) {
     lists.push_back(can_offer(report, point) ? report.units : std::vector<int>{});
   }

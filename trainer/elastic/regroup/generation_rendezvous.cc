@@ -14,7 +14,7 @@ namespace sailor::trainer {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{100};  // how soon a wait notices that a newer generation is known
-constexpr std::int64_t kBytesOfElement = 3 * 4;  // weights and two moments in FP32
+constexpr std::int64_t kBytesOfElement = 3 * std::int64_t{sizeof(float)};  // weights and two moments in FP32
 
 const AgentAddress& host_of(const Assignment& assignment) {
   return assignment.agents.at(static_cast<std::size_t>(assignment.rendezvous));
@@ -24,6 +24,7 @@ const AgentAddress& host_of(const Assignment& assignment) {
 template <class Parse>
 auto understood(const std::vector<std::string>& lines, Parse parse) {
   std::vector<typename decltype(parse(lines.front()))::value_type> values;
+  values.reserve(lines.size());
   for (const std::string& line : lines) {
     auto value = parse(line);
     if (!value) throw CannotTrain(value.error().message);
@@ -35,6 +36,7 @@ auto understood(const std::vector<std::string>& lines, Parse parse) {
 std::vector<WorkerSlices> slices_of_all(const std::vector<StateSlices>& own,
                                         const std::vector<StateSlices>& peer_replicas) {
   std::vector<WorkerSlices> all;
+  all.reserve(own.size());
   for (std::size_t rank = 0; rank < own.size(); ++rank) all.push_back({own[rank], peer_replicas[rank]});
   return all;
 }
@@ -90,6 +92,7 @@ bool GenerationRendezvous::exchange(const StateReport& mine, const WorkerSlices&
 
 std::vector<WorkerSlices> GenerationRendezvous::wanted() const {
   std::vector<WorkerSlices> all;
+  all.reserve(static_cast<std::size_t>(roster_.workers()));
   for (int rank = 0; rank < roster_.workers(); ++rank) all.push_back(worker_slices(roster_, peer_replicas_, rank));
   return all;
 }
@@ -106,21 +109,23 @@ bool GenerationRendezvous::offers_state() const {
 }
 
 bool GenerationRendezvous::needs_peer_replicas() const {
-  const auto offered = offers(state_reports_, *point_);
-  return std::ranges::any_of(units_->ids(), [&](int id) {
+  const auto offered = offers(state_reports_, point_.value());
+  return std::ranges::any_of(units().ids(), [&](int id) {
     for (int rank = 0; rank < std::ssize(offered); ++rank) {
       const bool is_offered = std::ranges::binary_search(offered[static_cast<std::size_t>(rank)], id);
-      if (is_offered && !std::ranges::binary_search(units_->replicated_by(rank), id)) return false;
+      if (is_offered && !std::ranges::binary_search(units().replicated_by(rank), id)) return false;
     }
     return true;
   });
 }
 
 TransferPlan GenerationRendezvous::transfers() const {
-  TransferQuestion question{
-      .wanted = {}, .offered = offers(state_reports_, *point_), .locations = locations_of(*assignment_), .bytes = {}};
-  for (int rank = 0; rank < roster_.workers(); ++rank) question.wanted.push_back(units_->wanted_by(rank));
-  for (const int unit : units_->ids()) question.bytes.push_back(bytes_of(unit));
+  TransferQuestion question{.wanted = {},
+                            .offered = offers(state_reports_, point_.value()),
+                            .locations = locations_of(*assignment_),
+                            .bytes = {}};
+  for (int rank = 0; rank < roster_.workers(); ++rank) question.wanted.push_back(units().wanted_by(rank));
+  for (const int unit : units().ids()) question.bytes.push_back(bytes_of(unit));
   return plan_transfers(question);
 }
 
@@ -131,7 +136,7 @@ std::int64_t GenerationRendezvous::bytes_of(const std::vector<UnitMove>& moves) 
 }
 
 std::int64_t GenerationRendezvous::streamed_bytes() const {
-  const auto offered = offers(state_reports_, *point_);
+  const auto offered = offers(state_reports_, point_.value());
   std::int64_t bytes = 0;
   for (std::size_t rank = 0; rank < offered.size(); ++rank) {
     if (!preparation_reports_[rank].is_empty) continue;
@@ -141,20 +146,20 @@ std::int64_t GenerationRendezvous::streamed_bytes() const {
 }
 
 std::int64_t GenerationRendezvous::bytes_of(int unit) const {
-  return units_->units()[static_cast<std::size_t>(unit)].elements * kBytesOfElement;
+  return units().units()[static_cast<std::size_t>(unit)].elements * kBytesOfElement;
 }
 
 // The holders of units take turns, to spread the work.
 std::vector<StateSlices> GenerationRendezvous::slices_to_save() const {
   std::vector<StateSlices> written(state_reports_.size());
-  const auto offered = offers(state_reports_, *point_);
-  for (const int id : units_->ids()) {
+  const auto offered = offers(state_reports_, point_.value());
+  for (const int id : units().ids()) {
     std::vector<std::size_t> holders;
     for (std::size_t rank = 0; rank < offered.size(); ++rank) {
       if (std::ranges::binary_search(offered[rank], id)) holders.push_back(rank);
     }
     const auto index = static_cast<std::size_t>(id);
-    const TransferUnit& unit = units_->units()[index];
+    const TransferUnit& unit = units().units()[index];
     std::ranges::copy(unit.slices, std::back_inserter(written[holders.at(index % holders.size())][unit.layer_state]));
   }
   return written;

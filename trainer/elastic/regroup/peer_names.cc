@@ -38,6 +38,7 @@ std::string name_of_worker(const Assignment& assignment, int rank) {
 
 std::vector<std::string> names_of_workers(const Assignment& assignment) {
   std::vector<std::string> names;
+  names.reserve(assignment.workers.size());
   for (int rank = 0; rank < std::ssize(assignment.workers); ++rank) names.push_back(name_of_worker(assignment, rank));
   return names;
 }

@@ -18,10 +18,11 @@ std::vector<int> ranks_below(int count) {
 
 // Takes the losses of the job from the state reports, because a worker that did not train does not know them.
 void learn_losses(const GenerationRendezvous& rendezvous, HeldState& held) {
+  const ResumePoint& point = rendezvous.point().value();
   for (const StateReport& report : rendezvous.state_reports()) {
     if (report.first_loss != 0) held.first_loss = report.first_loss;
-    if (!can_offer(report, *rendezvous.point())) continue;
-    held.loss = report.version.step == rendezvous.point()->step ? report.loss : report.next_loss;
+    if (!can_offer(report, point)) continue;
+    held.loss = report.version.step == point.step ? report.loss : report.next_loss;
   }
 }
 
@@ -40,7 +41,7 @@ std::chrono::milliseconds time_of(const std::vector<UnitMove>& moves, const Tran
 void settle(const Assignment& assignment, const GenerationRendezvous& rendezvous, HeldState& held) {
   if (!rendezvous.offers_state()) {
     held = {.first_loss = held.first_loss};
-  } else if (held.step < rendezvous.point()->step) {
+  } else if (held.step < rendezvous.point().value().step) {
     held.apply_gradients(assignment.training);
   }
   held.forget_gradients();

@@ -65,7 +65,7 @@ void HeldState::join_peer_replicas(const ModelSpec& model) {
   join_states(model, std::exchange(peer_replicas, {}), layer_states);
 }
 
-void HeldState::join(const ModelSpec& model, HeldState other) {
+void HeldState::join(const ModelSpec& model, const HeldState& other) {
   join_states(model, other.layer_states, layer_states);
   join_states(model, other.peer_replicas, peer_replicas);
 }

@@ -42,7 +42,7 @@ struct HeldState {
   // Adds the peer replicas to the own state. There must be no gradients.
   void join_peer_replicas(const ModelSpec& model);
   // Adds the other state, which must be of the same step. There must be no gradients.
-  void join(const ModelSpec& model, HeldState other);
+  void join(const ModelSpec& model, const HeldState& other);
 
   void apply_gradients(const TrainingSpec& training);
   void forget_gradients();

@@ -26,6 +26,7 @@ std::vector<PeerReplica> endangered(const ModelSpec& model, const Roster& roster
     for (const int rank : ranks) shards.push_back(roster.held_shard(rank, layer_state));
     for (TransferUnit& unit : transfer_units_of(whole, shards)) {
       std::vector<int> holders;
+      holders.reserve(unit.holders.size());
       for (const int index : unit.holders) holders.push_back(ranks[static_cast<std::size_t>(index)]);
       if (holders.empty() || !is_on_one_node(holders, locations)) continue;
       found.push_back({layer_state, std::move(unit.slices), unit.elements, holders.front(), 0});

@@ -72,7 +72,7 @@ void transfer_state(const TransferUnits& units, const std::vector<UnitMove>& mov
   std::vector<IncomingMessage> messages;
   for (int tag = 0; const UnitMove& move : moves) {
     const TransferUnit& unit = units.units()[static_cast<std::size_t>(move.unit)];
-    for (int i = 0; i < kStateTensors; ++i, ++tag) {  // every tensor of a move has its own tag
+    for (std::size_t i = 0; i < kStateTensors; ++i, ++tag) {  // every tensor of a move has its own tag
       if (move.from == target.rank) {
         const LayerState& state = known_place_of(unit, held.layer_states, held.peer_replicas);
         const at::Tensor message = packed(tensors_of(state)[i], spans_of(state.layout, unit.slices));

@@ -12,7 +12,7 @@
 
 namespace sailor::trainer {
 
-inline constexpr int kStateTensors = 3;  // weights, momentum, variance
+inline constexpr std::size_t kStateTensors = 3;  // weights, momentum, variance
 std::array<at::Tensor, kStateTensors> tensors_of(const LayerState& state);
 
 // A worker and the slices that it has in the new plan.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,40 @@ bool is_list_of_integers(const nlohmann::json& json, std::size_t length) {
   return json.is_array() && json.size() == length &&
          std::ranges::all_of(json, [](const nlohmann::json& element) { return element.is_number_integer(); });
 }
+
+// The shards of one layer state. Each belongs to lists of ids, to which the ids of its units are added.
+class ListedShards {
+ public:
+  ListedShards(const ModelSpec& model, int layer_state)
+      : layer_state_(layer_state), whole_(layout_of(model, layer_state)) {}
+
+  void add(const StateSlices& slices, std::vector<std::vector<int>*> lists) {
+    const auto found = slices.find(layer_state_);
+    if (found == slices.end()) return;
+    shards_.push_back(shard_of(whole_, found->second));
+    lists_.push_back(std::move(lists));
+  }
+
+  // The id of a unit is its index in `units`. Each list has it once, even if several shards of the list have the unit.
+  void append_units(std::vector<TransferUnit>& units) const {
+    for (TransferUnit& unit : transfer_units_of(whole_, shards_)) {
+      const int id = static_cast<int>(units.size());
+      for (const int index : unit.holders) {
+        for (std::vector<int>* list : lists_[static_cast<std::size_t>(index)]) {
+          if (list->empty() || list->back() != id) list->push_back(id);
+        }
+      }
+      unit.holders.clear();
+      units.push_back(std::move(unit));
+    }
+  }
+
+ private:
+  int layer_state_;
+  StateLayout whole_;
+  std::vector<StateLayout> shards_;
+  std::vector<std::vector<std::vector<int>*>> lists_;  // indexed by shard
+};
 
 }  // namespace
 
@@ -70,33 +105,16 @@ TransferUnits::TransferUnits(const ModelSpec& model, const std::vector<WorkerSli
                              const std::vector<WorkerSlices>& wanted)
     : model_(model), held_(held.size()), replicated_(held.size()), wanted_(wanted.size()) {
   for (const int layer_state : all_layer_states(model)) {
-    const StateLayout whole = layout_of(model, layer_state);
-    std::vector<StateLayout> shards;
-    std::vector<std::vector<std::vector<int>*>> lists;  // by shard: the lists to which its units are added
-    const auto add = [&](const StateSlices& slices, const std::vector<std::vector<int>*>& notes) {
-      const auto found = slices.find(layer_state);
-      if (found == slices.end()) return;
-      shards.push_back(shard_of(whole, found->second));
-      lists.push_back(notes);
-    };
+    ListedShards shards(model, layer_state);
     for (std::size_t rank = 0; rank < held.size(); ++rank) {
-      add(held[rank].own, {&held_[rank]});
-      add(held[rank].peer_replicas, {&held_[rank], &replicated_[rank]});
+      shards.add(held[rank].own, {&held_[rank]});
+      shards.add(held[rank].peer_replicas, {&held_[rank], &replicated_[rank]});
     }
     for (std::size_t rank = 0; rank < wanted.size(); ++rank) {
-      add(wanted[rank].own, {&wanted_[rank]});
-      add(wanted[rank].peer_replicas, {&wanted_[rank]});
+      shards.add(wanted[rank].own, {&wanted_[rank]});
+      shards.add(wanted[rank].peer_replicas, {&wanted_[rank]});
     }
-    for (TransferUnit& unit : transfer_units_of(whole, shards)) {
-      const int id = static_cast<int>(units_.size());
-      for (const int index : unit.holders) {
-        for (std::vector<int>* list : lists[static_cast<std::size_t>(index)]) {
-          if (list->empty() || list->back() != id) list->push_back(id);
-        }
-      }
-      unit.holders.clear();
-      units_.push_back(std::move(unit));
-    }
+    shards.append_units(units_);
   }
 }
 

@@ -10,6 +10,7 @@ namespace sailor::trainer {
 
 inline std::vector<WorkerLocation> locations_of(const Assignment& assignment) {  // indexed by rank
   std::vector<WorkerLocation> locations;
+  locations.reserve(assignment.workers.size());
   for (const WorkerSlot& worker : assignment.workers) {
     locations.push_back({worker.agent, assignment.agents.at(static_cast<std::size_t>(worker.agent)).pool.zone});
   }

@@ -49,7 +49,7 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       model_(stage_shape(assignment, membership.rank()), held.layer_states,
              TensorParallel(membership.groups->tensor_parallel(), roster_.tensor_parallel_rank_of(membership.rank()),
                             assignment.plan.sequence_parallelism)),
-      step_(assignment, membership.rank(), roster_, *membership.groups, model_, batches),
+      step_({assignment, roster_, membership.rank()}, *membership.groups, model_, batches),
       peer_replica_gradients_(roster_, membership.rank(), membership.rendezvous->peer_replicas(), held.peer_replicas,
                               membership.peer_replica_group.get()),
       folder_(checkpoint_folder(assignment)),
@@ -114,7 +114,7 @@ void Generation::finish() {
 
 // Evaluates the steps done so far before the next one starts, so that a lost peer cannot interrupt an update.
 void Generation::evaluate() {
-  if (is_evaluation_due()) validation_loss_ = step_.evaluate(assignment_.training.evaluation->batches);
+  if (is_evaluation_due()) validation_loss_ = step_.evaluate(assignment_.training.evaluation.value().batches);
 }
 
 bool Generation::is_evaluation_due() const {
@@ -159,7 +159,7 @@ std::string Generation::culprit(const Totals& totals) const {
   const auto rank = static_cast<std::size_t>(totals.non_finite_ranks);
   const WorkerSlot& slot = assignment_.workers.at(rank);
   return fmt::format("on worker {} (GPU {} of {}, stage {})", rank, slot.gpu,
-                     assignment_.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.role->stage);
+                     assignment_.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.role.value().stage);
 }
 
 void Generation::advance_checkpoint(const Vote& vote) {

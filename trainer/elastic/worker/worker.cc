@@ -65,7 +65,7 @@ class Worker {
       case WorkerPlace::kAwaitingLease:
         return await_lease();
       case WorkerPlace::kFinishing:
-        training_->finish();
+        training().finish();
         return event::Finished{};
       default:
         return await_assignment();
@@ -167,21 +167,21 @@ class Worker {
   Event move() {
     // Closes the connections of the previous generation. All workers have arrived here, so none is still in its last
     // vote.
-    membership_ = std::move(forming_->membership);
-    batches_ = std::move(forming_->batches);
+    membership_ = std::move(forming_.value().membership);
+    batches_ = std::move(forming_.value().batches);
     forming_.reset();
     // A regroup is not worth finishing once a newer generation is known.
     mailbox_.arm_interrupt(
-        state_.generation, [](const Assignment&) { return true; }, membership_->interrupt);
-    const auto& point = membership_->rendezvous->point();
+        state_.generation, [](const Assignment&) { return true; }, membership().interrupt);
+    const auto& point = membership().rendezvous->point();
     if (assignment_->releases_gpus) {
       held_.join_peer_replicas(assignment_->model);
-      if (!checkpoint_and_release(*assignment_, *membership_->rendezvous, held_)) return newer_assignment();
+      if (!checkpoint_and_release(*assignment_, *membership().rendezvous, held_)) return newer_assignment();
     } else {
       const double before = downtime_.seconds_so_far();
-      move_state(*assignment_, *membership_, held_);
-      membership_->times.regroup_seconds = before;
-      membership_->times.transfer_seconds = downtime_.seconds_so_far() - before;
+      move_state(*assignment_, membership(), held_);
+      membership().times.regroup_seconds = before;
+      membership().times.transfer_seconds = downtime_.seconds_so_far() - before;
     }
     return event::StateTransferred{.step = held_.step,
                                    .updated_by = point ? point->updated_by : assignment_->generation,
@@ -189,7 +189,7 @@ class Worker {
   }
 
   Event confirm() {
-    if (!membership_->rendezvous->confirm()) return newer_assignment();
+    if (!membership().rendezvous->confirm()) return newer_assignment();
     return event::Confirmed{.all_steps_are_done = held_.step >= assignment_->training.steps};
   }
 
@@ -200,16 +200,16 @@ class Worker {
     const auto drops_a_peer = [me = me(), running = assignment_](const Assignment& newer) {
       return command_of(newer, me, *running).drops_a_peer;
     };
-    mailbox_.arm_interrupt(state_.generation, drops_a_peer, membership_->interrupt);
+    mailbox_.arm_interrupt(state_.generation, drops_a_peer, membership().interrupt);
     held_.keep_arrived();
     is_first_step_ = true;
-    membership_->known_step_seconds = step_seconds_;
-    training_.emplace(*assignment_, *membership_, *batches_, writer_, held_);
-    log_beginning(training_->progress(), membership_->rank());
+    membership().known_step_seconds = step_seconds_;
+    training_.emplace(*assignment_, membership(), *batches_, writer_, held_);
+    log_beginning(training().progress(), membership().rank());
   }
 
   Event compute() {
-    training_->compute();
+    training().compute();
     return event::Computed{};
   }
 
@@ -225,14 +225,14 @@ class Worker {
   }
 
   Event vote() {
-    const bool somebody_leaves = training_->vote(
+    const bool somebody_leaves = training().vote(
         {wants_to_leave(state_), next_generation_.is_waited_for(), next_generation_.outgoing_streams()});
-    step_seconds_ = training_->mean_step_seconds();
-    if (std::exchange(is_first_step_, false)) membership_->times.stopped_seconds = downtime_.seconds();
+    step_seconds_ = training().mean_step_seconds();
+    if (std::exchange(is_first_step_, false)) membership().times.stopped_seconds = downtime_.seconds();
     downtime_.note_step();
-    if (membership_->rank() == 0) log_step(training_->progress());
+    if (membership().rank() == 0) log_step(training().progress());
     report_phase(WorkerPhase::kTraining);
-    return event::Voted{.somebody_leaves = somebody_leaves, .is_last_step = training_->is_done()};
+    return event::Voted{.somebody_leaves = somebody_leaves, .is_last_step = training().is_done()};
   }
 
   // Looks for a newer assignment. The worker obeys it when its preparation is over, or at once if it cannot wait.
@@ -257,6 +257,10 @@ class Worker {
     if (!is_training(state_.place)) return {.trains = 0, .is_empty = state_.version.updated_by == 0};
     return {.trains = state_.generation, .is_empty = false, .own = held_.slices().own};
   }
+
+  // Set while the place of the state machine is one of a generation that has met, or that trains.
+  [[nodiscard]] Membership& membership() { return membership_.value(); }
+  [[nodiscard]] Generation& training() { return training_.value(); }
 
   [[nodiscard]] WorkerName me() const { return {settings_.agent, settings_.gpu}; }
 
