@@ -166,7 +166,7 @@ void JobSeries::note_rescales(const JobKey& job, const JobStatus& status) {
 }
 
 void JobSeries::note_rescale(const JobKey& job, const RescaleStatus& rescale) {
-  observe(job, rescale_seconds_, *rescale.seconds);
+  observe(job, rescale_seconds_, rescale.seconds.value());
   if (rescale.stopped_seconds) observe(job, rescale_stopped_seconds_, *rescale.stopped_seconds);
   for (const auto& [part, seconds] : rescale.parts) {
     observe(job, rescale_part_seconds_, seconds, {{"part", std::string(to_string(part))}});

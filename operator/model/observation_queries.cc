@@ -19,7 +19,7 @@ const Member* member_of(const Generation& generation, const std::string& pod_uid
 }
 
 bool is_ready(const AgentView& agent) {
-  return agent.answers() && std::ranges::none_of(agent.report->workers, [](const WorkerReport& worker) {
+  return agent.answers() && std::ranges::none_of(agent.report.value().workers, [](const WorkerReport& worker) {
            return worker.phase == WorkerPhase::kStarting;
          });
 }
@@ -56,7 +56,7 @@ const AgentView* find_answering(const Observation& observation, const Member& me
 }
 
 bool cannot_reach(const AgentView& agent, const Member& peer) {
-  const auto& peers = agent.report->unresponsive_peers;
+  const auto& peers = agent.report.value().unresponsive_peers;
   return std::ranges::find(peers, peer.address.name) != peers.end();
 }
 

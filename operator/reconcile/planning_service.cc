@@ -68,9 +68,9 @@ void PlanningService::work(std::stop_token stop) {
       asked_.wait_for(lock, stop, std::chrono::milliseconds(10), [] { return false; });
       continue;
     }
-    questions.searching = std::exchange(questions.waiting, std::nullopt);
+    const PlanQuestion question = *std::exchange(questions.waiting, std::nullopt);
+    questions.searching = question;
     questions.stop = std::stop_source();
-    const PlanQuestion question = *questions.searching;
     const Time asked = questions.asked_at;
     const std::stop_token search_stop = questions.stop.get_token();
     lock.unlock();

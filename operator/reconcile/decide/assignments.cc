@@ -9,7 +9,7 @@ namespace sailor {
 namespace {
 
 bool obeys(const AgentView& agent, std::int64_t generation) {
-  const auto& workers = agent.report->workers;
+  const auto& workers = agent.report.value().workers;
   return !workers.empty() && std::ranges::all_of(workers, [&](const WorkerReport& worker) {
     return worker.generation >= generation || worker.phase == WorkerPhase::kFinished ||
            worker.phase == WorkerPhase::kFailed;
@@ -33,8 +33,9 @@ void update_callbacks(PolicyResult& result, const Observation& observation) {
   if (callback.empty()) return;
   for (const PodView& pod : observation.pods) {
     const AgentView* agent = find_agent(observation, pod);
-    const bool knows_one = agent != nullptr && agent->answers() && !agent->report->callback.empty();
-    if (!pod.is_ours || !knows_one || agent->report->callback == callback) continue;
+    if (!pod.is_ours || agent == nullptr || !agent->answers()) continue;
+    const std::string& known = agent->report.value().callback;
+    if (known.empty() || known == callback) continue;
     result.actions.emplace_back(UpdateCallback{pod.uid});
   }
 }

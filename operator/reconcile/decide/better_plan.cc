@@ -19,7 +19,7 @@ bool is_better(const Objective& objective, const PlanSummary& present, const Est
 }  // namespace
 
 std::optional<PolicyResult> change_to_better_plan(const Observation& observation) {
-  const GenerationRecord& record = *observation.record;
+  const GenerationRecord& record = observation.record.value();
   const ElasticityMode mode = observation.job.spec->elasticity;
   if (mode == ElasticityMode::kOff || !trains(observation, record)) return std::nullopt;
   const Time quiet_until = record.decided_at + observation.settings.cool_down;

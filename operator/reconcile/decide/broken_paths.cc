@@ -62,7 +62,7 @@ QuarantinedNode quarantine_of(const Observation& observation, const Member& memb
   constexpr std::chrono::seconds kFirst{30};
   constexpr std::chrono::seconds kLongest = std::chrono::hours(1);
   std::chrono::seconds duration = kFirst;
-  for (const QuarantinedNode& quarantined : observation.record->quarantined_nodes) {
+  for (const QuarantinedNode& quarantined : observation.record.value().quarantined_nodes) {
     if (quarantined.node_uid != member.node_uid || !is_remembered(quarantined, observation.now)) continue;
     duration = std::max(duration, std::min(2 * quarantined.duration, kLongest));
   }

@@ -22,7 +22,7 @@ std::optional<PolicyResult> fail_job_past_deadline(const Observation& observatio
   if (!deadline || observation.now < *deadline) return std::nullopt;
   return fail_job(observation, Reason::kDeadlineExceeded,
                   fmt::format("The job did not end within activeDeadlineSeconds: {:.0f}.",
-                              observation.job.spec->active_deadline->value()));
+                              observation.job.spec->active_deadline.value().value()));
 }
 
 PolicyResult requeue_at_deadline(const Observation& observation) {

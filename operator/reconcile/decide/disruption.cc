@@ -155,7 +155,7 @@ std::optional<Finding> member_problem(const Observation& observation, const Gene
   const PodView* pod = find_pod(observation, member.address.name);
   if (pod == nullptr || pod->uid != member.pod_uid) return pod_lost(observation, member, "is gone");
   if (all_finished(*pod)) return std::nullopt;
-  if (is_fault_of_machine(*observation.record, *pod)) {
+  if (is_fault_of_machine(observation.record.value(), *pod)) {
     return Finding{Disruption::Kind::kLost, Reason::kWorkerUnresponsive,
                    fmt::format("a worker of pod {} on node {} gave no answer", pod->name, member.node)};
   }
@@ -172,7 +172,7 @@ std::optional<Finding> member_problem(const Observation& observation, const Gene
 
 // Returns the time since which the pod of a slot could start. The pods that it replaces have a grace period to end.
 Time free_since(const Observation& observation, const PodView* pod) {
-  const GenerationRecord& record = *observation.record;
+  const GenerationRecord& record = observation.record.value();
   if (pod != nullptr) return std::max(pod->created, record.decided_at);
   return record.min_pod_generation == record.generation ? record.decided_at + kTerminationGrace : record.decided_at;
 }
@@ -182,7 +182,7 @@ std::optional<Finding> slot_problem(const Observation& observation, const Slot& 
   const PodView* pod = find_pod(observation, slot.pod);
   const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
   const bool is_up = pod != nullptr && (pod->has_ended() || (agent != nullptr && is_ready(*agent)));
-  const bool may_begin = observation.now >= observation.record->not_before;
+  const bool may_begin = observation.now >= observation.record.value().not_before;
   if (!is_up && may_begin && !is_occupied(observation, slot) &&
       observation.now - free_since(observation, pod) > observation.settings.start_limit) {
     const std::string why = pod == nullptr || pod->waiting.empty() ? "" : ": " + pod->waiting;
@@ -258,7 +258,7 @@ std::optional<Disruption> broken_connection(const Observation& observation, cons
 
 std::optional<Disruption> find_startup_disruption(const Observation& observation) {
   Findings findings(observation);
-  for (const Slot& slot : observation.record->placement.slots) {
+  for (const Slot& slot : observation.record.value().placement.slots) {
     if (const auto finding = slot_problem(observation, slot)) findings.add(slot.pod, slot.node, *finding);
   }
   return findings.disruption();

@@ -20,7 +20,7 @@ RemainingPlan look_up_remaining_plan(const Observation& observation, const Disru
   NodeQuery query{NodeScope::kSurvivors, disruption.pods, false};
   const auto survivors = usable_nodes(observation, query);
   if (!survivors.empty()) {
-    PlanLookup lookup = look_up_plan(observation, survivors, observation.record->plan, Urgency::kStopped);
+    PlanLookup lookup = look_up_plan(observation, survivors, observation.record.value().plan, Urgency::kStopped);
     if (!lookup.has_no_plan()) return {query, std::move(lookup)};
   }
   query.scope = NodeScope::kExisting;
@@ -50,9 +50,9 @@ PolicyResult continue_with_remaining_pods(const Observation& observation, const 
 }  // namespace
 
 std::optional<PolicyResult> respond_to_disruption(const Observation& observation) {
-  const auto disruption = find_disruption(observation, *observation.record);
+  const auto disruption = find_disruption(observation, observation.record.value());
   if (!disruption) return std::nullopt;
-  GenerationRecord before = *observation.record;
+  GenerationRecord before = observation.record.value();
   quarantine(before, disruption->nodes_to_quarantine);
   before.unreachable_pods.insert(disruption->unreachable_pods.begin(), disruption->unreachable_pods.end());
   const Cause cause{disruption->reason, disruption->message};

@@ -15,7 +15,7 @@ namespace {
 // first, and did not restart the job with new pods.
 bool is_joining(const Observation& observation, const std::string& name) {
   const PodView* pod = find_pod(observation, name);
-  const GenerationRecord& record = *observation.record;
+  const GenerationRecord& record = observation.record.value();
   return pod != nullptr && record.from_generation > 0 && pod->created_for_generation == record.generation &&
          record.min_pod_generation < record.generation;
 }
@@ -33,14 +33,14 @@ std::optional<PolicyResult> continue_without(const Observation& observation, con
   const NodeQuery query{NodeScope::kSurvivors, {failure.pod}, false};
   const auto survivors = usable_nodes(observation, query);
   if (survivors.empty()) return std::nullopt;
-  const PlanLookup lookup = look_up_plan(observation, survivors, observation.record->plan);
+  const PlanLookup lookup = look_up_plan(observation, survivors, observation.record.value().plan);
   if (lookup.has_no_plan()) return std::nullopt;
   if (!lookup.has_plan()) {
     PolicyResult result = ask_planner(lookup);
     result.keeps_ended_pods = true;
     return result;
   }
-  GenerationRecord before = counts ? count(*observation.record, failure) : *observation.record;
+  GenerationRecord before = counts ? count(observation.record.value(), failure) : observation.record.value();
   const std::chrono::milliseconds pause = counts ? restart_delay(before.restarts) : observation.settings.start_limit;
   quarantine(before, {{node_uid_of_pod(observation, failure.pod), Time(), observation.now + pause}});
   const Cause cause{counts ? Reason::kTrainerFailed : Reason::kJoiningPodFailed,
@@ -65,7 +65,7 @@ std::optional<PolicyResult> respond_to_trainer_failure(const Observation& observ
   if (!counts) {
     if (auto result = continue_without(observation, *failure, false)) return result;
   }
-  const int restarts = observation.record->restarts;
+  const int restarts = observation.record.value().restarts;
   if (restarts >= observation.job.spec->max_restarts) {
     return fail_job(observation, Reason::kTrainerFailed,
                     fmt::format("Pod {} failed after {} restarts: {}", failure->pod, restarts, failure->message));

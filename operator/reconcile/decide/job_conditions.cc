@@ -27,7 +27,7 @@ Condition planned(const GenerationRecord& record) {
 std::string problem_of_workers(const Observation& observation) {
   for (const auto& [uid, agent] : observation.agents) {
     if (!agent.answers()) continue;
-    for (const WorkerReport& worker : agent.report->workers) {
+    for (const WorkerReport& worker : agent.report.value().workers) {
       if (worker.phase == WorkerPhase::kTraining && !worker.message.empty()) return worker.message;
     }
   }

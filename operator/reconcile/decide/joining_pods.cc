@@ -18,7 +18,7 @@ PolicyResult withdraw(const GenerationRecord& record, const std::string& message
   const std::int64_t given_up = record.generation;
   GenerationRecord next = record;
   next.last_issued = std::max(next.last_issued, given_up);
-  static_cast<Generation&>(next) = *record.running;
+  static_cast<Generation&>(next) = record.running.value();
   next.running.reset();
   std::erase_if(next.older, [&](const OlderRecord& older) { return older.generation == next.generation; });
   quarantine(next, nodes_to_quarantine);
@@ -33,7 +33,7 @@ PolicyResult withdraw(const GenerationRecord& record, const std::string& message
 }  // namespace
 
 std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
-  const GenerationRecord& record = *observation.record;
+  const GenerationRecord& record = observation.record.value();
   if (!record.running) return std::nullopt;
   if (const auto disruption = find_disruption(observation, *record.running)) {
     return withdraw(record, disruption->message, {});

@@ -59,7 +59,7 @@ PolicyResult start_new_plan(const Observation& observation, const GenerationReco
 }  // namespace
 
 std::optional<PolicyResult> resume_released_job(const Observation& observation) {
-  const GenerationRecord& record = *observation.record;
+  const GenerationRecord& record = observation.record.value();
   if (!record.releases_gpus) return std::nullopt;
   if (is_saving(observation, record)) return keep_saving(observation, record);
   const NodeQuery query{NodeScope::kExisting, {}, !has_failed_to_save(observation, record)};

@@ -12,7 +12,7 @@ namespace sailor {
 namespace {
 
 std::string message_of(const AgentView& agent) {
-  for (const WorkerReport& worker : agent.report->workers) {
+  for (const WorkerReport& worker : agent.report.value().workers) {
     if (!worker.message.empty()) return worker.message;
   }
   return "no reason is known";

@@ -6,7 +6,7 @@ namespace sailor {
 namespace {
 
 PolicyResult keep_plan(const Observation& observation) {
-  GenerationRecord record = *observation.record;
+  GenerationRecord record = observation.record.value();
   record.spec_generation = observation.job.spec_generation;
   PolicyResult result;
   write_record(result, std::move(record));
@@ -16,7 +16,7 @@ PolicyResult keep_plan(const Observation& observation) {
 }  // namespace
 
 std::optional<PolicyResult> follow_changed_spec(const Observation& observation) {
-  const GenerationRecord& record = *observation.record;
+  const GenerationRecord& record = observation.record.value();
   if (record.spec_generation == observation.job.spec_generation) return std::nullopt;
   const ElasticityMode mode = observation.job.spec->elasticity;
   if (mode == ElasticityMode::kOff) return keep_plan(observation);

@@ -35,7 +35,7 @@ bool is_fault_of_trainer(const Observation& observation, const PodView& pod) {
   if (pod.phase != PodPhase::kFailed || pod.is_deleting) return false;
   if (std::ranges::find(kOutside, pod.status_reason) != kOutside.end()) return false;
   if (pod.termination_report && pod.termination_report->is_terminating) return false;
-  if (is_fault_of_machine(*observation.record, pod)) return false;
+  if (is_fault_of_machine(observation.record.value(), pod)) return false;
   const NodeView* node = observation.cluster.find_node(pod.node);
   return node != nullptr && !node->is_terminating;
 }
@@ -62,7 +62,7 @@ std::string message_of(const PodView& pod) {
 
 std::optional<TrainerFailure> find_uncounted_failure(const Observation& observation) {
   for (const PodView& pod : observation.pods) {
-    if (!pod.is_ours || !is_fault_of_trainer(observation, pod) || !belongs_to_newest(*observation.record, pod))
+    if (!pod.is_ours || !is_fault_of_trainer(observation, pod) || !belongs_to_newest(observation.record.value(), pod))
       continue;
     return TrainerFailure{pod.name, message_of(pod)};
   }
@@ -70,13 +70,13 @@ std::optional<TrainerFailure> find_uncounted_failure(const Observation& observat
 }
 
 bool is_fault_of_machine(const GenerationRecord& record, const PodView& pod) {
-  return was_unresponsive(pod) && furthest_step(*pod.termination_report) > record.unresponsive_at_step;
+  return was_unresponsive(pod) && furthest_step(pod.termination_report.value()) > record.unresponsive_at_step;
 }
 
 std::int64_t furthest_unresponsive_step(const Observation& observation) {
   std::int64_t furthest = 0;
   for (const PodView& pod : observation.pods) {
-    if (pod.is_ours && was_unresponsive(pod)) furthest = std::max(furthest, furthest_step(*pod.termination_report));
+    if (pod.is_ours && was_unresponsive(pod)) furthest = std::max(furthest, furthest_step(pod.termination_report.value()));
   }
   return furthest;
 }
