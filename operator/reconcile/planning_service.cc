@@ -68,7 +68,7 @@ void PlanningService::work(std::stop_token stop) {
       asked_.wait_for(lock, stop, std::chrono::milliseconds(10), [] { return false; });
       continue;
     }
-    const PlanQuestion question = *std::exchange(questions.waiting, std::nullopt);
+    const PlanQuestion question = std::exchange(questions.waiting, std::nullopt).value();
     questions.searching = question;
     questions.stop = std::stop_source();
     const Time asked = questions.asked_at;

@@ -20,6 +20,7 @@ double in_whole_nanoseconds(Seconds time) { return std::max(0.0, time.value() - 
 std::vector<int> regions_of_pools(const PlanningProblem& problem) {
   std::map<std::string_view, int> regions;
   std::vector<int> result;
+  result.reserve(problem.cluster.pools.size());
   for (const Pool& pool : problem.cluster.pools) {
     result.push_back(regions.try_emplace(pool.region.str(), static_cast<int>(regions.size())).first->second);
   }

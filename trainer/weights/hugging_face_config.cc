@@ -160,7 +160,7 @@ Result<ModelSpec> spec_from_hugging_face_config(const Json& config, const std::s
     reader.record("model_type", fmt::format("\"{}\" is unknown; use one of {}", type, choices(kTypes)));
   }
   if (const auto& error = reader.error()) return tl::unexpected(*error);
-  ModelSpec spec = family_defaults(*family);
+  ModelSpec spec = family_defaults(family.value());
   spec.name = name;
   spec.vocab_size = reader.required<int>("vocab_size");
   read_shape(reader, spec);

@@ -138,6 +138,7 @@ Result<void> write_hugging_face_model(const fs::path& folder, const ModelSpec& s
   fs::create_directories(folder, error);
   const std::vector<HuggingFaceTensor> tensors = hugging_face_tensors(spec);
   std::vector<TensorToWrite> to_write;
+  to_write.reserve(tensors.size());
   for (const HuggingFaceTensor& tensor : tensors) to_write.push_back({tensor.name, tensor.shape});
   StateLayout layer_state;
   std::vector<float> flat;

@@ -1,6 +1,7 @@
 #include "trainer/weights/hugging_face_tensors.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -101,26 +102,33 @@ const TensorLayout* find(const StateLayout& layer_state, const std::string& name
   return found == layer_state.tensors.end() ? nullptr : &*found;
 }
 
+// Returns the tensor that consists of those tensors of the layer state that the name lists, with this ending. Returns
+// nothing if the layer state has none of them.
+std::optional<HuggingFaceTensor> foreign_tensor(const StateLayout& layer_state, const Name& name, const char* ending) {
+  HuggingFaceTensor tensor{.name = name.foreign + ending, .shape = {}, .layer_state = layer_state.id, .tensors = {}};
+  for (const std::string& ours : name.ours) {
+    const TensorLayout* layout = find(layer_state, ours + ending);
+    if (layout == nullptr) continue;
+    if (tensor.shape.empty()) tensor.shape = layout->shape;
+    if (!tensor.tensors.empty()) tensor.shape[0] += layout->shape[0];
+    tensor.tensors.push_back(layout->name);
+  }
+  return tensor.tensors.empty() ? std::nullopt : std::optional(std::move(tensor));
+}
+
 // Adds the tensors of the layer state that have one of these names. Every tensor of a layer state is in the tables.
 void append(const StateLayout& layer_state, const std::string& prefix, const std::vector<Name>& names,
             bool is_transposed, std::vector<HuggingFaceTensor>& tensors) {
   std::size_t named = 0;
   for (const Name& name : names) {
     for (const char* ending : {".weight", ".bias"}) {
-      HuggingFaceTensor tensor{
-          .name = prefix + name.foreign + ending, .shape = {}, .layer_state = layer_state.id, .tensors = {}};
-      for (const std::string& ours : name.ours) {
-        const TensorLayout* layout = find(layer_state, ours + ending);
-        if (layout == nullptr) continue;
-        if (tensor.shape.empty()) tensor.shape = layout->shape;
-        if (!tensor.tensors.empty()) tensor.shape[0] += layout->shape[0];
-        tensor.tensors.push_back(layout->name);
-      }
-      if (tensor.tensors.empty()) continue;
-      tensor.is_transposed = is_transposed && tensor.shape.size() == 2;
-      if (tensor.is_transposed) std::swap(tensor.shape[0], tensor.shape[1]);
-      named += tensor.tensors.size();
-      tensors.push_back(std::move(tensor));
+      auto tensor = foreign_tensor(layer_state, name, ending);
+      if (!tensor) continue;
+      tensor->name = prefix + tensor->name;
+      tensor->is_transposed = is_transposed && tensor->shape.size() == 2;
+      if (tensor->is_transposed) std::swap(tensor->shape[0], tensor->shape[1]);
+      named += tensor->tensors.size();
+      tensors.push_back(*std::move(tensor));
     }
   }
   SAILOR_CHECK(named == layer_state.tensors.size(), "layer state {} has {} tensors, {} have foreign names",

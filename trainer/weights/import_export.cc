@@ -45,7 +45,7 @@ Result<std::string> import_model(const std::filesystem::path& folder) {
 }
 
 Result<std::int64_t> export_model(const ExportOptions& options) {
-  const auto step = step_to_export(options);
+  auto step = step_to_export(options);
   if (!step) return step;
   const auto folder = step_folder(options.checkpoints, *step);
   const auto manifest = read_manifest(folder);

@@ -146,8 +146,8 @@ class Worker {
   Event meet() {
     forming_ = preparations_.take();
     if (!forming_) return newer_assignment();
-    if (forming_->received) take_over(*std::exchange(forming_->received, std::nullopt));
-    GenerationRendezvous& rendezvous = *forming_->membership.rendezvous;
+    if (auto received = std::exchange(forming_->received, std::nullopt)) take_over(*std::move(received));
+    GenerationRendezvous& rendezvous = *forming_.value().membership.rendezvous;
     held_.join_arrived(assignment_->model);
     StateReport mine = held_.state_report(state_.version);
     mine.stopped_seconds = downtime_.seconds();
