@@ -33,7 +33,7 @@ type observation struct {
 
 type event struct {
 	name    string
-	goal    map[string]float64 // upper limits by what is told of it
+	goal    map[string]float64 // upper limits by measured quantity
 	happens func(context.Context) error
 	after   func(context.Context) error // makes the job as it was, without being measured
 }
@@ -222,7 +222,7 @@ func sorted(seen []observation, value func(observation) float64) []float64 {
 func median(values []float64) float64 { return values[(len(values)-1)/2] }
 
 func summarize(kind event, seen []observation) (rows []row) {
-	for _, told := range []struct {
+	for _, quantity := range []struct {
 		what, unit string
 		value      func(observation) float64
 	}{
@@ -230,13 +230,13 @@ func summarize(kind event, seen []observation) (rows []row) {
 		{"training stops", "s", func(o observation) float64 { return o.stopped }},
 		{"steps lost", "", func(o observation) float64 { return o.lost }},
 	} {
-		values := sorted(seen, told.value)
-		name := fmt.Sprintf("%s, %d times: %s", kind.name, len(seen), told.what)
-		worst := row{name + ", worst", values[len(values)-1], told.unit, nil}
-		if goal, has := kind.goal[told.what]; has {
+		values := sorted(seen, quantity.value)
+		name := fmt.Sprintf("%s, %d times: %s", kind.name, len(seen), quantity.what)
+		worst := row{name + ", worst", values[len(values)-1], quantity.unit, nil}
+		if goal, has := kind.goal[quantity.what]; has {
 			worst.Goal = &goal
 		}
-		rows = append(rows, row{name + ", median", median(values), told.unit, nil}, worst)
+		rows = append(rows, row{name + ", median", median(values), quantity.unit, nil}, worst)
 	}
 	return rows
 }

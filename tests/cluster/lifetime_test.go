@@ -115,7 +115,7 @@ func TestAClusterEndsWithTheProcessThatStartedItEvenIfThatIsKilled(t *testing.T)
 	holder := exec.Command("/proc/self/exe")
 	holder.Env = append(os.Environ(), doomedDir+"="+dir)
 	holder.Stderr = os.Stderr
-	told, err := holder.StdoutPipe()
+	output, err := holder.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAClusterEndsWithTheProcessThatStartedItEvenIfThatIsKilled(t *testing.T)
 		t.Fatal(err)
 	}
 	var pid int
-	_, err = fmt.Fscan(told, &pid)
+	_, err = fmt.Fscan(output, &pid)
 	if err != nil {
 		_ = holder.Process.Kill()
 		t.Fatal(err, holder.Wait())

@@ -21,9 +21,9 @@ constexpr PodState kCutOff{.holds_state = true, .notified = 1, .reported = 1};
 constexpr PodState kDead{.is_dead = true, .notified = 1, .reported = 1};
 
 TEST(Fencing, PodThatWasNotifiedAndHasNotReportedTakesPart) {
-  const PodState told{.contact = AgentContact::kAnswers, .notified = 2};
+  const PodState notified{.contact = AgentContact::kAnswers, .notified = 2};
   const PodState idle{.contact = AgentContact::kAnswers};
-  EXPECT_THAT(participants({kSurvivor, idle, told}), Optional(ElementsAre(0, 2)));
+  EXPECT_THAT(participants({kSurvivor, idle, notified}), Optional(ElementsAre(0, 2)));
 }
 
 TEST(Fencing, NobodyIsNotifiedBeforeAllPodsThatMayHoldStateWereHeard) {

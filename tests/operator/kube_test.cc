@@ -106,14 +106,14 @@ TEST(Api, WritesNothingOnceItMayNot) {
 
 TEST(Store, ReplaceIsAtomicAndTellsWhatIsGone) {
   Store store;
-  std::vector<std::string> told;
-  store.on_change([&](const Json& object) { told.push_back(name_of(object)); });
+  std::vector<std::string> changed;
+  store.on_change([&](const Json& object) { changed.push_back(name_of(object)); });
   store.replace({pod("a", "1", "ua"), pod("b", "1", "ub")});
   EXPECT_TRUE(store.is_synced());
   EXPECT_THAT(store.all(), SizeIs(2));
-  told.clear();
+  changed.clear();
   store.replace({pod("b", "1", "ub")});
-  EXPECT_THAT(told, ElementsAre("a"));
+  EXPECT_THAT(changed, ElementsAre("a"));
   EXPECT_EQ(store.find({"default", "a"}), nullptr);
 }
 

@@ -79,9 +79,10 @@ TEST(Names, OfLongJobsFitIntoALabelAndDiffer) {
   EXPECT_NE(slot_name(one, kPool, 0), slot_name(two, kPool, 0));
 }
 
-Plan plan_of(const std::vector<int>& degrees) {
+Plan plan_of(const std::vector<int>& tensor_parallel_sizes) {
   Plan plan{"tiny-gpt2", 8, 1, {{0, 6, {}}}};
-  for (const int degree : degrees) plan.stages[0].replicas.push_back({kPool, degree, 1});
+  for (const int tensor_parallel : tensor_parallel_sizes)
+    plan.stages[0].replicas.push_back({kPool, tensor_parallel, 1});
   return plan;
 }
 

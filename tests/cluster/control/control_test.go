@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// recorder has one node, and remembers what it was told.
-type recorder struct{ told []string }
+// recorder has one node and records its commands.
+type recorder struct{ commands []string }
 
 func (r *recorder) tell(words ...string) error {
-	r.told = append(r.told, words...)
+	r.commands = append(r.commands, words...)
 	if words[len(words)-1] == "broken" {
 		return errors.New("node broken does not work")
 	}
@@ -75,8 +75,8 @@ func TestWhatTheClientIsToldTheClusterIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"add", "pool", "ready", "kill", "a", "start", "a", "freeze", "a", "thaw", "a", "preempt", "1.5s", "odd/name?", "delete", "a"}
-	if !reflect.DeepEqual(cluster.told, want) {
-		t.Errorf("told %q\nwant %q", cluster.told, want)
+	if !reflect.DeepEqual(cluster.commands, want) {
+		t.Errorf("commands %q\nwant %q", cluster.commands, want)
 	}
 	nodes, err := client.Nodes(ctx)
 	if want, _ := cluster.Nodes(ctx); err != nil || !reflect.DeepEqual(nodes, want) {

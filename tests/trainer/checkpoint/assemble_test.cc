@@ -14,16 +14,16 @@ using ::testing::HasSubstr;
 
 // Who holds what of a layer state: tensor-parallel shards, each of them in equal shares of some replicas.
 struct Layout {
-  int degree;
+  int tensor_parallel;
   int shares;
 };
 
 std::vector<StateLayout> shards_of(const StateLayout& whole, const Layout& layout) {
   std::vector<StateLayout> shards;
-  for (int index = 0; index < layout.degree; ++index) {
+  for (int index = 0; index < layout.tensor_parallel; ++index) {
     for (int share = 0; share < layout.shares; ++share) {
       std::vector<Slice> slices;
-      for (const Slice& slice : shard_slices(whole, {index, layout.degree})) {
+      for (const Slice& slice : shard_slices(whole, {index, layout.tensor_parallel})) {
         const Slice mine = subslice(slice, share, layout.shares);
         if (mine.begin < mine.end) slices.push_back(mine);
       }

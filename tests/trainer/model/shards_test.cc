@@ -66,17 +66,18 @@ TEST(Shards, OfOneGroupContainEverySplitElementOnceAndAllReplicatedOnes) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; ++round) {
     const ModelSpec spec = small(random);
-    const int degree = std::uniform_int_distribution(1, max_tensor_parallel(spec))(random);
+    const int tensor_parallel = std::uniform_int_distribution(1, max_tensor_parallel(spec))(random);
     for (const int id : all_layer_states(spec)) {
       const StateLayout whole = layout_of(spec, id);
       std::vector<int> count(static_cast<std::size_t>(whole.size));
-      for (int index = 0; index < degree; ++index) {
-        for (const auto number : numbers_of(whole, shard_layout(whole, {index, degree})))
+      for (int index = 0; index < tensor_parallel; ++index) {
+        for (const auto number : numbers_of(whole, shard_layout(whole, {index, tensor_parallel})))
           ++count.at(static_cast<std::size_t>(number));
       }
       for (const TensorLayout& tensor : whole.tensors) {
         const auto first = count.begin() + tensor.offset;
-        EXPECT_THAT(std::vector<int>(first, first + tensor.size()), Each(tensor.cut.is_by_tensor_parallel ? 1 : degree))
+        EXPECT_THAT(std::vector<int>(first, first + tensor.size()),
+                    Each(tensor.cut.is_by_tensor_parallel ? 1 : tensor_parallel))
             << tensor.name;
       }
     }
@@ -104,15 +105,15 @@ TEST(Shards, KeepQueryHeadsWithTheirKeyValueHead) {
   EXPECT_THAT(shape_of("attention_norm.weight"), ElementsAre(4096));
 }
 
-// Shards of random degrees, and random shares of them as a sharded optimizer has them.
-std::vector<StateLayout> random_shards(const StateLayout& whole, int max_degree, std::mt19937& random) {
+// Shards of random tensor-parallel sizes, and random shares of them as a sharded optimizer has them.
+std::vector<StateLayout> random_shards(const StateLayout& whole, int largest_tensor_parallel, std::mt19937& random) {
   std::vector<StateLayout> shards;
   const int groups = std::uniform_int_distribution(1, 3)(random);
   for (int group = 0; group < groups; ++group) {
-    const int degree = std::uniform_int_distribution(1, max_degree)(random);
+    const int tensor_parallel = std::uniform_int_distribution(1, largest_tensor_parallel)(random);
     const int shares = std::uniform_int_distribution(1, 3)(random);
-    for (int index = 0; index < degree; ++index) {
-      auto slices = shard_slices(whole, {index, degree});
+    for (int index = 0; index < tensor_parallel; ++index) {
+      auto slices = shard_slices(whole, {index, tensor_parallel});
       for (Slice& slice : slices) slice = subslice(slice, index % shares, shares);
       shards.push_back(shard_of(whole, slices));
     }

@@ -47,8 +47,8 @@ JobSpec job_spec(const Assignment& assignment) {
   return job;
 }
 
-Plan a_plan(const Assignment& job, const PoolKey& pool, int degree = 1) {
-  Plan plan = testing::plan_of(job, {{0, job.model.layer_count(), {4}, {degree}}});
+Plan a_plan(const Assignment& job, const PoolKey& pool, int tensor_parallel = 1) {
+  Plan plan = testing::plan_of(job, {{0, job.model.layer_count(), {4}, {tensor_parallel}}});
   for (Stage& stage : plan.stages) {
     for (Replica& replica : stage.replicas) replica.pool = pool;
   }
@@ -65,17 +65,17 @@ class EstimateFromProfile : public ::testing::Test {
                           .sequence_length = job_.training.sequence_length,
                           .accelerator = pool_.accelerator,
                           .microbatch_sizes = {kMicrobatch},
-                          .tensor_parallel_sizes = {degree_},
+                          .tensor_parallel_sizes = {tensor_parallel_},
                           .sequence_parallelism = measured_with,
                           .time = std::chrono::milliseconds(300)})
                      .profile);
-    const auto cluster = sailor::testing::a_cluster().pool("us-central1-a", "nvidia-l4", 1, degree_).price(1);
-    return Simulator(profiles).estimate(job_spec(job_), cluster, a_plan(job_, pool_, degree_)).value();
+    const auto cluster = sailor::testing::a_cluster().pool("us-central1-a", "nvidia-l4", 1, tensor_parallel_).price(1);
+    return Simulator(profiles).estimate(job_spec(job_), cluster, a_plan(job_, pool_, tensor_parallel_)).value();
   }
 
   testing::Scratch scratch_;
   Assignment job_ = an_assignment(scratch_);
-  int degree_ = 1;  // of tensor parallelism
+  int tensor_parallel_ = 1;
   PoolKey pool_ = sailor::testing::a_key("us-central1-a", "nvidia-l4");
 };
 
@@ -133,7 +133,7 @@ TEST_F(EstimateFromProfile, PredictsPeakTensorMemoryWithSequenceParallelismWithi
   for (const auto& [wish, measured_with] : {std::pair(kNever, kNever), {kAlways, kNever}, {kAlways, kAlways}}) {
     const bool is_sequence_parallel = wish == kAlways;
     job_.training.sequence_parallelism = wish;
-    degree_ = 2;
+    tensor_parallel_ = 2;
     const MemoryBreakdown memory = estimate(measured_with).memory.at(0);
     std::array<std::int64_t, 2> peaks{};
     testing::in_thread_group(2, [&](int rank, Group& group) {

@@ -69,11 +69,11 @@ TEST(Measure, WithSequenceParallelismAWorkerKeepsActivationsOfItsTokensOnly) {
   const Bytes statistics(16 * 2 * 4);
   const Bytes block = hidden * 4 + statistics * 2;
   const Bytes positions(16 * 8);
-  const std::vector<Bytes> dealt = {hidden - positions, block, block, block, hidden + statistics};
-  for (std::size_t layer = 0; layer < dealt.size(); ++layer) {
+  const std::vector<Bytes> partitioned = {hidden - positions, block, block, block, hidden + statistics};
+  for (std::size_t layer = 0; layer < partitioned.size(); ++layer) {
     const LayerMemory& share = with.memory.at(2)[layer];
     const LayerMemory& whole = without.memory.at(2)[layer];
-    EXPECT_EQ(whole.activations_per_sample - share.activations_per_sample, dealt[layer] / 2) << layer;
+    EXPECT_EQ(whole.activations_per_sample - share.activations_per_sample, partitioned[layer] / 2) << layer;
     EXPECT_EQ(share.output_per_sample, whole.output_per_sample) << layer;
     EXPECT_EQ(share.parameters, whole.parameters) << layer;
   }

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 constexpr int kStorePort = 7073;
 constexpr std::chrono::milliseconds kTimeout{60'000};
 
-// One worker of a generation, and what it was told of: a layer state, and the first element of its gradient.
+// One worker of a generation, and the calls that it received: a layer state, and the first element of its gradient.
 struct Summing {
   Summing(const Assignment& assignment, int rank, const std::string& host)
       : roster(assignment),
@@ -34,7 +34,7 @@ struct Summing {
     model.clear_gradients();
     for (auto& [id, parameters] : model.parameters()) parameters.gradient().fill_(rank + 1);
     sums.begin([this](int layer_state, const at::Tensor& gradient) {
-      told.emplace_back(layer_state, gradient[0].item<float>());
+      calls.emplace_back(layer_state, gradient[0].item<float>());
     });
   }
   LayerStates states_of(const Assignment& assignment, int rank) const {
@@ -51,7 +51,7 @@ struct Summing {
   TrainingGroups groups;
   StageModel model;
   GradientSums sums;
-  std::vector<std::pair<int, float>> told;
+  std::vector<std::pair<int, float>> calls;
 };
 
 class GradientSumsTest : public ::testing::Test {
@@ -69,9 +69,9 @@ class GradientSumsTest : public ::testing::Test {
 TEST_F(GradientSumsTest, WithoutReplicasIsCompleteAtOnce) {
   Summing worker(assignment({{0, 5, {8}}}), 0, host_);
   worker.sums.start(3);
-  EXPECT_THAT(worker.told, ElementsAre(std::pair(3, 1.0F)));
+  EXPECT_THAT(worker.calls, ElementsAre(std::pair(3, 1.0F)));
   worker.sums.finish();
-  EXPECT_THAT(worker.told, ElementsAre(std::pair(3, 1.0F)));
+  EXPECT_THAT(worker.calls, ElementsAre(std::pair(3, 1.0F)));
 }
 
 TEST_F(GradientSumsTest, OfReplicasIsCompleteAfterTheSum) {
@@ -80,9 +80,9 @@ TEST_F(GradientSumsTest, OfReplicasIsCompleteAfterTheSum) {
     Summing worker(both, rank, host_);
     worker.sums.start(3);
     worker.sums.start(2);
-    EXPECT_THAT(worker.told, IsEmpty());
+    EXPECT_THAT(worker.calls, IsEmpty());
     worker.sums.finish();
-    EXPECT_THAT(worker.told, ElementsAre(std::pair(3, 3.0F), std::pair(2, 3.0F)));
+    EXPECT_THAT(worker.calls, ElementsAre(std::pair(3, 3.0F), std::pair(2, 3.0F)));
   };
   const std::jthread other(sum_up, 1);
   sum_up(0);

@@ -62,9 +62,9 @@ std::vector<Case> cases() {
   list.push_back(a_case("two equal stages", {{0, 13, {{kL4, 1, 24}}}, {13, 26, {{kL4, 1, 24}}}}));
   list.push_back(a_case("a long stage before a short one", {{0, 18, {{kL4, 1, 24}}}, {18, 26, {{kL4, 1, 24}}}}));
   list.push_back(a_case("uneven shares", {{0, 13, {{kL4, 1, 17}, {kL4, 1, 7}}}, {13, 26, {{kA100, 1, 24}}}}));
-  list.push_back(a_case("mixed degrees", {{0, 9, {{kL4, 1, 7}, {kL4, 2, 13}, {kA100, 4, 4}}},
-                                          {9, 20, {{kA100, 2, 24}}},
-                                          {20, 26, {{kL4, 1, 11}, {kL4, 4, 13}}}}));
+  list.push_back(a_case("mixed tensor-parallel sizes", {{0, 9, {{kL4, 1, 7}, {kL4, 2, 13}, {kA100, 4, 4}}},
+                                                        {9, 20, {{kA100, 2, 24}}},
+                                                        {20, 26, {{kL4, 1, 11}, {kL4, 4, 13}}}}));
   list.push_back(
       a_case("over two regions", {{0, 13, {{kL4, 1, 12}, {kA100, 1, 12}}}, {13, 26, {{kV100, 1, 9}, {kV100, 2, 15}}}}));
   list.push_back(tight_case());
@@ -116,7 +116,7 @@ GenerationRecord record_of_plan(const Plan& plan, ScheduleTimes times) {
 }
 
 // What a worker hears: everything on the way is text.
-Assignment told(const Case& one, const ScheduleTimes& times) {
+Assignment sent_assignment(const Case& one, const ScheduleTimes& times) {
   const auto map = kube::Json::parse(config_map_of(record_of_plan(one.plan, times), one.job.key, "").dump());
   const Assignment sent = assignment_of(sailor::record_of(map).value(), one.job, "");
   return assignment_from_json(nlohmann::json::parse(to_json(sent).dump())).value();
@@ -177,7 +177,7 @@ void expect_executed_as_played(const Case& one) {
   const Simulator simulator;
   const StepTiming step = simulator.step_timing(one.job, cluster(), one.plan).value();
   const ScheduleTimes times = simulator.schedule_times(one.job, cluster(), one.plan).value();
-  const Assignment assignment = told(one, times);
+  const Assignment assignment = sent_assignment(one, times);
   EXPECT_EQ(assignment.schedule_times, times);
   Messages sent;
   Messages received;
@@ -205,7 +205,7 @@ TEST(Operations, OfRandomPlansAreThoseThatWereSimulated) {
 TEST(Operations, FromTheSharesAloneDiffer) {
   int differing = 0;
   for (const Case& one : cases()) {
-    Assignment assignment = told(one, Simulator().schedule_times(one.job, cluster(), one.plan).value());
+    Assignment assignment = sent_assignment(one, Simulator().schedule_times(one.job, cluster(), one.plan).value());
     const auto with_times = operations_of(assignment, {0, 0, 0});
     assignment.schedule_times.reset();
     if (operations_of(assignment, {0, 0, 0}) != with_times) ++differing;
@@ -217,7 +217,7 @@ TEST(Operations, KeepNoMoreMicrobatchesInFlightThanTheSimulatorFoundRoomFor) {
   const Case tight = tight_case();
   const Estimate estimate = Simulator().simulate(tight.job, cluster(), tight.plan).value();
   EXPECT_TRUE(estimate.fits()) << ::testing::PrintToString(estimate.violations);
-  Assignment assignment = told(tight, Simulator().schedule_times(tight.job, cluster(), tight.plan).value());
+  Assignment assignment = sent_assignment(tight, Simulator().schedule_times(tight.job, cluster(), tight.plan).value());
   const int held = assignment.schedule_times->replicas[0][0].cap;
   EXPECT_EQ(most_in_flight(operations_of(assignment, {0, 0, 0})), held);
   assignment.schedule_times.reset();

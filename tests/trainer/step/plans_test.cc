@@ -155,7 +155,7 @@ TEST(Plans, AMissingGradientSliceIsDetected) {
       << "losses " << apart.loss << " apart, weights " << apart.weights;
 }
 
-// Random cuts of the layers, shares of the microbatches, degrees and options; eight workers at most.
+// Random cuts of the layers, shares of the microbatches, tensor-parallel sizes and options; eight workers at most.
 Plan random_plan(const Assignment& job, std::mt19937& random) {
   const auto number = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
   while (true) {
@@ -164,7 +164,7 @@ Plan random_plan(const Assignment& job, std::mt19937& random) {
       StageShares stage{first, number(first + 1, 5), {}, {}};
       for (int left = 8; left > 0; left -= stage.microbatches.back()) {
         stage.microbatches.push_back(stage.microbatches.size() == 2 ? left : number(1, left));
-        stage.degrees.push_back(number(1, 3));
+        stage.tensor_parallel_sizes.push_back(number(1, 3));
       }
       first = stage.last_layer;
       shares.push_back(std::move(stage));

@@ -31,7 +31,7 @@ std::vector<testing::StageShares> random_shares(std::mt19937& random) {
     testing::StageShares stage{first, number(first + 1, 5), {}, {}};
     for (int replica = number(1, 4); replica > 0; --replica) {
       stage.microbatches.push_back(1);  // the roster does not look at them
-      stage.degrees.push_back(number(1, 4));
+      stage.tensor_parallel_sizes.push_back(number(1, 4));
     }
     first = stage.last_layer;
     shares.push_back(std::move(stage));

@@ -50,7 +50,8 @@ Plan plan_of(const Assignment& job, const std::vector<StageShares>& stages) {
   for (const StageShares& shares : stages) {
     Stage stage{.first_layer = shares.first_layer, .last_layer = shares.last_layer, .replicas = {}};
     for (std::size_t i = 0; i < shares.microbatches.size(); ++i) {
-      stage.replicas.push_back({a_pool(), shares.degrees.empty() ? 1 : shares.degrees.at(i), shares.microbatches[i]});
+      stage.replicas.push_back({a_pool(), shares.tensor_parallel_sizes.empty() ? 1 : shares.tensor_parallel_sizes.at(i),
+                                shares.microbatches[i]});
     }
     plan.stages.push_back(std::move(stage));
   }
@@ -70,8 +71,8 @@ Assignment generation(Assignment job, std::int64_t number, const Plan& plan, std
   for (int stage = 0; stage < std::ssize(plan.stages); ++stage) {
     const auto& replicas = plan.stages[static_cast<std::size_t>(stage)].replicas;
     for (int replica = 0; replica < std::ssize(replicas); ++replica) {
-      const int degree = replicas[static_cast<std::size_t>(replica)].tensor_parallel;
-      for (int shard = 0; shard < degree; ++shard) free.at(next++).role = Role{stage, replica, shard};
+      const int tensor_parallel = replicas[static_cast<std::size_t>(replica)].tensor_parallel;
+      for (int shard = 0; shard < tensor_parallel; ++shard) free.at(next++).role = Role{stage, replica, shard};
     }
   }
   job.workers = std::move(free);

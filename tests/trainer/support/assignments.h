@@ -9,12 +9,13 @@
 
 namespace sailor::trainer::testing {
 
-// A stage's layers, the microbatches of each of its replicas, and their degrees where not all are 1: {0, 3, {5, 3}}.
+// A stage's layers, the microbatches of each of its replicas, and their tensor-parallel sizes where not all are 1: {0,
+// 3, {5, 3}}.
 struct StageShares {
   int first_layer;
   int last_layer;
   std::vector<int> microbatches;
-  std::vector<int> degrees = {};
+  std::vector<int> tensor_parallel_sizes = {};
 };
 
 ModelSpec tiny_model(ModelFamily family = ModelFamily::kGpt2, bool tied_embeddings = true);  // 3 blocks: layers 0 to 5

@@ -10,7 +10,7 @@ namespace sailor::trainer::testing {
 
 struct StageLimits {
   int most_replicas;
-  int most_degree;
+  int most_tensor_parallel;
   int microbatches;  // of each replica
 };
 
@@ -22,7 +22,7 @@ inline std::vector<StageShares> random_stages(std::mt19937& random, const StageL
     StageShares stage{first, number(first + 1, layers), {}, {}};
     for (int replica = number(1, limits.most_replicas); replica > 0; --replica) {
       stage.microbatches.push_back(limits.microbatches);
-      stage.degrees.push_back(number(1, limits.most_degree));
+      stage.tensor_parallel_sizes.push_back(number(1, limits.most_tensor_parallel));
     }
     first = stage.last_layer;
     stages.push_back(std::move(stage));

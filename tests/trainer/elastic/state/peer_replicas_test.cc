@@ -24,7 +24,7 @@ class RandomAssignments {
   Assignment next() {
     const Assignment job = testing::tiny_job("unused");
     Plan plan = testing::plan_of(
-        job, testing::random_stages(random_, {.most_replicas = 3, .most_degree = 2, .microbatches = 1}));
+        job, testing::random_stages(random_, {.most_replicas = 3, .most_tensor_parallel = 2, .microbatches = 1}));
     plan.sharded_optimizer = number(0, 2) == 0;
     std::vector<AgentAddress> agents;
     for (int gpus = 0; gpus < gpu_count(plan); gpus += agents.back().gpus) {

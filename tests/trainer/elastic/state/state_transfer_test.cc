@@ -30,7 +30,7 @@ Assignment random_assignment(std::mt19937& random) {
   const Assignment job = testing::tiny_job("unused");
   while (true) {
     Plan plan = testing::plan_of(
-        job, testing::random_stages(random, {.most_replicas = 2, .most_degree = 3, .microbatches = 4}));
+        job, testing::random_stages(random, {.most_replicas = 2, .most_tensor_parallel = 3, .microbatches = 4}));
     plan.sharded_optimizer = number(0, 1) == 1;
     if (gpu_count(plan) > kWorkers) continue;
     std::vector<AgentAddress> agents;
