@@ -82,6 +82,7 @@ constexpr Field kTrainingJob[] = {
     {"spec.checkpoint", kObject},
     {"spec.checkpoint.path", kText, kRequired, absolute_path},
     {"spec.checkpoint.everySteps", kInteger, kOptional, positive_long},
+    {"spec.checkpoint.everySeconds", kInteger, kOptional, positive_long},
     {"spec.checkpoint.keep", kInteger, kOptional, positive},
     {"spec.podTemplate", kObject},
     {"spec.podTemplate.metadata", kObject},

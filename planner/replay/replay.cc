@@ -98,10 +98,17 @@ class Replayer {
     running_ = std::move(next);
   }
 
+  [[nodiscard]] double steps_between_checkpoints() const {
+    const auto by_steps = static_cast<double>(std::max<std::int64_t>(1, job_.checkpoint.every_steps));
+    if (!job_.checkpoint.every_seconds || !running_) return by_steps;
+    const double by_time = static_cast<double>(*job_.checkpoint.every_seconds) / running_->estimate.iteration.value();
+    return std::clamp(std::ceil(by_time), 1.0, by_steps);
+  }
+
   // Nodes disappeared without notice. Workers that continue have everything except the step in flight; else the job
   // continues from its checkpoint.
   double lose_steps(bool goes_on) {
-    const auto every = static_cast<double>(std::max<std::int64_t>(1, job_.checkpoint.every_steps));
+    const double every = steps_between_checkpoints();
     double kept = std::floor(report_.steps);
     if (options_.policy != ReplayPolicy::kLive || !goes_on) {
       kept = job_.checkpoint.path.empty() ? 0 : std::floor(report_.steps / every) * every;

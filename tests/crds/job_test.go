@@ -93,7 +93,7 @@ func TestWhereAndHowItRunsMayChange(t *testing.T) {
 		`{"training": {"microbatchSizes": [1, 2], "activationCheckpointing": "Auto", "sequenceParallelism": "Always"}}`,
 		`{"elasticity": {"mode": "Restart"}}`,
 		`{"checkpoint": {"path": "/checkpoints"}}`,
-		`{"checkpoint": {"everySteps": 10, "keep": 1}}`,
+		`{"checkpoint": {"everySteps": 10, "everySeconds": 600, "keep": 1}}`,
 		`{"maxRestarts": 0, "activeDeadlineSeconds": 60, "ttlSecondsAfterFinished": 0}`,
 	} {
 		if err := patch(t, "steered", `{"spec": `+change+`}`); err != nil {

@@ -128,6 +128,16 @@ std::vector<std::int64_t> complete_checkpoints(const fs::path& folder) {
   return steps;
 }
 
+std::optional<std::chrono::seconds> age_of_newest_checkpoint(const fs::path& folder) {
+  const auto complete = complete_checkpoints(folder);
+  if (complete.empty()) return std::nullopt;
+  std::error_code error;  // another worker may be deleting it because a newer one is complete
+  const auto written = fs::last_write_time(step_folder(folder, complete.front()) / kManifest, error);
+  if (error) return std::chrono::seconds(0);
+  const auto age = std::chrono::floor<std::chrono::seconds>(fs::file_time_type::clock::now() - written);
+  return std::max(age, std::chrono::seconds(0));  // the clock of a file server may be ahead
+}
+
 void delete_old_checkpoints(const fs::path& folder, int keep) {
   const std::vector<std::int64_t> complete = complete_checkpoints(folder);
   if (complete.empty()) return;

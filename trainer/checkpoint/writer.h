@@ -29,6 +29,9 @@ class CheckpointWriter {
   // Completes the checkpoint and deletes old ones. One worker calls it when all workers have written their files.
   void complete(const std::filesystem::path& folder, Manifest manifest, int keep);
 
+  // Returns when this process could have written its first checkpoint.
+  [[nodiscard]] std::chrono::steady_clock::time_point created() const { return created_; }
+
   // Returns how many files of this step this worker has written.
   [[nodiscard]] int saved_shards(std::int64_t step) const;
   // Returns the step of the newest checkpoint that this worker has completed, or 0.
@@ -46,6 +49,7 @@ class CheckpointWriter {
   void work(const std::stop_token& stop);
   void note(const Result<void>& result);
 
+  const std::chrono::steady_clock::time_point created_ = std::chrono::steady_clock::now();
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Task> tasks_;

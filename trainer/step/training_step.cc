@@ -118,10 +118,10 @@ double TrainingStep::evaluate(int batches) {
 
 Vote TrainingStep::vote(Vote mine) {
   const ScopedTimer timer(times_.sums);
-  const at::Tensor all = at::tensor({mine.leaving, mine.saved_shards, mine.waiting}, at::kDouble);
+  const at::Tensor all = at::tensor({mine.leaving, mine.saved_shards, mine.waiting, mine.checkpoints}, at::kDouble);
   groups_.control().all_reduce(all);
   const auto* sum = all.const_data_ptr<double>();
-  return {.leaving = sum[0], .saved_shards = sum[1], .waiting = sum[2]};
+  return {.leaving = sum[0], .saved_shards = sum[1], .waiting = sum[2], .checkpoints = sum[3]};
 }
 
 void TrainingStep::execute(const Operation& operation, const Source& source, PipelineMessages& messages) {

@@ -31,6 +31,14 @@ TEST(JobJson, EvaluationAndValidationAreReadBackAsWritten) {
   }
 }
 
+TEST(JobJson, CheckpointsAreReadBackAsWritten) {
+  for (const CheckpointSpec& spec : {CheckpointSpec{.path = "/c", .every_steps = 7, .every_seconds = {}, .keep = 2},
+                                     CheckpointSpec{.path = "/c", .every_steps = 7, .every_seconds = 600, .keep = 2}}) {
+    EXPECT_EQ(checkpoint_from_json(to_json(spec), "c").value(), spec);
+  }
+  EXPECT_FALSE(checkpoint_from_json({{"path", "/c"}, {"everySeconds", 0}}, "c").has_value());
+}
+
 TEST(JobJson, ValidationIsEitherFilesOrAFraction) {
   for (const Json& wrong : {Json::object(), Json{{"path", "/a"}, {"fraction", "0.1"}}, Json{{"fraction", "1"}}}) {
     const Json data = {{"format", "Bytes"}, {"path", "/a"}, {"validation", wrong}};

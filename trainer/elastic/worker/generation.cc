@@ -26,6 +26,13 @@ std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
   return steps.empty() ? 0 : steps.front();
 }
 
+// A job without a checkpoint gets its first one as long after the start of this process as later ones after each other.
+std::chrono::steady_clock::time_point time_of_newest_checkpoint(const std::filesystem::path& folder,
+                                                                const CheckpointWriter& writer) {
+  const auto age = age_of_newest_checkpoint(folder);
+  return age ? std::chrono::steady_clock::now() - *age : writer.created();
+}
+
 // The files that all workers together write for a checkpoint.
 std::vector<ShardFileName> all_shard_files(const Roster& roster) {
   std::vector<ShardFileName> files;
@@ -55,6 +62,7 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       folder_(checkpoint_folder(assignment)),
       shard_files_(all_shard_files(roster_)),
       known_checkpoint_(newest_checkpoint(folder_)),
+      last_checkpoint_(time_of_newest_checkpoint(folder_, writer)),
       resumed_step_(held.step) {}
 
 void Generation::compute() {
@@ -84,7 +92,8 @@ void Generation::compute() {
 bool Generation::vote(const VoteIntent& intent) {
   const Vote vote = step_.vote({.leaving = intent.leaves ? 1.0 : 0.0,
                                 .saved_shards = static_cast<double>(writer_.saved_shards(checkpoint_in_progress_)),
-                                .waiting = intent.waits ? 1.0 : 0.0});
+                                .waiting = intent.waits ? 1.0 : 0.0,
+                                .checkpoints = is_first() && is_checkpoint_too_old() ? 1.0 : 0.0});
   const bool all_leave = ends_generation(vote.leaving, vote.waiting);
   update(intent.outgoing_streams, all_leave);
   note_step();
@@ -168,11 +177,17 @@ void Generation::advance_checkpoint(const Vote& vote) {
     if (is_first()) complete_checkpoint(checkpoint_in_progress_);
     checkpoint_in_progress_ = 0;
   }
-  if (held_.step % assignment_.checkpoint.every_steps == 0) begin_checkpoint();
+  if (held_.step % assignment_.checkpoint.every_steps == 0 || vote.checkpoints > 0) begin_checkpoint();
+}
+
+bool Generation::is_checkpoint_too_old() const {
+  const auto& limit = assignment_.checkpoint.every_seconds;
+  return limit && std::chrono::steady_clock::now() - last_checkpoint_ >= std::chrono::seconds(*limit);
 }
 
 void Generation::begin_checkpoint() {
   checkpoint_in_progress_ = held_.step;
+  last_checkpoint_ = std::chrono::steady_clock::now();
   std::vector<SavedShard> shards;
   for (const auto& [id, state] : held_.layer_states) {
     const std::vector<Slice> saved = roster_.saved_slices(membership_.rank(), id);

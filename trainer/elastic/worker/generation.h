@@ -47,6 +47,7 @@ class Generation {
   [[nodiscard]] std::string culprit(const Totals& totals) const;
   void update(StateStreams* streams, bool is_last);
   void advance_checkpoint(const Vote& vote);
+  [[nodiscard]] bool is_checkpoint_too_old() const;
   void begin_checkpoint();
   void complete_checkpoint(std::int64_t step);
   void finish_last_checkpoint();
@@ -68,6 +69,7 @@ class Generation {
   std::vector<ShardFileName> shard_files_;   // the files that all workers together write for each checkpoint
   std::int64_t checkpoint_in_progress_ = 0;  // its step; 0: none
   std::int64_t known_checkpoint_ = 0;        // the newest complete one when the generation started
+  std::chrono::steady_clock::time_point last_checkpoint_;  // checkpoint.everySeconds counts from here
   std::int64_t resumed_step_ = 0;
   std::int64_t steps_skipped_ = 0;
   std::optional<double> validation_loss_;        // loss of the newest evaluation

@@ -141,6 +141,35 @@ TEST(Worker, StateWithoutAHolderComesFromTheNewestCheckpointUnderAnyPlan) {
   for (const auto& [step, loss] : workers.losses()) EXPECT_NEAR(loss, reference.at(step), loss * kTolerance);
 }
 
+TEST(Worker, ACheckpointStartsWhenTheNewestOneIsTooOldWhateverItsSteps) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 1'000'000;
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1'000'000, .every_seconds = 1};
+  const Plan plan = plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}});
+  WorkerThreads workers(3);
+  workers.assign(generation(job, 1, plan, workers.agents()));
+  const auto newest = [&] {
+    const auto complete = complete_checkpoints(checkpoint_folder(job));
+    return complete.empty() ? 0 : complete.front();
+  };
+  workers.wait_until(0, [&](const WorkerReport&) { return newest() > 0; });
+
+  job.checkpoint.every_seconds = 3600;
+  workers.assign(generation(job, 2, plan, workers.agents()));
+  wait_for_generation(workers, 3, 2);
+  const std::int64_t resumed = workers.progress().resumed_step;
+  wait_for_step(workers, 0, resumed + 20);
+  const std::int64_t before = newest();
+  EXPECT_LE(before, resumed) << "it is younger than an hour";
+
+  const auto manifest = step_folder(checkpoint_folder(job), before) / "manifest.json";
+  std::filesystem::last_write_time(manifest, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  workers.assign(generation(job, 3, plan, workers.agents()));
+  workers.wait_until(0, [&](const WorkerReport&) { return newest() > before; });
+  workers.assign(releasing_assignment(job, 4, workers));
+}
+
 TEST(Worker, ADamagedCheckpointIsSkippedForAnOlderOne) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
