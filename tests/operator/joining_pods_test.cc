@@ -232,7 +232,7 @@ TEST_F(JoiningPods, HistorySaysWhatTheSecondsOfAChangeWereSpentOn) {
   EXPECT_EQ(change["parts"]["detect"], "2.000") << change.dump(1);
   EXPECT_EQ(change["parts"]["transfer"], "0.100");
   EXPECT_EQ(change["seconds"], "2.000");
-  EXPECT_THAT(change["message"].get<std::string>(), HasSubstr("on node b gives no answer"));
+  EXPECT_THAT(change["message"].get<std::string>(), HasSubstr("on node b does not answer"));
 }
 
 }  // namespace

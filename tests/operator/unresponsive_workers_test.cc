@@ -40,7 +40,7 @@ TEST_F(Unresponsive, PodThatAnswersNeitherAPeerNorTheOperatorEndsTheGeneration) 
   const Json change = world.status()["rescales"][0];
   EXPECT_EQ(change["reason"], "NodeLost");
   EXPECT_EQ(change["parts"]["detect"], "2.000");
-  EXPECT_THAT(change["message"].get<std::string>(), HasSubstr("on node b gives no answer"));
+  EXPECT_THAT(change["message"].get<std::string>(), HasSubstr("on node b does not answer"));
 }
 
 TEST_F(Unresponsive, PodThatAnswersItsPeersIsNotLost) {

@@ -98,7 +98,7 @@ void World::fail_pod(const std::string& name, const std::string& why) {
 }
 
 void World::silence_worker(const std::string& name, std::int64_t step) {
-  end_pod(name, kExitWorkerUnresponsive, {.phase = WorkerPhase::kFailed, .step = step, .message = "it gave no answer"});
+  end_pod(name, kExitWorkerUnresponsive, {.phase = WorkerPhase::kFailed, .step = step, .message = "it did not answer"});
 }
 
 void World::end_pod(const std::string& name, int exit_code, const WorkerReport& last) {

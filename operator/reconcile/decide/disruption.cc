@@ -122,7 +122,7 @@ std::optional<Finding> find_unresponsive(const Observation& observation, const G
   if (!is_given_up && !holds_others_up && !(is_unready && agent->unanswered_polls >= kPollsIfNodeUnready))
     return std::nullopt;
   return Finding{Disruption::Kind::kLost, Reason::kNodeLost,
-                 fmt::format("pod {} on node {} gives no answer", member.address.name, member.node),
+                 fmt::format("pod {} on node {} does not answer", member.address.name, member.node),
                  Quarantine::kUntilHeartbeat};
 }
 
@@ -157,7 +157,7 @@ std::optional<Finding> member_problem(const Observation& observation, const Gene
   if (all_finished(*pod)) return std::nullopt;
   if (is_fault_of_machine(observation.record.value(), *pod)) {
     return Finding{Disruption::Kind::kLost, Reason::kWorkerUnresponsive,
-                   fmt::format("a worker of pod {} on node {} gave no answer", pod->name, member.node)};
+                   fmt::format("a worker of pod {} on node {} did not answer", pod->name, member.node)};
   }
   if (pod->has_ended()) return pod_lost(observation, member, "has ended");
   const AgentView* agent = find_agent(observation, *pod);

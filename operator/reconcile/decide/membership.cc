@@ -89,7 +89,7 @@ std::optional<PolicyResult> await_older_generations(const Observation& observati
     const Member& member = older.members.front();
     result.conditions[ConditionType::kPodsReady] =
         no(Reason::kOlderGenerationMayTrain,
-           fmt::format("Generation {} may still train: pod {} on node {} gives no answer, and is not known to be gone.",
+           fmt::format("Generation {} may still train: pod {} on node {} does not answer, and is not known to be gone.",
                        older.generation, member.address.name, member.node));
     if (!older.is_leased || !is_written || record.running) continue;
     if (older.unrenewed_since == Time()) {
