@@ -65,10 +65,22 @@ function(sailor_precompile target)
   endif()
 endfunction()
 
+# Eight sources are compiled as one: every compilation instantiates the templates that the headers of LibTorch, of the JSON library
+# and of googletest need once more, with precompiled headers too (docs/testing.md has the measurements). Names in unnamed
+# namespaces must differ within a target. SEPARATE targets are excepted. -DSAILOR_UNITY=OFF compiles each source alone, which is
+# faster for work on a single file; scripts/tidy.sh does so.
+option(SAILOR_UNITY "Compile several sources as one" ON)
+function(sailor_unity target is_separate)
+  if(SAILOR_UNITY AND NOT is_separate)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # sailor_library(core_model SOURCES a.cc b.cc LINK fmt::fmt): target sailor_core_model, alias sailor::core_model.
 # PRECOMPILE <a.h>: headers to compile once for this library, instead of sailor_frequent_headers.
+# SEPARATE: each source is compiled alone.
 function(sailor_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LINK;PRECOMPILE" ${ARGN})
   add_library(sailor_${name} STATIC ${ARG_SOURCES})
   add_library(sailor::${name} ALIAS sailor_${name})
   target_link_libraries(sailor_${name} PUBLIC sailor_options ${ARG_LINK})
@@ -76,6 +88,7 @@ function(sailor_library name)
     set(ARG_PRECOMPILE sailor_frequent_headers)
   endif()
   sailor_precompile(sailor_${name} ${ARG_PRECOMPILE})
+  sailor_unity(sailor_${name} ${ARG_SEPARATE})
 endfunction()
 
 # sailor_executable(sailor-operator SOURCES main.cc LINK sailor::operator_reconcile)
@@ -91,9 +104,10 @@ endfunction()
 #   tests labelled unit do. docs/testing.md describes the labels.
 # LONG_TESTS Suite.*: the tests that match have the label long only, and run in `make test-all`, not in `make test`.
 # RUN_SERIAL: for tests that start processes or threads at fixed addresses. TIMEOUT: seconds for each test, 600 by default.
+# SEPARATE: as for a library.
 # PRECOMPILE: as for a library, or the NAME of sailor_precompiled_headers; by default sailor_test_headers.
 function(sailor_test name)
-  cmake_parse_arguments(ARG "RUN_SERIAL" "TIMEOUT;LONG_TESTS" "SOURCES;LINK;LABELS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "RUN_SERIAL;SEPARATE" "TIMEOUT;LONG_TESTS" "SOURCES;LINK;LABELS;PRECOMPILE" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -108,6 +122,7 @@ function(sailor_test name)
   target_link_libraries(${name} PRIVATE sailor_options ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE "SAILOR_SOURCE_DIR=\".\"")
   sailor_precompile(${name} ${ARG_PRECOMPILE})
+  sailor_unity(${name} ${ARG_SEPARATE})
   if("unit" IN_LIST ARG_LABELS OR "sanitized" IN_LIST ARG_LABELS)
     add_dependencies(sanitized_tests ${name})
   endif()

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 say() { printf '[tidy] %s\n' "$*"; }
 
 # Without the precompiled headers, which are g++'s, and which would hide it if a file does not include what it uses.
-options=(-DSAILOR_PRECOMPILE=OFF)
+options=(-DSAILOR_PRECOMPILE=OFF -DSAILOR_UNITY=OFF)
 [ ! -d .deps/cuda ] || options+=(-DSAILOR_WITH_CUDA=ON)
 cmake --preset dev -B build/tidy "${options[@]}" >/dev/null
 

@@ -12,8 +12,6 @@
 namespace sailor {
 namespace {
 
-Nanoseconds nanoseconds(Seconds time) { return Nanoseconds(std::llround(time.value() * 1e9)); }
-
 Seconds seconds(Nanoseconds time) { return Seconds(static_cast<double>(time.count()) * 1e-9); }
 
 int pool_index(const ClusterState& cluster, const PoolKey& key) {
@@ -58,7 +56,7 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
               .range({stage.first_layer, stage.last_layer});
       const bool shares_nic = links_.nic(pool).is_known() && !links.is_inside_node(pool, pool);
       const auto link_class = static_cast<int>(std::ranges::lower_bound(used_pools, pool) - used_pools.begin());
-      replicas.push_back({nanoseconds(needs.forward), nanoseconds(needs.backward), link_class,
+      replicas.push_back({to_nanoseconds(needs.forward), to_nanoseconds(needs.backward), link_class,
                           memory_cap(needs, pool, {replica.tensor_parallel, shards}, replica.microbatches),
                           shares_nic ? nodes[i][r] : ReplicaTimes::kNoNic});
     }
@@ -77,7 +75,7 @@ std::vector<LinkTimes> JobSimulation::links_between(std::span<const int> pools, 
     for (const int b : pools) {
       const Link& link = plan_links.between(a, b);
       const Seconds nic = std::max(links_.nic(a).occupancy(message), links_.nic(b).occupancy(message));
-      links.push_back({nanoseconds(link.latency), nanoseconds(link.occupancy(message)), nanoseconds(nic)});
+      links.push_back({to_nanoseconds(link.latency), to_nanoseconds(link.occupancy(message)), to_nanoseconds(nic)});
     }
   }
   return links;
@@ -90,10 +88,10 @@ ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan&
 Execution JobSimulation::execution(std::span<const StageEnd> ends) {
   Execution execution;
   for (const StageEnd& end : ends) {
-    execution.all_reduce.push_back(nanoseconds(end.reduce));
+    execution.all_reduce.push_back(to_nanoseconds(end.reduce));
     execution.buckets.push_back(end.buckets);
-    execution.update.push_back(nanoseconds(end.update));
-    execution.gather.push_back(nanoseconds(end.gather));
+    execution.update.push_back(to_nanoseconds(end.update));
+    execution.gather.push_back(to_nanoseconds(end.gather));
   }
   return execution;
 }
@@ -115,7 +113,7 @@ std::vector<Nanoseconds> JobSimulation::deadlines(Seconds most, std::span<const 
     const Seconds exposed =
         std::max(end.reduce / end.buckets, end.reduce - end.last_backward * (1 - 1.0 / end.buckets));
     const Seconds own = most - exposed - end.update - end.gather;
-    by.push_back(nanoseconds(std::min(own, above)));
+    by.push_back(to_nanoseconds(std::min(own, above)));
     double backward = std::numeric_limits<double>::infinity();
     for (const GroupTiming& group : stages[i].groups) backward = std::min(backward, group.backward);
     above = std::min(own, above) - Seconds(backward);

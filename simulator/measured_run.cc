@@ -12,8 +12,6 @@
 namespace sailor {
 namespace {
 
-Nanoseconds nanoseconds(Seconds time) { return Nanoseconds(std::llround(time.value() * 1e9)); }
-
 // The times and sizes of one run under DeepSpeed.
 class RunSimulation {
  public:
@@ -91,7 +89,7 @@ class RunSimulation {
       for (std::size_t r = 0; r < needs_[stage].size(); ++r) {
         const RangeNeeds& needs = needs_[stage][r];
         const auto link_class = std::ranges::find(pools, run_.plan.stages[stage].replicas[r].pool) - pools.begin();
-        replicas.push_back({nanoseconds(needs.forward + overhead), nanoseconds(needs.backward + overhead),
+        replicas.push_back({to_nanoseconds(needs.forward + overhead), to_nanoseconds(needs.backward + overhead),
                             static_cast<int>(link_class), std::numeric_limits<int>::max()});
       }
     }
@@ -101,7 +99,7 @@ class RunSimulation {
         if (!is_pipeline) continue;
         const auto speed = rate(a, b, 1, message);
         if (!speed) return tl::unexpected(speed.error());
-        links.push_back({nanoseconds(system_.message_latency), nanoseconds(message / *speed)});
+        links.push_back({to_nanoseconds(system_.message_latency), to_nanoseconds(message / *speed)});
       }
     }
     times.links.assign(needs_.size(), links);
@@ -115,10 +113,10 @@ class RunSimulation {
     for (std::size_t stage = 0; stage < needs_.size(); ++stage) {
       const auto ring = all_reduce(stage);
       if (!ring) return tl::unexpected(ring.error());
-      execution.all_reduce.push_back(nanoseconds(*ring));
+      execution.all_reduce.push_back(to_nanoseconds(*ring));
       Seconds update(0);
       for (const RangeNeeds& needs : needs_[stage]) update = std::max(update, needs.update);
-      execution.update.push_back(nanoseconds(update));
+      execution.update.push_back(to_nanoseconds(update));
     }
     return execution;
   }

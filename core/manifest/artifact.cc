@@ -180,7 +180,7 @@ ProfileBook with_memory(const ProfileBook& book, const Json& memory) {
   return result;
 }
 
-Error in_file(const std::filesystem::path& file, const std::string& what) {
+Error in_artifact(const std::filesystem::path& file, const std::string& what) {
   return {ErrorCode::kInvalidArgument, fmt::format("{}: {}", file.string(), what)};
 }
 
@@ -188,12 +188,12 @@ Error in_file(const std::filesystem::path& file, const std::string& what) {
 
 Result<Json> read_json_file(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  if (!stream) return tl::unexpected(in_file(file, "cannot be read; check its name and permissions"));
+  if (!stream) return tl::unexpected(in_artifact(file, "cannot be read; check its name and permissions"));
   try {
     return Json::parse(stream);
   } catch (const Json::parse_error& error) {
     return tl::unexpected(
-        in_file(file, fmt::format("is not valid JSON from byte {} on; download it again", error.byte)));
+        in_artifact(file, fmt::format("is not valid JSON from byte {} on; download it again", error.byte)));
   }
 }
 
@@ -221,7 +221,7 @@ Result<ProfileBook> read_artifact_profiles(const std::filesystem::path& folder) 
     check_object(*memory, "the file");
     return with_memory(book, *memory);
   } catch (const FieldError& error) {
-    return tl::unexpected(in_file(file, error.message));
+    return tl::unexpected(in_artifact(file, error.message));
   }
 }
 

@@ -38,7 +38,7 @@ class JsonCursor {
   std::string path_;
 };
 
-Result<int> count_of(const std::string& text, const JsonCursor& at) {
+Result<int> gpu_count_of(const std::string& text, const JsonCursor& at) {
   const auto value = parse_number<int>(text);
   if (!value || *value < 1) return at.wrong("is not a number of GPUs of at least 1");
   return *value;
@@ -67,7 +67,7 @@ Result<MeasuredEndpoint> endpoint_of(const std::string& zone, const std::string&
                                      const JsonCursor& at) {
   const auto accelerator = artifact_accelerator(gpu);
   if (!accelerator) return at.wrong(accelerator.error().message);
-  const auto gpus = count_of(count, at);
+  const auto gpus = gpu_count_of(count, at);
   if (!gpus) return tl::unexpected(gpus.error());
   return MeasuredEndpoint{Zone(zone), *accelerator, *gpus};
 }

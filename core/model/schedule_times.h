@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -13,10 +14,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/model/plan.h"
+#include "core/model/units.h"
 
 namespace sailor {
 
 using Nanoseconds = std::chrono::nanoseconds;
+
+inline Nanoseconds to_nanoseconds(Seconds time) { return Nanoseconds(std::llround(time.value() * 1e9)); }
 
 // The times of one microbatch in one replica of a stage.
 struct ReplicaTimes {

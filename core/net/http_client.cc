@@ -19,7 +19,7 @@ namespace {
 
 namespace http = web::http;
 
-constexpr std::size_t kChunk = 64U << 10U;
+constexpr std::size_t kDownloadChunk = 64U << 10U;
 constexpr int kOk = 200;
 
 http::client::http_client_config config_of(const HttpClientSettings& settings, std::chrono::milliseconds idle_timeout) {
@@ -226,7 +226,7 @@ class Download {
   std::string what_;
   http::http_response response_;
   Concurrency::streams::streambuf<unsigned char> body_;
-  std::array<char, kChunk> chunk_{};
+  std::array<char, kDownloadChunk> chunk_{};
 };
 
 Result<http::http_response> head_of(const std::string& what, http::client::http_client& client,

@@ -18,7 +18,7 @@ namespace {
 namespace http = web::http;
 using http::experimental::listener::http_listener;
 
-constexpr std::size_t kChunk = 64U << 10U;
+constexpr std::size_t kUploadChunk = 64U << 10U;
 constexpr int kNotFound = 404;
 constexpr int kMethodNotAllowed = 405;
 constexpr int kTooLarge = 413;
@@ -99,7 +99,7 @@ class Upload : public std::enable_shared_from_this<Upload> {
   const std::size_t limit_;
   const Sink sink_;
   Concurrency::streams::streambuf<unsigned char> stream_;
-  std::array<unsigned char, kChunk> chunk_{};
+  std::array<unsigned char, kUploadChunk> chunk_{};
   std::optional<std::string> body_ = "";
 };
 

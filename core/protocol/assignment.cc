@@ -22,7 +22,7 @@ Json agent_json(const AgentAddress& agent) {
           {"gpus", agent.gpus}};
 }
 
-Json worker_json(const WorkerSlot& worker) {
+Json slot_json(const WorkerSlot& worker) {
   Json json = {{"agent", worker.agent}, {"gpu", worker.gpu}};
   if (worker.role) {
     json["role"] = {{"stage", worker.role->stage}, {"replica", worker.role->replica}, {"shard", worker.role->shard}};
@@ -45,7 +45,7 @@ Result<AgentAddress> agent_from_json(const Json& json, const std::string& path) 
   return agent;
 }
 
-Result<WorkerSlot> worker_from_json(const Json& json, const std::string& path) {
+Result<WorkerSlot> slot_from_json(const Json& json, const std::string& path) {
   JsonReader reader(json, path);
   WorkerSlot worker{reader.required<int>("agent"), reader.required<int>("gpu"), std::nullopt};
   if (reader.has("role")) {
@@ -101,7 +101,7 @@ Json to_json(const Assignment& assignment) {
   Json agents = Json::array();
   for (const AgentAddress& agent : assignment.agents) agents.push_back(agent_json(agent));
   Json workers = Json::array();
-  for (const WorkerSlot& worker : assignment.workers) workers.push_back(worker_json(worker));
+  for (const WorkerSlot& worker : assignment.workers) workers.push_back(slot_json(worker));
   Json json = {{"namespace", assignment.job.namespace_name},
                {"job", assignment.job.name},
                {"jobUid", assignment.job_uid},
@@ -146,7 +146,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
          *assignment.schedule_times);
   }
   read_all(reader, "agents", assignment.agents, agent_from_json);
-  read_all(reader, "workers", assignment.workers, worker_from_json);
+  read_all(reader, "workers", assignment.workers, slot_from_json);
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   if (auto complete = check_complete(assignment); !complete) return tl::unexpected(complete.error());
   return assignment;

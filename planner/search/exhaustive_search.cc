@@ -7,8 +7,8 @@
 namespace sailor {
 namespace {
 
-constexpr long kStepsPerPlan = 40;  // evaluating a plan takes about as long as this many steps
-constexpr double kRounding = 1e-5;  // passes are simulated in whole nanoseconds
+constexpr long kStepsPerPlan = 40;      // evaluating a plan takes about as long as this many steps
+constexpr double kPassRounding = 1e-5;  // passes are simulated in whole nanoseconds
 
 }  // namespace
 
@@ -105,7 +105,7 @@ void ExhaustiveSearch::complete_stage(int stages_left, LowerBound bound) {
     fastest = std::min(fastest, pass(stage, group));
     bound.price += problem_.pool(group.pool).price_per_gpu * group.gpus();
   }
-  bound.seconds = std::max(bound.seconds, (bound.path + plan_.microbatches / rate) * (1 - kRounding));
+  bound.seconds = std::max(bound.seconds, (bound.path + plan_.microbatches / rate) * (1 - kPassRounding));
   bound.path += fastest;
   if (is_pruned(bound)) return;
   if (stages_left > 1) return choose_layers(stages_left - 1, bound);
@@ -143,7 +143,7 @@ void ExhaustiveSearch::partition_rest(std::size_t stage, const Unassigned& rest,
   const int replicas = plan_.stages[stage].replicas();
   const int even = plan_.microbatches / replicas;
   const int least = is_paper ? even : 1;
-  const double room = (most_seconds() - path) * (1 + kRounding) / pass(plan_.stages[stage], group);
+  const double room = (most_seconds() - path) * (1 + kPassRounding) / pass(plan_.stages[stage], group);
   int most = std::min(rest.most, rest.microbatches);
   if (room < most) most = static_cast<int>(std::floor(room));
   if (is_paper) most = std::min(most, plan_.microbatches % replicas == 0 ? even : even + 1);

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kStepPrefix = "step-";
 constexpr const char* kManifest = "manifest.json";
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of_text(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-tl::unexpected<Error> damaged(const fs::path& file, const std::string& what) {
+tl::unexpected<Error> damaged_manifest(const fs::path& file, const std::string& what) {
   return fail(ErrorCode::kUnavailable, fmt::format("reading checkpoint file {}: {}", file.string(), what));
 }
 
@@ -99,13 +99,13 @@ Result<void> write_manifest(const fs::path& step_folder, const Manifest& manifes
                                           {"images", std::move(files)}}
                                .dump(2) +
                            "\n";
-  return write_durably(step_folder / kManifest, {bytes_of(text)});
+  return write_durably(step_folder / kManifest, {bytes_of_text(text)});
 }
 
 Result<Manifest> read_manifest(const fs::path& step_folder) {
   const fs::path file = step_folder / kManifest;
   std::ifstream stream(file);
-  if (!stream) return damaged(file, std::strerror(errno));
+  if (!stream) return damaged_manifest(file, std::strerror(errno));
   const auto json = nlohmann::json::parse(stream, nullptr, false);
   JsonReader reader(json, "manifest");
   Manifest manifest{.step = reader.required<std::int64_t>("step"),
@@ -118,7 +118,7 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
   } else {
     reader.absorb(model.error());
   }
-  if (reader.error()) return damaged(file, reader.error()->message);
+  if (reader.error()) return damaged_manifest(file, reader.error()->message);
   return manifest;
 }
 

@@ -10,7 +10,7 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{60};
+constexpr std::chrono::seconds kLinkTimeout{60};
 
 Link link_within_this_machine(const LinksOptions& options) {
   Link link;
@@ -28,8 +28,8 @@ Link link_to_other_machine(const LinksOptions& options) {
     if (!listening) throw CommunicationError(listening.error().message);
     store = *std::move(listening);
   }
-  Rendezvous rendezvous(options.store, options.port, "links", kTimeout);
-  GroupFactory factory(rendezvous, options.host, options.rank, kTimeout);
+  Rendezvous rendezvous(options.store, options.port, "links", kLinkTimeout);
+  GroupFactory factory(rendezvous, options.host, options.rank, kLinkTimeout);
   return measure_link(*factory.make_collective_group("links", {0, 1}), options.rank);
 }
 

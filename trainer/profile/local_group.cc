@@ -13,7 +13,7 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{60'000};
+constexpr std::chrono::milliseconds kGroupTimeout{60'000};
 
 }  // namespace
 
@@ -30,8 +30,8 @@ void run_local_group(const LocalGroupOptions& options, const std::function<void(
     threads.emplace_back([&, rank] {
       try {
         set_cpu_threads(options.threads);
-        Rendezvous rendezvous(options.host, options.port, "profile", kTimeout);
-        GroupFactory factory(rendezvous, options.host, rank, kTimeout);
+        Rendezvous rendezvous(options.host, options.port, "profile", kGroupTimeout);
+        GroupFactory factory(rendezvous, options.host, rank, kGroupTimeout);
         const auto group = factory.make_collective_group("profile", ranks);
         work(rank, *group);
       } catch (...) {  // thrown again in the caller's thread

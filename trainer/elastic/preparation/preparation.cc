@@ -13,7 +13,7 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{20};  // how soon a wait notices that a newer generation is known
+constexpr std::chrono::milliseconds kPoll{20};  // how soon a wait notices that a newer generation is known
 
 }  // namespace
 
@@ -70,7 +70,7 @@ std::optional<Prepared> Preparation::take() {
 // This function and the next one return false if a newer generation is known.
 bool Preparation::await_end() {
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kLook, [&] { return is_over_; })) {
+  while (!changed_.wait_for(lock, kPoll, [&] { return is_over_; })) {
     if (mailbox_.has_newer_than(generation())) return false;
   }
   return true;
@@ -78,7 +78,7 @@ bool Preparation::await_end() {
 
 bool Preparation::await_received() {
   connections_->end_streaming();
-  while (!connections_->has_received_within(kLook)) {
+  while (!connections_->has_received_within(kPoll)) {
     if (mailbox_.has_newer_than(generation())) return false;
   }
   prepared_.value().received = connections_->take_received(assignment_->model);
