@@ -10,6 +10,7 @@ together with the command that repeats the run. With --changed, clang-tidy check
 merge base with origin/main. docs/testing.md describes all this.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -17,11 +18,13 @@ import random
 import re
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUITES = ("lint", "tidy", "unit", "slow", "long", "gpu", "cluster")
+OUTPUT = threading.Lock()
 CTEST_LINE = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.*?) \.+\s*(.*?)\s+([\d.]+) sec")
 
 
@@ -40,19 +43,27 @@ class Tally:
         if outcome != "passed" or seconds >= 1 or sys.stdout.isatty():
             show(f"{outcome:8}{seconds:6.1f}s  {name}", transient=outcome == "passed")
 
+    def merge(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.reasons.update(other.reasons)
+
 
 def show(line, transient=False):
     """On a terminal, the next line overwrites the line of a passed test. In a pipe, every line stays."""
-    if sys.stdout.isatty():
-        width = os.get_terminal_size().columns
-        sys.stdout.write("\r\033[K" + line[: width - 1] + ("" if transient else "\n"))
-        sys.stdout.flush()
-    else:
-        print(line, flush=True)
+    with OUTPUT:
+        if sys.stdout.isatty():
+            width = os.get_terminal_size().columns
+            sys.stdout.write("\r\033[K" + line[: width - 1] + ("" if transient else "\n"))
+            sys.stdout.flush()
+        else:
+            print(line, flush=True)
 
 
-def ctest(labels, tally):
+def ctest(labels):
     """ctest prints a line for each test. Details of failures follow at the end and are passed through."""
+    tally = Tally()
     report = ROOT / "build/dev/ctest.xml"
     command = ["ctest", "--test-dir", str(ROOT / "build/dev"), "--output-on-failure", "--no-label-summary", "-j2",
                "--output-junit", str(report), "-L", "|".join(f"^{label}$" for label in labels)]
@@ -77,6 +88,7 @@ def ctest(labels, tally):
         tally.reasons.update(reasons_of_skipped(report))
     if seen == 0 or (process.returncode != 0 and not tally.failed):
         tally.failed.append(f"ctest ended with status {process.returncode} after {seen} tests")
+    return tally
 
 
 def without_parameter(name):
@@ -116,8 +128,9 @@ def tidy(only_changed, tally):
     run_check("lint.clang-tidy", [str(ROOT / "scripts/tidy.sh")] + (["--changed", "600"] if only_changed else []), tally)
 
 
-def go_test(tally):
+def go_test():
     """go test -json prints an event per line. The output of a test is kept until it is known whether the test fails."""
+    tally = Tally()
     # -vet=off: for each of the 2,757 packages that the tests depend on, vet would run once. `make tidy` runs it instead.
     command = [go_binary(), "test", "-json", "-count=1", "-p=1", "-timeout=30m", "-vet=off", "./..."]
     # Without cgo, as in scripts/build_cluster.sh, so that both share the compiled packages in Go's cache.
@@ -141,6 +154,7 @@ def go_test(tally):
     process.wait()
     if process.returncode != 0 and not tally.failed:
         tally.failed.append(f"go test ended with status {process.returncode}")
+    return tally
 
 
 def finish_go(tally, name, action, seconds, output):
@@ -179,10 +193,12 @@ def main(arguments):
     if "tidy" in suites:
         tidy("--changed" in arguments, tally)
     labels = [suite for suite in suites if suite not in ("lint", "tidy", "cluster")]
-    if labels:
-        ctest(labels, tally)
-    if "cluster" in suites:
-        go_test(tally)
+    # Side by side, because the tests on the local Kubernetes mostly wait.
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        running = [pool.submit(ctest, labels)] if labels else []
+        running += [pool.submit(go_test)] if "cluster" in suites else []
+        for future in running:
+            tally.merge(future.result())
     for name in tally.skipped:
         show(f"skipped: {name}: {tally.reasons.get(name, 'see above')}")
     for name in tally.failed:
