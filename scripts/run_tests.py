@@ -6,7 +6,7 @@
 ctest runs the suites unit, slow, long and gpu, which are labels of the C++ and Python tests; go test runs the suite
 cluster; the suite lint checks the format of all sources and runs go vet; the suite tidy runs clang-tidy. Without a suite,
 all of them run but lint, tidy and long. Tests that draw random inputs use a fixed seed; with --fresh-seed they use a new one, which is printed
-together with the command that repeats the run. With --changed, clang-tidy checks for ten minutes what changed since the
+together with the command that repeats the run. With --changed, clang-tidy checks for seven minutes what changed since the
 merge base with origin/main. docs/testing.md describes all this.
 """
 
@@ -125,7 +125,7 @@ def lint(tally):
 
 
 def tidy(only_changed, tally):
-    run_check("lint.clang-tidy", [str(ROOT / "scripts/tidy.sh")] + (["--changed", "600"] if only_changed else []), tally)
+    run_check("lint.clang-tidy", [str(ROOT / "scripts/tidy.sh")] + (["--changed", "420"] if only_changed else []), tally)
 
 
 def go_test():

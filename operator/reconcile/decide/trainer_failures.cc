@@ -76,7 +76,8 @@ bool is_fault_of_machine(const GenerationRecord& record, const PodView& pod) {
 std::int64_t furthest_unresponsive_step(const Observation& observation) {
   std::int64_t furthest = 0;
   for (const PodView& pod : observation.pods) {
-    if (pod.is_ours && was_unresponsive(pod)) furthest = std::max(furthest, furthest_step(pod.termination_report.value()));
+    if (pod.is_ours && was_unresponsive(pod))
+      furthest = std::max(furthest, furthest_step(pod.termination_report.value()));
   }
   return furthest;
 }
