@@ -104,10 +104,9 @@ struct ResourceSpec {
 
 struct CheckpointSpec {
   std::string path;  // empty: no checkpoints
-  // A checkpoint starts every so many steps, and also after the step in which the newest one reaches the age.
   std::int64_t every_steps = 100;
-  std::optional<std::int64_t> every_seconds;
   int keep = 3;
+  std::optional<std::int64_t> every_seconds;  // a checkpoint also starts after the step in which the newest is so old
   friend bool operator==(const CheckpointSpec&, const CheckpointSpec&) = default;
 };
 

@@ -4,12 +4,17 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/error.h"
 
 namespace sailor::trainer {
+
+inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+inline std::span<const std::byte> bytes_of(const std::vector<float>& values) {
+  return std::as_bytes(std::span(values));
+}
 
 Result<void> write_durably(const std::filesystem::path& file, const std::vector<std::span<const std::byte>>& parts);
 

@@ -21,12 +21,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kStepPrefix = "step-";
 constexpr const char* kManifest = "manifest.json";
 
-std::span<const std::byte> bytes_of_text(std::string_view text) { return std::as_bytes(std::span(text)); }
-
-tl::unexpected<Error> damaged_manifest(const fs::path& file, const std::string& what) {
-  return fail(ErrorCode::kUnavailable, fmt::format("reading checkpoint file {}: {}", file.string(), what));
-}
-
 std::vector<ShardFileName> files_from(JsonReader& reader) {
   std::vector<ShardFileName> files;
   for (const auto& entry : reader.required<std::vector<std::vector<int>>>("images")) {
@@ -99,13 +93,13 @@ Result<void> write_manifest(const fs::path& step_folder, const Manifest& manifes
                                           {"images", std::move(files)}}
                                .dump(2) +
                            "\n";
-  return write_durably(step_folder / kManifest, {bytes_of_text(text)});
+  return write_durably(step_folder / kManifest, {bytes_of(text)});
 }
 
 Result<Manifest> read_manifest(const fs::path& step_folder) {
   const fs::path file = step_folder / kManifest;
   std::ifstream stream(file);
-  if (!stream) return damaged_manifest(file, std::strerror(errno));
+  if (!stream) return damaged(file, std::strerror(errno));
   const auto json = nlohmann::json::parse(stream, nullptr, false);
   JsonReader reader(json, "manifest");
   Manifest manifest{.step = reader.required<std::int64_t>("step"),
@@ -118,7 +112,7 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
   } else {
     reader.absorb(model.error());
   }
-  if (reader.error()) return damaged_manifest(file, reader.error()->message);
+  if (reader.error()) return damaged(file, reader.error()->message);
   return manifest;
 }
 
@@ -128,11 +122,9 @@ std::vector<std::int64_t> complete_checkpoints(const fs::path& folder) {
   return steps;
 }
 
-std::optional<std::chrono::seconds> age_of_newest_checkpoint(const fs::path& folder) {
-  const auto complete = complete_checkpoints(folder);
-  if (complete.empty()) return std::nullopt;
-  std::error_code error;  // another worker may be deleting it because a newer one is complete
-  const auto written = fs::last_write_time(step_folder(folder, complete.front()) / kManifest, error);
+std::chrono::seconds age_of_checkpoint(const fs::path& step_folder) {
+  std::error_code error;
+  const auto written = fs::last_write_time(step_folder / kManifest, error);
   if (error) return std::chrono::seconds(0);
   const auto age = std::chrono::floor<std::chrono::seconds>(fs::file_time_type::clock::now() - written);
   return std::max(age, std::chrono::seconds(0));  // the clock of a file server may be ahead

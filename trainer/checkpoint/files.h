@@ -40,9 +40,8 @@ Result<Manifest> read_manifest(const std::filesystem::path& step_folder);
 // Returns the steps of the complete checkpoints, newest first.
 std::vector<std::int64_t> complete_checkpoints(const std::filesystem::path& folder);
 
-// Returns how long ago the newest complete checkpoint was completed, by the clock of the file system. Returns nothing
-// if there is none.
-std::optional<std::chrono::seconds> age_of_newest_checkpoint(const std::filesystem::path& folder);
+// Returns how long ago a checkpoint was completed, by the clock of the file system; 0 if it was deleted since.
+std::chrono::seconds age_of_checkpoint(const std::filesystem::path& step_folder);
 
 // Deletes all complete checkpoints except the newest `keep`, and incomplete ones older than the newest complete one.
 void delete_old_checkpoints(const std::filesystem::path& folder, int keep);

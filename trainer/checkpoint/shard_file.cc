@@ -20,18 +20,11 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMagic = "SAILORP2";
 constexpr std::uint64_t kLongestHeader = 1 << 20;  // a longer one means that this is not our file
 
-std::span<const std::byte> bytes_of(const std::vector<float>& values) { return std::as_bytes(std::span(values)); }
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
 std::string sha256(std::string_view header, const std::vector<std::span<const std::byte>>& parts) {
   Sha256 sum;
   sum.add(bytes_of(header));
   for (const auto& part : parts) sum.add(part);
   return sum.hex();
-}
-
-tl::unexpected<Error> damaged(const fs::path& file, const std::string& what) {
-  return fail(ErrorCode::kUnavailable, fmt::format("reading checkpoint file {}: {}", file.string(), what));
 }
 
 struct ShardFileHeader {
@@ -92,6 +85,10 @@ bool read_values(std::ifstream& stream, std::vector<float>& values, std::int64_t
 }
 
 }  // namespace
+
+tl::unexpected<Error> damaged(const fs::path& file, const std::string& what) {
+  return fail(ErrorCode::kUnavailable, fmt::format("reading checkpoint file {}: {}", file.string(), what));
+}
 
 fs::path shard_file(const fs::path& step_folder, const ShardFileName& name) {
   return step_folder / fmt::format("piece-{:03}-{:02}.bin", name.layer_state, name.writer);

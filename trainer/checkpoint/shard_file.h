@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "core/model/error.h"
@@ -31,6 +32,9 @@ struct ShardFileName {
 };
 
 std::filesystem::path shard_file(const std::filesystem::path& step_folder, const ShardFileName& name);
+
+// Returns the error of a file of a checkpoint, its manifest included, that cannot be read.
+tl::unexpected<Error> damaged(const std::filesystem::path& file, const std::string& what);
 
 // Writes the file atomically and durably (durable_file.h).
 Result<void> write_shard_file(const std::filesystem::path& step_folder, std::int64_t step, const SavedShard& saved);

@@ -1,6 +1,8 @@
 // Replays whose results can be computed by hand, and laws of all replays.
 #include "planner/replay/replay.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,6 +81,17 @@ TEST(Replay, LiveLosesAtMostOneStepAndARestartLosesAllSinceTheCheckpoint) {
   EXPECT_GT(restart.computed - restart.steps, 1);
   EXPECT_LE(restart.computed - restart.steps, 1000);
   EXPECT_GT(live.steps, restart.steps);
+}
+
+TEST(Replay, ARestartLosesNoMoreThanCheckpointsByTimeAllow) {
+  JobSpec job = a_long_job();
+  job.checkpoint.every_steps = 1'000'000;
+  job.checkpoint.every_seconds = 10;
+  const auto report = replayed(job, trace_of({4, 2}), ReplayPolicy::kRestart);
+  EXPECT_LE(report.periods[1].lost_steps, std::ceil(10 * report.periods[0].throughput));
+  job.checkpoint.every_seconds.reset();
+  EXPECT_NEAR(replayed(job, trace_of({4, 2}), ReplayPolicy::kRestart).periods[1].lost_steps,
+              940 * report.periods[0].throughput, 1e-6);
 }
 
 TEST(Replay, AStaticJobWaitsWhileANodeOfItsPlanIsMissing) {

@@ -26,13 +26,6 @@ std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
   return steps.empty() ? 0 : steps.front();
 }
 
-// A job without a checkpoint gets its first one as long after the start of this process as later ones after each other.
-std::chrono::steady_clock::time_point time_of_newest_checkpoint(const std::filesystem::path& folder,
-                                                                const CheckpointWriter& writer) {
-  const auto age = age_of_newest_checkpoint(folder);
-  return age ? std::chrono::steady_clock::now() - *age : writer.created();
-}
-
 // The files that all workers together write for a checkpoint.
 std::vector<ShardFileName> all_shard_files(const Roster& roster) {
   std::vector<ShardFileName> files;
@@ -62,7 +55,7 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       folder_(checkpoint_folder(assignment)),
       shard_files_(all_shard_files(roster_)),
       known_checkpoint_(newest_checkpoint(folder_)),
-      last_checkpoint_(time_of_newest_checkpoint(folder_, writer)),
+      last_checkpoint_(time_of_last_checkpoint()),
       resumed_step_(held.step) {}
 
 void Generation::compute() {
@@ -178,6 +171,12 @@ void Generation::advance_checkpoint(const Vote& vote) {
     checkpoint_in_progress_ = 0;
   }
   if (held_.step % assignment_.checkpoint.every_steps == 0 || vote.checkpoints > 0) begin_checkpoint();
+}
+
+// A job without a checkpoint gets its first one as long after the start of this process as later ones after each other.
+std::chrono::steady_clock::time_point Generation::time_of_last_checkpoint() const {
+  if (!assignment_.checkpoint.every_seconds || known_checkpoint_ == 0) return writer_.created();
+  return std::chrono::steady_clock::now() - age_of_checkpoint(step_folder(folder_, known_checkpoint_));
 }
 
 bool Generation::is_checkpoint_too_old() const {

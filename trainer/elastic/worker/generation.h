@@ -47,6 +47,7 @@ class Generation {
   [[nodiscard]] std::string culprit(const Totals& totals) const;
   void update(StateStreams* streams, bool is_last);
   void advance_checkpoint(const Vote& vote);
+  [[nodiscard]] std::chrono::steady_clock::time_point time_of_last_checkpoint() const;
   [[nodiscard]] bool is_checkpoint_too_old() const;
   void begin_checkpoint();
   void complete_checkpoint(std::int64_t step);
