@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/manifest/file_error.h"
 #include "core/model/model_spec.h"
 #include "core/model/parse_number.h"
 
@@ -180,20 +181,16 @@ ProfileBook with_memory(const ProfileBook& book, const Json& memory) {
   return result;
 }
 
-Error in_artifact(const std::filesystem::path& file, const std::string& what) {
-  return {ErrorCode::kInvalidArgument, fmt::format("{}: {}", file.string(), what)};
-}
-
 }  // namespace
 
 Result<Json> read_json_file(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  if (!stream) return tl::unexpected(in_artifact(file, "cannot be read; check its name and permissions"));
+  if (!stream) return tl::unexpected(error_in(file, "cannot be read; check its name and permissions"));
   try {
     return Json::parse(stream);
   } catch (const Json::parse_error& error) {
     return tl::unexpected(
-        in_artifact(file, fmt::format("is not valid JSON from byte {} on; download it again", error.byte)));
+        error_in(file, fmt::format("is not valid JSON from byte {} on; download it again", error.byte)));
   }
 }
 
@@ -221,7 +218,7 @@ Result<ProfileBook> read_artifact_profiles(const std::filesystem::path& folder) 
     check_object(*memory, "the file");
     return with_memory(book, *memory);
   } catch (const FieldError& error) {
-    return tl::unexpected(in_artifact(file, error.message));
+    return tl::unexpected(error_in(file, error.message));
   }
 }
 

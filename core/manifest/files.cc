@@ -6,15 +6,12 @@
 
 #include "core/manifest/artifact.h"
 #include "core/manifest/fields.h"
+#include "core/manifest/file_error.h"
 #include "core/model/accelerator.h"
 #include "core/model/model_spec.h"
 
 namespace sailor {
 namespace {
-
-Error in_file(const std::filesystem::path& file, std::string what) {
-  return {ErrorCode::kInvalidArgument, fmt::format("{}: {}", file.string(), what)};
-}
 
 // A job may omit `spec.data` if it is only planned.
 bool matters_to_planning(const Error& error) { return error.message != "spec.data: is missing"; }
@@ -81,7 +78,7 @@ Result<SourceDocument> read_job_document(const std::filesystem::path& file) {
   if (!documents) return tl::unexpected(documents.error());
   std::erase_if(*documents, [](const SourceDocument& document) { return document.kind() != "TrainingJob"; });
   if (documents->size() != 1) {
-    return tl::unexpected(in_file(file, fmt::format("has {} TrainingJobs; expected one", documents->size())));
+    return tl::unexpected(error_in(file, fmt::format("has {} TrainingJobs; expected one", documents->size())));
   }
   return std::move(documents->front());
 }
@@ -127,8 +124,8 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
            fmt::format("kind: \"{}\" does not describe a cluster; use GpuPool and NetworkModel", document.kind())}));
     }
   }
-  if (result.cluster.pools.empty()) return tl::unexpected(in_file(file, "has no GpuPool; describe at least one"));
-  if (networks > 1) return tl::unexpected(in_file(file, "has several NetworkModels; keep one"));
+  if (result.cluster.pools.empty()) return tl::unexpected(error_in(file, "has no GpuPool; describe at least one"));
+  if (networks > 1) return tl::unexpected(error_in(file, "has several NetworkModels; keep one"));
   result.cluster = normalized(std::move(result.cluster));
   return result;
 }
@@ -165,7 +162,7 @@ Result<ProfileBook> read_profile_manifests(const std::filesystem::path& folder) 
     }
   }
   if (book.profiles().empty()) {
-    return tl::unexpected(in_file(folder, "contains no ModelProfile; use another folder or omit --profiles"));
+    return tl::unexpected(error_in(folder, "contains no ModelProfile; use another folder or omit --profiles"));
   }
   return book;
 }
@@ -175,7 +172,7 @@ Result<ProfileBook> read_profile_manifests(const std::filesystem::path& folder) 
 Result<ProfileBook> read_profiles(const std::filesystem::path& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
-    return tl::unexpected(in_file(folder, "is not a folder; use a folder with ModelProfile manifests"));
+    return tl::unexpected(error_in(folder, "is not a folder; use a folder with ModelProfile manifests"));
   }
   return is_artifact(folder) ? read_artifact_profiles(folder) : read_profile_manifests(folder);
 }
@@ -188,7 +185,7 @@ Result<NetworkMeasurements> read_network_measurements(const std::filesystem::pat
 std::vector<Error> validate_file(const std::filesystem::path& file) {
   const auto documents = read_documents(file);
   if (!documents) return {documents.error()};
-  if (documents->empty()) return {in_file(file, "contains no manifest")};
+  if (documents->empty()) return {error_in(file, "contains no manifest")};
   std::vector<Error> errors;
   for (const SourceDocument& document : *documents) {
     std::ranges::move(validate_document(document), std::back_inserter(errors));

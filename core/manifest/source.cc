@@ -1,12 +1,13 @@
 #include "core/manifest/source.h"
 
-#include <charconv>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
+
+#include "core/model/parse_number.h"
 
 namespace sailor {
 namespace {
@@ -20,12 +21,10 @@ struct ParseFailure {
   std::string what;
 };
 
+// YAML also allows a plus sign.
 template <class Number>
-bool parses_as(const std::string& text, Number& number) {
-  const char* begin = text.data() + (text.front() == '+' ? 1 : 0);
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(begin, end, number);
-  return error == std::errc() && stopped == end && begin != end;
+std::optional<Number> number_in(std::string_view text) {
+  return parse_number<Number>(text.substr(text.front() == '+' ? 1 : 0));
 }
 
 bool is_one_of(const std::string& text, std::initializer_list<const char*> words) {
@@ -41,13 +40,11 @@ Json plain_scalar(const std::string& text) {
   if (text.empty() || text == "~" || is_one_of(text, {"null"})) return nullptr;
   if (is_one_of(text, {"true", "yes", "on"})) return true;
   if (is_one_of(text, {"false", "no", "off"})) return false;
-  std::int64_t integer = 0;
-  if (parses_as(text, integer)) return integer;
-  double number = 0;
+  if (const auto integer = number_in<std::int64_t>(text)) return *integer;
   const bool starts_like_number = std::isdigit(static_cast<unsigned char>(text.front())) != 0 || text.front() == '-' ||
                                   text.front() == '+' || text.front() == '.';
-  if (starts_like_number && parses_as(text, number)) return number;
-  return text;
+  const auto number = starts_like_number ? number_in<double>(text) : std::nullopt;
+  return number ? Json(*number) : Json(text);
 }
 
 class Converter {

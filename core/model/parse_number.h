@@ -7,9 +7,9 @@
 
 namespace sailor {
 
-// Returns the number that the whole text spells in decimal digits, with "-" before it if it is negative. Returns
-// nothing for an empty text, for any other character (spaces and "+" included) and for a number that the type cannot
-// hold.
+// Returns the number that the whole text spells, in the notation of std::from_chars: decimal, with "-" before it if it
+// is negative. Returns nothing for an empty text, for any other character (spaces and "+" included) and for a number
+// that the type cannot hold.
 template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) {
   Number number{};

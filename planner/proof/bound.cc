@@ -5,11 +5,12 @@
 #include <map>
 
 #include "planner/relaxation/gpu_prices.h"
+#include "planner/relaxation/rounded_down.h"
 
 namespace sailor {
 namespace {
 
-constexpr double kFirstPriceStep = 0.5;
+constexpr double kFirstStep = 0.5;
 constexpr int kHalvings = 13;      // the last step is about 1e-4
 constexpr int kRoundsPerStep = 8;  // how often each step is tried on all prices
 
@@ -94,7 +95,7 @@ double best_bound(const std::vector<GpuType>& types, int most_gpus) {
     prices.push_back(1 / whole_model);
   }
   double best = seconds_of_sample(types, prices, most_gpus);
-  double step = kFirstPriceStep;
+  double step = kFirstStep;
   for (int halving = 0; halving < kHalvings; ++halving, step /= 2) {
     for (int round = 0; round < kRoundsPerStep; ++round) best = climbed(types, prices, most_gpus, step, best);
   }
@@ -118,7 +119,6 @@ double bound_throughput(const PlanningProblem& problem) {
 }
 
 Dollars bound_cost(const PlanningProblem& problem) {
-  constexpr double kSlack = 1e-9;
   const std::vector<GpuType> types = gpu_types_with_times(problem);
   Dollars sum(0);
   for (int layer = 0; layer < problem.layers(); ++layer) {
@@ -128,7 +128,7 @@ Dollars bound_cost(const PlanningProblem& problem) {
     }
     sum += least;
   }
-  return sum * (problem.job.training.global_batch_size * (1 - kSlack));
+  return sum * (problem.job.training.global_batch_size * (1 - kRoundingSlack));
 }
 
 }  // namespace sailor

@@ -7,8 +7,6 @@
 namespace sailor {
 namespace {
 
-constexpr double kFirstStep = 0.7;     // the first change of prices, as an exponent of e
-constexpr double kSmaller = 0.75;      // each change of prices relative to the one before
 constexpr double kPrecision = 0.0025;  // the bisection stops if the range is smaller than this part of its upper end
 
 int gpus_of_one_node(const PlanningProblem& problem, int pool) { return problem.pool(pool).nodes.front().free_gpus; }
@@ -51,9 +49,10 @@ BoundProver::BoundProver(const PlanningProblem& problem) {
 // Any prices give a valid proof. The function first tries the prices that worked for the last class.
 bool BoundProver::proves_unreachable(Case& one, const PlanClass& plans, const Trial& trial, int halvings) {
   SplitBoundSolver solver(*one.table, {plans.least_path > 0 ? trial.effort.path_levels : 1, trial.effort.end_levels});
-  double step = kFirstStep;
+  double step = kFirstPriceStep;
   bool can_adapt = true;
-  for (int tried = 0; tried < trial.effort.price_updates && can_adapt && !trial.is_over(); ++tried, step *= kSmaller) {
+  for (int tried = 0; tried < trial.effort.price_updates && can_adapt && !trial.is_over();
+       ++tried, step *= kPriceStepFactor) {
     ++solver_calls_;
     const auto split = solver.solve(plans, one.prices.of(one.table->kinds()), 1);
     if (!split) return true;

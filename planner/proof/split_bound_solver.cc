@@ -8,8 +8,6 @@
 namespace sailor {
 namespace {
 
-constexpr double kBoundRounding = 1e-9;  // floating point errors may only make a plan look better than it is
-constexpr double kUnreachedLabel = std::numeric_limits<double>::infinity();
 constexpr int kRoundsOfReplicas =
     12;  // more replicas take longer to sum gradients, so they have less time: more are needed
 
@@ -25,7 +23,7 @@ SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const Reg
             .price = price_of(entry),
             .sync_and_update = RegionalBoundTable::least_sync_and_update(entry, stage.layers.size(), reduction)};
   const Label& from = *stage.from;
-  const double seconds = plans_.seconds * (1 + kBoundRounding);
+  const double seconds = plans_.seconds * (1 + kRoundingSlack);
   const double room = seconds - std::max(from.end, from.head + work.sync_and_update);
   double most = room / entry.pass();
   // The first gradient arrives after the whole path; from then on, the replica has a backward pass to do for every
@@ -44,7 +42,7 @@ SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const Reg
 // Returns the cheapest choice in which the stage has a whole number of groups, all of this kind.
 SplitBoundSolver::Choice SplitBoundSolver::choice_of_one_kind(const Stage& stage,
                                                               const RegionalBoundTable::Entry& entry) {
-  Choice choice{.price = kUnreachedLabel, .forward = entry.forward, .backward = entry.backward, .kind = entry.kind};
+  Choice choice{.price = kUnreached, .forward = entry.forward, .backward = entry.backward, .kind = entry.kind};
   const double price = price_of(entry);
   int replicas = 1;
   for (int round = 0; round < kRoundsOfReplicas; ++round) {
@@ -67,13 +65,13 @@ SplitBoundSolver::Choice SplitBoundSolver::choice_of_one_kind(const Stage& stage
 int SplitBoundSolver::list_works(const Stage& stage, const Replicas& replicas) {
   const auto entries = table_.entries(stage.region, stage.layers);
   // The ring sums the largest shard, which is that of the smallest tensor-parallel size.
-  double slowest = kUnreachedLabel;
+  double slowest = kUnreached;
   for (const RegionalBoundTable::Entry& entry : entries) {
     if (tensor_parallel_of(entry.kind) != replicas.least_tensor_parallel) continue;
     slowest = std::min(slowest, table_.least_reduction(stage.layers, entry.kind, replicas.least));
   }
   works_.assign(entries.size(), {});
-  if (slowest == kUnreachedLabel) return 0;
+  if (slowest == kUnreached) return 0;
   int most = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (tensor_parallel_of(entries[i].kind) < replicas.least_tensor_parallel) continue;
@@ -86,16 +84,16 @@ int SplitBoundSolver::list_works(const Stage& stage, const Replicas& replicas) {
 
 // Rounds the price up to the price of a whole number of GPUs of the type that does this work.
 double SplitBoundSolver::in_whole_gpus(double price, const Work& work) const {
-  if (price == kUnreachedLabel) return price;
+  if (price == kUnreached) return price;
   const double gpu = work.price / tensor_parallel_of(work.kind);
-  return std::ceil(price / gpu * (1 - kBoundRounding)) * gpu;
+  return std::ceil(price / gpu * (1 - kRoundingSlack)) * gpu;
 }
 
 // Returns the cheapest way to process all microbatches with at most `most_replicas` replicas. One replica is of the
 // first kind. The others are of one kind or, if that takes too many replicas, as many as allowed of two kinds.
 SplitBoundSolver::Choice SplitBoundSolver::cheapest_of(std::span<const Work> works, int most_replicas) const {
   const Work& first = works.front();
-  Choice best{.price = kUnreachedLabel};
+  Choice best{.price = kUnreached};
   const double microbatches = std::max(0, table_.microbatches() - first.microbatches);
   const double most = most_replicas - 1;
   for (const Work& one : works) {
@@ -121,7 +119,7 @@ SplitBoundSolver::Choice SplitBoundSolver::cheapest_of(std::span<const Work> wor
 // Tries each kind as the fastest of the stage, and keeps the choice in choices_ if it is better.
 void SplitBoundSolver::update_choices(const Replicas& replicas) {
   int most_each = 0;
-  double sync_and_update = kUnreachedLabel;
+  double sync_and_update = kUnreached;
   for (std::size_t fastest = works_.size(); fastest-- > 0;) {
     const Work& first = works_[fastest];
     if (first.microbatches == 0) continue;
@@ -143,7 +141,7 @@ void SplitBoundSolver::update_choices(const Replicas& replicas) {
 // It ends when more replicas cannot help.
 void SplitBoundSolver::add_stages_of_several_kinds(const Stage& stage, int least_tensor_parallel, int index) {
   const auto entries = table_.entries(stage.region, stage.layers);
-  choices_.assign(entries.size(), {.price = kUnreachedLabel, .sync_and_update = kUnreachedLabel});
+  choices_.assign(entries.size(), {.price = kUnreached, .sync_and_update = kUnreached});
   Replicas replicas{2, 0, least_tensor_parallel};
   while (replicas.least <= table_.microbatches()) {
     const int most = list_works(stage, replicas);
@@ -160,7 +158,7 @@ void SplitBoundSolver::add_stages_of_several_kinds(const Stage& stage, int least
     if (is_over) break;
     replicas.least = replicas.most + 1;
   }
-  double other = kUnreachedLabel;
+  double other = kUnreached;
   for (std::size_t fastest = entries.size(); fastest-- > 0;) {
     if (tensor_parallel_of(entries[fastest].kind) < least_tensor_parallel) continue;
     const double price = price_of(entries[fastest]);
@@ -183,7 +181,7 @@ void SplitBoundSolver::merge_into_label_of_region(const Stage& stage, const Choi
   const auto layer = static_cast<std::size_t>(stage.layers.last);
   const double room = plans_.seconds - end;
   if (room <= 0 || price + rest_price_[layer] * plans_.seconds / room > most_) return;
-  if (from.least_path + path + rest_path_[layer] > plans_.most_path * (1 + kBoundRounding)) return;
+  if (from.least_path + path + rest_path_[layer] > plans_.most_path * (1 + kRoundingSlack)) return;
   const auto level = [](double part, int levels) { return std::clamp(static_cast<int>(part * levels), 0, levels - 1); };
   const int cell =
       (region * levels_.paths + level((from.least_path + path) / plans_.most_path, levels_.paths)) * levels_.ends +
@@ -208,8 +206,8 @@ void SplitBoundSolver::merge_into_labels(const Stage& stage, const Choice& choic
     return;
   }
   const double path = choice.forward + choice.backward;
-  if (from.most_path + path < plans_.least_path * (1 - kBoundRounding)) return;
-  if (from.least_path + path > plans_.most_path * (1 + kBoundRounding)) return;
+  if (from.most_path + path < plans_.least_path * (1 - kRoundingSlack)) return;
+  if (from.least_path + path > plans_.most_path * (1 + kRoundingSlack)) return;
   Label& there = label(stage.layers.last, 0);
   if (from.price + choice.price >= there.price) return;
   there.price = from.price + choice.price;
@@ -222,15 +220,15 @@ void SplitBoundSolver::merge_into_labels(const Stage& stage, const Choice& choic
 bool SplitBoundSolver::is_affordable(const Stage& stage, std::span<const RegionalBoundTable::Entry> entries) const {
   const Label& from = *stage.from;
   const double room = plans_.seconds - from.end;
-  double least = kUnreachedLabel;
-  double fastest = kUnreachedLabel;
+  double least = kUnreached;
+  double fastest = kUnreached;
   for (const RegionalBoundTable::Entry& entry : entries) {
     least = std::min(least, price_of(entry) * entry.pass());
     fastest = std::min(fastest, entry.least_forward + entry.least_backward);
   }
   const double rest = rest_price_[static_cast<std::size_t>(stage.layers.last)] * plans_.seconds;
   const double price = least * table_.microbatches() / room + rest / (room - fastest);
-  return room > fastest && from.price + price * (1 - kBoundRounding) <= most_;
+  return room > fastest && from.price + price * (1 - kRoundingSlack) <= most_;
 }
 
 void SplitBoundSolver::add_stage(const Stage& stage, int index) {
@@ -261,8 +259,8 @@ void SplitBoundSolver::set_rest() {
   rest_price_.assign(static_cast<std::size_t>(table_.layers()) + 1, 0);
   rest_path_ = rest_price_;
   for (int layer = table_.layers(); layer-- > 0;) {
-    double price = kUnreachedLabel;
-    double path = kUnreachedLabel;
+    double price = kUnreached;
+    double path = kUnreached;
     for (int region = 0; region < table_.regions(); ++region) {
       for (const RegionalBoundTable::Entry& entry : table_.entries(region, {layer, layer + 1})) {
         price = std::min(price, price_of(entry) * entry.pass());
@@ -270,8 +268,8 @@ void SplitBoundSolver::set_rest() {
       }
     }
     const auto at = static_cast<std::size_t>(layer);
-    rest_price_[at] = rest_price_[at + 1] + price * table_.microbatches() / plans_.seconds * (1 - kBoundRounding);
-    rest_path_[at] = rest_path_[at + 1] + path * (1 - kBoundRounding);
+    rest_price_[at] = rest_price_[at + 1] + price * table_.microbatches() / plans_.seconds * (1 - kRoundingSlack);
+    rest_path_[at] = rest_path_[at + 1] + path * (1 - kRoundingSlack);
   }
 }
 
@@ -282,8 +280,7 @@ std::optional<CheapestSplit> SplitBoundSolver::solve(const PlanClass& plans, std
   most_ = most;
   set_rest();
   if (rest_price_.front() > most) return std::nullopt;
-  const Label none{
-      .price = kUnreachedLabel, .least_path = kUnreachedLabel, .head = kUnreachedLabel, .end = kUnreachedLabel};
+  const Label none{.price = kUnreached, .least_path = kUnreached, .head = kUnreached, .end = kUnreached};
   labels_.assign(labels_of_layer() * static_cast<std::size_t>(table_.layers() + 1), none);
   const int cells = levels_.paths * levels_.ends;
   for (int region = 0; region < table_.regions(); ++region) label(0, region * cells) = {};

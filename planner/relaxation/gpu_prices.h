@@ -17,6 +17,10 @@ std::vector<int> gpus_of_types(const PlanningProblem& problem, std::span<const i
 // and the number of GPUs, by type.
 double worth_of_gpus(std::span<const double> prices, std::span<const int> gpus, int most_gpus);
 
+// The first step for GpuPrices::adapt(), and every further one relative to the step before.
+inline constexpr double kFirstPriceStep = 0.7;
+inline constexpr double kPriceStepFactor = 0.75;
+
 class GpuPrices {
  public:
   // `gpus` are the available GPUs of each type. A plan may use at most `most_gpus` in all.

@@ -6,12 +6,7 @@
 #include <ranges>
 
 namespace sailor {
-namespace {
-
-constexpr double kRounding = 1e-9;  // floating point errors may only make a plan look better than it is
-constexpr double kUnreached = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 // Lists every kind with which a stage of the layers [from.layer, last) can meet the limits. Excludes only kinds that
 // are too slow for a single microbatch, and kinds whose replicas take too long to sum gradients and update.
@@ -20,7 +15,7 @@ bool SplitSolver::list_options(Position from, int last, const TimeLimits& limits
   const auto entries = table_.entries({from.layer, last});
   if (entries.empty()) return false;
   const double before = from.level * level_time_;
-  const double room = (limits.passes - before) * (1 + kRounding);
+  const double room = (limits.passes - before) * (1 + kRoundingSlack);
   const int most_each = static_cast<int>(std::min(room / entries.front().pass, 1e9));
   if (most_each < 1) return false;
   const int microbatches = table_.microbatches();
@@ -31,10 +26,10 @@ bool SplitSolver::list_options(Position from, int last, const TimeLimits& limits
     const int each = static_cast<int>(std::min(room / entry.pass, 1e9));
     if (each < 1) break;
     const double sync_and_update = table_.least_sync_and_update({from.layer, last}, entry.kind, replicas);
-    if (sync_and_update > (limits.sync_and_update + hidden) * (1 + kRounding)) continue;
+    if (sync_and_update > (limits.sync_and_update + hidden) * (1 + kRoundingSlack)) continue;
     const double groups = static_cast<double>(microbatches) / std::min(each, microbatches);
     const double price = prices[static_cast<std::size_t>(entry.kind)];
-    options_.push_back({entry.kind, entry.pass, groups * price, groups, std::ceil(groups - kRounding) * price});
+    options_.push_back({entry.kind, entry.pass, groups * price, groups, std::ceil(groups - kRoundingSlack) * price});
   }
   return !options_.empty();
 }
@@ -72,7 +67,7 @@ void SplitSolver::add_stage(Position from, int last, double passed, double least
   const Option* cheapest = nullptr;
   for (const Option& option : std::views::reverse(options_)) {
     if (cheapest == nullptr || option.price < cheapest->price) cheapest = &option;
-    const int level = static_cast<int>((passed + option.pass) / level_time_ * (1 - kRounding));
+    const int level = static_cast<int>((passed + option.pass) / level_time_ * (1 - kRoundingSlack));
     const double mixed = std::max(least_mixed, cheapest->price);
     const bool is_pure = option.whole_price <= mixed;
     const Option& working = is_pure ? option : *cheapest;
@@ -119,7 +114,7 @@ void SplitSolver::set_rest(std::span<const double> prices) {
       least = std::min(least, prices[static_cast<std::size_t>(entry.kind)] * entry.pass);
     }
     rest_[static_cast<std::size_t>(layer)] =
-        rest_[static_cast<std::size_t>(layer) + 1] + least * table_.microbatches() * (1 - kRounding);
+        rest_[static_cast<std::size_t>(layer) + 1] + least * table_.microbatches() * (1 - kRoundingSlack);
   }
 }
 

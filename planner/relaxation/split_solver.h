@@ -4,13 +4,17 @@
 // nothing; proofs use proof/split_bound_solver.h.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "planner/relaxation/group_time_table.h"
+#include "planner/relaxation/rounded_down.h"
 
 namespace sailor {
+
+inline constexpr double kUnreached = std::numeric_limits<double>::infinity();  // the price where no split leads
 
 // The time limits of a split, in seconds.
 struct TimeLimits {

@@ -11,9 +11,7 @@ namespace {
 constexpr int kLevels = 16;  // resolution of the solver's path times
 // The time of gradient sync and update is tried as 1/2, 1/4, ..., 1/64 of an iteration.
 constexpr int kMostHalvings = 6;
-constexpr int kTries = 3;                     // price vectors that are tried for each pair of limits
-constexpr double kFirstPriceChange = 0.7;     // the first change of prices, as an exponent of e
-constexpr double kSmallerPriceChange = 0.75;  // each change of prices relative to the one before
+constexpr int kTries = 3;  // price vectors that are tried for each pair of limits
 // The bisection of the shortest passes stops at a difference of this fraction.
 constexpr double kSeedPrecision = 0.04;
 
@@ -156,8 +154,8 @@ class Splits {
 
  private:
   std::optional<CheapestSplit> solved(const TimeLimits& limits) {
-    double step = kFirstPriceChange;
-    for (int tried = 0; tried < kTries; ++tried, step *= kSmallerPriceChange) {
+    double step = kFirstPriceStep;
+    for (int tried = 0; tried < kTries; ++tried, step *= kPriceStepFactor) {
       auto split = solver_.solve(limits, prices_.of(table_.kinds()), 1);
       if (!split || !prices_.adapt(*split, table_.kinds(), step) || tried + 1 == kTries) return split;
     }
