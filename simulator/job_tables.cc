@@ -61,9 +61,10 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     const auto spec = find_accelerator(pool.key.accelerator);
     if (!spec) return tl::unexpected(Error(spec.error()).within("pool " + to_string(pool.key)));
     tables.accelerators_.push_back(*spec);
+    const ModelProfile* profile = profiles.find(job, pool.key.accelerator);
     for (const int size : microbatch_sizes) {
       for (const int tensor_parallel : tensor_parallel_sizes) {
-        tables.add_needs(job, *spec, profiles.find(job, pool.key.accelerator), {size, tensor_parallel});
+        tables.add_needs(job, *spec, profile, {size, tensor_parallel});
       }
     }
   }

@@ -218,8 +218,7 @@ void AgentLink::send(const JobKey& job, const std::string& pod_uid, std::shared_
   {
     const std::scoped_lock lock(shared_->mutex);
     Shared::Agent* agent = shared_->find(job, pod_uid);
-    const bool is_on_its_way = agent != nullptr && agent->sending >= assignment->generation;
-    if (agent == nullptr || is_on_its_way) return;
+    if (agent == nullptr || agent->sending >= assignment->generation) return;  // gone, or the assignment is on its way
     agent->sending = assignment->generation;
     client = agent->sends;
   }
