@@ -75,7 +75,7 @@ struct JobProgress {
   std::int64_t steps_skipped = 0;
   std::optional<double> validation_loss;  // the mean over the tokens of the newest evaluation
   StateSource source = StateSource::kStart;
-  std::int64_t streamed_bytes = 0;  // state that joining workers received before training stopped for this generation
+  std::int64_t streamed_bytes = 0;  // state that workers received before training stopped for this generation
   std::int64_t moved_bytes = 0;     // state that workers sent to each other during the downtime
   RegroupTimes times = {};
   friend bool operator==(const JobProgress&, const JobProgress&) = default;

@@ -116,9 +116,9 @@ Json to_json(const Assignment& assignment) {
                {"workers", std::move(workers)},
                {"rendezvous", assignment.rendezvous},
                {"releasesGpus", assignment.releases_gpus},
-               {"isUrgent", assignment.is_urgent},
                {"leaseSeconds", assignment.lease_seconds},
                {"callback", assignment.callback}};
+  if (assignment.leave_by) json["leaveBy"] = assignment.leave_by->time_since_epoch().count();
   if (assignment.schedule_times) json["scheduleTimes"] = to_json(*assignment.schedule_times);
   return json;
 }
@@ -131,7 +131,9 @@ Result<Assignment> assignment_from_json(const Json& json) {
   assignment.generation = reader.required<std::int64_t>("generation");
   assignment.rendezvous = reader.required<int>("rendezvous");
   assignment.releases_gpus = reader.value_or("releasesGpus", false);
-  assignment.is_urgent = reader.value_or("isUrgent", false);
+  if (reader.has("leaveBy")) {
+    assignment.leave_by.emplace(std::chrono::milliseconds(reader.required<std::int64_t>("leaveBy")));
+  }
   assignment.lease_seconds = reader.value_or("leaseSeconds", 0);
   assignment.callback = reader.value_or<std::string>("callback", "");
   take(reader, model_from_json(reader.child("model"), "assignment.model"), assignment.model);

@@ -1,6 +1,7 @@
 // Assignment: one generation of a job. The operator sends it to the agents; docs/protocol.md says when.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -62,9 +63,9 @@ struct Assignment {
   // newest step for which they have the complete state, and are then released. A worker that cannot write, for
   // example because the folder is gone, keeps its state and reports that it is broken, with the reason.
   bool releases_gpus = false;
-  // True: a pod that leaves may be terminated within seconds. The change then starts at once. Otherwise it may first
-  // stream state to joining workers while the training continues.
-  bool is_urgent = false;
+  // Set if the change is urgent: a pod that leaves may be terminated at this time. Workers stop for the change in time,
+  // if need be in the middle of a step. Otherwise training continues until all workers have received their state.
+  std::optional<std::chrono::sys_time<std::chrono::milliseconds>> leave_by;
   int rendezvous = 0;  // index of the agent that runs the rendezvous store of this generation
   // How long a lease lasts (see core/protocol/lease.h). The generation applies updates only while it has a lease. 0: it
   // needs no lease, usually because its workers are in several pods and cannot continue without a vote from another

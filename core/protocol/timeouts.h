@@ -9,9 +9,16 @@ namespace sailor {
 // --peer-timeout of both programs, and of `peerTimeoutSeconds` in the chart. A test checks that they are equal.
 inline constexpr std::chrono::seconds kPeerTimeout{5};
 
-// Before a planned change, joining workers receive state while the training continues. The workers end this after the
-// given time. The operator gives up a joining pod after this time plus the time limit for the start of a pod.
+// Before a planned change, workers receive state while the training continues. They end this after the given time. The
+// operator gives up a joining pod after this time plus the time limit for the start of a pod.
 inline constexpr std::chrono::minutes kStateStreamingLimit{4};
+
+// How long before its end the notice of a node comes: GKE gives pods 15 s.
+inline constexpr std::chrono::seconds kTerminationNotice{15};
+
+// Workers leave an urgent change this long before a pod may be gone. They need the time to agree on the state and to
+// send what was not streamed.
+inline constexpr std::chrono::seconds kTimeToLeave{4};
 
 // Limits on the operator's polls of an agent and on its other requests to an agent. Each covers a whole request, from
 // connecting to the end of the answer.

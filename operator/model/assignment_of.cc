@@ -1,10 +1,12 @@
 // Implements assignment_of(), which model/record.h declares: the assignment is a pure function of the record and the
 // job.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "core/model/check.h"
 #include "core/protocol/lease.h"
+#include "core/protocol/timeouts.h"
 #include "operator/model/record.h"
 #include "operator/protocol/fencing.h"
 
@@ -35,10 +37,10 @@ void append_leaving(const GenerationRecord& record, std::vector<WorkerSlot>& wor
   }
 }
 
-// Returns whether a pod must leave because its node is about to be terminated or is faulty. The change then does not
-// wait for joining workers.
-bool must_be_left_soon(const GenerationRecord& record) {
-  return !is_voluntary(record.reason) && std::ranges::any_of(record.members, &Member::leaves);
+// Returns when a pod may be gone that leaves because its node is about to be terminated or is faulty.
+std::optional<Time> leave_by(const GenerationRecord& record) {
+  const bool is_urgent = !is_voluntary(record.reason) && std::ranges::any_of(record.members, &Member::leaves);
+  return is_urgent ? std::optional(record.caused_at + kTerminationNotice) : std::nullopt;
 }
 
 }  // namespace
@@ -61,7 +63,7 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   assignment.releases_gpus = record.releases_gpus;
   if (!record.releases_gpus) assignment.workers = training_workers(record);
   append_leaving(record, assignment.workers);
-  assignment.is_urgent = must_be_left_soon(record);
+  assignment.leave_by = leave_by(record);
   assignment.rendezvous = record.rendezvous;
   assignment.lease_seconds = record.is_leased ? static_cast<int>(kLeaseLength.count()) : 0;
   assignment.callback = callback;

@@ -28,7 +28,7 @@ TEST_F(LeavingPods, LeavingPodSendsStateToJoiningPodsIfTheChangeIsVoluntary) {
   moves_to_another_zone();
   EXPECT_EQ(world.generation(), 2);
   EXPECT_THAT(world.sent.back().agents, SizeIs(3));
-  EXPECT_FALSE(world.sent.back().is_urgent);
+  EXPECT_FALSE(world.sent.back().leave_by);
   EXPECT_THAT(world.nodes_in_use(), UnorderedElementsAre("a", "b", "c")) << "it trains until it has left";
   world.agents_hang = false;
   world.settle();
@@ -38,7 +38,7 @@ TEST_F(LeavingPods, LeavingPodSendsStateToJoiningPodsIfTheChangeIsVoluntary) {
 TEST_F(LeavingPods, AssignmentIsUrgentIfTheNodeWasGivenNotice) {
   world.preempt("b");
   world.settle();
-  EXPECT_TRUE(world.sent.back().is_urgent);
+  EXPECT_TRUE(world.sent.back().leave_by);
 }
 
 TEST_F(LeavingPods, NoticeWhileStateIsStreamedMakesTheAssignmentUrgent) {
@@ -46,7 +46,7 @@ TEST_F(LeavingPods, NoticeWhileStateIsStreamedMakesTheAssignmentUrgent) {
   world.preempt("b");
   world.settle();
   EXPECT_EQ(world.generation(), 3) << "once";
-  EXPECT_TRUE(world.sent.back().is_urgent);
+  EXPECT_TRUE(world.sent.back().leave_by);
   world.agents_hang = false;
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("c"));

@@ -41,8 +41,10 @@ at::Tensor placed(const at::Tensor& tensor) { return tensor.to(compute_device())
 
 }  // namespace
 
-LayerState empty_state(const StateLayout& shard) {
-  const auto make = [&] { return at::empty({shard.size}, float_options()); };
+LayerState empty_state(const StateLayout& shard) { return empty_state(shard, compute_device()); }
+
+LayerState empty_state(const StateLayout& shard, at::Device device) {
+  const auto make = [&] { return at::empty({shard.size}, at::dtype(at::kFloat).device(device)); };
   return {.layout = shard, .weights = make(), .momentum = make(), .variance = make()};
 }
 

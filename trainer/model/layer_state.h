@@ -21,7 +21,8 @@ struct LayerState {
 using LayerStates = std::map<int, LayerState>;  // keyed by id of the layer state
 
 // Returns a state with uninitialized tensors. The caller fills them from a peer or a checkpoint.
-LayerState empty_state(const StateLayout& shard);
+LayerState empty_state(const StateLayout& shard);  // on the compute device
+LayerState empty_state(const StateLayout& shard, at::Device device);
 
 // Returns the shard of an initial state that depends only on the seed and the layer, so that every plan starts from the
 // same weights.

@@ -29,7 +29,7 @@ Assignment assignment() {
   result.agents = {{"opt-a-0", "127.0.0.2", 7070, 7071, kPool, 4}, {"opt-a-1", "127.0.0.3", 7070, 7071, kPool, 1}};
   result.workers = {
       {0, 0, Role{0, 0, 0}}, {0, 1, Role{0, 1, 0}}, {0, 2, Role{1, 0, 0}}, {0, 3, Role{1, 0, 1}}, {1, 0, std::nullopt}};
-  result.is_urgent = true;
+  result.leave_by.emplace(std::chrono::milliseconds(1'795'404'237'123));
   result.lease_seconds = 20;
   result.callback = "http://127.0.0.9:8082/v1/hints";
   return result;

@@ -21,12 +21,26 @@ namespace sailor::trainer {
 class AssignmentMailbox {
  public:
   void put(Assignment assignment) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard calling(calls_);
+    std::unique_lock lock(mutex_);
     if (assignment.generation <= newest_locked()) return;
     newest_ = std::move(assignment);
     changed_.notify_all();
     interrupt_locked();
+    notify_listener(lock);
   }
+
+  // Calls `listener` with each newer assignment, on the thread that puts it, or at once if one is here already. The
+  // worker loop may be computing for long meanwhile. The listener must not call put() or these functions.
+  using Listener = std::function<void(const Assignment& newer)>;
+  void listen_for_newer_than(std::int64_t generation, Listener listener) {
+    const std::lock_guard calling(calls_);
+    std::unique_lock lock(mutex_);
+    heard_ = generation;
+    listener_ = std::move(listener);
+    notify_listener(lock);
+  }
+  void stop_listening() { listen_for_newer_than(0, nullptr); }  // waits for a call that has begun
 
   // Raises the interrupt as soon as an assignment newer than `generation` arrives that ends this generation at once, or
   // immediately if such an assignment is already here. `ends_at_once` returns whether a newer assignment does so.
@@ -37,6 +51,12 @@ class AssignmentMailbox {
     ends_at_once_ = std::move(ends_at_once);
     interrupt_ = std::move(interrupt);
     interrupt_locked();
+  }
+
+  // Raises the interrupt if it is armed and an assignment newer than its generation is here.
+  void interrupt() {
+    const std::lock_guard lock(mutex_);
+    if (interrupt_ && newest_locked() > armed_for_) interrupt_->raise();
   }
 
   void disarm_interrupt() {
@@ -108,6 +128,17 @@ class AssignmentMailbox {
     if (interrupt_ && is_newer && ends_at_once_(*newest_)) interrupt_->raise();
   }
 
+  // Unlocks, because the listener may use the mailbox.
+  void notify_listener(std::unique_lock<std::mutex>& lock) {
+    if (!listener_ || newest_locked() <= heard_) return;
+    heard_ = newest_locked();
+    const auto listener = listener_;
+    const Assignment newest = newest_.value();
+    lock.unlock();
+    listener(newest);
+  }
+
+  std::mutex calls_;  // held while the listener is called
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Assignment> newest_;
@@ -115,6 +146,8 @@ class AssignmentMailbox {
   std::int64_t armed_for_ = 0;
   EndsAtOnce ends_at_once_;
   std::shared_ptr<Interrupt> interrupt_;  // null: not armed
+  Listener listener_;
+  std::int64_t heard_ = 0;  // the newest generation that the listener knows
   bool is_closed_ = false;
 };
 

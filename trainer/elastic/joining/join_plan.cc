@@ -1,6 +1,7 @@
 #include "trainer/elastic/joining/join_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -8,25 +9,32 @@
 #include <nlohmann/json.hpp>
 
 #include "trainer/elastic/protocol/command.h"
+#include "trainer/elastic/state/peer_replicas.h"
 
 namespace sailor::trainer {
 namespace {
 
-// The slices that each worker can send, and those that it needs; both by rank.
+// The slices that each worker has, and those that it should have before training stops; both by rank.
 struct Sides {
-  std::vector<WorkerSlices> sent;
+  std::vector<WorkerSlices> held;
   std::vector<WorkerSlices> wanted;
 };
 
 Sides sides_of(const JoinQuestion& question, std::int64_t generation) {
   Sides sides;
   for (std::size_t rank = 0; rank < question.preparation_reports.size(); ++rank) {
-    const PreparationReport& preparation_report = question.preparation_reports[rank];
-    const bool is_source = preparation_report.trains == generation;
-    sides.sent.push_back(is_source ? WorkerSlices{.own = preparation_report.own, .peer_replicas = {}} : WorkerSlices{});
-    sides.wanted.push_back(preparation_report.is_empty && !is_source ? question.wanted[rank] : WorkerSlices{});
+    const PreparationReport& report = question.preparation_reports[rank];
+    const bool trains = report.trains == generation;
+    sides.held.push_back(trains ? report.held : WorkerSlices{});
+    sides.wanted.push_back(trains || report.is_empty ? question.wanted[rank] : WorkerSlices{});
   }
   return sides;
+}
+
+std::vector<int> without(const std::vector<int>& ids, const std::vector<int>& others) {
+  std::vector<int> rest;
+  std::ranges::set_difference(ids, others, std::back_inserter(rest));
+  return rest;
 }
 
 bool is_within(const TransferUnit& unit, const StateSlices& slices) {
@@ -37,36 +45,82 @@ bool is_within(const TransferUnit& unit, const StateSlices& slices) {
          });
 }
 
-// Combines the moves of one layer state between the same two workers into one shard. The result is ordered by source,
-// joining worker and layer state.
+// Divides slices of a layer state into shards of about kStreamedElements.
+std::vector<StreamedShard> shards_of(const StateLayout& whole, bool is_peer_replica, const std::vector<Slice>& slices) {
+  const StreamedShard none{whole.id, is_peer_replica, {}, 0};
+  std::vector<StreamedShard> shards = {none};
+  for (const Slice& slice : slices) {
+    const int parts = static_cast<int>(1 + size_of(whole, slice) / kStreamedElements);
+    for (int part = 0; part < parts; ++part) {
+      const Slice piece = subslice(slice, part, parts);
+      if (piece.begin == piece.end) continue;
+      if (shards.back().elements >= kStreamedElements) shards.push_back(none);
+      shards.back().slices.push_back(piece);
+      shards.back().elements += size_of(whole, piece);
+    }
+  }
+  return shards;
+}
+
+// The number of workers that offer each unit.
+std::vector<int> copies_of(const TransferUnits& units, const std::vector<std::vector<int>>& offered) {
+  std::vector<int> copies(units.units().size());
+  for (const std::vector<int>& ids : offered) {
+    for (const int id : ids) ++copies[static_cast<std::size_t>(id)];
+  }
+  return copies;
+}
+
+// Combines the moves of one layer state between the same two workers. The result is ordered by source and receiver,
+// then the slices that only one worker has come first.
 std::vector<PlannedStream> streams_of(const TransferUnits& units, const std::vector<UnitMove>& moves,
-                                      const std::vector<WorkerSlices>& wanted) {
-  std::map<std::tuple<int, int, int, bool>, StreamedShard> shards;
+                                      const std::vector<int>& copies, const std::vector<WorkerSlices>& wanted) {
+  std::map<std::tuple<int, int, bool, int, bool>, std::vector<Slice>> moved;
   for (const UnitMove& move : moves) {
     const TransferUnit& unit = units.units()[static_cast<std::size_t>(move.unit)];
+    const bool has_copies = copies[static_cast<std::size_t>(move.unit)] > 1;
     const bool is_peer_replica = !is_within(unit, wanted[static_cast<std::size_t>(move.to)].own);
-    StreamedShard& shard = shards[{move.from, move.to, unit.layer_state, is_peer_replica}];
-    shard.layer_state = unit.layer_state;
-    shard.is_peer_replica = is_peer_replica;
-    shard.elements += unit.elements;
-    shard.slices.insert(shard.slices.end(), unit.slices.begin(), unit.slices.end());
+    std::ranges::copy(unit.slices,
+                      std::back_inserter(moved[{move.from, move.to, has_copies, unit.layer_state, is_peer_replica}]));
   }
   std::vector<PlannedStream> streams;
-  for (auto& [key, shard] : shards) {
-    const auto& [source, joining_worker, layer_state, is_peer_replica] = key;
-    const bool goes_on =
-        !streams.empty() && streams.back().source == source && streams.back().joining_worker == joining_worker;
-    if (!goes_on) streams.push_back({source, joining_worker, {}});
-    std::ranges::sort(shard.slices);
-    streams.back().shards.push_back(std::move(shard));
+  for (auto& [key, slices] : moved) {
+    const auto& [source, receiver, has_copies, layer_state, is_peer_replica] = key;
+    const bool goes_on = !streams.empty() && streams.back().source == source && streams.back().receiver == receiver;
+    if (!goes_on) streams.push_back({source, receiver, {}});
+    std::ranges::sort(slices);
+    std::ranges::copy(shards_of(layout_of(units.model(), layer_state), is_peer_replica, slices),
+                      std::back_inserter(streams.back().shards));
   }
   return streams;
 }
 
-bool is_new(const Assignment& next, const WorkerSlot& slot, const Assignment& running) {
-  if (!slot.role) return false;
-  const auto before = rank_of(running, name_of(next, slot));
-  return !before || !running.workers[static_cast<std::size_t>(*before)].role;
+// The slices of the worker in this generation; none if it does not train in it.
+WorkerSlices slices_of(const Assignment& assignment, const Roster& roster,
+                       const std::vector<PeerReplica>& peer_replicas, const WorkerName& worker) {
+  const auto rank = rank_of(assignment, worker);
+  const bool trains = rank && assignment.workers[static_cast<std::size_t>(*rank)].role;
+  return trains ? worker_slices(roster, peer_replicas, *rank) : WorkerSlices{};
+}
+
+StateSlices merged(const WorkerSlices& worker) {
+  StateSlices all = worker.own;
+  for (const auto& [layer_state, slices] : worker.peer_replicas) {
+    std::ranges::copy(slices, std::back_inserter(all[layer_state]));
+  }
+  for (auto& [layer_state, slices] : all) slices = neighbours_joined(std::move(slices));
+  return all;
+}
+
+bool contains(const StateSlices& all, const StateSlices& some) {
+  return std::ranges::all_of(some, [&](const auto& layer_state) {
+    const auto found = all.find(layer_state.first);
+    return found != all.end() && std::ranges::all_of(layer_state.second, [&](const Slice& slice) {
+             return std::ranges::any_of(found->second, [&](const Slice& other) {
+               return slice.tensor == other.tensor && other.begin <= slice.begin && slice.end <= other.end;
+             });
+           });
+  });
 }
 
 }  // namespace
@@ -74,42 +128,53 @@ bool is_new(const Assignment& next, const WorkerSlot& slot, const Assignment& ru
 std::string to_line(const PreparationReport& preparation_report) {
   return nlohmann::json{{"trains", preparation_report.trains},
                         {"isEmpty", preparation_report.is_empty},
-                        {"own", nlohmann::json::parse(to_line(preparation_report.own))}}
+                        {"own", nlohmann::json::parse(to_line(preparation_report.held.own))},
+                        {"peerReplicas", nlohmann::json::parse(to_line(preparation_report.held.peer_replicas))}}
       .dump();
 }
 
 Result<PreparationReport> preparation_report_from_line(const ModelSpec& model, const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   const bool is_one = json.is_object() && json.contains("trains") && json["trains"].is_number_integer() &&
-                      json.contains("isEmpty") && json["isEmpty"].is_boolean() && json.contains("own");
+                      json.contains("isEmpty") && json["isEmpty"].is_boolean() && json.contains("own") &&
+                      json.contains("peerReplicas");
   if (!is_one)
     return fail(ErrorCode::kInvalidArgument, fmt::format("cannot parse the preparation report of a worker: {}", line));
   auto own = state_slices_from_line(model, json["own"].dump());
   if (!own) return tl::unexpected(own.error());
-  return PreparationReport{.trains = json["trains"], .is_empty = json["isEmpty"], .own = *std::move(own)};
+  auto peer_replicas = state_slices_from_line(model, json["peerReplicas"].dump());
+  if (!peer_replicas) return tl::unexpected(peer_replicas.error());
+  return PreparationReport{
+      .trains = json["trains"], .is_empty = json["isEmpty"], .held = {*std::move(own), *std::move(peer_replicas)}};
 }
 
 JoinPlan plan_joining(const ModelSpec& model, const JoinQuestion& question) {
   JoinPlan plan;
   for (const PreparationReport& preparation_report : question.preparation_reports)
     plan.generation = std::max(plan.generation, preparation_report.trains);
-  if (plan.generation == 0 || question.is_urgent) return plan;
+  if (plan.generation == 0) return plan;
   const Sides sides = sides_of(question, plan.generation);
-  const TransferUnits units(model, sides.sent, sides.wanted);
+  const TransferUnits units(model, sides.held, sides.wanted);
   TransferQuestion transfers{.wanted = {}, .offered = {}, .locations = question.locations, .bytes = {}};
   for (int rank = 0; rank < std::ssize(question.preparation_reports); ++rank) {
-    transfers.wanted.push_back(units.wanted_by(rank));
-    transfers.offered.push_back(units.held_by(rank));
+    transfers.wanted.push_back(without(units.wanted_by(rank), units.held_by(rank)));
+    transfers.offered.push_back(without(units.held_by(rank), units.replicated_by(rank)));
   }
   for (const TransferUnit& unit : units.units()) transfers.bytes.push_back(unit.elements);
-  plan.streams = streams_of(units, plan_transfers(transfers).moves, sides.wanted);
+  plan.streams = streams_of(units, plan_transfers(transfers).moves, copies_of(units, transfers.offered), sides.wanted);
   return plan;
 }
 
-bool has_joining_workers(const Assignment& next, const Assignment& running) {
-  const bool somebody_is_new =
-      std::ranges::any_of(next.workers, [&](const WorkerSlot& slot) { return is_new(next, slot, running); });
-  return somebody_is_new && !next.is_urgent && !drops_a_peer(next, running);
+bool streams_state(const Assignment& next, const Assignment& running) {
+  if (next.releases_gpus || drops_a_peer(next, running)) return false;
+  const Roster roster(next), running_roster(running);
+  const auto peer_replicas = plan_peer_replicas(next, roster);
+  const auto running_peer_replicas = plan_peer_replicas(running, running_roster);
+  return std::ranges::any_of(next.workers, [&](const WorkerSlot& slot) {
+    const WorkerName name = name_of(next, slot);
+    return !contains(merged(slices_of(running, running_roster, running_peer_replicas, name)),
+                     merged(slices_of(next, roster, peer_replicas, name)));
+  });
 }
 
 }  // namespace sailor::trainer

@@ -1,6 +1,7 @@
 #include "trainer/elastic/joining/state_receiver.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -23,15 +24,19 @@ void receive(const at::Tensor& flat, const StateLayout& layout, const StreamedSh
 
 }  // namespace
 
-IncomingStream::IncomingStream(std::shared_ptr<const Assignment> assignment, std::vector<StreamedShard> shards,
-                               StreamLink link)
-    : assignment_(std::move(assignment)), shards_(std::move(shards)) {
+IncomingStream::IncomingStream(std::shared_ptr<const Assignment> assignment, std::int64_t generation,
+                               std::vector<StreamedShard> shards, StreamLink link, at::Device device)
+    : assignment_(std::move(assignment)), shards_(std::move(shards)), device_(device), generation_(generation) {
   result_ = std::async(std::launch::async, [this, link = std::move(link)]() mutable {
     StreamLink own = std::move(link);  // closes the connection when this function returns
-    std::optional<HeldState> followed = run(own);
+    std::optional<ReceivedState> received;
+    const bool is_final = run(own);
+    keep_arrived_shards();
+    held_.forget_gradients();  // of a step that has arrived only in part
+    if (arrived_ > 0 && !is_stopped_) received = {generation_, updated_by_, std::exchange(held_, {}), is_final};
     held_ = {};
     gradients_ = {};
-    return followed;
+    return received;
   });
 }
 
@@ -39,58 +44,103 @@ bool IncomingStream::is_over_within(std::chrono::milliseconds timeout) const {
   return result_.wait_for(timeout) == std::future_status::ready;
 }
 
-std::optional<HeldState> IncomingStream::run(StreamLink& link) {
+bool IncomingStream::run(StreamLink& link) {
   const c10::DeviceGuard device(compute_device());  // the current device is a setting of the thread
   try {
     while (!is_stopped_) {
-      const StepHeader header = link.receive_header();
-      if (header.step == 0) continue;
-      apply_step(header, link);
+      const StreamHeader header = link.receive_header();
+      if (header.is_sign_of_life()) continue;
+      check_order(header);
+      header.is_step() ? apply_step(header, link) : receive_shards(header, link);
+      held_.first_loss = header.first_loss;
       link.acknowledge();
-      if (header.is_last) return std::exchange(held_, {});
+      if (header.is_last) return true;
     }
   } catch (const CommunicationError& error) {
     if (!is_stopped_) log_info("state stream ended", {{"step", std::to_string(held_.step)}, {"why", error.what()}});
   }
-  return std::nullopt;
+  return false;
+}
+
+void IncomingStream::check_order(const StreamHeader& header) const {
+  const bool is_next = header.is_step() ? header.step == held_.step + 1 : arrived_ == 0 || header.step == held_.step;
+  if (is_next && header.known_shards == arrived_ && header.sent_shards <= std::ssize(shards_)) return;
+  throw CommunicationError(fmt::format("step {} with {} of {} shards does not follow step {} with {} shards",
+                                       header.step, header.known_shards, header.sent_shards, held_.step, arrived_));
 }
 
 // Does the same arithmetic as the training workers, so that equal versions still mean equal states.
-void IncomingStream::apply_step(const StepHeader& header, StreamLink& link) {
-  const bool is_first = held_.step == 0, is_next = is_first || header.step == held_.step + 1;
-  if (!is_next || header.known_shards != std::ssize(gradients_) || header.sent_shards > std::ssize(shards_)) {
-    throw CommunicationError(
-        fmt::format("step {} with {} shards does not follow step {}", header.step, header.known_shards, held_.step));
-  }
-  if (is_first) {
-    held_.step = held_.reached = header.step;
-    held_.loss = header.loss;
-  } else {
-    if (header.squared_norm != kStepSkipped) receive_gradients(header, link);
-    held_.squared_norm = header.squared_norm;
-    held_.next_loss = header.loss;
-    held_.apply_gradients(assignment_->training);
-  }
-  held_.first_loss = header.first_loss;
-  for (int i = header.known_shards; i < header.sent_shards; ++i)
-    receive_shard(shards_[static_cast<std::size_t>(i)], link);
+void IncomingStream::apply_step(const StreamHeader& header, StreamLink& link) {
+  if (header.squared_norm != kStepSkipped) receive_gradients(header, link);
+  held_.squared_norm = header.squared_norm;
+  held_.next_loss = header.loss;
+  held_.apply_gradients(assignment_->training);
+  updated_by_ = generation_;
 }
 
-void IncomingStream::receive_gradients(const StepHeader& header, StreamLink& link) {
+void IncomingStream::receive_gradients(const StreamHeader& header, StreamLink& link) {
   for (std::size_t i = 0; std::cmp_less(i, header.known_shards); ++i) {
     const StreamedShard& shard = shards_[i];
-    const LayerStates& states = shard.is_peer_replica ? held_.peer_replicas : held_.layer_states;
-    receive(gradients_[i], states.at(shard.layer_state).layout, shard, link);
-    (shard.is_peer_replica ? held_.peer_replica_gradients : held_.gradients)[shard.layer_state] = gradients_[i];
+    const LayerState& state = states_of(shard).at(shard.layer_state);
+    const at::Tensor& gradient = gradients_.at(&state);
+    receive(gradient, state.layout, shard, link);
+    (shard.is_peer_replica ? held_.peer_replica_gradients : held_.gradients)[shard.layer_state] = gradient;
   }
 }
 
-void IncomingStream::receive_shard(const StreamedShard& shard, StreamLink& link) {
+void IncomingStream::receive_shards(const StreamHeader& header, StreamLink& link) {
+  held_.step = held_.reached = header.step;
+  updated_by_ = header.updated_by;
+  held_.loss = header.loss;
+  for (; arrived_ < header.sent_shards; ++arrived_) {
+    const StreamedShard& shard = shards_[static_cast<std::size_t>(arrived_)];
+    const LayerState& state = place_of(shard);
+    for (const at::Tensor& tensor : tensors_of(state)) receive(tensor, state.layout, shard, link);
+  }
+}
+
+// Returns the layer state that the shard is a part of. All shards of a layer state lie in the same tensors. Elements
+// that have not arrived yet are zero, so that an update leaves them alone.
+LayerState& IncomingStream::place_of(const StreamedShard& shard) {
+  LayerStates& states = states_of(shard);
+  if (const auto found = states.find(shard.layer_state); found != states.end()) return found->second;
+  std::vector<Slice> slices;
+  for (const StreamedShard& other : shards_) {
+    const bool is_here = other.layer_state == shard.layer_state && other.is_peer_replica == shard.is_peer_replica;
+    if (is_here) slices.insert(slices.end(), other.slices.begin(), other.slices.end());
+  }
   const StateLayout whole = layout_of(assignment_->model, shard.layer_state);
-  const LayerState state = empty_state(shard_of(whole, neighbours_joined(shard.slices)));
-  for (const at::Tensor& tensor : tensors_of(state)) receive(tensor, state.layout, shard, link);
-  gradients_.push_back(at::empty_like(state.weights));
-  (shard.is_peer_replica ? held_.peer_replicas : held_.layer_states)[shard.layer_state] = state;
+  LayerState& state = states[shard.layer_state] =
+      empty_state(shard_of(whole, neighbours_joined(std::move(slices))), device_);
+  for (const at::Tensor& tensor : tensors_of(state)) tensor.zero_();
+  gradients_[&state] = at::zeros_like(state.weights);
+  return state;
+}
+
+// Shrinks layer states of which only some shards have arrived.
+void IncomingStream::keep_arrived_shards() {
+  const auto arrived = std::span(shards_).first(static_cast<std::size_t>(arrived_));
+  for (const bool is_peer_replica : {false, true}) {
+    LayerStates& states = is_peer_replica ? held_.peer_replicas : held_.layer_states;
+    for (auto& [id, state] : states) {
+      std::vector<Slice> slices;
+      for (const StreamedShard& shard : arrived) {
+        const bool is_here = shard.layer_state == id && shard.is_peer_replica == is_peer_replica;
+        if (is_here) slices.insert(slices.end(), shard.slices.begin(), shard.slices.end());
+      }
+      slices = neighbours_joined(std::move(slices));
+      const StateLayout layout = shard_of(layout_of(assignment_->model, id), slices);
+      if (layout == state.layout) continue;
+      LayerState part = empty_state(layout, device_);
+      copy_slices(slices, state, part);
+      state = std::move(part);
+    }
+    std::erase_if(states, [](const auto& state) { return state.second.layout.size == 0; });
+  }
+}
+
+LayerStates& IncomingStream::states_of(const StreamedShard& shard) {
+  return shard.is_peer_replica ? held_.peer_replicas : held_.layer_states;
 }
 
 void StateReceiver::stop() {
@@ -102,17 +152,18 @@ bool StateReceiver::is_over_within(std::chrono::milliseconds timeout) const {
 }
 
 std::optional<ReceivedState> StateReceiver::take(const ModelSpec& model) {
-  std::optional<ReceivedState> followed;
+  std::optional<ReceivedState> newest;
   for (const auto& stream : std::exchange(streams_, {})) {
-    std::optional<HeldState> held = stream->take();
-    if (!held) continue;
-    if (!followed) {
-      followed = {generation_, *std::move(held)};
-    } else if (held->step == followed->held.step) {
-      followed->held.join(model, *held);
+    std::optional<ReceivedState> received = stream->take();
+    if (!received) continue;
+    if (!newest || received->held.step > newest->held.step) {
+      newest = std::move(received);
+    } else if (received->held.step == newest->held.step) {
+      newest->held.join(model, received->held);
+      newest->is_final = newest->is_final || received->is_final;
     }
   }
-  return followed;
+  return newest;
 }
 
 }  // namespace sailor::trainer

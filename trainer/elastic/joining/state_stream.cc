@@ -12,7 +12,7 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::seconds kSign{1};  // the source sends a header at least this often
+constexpr std::chrono::seconds kSign{1};  // a header is sent at least this often
 constexpr std::int64_t kMostStates = 2;   // the queue may grow to this many times the streamed state, or to kLeastLimit
 constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: steps of a small model take almost no time
 
@@ -25,73 +25,55 @@ at::Tensor copied_to_host(const at::Tensor& flat, const std::vector<StridedSpan>
 
 }  // namespace
 
-void StateStream::Frame::add(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
+void StateStream::Message::add(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
   tensors.push_back(copied_to_host(flat, spans));
   elements += tensors.back().numel();
 }
 
-StateStream::StateStream(std::vector<StreamedShard> shards, StreamLink link) : shards_(std::move(shards)) {
+StateStream::StateStream(LiveState& live, const StreamPace& pace, std::vector<StreamedShard> shards, StreamLink link)
+    : live_(live), pace_(pace), shards_(std::move(shards)) {
   for (const StreamedShard& shard : shards_) elements_ += shard.elements;
+  live_.attach(*this);  // before the first shard is copied, so that no update of it is missed
   thread_ = std::thread([this, link = std::move(link)]() mutable { run(std::move(link)); });
 }
 
 StateStream::~StateStream() {
+  live_.detach(*this);
   stop();
   thread_.join();
 }
 
-void StateStream::note_gradients(const HeldState& held) {
+void StateStream::before_update(const HeldState& held) {
   if (is_over_ || has_last_) return;
-  frame_ = {.header = {.squared_norm = held.squared_norm, .known_shards = sent_shards_}, .tensors = {}, .elements = 0};
+  step_ = {.header = {.squared_norm = held.squared_norm, .known_shards = sent_shards_, .sent_shards = sent_shards_},
+           .tensors = {},
+           .elements = 0};
   if (held.squared_norm == kStepSkipped) return;
   for (int i = 0; i < sent_shards_; ++i) {
     const StreamedShard& shard = shards_[static_cast<std::size_t>(i)];
-    frame_.add(held.gradients.at(shard.layer_state),
-               spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
+    step_.add(held.gradients.at(shard.layer_state),
+              spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
   }
 }
 
-void StateStream::note_update(const HeldState& held, std::chrono::duration<double> allowed) {
+void StateStream::after_update(const HeldState& held, const AppliedStep& step) {
   if (is_over_ || has_last_) return;
-  enqueue_shards(held, allowed);
-  push(held);
+  if (step.is_last && (sent_shards_ == 0 || is_behind())) return stop();
+  if (sent_shards_ > 0) push(held, step.is_last);
 }
 
-void StateStream::note_last_update(const HeldState& held) {
-  if (is_over_ || has_last_) return;
-  if (sent_shards_ == 0 || is_behind()) return stop();
-  frame_.header.is_last = true;
-  push(held);
-}
-
-// Enqueues new shards only after the earlier ones have arrived. So only the shards of one step are in memory twice.
-void StateStream::enqueue_shards(const HeldState& held, std::chrono::duration<double> allowed) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (arrived_ < sent_shards_) return;
-  }
-  const auto began = Clock::now();
-  while (sent_shards_ < std::ssize(shards_)) {
-    const StreamedShard& shard = shards_[static_cast<std::size_t>(sent_shards_)];
-    const LayerState& state = held.layer_states.at(shard.layer_state);
-    for (const at::Tensor& tensor : tensors_of(state)) frame_.add(tensor, spans_of(state.layout, shard.slices));
-    ++sent_shards_;
-    if (Clock::now() - began > allowed) return;
-  }
-}
-
-void StateStream::push(const HeldState& held) {
-  frame_.header.step = held.step;
-  frame_.header.loss = held.loss;
-  frame_.header.first_loss = held.first_loss;
-  frame_.header.sent_shards = sent_shards_;
+void StateStream::push(const HeldState& held, bool is_last) {
+  step_.header.step = held.step;
+  step_.header.loss = held.loss;
+  step_.header.first_loss = held.first_loss;
+  step_.header.is_last = is_last;
   const std::lock_guard lock(mutex_);
   if (is_over_) return;
-  queued_elements_ += frame_.elements;
-  has_last_ = frame_.header.is_last;
+  queued_elements_ += step_.elements;
+  has_last_ = is_last;
   is_stopped_ =
       is_stopped_ || queued_elements_ > std::max(kMostStates * std::int64_t{kStateTensors} * elements_, kLeastLimit);
-  queue_.push_back(std::exchange(frame_, {}));
+  queue_.push_back(std::exchange(step_, {}));
   changed_.notify_all();
 }
 
@@ -114,7 +96,7 @@ void StateStream::stop() {
 
 void StateStream::run(StreamLink link) {
   try {
-    send_frames(link);
+    send_messages(link);
   } catch (const CommunicationError& error) {
     note_lost(error.what());
   }
@@ -123,17 +105,18 @@ void StateStream::run(StreamLink link) {
   queue_.clear();
 }
 
-void StateStream::send_frames(StreamLink& link) {
+void StateStream::send_messages(StreamLink& link) {
   bool was_last = false;
   while (!was_last) {
-    const std::optional<Frame> frame = next();
-    if (!frame) return;
-    link.send_header(frame->header);
-    if (frame->header.step == 0) continue;
-    for (const at::Tensor& tensor : frame->tensors) link.send(tensor);
-    link.await_acknowledgement(frame->elements);
-    note_sent(*frame);
-    was_last = frame->header.is_last;
+    const std::optional<Message> message = next();
+    if (!message) return;
+    link.send_header(message->header);
+    if (message->header.is_sign_of_life()) continue;
+    for (const at::Tensor& tensor : message->tensors) link.send(tensor);
+    link.await_acknowledgement(message->elements);
+    note_sent(*message);
+    if (!message->header.is_step()) rest();
+    was_last = message->header.is_last;
   }
 }
 
@@ -141,22 +124,67 @@ void StateStream::note_lost(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (is_stopped_) return;
   lost_ = Clock::now();
-  log_info("joining worker lost", {{"why", why}});
+  log_info("receiver of state lost", {{"why", why}});
 }
 
-// Returns the next frame of the queue. Returns an empty frame as a sign of life if the queue stays empty for kSign, and
-// nothing after stop().
-std::optional<StateStream::Frame> StateStream::next() {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kSign, [&] { return is_stopped_ || !queue_.empty(); });
-  if (is_stopped_) return std::nullopt;
-  return queue_.empty() ? Frame{} : queue_.front();
+// Returns the next message: a queued step, else a shard if the pace allows one, else a sign of life after kSign.
+// Returns nothing after stop().
+std::optional<StateStream::Message> StateStream::next() {
+  const auto sign_at = Clock::now() + kSign;
+  while (true) {
+    std::unique_lock lock(mutex_);
+    const bool has_more = sent_shards_ < std::ssize(shards_) && !has_last_;
+    changed_.wait_until(lock, has_more ? std::min(next_shard_at_, sign_at) : sign_at,
+                        [&] { return is_stopped_ || !queue_.empty(); });
+    if (is_stopped_) return std::nullopt;
+    if (!queue_.empty()) return queue_.front();
+    lock.unlock();
+    if (!has_more || Clock::now() < next_shard_at_) return Message{};
+    if (auto shard = next_shard()) return shard;
+  }
 }
 
-void StateStream::note_sent(const Frame& frame) {
+// Puts the next shard off, so that shards take only their share of the time.
+void StateStream::rest() {
+  const auto spent = Clock::now() - shard_began_;
+  const auto pause = std::chrono::duration_cast<Clock::duration>(spent * (1 / pace_.share() - 1));
+  next_shard_at_ = Clock::now() + std::min<Clock::duration>(pause, kSign);
+}
+
+// Copies the next shard as it is now. Returns nothing if a step has been queued meanwhile, because its gradients must
+// come first, or if the worker does not train.
+std::optional<StateStream::Message> StateStream::next_shard() {
+  std::optional<Message> message;
+  shard_began_ = Clock::now();
+  const bool trains = live_.read([&](const HeldState& held, std::int64_t updated_by) {
+    if (!is_up_to_date()) return;
+    const StreamedShard& shard = shards_[static_cast<std::size_t>(sent_shards_)];
+    const LayerState& state = held.layer_states.at(shard.layer_state);
+    message.emplace();
+    message->header = {.step = held.step,
+                       .updated_by = updated_by,
+                       .loss = held.loss,
+                       .first_loss = held.first_loss,
+                       .known_shards = sent_shards_,
+                       .sent_shards = sent_shards_ + 1};
+    for (const at::Tensor& tensor : tensors_of(state)) message->add(tensor, spans_of(state.layout, shard.slices));
+    ++sent_shards_;
+  });
+  if (!trains) next_shard_at_ = shard_began_ + kSign;
+  return message;
+}
+
+// Returns true if all steps are sent and another one may come. Call it in a read of `live_`.
+bool StateStream::is_up_to_date() const {
   const std::lock_guard lock(mutex_);
-  queued_elements_ -= frame.elements;
-  arrived_ = frame.header.sent_shards;
+  return queue_.empty() && !has_last_;
+}
+
+void StateStream::note_sent(const Message& message) {
+  const std::lock_guard lock(mutex_);
+  arrived_ = message.header.sent_shards;
+  if (!message.header.is_step()) return;
+  queued_elements_ -= message.elements;
   queue_.pop_front();
 }
 

@@ -1,6 +1,7 @@
-// StateStream: sends the state of a training worker to one joining worker. After each step the training thread puts
-// copies into a queue, and a separate thread sends them. Training never waits for the joining worker: if it is too slow
-// or lost, the stream ends without it. The receiving side is IncomingStream.
+// StateStream: sends the state of a training worker to one receiver, another worker of the next generation. A thread
+// copies shards between two updates, while steps compute, and sends them. After each step the training thread puts the
+// gradients of the shards that were sent into a queue, and the thread sends them as well. Training never waits for the
+// receiver: if it is too slow or lost, the stream ends without it. The receiving side is IncomingStream.
 #pragma once
 
 #include <atomic>
@@ -15,62 +16,63 @@
 
 #include "trainer/elastic/joining/join_plan.h"
 #include "trainer/elastic/joining/stream_link.h"
-#include "trainer/elastic/state/held_state.h"
+#include "trainer/elastic/joining/stream_pace.h"
+#include "trainer/elastic/state/live_state.h"
 
 namespace sailor::trainer {
 
-class StateStream {
+class StateStream : public UpdateListener {
  public:
   using Clock = std::chrono::steady_clock;
 
-  StateStream(std::vector<StreamedShard> shards, StreamLink link);
+  // Begins to send at once. `live` and `pace` must outlive it.
+  StateStream(LiveState& live, const StreamPace& pace, std::vector<StreamedShard> shards, StreamLink link);
   // Waits for the current message. To avoid a long wait, raise the interrupt of the link's group first.
-  ~StateStream();
-  StateStream(const StateStream&) = delete;
-  StateStream& operator=(const StateStream&) = delete;
+  ~StateStream() override;
 
-  // The training thread calls these functions for each step, after all workers have voted for it: note_gradients()
-  // before the update, and note_update() after it. After the update of the generation's last step it calls
-  // note_last_update() instead. note_update() may copy new shards for about the time `allowed`, but at least one shard
-  // if the earlier ones have arrived. After note_last_update() all three do nothing.
-  void note_gradients(const HeldState& held);
-  void note_update(const HeldState& held, std::chrono::duration<double> allowed);
-  void note_last_update(const HeldState& held);
+  // After the update of the generation's last step these two functions do nothing.
+  void before_update(const HeldState& held) override;
+  void after_update(const HeldState& held, const AppliedStep& step) override;
 
-  // Returns true if the change need not wait for this joining worker. Either the worker has all shards and lacks at
-  // most the newest step, or it was too slow, or it was lost before the time `lost_before`.
+  // Returns true if the change need not wait for this receiver. Either the receiver has all shards and lacks at most
+  // the newest step, or it was too slow, or it was lost before the time `lost_before`.
   [[nodiscard]] bool is_settled(Clock::time_point lost_before) const;
   [[nodiscard]] bool is_over() const { return is_over_; }
   void stop();  // ends the stream; has no effect once the last step is queued
 
  private:
-  struct Frame {
-    StepHeader header;
-    std::vector<at::Tensor> tensors;  // tensors in host memory
+  struct Message {
+    StreamHeader header;
+    std::vector<at::Tensor> tensors;  // in host memory
     std::int64_t elements = 0;
     void add(const at::Tensor& flat, const std::vector<StridedSpan>& spans);
   };
   void run(StreamLink link);
-  void send_frames(StreamLink& link);
+  void send_messages(StreamLink& link);
   void note_lost(const std::string& why);
-  std::optional<Frame> next();
-  void note_sent(const Frame& frame);
-  void enqueue_shards(const HeldState& held, std::chrono::duration<double> allowed);
-  void push(const HeldState& held);
+  std::optional<Message> next();
+  std::optional<Message> next_shard();
+  [[nodiscard]] bool is_up_to_date() const;
+  void rest();
+  void note_sent(const Message& message);
+  void push(const HeldState& held, bool is_last);
   [[nodiscard]] bool is_behind() const;
 
+  LiveState& live_;
+  const StreamPace& pace_;
   const std::vector<StreamedShard> shards_;
   std::int64_t elements_ = 0;  // total of the shards
-  Frame frame_;                // frame of the current step; only the training thread uses it
-  int sent_shards_ = 0;        // number of shards enqueued so far; only the training thread uses it
+  Message step_;               // the step that is being applied; only the training thread uses it
+  int sent_shards_ = 0;        // number of shards copied so far; changed only in a read of `live_`
+  Clock::time_point shard_began_, next_shard_at_ = Clock::now();  // only the sending thread uses these two
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Frame> queue_;  // the first frame is being sent
+  std::deque<Message> queue_;  // steps; the first one is sent next or is being sent
   std::int64_t queued_elements_ = 0;
-  int arrived_ = 0;        // number of shards that the joining worker has
-  bool has_last_ = false;  // only the training thread changes it
+  int arrived_ = 0;        // number of shards that the receiver has
+  bool has_last_ = false;  // changed only in an update of `live_`
   bool is_stopped_ = false;
-  std::optional<Clock::time_point> lost_;  // the time at which the joining worker was lost
+  std::optional<Clock::time_point> lost_;  // the time at which the receiver was lost
   std::atomic<bool> is_over_ = false;
   std::thread thread_;  // declared last because it uses the other members
 };

@@ -3,25 +3,6 @@
 #include <algorithm>
 
 namespace sailor::trainer {
-namespace {
-
-constexpr double kShareOfStep = 0.05;  // the share of a step that enqueueing shards may take
-
-}  // namespace
-
-void StateStreams::note_gradients(const HeldState& held) {
-  for (const auto& stream : streams_) stream->note_gradients(held);
-}
-
-void StateStreams::note_update(const HeldState& held, std::chrono::duration<double> step) {
-  const auto allowed = kShareOfStep * step / static_cast<double>(streams_.size());
-  for (const auto& stream : streams_) stream->note_update(held, allowed);
-}
-
-void StateStreams::note_last_update(const HeldState& held) {
-  for (const auto& stream : streams_) stream->note_last_update(held);
-}
-
 bool StateStreams::is_settled() const {
   const auto now = StateStream::Clock::now();
   return now > deadline_ ||

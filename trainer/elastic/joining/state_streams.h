@@ -1,4 +1,4 @@
-// StateStreams: all streams (StateStream) from one training worker to joining workers of the next generation. It also
+// StateStreams: all streams (StateStream) from one training worker to other workers of the next generation. It also
 // decides how long the change waits for them.
 #pragma once
 
@@ -11,21 +11,26 @@
 
 namespace sailor::trainer {
 
-class StateStreams {
+class StateStreams : public UpdateListener {
  public:
-  // How long the change may wait for joining workers.
+  // How long the change may wait for the receivers.
   struct Limits {
-    std::chrono::milliseconds lost;  // after a joining worker was lost, because the operator may replace it soon
+    std::chrono::milliseconds lost;  // after a receiver was lost, because the operator may replace it soon
     std::chrono::milliseconds all;   // total time
   };
-  StateStreams(std::vector<std::unique_ptr<StateStream>> streams, const Limits& limits)
-      : streams_(std::move(streams)), lost_limit_(limits.lost), deadline_(StateStream::Clock::now() + limits.all) {}
+  // `live` must outlive it.
+  StateStreams(LiveState& live, const Limits& limits, double slowdown = kStreamingSlowdown)
+      : live_(live), lost_limit_(limits.lost), deadline_(StateStream::Clock::now() + limits.all), pace_(slowdown) {
+    live_.attach(*this);
+  }
+  ~StateStreams() override { live_.detach(*this); }
 
-  // The training thread calls these functions as it calls those of StateStream. `step` is the mean duration of a step;
-  // copying new shards takes about 5% of it.
-  void note_gradients(const HeldState& held);
-  void note_update(const HeldState& held, std::chrono::duration<double> step);
-  void note_last_update(const HeldState& held);
+  void add(std::vector<StreamedShard> shards, StreamLink link) {
+    streams_.push_back(std::make_unique<StateStream>(live_, pace_, std::move(shards), std::move(link)));
+  }
+
+  void before_update(const HeldState&) override {}
+  void after_update(const HeldState&, const AppliedStep& step) override { pace_.note_step(step); }
 
   // Returns true if the change need not wait any longer: each stream is settled (StateStream::is_settled), or a limit
   // has passed.
@@ -35,9 +40,11 @@ class StateStreams {
   [[nodiscard]] bool is_over() const;
 
  private:
-  std::vector<std::unique_ptr<StateStream>> streams_;
+  LiveState& live_;
   std::chrono::milliseconds lost_limit_;
   StateStream::Clock::time_point deadline_;
+  StreamPace pace_;
+  std::vector<std::unique_ptr<StateStream>> streams_;  // declared last because its threads use the other members
 };
 
 }  // namespace sailor::trainer

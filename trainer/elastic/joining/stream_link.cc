@@ -6,21 +6,22 @@ namespace sailor::trainer {
 namespace {
 
 constexpr int kTag = 0;  // messages of one tag arrive in the order of sending
-constexpr std::int64_t kNumbers = 7;
+constexpr std::int64_t kNumbers = 8;
 constexpr std::int64_t kBlock = 2 << 20;                   // elements, 8 MB; less than two blocks are in flight
 constexpr std::chrono::milliseconds kTimeOfBlocks{2'000};  // at least 8 MB/s
 constexpr std::int64_t kSlowestUpdate = 20'000;            // elements per millisecond
 
-at::Tensor tensor_of(const StepHeader& header) {
-  return at::tensor(
-      {static_cast<double>(header.step), header.squared_norm, header.loss, header.first_loss,
-       static_cast<double>(header.known_shards), static_cast<double>(header.sent_shards), header.is_last ? 1.0 : 0.0},
-      at::kDouble);
+at::Tensor tensor_of(const StreamHeader& header) {
+  return at::tensor({static_cast<double>(header.step), header.squared_norm, header.loss, header.first_loss,
+                     static_cast<double>(header.known_shards), static_cast<double>(header.sent_shards),
+                     header.is_last ? 1.0 : 0.0, static_cast<double>(header.updated_by)},
+                    at::kDouble);
 }
 
-StepHeader header_of(const at::Tensor& tensor) {
+StreamHeader header_of(const at::Tensor& tensor) {
   const auto* number = tensor.const_data_ptr<double>();
   return {.step = static_cast<std::int64_t>(number[0]),
+          .updated_by = static_cast<std::int64_t>(number[7]),
           .squared_norm = number[1],
           .loss = number[2],
           .first_loss = number[3],
@@ -36,9 +37,9 @@ StreamLink::StreamLink(std::unique_ptr<Group> group, int peer, std::chrono::mill
   group_->set_timeout(timeout_);
 }
 
-void StreamLink::send_header(const StepHeader& header) { group_->send(tensor_of(header), peer_, kTag)->wait(); }
+void StreamLink::send_header(const StreamHeader& header) { group_->send(tensor_of(header), peer_, kTag)->wait(); }
 
-StepHeader StreamLink::receive_header() {
+StreamHeader StreamLink::receive_header() {
   const at::Tensor tensor = at::empty({kNumbers}, at::kDouble);
   group_->receive(tensor, peer_, kTag)->wait();
   return header_of(tensor);

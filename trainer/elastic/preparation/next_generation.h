@@ -26,12 +26,12 @@ class NextGeneration {
   // already.
   void prepare(const PreparationReport& preparation_report);
   // Returns true if the worker may switch to the generation: the preparation has succeeded or failed, or there is
-  // nothing to prepare. The worker learns of a failure when it obeys the generation. Joining workers may still be
-  // receiving state; is_waited_for() tells.
+  // nothing to prepare. The worker learns of a failure when it obeys the generation. Workers may still be receiving
+  // state; is_waited_for() tells.
   [[nodiscard]] bool preparation_is_over() const;
-  // Returns true if training should continue because joining workers of the generation do not have their state yet.
-  [[nodiscard]] bool is_waited_for() const;
-  [[nodiscard]] StateStreams* outgoing_streams() const;  // streams from this worker; null: none
+  // Returns true if training should continue because workers of the generation do not have their state yet, and another
+  // step of this length ends in time.
+  [[nodiscard]] bool is_waited_for(double step_seconds) const;
   [[nodiscard]] std::int64_t generation() const { return assignment_ ? assignment_->generation : 0; }
 
  private:
@@ -40,7 +40,7 @@ class NextGeneration {
   const WorkerName worker_;
   Preparations& preparations_;
   std::shared_ptr<const Assignment> assignment_;  // null: none is known
-  bool has_joining_workers_ = false;
+  bool streams_state_ = false;
 };
 
 }  // namespace sailor::trainer

@@ -4,6 +4,7 @@
 
 #include <c10/core/DeviceGuard.h>
 
+#include "core/log/log.h"
 #include "core/model/check.h"
 #include "trainer/device/device.h"
 #include "trainer/elastic/preparation/supported.h"
@@ -18,11 +19,12 @@ constexpr std::chrono::milliseconds kPoll{20};  // how soon a wait notices that 
 }  // namespace
 
 Preparation::Preparation(std::shared_ptr<const Assignment> assignment, PreparationReport preparation_report,
-                         const WorkerSettings& settings, const AssignmentMailbox& mailbox)
+                         const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live)
     : assignment_(std::move(assignment)),
       preparation_report_(std::move(preparation_report)),
       settings_(settings),
       mailbox_(mailbox),
+      live_(live),
       thread_([this] { run(); }) {}
 
 Preparation::~Preparation() {
@@ -42,15 +44,11 @@ bool Preparation::delays_switch() const {
   return connections_ && !connections_->is_settled();
 }
 
-StateStreams* Preparation::outgoing_streams() const {
-  const std::lock_guard lock(mutex_);
-  return connections_ ? connections_->outgoing_streams() : nullptr;
-}
-
 void Preparation::abandon() {
   deadline_ = Clock::time_point::min();
   const std::lock_guard lock(mutex_);
   is_abandoned_ = true;
+  changed_.notify_all();
   if (connections_) connections_->break_off();
 }
 
@@ -61,6 +59,11 @@ bool Preparation::is_over_with_streams() const {
 
 std::optional<Prepared> Preparation::take() {
   deadline_ = Clock::now() + settings_.timeouts.join;
+  {
+    const std::lock_guard lock(mutex_);
+    is_taken_ = true;
+    changed_.notify_all();
+  }
   if (!await_end()) return std::nullopt;
   if (error_) std::rethrow_exception(error_);
   if (connections_ && !await_received()) return std::nullopt;
@@ -92,19 +95,41 @@ void Preparation::run() {
   try {
     prepared = prepare();
     if (prepared && prepared->membership.everyone) {
-      ends = std::make_unique<StreamConnections>(assignment_, *prepared->membership.rendezvous, settings_);
+      ends = std::make_unique<StreamConnections>(assignment_, *prepared->membership.rendezvous, settings_, live_);
     }
   } catch (...) {  // take() throws it
     error = std::current_exception();
   }
-  const std::lock_guard lock(mutex_);
-  prepared_ = std::move(prepared);
-  connections_ = std::move(ends);
-  error_ = error;
-  failed_ = Clock::now();
-  is_over_ = true;
-  if (is_abandoned_ && connections_) connections_->break_off();
-  changed_.notify_all();
+  {
+    const std::lock_guard lock(mutex_);
+    prepared_ = std::move(prepared);
+    connections_ = std::move(ends);
+    error_ = error;
+    failed_ = Clock::now();
+    is_over_ = true;
+    if (is_abandoned_ && connections_) connections_->break_off();
+    changed_.notify_all();
+  }
+  if (assignment_->leave_by && preparation_report_.trains > 0 && !error) leave_in_time();
+}
+
+// Ends the running generation in the middle of a step if the step would not end before pods that leave are gone: when
+// this worker's streams have done what they can, or when no more time is left.
+void Preparation::leave_in_time() {
+  std::unique_lock lock(mutex_);
+  while (!is_abandoned_ && !is_taken_) {
+    const auto left = *assignment_->leave_by - kTimeToLeave - std::chrono::system_clock::now();
+    const auto end = live_.expected_end();
+    const bool ends_in_time = !end || *end - Clock::now() < left;
+    const bool is_ready = connections_ && connections_->is_ready_to_leave();
+    if (left < left.zero() || (is_ready && !ends_in_time)) {
+      log_info("step dropped", {{"generation", std::to_string(preparation_report_.trains)},
+                                {"why", "it would not end before the pods that leave are gone"}});
+      mailbox_.interrupt();
+      return;
+    }
+    changed_.wait_for(lock, kPoll);
+  }
 }
 
 std::optional<Prepared> Preparation::prepare() {

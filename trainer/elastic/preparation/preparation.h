@@ -1,6 +1,6 @@
 // Preparation: does on a separate thread everything that a worker can do for its next generation while the current one
-// trains. It opens the data, waits for the other workers at the rendezvous, and connects to them. Joining workers also
-// start to receive their state.
+// trains. It opens the data, waits for the other workers at the rendezvous, and connects to them. State streams start
+// as well: workers receive state that they do not hold yet.
 #pragma once
 
 #include <atomic>
@@ -21,14 +21,14 @@ namespace sailor::trainer {
 struct Prepared {
   std::unique_ptr<Batches> batches;       // null for a worker that leaves
   Membership membership;                  // connected, unless the generation releases its GPUs
-  std::optional<ReceivedState> received;  // the streamed state of a joining worker
+  std::optional<ReceivedState> received;  // by state streams
 };
 
 class Preparation {
  public:
-  // The settings and the mailbox must outlive it.
+  // The settings, the mailbox and the state of this worker must outlive it.
   Preparation(std::shared_ptr<const Assignment> assignment, PreparationReport preparation_report,
-              const WorkerSettings& settings, const AssignmentMailbox& mailbox);
+              const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live);
   ~Preparation();  // abandons the preparation; waits at most as long as connecting may take
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;
@@ -37,11 +37,10 @@ class Preparation {
   // streams may still run.
   [[nodiscard]] bool is_over() const;
 
-  // Returns true if training should continue before this generation starts. Either the preparation is not over, or
-  // joining workers are still receiving state, or the preparation has failed and the operator may soon replace the lost
+  // Returns true if training should continue before this generation starts. Either the preparation is not over, or a
+  // state stream from this worker is not, or the preparation has failed and the operator may soon replace the lost
   // worker.
   [[nodiscard]] bool delays_switch() const;
-  [[nodiscard]] StateStreams* outgoing_streams() const;  // streams from this worker; null: none, or none yet
 
   void abandon();                                   // stops the preparation and its streams as soon as possible
   [[nodiscard]] bool is_over_with_streams() const;  // the preparation and its streams are over
@@ -59,16 +58,19 @@ class Preparation {
   std::optional<Prepared> prepare();
   bool await_end();
   bool await_received();
+  void leave_in_time();
 
   const std::shared_ptr<const Assignment> assignment_;
   const PreparationReport preparation_report_;
   const WorkerSettings& settings_;
-  const AssignmentMailbox& mailbox_;
+  AssignmentMailbox& mailbox_;
+  LiveState& live_;
   std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};  // when all workers must have arrived
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool is_over_ = false;
   bool is_abandoned_ = false;
+  bool is_taken_ = false;  // the worker has left the running generation
   std::exception_ptr error_;
   Clock::time_point failed_;
   std::optional<Prepared> prepared_;

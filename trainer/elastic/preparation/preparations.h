@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "trainer/elastic/preparation/preparation.h"
@@ -11,27 +12,34 @@ namespace sailor::trainer {
 
 class Preparations {
  public:
-  // The settings and the mailbox must outlive it.
-  Preparations(const WorkerSettings& settings, const AssignmentMailbox& mailbox)
-      : settings_(settings), mailbox_(mailbox) {}
+  // The settings, the mailbox and the state of this worker must outlive it.
+  Preparations(const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live)
+      : settings_(settings), mailbox_(mailbox), live_(live) {}
 
-  // Starts to prepare this generation, unless it has started already. Abandons older preparations.
+  // Starts to prepare this generation, unless it or a newer one has started already. Abandons older preparations. Any
+  // thread may call it; the other functions belong to the worker loop.
   void begin(const std::shared_ptr<const Assignment>& assignment, const PreparationReport& preparation_report);
   void abandon();        // abandons the newest preparation, whose thread then ends soon
   void destroy_ended();  // destroys abandoned preparations that have ended
 
   [[nodiscard]] bool is_over(std::int64_t generation) const;  // done or failed
 
-  // These three functions use the newest preparation. begin() must have been called after the last abandon().
-  std::optional<Prepared> take() { return newest_->take(); }
-  [[nodiscard]] bool newest_delays_switch() const { return newest_->delays_switch(); }
-  [[nodiscard]] StateStreams* outgoing_streams() const { return newest_->outgoing_streams(); }
+  // These two functions use the preparation of this generation. take() returns nothing, and delays_switch() false, if a
+  // newer one has replaced it.
+  std::optional<Prepared> take(std::int64_t generation);
+  [[nodiscard]] bool delays_switch(std::int64_t generation) const;
 
  private:
+  void abandon_locked();
+  [[nodiscard]] std::shared_ptr<Preparation> of(std::int64_t generation) const;  // null: replaced
+
   const WorkerSettings& settings_;
-  const AssignmentMailbox& mailbox_;
-  std::unique_ptr<Preparation> newest_;
-  std::vector<std::unique_ptr<Preparation>> abandoned_;
+  AssignmentMailbox& mailbox_;
+  LiveState& live_;
+  mutable std::mutex mutex_;
+  std::int64_t newest_generation_ = 0;
+  std::shared_ptr<Preparation> newest_;  // shared, so that one thread may wait for it while another abandons it
+  std::vector<std::shared_ptr<Preparation>> abandoned_;
 };
 
 }  // namespace sailor::trainer

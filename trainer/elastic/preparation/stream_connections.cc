@@ -7,50 +7,56 @@
 #include "core/log/log.h"
 #include "core/protocol/timeouts.h"
 #include "trainer/comm/communication_error.h"
+#include "trainer/device/device.h"
 #include "trainer/elastic/regroup/peer_names.h"
 
 namespace sailor::trainer {
 
 StreamConnections::StreamConnections(const std::shared_ptr<const Assignment>& assignment,
-                                     GenerationRendezvous& rendezvous, const WorkerSettings& settings)
+                                     GenerationRendezvous& rendezvous, const WorkerSettings& settings, LiveState& live)
     : timeout_(settings.timeouts.peer), lost_limit_(settings.timeouts.replacement()) {
   GroupFactory factory(rendezvous.store(), settings.host, rendezvous.rank(), timeout_, names_of_workers(*assignment));
   interrupt_ = factory.interrupt();
-  connect(assignment, rendezvous, factory);
+  connect(assignment, rendezvous, factory, live);
 }
 
 StreamConnections::~StreamConnections() { break_off(); }
 
 // All workers connect in the same order, so that they cannot wait for each other in a circle.
 void StreamConnections::connect(const std::shared_ptr<const Assignment>& assignment, GenerationRendezvous& rendezvous,
-                                GroupFactory& factory) {
+                                GroupFactory& factory, LiveState& live) {
   JoinPlan plan = rendezvous.join_plan();
-  std::vector<std::unique_ptr<StateStream>> streams;
-  std::vector<std::unique_ptr<IncomingStream>> followed;
+  has_streams_ = !plan.streams.empty();
+  std::vector<std::unique_ptr<IncomingStream>> received;
   try {
-    for (auto& [source, joining_worker, shards] : plan.streams) {
-      if (rendezvous.rank() != source && rendezvous.rank() != joining_worker) continue;
-      auto group =
-          factory.make_message_group(fmt::format("stream-{}-{}", source, joining_worker), {source, joining_worker});
-      StreamLink link(std::move(group), rendezvous.rank() == source ? joining_worker : source, timeout_);
-      if (rendezvous.rank() == source) {
-        streams.push_back(std::make_unique<StateStream>(std::move(shards), std::move(link)));
-      } else {
-        followed.push_back(std::make_unique<IncomingStream>(assignment, std::move(shards), std::move(link)));
+    for (auto& [source, receiver, shards] : plan.streams) {
+      if (rendezvous.rank() != source && rendezvous.rank() != receiver) continue;
+      auto group = factory.make_message_group(fmt::format("stream-{}-{}", source, receiver), {source, receiver});
+      StreamLink link(std::move(group), rendezvous.rank() == source ? receiver : source, timeout_);
+      if (rendezvous.rank() == receiver) {
+        const at::Device device = rendezvous.trains() ? at::Device(at::kCPU) : compute_device();
+        received.push_back(
+            std::make_unique<IncomingStream>(assignment, plan.generation, std::move(shards), std::move(link), device));
+        continue;
       }
+      if (!outgoing_) {
+        outgoing_ =
+            std::make_unique<StateStreams>(live, StateStreams::Limits{.lost = lost_limit_, .all = kStateStreamingLimit},
+                                           assignment->leave_by ? kNoTimeToLose : kStreamingSlowdown);
+      }
+      outgoing_->add(std::move(shards), std::move(link));
     }
   } catch (const CommunicationError& error) {
     log_info("state streaming is off", {{"why", error.what()}});
     unconnected_ = StateStream::Clock::now();
     interrupt_->raise();
+    outgoing_.reset();
     return;
   }
-  if (!streams.empty()) {
-    outgoing_ = std::make_unique<StateStreams>(std::move(streams),
-                                               StateStreams::Limits{.lost = lost_limit_, .all = kStateStreamingLimit});
-  }
-  if (!followed.empty()) receiver_ = std::make_unique<StateReceiver>(plan.generation, std::move(followed));
+  if (!received.empty()) receiver_ = std::make_unique<StateReceiver>(std::move(received));
 }
+
+bool StreamConnections::is_ready_to_leave() const { return !has_streams_ || (outgoing_ && outgoing_->is_settled()); }
 
 bool StreamConnections::is_settled() const {
   if (unconnected_) return StateStream::Clock::now() > *unconnected_ + lost_limit_;

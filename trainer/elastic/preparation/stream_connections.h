@@ -1,5 +1,4 @@
-// StreamConnections: connects and owns the state streams of one worker. A worker sends state, receives state, or does
-// neither.
+// StreamConnections: connects and owns the state streams of one worker, those that it sends and those that it receives.
 #pragma once
 
 #include <chrono>
@@ -19,14 +18,16 @@ class StreamConnections {
  public:
   // Connects the streams of this worker, after all workers have arrived at the rendezvous. Streaming is optional: if a
   // connection fails, the state moves when training stops for the change.
+  // `live` is the state of this worker; it must outlive the object.
   StreamConnections(const std::shared_ptr<const Assignment>& assignment, GenerationRendezvous& rendezvous,
-                    const WorkerSettings& settings);
+                    const WorkerSettings& settings, LiveState& live);
   ~StreamConnections();
   StreamConnections(const StreamConnections&) = delete;
   StreamConnections& operator=(const StreamConnections&) = delete;
 
-  [[nodiscard]] StateStreams* outgoing_streams() const { return outgoing_.get(); }  // null: this worker sends to nobody
-  [[nodiscard]] bool is_settled() const;  // the change need not wait for the joining workers of this source
+  // No state has to be streamed, or all that this worker streams has arrived.
+  [[nodiscard]] bool is_ready_to_leave() const;
+  [[nodiscard]] bool is_settled() const;  // the change need not wait for the receivers of this source
 
   void end_streaming();  // stops sending; a last step that is queued is still sent
   void break_off();      // ends all streams at once; may be called from any thread
@@ -38,10 +39,11 @@ class StreamConnections {
 
  private:
   void connect(const std::shared_ptr<const Assignment>& assignment, GenerationRendezvous& rendezvous,
-               GroupFactory& factory);
+               GroupFactory& factory, LiveState& live);
 
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds lost_limit_;
+  bool has_streams_ = false;                                   // any worker streams state
   std::shared_ptr<Interrupt> interrupt_;                       // aborts all streams
   std::optional<StateStream::Clock::time_point> unconnected_;  // the time at which connecting failed
   std::unique_ptr<StateStreams> outgoing_;

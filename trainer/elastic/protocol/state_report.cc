@@ -34,7 +34,7 @@ struct Frontier {
   void add(const StateVersion& version) {
     if (version.confirmed < confirmed) return;
     if (version.confirmed > confirmed) *this = {.confirmed = version.confirmed, .all_have_gradients = true};
-    all_have_gradients = all_have_gradients && version.has_gradients;
+    all_have_gradients = all_have_gradients && (version.has_gradients || version.is_received);
   }
 };
 
@@ -61,6 +61,7 @@ std::vector<ResumePoint> candidates(const std::vector<StateReport>& reports) {
 std::string to_line(const StateReport& report) {
   return nlohmann::json{{"step", report.version.step},
                         {"hasGradients", report.version.has_gradients},
+                        {"isReceived", report.version.is_received},
                         {"updatedBy", report.version.updated_by},
                         {"confirmed", report.version.confirmed},
                         {"loss", report.loss},
@@ -77,7 +78,8 @@ Result<StateReport> state_report_from_line(const std::string& line) {
   StateReport report{.version = {.updated_by = reader.required<std::int64_t>("updatedBy"),
                                  .step = reader.required<std::int64_t>("step"),
                                  .confirmed = reader.required<std::int64_t>("confirmed"),
-                                 .has_gradients = reader.required<bool>("hasGradients")},
+                                 .has_gradients = reader.required<bool>("hasGradients"),
+                                 .is_received = reader.required<bool>("isReceived")},
                      .units = {},
                      .loss = reader.required<double>("loss"),
                      .next_loss = reader.required<double>("nextLoss"),

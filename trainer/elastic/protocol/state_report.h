@@ -41,7 +41,8 @@ struct ResumePoint {
 // the unit itself, or if it has the unit at the step before and complete gradients. Gradients count only if all
 // state reports of their generation have them. In that case a worker may have applied the step already, so all
 // remaining workers apply it too. If one worker lacks its gradients, no worker has applied the step, and the step is
-// repeated. Returns nothing if a unit is lost or if no worker has trained yet.
+// repeated. A worker that has only received its state by streaming does not count, because no vote needed it. Returns
+// nothing if a unit is lost or if no worker has trained yet.
 std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const std::vector<StateReport>& reports);
 
 // Returns true if the worker's state is the state of this point, or becomes it when the worker applies its gradients.

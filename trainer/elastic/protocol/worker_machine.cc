@@ -59,7 +59,12 @@ WorkerState on(WorkerState state, const event::PreparationOver& event) {
 
 WorkerState on(WorkerState state, const event::StateStreamed& event) {
   const bool may = state.place == WorkerPlace::kRendezvous && state.version.updated_by == 0;
-  if (may) state.version = {.updated_by = event.generation, .step = event.step, .confirmed = event.generation};
+  if (!may) return state;
+  state.version = {.updated_by = event.updated_by,
+                   .step = event.step,
+                   .confirmed = event.generation,
+                   .has_gradients = false,
+                   .is_received = !event.is_final};
   return state;
 }
 

@@ -48,6 +48,9 @@ struct StateVersion {
   std::int64_t step = 0;        // optimizer steps that it contains
   std::int64_t confirmed = 0;   // the newest generation that started to train from it
   bool has_gradients = false;   // complete gradients of the next step, computed by the workers of that generation
+  // The worker received the state by streaming and does not train in that generation, so it has no gradients in any
+  // case.
+  bool is_received = false;
   friend auto operator<=>(const StateVersion&, const StateVersion&) = default;
 };
 
@@ -69,11 +72,13 @@ struct Assigned {
 struct PreparationOver {
   std::int64_t generation = 0;
 };
-// Occurs at the rendezvous. A worker without state has received all or some of its state by streaming. The state is
-// that of `generation`, which ended after `step`.
+// Occurs at the rendezvous. A worker without state has received all or some of its state by streaming, from workers of
+// `generation`.
 struct StateStreamed {
   std::int64_t step = 0;
+  std::int64_t updated_by = 0;
   std::int64_t generation = 0;
+  bool is_final = true;  // all workers of the generation agreed to end it after this step; false: it may have gone on
 };
 struct StateReportsKnown {  // all state reports are known, and so is the resume point
   bool can_offer = false;   // this worker has state of that point, perhaps after applying its gradients

@@ -33,6 +33,14 @@ auto understood(const std::vector<std::string>& lines, Parse parse) {
   return values;
 }
 
+std::int64_t elements_of(const ModelSpec& model, const WorkerSlices& worker) {
+  std::int64_t elements = 0;
+  for (const StateSlices* states : {&worker.own, &worker.peer_replicas}) {
+    for (const auto& [layer_state, slices] : *states) elements += shard_of(layout_of(model, layer_state), slices).size;
+  }
+  return elements;
+}
+
 std::vector<WorkerSlices> slices_of_all(const std::vector<StateSlices>& own,
                                         const std::vector<StateSlices>& peer_replicas) {
   std::vector<WorkerSlices> all;
@@ -65,8 +73,11 @@ bool GenerationRendezvous::gather(const PreparationReport& mine, const std::atom
 }
 
 JoinPlan GenerationRendezvous::join_plan() const {
-  return plan_joining(assignment_->model,
-                      {preparation_reports_, wanted(), locations_of(*assignment_), assignment_->is_urgent});
+  return plan_joining(assignment_->model, {preparation_reports_, wanted(), locations_of(*assignment_)});
+}
+
+bool GenerationRendezvous::trains() const {
+  return preparation_reports_.at(static_cast<std::size_t>(rank_)).trains > 0;
 }
 
 bool GenerationRendezvous::exchange(const StateReport& mine, const WorkerSlices& slices) {
@@ -135,12 +146,17 @@ std::int64_t GenerationRendezvous::bytes_of(const std::vector<UnitMove>& moves) 
   return bytes;
 }
 
+// What a worker offers beyond what it held when it began to prepare. A worker that held state and did not train has
+// received nothing.
 std::int64_t GenerationRendezvous::streamed_bytes() const {
   const auto offered = offers(state_reports_, point_.value());
   std::int64_t bytes = 0;
   for (std::size_t rank = 0; rank < offered.size(); ++rank) {
-    if (!preparation_reports_[rank].is_empty) continue;
+    const PreparationReport& report = preparation_reports_[rank];
+    const bool may_receive = report.trains > 0 || report.is_empty;
+    if (!may_receive || offered[rank].empty()) continue;
     for (const int unit : offered[rank]) bytes += bytes_of(unit);
+    bytes -= elements_of(assignment_->model, report.held) * kBytesOfElement;
   }
   return bytes;
 }

@@ -43,7 +43,9 @@ class GenerationRendezvous {
   // key for each of them.
   bool confirm(const std::string& what = "");
 
-  [[nodiscard]] JoinPlan join_plan() const;  // call it after gather(); the same on all workers
+  // Call the next two functions after gather().
+  [[nodiscard]] JoinPlan join_plan() const;  // the same on all workers
+  [[nodiscard]] bool trains() const;         // this worker still trains in an older generation
 
   // The next functions return what follows from the state reports. Call them after exchange(). Except offers_state(),
   // the results are the same on all workers. point() is nothing if the workers together do not have a complete state.
@@ -55,7 +57,7 @@ class GenerationRendezvous {
   [[nodiscard]] bool needs_peer_replicas() const;  // some slice of the point exists only in a peer replica
   [[nodiscard]] TransferPlan transfers() const;
   [[nodiscard]] std::int64_t bytes_of(const std::vector<UnitMove>& moves) const;
-  [[nodiscard]] std::int64_t streamed_bytes() const;  // the state that joining workers have received by streaming
+  [[nodiscard]] std::int64_t streamed_bytes() const;  // the state that workers have received by streaming
   // Returns by rank the slices that the rank writes to a checkpoint.
   [[nodiscard]] std::vector<StateSlices> slices_to_save() const;
 

@@ -23,6 +23,7 @@ struct Membership {
   std::unique_ptr<TrainingGroups> groups;     // null for a worker that leaves
   std::unique_ptr<Group> peer_replica_group;  // the training workers; null without peer replicas
   Timeouts timeouts;
+  std::int64_t updated_by = 0;    // the generation that made the last update of the state with which this one starts
   double known_step_seconds = 0;  // mean duration of steps before this generation; 0: unknown
   std::int64_t steps_lost = 0;
   StateSource source = StateSource::kStart;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "trainer/device/device.h"
 #include "trainer/optim/adamw.h"
 
 namespace sailor::trainer {
@@ -22,10 +23,22 @@ LayerState joined(const ModelSpec& model, const LayerState& one, const LayerStat
   return both;
 }
 
+LayerState on_compute_device(const LayerState& state) {
+  const at::Device device = compute_device();
+  return {.layout = state.layout,
+          .weights = state.weights.to(device),
+          .momentum = state.momentum.to(device),
+          .variance = state.variance.to(device)};
+}
+
 void join_states(const ModelSpec& model, const LayerStates& from, LayerStates& into) {
   for (const auto& [id, state] : from) {
-    const auto [found, is_new] = into.try_emplace(id, state);
-    if (!is_new) found->second = joined(model, found->second, state);
+    const auto found = into.find(id);
+    if (found == into.end()) {
+      into[id] = on_compute_device(state);
+    } else {
+      found->second = joined(model, found->second, state);
+    }
   }
 }
 

@@ -41,7 +41,7 @@ struct HeldState {
   void join_arrived(const ModelSpec& model);
   // Adds the peer replicas to the own state. There must be no gradients.
   void join_peer_replicas(const ModelSpec& model);
-  // Adds the other state, which must be of the same step. There must be no gradients.
+  // Adds the other state, which must be of the same step and may be in host memory. There must be no gradients.
   void join(const ModelSpec& model, const HeldState& other);
 
   void apply_gradients(const TrainingSpec& training);

@@ -40,11 +40,12 @@ std::vector<ShardFileName> all_shard_files(const Roster& roster) {
 }  // namespace
 
 Generation::Generation(const Assignment& assignment, Membership& membership, const Batches& batches,
-                       CheckpointWriter& writer, HeldState& held)
+                       CheckpointWriter& writer, HeldState& held, LiveState& live)
     : assignment_(assignment),
       membership_(membership),
       writer_(writer),
       held_(held),
+      live_(live),
       roster_(assignment),
       model_(stage_shape(assignment, membership.rank()), held.layer_states,
              TensorParallel(membership.groups->tensor_parallel(), roster_.tensor_parallel_rank_of(membership.rank()),
@@ -56,11 +57,14 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       shard_files_(all_shard_files(roster_)),
       known_checkpoint_(newest_checkpoint(folder_)),
       last_checkpoint_(time_of_last_checkpoint()),
-      resumed_step_(held.step) {}
+      resumed_step_(held.step) {
+  live_.begin(held_, assignment.generation, membership.updated_by);
+}
 
 void Generation::compute() {
   const auto began = std::chrono::steady_clock::now();
   held_.reached = held_.step + 1;
+  live_.begin_step(usual_step_seconds());
   allow_for_step();
   step_.take_weights(held_.layer_states);
   const auto weights_taken = std::chrono::steady_clock::now();
@@ -88,23 +92,17 @@ bool Generation::vote(const VoteIntent& intent) {
                                 .waiting = intent.waits ? 1.0 : 0.0,
                                 .checkpoints = is_first() && is_checkpoint_too_old() ? 1.0 : 0.0});
   const bool all_leave = ends_generation(vote.leaving, vote.waiting);
-  update(intent.outgoing_streams, all_leave);
+  update(all_leave);
   note_step();
   advance_checkpoint(vote);
   return all_leave;
 }
 
-// Joining workers receive the step only now, after all workers have voted for it.
-void Generation::update(StateStreams* streams, bool is_last) {
+// State streams send the step only now, after all workers have voted for it.
+void Generation::update(bool is_last) {
   const ScopedTimer timer(step_.times().update);
-  if (streams != nullptr) streams->note_gradients(held_);
-  held_.apply_gradients(assignment_.training);
-  if (streams == nullptr) return;
-  if (is_last) {
-    streams->note_last_update(held_);
-  } else {
-    streams->note_update(held_, std::chrono::duration<double>(mean_step_seconds()));
-  }
+  live_.update(assignment_.training,
+               {.is_last = is_last, .seconds = seconds_of_step(), .usual_seconds = mean_step_seconds()});
 }
 
 void Generation::finish() {
@@ -129,7 +127,7 @@ bool Generation::is_evaluation_due() const {
 // first step of a job and of an evaluation is unknown; they get Timeouts::join instead.
 void Generation::allow_for_step() {
   constexpr double kStepsAllowed = 4;
-  const double step = durations_.empty() ? membership_.known_step_seconds : mean_step_seconds();
+  const double step = usual_step_seconds();
   const bool is_known = step > 0 && !is_evaluation_due();
   const std::chrono::duration<double> allowed = is_known ? std::chrono::duration<double>(kStepsAllowed * step)
                                                          : std::chrono::duration<double>(membership_.timeouts.join);
@@ -229,7 +227,7 @@ void Generation::leave_together() {
 }
 
 void Generation::note_step() {
-  const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  const double seconds = seconds_of_step();
   if (held_.step == resumed_step_ + 1) membership_.times.first_step_seconds = seconds;
   durations_.push_back(seconds);
   if (durations_.size() > kStepsOfMean) durations_.pop_front();
@@ -250,6 +248,14 @@ void Generation::log_times() {
                      {"sums_s", mean(sum.sums)},
                      {"copies_s", mean(sum.peer_replicas)},
                      {"update_s", mean(sum.update)}});
+}
+
+double Generation::seconds_of_step() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+}
+
+double Generation::usual_step_seconds() const {
+  return durations_.empty() ? membership_.known_step_seconds : mean_step_seconds();
 }
 
 double Generation::mean_step_seconds() const {

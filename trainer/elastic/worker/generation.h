@@ -8,9 +8,8 @@
 
 #include "core/protocol/agent_report.h"
 #include "trainer/checkpoint/writer.h"
-#include "trainer/elastic/joining/state_streams.h"
 #include "trainer/elastic/regroup/regroup.h"
-#include "trainer/elastic/state/held_state.h"
+#include "trainer/elastic/state/live_state.h"
 #include "trainer/elastic/state/peer_replica_gradients.h"
 #include "trainer/step/training_step.h"
 
@@ -18,17 +17,20 @@ namespace sailor::trainer {
 
 class Generation {
  public:
-  // All arguments must outlive the generation.
+  // All arguments must outlive the generation. Other threads may read `held` through `live` while the generation
+  // exists.
   Generation(const Assignment& assignment, Membership& membership, const Batches& batches, CheckpointWriter& writer,
-             HeldState& held);
+             HeldState& held, LiveState& live);
+  ~Generation() { live_.end(); }
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
 
   // One step has two halves. After compute() this worker has complete gradients. After vote() all workers have them,
   // and the update is applied. Both throw CommunicationError; compute() also throws CannotTrain.
   void compute();
   struct VoteIntent {
-    bool leaves = false;                       // asks all workers to end the generation after this step
-    bool waits = false;                        // asks all workers to stay until the joining workers have their state
-    StateStreams* outgoing_streams = nullptr;  // streams from this worker; null: none
+    bool leaves = false;  // asks all workers to end the generation after this step
+    bool waits = false;   // asks all workers to stay until those of the next generation have their state
   };
   bool vote(const VoteIntent& intent);  // returns true if all workers leave after this step
 
@@ -45,7 +47,9 @@ class Generation {
   void evaluate();
   bool check_finite(const Totals& totals);
   [[nodiscard]] std::string culprit(const Totals& totals) const;
-  void update(StateStreams* streams, bool is_last);
+  void update(bool is_last);
+  [[nodiscard]] double seconds_of_step() const;     // since the current step began
+  [[nodiscard]] double usual_step_seconds() const;  // of this generation, or else of the one before; 0: unknown
   void advance_checkpoint(const Vote& vote);
   [[nodiscard]] std::chrono::steady_clock::time_point time_of_last_checkpoint() const;
   [[nodiscard]] bool is_checkpoint_too_old() const;
@@ -62,6 +66,7 @@ class Generation {
   Membership& membership_;
   CheckpointWriter& writer_;
   HeldState& held_;
+  LiveState& live_;
   Roster roster_;
   StageModel model_;
   TrainingStep step_;

@@ -27,8 +27,12 @@ class Worker {
       : settings_(settings),
         mailbox_(mailbox),
         status_reporter_(settings.gpu, reporter),
-        preparations_(settings, mailbox),
+        preparations_(settings, mailbox, live_),
         next_generation_(me(), preparations_) {}
+
+  ~Worker() { mailbox_.stop_listening(); }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
 
   void run() {
     report(WorkerPhase::kIdle);
@@ -106,6 +110,7 @@ class Worker {
 
   void begin_generation() {
     mailbox_.disarm_interrupt();
+    mailbox_.stop_listening();
     assignment_ = next_generation_.take();
     failure_.clear();
     forming_.reset();
@@ -118,17 +123,19 @@ class Worker {
     leave_generation();  // at once, because closed connections tell the other workers
     const std::int64_t left = state_.generation;
     note_newer();  // a newer assignment may have interrupted the wait
-    if (state_.generation != left) {
-      log_info("generation ended by a newer one", {{"generation", std::to_string(left)}});
-      return;
+    const bool is_replaced = state_.generation != left || state_.next.generation > 0;
+    if (is_replaced) {
+      log_info("generation ended by a newer one", {{"generation", std::to_string(left)}, {"why", why}});
+    } else {
+      log_warning("generation failed", {{"generation", std::to_string(left)}, {"why", why}});
+      failure_ = why;
     }
-    log_warning("generation failed", {{"generation", std::to_string(state_.generation)}, {"why", why}});
-    failure_ = why;
-    handle(event::GenerationFailed{});
+    if (state_.generation == left) handle(event::GenerationFailed{});
   }
 
   void leave_generation() {
     mailbox_.disarm_interrupt();
+    mailbox_.stop_listening();
     training_.reset();
     forming_.reset();
     membership_.reset();
@@ -144,7 +151,7 @@ class Worker {
   // --- regrouping ---
 
   Event meet() {
-    forming_ = preparations_.take();
+    forming_ = preparations_.take(state_.generation);
     if (!forming_) return newer_assignment();
     if (auto received = std::exchange(forming_->received, std::nullopt)) take_over(*std::move(received));
     GenerationRendezvous& rendezvous = *forming_.value().membership.rendezvous;
@@ -159,9 +166,19 @@ class Worker {
     return event::StateReportsKnown{.can_offer = can_offer, .step = point.step, .updated_by = point.updated_by};
   }
 
-  void take_over(ReceivedState followed) {
-    held_ = std::move(followed.held);
-    handle(event::StateStreamed{.step = held_.step, .generation = followed.generation});
+  // The state that this worker received while others, or it itself, trained.
+  void take_over(ReceivedState received) {
+    const StateVersion& version = state_.version;
+    if (version.updated_by == 0) {
+      held_ = std::move(received.held);
+      handle(event::StateStreamed{.step = held_.step,
+                                  .updated_by = received.updated_by,
+                                  .generation = received.generation,
+                                  .is_final = received.is_final});
+    } else if (version.updated_by == received.updated_by && version.step == received.held.step &&
+               version.confirmed == received.generation && !version.has_gradients) {
+      held_.join(assignment_->model, received.held);
+    }
   }
 
   Event move() {
@@ -197,15 +214,22 @@ class Worker {
 
   void begin_training() {
     // A planned change waits for the end of the step. A change that drops a worker of this generation cannot wait.
-    const auto drops_a_peer = [me = me(), running = assignment_](const Assignment& newer) {
-      return command_of(newer, me, *running).drops_a_peer;
+    const auto ends_at_once = [running = assignment_](const Assignment& newer) {
+      return drops_a_peer(newer, *running);
     };
-    mailbox_.arm_interrupt(state_.generation, drops_a_peer, membership().interrupt);
+    mailbox_.arm_interrupt(state_.generation, ends_at_once, membership().interrupt);
     held_.keep_arrived();
     is_first_step_ = true;
     membership().known_step_seconds = step_seconds_;
-    training_.emplace(*assignment_, membership(), *batches_, writer_, held_);
+    membership().updated_by = state_.version.updated_by;
+    training_.emplace(*assignment_, membership(), *batches_, writer_, held_, live_);
     log_beginning(training().progress(), membership().rank());
+    // A step may take long, and a notice be short. So the next generation is prepared as soon as it is known.
+    mailbox_.listen_for_newer_than(
+        state_.generation, [this, report = preparation_report(), running = assignment_](const Assignment& newer) {
+          const bool is_prepared_meanwhile = rank_of(newer, me()) && !drops_a_peer(newer, *running);
+          if (is_prepared_meanwhile) preparations_.begin(std::make_shared<const Assignment>(newer), report);
+        });
   }
 
   Event compute() {
@@ -225,8 +249,8 @@ class Worker {
   }
 
   Event vote() {
-    const bool somebody_leaves = training().vote(
-        {wants_to_leave(state_), next_generation_.is_waited_for(), next_generation_.outgoing_streams()});
+    const bool somebody_leaves =
+        training().vote({.leaves = wants_to_leave(state_), .waits = next_generation_.is_waited_for(step_seconds_)});
     step_seconds_ = training().mean_step_seconds();
     if (std::exchange(is_first_step_, false)) membership().times.stopped_seconds = downtime_.seconds();
     downtime_.note_step();
@@ -255,7 +279,7 @@ class Worker {
   // For a generation that this worker does not obey yet, or has just started to obey.
   [[nodiscard]] PreparationReport preparation_report() const {
     if (!is_training(state_.place)) return {.trains = 0, .is_empty = state_.version.updated_by == 0};
-    return {.trains = state_.generation, .is_empty = false, .own = held_.slices().own};
+    return {.trains = state_.generation, .is_empty = false, .held = held_.slices()};
   }
 
   // Set while the place of the state machine is one of a generation that has met, or that trains.
@@ -287,6 +311,7 @@ class Worker {
   // The assignment that the worker obeys.
   std::shared_ptr<const Assignment> assignment_ = std::make_shared<const Assignment>();
   HeldState held_;
+  LiveState live_;  // `held_`, while this worker trains
   Preparations preparations_;
   NextGeneration next_generation_;        // the generation of state_.next
   std::optional<Prepared> forming_;       // set while the generation is at its rendezvous

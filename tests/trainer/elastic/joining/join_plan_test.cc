@@ -1,6 +1,8 @@
 // Laws of join plans, on random plans.
 #include "trainer/elastic/joining/join_plan.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
@@ -49,7 +51,7 @@ JoinQuestion question_of(const Assignment& before, const Assignment& after) {
     question.wanted.push_back(worker_slices(will, plan_peer_replicas(after, will), rank));
     const bool trains = rank < was.training_workers();
     question.preparation_reports.push_back(
-        trains ? PreparationReport{before.generation, false, worker_slices(was, {}, rank).own} : PreparationReport{});
+        trains ? PreparationReport{before.generation, false, worker_slices(was, {}, rank)} : PreparationReport{});
   }
   return question;
 }
@@ -59,7 +61,7 @@ class JoinPlans : public ::testing::Test {
   Assignment job_ = testing::tiny_job("unused");
 };
 
-TEST_F(JoinPlans, BringEachJoiningWorkerItsStateOnceAndNothingToOthers) {
+TEST_F(JoinPlans, BringEachWorkerOnceWhatItLacks) {
   std::mt19937 random(sailor::testing::test_seed());
   const auto number = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
   job_.redundancy = Redundancy::kPeer;
@@ -73,13 +75,14 @@ TEST_F(JoinPlans, BringEachJoiningWorkerItsStateOnceAndNothingToOthers) {
     std::map<int, std::multiset<Element>> got;
     for (const PlannedStream& stream : plan_joining(job_.model, question).streams) {
       EXPECT_GT(question.preparation_reports[static_cast<std::size_t>(stream.source)].trains, 0);
-      for (const StreamedShard& shard : stream.shards)
-        note(shard.layer_state, shard.slices, got[stream.joining_worker]);
+      for (const StreamedShard& shard : stream.shards) note(shard.layer_state, shard.slices, got[stream.receiver]);
     }
     for (int rank = 0; rank < gpu_count(plan); ++rank) {
-      const bool is_new = rank >= Roster(running).training_workers();
       const auto wanted = elements_of(question.wanted[static_cast<std::size_t>(rank)]);
-      EXPECT_EQ(got[rank], is_new ? wanted : std::multiset<Element>{}) << "rank " << rank;
+      const auto held = elements_of(question.preparation_reports[static_cast<std::size_t>(rank)].held);
+      std::multiset<Element> lacked;
+      std::ranges::set_difference(wanted, held, std::inserter(lacked, lacked.end()));
+      EXPECT_EQ(got[rank], lacked) << "rank " << rank;
     }
   }
 }
@@ -93,13 +96,10 @@ TEST_F(JoinPlans, SpreadTheLoadOverEquallyNearSources) {
   EXPECT_NE(plan.streams[0].source, plan.streams[1].source);
 }
 
-TEST_F(JoinPlans, AreEmptyIfTheChangeIsUrgentOrNoWorkerTrains) {
+TEST_F(JoinPlans, AreEmptyIfNoWorkerTrains) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
   const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {3, 3, 2}}}), 3);
   JoinQuestion question = question_of(running, next);
-  question.is_urgent = true;
-  EXPECT_THAT(plan_joining(job_.model, question).streams, IsEmpty());
-  question.is_urgent = false;
   question.preparation_reports.assign(3, PreparationReport{});
   EXPECT_THAT(plan_joining(job_.model, question).streams, IsEmpty());
 }
@@ -112,7 +112,30 @@ TEST_F(JoinPlans, LeavingWorkersSendToJoiningWorkers) {
   const JoinPlan plan = plan_joining(job_.model, question);
   ASSERT_EQ(plan.streams.size(), 1U);
   EXPECT_EQ(plan.streams[0].source, 1);
-  EXPECT_EQ(plan.streams[0].joining_worker, 0);
+  EXPECT_EQ(plan.streams[0].receiver, 0);
+}
+
+TEST_F(JoinPlans, LeavingWorkersSendToThoseThatTrainOn) {
+  const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 2, {8}}, {2, 5, {8}}}), 2);
+  Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {8}}}), 2);
+  const JoinQuestion question = question_of(running, next);
+  const JoinPlan plan = plan_joining(job_.model, question);
+  ASSERT_EQ(plan.streams.size(), 1U);
+  EXPECT_EQ(plan.streams[0].source, 1);
+  EXPECT_EQ(plan.streams[0].receiver, 0);
+  EXPECT_TRUE(streams_state(next, running));
+}
+
+// So that an update waits only for a short copy.
+TEST_F(JoinPlans, DivideLargeTensorsIntoShards) {
+  job_.model.hidden_size = 1024;
+  job_.model.vocab_size = 50'000;
+  const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}}}), 1);
+  const Assignment next = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
+  const JoinPlan plan = plan_joining(job_.model, question_of(running, next));
+  ASSERT_EQ(plan.streams.size(), 1U);
+  EXPECT_GT(plan.streams[0].shards.size(), 10U);
+  for (const StreamedShard& shard : plan.streams[0].shards) EXPECT_LE(shard.elements, 2 * kStreamedElements);
 }
 
 TEST_F(JoinPlans, AWorkerWithOlderStateReceivesNoStream) {
@@ -123,26 +146,26 @@ TEST_F(JoinPlans, AWorkerWithOlderStateReceivesNoStream) {
   EXPECT_THAT(plan_joining(job_.model, question).streams, IsEmpty());
 }
 
-TEST_F(JoinPlans, TrainingWaitsOnlyForJoiningWorkersAndNotIfTheChangeIsUrgentOrDropsAWorker) {
+TEST_F(JoinPlans, TrainingWaitsForWorkersThatLackStateUnlessTheChangeDropsAWorker) {
   const Plan one = testing::plan_of(job_, {{0, 5, {8}}}), two = testing::plan_of(job_, {{0, 5, {4, 4}}});
   const Assignment alone = of_agents(job_, 1, one, 1), both = of_agents(job_, 2, two, 2);
-  EXPECT_TRUE(has_joining_workers(both, alone));
-  EXPECT_FALSE(has_joining_workers(both, both));
-  EXPECT_FALSE(has_joining_workers(of_agents(job_, 3, one, 2), both));
-  Assignment hurried = both;
-  hurried.is_urgent = true;
-  EXPECT_FALSE(has_joining_workers(hurried, alone));
+  EXPECT_TRUE(streams_state(both, alone));
+  EXPECT_FALSE(streams_state(both, both));
+  EXPECT_FALSE(streams_state(of_agents(job_, 3, one, 2), both));
   Assignment elsewhere = both;
   elsewhere.agents[0].name = "another";
-  EXPECT_FALSE(has_joining_workers(elsewhere, alone));
+  EXPECT_FALSE(streams_state(elsewhere, alone));
 }
 
 TEST_F(JoinPlans, APreparationStateSurvivesSerializationAndNonsenseIsRefused) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}, {2}}}), 2);
-  const PreparationReport preparation_report{7, false, worker_slices(Roster(running), {}, 0).own};
+  WorkerSlices held = worker_slices(Roster(running), {}, 0);
+  held.peer_replicas[1] = held.own.at(1);
+  const PreparationReport preparation_report{7, false, held};
   EXPECT_EQ(*preparation_report_from_line(job_.model, to_line(preparation_report)), preparation_report);
-  for (const char* line :
-       {"", "yes", "{}", R"({"trains":1,"isEmpty":0,"own":[]})", R"({"trains":1,"isEmpty":true,"own":[[9,9,9,9]]})"}) {
+  for (const char* line : {"", "yes", "{}", R"({"trains":1,"isEmpty":true,"own":[]})",
+                           R"({"trains":1,"isEmpty":0,"own":[],"peerReplicas":[]})",
+                           R"({"trains":1,"isEmpty":true,"own":[[9,9,9,9]],"peerReplicas":[]})"}) {
     EXPECT_FALSE(preparation_report_from_line(job_.model, line)) << line;
   }
 }

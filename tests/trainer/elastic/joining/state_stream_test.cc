@@ -1,4 +1,7 @@
-// One state source and one joining worker over real Gloo: their states are equal, or there is no result.
+// One state source and one receiver over real Gloo: their states are equal, or there is no result.
+#include <algorithm>
+#include <functional>
+#include <span>
 #include <thread>
 
 #include <ATen/ATen.h>
@@ -11,14 +14,15 @@
 #include "trainer/device/device.h"
 #include "trainer/elastic/joining/state_receiver.h"
 #include "trainer/elastic/joining/state_streams.h"
+#include "trainer/elastic/state/state_transfer.h"
 
 namespace sailor::trainer {
 namespace {
 
 constexpr int kSource = 0, kJoining = 1;
+constexpr std::int64_t kGeneration = 1;
 constexpr int kStorePort = 7074;
 constexpr std::chrono::seconds kTimeout{30};
-constexpr std::chrono::hours kWholeStep{1};  // so long that everything is handed out at once
 constexpr std::chrono::seconds kMuchLess{
     10};  // much less than kTimeout, but longer than any wait here on a busy machine
 constexpr std::chrono::seconds kNone{0};
@@ -30,7 +34,12 @@ class StateStreaming : public ::testing::Test {
     job_->training.optimizer.clip_norm = 0.5;
     job_->training.optimizer.weight_decay = 0.1;
     hold_all_of_the_model();
+    live_.begin(held_, kGeneration, 0);
     connect();
+  }
+  ~StateStreaming() override {
+    streams_.reset();
+    live_.end();
   }
 
   void hold_all_of_the_model() {
@@ -50,6 +59,21 @@ class StateStreaming : public ::testing::Test {
 
   static StreamedShard streamed(const StateLayout& whole, const std::vector<Slice>& slices) {
     return {whole.id, false, slices, shard_of(whole, slices).size};
+  }
+
+  // Two shards of each layer state instead of one.
+  void divide_shards() {
+    std::vector<StreamedShard> halves;
+    for (const StreamedShard& shard : shards_) {
+      for (const int half : {0, 1}) {
+        std::vector<Slice> slices;
+        for (const Slice& slice : shard.slices) slices.push_back(subslice(slice, half, 2));
+        std::erase_if(slices, [](const Slice& slice) { return slice.begin == slice.end; });
+        halves.push_back(streamed(layout_of(job_->model, shard.layer_state), slices));
+        halves.back().is_peer_replica = shard.is_peer_replica;
+      }
+    }
+    shards_ = halves;
   }
 
   void connect() {
@@ -80,12 +104,13 @@ class StateStreaming : public ::testing::Test {
   }
 
   void begin_to_send(std::chrono::milliseconds timeout, const StateStreams::Limits& limits) {
-    std::vector<std::unique_ptr<StateStream>> streams;
-    streams.push_back(std::make_unique<StateStream>(shards_, sources_end(timeout)));
-    streams_ = std::make_unique<StateStreams>(std::move(streams), limits);
+    streams_ = std::make_unique<StateStreams>(live_, limits);
+    streams_->add(shards_, sources_end(timeout));
   }
 
-  void begin_to_receive() { stream_ = std::make_unique<IncomingStream>(job_, shards_, joining_end()); }
+  void begin_to_receive() {
+    stream_ = std::make_unique<IncomingStream>(job_, kGeneration, shards_, joining_end(), at::Device(at::kCPU));
+  }
 
   // A step of the state source, as its generation does one.
   void train(bool is_last = false, bool is_left_out = false) {
@@ -93,10 +118,7 @@ class StateStreaming : public ::testing::Test {
       held_.gradients[layer_state] = at::randn_like(state.weights);
     held_.squared_norm = is_left_out ? kStepSkipped : 3.7;
     held_.next_loss = 5.0 / static_cast<double>(held_.step + 1);
-    streams_->note_gradients(held_);
-    held_.apply_gradients(job_->training);
-    if (is_last) return streams_->note_last_update(held_);
-    streams_->note_update(held_, kWholeStep);
+    live_.update(job_->training, {.is_last = is_last});
   }
 
   void wait_until_settled() const {
@@ -108,21 +130,26 @@ class StateStreaming : public ::testing::Test {
 
   // Bit for bit where it is cut as the state source's: LibTorch rounds the last few elements of a tensor's update
   // otherwise, and where that ends depends on the cut.
-  void expect_same(const StreamedShard& shard, const LayerState& followed) const {
+  void expect_same(const StreamedShard& shard, const HeldState& held) const {
+    const LayerState& received = (shard.is_peer_replica ? held.peer_replicas : held.layer_states).at(shard.layer_state);
     const LayerState& original = held_.layer_states.at(shard.layer_state);
-    LayerState mine = empty_state(shard_of(layout_of(job_->model, shard.layer_state), shard.slices));
+    LayerState mine = empty_state(received.layout), part = empty_state(received.layout);
+    for (const at::Tensor& tensor : tensors_of(mine)) tensor.zero_();
+    for (const at::Tensor& tensor : tensors_of(part)) tensor.zero_();
     copy_slices(shard.slices, original, mine);
-    const bool is_whole = original.layout == followed.layout;
+    copy_slices(shard.slices, received, part);
+    const bool is_whole = original.layout == received.layout;
     const auto are_same = [&](const at::Tensor& one, const at::Tensor& other) {
       return is_whole ? at::equal(one, other) : at::allclose(one, other, 1e-5, 1e-9);
     };
-    EXPECT_TRUE(are_same(mine.weights, followed.weights)) << "layer state " << shard.layer_state;
-    EXPECT_TRUE(are_same(mine.momentum, followed.momentum)) << "layer state " << shard.layer_state;
-    EXPECT_TRUE(are_same(mine.variance, followed.variance)) << "layer state " << shard.layer_state;
+    EXPECT_TRUE(are_same(mine.weights, part.weights)) << "layer state " << shard.layer_state;
+    EXPECT_TRUE(are_same(mine.momentum, part.momentum)) << "layer state " << shard.layer_state;
+    EXPECT_TRUE(are_same(mine.variance, part.variance)) << "layer state " << shard.layer_state;
   }
 
   std::shared_ptr<Assignment> job_ = std::make_shared<Assignment>(testing::tiny_job("unused"));
   HeldState held_;  // the state source's
+  LiveState live_;
   std::vector<StreamedShard> shards_;
   std::string host_ = testing::own_address();
   std::unique_ptr<RendezvousServer> store_;
@@ -134,30 +161,76 @@ class StateStreaming : public ::testing::Test {
 
 TEST_F(StateStreaming, ReceivedStateEqualsTheSourceBitForBitIfTheShardsAreEqual) {
   begin();
+  train();
   for (int step = 0; step < 7; ++step) {
     train(false, step == 3);  // one that counts and is not applied
     wait_until_settled();
   }
   train(true);
-  const auto followed = stream_->take();
-  ASSERT_TRUE(followed);
-  EXPECT_EQ(followed->step, held_.step);
-  EXPECT_EQ(followed->reached, held_.step);
-  EXPECT_EQ(followed->loss, held_.loss);
-  EXPECT_EQ(followed->first_loss, held_.first_loss);
-  EXPECT_EQ(followed->layer_states.size() + followed->peer_replicas.size(), shards_.size());
+  const auto received = stream_->take();
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->held.step, held_.step);
+  EXPECT_EQ(received->held.reached, held_.step);
+  EXPECT_EQ(received->held.loss, held_.loss);
+  EXPECT_EQ(received->held.first_loss, held_.first_loss);
+  EXPECT_EQ(received->held.layer_states.size() + received->held.peer_replicas.size(), shards_.size());
   for (const StreamedShard& shard : shards_) {
-    expect_same(shard,
-                (shard.is_peer_replica ? followed->peer_replicas : followed->layer_states).at(shard.layer_state));
+    expect_same(shard, received->held);
   }
 }
 
-TEST_F(StateStreaming, WithoutALastStepTheReceivedStateIsDropped) {
+TEST_F(StateStreaming, AllShardsArriveWhileOneStepComputes) {
+  begin();
+  wait_until_settled();
+  EXPECT_EQ(held_.step, 0);
+}
+
+// Of each layer state, some shards are sent before steps that change it, and others after them.
+TEST_F(StateStreaming, AStateThatIsUpdatedWhileItIsSentArrivesAsItIsInTheEnd) {
+  divide_shards();
+  begin();
+  for (int step = 0; step < 200; ++step) train(false, step % 5 == 3);
+  wait_until_settled();
+  train(true);
+  const auto received = stream_->take();
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->held.step, held_.step);
+  for (const StreamedShard& shard : shards_) expect_same(shard, received->held);
+}
+
+TEST_F(StateStreaming, OnlyShardsThatArrivedBeforeTheLastStepCount) {
+  divide_shards();
+  begin_to_receive();
+  StreamLink link = sources_end();
+  link.send_header({.step = 5, .loss = 1, .first_loss = 1, .known_shards = 0, .sent_shards = 3});
+  for (const StreamedShard& shard : std::span(shards_).first(3)) {
+    for (int tensor = 0; tensor < 3; ++tensor) link.send(at::ones({shard.elements}));
+  }
+  link.await_acknowledgement(0);
+  link.send_header({.step = 6, .squared_norm = kStepSkipped, .known_shards = 3, .sent_shards = 3, .is_last = true});
+  link.await_acknowledgement(0);
+  const auto received = stream_->take();
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->held.step, 6);
+  ASSERT_EQ(received->held.layer_states.size(), 2U);
+  EXPECT_EQ(received->held.layer_states.at(shards_[0].layer_state).layout.size,
+            shards_[0].elements + shards_[1].elements);
+  EXPECT_EQ(received->held.layer_states.at(shards_[2].layer_state).layout.size, shards_[2].elements);
+  EXPECT_TRUE(at::all(received->held.layer_states.at(shards_[2].layer_state).weights == 1).item<bool>());
+}
+
+TEST_F(StateStreaming, AStreamThatIsBrokenOffHasTheStateOfItsNewestStep) {
   begin();
   train();
   wait_until_settled();
   streams_->stop();
-  EXPECT_FALSE(stream_->take());
+  const auto received = stream_->take();
+  ASSERT_TRUE(received);
+  EXPECT_FALSE(received->is_final);
+  EXPECT_TRUE(received->held.gradients.empty());
+  for (const StreamedShard& shard : shards_) {
+    if (received->held.step == held_.step) expect_same(shard, received->held);
+  }
 }
 
 TEST_F(StateStreaming, AfterTheLastStepNothingIsStoppedOrSent) {
@@ -165,10 +238,12 @@ TEST_F(StateStreaming, AfterTheLastStepNothingIsStoppedOrSent) {
   train();
   wait_until_settled();
   train(true);
+  const std::int64_t last_step = held_.step;
   streams_->stop();
-  streams_->note_gradients(held_);  // of the next generation: the joining worker trains in it itself
-  streams_->note_update(held_, kWholeStep);
-  EXPECT_TRUE(stream_->take());
+  train();  // of the next generation: the receiver trains in it itself
+  const auto received = stream_->take();
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->held.step, last_step);
 }
 
 TEST_F(StateStreaming, AJoiningWorkerThatIsTooSlowIsGivenUp) {
@@ -176,10 +251,10 @@ TEST_F(StateStreaming, AJoiningWorkerThatIsTooSlowIsGivenUp) {
   job_->model.hidden_size = 1024;  // of a smaller one the limit is not what two states are
   job_->model.ffn_size = 4096;
   hold_all_of_the_model();
+  std::ranges::sort(shards_, std::greater(), &StreamedShard::elements);  // so that steps send much
   begin_to_send(kTimeout, {.lost = kTimeout, .all = kTimeout});
-  int steps = 0;
-  while (!streams_->is_settled()) {  // the joining worker does not receive
-    ASSERT_LT(++steps, 10);
+  while (!streams_->is_settled()) {  // the receiver does not receive
+    ASSERT_LT(held_.step, 100);
     train();
   }
   groups_[kJoining].reset();  // so that the state source's last message is not waited for either
@@ -192,9 +267,9 @@ TEST_F(StateStreaming, AJoiningWorkerThatHesitatesDuringSmallStepsIsNotGivenUp) 
   begin_to_receive();
   wait_until_settled();
   train(true);
-  const auto followed = stream_->take();
-  ASSERT_TRUE(followed);
-  EXPECT_EQ(followed->step, held_.step);
+  const auto received = stream_->take();
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->held.step, held_.step);
 }
 
 TEST_F(StateStreaming, ALostJoiningWorkerMayBeReplacedAndIsGivenUpLater) {
@@ -252,10 +327,11 @@ TEST_F(StateStreaming, AJoiningWorkerThatWaitsIsInterruptedAtOnce) {
 TEST_F(StateStreaming, AGapBetweenStepsEndsTheStream) {
   begin_to_receive();
   StreamLink link = sources_end();
-  link.send_header({.step = 5, .loss = 1, .first_loss = 1});
+  link.send_header({.step = 5, .loss = 1, .first_loss = 1, .known_shards = 0, .sent_shards = 1});
+  for (int tensor = 0; tensor < 3; ++tensor) link.send(at::zeros({shards_.front().elements}));
   link.await_acknowledgement(0);
-  link.send_header({.step = 7, .loss = 1, .first_loss = 1});
-  EXPECT_FALSE(stream_->take());
+  link.send_header({.step = 7, .loss = 1, .first_loss = 1, .known_shards = 1, .sent_shards = 1});
+  EXPECT_EQ(stream_->take().value().held.step, 5);
   EXPECT_THROW(link.await_acknowledgement(0), CommunicationError);
 }
 

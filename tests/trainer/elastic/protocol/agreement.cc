@@ -12,18 +12,19 @@ std::vector<int> list_of(Mask mask) {
 }
 
 StateReport state_report_of(std::uint16_t packed) {
-  return {.version = {.updated_by = packed >> 8U,
+  return {.version = {.updated_by = packed >> 8U & 7U,
                       .step = packed >> 3U & 3U,
                       .confirmed = packed >> 5U & 7U,
-                      .has_gradients = (packed >> 2U & 1U) != 0},
+                      .has_gradients = (packed >> 2U & 1U) != 0,
+                      .is_received = (packed >> 11U & 1U) != 0},
           .units = list_of(packed & kAllUnits)};
 }
 
 }  // namespace
 
 std::uint16_t packed(const Worker& worker) {
-  return static_cast<std::uint16_t>(worker.updated_by << 8U | worker.confirmed << 5U | worker.step << 3U |
-                                    worker.has_gradients << 2U | worker.units);
+  return static_cast<std::uint16_t>(worker.is_received << 11U | worker.updated_by << 8U | worker.confirmed << 5U |
+                                    worker.step << 3U | worker.has_gradients << 2U | worker.units);
 }
 
 const Agreement& Agreements::of(const Rendezvous& rendezvous) {
@@ -38,9 +39,8 @@ const std::vector<UnitMove>& Agreements::streams(const Rendezvous& next, const R
   if (found != known_streams_.end()) return found->second;
   TransferQuestion question{.wanted = {}, .offered = {}, .locations = {}, .bytes = {2, 1}};
   for (std::size_t worker = 0; worker < kWorkers; ++worker) {
-    const bool is_new = running.roles[worker] == 0;
     question.offered.push_back(list_of(running.roles[worker]));
-    question.wanted.push_back(is_new ? list_of(next.roles[worker]) : std::vector<int>{});
+    question.wanted.push_back(list_of(next.roles[worker]));
     question.locations.push_back({static_cast<int>(worker), Zone("us-central1-a")});
   }
   return known_streams_.emplace(key, rules_.plan_transfers(question).moves).first->second;

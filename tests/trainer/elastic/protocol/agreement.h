@@ -27,7 +27,7 @@ class Agreements {
   explicit Agreements(const Rules& rules) : rules_(rules) {}
   const Agreement& of(const Rendezvous& rendezvous);
 
-  // The units that workers of the running generation send to joining workers of the next one.
+  // The units that workers of the running generation send to those of the next one while they train.
   const std::vector<UnitMove>& streams(const Rendezvous& next, const Rendezvous& running);
 
  private:

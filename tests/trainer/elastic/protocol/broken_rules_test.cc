@@ -168,8 +168,12 @@ TEST(BrokenRule, AJoiningWorkerIsSentALastStepBeforeAllHaveVoted) {
               ElementsAre(StartsWith("a step is applied that another worker of the generation cannot apply")));
 }
 
-TEST(BrokenRule, AJoiningWorkerKeepsStateOfABrokenGeneration) {
-  const Rules rules{.streaming = {.keeps_any_step = true}};
+TEST(BrokenRule, AWorkerThatOnlyReceivedItsStateCountsAsAVoterWithoutGradients) {
+  const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<StateReport>& reports) {
+    std::vector<StateReport> voters = reports;
+    for (StateReport& report : voters) report.version.is_received = false;
+    return resume_point(units, voters);
+  }};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 2}),
               ElementsAre(StartsWith("state in memory was thrown away")));
 }
@@ -178,6 +182,12 @@ TEST(BrokenRule, PartlyStreamedStateCountsAsComplete) {
   const Rules rules{.streaming = {.counts_a_shard_as_the_whole = true}};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 0, .steps = 1}),
               ElementsAre(StartsWith("a joining worker holds what it was not sent")));
+}
+
+TEST(BrokenRule, AWorkerAddsStateOfAnotherStepToItsOwn) {
+  const Rules rules{.streaming = {.adds_to_any_state = true}};
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 1}, pipeline_world()),
+              ElementsAre(StartsWith("a worker holds state of another step than it says")));
 }
 
 TEST(BrokenRule, JoiningWorkersAreAwaitedWithoutLimit) {

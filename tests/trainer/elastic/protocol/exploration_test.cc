@@ -39,7 +39,7 @@ TEST(Protocol, EveryStateOfTwoPlannedChangesKeepsTheInvariantsAndLeadsToTraining
   explore_all(training_world(), {.changes = 2, .faults = 0, .steps = 2});
 }
 
-TEST(Protocol, EveryStateOfAPlannedChangeAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
+TEST(WholeProtocol, EveryStateOfAPlannedChangeAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.changes = 1, .faults = 2, .steps = 1});
 }
 
@@ -80,7 +80,7 @@ TEST(Protocol, EveryStateOfAWithdrawnChangeAnotherAndAFaultKeepsTheInvariantsAnd
   explore_all(training_world(), {.changes = 2, .faults = 1, .steps = 1, .withdrawals = 1});
 }
 
-TEST(Protocol, EveryStateOfTwoStagesWithAChangeAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
+TEST(WholeProtocol, EveryStateOfTwoStagesWithAChangeAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
   if (kIsSanitized) GTEST_SKIP() << "under a sanitizer so many states take too long; smaller worlds are visited";
   explore_all(pipeline_world(), {.changes = 1, .faults = 2, .steps = 1});
 }
@@ -93,7 +93,7 @@ TEST(Protocol, EveryStateOfALoneWorkerWithAChangeAndAFaultKeepsTheInvariantsAndL
   explore_all(lone_world(), {.changes = 1, .faults = 1, .steps = 2});
 }
 
-TEST(Protocol, EveryStateOfALoneWorkerWithAChangeAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
+TEST(WholeProtocol, EveryStateOfALoneWorkerWithAChangeAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(lone_world(), {.changes = 1, .faults = 2, .steps = 1});
 }
 

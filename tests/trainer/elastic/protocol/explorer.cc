@@ -17,6 +17,7 @@ const Future& Explorer::future_of(const World& world) {
     if (at(worker).is_streaming != 0) end_streaming(worker);
     regroup(worker);
     train(worker);
+    drop_step(worker);
     keep_lease(worker);
     if (may_lose_a_peer(worker))
       step(from_, {TransitionKind::kLosesPeer, worker, at(worker).generation}, event::GenerationFailed{});
@@ -44,12 +45,12 @@ Command Explorer::command_of(int worker, int generation, bool is_prepared) const
 
 WorkerState Explorer::state_of(int worker) const {
   const Worker& packed_state = at(worker);
-  return {
-      .place = packed_state.place,
-      .generation = packed_state.generation,
-      .has_role = packed_state.has_role != 0,
-      .version = {packed_state.updated_by, packed_state.step, packed_state.confirmed, packed_state.has_gradients != 0},
-      .next = command_of(worker, packed_state.next, packed_state.next_is_prepared != 0)};
+  return {.place = packed_state.place,
+          .generation = packed_state.generation,
+          .has_role = packed_state.has_role != 0,
+          .version = {packed_state.updated_by, packed_state.step, packed_state.confirmed,
+                      packed_state.has_gradients != 0, packed_state.is_received != 0},
+          .next = command_of(worker, packed_state.next, packed_state.next_is_prepared != 0)};
 }
 
 void Explorer::write(const WorkerState& state, Worker& worker) {
@@ -62,6 +63,7 @@ void Explorer::write(const WorkerState& state, Worker& worker) {
   worker.next_is_prepared = state.next.preparation_is_over ? 1 : 0;
   worker.updated_by = static_cast<std::uint8_t>(state.version.updated_by);
   worker.confirmed = static_cast<std::uint8_t>(state.version.confirmed);
+  worker.is_received = state.version.is_received ? 1 : 0;
 }
 
 void Explorer::step(World world, const Transition& transition, const Event& event) {
@@ -77,6 +79,7 @@ void Explorer::step(World world, const Transition& transition, const Event& even
     note_applied(world, at(id).step + 1, at(id).generation);
     stream(world, id, at(id).step + 1, voted != nullptr && voted->somebody_leaves);
   }
+  if (std::holds_alternative<event::PreparationOver>(event)) stream(world, id, at(id).step, false);
   if (is_training(now.place) && now.version.confirmed > before.version.confirmed) note_confirmed(world.history, now);
   const bool ends_streaming = std::holds_alternative<event::StateStreamed>(event);
   if (ends_streaming || now.place != WorkerPlace::kRendezvous) worker.is_streaming = 0;
@@ -128,7 +131,8 @@ void Explorer::keep(World& world, const Transition& transition) {
   if (reduction_ == Reduction::kForgetIrrelevant) reduce(world);
   World same = from_;
   same.faults = world.faults;  // drops a fault without effect, because the same states follow without it
-  if (world != same) future_.successors.push_back({world, transition, !takes_a_broken_path(transition)});
+  const bool is_sure = transition.kind != TransitionKind::kDropsStep && !takes_a_broken_path(transition);
+  if (world != same) future_.successors.push_back({world, transition, is_sure});
 }
 
 }  // namespace sailor::trainer::exploration

@@ -14,7 +14,7 @@ namespace sailor::trainer::exploration {
 struct Successor {
   World world;
   Transition transition;
-  bool is_sure = true;  // false: it may never happen, because it needs a broken path
+  bool is_sure = true;  // false: it may never happen, because it needs a broken path or an urgent change
 };
 
 struct Future {
@@ -77,6 +77,7 @@ class Explorer {
   static void end_useless_streaming(World& world);
   void end_streaming(int id);
   void stream(World& world, int id, int step, bool is_last);
+  void drop_step(int id);
   void compute(int id);
   [[nodiscard]] bool may_wait(int id) const;
   [[nodiscard]] bool may_stop_waiting(int id) const;

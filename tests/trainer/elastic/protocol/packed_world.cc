@@ -21,12 +21,13 @@ void transfer_worker(Transfer& transfer, Value& worker) {
   transfer(worker.is_streaming, 1);
   transfer(worker.updated_by, 3);
   transfer(worker.confirmed, 3);
+  transfer(worker.is_received, 1);
   transfer(worker.units, kUnits);
 }
 
 template <class Transfer, class Value>
 void transfer_rendezvous(Transfer& transfer, Value& rendezvous) {
-  for (auto& report : rendezvous.state_reports) transfer(report, 11);
+  for (auto& report : rendezvous.state_reports) transfer(report, 12);
   for (auto& role : rendezvous.roles) transfer(role, kUnits);
   for (auto& step : rendezvous.computing) transfer(step, 2);
   for (auto& step : rendezvous.voting) transfer(step, 2);
@@ -48,6 +49,8 @@ void transfer_streaming(Transfer& transfer, Value& rendezvous) {
   for (auto& units : rendezvous.streamed) transfer(units, kUnits);
   transfer(rendezvous.streamed_step, 2);
   transfer(rendezvous.streamed_by, 3);
+  transfer(rendezvous.streamed_updated_by, 3);
+  transfer(rendezvous.is_final, 1);
 }
 
 template <class Transfer, class Value>

@@ -111,15 +111,16 @@ class Reducer {
     return is_possible;
   }
 
-  // Only workers that still receive state read the sent units.
+  // Only workers that still receive state, or are about to come, read the sent units.
   void forget_streaming() {
     bool somebody_streams = false;
     for (int id = 0; id < kWorkers; ++id) {
       const bool is_streaming = at(id).generation == generation_ && at(id).is_streaming != 0;
-      if (!is_streaming) group_.streamed[static_cast<std::size_t>(id)] = 0;
+      const bool may_come = at(id).generation < generation_ && at(id).updated_by != 0 && stage_of(id) != Stage::kGone;
+      if (!is_streaming && !may_come) group_.streamed[static_cast<std::size_t>(id)] = 0;
       somebody_streams = somebody_streams || group_.streamed[static_cast<std::size_t>(id)] != 0;
     }
-    if (!somebody_streams) group_.streamed_step = group_.streamed_by = 0;
+    if (!somebody_streams) group_.streamed_step = group_.streamed_by = group_.streamed_updated_by = group_.is_final = 0;
   }
 
   // A broken connection has no effect if every member has already lost a peer for good.

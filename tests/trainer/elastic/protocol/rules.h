@@ -15,8 +15,8 @@ namespace sailor::trainer::exploration {
 // state_stream.h, state_receiver.h and preparation.h. The model has these rules instead.
 struct StateStreamingRules {
   bool is_sent_before_the_vote = false;      // false: it is sent after all have voted
-  bool keeps_any_step = false;               // false: only the state after the last step of the generation counts
   bool counts_a_shard_as_the_whole = false;  // false: a joining worker has only the units that arrived
+  bool adds_to_any_state = false;            // false: a worker adds only state of the same step as its own
   bool is_awaited_without_limit = false;     // false: until all have caught up or a limit has passed
 };
 

@@ -1,32 +1,36 @@
-// Events of joining workers that receive the state of a running generation, and of the workers that train in it. The
-// order in which shards are sent is not modelled: in the end a joining worker has any subset of its units.
+// Events of workers that receive state of a running generation, either to join or because the next plan gives them
+// more, and of the workers that train in it. The order in which shards are sent is not modelled: in the end a receiver
+// has any subset of what it lacks.
 #include <algorithm>
 
 #include "tests/trainer/elastic/protocol/explorer.h"
 
 namespace sailor::trainer::exploration {
-// True if the worker holds no state yet and a worker that will send state to it may still train.
+// True if the worker is at the rendezvous without all state of its role, and was sent state, or a worker that will send
+// state to it may still train.
 bool Explorer::may_stream(const World& world, int id) {
-  const Worker& joining_worker = world.workers[static_cast<std::size_t>(id)];
-  const Rendezvous& next = world.rendezvous_of[joining_worker.generation];
-  const bool lacks_state = joining_worker.place == WorkerPlace::kRendezvous && joining_worker.updated_by == 0;
-  if (!lacks_state || next.roles[static_cast<std::size_t>(id)] == 0) return false;
+  const Worker& receiver = world.workers[static_cast<std::size_t>(id)];
+  const Rendezvous& next = world.rendezvous_of[receiver.generation];
+  const Mask role = next.roles[static_cast<std::size_t>(id)];
+  if (receiver.place != WorkerPlace::kRendezvous || (role & ~receiver.units) == 0) return false;
+  if (next.streamed[static_cast<std::size_t>(id)] != 0) return true;
   return std::ranges::any_of(world.workers, [&](const Worker& source) {
-    const bool comes = source.generation < joining_worker.generation && source.next <= joining_worker.generation;
-    return comes && source.has_role != 0 && source.place != WorkerPlace::kBroken &&
-           has_joining_workers(next, world.rendezvous_of[source.generation]);
+    const bool comes = source.generation < receiver.generation && source.next <= receiver.generation;
+    const bool is_peer = receiver.updated_by == 0 || receiver.confirmed == source.generation;
+    return comes && is_peer && source.has_role != 0 && source.place != WorkerPlace::kBroken &&
+           streams_state(next, world.rendezvous_of[source.generation]);
   });
 }
 
-// If a joining worker does not start to stream, it reports at once that it holds nothing, as if it gave up later.
+// If a receiver does not start to stream, it reports at once what it holds, as if it gave up later.
 void Explorer::start_streaming(World world, int id) {
-  Worker& joining_worker = worker_of(world, id);
-  joining_worker.is_streaming = 1;
-  keep(world, {TransitionKind::kStartsStreaming, id, joining_worker.generation});
+  Worker& receiver = worker_of(world, id);
+  receiver.is_streaming = 1;
+  keep(world, {TransitionKind::kStartsStreaming, id, receiver.generation});
 }
 
-// The connections of the joining worker have ended. Any subset of what its state sources sent with a last step may have
-// arrived.
+// The connections of the receiver have ended. Any subset of what its state sources sent with a last step may have
+// arrived. A worker that has trained itself uses it only if it belongs to the state that the worker has.
 void Explorer::end_streaming(int id) {
   const Rendezvous& group = rendezvous(at(id).generation);
   const auto index = static_cast<std::size_t>(id);
@@ -35,40 +39,61 @@ void Explorer::end_streaming(int id) {
     const Mask held = rules_.streaming.counts_a_shard_as_the_whole ? group.roles[index] : part;
     if (held != part) report_violation("a joining worker holds what it was not sent");
     check_all_can_apply(group.streamed_step, group.streamed_by);
+    const Worker& receiver = at(id);
+    const bool is_same = receiver.step == group.streamed_step && receiver.updated_by == group.streamed_updated_by &&
+                         receiver.confirmed == group.streamed_by && receiver.has_gradients == 0;
+    if (receiver.updated_by != 0 && !is_same && rules_.streaming.adds_to_any_state) {
+      report_violation("a worker holds state of another step than it says");
+    }
     World world = from_;
-    worker_of(world, id).units = held;
+    Mask& units = worker_of(world, id).units;
+    if (receiver.updated_by == 0) units = held;
+    if (receiver.updated_by != 0 && (is_same || rules_.streaming.adds_to_any_state)) units |= held;
     step(world, {TransitionKind::kEndsStreaming, id, at(id).generation},
-         event::StateStreamed{.step = group.streamed_step, .generation = group.streamed_by});
+         event::StateStreamed{.step = group.streamed_step,
+                              .updated_by = group.streamed_updated_by,
+                              .generation = group.streamed_by,
+                              .is_final = group.is_final != 0});
   }
 }
 
 // A worker that was sent nothing, and will not be, reports this at once: others may be arbitrarily late anyway.
 void Explorer::end_useless_streaming(World& world) {
   for (int id = 0; id < kWorkers; ++id) {
-    Worker& joining_worker = worker_of(world, id);
-    if (joining_worker.is_streaming == 0 ||
-        world.rendezvous_of[joining_worker.generation].streamed[static_cast<std::size_t>(id)] != 0)
-      continue;
-    if (may_stream(world, id)) continue;
-    joining_worker.is_streaming = 0;
+    Worker& receiver = worker_of(world, id);
+    if (receiver.is_streaming == 0 || may_stream(world, id)) continue;
+    receiver.is_streaming = 0;
     publish_state_report(world, id);
   }
 }
 
-// Sends state to the joining workers of the next generation. What they received before belongs to an older step.
+// Sends state to the workers of the next generation. What they received before belongs to an older step.
 void Explorer::stream(World& world, int id, int step, bool is_last) {
-  const Worker& source = at(id);
-  const bool counts = is_last || rules_.streaming.keeps_any_step;
-  if (!counts || source.next_is_prepared == 0) return;
+  const Worker source = worker_of(world, id);
+  if (source.next_is_prepared == 0) return;
   Rendezvous& next = world.rendezvous_of[source.next];
-  if (!has_joining_workers(next, rendezvous(source.generation))) return;
-  if (next.streamed_step != step || next.streamed_by != source.generation) next.streamed = {};
+  if (!streams_state(next, rendezvous(source.generation))) return;
+  if (next.streamed_step != step || next.streamed_by != source.generation) {
+    next.streamed = {};
+    next.is_final = 0;
+  }
   for (const UnitMove& move : agreements_.streams(next, rendezvous(source.generation))) {
-    const Worker& joining_worker = worker_of(world, move.to);
-    if (move.from != id || joining_worker.is_streaming == 0 || joining_worker.generation != source.next) continue;
+    const Worker& receiver = worker_of(world, move.to);
+    const bool receives = receiver.generation == source.next && receiver.is_streaming != 0;
+    const bool trains = receiver.generation == source.generation && receiver.next == source.next;
+    if (move.from != id || (!receives && !trains)) continue;
     put(next.streamed[static_cast<std::size_t>(move.to)], move.unit);
     next.streamed_step = static_cast<std::uint8_t>(step);
     next.streamed_by = source.generation;
+    next.streamed_updated_by = source.updated_by;
+    if (is_last) next.is_final = 1;
+  }
+}
+
+// The step would end too late for an urgent change, or the worker is not scheduled for so long that it seems so.
+void Explorer::drop_step(int id) {
+  if (is_training(at(id).place) && may_wait(id)) {
+    step(from_, {TransitionKind::kDropsStep, id, at(id).generation}, event::GenerationFailed{});
   }
 }
 
@@ -86,7 +111,7 @@ void Explorer::compute(int id) {
 bool Explorer::may_wait(int id) const {
   const Worker& worker = at(id);
   return limits_.state_is_streamed && worker.next > 0 &&
-         has_joining_workers(rendezvous(worker.next), rendezvous(worker.generation));
+         streams_state(rendezvous(worker.next), rendezvous(worker.generation));
 }
 
 // True once all are connected or cannot connect, and the joining workers have caught up, are given up, or the limit has

@@ -19,6 +19,7 @@ constexpr std::array kWords = {
     "has complete gradients in generation {}",
     "has complete gradients in generation {}, and waits for joining workers",
     "has received all votes of generation {}, and applies the update",
+    "drops the step that it computes in generation {}",
     "loses a peer of generation {}",
     "has no lease, and pauses generation {}",
     "has its lease again, and resumes generation {}",

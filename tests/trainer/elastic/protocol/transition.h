@@ -18,6 +18,7 @@ enum class TransitionKind : std::uint8_t {
   kComputes,
   kComputesAndWaits,
   kAppliesUpdate,
+  kDropsStep,
   kLosesPeer,
   kPauses,
   kResumes,

@@ -50,14 +50,13 @@ World lone_world() {
   return world;
 }
 
-bool has_joining_workers(const Rendezvous& next, const Rendezvous& running) {
-  bool all_come = true, somebody_is_new = false;
-  for (int id = 0; id < kWorkers; ++id) {
-    const auto index = static_cast<std::size_t>(id);
-    all_come = all_come && (running.roles[index] == 0 || has(next.members, id));
-    somebody_is_new = somebody_is_new || (running.roles[index] == 0 && next.roles[index] != 0);
+bool streams_state(const Rendezvous& next, const Rendezvous& running) {
+  bool all_come = true, somebody_lacks_state = false;
+  for (std::size_t id = 0; id < kWorkers; ++id) {
+    all_come = all_come && (running.roles[id] == 0 || has(next.members, static_cast<int>(id)));
+    somebody_lacks_state = somebody_lacks_state || (next.roles[id] & ~running.roles[id]) != 0;
   }
-  return all_come && somebody_is_new;
+  return all_come && somebody_lacks_state;
 }
 
 bool is_alone(const World& world, int generation) {

@@ -38,9 +38,11 @@ struct Rendezvous {
   std::uint8_t chosen_checkpoint = 0;     // one more than the step of the checkpoint that all load; 0: none yet
   std::uint8_t leaving = 0;               // the step at whose vote a worker asked to leave; 0: none
   std::uint8_t waiting = 0;               // the newest step at whose vote a worker waited for joining workers; 0: none
-  std::array<Mask, kWorkers> streamed{};  // the units that were sent to each joining worker, with a step that counts
-  std::uint8_t streamed_step = 0;         // the step that counts
-  std::uint8_t streamed_by = 0;           // the generation of that step
+  std::array<Mask, kWorkers> streamed{};  // the units that were sent to each worker, of the newest step that was sent
+  std::uint8_t streamed_step = 0;         // that step
+  std::uint8_t streamed_by = 0;           // the generation that trained
+  std::uint8_t streamed_updated_by = 0;   // the generation that made the last update of that step
+  std::uint8_t is_final = 0;              // all workers of that generation agreed to end it after that step
   std::uint8_t is_disconnected = 0;       // one of the connections of the generation broke
   std::uint8_t has_finished_late = 0;     // it finished a step after a newer generation had begun to train
   friend bool operator==(const Rendezvous&, const Rendezvous&) = default;
@@ -57,6 +59,7 @@ struct Worker {
   std::uint8_t is_streaming = 0;  // is at the rendezvous and has not sent its state report yet
   std::uint8_t updated_by = 0;
   std::uint8_t confirmed = 0;
+  std::uint8_t is_received = 0;
   Mask units = 0;
   friend bool operator==(const Worker&, const Worker&) = default;
 };
@@ -109,9 +112,9 @@ World training_world();  // two replicas are at their first step, the third work
 World pipeline_world();  // two stages are at their first step, the third worker is idle
 World lone_world();      // one worker with a lease is at its first step, the others are idle
 
-// True if all workers that train in the running generation take part in the next one, to train or to leave, and joining
-// workers train in it.
-bool has_joining_workers(const Rendezvous& next, const Rendezvous& running);
+// True if all workers that train in the running generation take part in the next one, to train or to leave, and a
+// worker of the next one lacks state.
+bool streams_state(const Rendezvous& next, const Rendezvous& running);
 bool is_alone(const World& world, int generation);  // true if one worker has all roles
 // The generation that trains while the newest one waits for its pods; 0: none.
 std::int64_t trains_on(const World& world);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/protocol/timeouts.h"
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/worker_threads.h"
 #include "trainer/elastic/state/peer_replicas.h"
@@ -51,6 +52,10 @@ class Joining : public ::testing::Test {
     workers.wait_until(worker, [=](const WorkerReport& report) { return report.step >= step + 4; });
   }
 
+  static std::chrono::sys_time<std::chrono::milliseconds> in(std::chrono::milliseconds duration) {
+    return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now() + duration);
+  }
+
   // The second worker replaces the first.
   [[nodiscard]] Assignment succession(const WorkerThreads& workers) const {
     const std::vector<AgentAddress> agents = workers.agents();
@@ -86,7 +91,7 @@ TEST_F(Joining, ANewReplicaHasItsStateBeforeTrainingStopsForIt) {
   expect_undisturbed(workers);
 }
 
-TEST_F(Joining, OnlyWhatSurvivorsLackMovesDuringThePause) {
+TEST_F(Joining, WorkersThatTrainReceiveWhatTheNextPlanAddsBeforeTrainingStops) {
   job_.redundancy = Redundancy::kPeer;
   WorkerThreads workers(5);
   Plan before = plan_of(job_, {{0, 2, {8}}, {2, 5, {4, 4}}});
@@ -96,10 +101,27 @@ TEST_F(Joining, OnlyWhatSurvivorsLackMovesDuringThePause) {
   const Assignment all = generation(job_, 2, after, workers.agents());
   workers.assign(all);
   wait_for_steps_of(2, workers);
-  EXPECT_EQ(workers.progress().streamed_bytes, bytes_from(3, all));
-  EXPECT_LE(workers.progress().moved_bytes, bytes_from(0, all) - bytes_from(3, all));
+  EXPECT_GT(workers.progress().streamed_bytes, bytes_from(3, all));
+  EXPECT_EQ(workers.progress().moved_bytes, 0);
   EXPECT_EQ(workers.progress().steps_lost, 0);
   for (int worker = 4; worker >= 0; --worker) workers.lose(worker);
+  expect_undisturbed(workers);
+}
+
+TEST_F(Joining, ALeavingWorkerSendsItsStateToWorkersThatTrainOn) {
+  WorkerThreads workers(2);
+  const Plan two_stages = plan_of(job_, {{0, 2, {8}}, {2, 5, {8}}});
+  begin(two_stages, workers);
+  const Assignment both = generation(job_, 1, two_stages, workers.agents());
+  const Assignment alone = generation(job_, 2, plan_of(job_, {{0, 5, {8}}}), workers.agents());
+  const std::int64_t lacked = bytes_from(0, alone) - (bytes_from(0, both) - bytes_from(1, both));
+  workers.assign(alone);
+  wait_for_steps_of(2, workers);
+  EXPECT_EQ(workers.last(1).phase, WorkerPhase::kReleased);
+  EXPECT_EQ(workers.progress().streamed_bytes, lacked);
+  EXPECT_EQ(workers.progress().moved_bytes, 0);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  workers.lose(0);
   expect_undisturbed(workers);
 }
 
@@ -117,18 +139,36 @@ TEST_F(Joining, ALeavingWorkerSendsItsStateToItsReplacement) {
   expect_undisturbed(workers);
 }
 
-TEST_F(Joining, AnUrgentlyLeavingWorkerTransfersItsStateAtTheNextStep) {
+TEST_F(Joining, AWorkerThatMustLeaveSoonSendsItsStateWhileItTrains) {
   WorkerThreads workers(2);
   begin(plan_of(job_, {{0, 5, {8}}}), workers);
   Assignment successor = succession(workers);
-  successor.is_urgent = true;
+  successor.leave_by = in(std::chrono::minutes(1));
   workers.assign(successor);
   wait_for_steps_of(2, workers, 1);
-  EXPECT_EQ(workers.progress().streamed_bytes, 0);
-  EXPECT_EQ(workers.progress().moved_bytes, bytes_from(0, successor));
+  EXPECT_EQ(workers.progress().streamed_bytes, bytes_from(0, successor));
+  EXPECT_EQ(workers.progress().moved_bytes, 0);
   EXPECT_EQ(workers.progress().steps_lost, 0);
   workers.lose(1);
   expect_undisturbed(workers);
+}
+
+TEST_F(Joining, AStepThatWouldEndTooLateIsDroppedAndNoOtherStepIs) {
+  constexpr int kBatch = 512;  // whose steps take seconds
+  job_.training.global_batch_size = kBatch;
+  WorkerThreads workers(2);
+  const Plan before = plan_of(job_, {{0, 2, {kBatch}}, {2, 5, {kBatch}}});
+  begin(before, workers);
+  Assignment alone = generation(job_, 2, plan_of(job_, {{0, 5, {kBatch}}}), workers.agents());
+  alone.leave_by = in(kTimeToLeave + std::chrono::milliseconds(300));
+  workers.assign(alone);
+  workers.wait_until(0, [=](const WorkerReport& report) { return report.generation == 2 && report.step == 4; });
+  EXPECT_EQ(workers.last(1).phase, WorkerPhase::kReleased);
+  EXPECT_EQ(workers.progress().resumed_step, 3);
+  EXPECT_EQ(workers.progress().steps_lost, 1) << "the one in flight";
+  EXPECT_EQ(workers.progress().moved_bytes, 0);
+  EXPECT_EQ(workers.progress().source, StateSource::kMemory);
+  workers.lose(0);
 }
 
 // Whenever it happens: before the workers connect, during streaming, or after the change.
