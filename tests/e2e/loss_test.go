@@ -33,6 +33,27 @@ func TestAPreemptedNodeCostsNoStepAndItsReplacementIsUsed(t *testing.T) {
 	}
 }
 
+// A step takes longer than the notice, so it is dropped.
+func TestANoticeInALongStepLosesNoCompletedStep(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "notice", Steps: trainingjob.Endless, Batch: 2048, Resources: "{minGpus: 1}"})
+	before := w.until("a step is completed", func(job trainingjob.Job) bool { return job.Status.Progress.Step > 0 })
+	node := w.nodeOfJob("l4-spot")
+	if err := cluster.Preempt(w.ctx, node, 15*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	after := w.until("it continues without the node", func(job trainingjob.Job) bool {
+		return job.Status.Plan.Generation > before.Status.Plan.Generation && newestRescale(job).Seconds != ""
+	})
+	change := newestRescale(after)
+	t.Logf("the change was %+v", change)
+	if after.Status.Progress.Step < before.Status.Progress.Step {
+		t.Errorf("it went from step %d back to %d", before.Status.Progress.Step, after.Status.Progress.Step)
+	}
+	if change.StepsLost > 1 {
+		t.Errorf("%d steps were lost, not only the one in flight", change.StepsLost)
+	}
+}
+
 func TestPodsThatLeaveForAnotherZoneTrainUntilTheirSuccessorsHaveTheState(t *testing.T) {
 	w := start(t, trainingjob.Small{Name: "move", Steps: trainingjob.Endless, Resources: "{zones: [us-central1-a]}"})
 	before := w.untilTraining()

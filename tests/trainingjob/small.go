@@ -10,6 +10,7 @@ type Small struct {
 	Name       string
 	Model      string // the name by which its profile is found; default "small"
 	Steps      int
+	Batch      int    // sequences of a step; 16
 	Data       string // path; the licence texts of Debian
 	Resources  string // YAML of spec.resources
 	Checkpoint string // folder on the nodes, of which it uses the one with its name; no checkpoints
@@ -27,7 +28,7 @@ spec:
   model:
     config: {name: {{or .Model "small"}}, family: gpt2, layers: 4, hiddenSize: 64, heads: 4, ffnSize: 256, vocabSize: 256, maxPositions: 64}
   training:
-    globalBatchSize: 16
+    globalBatchSize: {{or .Batch 16}}
     sequenceLength: 64
     microbatchSizes: [1, 2]
     steps: {{.Steps}}

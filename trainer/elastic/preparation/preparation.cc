@@ -113,16 +113,17 @@ void Preparation::run() {
   if (assignment_->leave_by && preparation_report_.trains > 0 && !error) leave_in_time();
 }
 
-// Ends the running generation in the middle of a step if the step would not end before pods that leave are gone: when
-// this worker's streams have done what they can, or when no more time is left.
+// Ends the running generation in the middle of a step as soon as it is clear that the step does not end before pods
+// that leave may be gone. What was not streamed until then moves during the pause, which costs no more than computing
+// in vain.
 void Preparation::leave_in_time() {
+  const auto limit = assignment_->leave_by.value() - kTimeToLeave;
   std::unique_lock lock(mutex_);
   while (!is_abandoned_ && !is_taken_) {
-    const auto left = *assignment_->leave_by - kTimeToLeave - std::chrono::system_clock::now();
+    const auto left = limit - std::chrono::system_clock::now();
     const auto end = live_.expected_end();
     const bool ends_in_time = !end || *end - Clock::now() < left;
-    const bool is_ready = connections_ && connections_->is_ready_to_leave();
-    if (left < left.zero() || (is_ready && !ends_in_time)) {
+    if (left < left.zero() || !ends_in_time) {
       log_info("step dropped", {{"generation", std::to_string(preparation_report_.trains)},
                                 {"why", "it would not end before the pods that leave are gone"}});
       mailbox_.interrupt();

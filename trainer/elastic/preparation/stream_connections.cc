@@ -26,7 +26,6 @@ StreamConnections::~StreamConnections() { break_off(); }
 void StreamConnections::connect(const std::shared_ptr<const Assignment>& assignment, GenerationRendezvous& rendezvous,
                                 GroupFactory& factory, LiveState& live) {
   JoinPlan plan = rendezvous.join_plan();
-  has_streams_ = !plan.streams.empty();
   std::vector<std::unique_ptr<IncomingStream>> received;
   try {
     for (auto& [source, receiver, shards] : plan.streams) {
@@ -55,8 +54,6 @@ void StreamConnections::connect(const std::shared_ptr<const Assignment>& assignm
   }
   if (!received.empty()) receiver_ = std::make_unique<StateReceiver>(std::move(received));
 }
-
-bool StreamConnections::is_ready_to_leave() const { return !has_streams_ || (outgoing_ && outgoing_->is_settled()); }
 
 bool StreamConnections::is_settled() const {
   if (unconnected_) return StateStream::Clock::now() > *unconnected_ + lost_limit_;

@@ -25,8 +25,6 @@ class StreamConnections {
   StreamConnections(const StreamConnections&) = delete;
   StreamConnections& operator=(const StreamConnections&) = delete;
 
-  // No state has to be streamed, or all that this worker streams has arrived.
-  [[nodiscard]] bool is_ready_to_leave() const;
   [[nodiscard]] bool is_settled() const;  // the change need not wait for the receivers of this source
 
   void end_streaming();  // stops sending; a last step that is queued is still sent
@@ -43,7 +41,6 @@ class StreamConnections {
 
   std::chrono::milliseconds timeout_;
   std::chrono::milliseconds lost_limit_;
-  bool has_streams_ = false;                                   // any worker streams state
   std::shared_ptr<Interrupt> interrupt_;                       // aborts all streams
   std::optional<StateStream::Clock::time_point> unconnected_;  // the time at which connecting failed
   std::unique_ptr<StateStreams> outgoing_;

@@ -2,16 +2,16 @@
 
 namespace sailor::trainer {
 
-void LiveState::begin(HeldState& held, std::int64_t generation, std::int64_t updated_by) {
+void LiveState::begin(std::int64_t generation, std::int64_t updated_by) {
   const std::lock_guard lock(mutex_);
-  held_ = &held;
+  is_live_ = true;
   generation_ = generation;
   updated_by_ = updated_by;
 }
 
 void LiveState::end() {
   std::unique_lock lock(mutex_);
-  held_ = nullptr;
+  is_live_ = false;
   expected_end_.reset();
   changed_.wait(lock, [&] { return readers_ == 0; });
 }
@@ -35,10 +35,10 @@ void LiveState::update(const TrainingSpec& training, const AppliedStep& step) {
   changed_.wait(lock, [&] { return readers_ == 0; });
   is_update_waiting_ = false;
   changed_.notify_all();  // to threads that get no further before the lock is free
-  for (UpdateListener* listener : listeners_) listener->before_update(*held_);
-  held_->apply_gradients(training);
+  for (UpdateListener* listener : listeners_) listener->before_update(held_);
+  held_.apply_gradients(training);
   updated_by_ = generation_;
-  for (UpdateListener* listener : listeners_) listener->after_update(*held_, step);
+  for (UpdateListener* listener : listeners_) listener->after_update(held_, step);
 }
 
 void LiveState::attach(UpdateListener& listener) {
@@ -51,11 +51,11 @@ void LiveState::detach(const UpdateListener& listener) {
   std::erase(listeners_, &listener);
 }
 
-const HeldState* LiveState::enter() {
+bool LiveState::enter() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !is_update_waiting_; });
-  if (held_ != nullptr) ++readers_;
-  return held_;
+  if (is_live_) ++readers_;
+  return is_live_;
 }
 
 void LiveState::leave() {

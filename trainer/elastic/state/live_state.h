@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "trainer/elastic/state/held_state.h"
@@ -35,9 +36,13 @@ class LiveState {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // `held` must outlive the object.
+  explicit LiveState(HeldState& held) : held_(held) {}
+  [[nodiscard]] HeldState& held() const { return held_; }  // for the training thread
+
   // The training thread calls the next three functions. Between begin() and end() it changes `held` only in update().
   // `updated_by` is the generation that made the last update of the state.
-  void begin(HeldState& held, std::int64_t generation, std::int64_t updated_by);
+  void begin(std::int64_t generation, std::int64_t updated_by);
   void end();  // waits for reads
   // A step begins. Steps usually take `usual_seconds`; 0: unknown.
   void begin_step(double usual_seconds);
@@ -56,10 +61,9 @@ class LiveState {
   // not train. Any thread may call it, except the training thread.
   template <class Read>
   bool read(Read read) {
-    const HeldState* held = enter();
-    if (held == nullptr) return false;
+    if (!enter()) return false;
     const Leave leave{*this};
-    read(*held, updated_by_);
+    read(std::as_const(held_), updated_by_);
     return true;
   }
 
@@ -68,12 +72,13 @@ class LiveState {
     LiveState& live;
     ~Leave() { live.leave(); }
   };
-  const HeldState* enter();
+  bool enter();
   void leave();
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  HeldState* held_ = nullptr;
+  HeldState& held_;
+  bool is_live_ = false;         // between begin() and end()
   std::int64_t generation_ = 0;  // the generation that trains
   std::int64_t updated_by_ = 0;
   std::optional<Clock::time_point> expected_end_;

@@ -40,25 +40,25 @@ std::vector<ShardFileName> all_shard_files(const Roster& roster) {
 }  // namespace
 
 Generation::Generation(const Assignment& assignment, Membership& membership, const Batches& batches,
-                       CheckpointWriter& writer, HeldState& held, LiveState& live)
+                       CheckpointWriter& writer, LiveState& live)
     : assignment_(assignment),
       membership_(membership),
       writer_(writer),
-      held_(held),
       live_(live),
+      held_(live.held()),
       roster_(assignment),
-      model_(stage_shape(assignment, membership.rank()), held.layer_states,
+      model_(stage_shape(assignment, membership.rank()), held_.layer_states,
              TensorParallel(membership.groups->tensor_parallel(), roster_.tensor_parallel_rank_of(membership.rank()),
                             assignment.plan.sequence_parallelism)),
       step_({assignment, roster_, membership.rank()}, *membership.groups, model_, batches),
-      peer_replica_gradients_(roster_, membership.rank(), membership.rendezvous->peer_replicas(), held.peer_replicas,
+      peer_replica_gradients_(roster_, membership.rank(), membership.rendezvous->peer_replicas(), held_.peer_replicas,
                               membership.peer_replica_group.get()),
       folder_(checkpoint_folder(assignment)),
       shard_files_(all_shard_files(roster_)),
       known_checkpoint_(newest_checkpoint(folder_)),
       last_checkpoint_(time_of_last_checkpoint()),
-      resumed_step_(held.step) {
-  live_.begin(held_, assignment.generation, membership.updated_by);
+      resumed_step_(held_.step) {
+  live_.begin(assignment.generation, membership.updated_by);
 }
 
 void Generation::compute() {

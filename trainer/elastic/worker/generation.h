@@ -17,10 +17,9 @@ namespace sailor::trainer {
 
 class Generation {
  public:
-  // All arguments must outlive the generation. Other threads may read `held` through `live` while the generation
-  // exists.
+  // All arguments must outlive the generation. While it exists, other threads may read the state through `live`.
   Generation(const Assignment& assignment, Membership& membership, const Batches& batches, CheckpointWriter& writer,
-             HeldState& held, LiveState& live);
+             LiveState& live);
   ~Generation() { live_.end(); }
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
@@ -65,8 +64,8 @@ class Generation {
   const Assignment& assignment_;
   Membership& membership_;
   CheckpointWriter& writer_;
-  HeldState& held_;
   LiveState& live_;
+  HeldState& held_;
   Roster roster_;
   StageModel model_;
   TrainingStep step_;

@@ -222,7 +222,7 @@ class Worker {
     is_first_step_ = true;
     membership().known_step_seconds = step_seconds_;
     membership().updated_by = state_.version.updated_by;
-    training_.emplace(*assignment_, membership(), *batches_, writer_, held_, live_);
+    training_.emplace(*assignment_, membership(), *batches_, writer_, live_);
     log_beginning(training().progress(), membership().rank());
     // A step may take long, and a notice be short. So the next generation is prepared as soon as it is known.
     mailbox_.listen_for_newer_than(
@@ -311,7 +311,7 @@ class Worker {
   // The assignment that the worker obeys.
   std::shared_ptr<const Assignment> assignment_ = std::make_shared<const Assignment>();
   HeldState held_;
-  LiveState live_;  // `held_`, while this worker trains
+  LiveState live_{held_};  // `held_`, while this worker trains
   Preparations preparations_;
   NextGeneration next_generation_;        // the generation of state_.next
   std::optional<Prepared> forming_;       // set while the generation is at its rendezvous

@@ -34,7 +34,7 @@ class StateStreaming : public ::testing::Test {
     job_->training.optimizer.clip_norm = 0.5;
     job_->training.optimizer.weight_decay = 0.1;
     hold_all_of_the_model();
-    live_.begin(held_, kGeneration, 0);
+    live_.begin(kGeneration, 0);
     connect();
   }
   ~StateStreaming() override {
@@ -149,7 +149,7 @@ class StateStreaming : public ::testing::Test {
 
   std::shared_ptr<Assignment> job_ = std::make_shared<Assignment>(testing::tiny_job("unused"));
   HeldState held_;  // the state source's
-  LiveState live_;
+  LiveState live_{held_};
   std::vector<StreamedShard> shards_;
   std::string host_ = testing::own_address();
   std::unique_ptr<RendezvousServer> store_;
