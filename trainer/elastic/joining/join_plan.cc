@@ -37,12 +37,18 @@ std::vector<int> without(const std::vector<int>& ids, const std::vector<int>& ot
   return rest;
 }
 
-bool is_within(const TransferUnit& unit, const StateSlices& slices) {
-  const auto found = slices.find(unit.layer_state);
-  const Slice& first = unit.slices.front();
-  return found != slices.end() && std::ranges::any_of(found->second, [&](const Slice& slice) {
-           return slice.tensor == first.tensor && slice.begin <= first.begin && first.end <= slice.end;
+bool contains(const StateSlices& all, int layer_state, const Slice& slice) {
+  const auto found = all.find(layer_state);
+  return found != all.end() && std::ranges::any_of(found->second, [&](const Slice& other) {
+           return slice.tensor == other.tensor && other.begin <= slice.begin && slice.end <= other.end;
          });
+}
+
+bool contains(const StateSlices& all, const StateSlices& some) {
+  return std::ranges::all_of(some, [&](const auto& entry) {
+    const auto& [layer_state, slices] = entry;
+    return std::ranges::all_of(slices, [&, id = layer_state](const Slice& slice) { return contains(all, id, slice); });
+  });
 }
 
 // Divides slices of a layer state into shards of about kStreamedElements.
@@ -79,7 +85,8 @@ std::vector<PlannedStream> streams_of(const TransferUnits& units, const std::vec
   for (const UnitMove& move : moves) {
     const TransferUnit& unit = units.units()[static_cast<std::size_t>(move.unit)];
     const bool has_copies = copies[static_cast<std::size_t>(move.unit)] > 1;
-    const bool is_peer_replica = !is_within(unit, wanted[static_cast<std::size_t>(move.to)].own);
+    const StateSlices& own = wanted[static_cast<std::size_t>(move.to)].own;
+    const bool is_peer_replica = !contains(own, unit.layer_state, unit.slices.front());
     std::ranges::copy(unit.slices,
                       std::back_inserter(moved[{move.from, move.to, has_copies, unit.layer_state, is_peer_replica}]));
   }
@@ -99,8 +106,7 @@ std::vector<PlannedStream> streams_of(const TransferUnits& units, const std::vec
 WorkerSlices slices_of(const Assignment& assignment, const Roster& roster,
                        const std::vector<PeerReplica>& peer_replicas, const WorkerName& worker) {
   const auto rank = rank_of(assignment, worker);
-  const bool trains = rank && assignment.workers[static_cast<std::size_t>(*rank)].role;
-  return trains ? worker_slices(roster, peer_replicas, *rank) : WorkerSlices{};
+  return rank ? worker_slices(roster, peer_replicas, *rank) : WorkerSlices{};
 }
 
 StateSlices merged(const WorkerSlices& worker) {
@@ -110,17 +116,6 @@ StateSlices merged(const WorkerSlices& worker) {
   }
   for (auto& [layer_state, slices] : all) slices = neighbours_joined(std::move(slices));
   return all;
-}
-
-bool contains(const StateSlices& all, const StateSlices& some) {
-  return std::ranges::all_of(some, [&](const auto& layer_state) {
-    const auto found = all.find(layer_state.first);
-    return found != all.end() && std::ranges::all_of(layer_state.second, [&](const Slice& slice) {
-             return std::ranges::any_of(found->second, [&](const Slice& other) {
-               return slice.tensor == other.tensor && other.begin <= slice.begin && slice.end <= other.end;
-             });
-           });
-  });
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "trainer/elastic/joining/state_receiver.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -99,19 +98,24 @@ void IncomingStream::receive_shards(const StreamHeader& header, StreamLink& link
   }
 }
 
+// Returns the layout of all these shards of a layer state together.
+StateLayout IncomingStream::layout_of_shards(std::span<const StreamedShard> shards, int layer_state,
+                                             bool is_peer_replica) const {
+  std::vector<Slice> slices;
+  for (const StreamedShard& shard : shards) {
+    const bool is_here = shard.layer_state == layer_state && shard.is_peer_replica == is_peer_replica;
+    if (is_here) slices.insert(slices.end(), shard.slices.begin(), shard.slices.end());
+  }
+  return shard_of(layout_of(assignment_->model, layer_state), neighbours_joined(std::move(slices)));
+}
+
 // Returns the layer state that the shard is a part of. All shards of a layer state lie in the same tensors. Elements
 // that have not arrived yet are zero, so that an update leaves them alone.
 LayerState& IncomingStream::place_of(const StreamedShard& shard) {
   LayerStates& states = states_of(shard);
   if (const auto found = states.find(shard.layer_state); found != states.end()) return found->second;
-  std::vector<Slice> slices;
-  for (const StreamedShard& other : shards_) {
-    const bool is_here = other.layer_state == shard.layer_state && other.is_peer_replica == shard.is_peer_replica;
-    if (is_here) slices.insert(slices.end(), other.slices.begin(), other.slices.end());
-  }
-  const StateLayout whole = layout_of(assignment_->model, shard.layer_state);
-  LayerState& state = states[shard.layer_state] =
-      empty_state(shard_of(whole, neighbours_joined(std::move(slices))), device_);
+  const StateLayout layout = layout_of_shards(shards_, shard.layer_state, shard.is_peer_replica);
+  LayerState& state = states[shard.layer_state] = empty_state(layout, device_);
   for (const at::Tensor& tensor : tensors_of(state)) tensor.zero_();
   gradients_[&state] = at::zeros_like(state.weights);
   return state;
@@ -123,16 +127,10 @@ void IncomingStream::keep_arrived_shards() {
   for (const bool is_peer_replica : {false, true}) {
     LayerStates& states = is_peer_replica ? held_.peer_replicas : held_.layer_states;
     for (auto& [id, state] : states) {
-      std::vector<Slice> slices;
-      for (const StreamedShard& shard : arrived) {
-        const bool is_here = shard.layer_state == id && shard.is_peer_replica == is_peer_replica;
-        if (is_here) slices.insert(slices.end(), shard.slices.begin(), shard.slices.end());
-      }
-      slices = neighbours_joined(std::move(slices));
-      const StateLayout layout = shard_of(layout_of(assignment_->model, id), slices);
+      const StateLayout layout = layout_of_shards(arrived, id, is_peer_replica);
       if (layout == state.layout) continue;
       LayerState part = empty_state(layout, device_);
-      copy_slices(slices, state, part);
+      copy_slices(slices_of(layout), state, part);
       state = std::move(part);
     }
     std::erase_if(states, [](const auto& state) { return state.second.layout.size == 0; });

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/protocol/assignment.h"
@@ -55,6 +56,8 @@ class IncomingStream {
   void receive_gradients(const StreamHeader& header, StreamLink& link);
   void receive_shards(const StreamHeader& header, StreamLink& link);
   void keep_arrived_shards();
+  [[nodiscard]] StateLayout layout_of_shards(std::span<const StreamedShard> shards, int layer_state,
+                                             bool is_peer_replica) const;
   LayerState& place_of(const StreamedShard& shard);
   [[nodiscard]] LayerStates& states_of(const StreamedShard& shard);
 
