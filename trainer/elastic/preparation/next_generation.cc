@@ -14,10 +14,6 @@ void NextGeneration::learn(Assignment assignment, const Assignment& running) {
 
 std::shared_ptr<const Assignment> NextGeneration::take() { return std::exchange(assignment_, nullptr); }
 
-void NextGeneration::prepare(const PreparationReport& preparation_report) {
-  if (has_slot()) preparations_.begin(assignment_, preparation_report);
-}
-
 bool NextGeneration::preparation_is_over() const {
   return assignment_ && (!has_slot() || preparations_.is_over(assignment_->generation));
 }

@@ -22,9 +22,6 @@ class NextGeneration {
   // Returns the assignment and forgets it. The worker calls it when it starts to obey the assignment.
   std::shared_ptr<const Assignment> take();
 
-  // Starts to prepare the generation if this worker has a slot in it. Does nothing if the preparation has started
-  // already.
-  void prepare(const PreparationReport& preparation_report);
   // Returns true if the worker may switch to the generation: the preparation has succeeded or failed, or there is
   // nothing to prepare. The worker learns of a failure when it obeys the generation. Workers may still be receiving
   // state; is_waited_for() tells.

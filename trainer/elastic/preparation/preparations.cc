@@ -45,8 +45,9 @@ std::optional<Prepared> Preparations::take(std::int64_t generation) {
 }
 
 bool Preparations::delays_switch(std::int64_t generation) const {
-  const auto preparation = of(generation);
-  return preparation && preparation->delays_switch();
+  if (const auto preparation = of(generation)) return preparation->delays_switch();
+  const std::lock_guard lock(mutex_);
+  return newest_generation_ < generation;
 }
 
 std::shared_ptr<Preparation> Preparations::of(std::int64_t generation) const {

@@ -25,7 +25,7 @@ class Preparations {
   [[nodiscard]] bool is_over(std::int64_t generation) const;  // done or failed
 
   // These two functions use the preparation of this generation. take() returns nothing, and delays_switch() false, if a
-  // newer one has replaced it.
+  // newer one has replaced it. delays_switch() returns true if it has not begun yet.
   std::optional<Prepared> take(std::int64_t generation);
   [[nodiscard]] bool delays_switch(std::int64_t generation) const;
 

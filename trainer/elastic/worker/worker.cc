@@ -266,7 +266,6 @@ class Worker {
     preparations_.destroy_ended();
     if (next_generation_.preparation_is_over()) handle(event::PreparationOver{next_generation_.generation()});
     note_newer();
-    next_generation_.prepare(preparation_report());
   }
 
   void note_newer() {
