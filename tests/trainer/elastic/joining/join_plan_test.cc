@@ -126,6 +126,22 @@ TEST_F(JoinPlans, LeavingWorkersSendToThoseThatTrainOn) {
   EXPECT_TRUE(streams_state(next, running));
 }
 
+// Two replicas have the first layer states, and only the second worker has the others.
+TEST_F(JoinPlans, SendFirstWhatOnlyOneWorkerHas) {
+  JoinQuestion question{.preparation_reports = {}, .wanted = {}, .locations = {}};
+  const Assignment whole = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}}}), 1);
+  const WorkerSlices all = worker_slices(Roster(whole), {}, 0);
+  WorkerSlices first;
+  first.own[0] = all.own.at(0);
+  question.preparation_reports = {{1, false, first}, {1, false, all}, {}};
+  question.wanted = {{}, {}, all};
+  question.locations = {{0, Zone("a-a-a")}, {1, Zone("b-b-b")}, {1, Zone("b-b-b")}};  // the second one is nearest
+  const JoinPlan plan = plan_joining(job_.model, question);
+  ASSERT_EQ(plan.streams.size(), 1U);
+  EXPECT_NE(plan.streams[0].shards.front().layer_state, 0);
+  EXPECT_EQ(plan.streams[0].shards.back().layer_state, 0);
+}
+
 // So that an update waits only for a short copy.
 TEST_F(JoinPlans, DivideLargeTensorsIntoShards) {
   job_.model.hidden_size = 1024;

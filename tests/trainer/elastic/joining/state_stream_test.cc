@@ -354,5 +354,31 @@ TEST_F(StateStreaming, LargeTensorsArriveInBlocks) {
   for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_TRUE(at::equal(sent[i], received[i])) << "tensor " << i;
 }
 
+TEST(StreamPace, FallsWhileStepsAreSlowerThanAllowedAndRisesWhileTheyAreNot) {
+  constexpr AppliedStep kUsual{.seconds = 1, .usual_seconds = 1}, kSlow{.seconds = 1.2, .usual_seconds = 1};
+  StreamPace pace(0.1);
+  const double first = pace.share();
+  pace.note_step(kSlow);
+  EXPECT_LT(pace.share(), first);
+  for (int step = 0; step < 100; ++step) pace.note_step(kSlow);
+  EXPECT_GT(pace.share(), 0) << "a stream ends although other causes slow the steps down";
+  for (int step = 0; step < 100; ++step) pace.note_step(kUsual);
+  EXPECT_EQ(pace.share(), 1);
+}
+
+TEST(StreamPace, ComparesWithTheStepsBeforeStreamingBegan) {
+  StreamPace pace(0.1);
+  pace.note_step({.seconds = 1, .usual_seconds = 1});
+  const double share = pace.share();
+  pace.note_step({.seconds = 1.2, .usual_seconds = 1.2});  // the mean has become slower meanwhile
+  EXPECT_LT(pace.share(), share);
+}
+
+TEST(StreamPace, OfAnUrgentChangeIsAlwaysFull) {
+  StreamPace pace(kNoTimeToLose);
+  pace.note_step({.seconds = 100, .usual_seconds = 1});
+  EXPECT_EQ(pace.share(), 1);
+}
+
 }  // namespace
 }  // namespace sailor::trainer

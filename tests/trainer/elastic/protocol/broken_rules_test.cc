@@ -213,7 +213,8 @@ TEST(BrokenRule, AnUnreachablePodCountsAsDeadAlthoughItHoldsItsLease) {
     for (PodState& pod : dead) pod.is_dead = pod.is_dead || pod.is_unreachable;
     return is_fenced(older, dead, taking_part);
   }};
-  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 1, .paths_break = true}, lone_world()),
+  EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 1, .state_is_streamed = false, .paths_break = true},
+                       lone_world()),
               ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
 }
 

@@ -71,7 +71,7 @@ class Explorer {
   [[nodiscard]] bool may_lose_a_peer(int id) const;
   [[nodiscard]] bool is_lost(int peer, int generation) const;
 
-  // streaming_events.cc has the state that is sent to joining workers of a planned change, and who waits for them.
+  // streaming_events.cc has the state that is sent while workers train, and who waits for it.
   static bool may_stream(const World& world, int id);
   void start_streaming(World world, int id);
   static void end_useless_streaming(World& world);

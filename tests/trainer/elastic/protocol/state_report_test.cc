@@ -68,12 +68,23 @@ TEST(StepsLost, CountsTheStepInFlightAndThoseSinceTheCheckpoint) {
   EXPECT_EQ(steps_lost({StateReport{}}, 10), 0);
 }
 
+// No vote needed it, so its lack of gradients does not show that nobody has applied the step.
+TEST(ResumePoint, IsAfterTheStepAlthoughAWorkerThatOnlyReceivedItsStateLacksTheGradients) {
+  StateReport received = of_step(7, kAll);
+  EXPECT_EQ(resumed({with_gradients(7, kAll), received}), 7);
+  received.version.is_received = true;
+  EXPECT_EQ(resumed({with_gradients(7, kAll), received}), 8);
+  EXPECT_EQ(resumed({of_step(7, {0, 1}), received}), 7) << "it offers what it has";
+}
+
 TEST(StateReport, SurvivesSerializationExceptForItsUnits) {
   StateReport report = with_gradients(7, {});  // all workers number them alike, once they know of each other's
   report.loss = 0.1;
   report.next_loss = 0.05;
   report.first_loss = 5.5;
   report.stopped_seconds = 0.25;
+  EXPECT_EQ(*state_report_from_line(to_line(report)), report);
+  report.version.is_received = true;
   EXPECT_EQ(*state_report_from_line(to_line(report)), report);
   EXPECT_FALSE(state_report_from_line("{}"));
   EXPECT_FALSE(state_report_from_line("nonsense"));

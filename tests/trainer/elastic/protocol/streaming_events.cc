@@ -29,8 +29,8 @@ void Explorer::start_streaming(World world, int id) {
   keep(world, {TransitionKind::kStartsStreaming, id, receiver.generation});
 }
 
-// The connections of the receiver have ended. Any subset of what its state sources sent with a last step may have
-// arrived. A worker that has trained itself uses it only if it belongs to the state that the worker has.
+// The connections of the receiver have ended. Any subset of what its state sources sent may have arrived. A worker that
+// has trained itself uses it only if it belongs to the state that the worker has.
 void Explorer::end_streaming(int id) {
   const Rendezvous& group = rendezvous(at(id).generation);
   const auto index = static_cast<std::size_t>(id);
