@@ -17,7 +17,6 @@ func TestElasticityRestartStartsAgainWithNewPods(t *testing.T) {
 	if err := cluster.Preempt(w.ctx, w.nodeOfJob("l4-spot"), 15*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.giveBack("l4-spot") })
 	after := w.until("it trains again", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
 	if after.Status.Plan.TotalGPUs >= before.Status.Plan.TotalGPUs {
 		t.Errorf("it has %d GPUs after %d", after.Status.Plan.TotalGPUs, before.Status.Plan.TotalGPUs)

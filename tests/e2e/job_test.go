@@ -59,7 +59,7 @@ func (w *world) apply(spec trainingjob.Small) {
 	}
 }
 
-// end removes the namespace and waits until its pods are gone, so that the next test has all GPUs.
+// end removes the namespace, replaces the nodes that were lost and waits until its pods are gone, so that the next test has all GPUs.
 func (w *world) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -69,6 +69,7 @@ func (w *world) end() {
 	if _, err := cluster.Kubectl(ctx, "-n", w.namespace, "delete", "tj", "--all", "--ignore-not-found"); err != nil {
 		w.t.Error(err)
 	}
+	restoreNodes(ctx, w.t) // a pod on a dead node goes with its node
 	testcluster.Eventually(w.t, time.Minute, "the pods of "+w.namespace+" to go", func(ctx context.Context) (bool, error) {
 		pods, err := w.pods(ctx)
 		return len(pods) == 0, err

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"sailor.dev/tests/cluster/testcluster"
 	"sailor.dev/tests/trainingjob"
 )
 
@@ -88,7 +87,11 @@ func TestANodeKilledWithoutNoticeIsAnsweredByANewPlan(t *testing.T) {
 	if err := cluster.Kill(w.ctx, node); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.giveBackKilled(node) })
+	t.Cleanup(func() { // Kubernetes still takes it for ready
+		if err := cluster.Delete(testContext(t), node); err != nil {
+			t.Error(err)
+		}
+	})
 	after := w.until("it continues without the node", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
 	if after.Status.Restarts != 0 {
 		t.Errorf("the loss of a node was counted as %d failures of the trainer", after.Status.Restarts)
@@ -144,16 +147,4 @@ func (w *world) giveBack(pool string) {
 	if _, err := cluster.Add(w.ctx, pool); err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-// giveBackKilled replaces a killed node by a new one of the same name.
-func (w *world) giveBackKilled(node string) {
-	ctx := testContext(w.t)
-	if err := cluster.Delete(ctx, node); err != nil {
-		w.t.Error(err)
-	}
-	if _, err := cluster.Add(ctx, "l4-spot"); err != nil {
-		w.t.Error(err)
-	}
-	testcluster.Eventually(w.t, time.Minute, "the nodes to be ready", nodesReady)
 }

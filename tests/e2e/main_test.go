@@ -11,7 +11,10 @@ import (
 	"sailor.dev/tests/installation"
 )
 
-var cluster *testcluster.Cluster
+var (
+	cluster   *testcluster.Cluster
+	poolSizes map[string]int // the nodes that each test finds
+)
 
 func TestMain(m *testing.M) {
 	config, err := testcluster.GKE()
@@ -24,6 +27,10 @@ func TestMain(m *testing.M) {
 		// Quick to make a voluntary change, and to give up a pod that does not start: there are tests of both.
 		if err := installation.ForSmallJobs(context.Background(), c, "--set", "coolDownSeconds=2,podStartLimitSeconds=15"); err != nil {
 			fmt.Fprintln(os.Stderr, "installing the operator:", err)
+		}
+		var err error
+		if poolSizes, err = readyNodesByPool(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, "counting the nodes:", err)
 		}
 	}))
 }

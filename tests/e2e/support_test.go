@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sailor.dev/tests/cluster/config"
 	"sailor.dev/tests/cluster/testcluster"
 )
 
@@ -22,19 +24,54 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-func nodesReady(ctx context.Context) (bool, error) {
+func isUsable(node corev1.Node) bool {
+	terminating := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == config.TaintTermination })
+	return !terminating && slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
+		return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
+	})
+}
+
+func readyNodesByPool(ctx context.Context) (map[string]int, error) {
 	nodes, err := cluster.Kubernetes.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	count := map[string]int{}
 	for _, node := range nodes.Items {
-		for _, condition := range node.Status.Conditions {
-			if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
-				return false, nil
+		if isUsable(node) {
+			count[node.Labels[config.LabelNodePool]]++
+		}
+	}
+	return count, nil
+}
+
+// restoreNodes replaces nodes that were killed, preempted or deleted, whether or not the test came to its end.
+func restoreNodes(ctx context.Context, t *testing.T) {
+	t.Helper()
+	nodes, err := cluster.Kubernetes.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	missing := maps.Clone(poolSizes)
+	for _, node := range nodes.Items {
+		if isUsable(node) {
+			missing[node.Labels[config.LabelNodePool]]--
+		} else if err := cluster.Delete(ctx, node.Name); err != nil {
+			t.Error(err)
+		}
+	}
+	for pool, count := range missing {
+		for range count {
+			if _, err := cluster.Add(ctx, pool); err != nil {
+				t.Error(err)
 			}
 		}
 	}
-	return true, nil
+	testcluster.Eventually(t, time.Minute, "all nodes to be ready", func(ctx context.Context) (bool, error) {
+		ready, err := readyNodesByPool(ctx)
+		return maps.Equal(ready, poolSizes), err
+	})
 }
 
 func (w *world) untilNoPods() {
