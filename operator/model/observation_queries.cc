@@ -1,13 +1,16 @@
 #include "operator/model/observation_queries.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace sailor {
 namespace {
 
 void offer(std::optional<JobProgress>& best, const std::optional<AgentReport>& report) {
   if (!report || !report->progress) return;
-  const auto rank = [](const JobProgress& progress) { return std::pair(progress.generation, progress.step); };
+  const auto rank = [](const JobProgress& progress) {
+    return std::tuple(progress.generation, progress.step, progress.last_checkpoint_step);
+  };
   if (!best || rank(*report->progress) > rank(*best)) best = report->progress;
 }
 

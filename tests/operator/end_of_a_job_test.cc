@@ -46,6 +46,20 @@ TEST_F(EndOfJob, JobThatFinishedWhileNoOperatorRanBecomesComplete) {
   EXPECT_THAT(world.pods(), SizeIs(2)) << "their logs are kept";
 }
 
+// The last checkpoint is completed after the last step, so a poll in between reports the same step without it.
+TEST_F(EndOfJob, TheLastReportOfAPodSaysWhichCheckpointIsTheNewest) {
+  start();
+  const auto polled = world.agents;
+  for (auto& [uid, agent] : world.agents) {
+    if (agent.report->progress) agent.report->progress->last_checkpoint_step = 100;
+  }
+  world.finish_pods();
+  world.agents = polled;
+  world.settle();
+  EXPECT_EQ(world.state(), "Complete");
+  EXPECT_EQ(world.status()["progress"]["lastCheckpointStep"], 100);
+}
+
 TEST_F(EndOfJob, PodsThatEndOneByOneAtTheEndCauseNoNewGeneration) {
   start();
   for (auto& [uid, agent] : world.agents) {
