@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// measure runs one cluster, with one job on it, through all measurements.
+// measure runs one cluster through all measurements: with a small job on it, then with a large one.
 func measure(ctx context.Context) (rows []row, err error) {
 	config, err := testcluster.GKE()
 	if err != nil {
@@ -62,8 +62,18 @@ func measure(ctx context.Context) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{cluster: cluster, jobs: jobs}
-	for _, one := range []func(context.Context) ([]row, error){b.firstStep, b.rescales, b.operatorMemory, b.restarts} {
+	spec := trainingjob.Small{Name: "bench", Steps: trainingjob.Endless, Checkpoint: cluster.Dir + "/checkpoints"}
+	small := &bench{cluster: cluster, jobs: jobs, spec: spec, patience: 2 * time.Minute, goals: goalsOfSmallJob, events: eventsEach}
+	measurements := []func(context.Context) ([]row, error){small.firstStep, small.rescales, small.operatorMemory, small.restarts, small.end}
+	if only := os.Getenv("SAILOR_BENCH_JOB"); only == "large" {
+		measurements = nil
+	}
+	spec.Name, spec.Checkpoint = "bench-large", "" // what is lost without any checkpoint shows who holds the state
+	large := &bench{cluster: cluster, jobs: jobs, spec: spec.Large(), patience: 5 * time.Minute, name: "GPT-2 124M: ", goals: goalsOfLargeJob, events: eventsOfLargeJob}
+	if only := os.Getenv("SAILOR_BENCH_JOB"); only != "small" {
+		measurements = append(measurements, large.firstStep, large.rescales, large.end)
+	}
+	for _, one := range measurements {
 		more, err := one(ctx)
 		rows = append(rows, more...)
 		if err != nil {

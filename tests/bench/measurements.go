@@ -16,28 +16,42 @@ import (
 	"sailor.dev/tests/trainingjob"
 )
 
-const patience = 2 * time.Minute // the limit for one measurement
-
+// bench measures one job.
 type bench struct {
-	cluster *testcluster.Cluster
-	jobs    *trainingjob.Client
+	cluster  *testcluster.Cluster
+	jobs     *trainingjob.Client
+	spec     trainingjob.Small
+	patience time.Duration // the limit for one measurement
+	name     string        // what the names of its rows begin with
+	goals    goals
+	events   int // the number of events of each kind
 }
-
-const jobName = "bench"
 
 // firstStep is from `kubectl apply` of a job to its first completed step.
 func (b *bench) firstStep(ctx context.Context) ([]row, error) {
 	began := time.Now()
-	manifest := trainingjob.Small{Name: jobName, Steps: trainingjob.Endless, Checkpoint: b.cluster.Dir + "/checkpoints"}.Manifest()
-	if _, err := b.cluster.KubectlWithInput(ctx, manifest, "apply", "-f", "-"); err != nil {
+	if _, err := b.cluster.KubectlWithInput(ctx, b.spec.Manifest(), "apply", "-f", "-"); err != nil {
 		return nil, err
 	}
 	_, err := b.until(ctx, func(job trainingjob.Job) bool { return job.Status.Progress.Step > 0 })
-	return []row{{"job: apply to its first step seen in its status", time.Since(began).Seconds(), "s", nil}}, err
+	return []row{{b.name + "job: apply to its first step seen in its status", time.Since(began).Seconds(), "s", nil}}, err
 }
 
+// end deletes the job and waits until its pods are gone.
+func (b *bench) end(ctx context.Context) ([]row, error) {
+	if _, err := b.cluster.Kubectl(ctx, "delete", "tj", b.spec.Name); err != nil {
+		return nil, err
+	}
+	return nil, testcluster.Await(ctx, "the pods of the job to go", func(ctx context.Context) (bool, error) {
+		pods, err := b.cluster.Kubernetes.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: b.pods()})
+		return err == nil && len(pods.Items) == 0, err
+	})
+}
+
+func (b *bench) pods() string { return "sailor.dev/job-name=" + b.spec.Name }
+
 func (b *bench) nodeOfJob(ctx context.Context, pool string) (string, error) {
-	pods, err := b.cluster.Kubernetes.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "sailor.dev/job-name=" + jobName})
+	pods, err := b.cluster.Kubernetes.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: b.pods()})
 	if err != nil {
 		return "", err
 	}
@@ -50,9 +64,9 @@ func (b *bench) nodeOfJob(ctx context.Context, pool string) (string, error) {
 }
 
 func (b *bench) until(ctx context.Context, holds func(trainingjob.Job) bool) (last trainingjob.Job, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, b.patience, fmt.Errorf("not within %s", b.patience))
 	defer cancel()
-	err = b.jobs.Until(ctx, jobName, func(job trainingjob.Job) (bool, error) {
+	err = b.jobs.Until(ctx, b.spec.Name, func(job trainingjob.Job) (bool, error) {
 		last = job
 		return holds(job), nil
 	})

@@ -37,7 +37,7 @@ func TestAJobTrainsToItsEndAndItsLossFalls(t *testing.T) {
 
 // The profile says that a group of two GPUs computes the layers ten times as fast as one GPU, so the planner makes such a group.
 func TestAJobWhoseLayersAreSplitOverTheGpusOfANodeTrainsToItsEnd(t *testing.T) {
-	profile := trainingjob.Profile("split", "nvidia-l4", trainingjob.Pace{TensorParallel: 1, Seconds: 0.1}, trainingjob.Pace{TensorParallel: 2, Seconds: 0.01})
+	profile := trainingjob.Profile("split", 6, "nvidia-l4", trainingjob.Pace{TensorParallel: 1, Seconds: 0.1}, trainingjob.Pace{TensorParallel: 2, Seconds: 0.01})
 	if _, err := cluster.KubectlWithInput(testContext(t), profile, "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}

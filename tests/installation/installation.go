@@ -38,13 +38,14 @@ func Pools(ctx context.Context, cluster *testcluster.Cluster) error {
 	return err
 }
 
-// ForSmallJobs installs all that a trainingjob.Small needs: the operator, the prices and the model's profiles.
+// ForSmallJobs installs all that a trainingjob.Small needs, also a Large one: the operator, the prices and the model's profiles.
 func ForSmallJobs(ctx context.Context, cluster *testcluster.Cluster, args ...string) error {
 	if err := Operator(ctx, cluster, args...); err != nil {
 		return err
 	}
 	for _, accelerator := range Accelerators {
-		if _, err := cluster.KubectlWithInput(ctx, trainingjob.SmallProfile(accelerator), "apply", "-f", "-"); err != nil {
+		profiles := trainingjob.SmallProfile(accelerator) + "---\n" + trainingjob.LargeProfile(accelerator)
+		if _, err := cluster.KubectlWithInput(ctx, profiles, "apply", "-f", "-"); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 type Small struct {
 	Name       string
 	Model      string // the name by which its profile is found; default "small"
+	Config     string // YAML of further fields of spec.model.config; 4 small layers
 	Steps      int
 	Batch      int    // sequences of a step; 16
 	Data       string // path; the licence texts of Debian
@@ -26,7 +27,7 @@ kind: TrainingJob
 metadata: {name: {{.Name}}}
 spec:
   model:
-    config: {name: {{or .Model "small"}}, family: gpt2, layers: 4, hiddenSize: 64, heads: 4, ffnSize: 256, vocabSize: 256, maxPositions: 64}
+    config: {name: {{or .Model "small"}}, family: gpt2, {{or .Config "layers: 4, hiddenSize: 64, heads: 4, ffnSize: 256, vocabSize: 256, maxPositions: 64"}}}
   training:
     globalBatchSize: {{or .Batch 16}}
     sequenceLength: 64
@@ -45,6 +46,14 @@ spec:
 {{.Extra}}
 `))
 
+// Large changes the job to GPT-2 124M, which has 1.5 GB of weights and moments, on two nodes of two workers. On a machine with
+// two cores its steps take some seconds.
+func (s Small) Large() Small {
+	s.Model, s.Config = "large", "layers: 12, hiddenSize: 768, heads: 12, ffnSize: 3072, vocabSize: 50257, maxPositions: 1024"
+	s.Batch, s.Resources = 8, "{accelerators: [nvidia-l4]}"
+	return s
+}
+
 // Pace is the time that a replica with this number of GPUs needs for the forward pass of one layer with one sequence. The
 // backward pass takes twice as long.
 type Pace struct {
@@ -55,13 +64,18 @@ type Pace struct {
 // SmallProfile returns a ModelProfile of the small model with which every further GPU is worth using. Without a profile the
 // planner knows from the data sheets how small the model is, and uses one or two GPUs.
 func SmallProfile(accelerator string) string {
-	return Profile("small", accelerator, Pace{TensorParallel: 1, Seconds: 0.1})
+	return Profile("small", 6, accelerator, Pace{TensorParallel: 1, Seconds: 0.1})
 }
 
-// Profile is a made up ModelProfile of the small model under another name.
-func Profile(model, accelerator string, paces ...Pace) string {
+// LargeProfile is the same for Small.Large.
+func LargeProfile(accelerator string) string {
+	return Profile("large", 14, accelerator, Pace{TensorParallel: 1, Seconds: 0.1})
+}
+
+// Profile is a made up ModelProfile of a model with this number of layers, embedding and head included.
+func Profile(model string, layers int, accelerator string, paces ...Pace) string {
 	var text bytes.Buffer
-	if err := profile.Execute(&text, map[string]any{"Model": model, "Accelerator": accelerator, "Paces": paces}); err != nil {
+	if err := profile.Execute(&text, map[string]any{"Model": model, "Layers": layers, "Accelerator": accelerator, "Paces": paces}); err != nil {
 		panic(err) // the template and the map are ours
 	}
 	return text.String()
@@ -75,16 +89,16 @@ spec:
   accelerator: {{.Accelerator}}
   precision: FP32
   sequenceLength: 64
-  layers: 6
+  layers: {{.Layers}}
   source: made up
   times:
 {{- range .Paces}}
   - tensorParallel: {{.TensorParallel}}
     microbatchSize: 1
-    layers: [{first: 0, last: 6, forwardSeconds: "{{.Seconds}}", backwardSeconds: "{{times .Seconds 2}}", updateSeconds: "0.001"}]
+    layers: [{first: 0, last: {{$.Layers}}, forwardSeconds: "{{.Seconds}}", backwardSeconds: "{{times .Seconds 2}}", updateSeconds: "0.001"}]
   - tensorParallel: {{.TensorParallel}}
     microbatchSize: 2
-    layers: [{first: 0, last: 6, forwardSeconds: "{{times .Seconds 2}}", backwardSeconds: "{{times .Seconds 4}}", updateSeconds: "0.001"}]
+    layers: [{first: 0, last: {{$.Layers}}, forwardSeconds: "{{times .Seconds 2}}", backwardSeconds: "{{times .Seconds 4}}", updateSeconds: "0.001"}]
 {{- end}}
 `))
 

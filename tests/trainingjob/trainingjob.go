@@ -92,6 +92,14 @@ type Rescale struct {
 	Parts          Parts       `json:"parts"`
 }
 
+// ShareMovedInTheStop is the share of the state that moved after training had stopped, of all that moved for this change.
+func (r Rescale) ShareMovedInTheStop() float64 {
+	if r.FollowedBytes+r.MovedBytes == 0 {
+		return 0
+	}
+	return float64(r.MovedBytes) / float64(r.FollowedBytes+r.MovedBytes)
+}
+
 // Parts are what a rescale's seconds were spent on.
 type Parts struct {
 	Detect    string `json:"detect"`
