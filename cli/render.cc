@@ -31,6 +31,7 @@ ClusterView view_of(const ClusterState& cluster) {
     declaration.gpus_per_node = pool.gpus_per_node;
     declaration.price_per_gpu = pool.price_per_gpu;
     declaration.whole_nodes = pool.whole_nodes;
+    declaration.node_lifetime = pool.node_lifetime;
   }
   return view;
 }

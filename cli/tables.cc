@@ -4,8 +4,10 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/model/plan_hash.h"
+#include "report/numbers.h"
 
 namespace sailor::cli {
 namespace {
@@ -30,6 +32,20 @@ std::map<std::tuple<PoolKey, int, int>, int> equal_replicas(const Stage& stage) 
     ++groups[{replica.pool, replica.tensor_parallel, replica.microbatches}];
   }
   return groups;
+}
+
+std::string stages_text(const std::vector<int>& stages) {
+  return fmt::format("stage{} {}", stages.size() == 1 ? "" : "s", fmt::join(stages, ", "));
+}
+
+std::string expected_loss(const ExpectedLoss& loss) {
+  std::string text =
+      fmt::format("{} of the training time: a node fails every {}, which costs {}", report::percent(loss.ratio()),
+                  report::duration(Seconds(3600 / loss.failures_per_hour)), report::duration(loss.per_failure));
+  if (!loss.exposed_stages.empty()) {
+    text += fmt::format("; state of {} is on one node only", stages_text(loss.exposed_stages));
+  }
+  return text;
 }
 
 std::string pools_of(const Estimate& estimate) {
@@ -92,6 +108,7 @@ std::string describe_estimate(const Estimate& estimate) {
                    dollars(estimate.cost_per_iteration().value()), dollars(estimate.gpu_cost_per_iteration.value()),
                    dollars(estimate.traffic_cost_per_iteration.value()), dollars(estimate.cost_per_hour.value()))},
       {"GPUs", pools_of(estimate)},
+      {"Expected loss", expected_loss(estimate.expected_loss)},
       {"Fits", estimate.fits() ? "yes" : "NO"},
   });
   for (const std::string& violation : estimate.violations) text += fmt::format("  {}\n", violation);

@@ -44,7 +44,7 @@ Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const Se
 }
 
 // Returns the chosen plan and the alternatives, the fastest first. Leaves out plans that the simulation shows to be
-// both slower and more expensive than another one.
+// both slower and more expensive than another one. If the job's redundancy is Auto, the expected loss counts.
 std::vector<EstimatedPlan> alternatives(const Estimator& estimator, const PlanningProblem& problem,
                                         const ClusterState& cluster, const ParetoFront& front,
                                         const EstimatedPlan& chosen) {
@@ -55,13 +55,14 @@ std::vector<EstimatedPlan> alternatives(const Estimator& estimator, const Planni
     auto other = estimated(estimator, problem, entry.plan, cluster);
     if (other && other->estimate.fits()) plans.push_back(*std::move(other));
   }
-  std::ranges::stable_sort(plans, {}, [](const EstimatedPlan& plan) {
-    return std::pair(plan.estimate.iteration, plan.estimate.cost_per_iteration());
-  });
+  const auto useful = [&](const EstimatedPlan& plan) {
+    const double share = problem.job.redundancy == Redundancy::kAuto ? 1 + plan.estimate.expected_loss.ratio() : 1;
+    return std::pair(plan.estimate.iteration * share, plan.estimate.cost_per_iteration() * share);
+  };
+  std::ranges::stable_sort(plans, {}, useful);
   std::vector<EstimatedPlan> kept;
   for (EstimatedPlan& plan : plans) {
-    const bool is_more_expensive =
-        !kept.empty() && plan.estimate.cost_per_iteration() >= kept.back().estimate.cost_per_iteration();
+    const bool is_more_expensive = !kept.empty() && useful(plan).second >= useful(kept.back()).second;
     if (!is_more_expensive) kept.push_back(std::move(plan));
   }
   return kept;
@@ -69,7 +70,9 @@ std::vector<EstimatedPlan> alternatives(const Estimator& estimator, const Planni
 
 // Whether the search could find this plan if there were enough GPUs.
 bool is_in_search_space(const Plan& plan, const PlanningProblem& problem) {
-  if (!check_well_formed(plan, problem.job) || (plan.sharded_optimizer && !problem.may_shard_optimizer())) return false;
+  if (!check_well_formed(plan, problem.job)) return false;
+  const std::vector<Techniques> allowed = problem.allowed_techniques();
+  if (std::ranges::find(allowed, techniques_of(plan)) == allowed.end()) return false;
   const auto& sizes = problem.job.training.microbatch_sizes;
   if (std::ranges::find(sizes, plan.microbatch_size) == sizes.end()) return false;
   return std::ranges::all_of(plan.stages, [&](const Stage& stage) {
@@ -93,13 +96,20 @@ GroupedPlan remainder_of(const Plan& running, const PlanningProblem& problem) {
   return {running.microbatch_size, running.microbatches(), surviving.stages};
 }
 
-const Plan* known_running_plan(const std::optional<Plan>& current, const PlanningProblem& problem) {
-  return current && is_in_search_space(*current, problem) ? &*current : nullptr;
+// Returns the running plan with the peer replicas that the job asks for now, or nothing if it lies outside the search
+// space.
+std::optional<Plan> known_running_plan(const std::optional<Plan>& current, const PlanningProblem& problem) {
+  if (!current) return std::nullopt;
+  Plan running = *current;
+  if (!allows_peer_replicas(problem.job.redundancy, running.peer_replicas)) {
+    running.peer_replicas = !running.peer_replicas;
+  }
+  return is_in_search_space(running, problem) ? std::optional(std::move(running)) : std::nullopt;
 }
 
-std::optional<MigrationCost> migration_from(const Plan* running, const std::optional<GroupedPlan>& intact,
-                                            const PlanningProblem& problem) {
-  if (running == nullptr) return std::nullopt;
+std::optional<MigrationCost> migration_from(const std::optional<Plan>& running,
+                                            const std::optional<GroupedPlan>& intact, const PlanningProblem& problem) {
+  if (!running) return std::nullopt;
   return MigrationCost(problem, intact ? *intact : remainder_of(*running, problem));
 }
 
@@ -115,10 +125,10 @@ class PlanChooser {
   PlanChooser(const PlanningProblem& problem, const PlanOptions& options, const SearchLimits& limits)
       : options_(options),
         running_(known_running_plan(options.current, problem)),
-        intact_(running_ == nullptr ? std::nullopt : intact(*running_, problem)),
+        intact_(running_ ? intact(*running_, problem) : std::nullopt),
         migration_(migration_from(running_, intact_, problem)),
         search_(problem, limits, migration_ ? &*migration_ : nullptr) {
-    if (running_ == nullptr) return;
+    if (!running_) return;
     if (intact_) {
       if (const auto stay = search_.add_known_plan(*intact_)) stay_ = search_.simulated(*stay, kNoIncumbent);
     }
@@ -150,7 +160,7 @@ class PlanChooser {
   }
 
   const PlanOptions& options_;
-  const Plan* running_;                // null if there is none, or if it lies outside the search space
+  std::optional<Plan> running_;        // known_running_plan()
   std::optional<GroupedPlan> intact_;  // the running plan, if it still has all its GPUs
   std::optional<MigrationCost> migration_;
   Search search_;

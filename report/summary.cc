@@ -103,6 +103,10 @@ Element key_figures(const PlanView& view) {
                              money(estimate.traffic_cost_per_iteration.value()))));
   facts.add(fact("Cost per hour", money(estimate.cost_per_hour.value()), ""));
   facts.add(fact("GPUs", counted(gpu_count(view.plan)), counted(static_cast<long>(view.plan.stages.size()), "stage")));
+  const ExpectedLoss& loss = estimate.expected_loss;
+  facts.add(fact("Expected loss", percent(loss.ratio()),
+                 fmt::format("a node fails every {}, which costs {}", duration(Seconds(3600 / loss.failures_per_hour)),
+                             duration(loss.per_failure))));
   return facts;
 }
 

@@ -12,7 +12,7 @@ namespace sailor {
 
 const LayerNeeds& Bill::layer_needs_of(const GroupedStage& stage) const {
   const ReplicaGroup& first = stage.groups.front();
-  return tables_.needs(first.pool, {plan_.microbatch_size, first.tensor_parallel}, plan_.savings.recomputes);
+  return tables_.needs(first.pool, {plan_.microbatch_size, first.tensor_parallel}, plan_.techniques.recomputes);
 }
 
 std::size_t Bill::zones_of(const GroupedStage& stage) const {
@@ -26,7 +26,7 @@ std::size_t Bill::zones_of(const GroupedStage& stage) const {
 Bill::RingTraffic Bill::ring_of(const GroupedStage& stage) const {
   const int members = stage.replicas();
   const double parameters = layer_needs_of(stage).range(stage.layers).parameters * stage.groups.front().tensor_parallel;
-  const SyncedBytes synced = synced_bytes(job_.training.precision, plan_.savings.shards_optimizer);
+  const SyncedBytes synced = synced_bytes(job_.training.precision, plan_.techniques.shards_optimizer);
   RingTraffic ring{
       Bytes(parameters * (synced.reduced + synced.gathered)) * (static_cast<double>(members - 1) / members),
       DollarsPerByte(0)};
@@ -54,9 +54,9 @@ Dollars Bill::traffic() const {
 }
 
 std::vector<Bill::Transfer> Bill::peer_replicas() const {
-  if (job_.redundancy == Redundancy::kNone) return {};
+  if (!plan_.techniques.keeps_peer_replicas) return {};
   const PlanLinks links(plan_, cluster_, links_);
-  const PeerReplicas replicas(plan_, job_, cluster_, tables_, links);
+  const PeerReplicas replicas(plan_, cluster_, tables_, links);
   std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
     const int holder = plan_.stages[i].groups.front().pool;

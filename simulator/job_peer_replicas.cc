@@ -12,10 +12,10 @@ namespace sailor {
 // too.
 void JobSimulation::add_peer_replicas(const GroupedPlan& plan, const PlanLinks& links,
                                       std::vector<StageEnd>& ends) const {
-  const PeerReplicas replicas(plan, job_, cluster_, tables_, links);
+  const PeerReplicas replicas(plan, cluster_, tables_, links);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const ReplicaGroup& group = plan.stages[i].groups.front();
-    const int shards = plan.savings.shards_optimizer ? plan.stages[i].replicas() : 1;
+    const int shards = plan.techniques.shards_optimizer ? plan.stages[i].replicas() : 1;
     const double own = range_needs(plan, plan.stages[i], group).parameters / shards;
     if (own > 0) ends[i].update = ends[i].update * (1 + replicas.held_for_peers(i) / own);
     const Bytes sent = replicas.sent_by_each(i);
@@ -26,15 +26,15 @@ void JobSimulation::add_peer_replicas(const GroupedPlan& plan, const PlanLinks& 
 // Returns, for each stage, the number of parameters of which a GPU holds peer replicas.
 std::vector<double> JobSimulation::peer_parameters(const GroupedPlan& plan) const {
   std::vector<double> parameters(plan.stages.size());
-  if (job_.redundancy == Redundancy::kNone) return parameters;
+  if (!plan.techniques.keeps_peer_replicas) return parameters;
   const PlanLinks links(plan, cluster_, links_);
-  const PeerReplicas replicas(plan, job_, cluster_, tables_, links);
+  const PeerReplicas replicas(plan, cluster_, tables_, links);
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = replicas.held_for_peers(i);
   return parameters;
 }
 
 std::optional<std::string> JobSimulation::note_of_peer_replicas(const GroupedPlan& plan) const {
-  if (job_.redundancy == Redundancy::kNone) return std::nullopt;
+  if (!plan.techniques.keeps_peer_replicas) return std::nullopt;
   const std::vector<double> parameters = peer_parameters(plan);
   const double most = *std::ranges::max_element(parameters);
   if (most == 0) return "no peer replicas are kept: every slice is on two nodes anyway, or there is no other node";

@@ -5,6 +5,7 @@
 
 #include "core/model/check.h"
 #include "core/schedule/caps.h"
+#include "simulator/expected_loss.h"
 #include "simulator/fast_step_time.h"
 #include "simulator/memory.h"
 
@@ -24,7 +25,7 @@ bool is_textbook(const std::vector<StageTiming>& stages) {
 // The replicas of a stage that share the optimizer's state; 1 if each has all of it. Each GPU of a replica has
 // 1 / tensor_parallel of the stage, and with sharding, one of this number of shards of the optimizer's state for it.
 int optimizer_shards(const GroupedPlan& plan, const GroupedStage& stage) {
-  return plan.savings.shards_optimizer ? stage.replicas() : 1;
+  return plan.techniques.shards_optimizer ? stage.replicas() : 1;
 }
 
 }  // namespace
@@ -35,8 +36,9 @@ JobSimulation::JobSimulation(const JobSpec& job, const ClusterState& cluster, co
 
 RangeNeeds JobSimulation::range_needs(const GroupedPlan& plan, const GroupedStage& stage,
                                       const ReplicaGroup& group) const {
-  RangeNeeds needs = tables_.needs(group.pool, {plan.microbatch_size, group.tensor_parallel}, plan.savings.recomputes)
-                         .range(stage.layers);
+  RangeNeeds needs =
+      tables_.needs(group.pool, {plan.microbatch_size, group.tensor_parallel}, plan.techniques.recomputes)
+          .range(stage.layers);
   needs.update = needs.update / optimizer_shards(plan, stage);
   return needs;
 }
@@ -60,7 +62,7 @@ std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan, c
 
 Bytes JobSimulation::message_after(const GroupedPlan& plan, const GroupedStage& stage) const {
   const ReplicaGroup& sender = stage.groups.front();
-  return tables_.needs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.savings.recomputes)
+  return tables_.needs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.techniques.recomputes)
       .output(stage.layers.last - 1);
 }
 
@@ -137,7 +139,7 @@ JobSimulation::Sync JobSimulation::sync(const GroupedPlan& plan, const GroupedSt
                                         const PlanLinks& links) const {
   if (stage.replicas() < 2) return {};
   const double parameters = shard_parameters(plan, stage);
-  const SyncedBytes bytes = synced_bytes(job_.training.precision, plan.savings.shards_optimizer);
+  const SyncedBytes bytes = synced_bytes(job_.training.precision, plan.techniques.shards_optimizer);
   const Ring ring = links.ring_of(stage);
   const Seconds reduce = all_reduce(Bytes(parameters * bytes.reduced), ring) / 2;
   const Seconds gather =
@@ -149,8 +151,8 @@ JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const 
                                                  const PlanLinks& links) const {
   StageEnd end{.buckets = stage.layers.size()};
   const Sync parts = sync(plan, stage, links);
-  end.reduce = plan.savings.shards_optimizer ? parts.reduce : parts.reduce + parts.gather;
-  end.gather = plan.savings.shards_optimizer ? parts.gather : Seconds(0);
+  end.reduce = plan.techniques.shards_optimizer ? parts.reduce : parts.reduce + parts.gather;
+  end.gather = plan.techniques.shards_optimizer ? parts.gather : Seconds(0);
   for (const ReplicaGroup& group : stage.groups) {
     const RangeNeeds needs = range_needs(plan, stage, group);
     end.update = std::max(end.update, needs.update);
@@ -163,7 +165,7 @@ std::vector<JobSimulation::StageEnd> JobSimulation::stage_ends(const GroupedPlan
   std::vector<StageEnd> ends;
   ends.reserve(plan.stages.size());
   for (const GroupedStage& stage : plan.stages) ends.push_back(stage_end(plan, stage, links));
-  if (job_.redundancy == Redundancy::kPeer) add_peer_replicas(plan, links, ends);
+  if (plan.techniques.keeps_peer_replicas) add_peer_replicas(plan, links, ends);
   return ends;
 }
 
@@ -180,6 +182,15 @@ JobSimulation::Synced JobSimulation::synced(std::span<const StageEnd> ends, Seco
     end.updated = std::max(end.updated, gradients + stage.update);
   }
   return end;
+}
+
+ExpectedLoss JobSimulation::loss_of(const GroupedPlan& plan, Seconds iteration) const {
+  return expected_loss(plan, iteration, job_, cluster_, PlanLinks(plan, cluster_, links_));
+}
+
+double JobSimulation::counted_loss(const GroupedPlan& plan, Seconds iteration, const PlanLinks& links) const {
+  if (job_.redundancy != Redundancy::kAuto) return 0;
+  return expected_loss(plan, iteration, job_, cluster_, links).ratio();
 }
 
 SimulationResult JobSimulation::summarized(const GroupedPlan& plan, const Passes& done, const Synced& end) const {
@@ -221,7 +232,7 @@ std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& 
   const Dollars traffic = bill.traffic();
   const auto estimated = [&](double passes) {
     const Seconds iteration = synced(ends, Seconds(passes), tails).updated;
-    return EstimateSummary{iteration, price * iteration + traffic, Bytes(0)};
+    return EstimateSummary{iteration, price * iteration + traffic, Bytes(0), counted_loss(plan, iteration, links)};
   };
   if (cutoff.is_reached_by(estimated(least_step_time(stages) * (1 - kRounding)))) return std::nullopt;
   Bytes excess(0);

@@ -56,7 +56,8 @@ class JobSimulation final : public JobEstimator {
                                                                const GroupedPlan& plan) const override;
   [[nodiscard]] Bytes state_of_layer(int layer) const override;
   [[nodiscard]] Seconds transfer(Bytes amount, int from_pool, int to_pool) const override;
-  // Returns a sentence about the memory and traffic of peer replicas, or nothing if the job does not ask for them.
+  [[nodiscard]] ExpectedLoss loss_of(const GroupedPlan& plan, Seconds iteration) const;
+  // Returns a sentence about the memory and traffic of peer replicas, or nothing if the plan keeps none.
   [[nodiscard]] std::optional<std::string> note_of_peer_replicas(const GroupedPlan& plan) const;
   [[nodiscard]] StageNeeds stage_needs(const StageShape& shape) const override;
   [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
@@ -133,6 +134,8 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Sync sync(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   void add_peer_replicas(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageEnd>& ends) const;
+  // EstimateSummary::expected_loss.
+  [[nodiscard]] double counted_loss(const GroupedPlan& plan, Seconds iteration, const PlanLinks& links) const;
   [[nodiscard]] std::vector<double> peer_parameters(const GroupedPlan& plan) const;
   [[nodiscard]] SimulationResult summarized(const GroupedPlan& plan, const Passes& done, const Synced& end) const;
   [[nodiscard]] static Synced synced(std::span<const StageEnd> ends, Seconds passes, std::span<const double> tails);

@@ -142,7 +142,8 @@ std::optional<EstimateSummary> JobSimulation::simulated_below(const Cutoff& cuto
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(groups, stages)) excess = std::max(excess, stage.excess());
   const Seconds iteration = seconds(time_step(*schedule, times, execution(ends)).end());
-  const EstimateSummary estimate{iteration, price * iteration + traffic, excess};
+  const EstimateSummary estimate{iteration, price * iteration + traffic, excess,
+                                 counted_loss(groups, iteration, links)};
   if (cutoff.is_reached_by(estimate)) return std::nullopt;
   return estimate;
 }

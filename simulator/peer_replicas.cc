@@ -1,23 +1,31 @@
 #include "simulator/peer_replicas.h"
 
+#include <algorithm>
 #include <tuple>
 
 namespace sailor {
 
-PeerReplicas::PeerReplicas(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster,
-                           const JobTables& tables, const PlanLinks& links)
+// The state of a stage with several replicas is on several nodes, unless the replicas share the optimizer's state or
+// all fit on one node.
+bool is_on_two_nodes(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) {
+  if (plan.techniques.shards_optimizer) return false;
+  const int pool = stage.groups.front().pool;
+  return stage.replicas() > 1 && !std::ranges::all_of(stage.groups, [&](const ReplicaGroup& group) {
+           return links.is_inside_node(pool, group.pool);
+         });
+}
+
+PeerReplicas::PeerReplicas(const GroupedPlan& plan, const ClusterState& cluster, const JobTables& tables,
+                           const PlanLinks& links)
     : plan_(plan), cluster_(cluster), tables_(tables), links_(links), stages_(plan.stages.size()) {
-  if (job.redundancy == Redundancy::kNone) return;
+  if (!plan.techniques.keeps_peer_replicas) return;
   for (std::size_t i = 0; i < stages_.size(); ++i) stages_[i] = peer_replicas_of(plan.stages[i]);
 }
 
-// The state of a stage with several replicas is on several nodes, unless the replicas share the optimizer's state or
-// all fit on one node.
 StagePeerReplicas PeerReplicas::peer_replicas_of(const GroupedStage& stage) const {
+  if (is_on_two_nodes(plan_, stage, links_)) return {};
   const ReplicaGroup& group = stage.groups.front();
   const bool is_in_one_node = links_.is_inside_node(group.pool, group.pool);
-  const bool is_on_two_nodes = stage.groups.size() > 1 || (stage.replicas() > 1 && !is_in_one_node);
-  if (is_on_two_nodes && !plan_.savings.shards_optimizer) return {};
   const int with_the_holder = is_in_one_node
                                   ? gpus_of_pools(plan_, cluster_.pools.size())[static_cast<std::size_t>(group.pool)]
                                   : group.tensor_parallel;
@@ -25,10 +33,10 @@ StagePeerReplicas PeerReplicas::peer_replicas_of(const GroupedStage& stage) cons
                              .backup_pool = backup_pool_for(group.pool)};
   if (replicas.backup_holders <= 0) return {};
   const LayerNeeds& layers =
-      tables_.needs(group.pool, {plan_.microbatch_size, group.tensor_parallel}, plan_.savings.recomputes);
+      tables_.needs(group.pool, {plan_.microbatch_size, group.tensor_parallel}, plan_.techniques.recomputes);
   const double of_a_layer = group.tensor_parallel;  // times the parameters of a shard
   replicas.parameters = layers.range(stage.layers).parameters * of_a_layer;
-  replicas.senders = plan_.savings.shards_optimizer ? stage.replicas() : 1;
+  replicas.senders = plan_.techniques.shards_optimizer ? stage.replicas() : 1;
   const double shards_of_a_layer = static_cast<double>(group.tensor_parallel) * replicas.senders;
   for (int layer = stage.layers.first; layer < stage.layers.last; ++layer) {
     replicas.largest =

@@ -25,11 +25,13 @@ struct StagePeerReplicas {
   }
 };
 
+// Whether every part of the stage's state is on two nodes or more, without peer replicas.
+bool is_on_two_nodes(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links);
+
 class PeerReplicas {
  public:
-  // Empty if the job does not ask for peer replicas. All arguments must outlive it.
-  PeerReplicas(const GroupedPlan& plan, const JobSpec& job, const ClusterState& cluster, const JobTables& tables,
-               const PlanLinks& links);
+  // Empty if the plan keeps no peer replicas. All arguments must outlive it.
+  PeerReplicas(const GroupedPlan& plan, const ClusterState& cluster, const JobTables& tables, const PlanLinks& links);
 
   [[nodiscard]] const std::vector<StagePeerReplicas>& stages() const { return stages_; }
   // The most parameters of other stages or replicas that a GPU of this stage holds.

@@ -28,7 +28,7 @@ void add_notes(const GroupedPlan& plan, const JobSimulation& simulation, Estimat
   for (const GroupedStage& stage : plan.stages) {
     for (const ReplicaGroup& group : stage.groups) {
       const ProfilePoint point{plan.microbatch_size, group.tensor_parallel};
-      const std::string& note = simulation.tables().needs(group.pool, point, plan.savings.recomputes).provenance();
+      const std::string& note = simulation.tables().needs(group.pool, point, plan.techniques.recomputes).provenance();
       if (!note.empty()) notes.insert(note);
     }
   }
@@ -42,6 +42,7 @@ Estimate described(const SimulationResult& result, const JobSpec& job, const Pla
                     .gpu_cost_per_iteration = result.gpu_cost,
                     .traffic_cost_per_iteration = result.traffic_cost,
                     .cost_per_hour = {},
+                    .expected_loss = {},
                     .gpus = gpus_by_pool(plan),
                     .violations = {},
                     .notes = {}};
@@ -63,6 +64,7 @@ std::vector<int> tensor_parallel_sizes_of(const GroupedPlan& plan) {
 Estimate estimate_of(const SimulationResult& result, const JobSimulation& simulation, const Plan& plan,
                      const GroupedPlan& groups) {
   Estimate estimate = described(result, simulation.job(), plan);
+  estimate.expected_loss = simulation.loss_of(groups, result.iteration);
   estimate.violations = resource_violations(plan, simulation.job(), simulation.cluster());
   add_memory_violations(result, simulation, estimate);
   add_notes(groups, simulation, estimate);

@@ -62,9 +62,10 @@ Result<Pool> read_pool(const SourceDocument& document) {
 Result<void> check_agreement(const SourceDocument& document, const ClusterState& cluster, const Pool& pool) {
   const Pool* known = cluster.find(pool.key);
   const bool agrees =
-      known == nullptr || (known->price_per_gpu == pool.price_per_gpu && known->region == pool.region &&
-                           known->whole_nodes == pool.whole_nodes && known->gpus_per_node == pool.gpus_per_node &&
-                           known->inter_node_bandwidth == pool.inter_node_bandwidth);
+      known == nullptr ||
+      (known->price_per_gpu == pool.price_per_gpu && known->region == pool.region &&
+       known->whole_nodes == pool.whole_nodes && known->gpus_per_node == pool.gpus_per_node &&
+       known->inter_node_bandwidth == pool.inter_node_bandwidth && known->node_lifetime == pool.node_lifetime);
   if (agrees) return {};
   return tl::unexpected(document.located(
       {ErrorCode::kInvalidArgument,

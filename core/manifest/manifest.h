@@ -33,6 +33,7 @@ struct PoolDeclaration {
   bool whole_nodes = false;
   std::map<std::string, std::string> node_selector;
   std::optional<BytesPerSecond> inter_node_bandwidth;
+  std::optional<Seconds> node_lifetime;  // Pool::node_lifetime
   friend bool operator==(const PoolDeclaration&, const PoolDeclaration&) = default;
 };
 

@@ -43,6 +43,12 @@ std::optional<BytesPerSecond> inter_node_bandwidth(JsonReader& reader) {
   return gigabits ? std::optional(BytesPerSecond(*gigabits * kBytesPerGigabit)) : std::nullopt;
 }
 
+std::optional<Seconds> node_lifetime(JsonReader& reader) {
+  const auto hours = optional_decimal(reader, "nodeLifetimeHours");
+  if (hours && *hours <= 0) reader.record("nodeLifetimeHours", "it must be above 0");
+  return hours ? std::optional(Seconds(*hours * 3600)) : std::nullopt;
+}
+
 std::map<std::string, std::string> node_selector(JsonReader& reader) {
   std::map<std::string, std::string> labels;
   for (const auto& [label, value] : reader.child("nodeSelector").items()) {
@@ -77,6 +83,7 @@ Result<PoolDeclaration> pool_from_manifest(const Json& gpu_pool) {
   pool.whole_nodes = reader.value_or("wholeNodes", false);
   pool.node_selector = node_selector(reader);
   pool.inter_node_bandwidth = inter_node_bandwidth(reader);
+  pool.node_lifetime = node_lifetime(reader);
   if (const auto& error = metadata.error()) reader.absorb(*error);
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   return pool;
@@ -89,7 +96,8 @@ Pool pool_of(const PoolDeclaration& declaration, int nodes) {
             .nodes = {},
             .price_per_gpu = declaration.price_per_gpu,
             .whole_nodes = declaration.whole_nodes,
-            .inter_node_bandwidth = declaration.inter_node_bandwidth};
+            .inter_node_bandwidth = declaration.inter_node_bandwidth,
+            .node_lifetime = declaration.node_lifetime};
   if (nodes > 0) pool.nodes.push_back({declaration.gpus_per_node, nodes});
   return pool;
 }

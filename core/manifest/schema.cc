@@ -118,6 +118,7 @@ constexpr Field kGpuPool[] = {
     {"spec.maxNodes", kInteger, kOptional, between<0, 1'000'000>},
     {"spec.nodes", kInteger, kOptional, between<0, 1'000'000>},
     {"spec.pricePerGpuHour", kDecimal},
+    {"spec.nodeLifetimeHours", kDecimal, kOptional, above_zero},
     {"spec.wholeNodes", kBoolean},
     {"spec.nodeSelector", kAnything},
     {"spec.network", kObject},

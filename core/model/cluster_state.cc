@@ -26,6 +26,11 @@ int Pool::free_gpus() const {
   return sum;
 }
 
+Seconds Pool::expected_node_lifetime() const {
+  constexpr Seconds kDay{86'400};
+  return node_lifetime.value_or(key.provisioning == Provisioning::kSpot ? kDay : kDay * 150);
+}
+
 int Pool::group_capacity(int tensor_parallel) const {
   SAILOR_CHECK(tensor_parallel > 0, "a tensor-parallel group of {} GPUs", tensor_parallel);
   int sum = 0;

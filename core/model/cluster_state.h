@@ -25,9 +25,12 @@ struct Pool {
   DollarsPerHour price_per_gpu;
   bool whole_nodes = false;                            // a job uses all GPUs of a node or none, and pays for all
   std::optional<BytesPerSecond> inter_node_bandwidth;  // a node's NIC; absent: that of the network model
+  // The mean time until a node is lost; absent: a day for spot nodes, 150 days for others.
+  std::optional<Seconds> node_lifetime;
   friend bool operator==(const Pool&, const Pool&) = default;
 
   [[nodiscard]] int free_gpus() const;
+  [[nodiscard]] Seconds expected_node_lifetime() const;
   // The number of tensor-parallel groups of this size that fit on its nodes. A group never spans nodes.
   [[nodiscard]] int group_capacity(int tensor_parallel) const;
 };

@@ -35,6 +35,17 @@ struct MemoryBreakdown {
   friend bool operator==(const MemoryBreakdown&, const MemoryBreakdown&) = default;
 };
 
+// What failures of nodes are expected to cost. A failure is the loss of a node without time to move its state.
+struct ExpectedLoss {
+  double failures_per_hour = 0;     // of all nodes of the plan together
+  Seconds per_failure;              // the mean of the training time that a failure costs
+  std::vector<int> exposed_stages;  // stages of whose state some part is on one node only
+  friend bool operator==(const ExpectedLoss&, const ExpectedLoss&) = default;
+
+  // Lost time per time of useful training. It may be above 1.
+  [[nodiscard]] double ratio() const { return failures_per_hour * per_failure.value() / 3600; }
+};
+
 struct Estimate {
   Seconds iteration;
   TimeBreakdown time;
@@ -43,6 +54,7 @@ struct Estimate {
   Dollars traffic_cost_per_iteration;
   DollarsPerHour cost_per_hour;  // GPUs and traffic
   double tokens_per_second = 0;
+  ExpectedLoss expected_loss;
   std::map<PoolKey, int> gpus;
   std::vector<std::string> violations;  // each names the stage or pool, what it needs and the limit; empty: it fits
   std::vector<std::string> notes;       // assumptions: "analytic profile of ...", "interpolated ..."

@@ -22,7 +22,8 @@ constexpr EnumName<LearningRateSchedule> kSchedules[] = {{LearningRateSchedule::
                                                          {LearningRateSchedule::kCosine, "Cosine"},
                                                          {LearningRateSchedule::kLinear, "Linear"}};
 constexpr EnumName<OnNonFinite> kOnNonFinite[] = {{OnNonFinite::kStop, "Stop"}, {OnNonFinite::kSkip, "Skip"}};
-constexpr EnumName<Redundancy> kRedundancies[] = {{Redundancy::kNone, "None"}, {Redundancy::kPeer, "Peer"}};
+constexpr EnumName<Redundancy> kRedundancies[] = {
+    {Redundancy::kAuto, "Auto"}, {Redundancy::kNone, "None"}, {Redundancy::kPeer, "Peer"}};
 constexpr EnumName<DataFormat> kDataFormats[] = {
     {DataFormat::kBytes, "Bytes"}, {DataFormat::kTokens, "Tokens"}, {DataFormat::kMegatron, "Megatron"}};
 
@@ -141,7 +142,7 @@ Json to_json(const ValidationSpec& validation) {
 std::string_view to_string(Redundancy redundancy) { return name_of(kRedundancies, redundancy); }
 
 Redundancy read_redundancy(JsonReader& reader) {
-  return read_enum(reader, "redundancy", kRedundancies, Redundancy::kNone);
+  return read_enum(reader, "redundancy", kRedundancies, Redundancy::kAuto);
 }
 
 std::optional<double> optional_decimal(JsonReader& reader, std::string_view key) {

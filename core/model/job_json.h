@@ -29,7 +29,7 @@ Result<CheckpointSpec> checkpoint_from_json(const Json& json, const std::string&
 
 class JsonReader;
 std::string_view to_string(Redundancy redundancy);
-Redundancy read_redundancy(JsonReader& reader);  // the field `redundancy`; None if it is absent
+Redundancy read_redundancy(JsonReader& reader);  // the field `redundancy`; Auto if it is absent
 
 // Reads "0.25" or 0.25. Records an error for anything that is not a decimal number of at least 0.
 std::optional<double> optional_decimal(JsonReader& reader, std::string_view key);

@@ -12,6 +12,10 @@ bool is_allowed(const std::vector<T>& allowed, const T& value) {
 
 }  // namespace
 
+bool allows_peer_replicas(Redundancy setting, bool has_peer_replicas) {
+  return setting == Redundancy::kAuto || has_peer_replicas == (setting == Redundancy::kPeer);
+}
+
 bool allows_recomputation(ActivationCheckpointing setting, bool recomputes) {
   return setting == ActivationCheckpointing::kAuto || recomputes == (setting == ActivationCheckpointing::kAlways);
 }

@@ -21,8 +21,12 @@ enum class OnNonFinite { kStop, kSkip };  // what happens after a loss or gradie
 enum class DataFormat { kBytes, kTokens, kMegatron };
 enum class ProvisioningPolicy { kAny, kSpot, kOnDemand };
 enum class ElasticityMode { kLive, kRestart, kOff };
-// kPeer: state that only one node holds is also kept in the memory of another node.
-enum class Redundancy { kNone, kPeer };
+// kPeer: state that only one node holds is also kept in the memory of another node. kAuto: the planner keeps it there
+// if that costs less than the failures of nodes are expected to cost without it.
+enum class Redundancy { kAuto, kNone, kPeer };
+
+// Whether the job's setting allows a plan that has peer replicas (`has_peer_replicas`), or one that has none.
+bool allows_peer_replicas(Redundancy setting, bool has_peer_replicas);
 
 // Returns whether the job's setting allows a plan that recomputes activations (`recomputes`), or one that does not.
 // Auto allows both.
@@ -118,7 +122,7 @@ struct JobSpec {
   Objective objective;
   ResourceSpec resources;
   ElasticityMode elasticity = ElasticityMode::kLive;
-  Redundancy redundancy = Redundancy::kNone;
+  Redundancy redundancy = Redundancy::kAuto;
   CheckpointSpec checkpoint;
   bool suspend = false;
   std::string managed_by;  // the controller that owns the job; empty: Sailor

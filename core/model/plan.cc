@@ -129,6 +129,10 @@ Result<void> check_well_formed(const Plan& plan, const JobSpec& job) {
     return malformed("sequenceParallelism", "it is {}, but the job has training.sequenceParallelism: {}",
                      plan.sequence_parallelism, plan.sequence_parallelism ? "Never" : "Always");
   }
+  if (!allows_peer_replicas(job.redundancy, plan.peer_replicas)) {
+    return malformed("peerReplicas", "it is {}, but the job has elasticity.redundancy: {}; make them agree",
+                     plan.peer_replicas, plan.peer_replicas ? "None" : "Peer");
+  }
   if (auto checked = check_layers(plan, job); !checked) return checked;
   for (std::size_t index = 0; index < plan.stages.size(); ++index) {
     if (auto checked = check_replicas(plan, index); !checked) return checked;

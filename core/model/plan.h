@@ -35,6 +35,7 @@ struct Plan {
   bool activation_checkpointing = false;  // stages keep only the inputs of their blocks and recompute the rest
   bool sharded_optimizer = false;         // each replica of a stage keeps and updates its part of the optimizer state
   bool sequence_parallelism = false;      // a group partitions the tokens over its GPUs outside of its linear layers
+  bool peer_replicas = false;             // a GPU of another node also keeps the state that only one node holds
   friend bool operator==(const Plan&, const Plan&) = default;
 
   [[nodiscard]] int microbatches() const { return global_batch_size / microbatch_size; }
@@ -44,9 +45,9 @@ int gpu_count(const Plan& plan);
 std::map<PoolKey, int> gpus_by_pool(const Plan& plan);
 
 // A plan is well-formed for a job if its stages partition the layers in order, the replicas of every stage partition
-// the microbatches, the microbatch size divides the global batch, activation checkpointing and sequence parallelism
-// agree with the job, and every group can partition the tokens evenly. The error names the first wrong field and a
-// remedy.
+// the microbatches, the microbatch size divides the global batch, activation checkpointing, sequence parallelism and
+// peer replicas agree with the job, and every group can partition the tokens evenly. The error names the first wrong
+// field and a remedy.
 Result<void> check_well_formed(const Plan& plan, const JobSpec& job);
 
 // Fails if the plan has sequence parallelism and some group cannot partition the tokens of a sequence evenly.

@@ -46,6 +46,7 @@ Json plan_json(const Plan& plan, Write write_replicas) {
   // Options are written only if they are on, so that adding an option does not change the hash of plans without it.
   if (plan.activation_checkpointing) json["activationCheckpointing"] = true;
   if (plan.sharded_optimizer) json["shardedOptimizer"] = true;
+  if (plan.peer_replicas) json["peerReplicas"] = true;
   if (plan.sequence_parallelism) json["sequenceParallelism"] = true;
   return json;
 }
@@ -109,7 +110,8 @@ Result<Plan> plan_from_json(const Json& json) {
             .stages = {},
             .activation_checkpointing = reader.value_or("activationCheckpointing", false),
             .sharded_optimizer = reader.value_or("shardedOptimizer", false),
-            .sequence_parallelism = reader.value_or("sequenceParallelism", false)};
+            .sequence_parallelism = reader.value_or("sequenceParallelism", false),
+            .peer_replicas = reader.value_or("peerReplicas", false)};
   const Json& stages = reader.child("stages");
   if (!stages.is_array() || stages.empty()) reader.record("stages", "expected at least one stage");
   if (plan.microbatch_size < 1) reader.record("microbatchSize", "it must be at least 1");
@@ -144,6 +146,11 @@ Json to_json(const Estimate& estimate) {
           {"fits", estimate.fits()},
           {"violations", estimate.violations},
           {"notes", estimate.notes},
+          {"expectedLoss",
+           {{"ratio", estimate.expected_loss.ratio()},
+            {"failuresPerHour", estimate.expected_loss.failures_per_hour},
+            {"secondsPerFailure", estimate.expected_loss.per_failure.value()},
+            {"exposedStages", estimate.expected_loss.exposed_stages}}},
           {"breakdown",
            {{"compute", estimate.time.compute.value()},
             {"bubble", estimate.time.bubble.value()},

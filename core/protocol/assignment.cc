@@ -110,7 +110,6 @@ Json to_json(const Assignment& assignment) {
                {"training", to_json(assignment.training)},
                {"data", to_json(assignment.data)},
                {"checkpoint", to_json(assignment.checkpoint)},
-               {"redundancy", to_string(assignment.redundancy)},
                {"plan", to_json(assignment.plan)},
                {"agents", std::move(agents)},
                {"workers", std::move(workers)},
@@ -140,7 +139,6 @@ Result<Assignment> assignment_from_json(const Json& json) {
   take(reader, training_from_json(reader.child("training"), "assignment.training"), assignment.training);
   take(reader, data_from_json(reader.child("data"), "assignment.data"), assignment.data);
   take(reader, checkpoint_from_json(reader.child("checkpoint"), "assignment.checkpoint"), assignment.checkpoint);
-  assignment.redundancy = read_redundancy(reader);
   take(reader, plan_from_json(reader.child("plan")), assignment.plan);
   if (reader.has("scheduleTimes") && !reader.error()) {
     assignment.schedule_times.emplace();

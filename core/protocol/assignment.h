@@ -51,7 +51,6 @@ struct Assignment {
   TrainingSpec training;
   DataSpec data;
   CheckpointSpec checkpoint;
-  Redundancy redundancy = Redundancy::kNone;
   Plan plan;
   // The times from which the workers make the schedule of the plan. The operator always sends them. They may be absent
   // in an assignment that a test or a benchmark makes without a simulator (trainer/step/operations.h).

@@ -76,7 +76,7 @@ std::vector<ReplicaGroup> partition_evenly(const GroupedStage& stage, const std:
 
 double pass_of(const ReplicaGroup& group, const GroupedStage& stage, const Draft& draft,
                const PlanningProblem& problem) {
-  return problem.pass(group.pool, {draft.microbatch_size, group.tensor_parallel}, stage.layers, draft.savings);
+  return problem.pass(group.pool, {draft.microbatch_size, group.tensor_parallel}, stage.layers, draft.techniques);
 }
 
 std::optional<GroupedStage> partitioned_stage(const GroupedStage& stage, const Draft& draft,
@@ -113,7 +113,7 @@ bool is_paper_shaped(const Draft& draft) {
 }  // namespace
 
 Draft draft_of(const GroupedPlan& plan) {
-  Draft draft{plan.microbatch_size, plan.savings, {}};
+  Draft draft{plan.microbatch_size, plan.techniques, {}};
   for (const GroupedStage& stage : plan.stages) {
     GroupedStage& into = draft.stages.emplace_back(GroupedStage{stage.layers, {}});
     for (const ReplicaGroup& group : stage.groups) into.add(with_microbatches(group, 0, group.count));
@@ -150,7 +150,7 @@ DollarsPerHour gpu_price(const Draft& draft, const PlanningProblem& problem) {
 std::optional<GroupedPlan> partitioned(const Draft& draft, const PlanningProblem& problem, PlanSpace space) {
   if (space == PlanSpace::kPaper && !is_paper_shaped(draft)) return std::nullopt;
   GroupedPlan plan{
-      draft.microbatch_size, problem.job.training.global_batch_size / draft.microbatch_size, {}, draft.savings};
+      draft.microbatch_size, problem.job.training.global_batch_size / draft.microbatch_size, {}, draft.techniques};
   for (const GroupedStage& stage : draft.stages) {
     auto one = partitioned_stage(stage, draft, problem, space);
     if (!one) return std::nullopt;

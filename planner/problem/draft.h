@@ -12,7 +12,7 @@ namespace sailor {
 
 struct Draft {
   int microbatch_size = 1;
-  MemorySavings savings;
+  Techniques techniques;
   std::vector<GroupedStage> stages;  // every group's `microbatches` is 0
   friend auto operator<=>(const Draft&, const Draft&) = default;
 };

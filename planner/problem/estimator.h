@@ -44,6 +44,13 @@ struct EstimateSummary {
   Seconds iteration;
   Dollars cost;         // the cost of an iteration: GPUs and traffic
   Bytes memory_excess;  // the memory that the fullest stage needs above that of its GPU; zero if the plan fits
+  // ExpectedLoss::ratio(). Zero unless the job's redundancy is Auto: with None or Peer, the user has decided how much a
+  // job may lose, and plans are compared without it.
+  double expected_loss = 0;
+
+  // The time and cost of an iteration that is not lost.
+  [[nodiscard]] Seconds useful_iteration() const { return iteration * (1 + expected_loss); }
+  [[nodiscard]] Dollars useful_cost() const { return cost * (1 + expected_loss); }
 };
 
 // Limits for pruning. The search needs no plan that reaches one of them.

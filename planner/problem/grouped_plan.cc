@@ -47,9 +47,12 @@ void normalize(GroupedStage& stage) {
   if (!stage.groups.empty()) stage.groups.resize(kept + 1);
 }
 
+Techniques techniques_of(const Plan& plan) {
+  return {plan.activation_checkpointing, plan.sharded_optimizer, plan.peer_replicas};
+}
+
 Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster) {
-  GroupedPlan result{
-      plan.microbatch_size, plan.microbatches(), {}, {plan.activation_checkpointing, plan.sharded_optimizer}};
+  GroupedPlan result{plan.microbatch_size, plan.microbatches(), {}, techniques_of(plan)};
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const Stage& stage = plan.stages[i];
     GroupedStage& into = result.stages.emplace_back(GroupedStage{{stage.first_layer, stage.last_layer}, {}});
@@ -75,9 +78,10 @@ Plan expanded(const GroupedPlan& plan, const JobSpec& job, const ClusterState& c
               .global_batch_size = job.training.global_batch_size,
               .microbatch_size = plan.microbatch_size,
               .stages = {},
-              .activation_checkpointing = plan.savings.recomputes,
-              .sharded_optimizer = plan.savings.shards_optimizer,
-              .sequence_parallelism = job.training.uses_sequence_parallelism()};
+              .activation_checkpointing = plan.techniques.recomputes,
+              .sharded_optimizer = plan.techniques.shards_optimizer,
+              .sequence_parallelism = job.training.uses_sequence_parallelism(),
+              .peer_replicas = plan.techniques.keeps_peer_replicas};
   for (const GroupedStage& stage : plan.stages) {
     Stage& into = result.stages.emplace_back(Stage{stage.layers.first, stage.layers.last, {}});
     for (const ReplicaGroup& group : stage.groups) {

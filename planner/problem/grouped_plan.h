@@ -7,7 +7,7 @@
 #include "core/model/cluster_state.h"
 #include "core/model/plan.h"
 #include "planner/problem/layer_range.h"
-#include "planner/problem/memory_savings.h"
+#include "planner/problem/techniques.h"
 
 namespace sailor {
 
@@ -42,11 +42,13 @@ struct GroupedPlan {
   int microbatch_size = 1;
   int microbatches = 0;  // microbatches of a step; each passes through every stage
   std::vector<GroupedStage> stages;
-  MemorySavings savings;
+  Techniques techniques;
   friend auto operator<=>(const GroupedPlan&, const GroupedPlan&) = default;
 
   [[nodiscard]] int gpus() const;
 };
+
+Techniques techniques_of(const Plan& plan);
 
 // Converts a plan to and from this form. grouped() returns kNotFound if the cluster does not have the pool of a
 // replica.

@@ -66,8 +66,8 @@ Cutoff cutoff_for(double value, const JobSpec& job) {
 
 Score score_of(const EstimateSummary& estimate, int gpus, const JobSpec& job) {
   const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(job.objective);
-  return {misses_of(estimate, gpus, job).sum(), seeks_throughput ? estimate.iteration.value() : estimate.cost.value(),
-          gpus};
+  return {misses_of(estimate, gpus, job).sum(),
+          seeks_throughput ? estimate.useful_iteration().value() : estimate.useful_cost().value(), gpus};
 }
 
 }  // namespace sailor

@@ -12,8 +12,10 @@ namespace sailor {
 // infeasible. Of two infeasible plans, the one with less excess comes nearer to being feasible.
 struct Score {
   double excess = 0;  // the sum of the misses (Misses::sum())
-  double value = 0;   // seconds of an iteration if the job maximizes throughput, its dollars if it minimizes cost
-  int gpus = 0;       // the number of GPUs, which breaks ties
+  // The seconds of an iteration if the job maximizes throughput, its dollars if it minimizes cost. Both include the
+  // expected loss (EstimateSummary::useful_iteration(), useful_cost()).
+  double value = 0;
+  int gpus = 0;  // the number of GPUs, which breaks ties
   friend auto operator<=>(const Score&, const Score&) = default;
 
   [[nodiscard]] bool is_feasible() const { return excess <= 0; }

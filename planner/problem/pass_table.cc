@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <string_view>
 
 namespace sailor {
@@ -9,14 +10,15 @@ namespace {
 
 constexpr double kLeast = 1e-9;  // above zero, so that rates are finite
 
-std::size_t index_of(const MemorySavings& savings) {
-  return (savings.recomputes ? 2U : 0U) + (savings.shards_optimizer ? 1U : 0U);
+// Peer replicas do not count, because what they cost depends on the whole plan.
+std::size_t index_of(const Techniques& techniques) {
+  return (techniques.recomputes ? 2U : 0U) + (techniques.shards_optimizer ? 1U : 0U);
 }
 
 }  // namespace
 
 PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<const int> tensor_parallel_sizes,
-                     std::span<const MemorySavings> allowed, const JobEstimator& estimator)
+                     std::span<const Techniques> allowed, const JobEstimator& estimator)
     : layers_(static_cast<std::size_t>(job.model.layer_count())), tensor_parallel_sizes_(tensor_parallel_sizes.size()) {
   const std::vector<int>& sizes = job.training.microbatch_sizes;
   index_of_size_.assign(static_cast<std::size_t>(std::ranges::max(sizes)) + 1, 0);
@@ -31,13 +33,15 @@ PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<
     pool_of_type.push_back(static_cast<int>(&pool - cluster.pools.data()));
   }
   per_type_ = sizes.size() * tensor_parallel_sizes_ * ranges();
-  for (const MemorySavings& savings : allowed) {
-    first_of_savings_[index_of(savings)] = entries_.size();
+  std::set<std::size_t> done;
+  for (const Techniques& techniques : allowed) {
+    if (!done.insert(index_of(techniques)).second) continue;
+    first_of_techniques_[index_of(techniques)] = entries_.size();
     for (const int pool : pool_of_type) {
       for (const int size : sizes) {
-        const int shards = savings.shards_optimizer ? job.training.global_batch_size / size : 1;
+        const int shards = techniques.shards_optimizer ? job.training.global_batch_size / size : 1;
         for (const int tensor_parallel : tensor_parallel_sizes) {
-          add_ranges(estimator, {{}, pool, {size, tensor_parallel}, savings.recomputes, shards});
+          add_ranges(estimator, {{}, pool, {size, tensor_parallel}, techniques.recomputes, shards});
         }
       }
     }
@@ -57,14 +61,14 @@ void PassTable::add_ranges(const JobEstimator& estimator, StageShape shape) {
 }
 
 const PassTable::Entry& PassTable::at(int pool, ProfilePoint point, LayerRange layers,
-                                      const MemorySavings& savings) const {
+                                      const Techniques& techniques) const {
   const std::size_t size = index_of_size_[static_cast<std::size_t>(point.microbatch_size)];
   const auto log_of_group = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(point.tensor_parallel)));
   const std::size_t kind = type_of_pool_[static_cast<std::size_t>(pool)] * per_type_ +
                            (size * tensor_parallel_sizes_ + log_of_group) * ranges();
   const std::size_t range =
       static_cast<std::size_t>(layers.first) * (layers_ + 1) + static_cast<std::size_t>(layers.last);
-  return entries_[first_of_savings_[index_of(savings)] + kind + range];
+  return entries_[first_of_techniques_[index_of(techniques)] + kind + range];
 }
 
 }  // namespace sailor

@@ -40,12 +40,13 @@ bool PlanningProblem::allows_checkpointing(bool recomputes) const {
   return allows_recomputation(job.training.activation_checkpointing, recomputes);
 }
 
-std::vector<MemorySavings> PlanningProblem::allowed_savings() const {
-  std::vector<MemorySavings> allowed;
+std::vector<Techniques> PlanningProblem::allowed_techniques() const {
+  std::vector<Techniques> allowed;
   for (const bool recomputes : {false, true}) {
-    for (const bool shards : {false, true}) {
-      if (allows_checkpointing(recomputes) && (!shards || may_shard_optimizer()))
-        allowed.push_back({recomputes, shards});
+    for (const bool keeps_peer_replicas : {true, false}) {
+      if (!allows_checkpointing(recomputes) || !allows_peer_replicas(job.redundancy, keeps_peer_replicas)) continue;
+      allowed.push_back({recomputes, false, keeps_peer_replicas});
+      if (keeps_peer_replicas) allowed.push_back({recomputes, true, true});
     }
   }
   return allowed;
@@ -53,16 +54,16 @@ std::vector<MemorySavings> PlanningProblem::allowed_savings() const {
 
 void PlanningProblem::set_estimator(std::unique_ptr<JobEstimator> prepared) {
   estimator = std::move(prepared);
-  passes = std::make_shared<PassTable>(job, cluster, tensor_parallel_sizes, allowed_savings(), *estimator);
+  passes = std::make_shared<PassTable>(job, cluster, tensor_parallel_sizes, allowed_techniques(), *estimator);
 }
 
 int PlanningProblem::smallest_tensor_parallel(int pool_index, int microbatch_size, LayerRange layers,
-                                              const MemorySavings& savings) const {
+                                              const Techniques& techniques) const {
   const int largest_node = pool(pool_index).nodes.front().free_gpus;
   int largest = 0;
   for (const int tensor_parallel : tensor_parallel_sizes) {
     if (tensor_parallel > largest_node) break;
-    if (passes->fits(pool_index, {microbatch_size, tensor_parallel}, layers, savings)) return tensor_parallel;
+    if (passes->fits(pool_index, {microbatch_size, tensor_parallel}, layers, techniques)) return tensor_parallel;
     largest = tensor_parallel;
   }
   return ignores_memory ? largest : 0;

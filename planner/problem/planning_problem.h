@@ -29,21 +29,20 @@ struct PlanningProblem {
   // The most GPUs that a plan may use: the free ones, or maxGpus if that is less.
   [[nodiscard]] int most_gpus() const;
   [[nodiscard]] bool allows_checkpointing(bool recomputes) const;
-  // Whether plans may have a sharded optimizer (MemorySavings::shards_optimizer). Only jobs that keep peer replicas of
-  // their state may have one: a single worker holds each shard of the optimizer's state, so any other job that loses a
-  // worker would have to go back to its last checkpoint.
-  [[nodiscard]] bool may_shard_optimizer() const { return job.redundancy == Redundancy::kPeer; }
-  // Every combination of memory savings that a plan may use, the fastest first.
-  [[nodiscard]] std::vector<MemorySavings> allowed_savings() const;
+  // Every combination of techniques that a plan may use. Only plans that keep peer replicas may shard the optimizer: a
+  // single worker holds each shard of its state, so any other job that loses a worker would have to go back to its last
+  // checkpoint. Without activation checkpointing, plans are faster, and come first.
+  [[nodiscard]] std::vector<Techniques> allowed_techniques() const;
+  [[nodiscard]] bool may_shard_optimizer() const { return job.redundancy != Redundancy::kNone; }
 
   // The seconds of a microbatch on a group of this pool, forward and backward.
-  [[nodiscard]] double pass(int pool, ProfilePoint point, LayerRange layers, const MemorySavings& savings) const {
-    return passes->pass(pool, point, layers, savings);
+  [[nodiscard]] double pass(int pool, ProfilePoint point, LayerRange layers, const Techniques& techniques) const {
+    return passes->pass(pool, point, layers, techniques);
   }
   // Returns the smallest tensor-parallel size with which the layers fit on a group of this pool. If none fits, returns
   // 0 or, if memory is ignored, the largest size that the nodes of the pool can hold.
   [[nodiscard]] int smallest_tensor_parallel(int pool, int microbatch_size, LayerRange layers,
-                                             const MemorySavings& savings) const;
+                                             const Techniques& techniques) const;
 };
 
 // Returns the cluster without the pools that the job may not use or that have no free GPUs. In pools that are used by

@@ -1,14 +1,16 @@
-// MemorySavings: the techniques that a plan uses, in all its stages, to need less memory per GPU.
+// Techniques: the techniques that a plan uses in all its stages, to need less memory per GPU or to survive a lost node.
 #pragma once
 
 #include <compare>
 
 namespace sailor {
 
-struct MemorySavings {
+struct Techniques {
   bool recomputes = false;        // activation checkpointing: backward passes recompute the activations
   bool shards_optimizer = false;  // the replicas of a stage share the optimizer's state (ZeRO stage 1)
-  friend auto operator<=>(const MemorySavings&, const MemorySavings&) = default;
+  bool keeps_peer_replicas =
+      false;  // state that only one node holds is also kept by another node (Plan::peer_replicas)
+  friend auto operator<=>(const Techniques&, const Techniques&) = default;
 };
 
 }  // namespace sailor

@@ -40,7 +40,7 @@ std::vector<GpuType> gpu_types(const PlanningProblem& problem) {
 
 // Returns the fewest GPU seconds in which GPUs of this type can process the layer for one sample.
 double least_gpu_seconds(const PlanningProblem& problem, const GpuType& type, int layer) {
-  const bool recomputes = problem.allowed_savings().front().recomputes;  // the fastest choice that the job allows
+  const bool recomputes = problem.allowed_techniques().front().recomputes;  // the fastest choice that the job allows
   double least = std::numeric_limits<double>::infinity();
   for (const int size : problem.job.training.microbatch_sizes) {
     for (const int tensor_parallel : problem.tensor_parallel_sizes) {

@@ -14,7 +14,7 @@ constexpr int kMostEmpty = 3;
 
 // Converts the plan to a draft, without the replicas of pools that no longer exist.
 Draft known_part(const Plan& running, const PlanningProblem& problem) {
-  Draft draft{running.microbatch_size, {running.activation_checkpointing, running.sharded_optimizer}, {}};
+  Draft draft{running.microbatch_size, techniques_of(running), {}};
   for (const Stage& stage : running.stages) {
     GroupedStage& into = draft.stages.emplace_back(GroupedStage{{stage.first_layer, stage.last_layer}, {}});
     for (const Replica& replica : stage.replicas) {
@@ -63,7 +63,7 @@ std::optional<Loss> loss_of_one(const Draft& draft, const GroupedStage& stage, i
   double rate = 0;
   for (const ReplicaGroup& group : rest.groups) {
     rate += group.count /
-            problem.pass(group.pool, {draft.microbatch_size, group.tensor_parallel}, rest.layers, draft.savings);
+            problem.pass(group.pool, {draft.microbatch_size, group.tensor_parallel}, rest.layers, draft.techniques);
   }
   return Loss{*lost, rate > 0 ? 1 / rate : std::numeric_limits<double>::infinity()};
 }

@@ -30,7 +30,7 @@ long ExhaustiveSearch::run(long most_steps) {
   steps_ = most_steps;
   for (stages_ = 1; stages_ <= std::min(problem_.layers(), problem_.most_gpus()); ++stages_) {
     for (const int size : problem_.job.training.microbatch_sizes) {
-      plan_ = {size, problem_.job.training.global_batch_size / size, {}, scope_.savings};
+      plan_ = {size, problem_.job.training.global_batch_size / size, {}, scope_.techniques};
       choose_layers(stages_, {});
     }
   }
@@ -60,7 +60,7 @@ void ExhaustiveSearch::choose_layers(int stages_left, const LowerBound& bound) {
 
 int ExhaustiveSearch::most_groups(const ReplicaKind& kind, const GroupedStage& stage) const {
   const ProfilePoint point{plan_.microbatch_size, kind.tensor_parallel};
-  if (!problem_.passes->fits(kind.pool, point, stage.layers, scope_.savings)) return 0;
+  if (!problem_.passes->fits(kind.pool, point, stage.layers, scope_.techniques)) return 0;
   const bool is_apart =
       !stage.groups.empty() && problem_.pool(stage.groups.front().pool).region != problem_.pool(kind.pool).region;
   if (is_apart) return 0;
@@ -91,7 +91,7 @@ void ExhaustiveSearch::choose_groups(std::size_t kind, int stages_left, const Lo
 }
 
 double ExhaustiveSearch::pass(const GroupedStage& stage, const ReplicaGroup& group) const {
-  return problem_.pass(group.pool, {plan_.microbatch_size, group.tensor_parallel}, stage.layers, scope_.savings);
+  return problem_.pass(group.pool, {plan_.microbatch_size, group.tensor_parallel}, stage.layers, scope_.techniques);
 }
 
 void ExhaustiveSearch::complete_stage(int stages_left, LowerBound bound) {

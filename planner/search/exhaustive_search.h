@@ -15,7 +15,7 @@ class ExhaustiveSearch {
   // The plans to list.
   struct Scope {
     PlanSpace space = PlanSpace::kFlow;
-    MemorySavings savings;
+    Techniques techniques;
   };
   // The search calls this for every plan whose lower bound is below the cutoff. It returns the cutoff for the plans
   // after it.

@@ -49,7 +49,7 @@ class Neighbours {
   }
 
   [[nodiscard]] int smallest_tensor_parallel(int pool, const GroupedStage& stage) const {
-    return problem_.smallest_tensor_parallel(pool, draft_.microbatch_size, stage.layers, draft_.savings);
+    return problem_.smallest_tensor_parallel(pool, draft_.microbatch_size, stage.layers, draft_.techniques);
   }
 
   // Returns the tensor-parallel sizes that replicas of a pool may have on the stage: the smallest one that fits its

@@ -5,14 +5,16 @@
 namespace sailor {
 
 void ParetoFront::add_unless_dominated(const GroupedPlan& plan, const EstimateSummary& estimate) {
-  const auto at = std::ranges::lower_bound(entries_, estimate.iteration, {},
-                                           [](const Entry& entry) { return entry.estimate.iteration; });
-  const bool equal_is_cheaper =
-      at != entries_.end() && at->estimate.iteration == estimate.iteration && at->estimate.cost <= estimate.cost;
-  const bool faster_is_cheaper = at != entries_.begin() && std::prev(at)->estimate.cost <= estimate.cost;
+  const auto at = std::ranges::lower_bound(entries_, estimate.useful_iteration(), {},
+                                           [](const Entry& entry) { return entry.estimate.useful_iteration(); });
+  const bool equal_is_cheaper = at != entries_.end() &&
+                                at->estimate.useful_iteration() == estimate.useful_iteration() &&
+                                at->estimate.useful_cost() <= estimate.useful_cost();
+  const bool faster_is_cheaper =
+      at != entries_.begin() && std::prev(at)->estimate.useful_cost() <= estimate.useful_cost();
   if (equal_is_cheaper || faster_is_cheaper) return;
   auto dominated = at;
-  while (dominated != entries_.end() && dominated->estimate.cost >= estimate.cost) ++dominated;
+  while (dominated != entries_.end() && dominated->estimate.useful_cost() >= estimate.useful_cost()) ++dominated;
   const auto place = entries_.erase(at, dominated);
   entries_.insert(place, {plan, estimate});
 }

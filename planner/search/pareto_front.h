@@ -1,5 +1,5 @@
 // ParetoFront: collects the plans that are not dominated. A plan is dominated if another plan is at least as fast and
-// at least as cheap.
+// at least as cheap. The expected loss counts (EstimateSummary::useful_iteration()).
 #pragma once
 
 #include <vector>

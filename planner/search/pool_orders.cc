@@ -14,11 +14,11 @@ namespace {
 constexpr std::size_t kPermutedRegions = 3;  // of more regions, only orders by size are tried: n! is too many
 
 // Returns the seconds of the whole model on one GPU with the smallest microbatch. They serve only to rank the types.
-std::vector<double> pool_slowness(const PlanningProblem& problem, const MemorySavings& savings) {
+std::vector<double> pool_slowness(const PlanningProblem& problem, const Techniques& techniques) {
   std::vector<double> slowness;
   for (int pool = 0; pool < problem.pools(); ++pool) {
     const int size = problem.job.training.microbatch_sizes.front();
-    slowness.push_back(problem.pass(pool, {size, 1}, {0, problem.layers()}, savings));
+    slowness.push_back(problem.pass(pool, {size, 1}, {0, problem.layers()}, techniques));
   }
   return slowness;
 }
@@ -109,8 +109,8 @@ void add_region_orders(std::vector<RegionPools> regions, const PlanningProblem& 
 
 }  // namespace
 
-std::vector<PoolOrder> pool_orders(const PlanningProblem& problem, const MemorySavings& savings) {
-  const std::vector<double> slowness = pool_slowness(problem, savings);
+std::vector<PoolOrder> pool_orders(const PlanningProblem& problem, const Techniques& techniques) {
+  const std::vector<double> slowness = pool_slowness(problem, techniques);
   std::vector<PoolOrder> orders;
   for (const std::set<int>& choice : pool_choices(problem, slowness)) {
     add_region_orders(pools_by_region(problem, choice, slowness, true), problem, orders);

@@ -16,9 +16,9 @@ using PoolOrder = std::vector<RegionPools>;
 // Returns the orders that are worth trying. Each order combines three choices:
 // * Pools: the pools of the fastest N GPU types for every N, of one GPU type, or one pool alone (only if there are at
 //   most eight pools).
-// * Order of pools within a region: the fastest first, or the slowest first. Speed depends on the memory savings.
+// * Order of pools within a region: the fastest first, or the slowest first. Speed depends on the techniques.
 // * Order of regions: one region alone, or all regions. All regions are tried in every order if there are at most
 //   three; otherwise with the largest first and with the smallest first.
-std::vector<PoolOrder> pool_orders(const PlanningProblem& problem, const MemorySavings& savings);
+std::vector<PoolOrder> pool_orders(const PlanningProblem& problem, const Techniques& techniques);
 
 }  // namespace sailor

@@ -18,14 +18,14 @@ constexpr double kSeedPrecision = 0.04;
 // Rounds a split to whole replicas from the pools of one region.
 class Rounding {
  public:
-  Rounding(const PlanningProblem& problem, const MemorySavings& savings, const GroupTimeTable& table,
+  Rounding(const PlanningProblem& problem, const Techniques& techniques, const GroupTimeTable& table,
            const std::vector<int>& pools)
-      : problem_(problem), savings_(savings), table_(table), pools_(pools), left_(problem.most_gpus()) {
+      : problem_(problem), techniques_(techniques), table_(table), pools_(pools), left_(problem.most_gpus()) {
     for (const int pool : pools) free_[pool] = problem.pool(pool).free_gpus();
   }
 
   std::optional<Draft> rounded(const CheapestSplit& split) {
-    Draft draft{table_.setting().microbatch_size, savings_, {}};
+    Draft draft{table_.setting().microbatch_size, techniques_, {}};
     for (const StageSegment& segment : split.segments) draft.stages.push_back({segment.layers, {}});
     for (std::size_t i = 0; i < split.segments.size(); ++i) {
       const StageSegment& segment = split.segments[i];
@@ -103,13 +103,13 @@ class Rounding {
     double rate = 0;
     for (const ReplicaGroup& group : stage.groups) {
       rate += group.count /
-              problem_.pass(group.pool, {draft.microbatch_size, group.tensor_parallel}, stage.layers, draft.savings);
+              problem_.pass(group.pool, {draft.microbatch_size, group.tensor_parallel}, stage.layers, draft.techniques);
     }
     return rate;
   }
 
   const PlanningProblem& problem_;
-  MemorySavings savings_;
+  Techniques techniques_;
   const GroupTimeTable& table_;
   const std::vector<int>& pools_;
   std::map<int, int> free_;
@@ -169,17 +169,17 @@ class Splits {
 
 }  // namespace
 
-void visit_relaxation_seeds(const PlanningProblem& problem, const MemorySavings& savings,
+void visit_relaxation_seeds(const PlanningProblem& problem, const Techniques& techniques,
                             std::span<const GroupTimeTable> tables, double seconds, const VisitDraft& visit) {
   for (const GroupTimeTable& table : tables) {
-    if (table.setting().recomputes != savings.recomputes) continue;
+    if (table.setting().recomputes != techniques.recomputes) continue;
     for (const std::vector<int>& pools : pools_of_regions(problem)) {
       Splits splits(problem, table, pools);
       for (int halvings = 1; halvings <= kMostHalvings; ++halvings) {
         const double sync_and_update = std::ldexp(seconds, -halvings);
         const auto split = splits.fastest({seconds - sync_and_update / 2, sync_and_update});
         if (!split) continue;
-        if (const auto draft = Rounding(problem, savings, table, pools).rounded(*split)) visit(*draft);
+        if (const auto draft = Rounding(problem, techniques, table, pools).rounded(*split)) visit(*draft);
       }
     }
   }

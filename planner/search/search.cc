@@ -38,8 +38,8 @@ double value_to_beat(const Score& score) {
 // Returns a limit that equally good plans pass, because they may use fewer GPUs or move less state.
 double just_above(double value) { return std::nextafter(value, kNoIncumbent); }
 
-Draft with_savings(Draft draft, const MemorySavings& savings) {
-  draft.savings = savings;
+Draft with_techniques(Draft draft, const Techniques& techniques) {
+  draft.techniques = techniques;
   return draft;
 }
 
@@ -152,48 +152,64 @@ void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
   for (PlanCandidate& start : sorted) climb(std::move(start.draft), start.score, space, kClimbCandidates);
 }
 
-// A sharded optimizer frees memory and changes little else. If a plan without it is feasible, local search therefore
-// starts only from the best of these plans.
-bool Search::climb_from_best(PlanSpace space, const MemorySavings& savings) {
-  if (!savings.shards_optimizer || !best_ || !best_->score.is_feasible()) return false;
-  const Draft draft = with_savings(best_->draft, savings);
+// A sharded optimizer frees memory and changes little else, and so do plans without peer replicas if plans with them
+// are allowed. If a plan of the other kind is feasible, local search therefore starts only from the best of these
+// plans.
+bool Search::climb_from_best(PlanSpace space, const Techniques& techniques) {
+  const bool may_add_replicas = !techniques.keeps_peer_replicas && problem_.job.redundancy == Redundancy::kAuto;
+  if (!techniques.shards_optimizer && !may_add_replicas) return false;
+  if (!best_ || !best_->score.is_feasible()) return false;
+  const Draft draft = with_techniques(best_->draft, techniques);
   if (auto start = evaluated(draft, space, kNoIncumbent)) climb(draft, start->score, space, kClimbCandidates);
   return true;
 }
 
-void Search::run_paper(const MemorySavings& savings, Starts& starts) {
-  if (climb_from_best(PlanSpace::kPaper, savings)) return;
+void Search::run_paper(const Techniques& techniques, Starts& starts) {
+  if (climb_from_best(PlanSpace::kPaper, techniques)) return;
   const auto is_seed_pruned = [&](const EvenSeedBound& bound) {
     const double incumbent =
         incumbent_for_start(starts, {bound.microbatch_size, static_cast<std::size_t>(bound.stages)});
     return incumbent != kNoIncumbent && is_pruned(Seconds(bound.seconds), bound.price, incumbent);
   };
-  visit_even_seeds(problem_, savings, is_seed_pruned,
+  visit_even_seeds(problem_, techniques, is_seed_pruned,
                    [&](const Draft& draft) { keep_start_if_best(starts, draft, PlanSpace::kPaper); });
   climb_from_starts(PlanSpace::kPaper, starts);
 }
 
-void Search::run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupTimeTable> tables) {
-  if (climb_from_best(PlanSpace::kFlow, savings)) return;
-  if (best_) climb(with_savings(best_->draft, savings), best_->score, PlanSpace::kFlow, kClimbCandidates);
+void Search::run_flow(const Techniques& techniques, Starts& starts, std::span<const GroupTimeTable> tables) {
+  if (climb_from_best(PlanSpace::kFlow, techniques)) return;
+  if (best_) climb(with_techniques(best_->draft, techniques), best_->score, PlanSpace::kFlow, kClimbCandidates);
   const auto keep = [&](const Draft& draft) { keep_start_if_best(starts, draft, PlanSpace::kFlow); };
-  visit_uneven_seeds(problem_, savings, keep);
-  if (best_) visit_relaxation_seeds(problem_, savings, tables, best_->estimate.iteration.value(), keep);
+  visit_uneven_seeds(problem_, techniques, keep);
+  if (best_) visit_relaxation_seeds(problem_, techniques, tables, best_->estimate.iteration.value(), keep);
   climb_from_starts(PlanSpace::kFlow, starts);
 }
 
-// The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
+// If plans may or may not keep peer replicas, the search begins with those that do, as if they were all.
 void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables) {
-  const std::vector<MemorySavings> allowed = problem_.allowed_savings();
+  std::optional<PlanCandidate> robust;
+  for (const bool keeps_peer_replicas : {true, false}) {
+    std::vector<Techniques> allowed = problem_.allowed_techniques();
+    std::erase_if(allowed, [&](const Techniques& each) { return each.keeps_peer_replicas != keeps_peer_replicas; });
+    if (allowed.empty()) continue;
+    run_with(allowed, space, tables);
+    if (robust && is_better(*robust, best_.value())) best_ = robust;
+    robust = best_;
+    finalists_.clear();
+  }
+}
+
+// The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
+void Search::run_with(std::span<const Techniques> allowed, PlanSpace space, std::span<const GroupTimeTable> tables) {
   std::vector<Starts> starts(allowed.size());
   for (std::size_t i = 0; i < allowed.size(); ++i) run_paper(allowed[i], starts[i]);
   simulate_finalists(PlanSpace::kPaper, kPassesOfPaper);
-  search_exhaustively(PlanSpace::kPaper);
+  search_exhaustively(PlanSpace::kPaper, allowed);
   if (space == PlanSpace::kPaper) return;
   const std::optional<PlanCandidate> narrow = best_;
   for (std::size_t i = 0; i < allowed.size(); ++i) run_flow(allowed[i], starts[i], tables);
   simulate_finalists(PlanSpace::kFlow, kPassesOfFlow);
-  search_exhaustively(PlanSpace::kFlow);
+  search_exhaustively(PlanSpace::kFlow, allowed);
   if (narrow && is_better(*narrow, best_.value())) best_ = narrow;
 }
 
@@ -206,7 +222,7 @@ void Search::repair(const Plan& running, PlanSpace space) {
 
 void Search::keep_finalist_if_best(const PlanCandidate& candidate) {
   const GroupedPlan& plan = candidate.plan;
-  const FinalistShape shape{plan.microbatch_size, plan.stages.size(), has_equal_shares(plan), plan.savings};
+  const FinalistShape shape{plan.microbatch_size, plan.stages.size(), has_equal_shares(plan), plan.techniques};
   const auto [found, is_new] = finalists_.try_emplace(shape, candidate);
   if (!is_new && is_better(candidate, found->second)) found->second = candidate;
 }
@@ -252,7 +268,7 @@ void Search::simulate_finalists(PlanSpace space, long most_passes) {
   best_ = best->score.is_feasible() ? refined(*std::move(best), space) : *std::move(best);
 }
 
-void Search::search_exhaustively(PlanSpace space) {
+void Search::search_exhaustively(PlanSpace space, std::span<const Techniques> allowed) {
   if (problem_.most_gpus() > kFewGpus || problem_.ignores_memory) return;
   const auto incumbent = [&] { return best_ ? value_to_beat(best_->score) : kNoIncumbent; };
   const auto cutoff = [&] { return cutoff_for(just_above(incumbent()), problem_.job); };
@@ -264,8 +280,8 @@ void Search::search_exhaustively(PlanSpace space) {
     return cutoff();
   };
   long steps = kExhaustiveSteps;
-  for (const MemorySavings& savings : problem_.allowed_savings()) {
-    steps = ExhaustiveSearch(problem_, {space, savings}, cutoff(), evaluate).run(steps);
+  for (const Techniques& techniques : allowed) {
+    steps = ExhaustiveSearch(problem_, {space, techniques}, cutoff(), evaluate).run(steps);
   }
 }
 

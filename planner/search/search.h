@@ -71,16 +71,18 @@ class Search {
   [[nodiscard]] const SearchReport& report() const { return report_; }
 
  private:
-  // Microbatch size, number of stages, whether all replicas have equal shares of microbatches, and memory savings.
-  using FinalistShape = std::tuple<int, std::size_t, bool, MemorySavings>;
+  // Microbatch size, number of stages, whether all replicas have equal shares of microbatches, and techniques.
+  using FinalistShape = std::tuple<int, std::size_t, bool, Techniques>;
   // The best start for local search, by microbatch size and number of stages.
   using Starts = std::map<std::pair<int, std::size_t>, PlanCandidate>;
 
-  // Both search their plan space with one choice of memory savings.
-  void run_paper(const MemorySavings& savings, Starts& starts);
-  void run_flow(const MemorySavings& savings, Starts& starts, std::span<const GroupTimeTable> tables);
+  // Searches plans that use one of these techniques.
+  void run_with(std::span<const Techniques> allowed, PlanSpace space, std::span<const GroupTimeTable> tables);
+  // Both search their plan space with one choice of techniques.
+  void run_paper(const Techniques& techniques, Starts& starts);
+  void run_flow(const Techniques& techniques, Starts& starts, std::span<const GroupTimeTable> tables);
   // Local search: each function starts from one or several plans and repeatedly takes the best change.
-  bool climb_from_best(PlanSpace space, const MemorySavings& savings);
+  bool climb_from_best(PlanSpace space, const Techniques& techniques);
   void climb_from_starts(PlanSpace space, const Starts& starts);
   void climb(Draft from, Score score, PlanSpace space, long most_candidates);
   void keep_start_if_best(Starts& starts, const Draft& draft, PlanSpace space);
@@ -96,7 +98,7 @@ class Search {
   [[nodiscard]] std::vector<PlanCandidate> finalists() const;
 
   // Does nothing if the problem is large. Otherwise simulates every plan that may be better than the best one.
-  void search_exhaustively(PlanSpace space);
+  void search_exhaustively(PlanSpace space, std::span<const Techniques> allowed);
 
   // Returns true if no plan that takes at least `least` on GPUs of this price can be better than the incumbent. Counts
   // the pruned plan in the report.

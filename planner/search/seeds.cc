@@ -74,7 +74,8 @@ class GroupAllocator {
     std::vector<ReplicaGroup> chosen;
     for (const int pool : order_[region_]) {
       if (replicas == 0) break;
-      const int smallest = problem_.smallest_tensor_parallel(pool, draft.microbatch_size, stage.layers, draft.savings);
+      const int smallest =
+          problem_.smallest_tensor_parallel(pool, draft.microbatch_size, stage.layers, draft.techniques);
       if (smallest == 0) continue;
       const int tensor_parallel = std::max(smallest, floors_[static_cast<std::size_t>(pool)]);
       const int free_groups = free_[static_cast<std::size_t>(pool)] / tensor_parallel;
@@ -99,7 +100,7 @@ class GroupAllocator {
 
 struct SeedShape {
   const PoolOrder& order;
-  const MemorySavings& savings;
+  const Techniques& techniques;
   int microbatch_size = 1;
   int stages = 1;
 };
@@ -134,11 +135,12 @@ class EvenSeeds {
       DollarsPerHour cheapest(fastest);
       for (const RegionPools& pools : shape_.order) {
         for (const int pool : pools) {
-          const int smallest = problem_.smallest_tensor_parallel(pool, shape_.microbatch_size, layers, shape_.savings);
+          const int smallest =
+              problem_.smallest_tensor_parallel(pool, shape_.microbatch_size, layers, shape_.techniques);
           if (smallest == 0) continue;
           const int tensor_parallel = std::max(smallest, floors[static_cast<std::size_t>(pool)]);
-          fastest =
-              std::min(fastest, problem_.pass(pool, {shape_.microbatch_size, tensor_parallel}, layers, shape_.savings));
+          fastest = std::min(fastest,
+                             problem_.pass(pool, {shape_.microbatch_size, tensor_parallel}, layers, shape_.techniques));
           cheapest = std::min(cheapest, problem_.pool(pool).price_per_gpu * tensor_parallel);
         }
       }
@@ -162,7 +164,7 @@ class EvenSeeds {
   }
 
   void visit_with(int replicas, const Floors& floors, const VisitDraft& visit) const {
-    Draft draft{shape_.microbatch_size, shape_.savings, {}};
+    Draft draft{shape_.microbatch_size, shape_.techniques, {}};
     GroupAllocator allocator(problem_, shape_.order, floors);
     for (const LayerRange layers : layers_) {
       draft.stages.push_back({layers, {}});
@@ -195,10 +197,11 @@ std::vector<Unit> all_units(const PlanningProblem& problem, const SeedShape& sha
   const LayerRange middle{first, first + layers};
   for (std::size_t region = 0; region < shape.order.size(); ++region) {
     for (const int pool : shape.order[region]) {
-      const int tensor_parallel = problem.smallest_tensor_parallel(pool, shape.microbatch_size, middle, shape.savings);
+      const int tensor_parallel =
+          problem.smallest_tensor_parallel(pool, shape.microbatch_size, middle, shape.techniques);
       if (tensor_parallel == 0) continue;
       const int count = std::min(problem.pool(pool).group_capacity(tensor_parallel), left / tensor_parallel);
-      const double pass = problem.pass(pool, {shape.microbatch_size, tensor_parallel}, middle, shape.savings);
+      const double pass = problem.pass(pool, {shape.microbatch_size, tensor_parallel}, middle, shape.techniques);
       const ReplicaGroup group = draft_replicas(pool, tensor_parallel, 1);
       for (int i = 0; i < count; ++i) units.push_back({group, region, layers / pass});
       left -= count * tensor_parallel;
@@ -252,12 +255,12 @@ void visit_uneven(const PlanningProblem& problem, const SeedShape& shape, const 
   const auto parts = cut(all_units(problem, shape), shape.stages);
   if (parts.empty()) return;
   const auto layers = proportional_layers(parts, problem.layers());
-  Draft draft{shape.microbatch_size, shape.savings, {}};
+  Draft draft{shape.microbatch_size, shape.techniques, {}};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     GroupedStage& stage = draft.stages.emplace_back(GroupedStage{layers[i], {}});
     for (const Unit& unit : parts[i]) {
       const int tensor_parallel =
-          problem.smallest_tensor_parallel(unit.group.pool, shape.microbatch_size, stage.layers, shape.savings);
+          problem.smallest_tensor_parallel(unit.group.pool, shape.microbatch_size, stage.layers, shape.techniques);
       if (tensor_parallel > 0 && tensor_parallel <= unit.group.tensor_parallel) stage.add(unit.group);
     }
     if (stage.groups.empty()) return;
@@ -265,29 +268,29 @@ void visit_uneven(const PlanningProblem& problem, const SeedShape& shape, const 
   visit(draft);
 }
 
-void visit_shapes(const PlanningProblem& problem, const MemorySavings& savings,
+void visit_shapes(const PlanningProblem& problem, const Techniques& techniques,
                   const std::function<void(const SeedShape&)>& visit_shape) {
   const int most_stages = std::min({kMostStages, problem.layers(), problem.most_gpus()});
-  for (const PoolOrder& order : pool_orders(problem, savings)) {
+  for (const PoolOrder& order : pool_orders(problem, techniques)) {
     for (const int size : problem.job.training.microbatch_sizes) {
-      for (int stages = 1; stages <= most_stages; ++stages) visit_shape({order, savings, size, stages});
+      for (int stages = 1; stages <= most_stages; ++stages) visit_shape({order, techniques, size, stages});
     }
   }
 }
 
 }  // namespace
 
-void visit_even_seeds(const PlanningProblem& problem, const MemorySavings& savings, const IsPruned& is_pruned,
+void visit_even_seeds(const PlanningProblem& problem, const Techniques& techniques, const IsPruned& is_pruned,
                       const VisitDraft& visit) {
   const std::vector<Floors> floors = all_floors(problem);
-  visit_shapes(problem, savings, [&](const SeedShape& shape) {
+  visit_shapes(problem, techniques, [&](const SeedShape& shape) {
     EvenSeeds seeds(problem, shape);
     for (const Floors& each : floors) seeds.visit(each, is_pruned, visit);
   });
 }
 
-void visit_uneven_seeds(const PlanningProblem& problem, const MemorySavings& savings, const VisitDraft& visit) {
-  visit_shapes(problem, savings, [&](const SeedShape& shape) { visit_uneven(problem, shape, visit); });
+void visit_uneven_seeds(const PlanningProblem& problem, const Techniques& techniques, const VisitDraft& visit) {
+  visit_shapes(problem, techniques, [&](const SeedShape& shape) { visit_uneven(problem, shape, visit); });
 }
 
 }  // namespace sailor

@@ -25,12 +25,12 @@ using IsPruned = std::function<bool(const EvenSeedBound&)>;  // true: the search
 // the busiest replica, over every order of pools (pool_orders.h). The groups of a stage use the smallest
 // tensor-parallel size that holds the stage's layers; further drafts use larger sizes. Skips drafts that `is_pruned`
 // rejects.
-void visit_even_seeds(const PlanningProblem& problem, const MemorySavings& savings, const IsPruned& is_pruned,
+void visit_even_seeds(const PlanningProblem& problem, const Techniques& techniques, const IsPruned& is_pruned,
                       const VisitDraft& visit);
 
 // Visits drafts that use all GPUs of an order of pools, up to the maxGpus of the job. Stages have about equal speeds,
 // and the number of layers of a stage is proportional to its speed. Groups that cannot hold the layers of their stage
 // stay unused.
-void visit_uneven_seeds(const PlanningProblem& problem, const MemorySavings& savings, const VisitDraft& visit);
+void visit_uneven_seeds(const PlanningProblem& problem, const Techniques& techniques, const VisitDraft& visit);
 
 }  // namespace sailor

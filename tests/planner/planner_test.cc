@@ -236,6 +236,67 @@ TEST(Planner, AShardedOptimizerIsChosenOnlyIfItIsAllowedAndFaster) {
   EXPECT_LE(with.bound_ratio(), 1);
 }
 
+TEST(Planner, AutoKeepsPeerReplicasIfStateWouldBeLostWithANode) {
+  // There is one microbatch, so the second GPU can only be a second stage.
+  const JobSpec job =
+      a_job().redundancy(Redundancy::kAuto).steps(1'000'000).min_gpus(2).batch(2).microbatch_sizes({2});
+  const ClusterState cluster = a_cluster()
+                                   .pool(kZone, "nvidia-l4", 1, 1)
+                                   .node_lifetime(Seconds(3600))
+                                   .pool("us-central1-b", "nvidia-tesla-t4", 1, 1)
+                                   .node_lifetime(Seconds(3600));
+  const auto planned = plan(job, cluster).value();
+  ASSERT_EQ(planned.plan.stages.size(), 2U);
+  EXPECT_TRUE(planned.plan.peer_replicas);
+  EXPECT_TRUE(planned.estimate.expected_loss.exposed_stages.empty());
+}
+
+TEST(Planner, AutoKeepsNoPeerReplicasIfTheyCostMoreThanTheySave) {
+  JobSpec job = a_job().model("gpt2").redundancy(Redundancy::kAuto).min_gpus(2).batch(2).microbatch_sizes({2});
+  job.checkpoint = {.path = "/saved", .every_steps = 1};
+  const ClusterState cluster = a_cluster()
+                                   .pool(kZone, "nvidia-l4", 1, 1)
+                                   .node_lifetime(Seconds(1e9))
+                                   .pool("us-central1-b", "nvidia-tesla-t4", 1, 1)
+                                   .node_lifetime(Seconds(1e9));
+  const auto planned = plan(job, cluster).value();
+  ASSERT_EQ(planned.plan.stages.size(), 2U);
+  EXPECT_FALSE(planned.plan.peer_replicas);
+  EXPECT_EQ(planned.estimate.expected_loss.exposed_stages.size(), 2U);
+}
+
+TEST(Planner, AutoUsesReplicasOnTwoNodesWithoutPeerReplicas) {
+  const JobSpec job = a_job().redundancy(Redundancy::kAuto).batch(16);
+  const auto planned = plan(job, a_cluster().pool(kZone, "nvidia-l4", 4, 1)).value();
+  ASSERT_EQ(planned.plan.stages.size(), 1U);
+  EXPECT_EQ(planned.plan.stages[0].replicas.size(), 4U);
+  EXPECT_TRUE(planned.estimate.expected_loss.exposed_stages.empty());
+}
+
+TEST(Planner, AutoDoesWithoutPeerReplicasThatDoNotFitInMemory) {
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-t4", 2, 1);
+  JobSpec job = a_job().model("gpt2-large").batch(1).sequence_length(128).microbatch_sizes({1});
+  ASSERT_TRUE(plan(job, cluster));
+  job.redundancy = Redundancy::kPeer;
+  ASSERT_FALSE(plan(job, cluster));
+  job.redundancy = Redundancy::kAuto;
+  const auto planned = plan(job, cluster).value();
+  EXPECT_FALSE(planned.plan.peer_replicas);
+  EXPECT_FALSE(planned.estimate.expected_loss.exposed_stages.empty());
+}
+
+TEST(Planner, APlanThatRunsKeepsOrGetsThePeerReplicasThatItsJobAsksFor) {
+  JobSpec job = a_job().redundancy(Redundancy::kNone).min_gpus(2).batch(2).microbatch_sizes({2});
+  const ClusterState cluster =
+      a_cluster().pool(kZone, "nvidia-l4", 1, 1).pool("us-central1-b", "nvidia-tesla-t4", 1, 1);
+  Plan running = plan(job, cluster).value().plan;
+  job.redundancy = Redundancy::kPeer;
+  const Plan next = plan(job, cluster, {.current = running}).value().plan;
+  EXPECT_TRUE(next.peer_replicas);
+  running.peer_replicas = true;
+  EXPECT_EQ(next, running);
+}
+
 TEST(Planner, AStopReturnsThePlanFoundSoFarAndSaysSo) {
   std::stop_source source;
   source.request_stop();

@@ -25,11 +25,7 @@ const ClusterState& two_zones() {
   return cluster;
 }
 
-JobSpec job_with(Redundancy redundancy) {
-  JobSpec job = a_job().batch(16);
-  job.redundancy = redundancy;
-  return job;
-}
+JobSpec job_of_16_sequences() { return a_job().batch(16).redundancy(Redundancy::kAuto); }
 
 // Returns a plan of two stages with this many replicas each, one stage in each zone.
 Plan two_stages(const JobSpec& job, int replicas) {
@@ -43,17 +39,22 @@ Plan two_stages(const JobSpec& job, int replicas) {
   return plan;
 }
 
-Estimate estimated(const JobSpec& job, const Plan& plan) {
+Estimate without_peer_replicas(const JobSpec& job, const Plan& plan) {
+  return Simulator().estimate(job, two_zones(), plan).value();
+}
+
+Estimate with_peer_replicas(const JobSpec& job, Plan plan) {
+  plan.peer_replicas = true;
   return Simulator().estimate(job, two_zones(), plan).value();
 }
 
 TEST(PeerReplicas, OfAStageWithOneReplicaTakeMemoryTimeAndTraffic) {
-  const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
-  const Plan plan = two_stages(without, 1);
-  const Estimate before = estimated(without, plan), after = estimated(with, plan);
+  const JobSpec job = job_of_16_sequences();
+  const Plan plan = two_stages(job, 1);
+  const Estimate before = without_peer_replicas(job, plan), after = with_peer_replicas(job, plan);
   const auto parameters = [&](int stage) {
     const Stage& of = plan.stages[static_cast<std::size_t>(stage)];
-    return static_cast<double>(stage_parameters(without.model, of.first_layer, of.last_layer));
+    return static_cast<double>(stage_parameters(job.model, of.first_layer, of.last_layer));
   };
   for (const int stage : {0, 1}) {  // each stage holds the peer replica of the other
     const auto index = static_cast<std::size_t>(stage);
@@ -67,22 +68,22 @@ TEST(PeerReplicas, OfAStageWithOneReplicaTakeMemoryTimeAndTraffic) {
 }
 
 TEST(PeerReplicas, CostNothingWhereEveryStageIsOnTwoNodes) {
-  const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
-  const Plan plan = two_stages(without, 4);
-  Estimate after = estimated(with, plan);
+  const JobSpec job = job_of_16_sequences();
+  const Plan plan = two_stages(job, 4);
+  Estimate after = with_peer_replicas(job, plan);
   EXPECT_THAT(after.notes, Contains(HasSubstr("no peer replicas are kept")));
-  after.notes = estimated(without, plan).notes;
-  EXPECT_EQ(after, estimated(without, plan));
+  after.notes = without_peer_replicas(job, plan).notes;
+  EXPECT_EQ(after, without_peer_replicas(job, plan));
 }
 
 TEST(PeerReplicas, OfAShardedOptimizerAreSpreadOverItsReplicas) {
-  const JobSpec without = job_with(Redundancy::kNone), with = job_with(Redundancy::kPeer);
-  Plan plan{without.model.name, 16, 1, {{0, without.model.layer_count(), {}}}};
+  const JobSpec job = job_of_16_sequences();
+  Plan plan{job.model.name, 16, 1, {{0, job.model.layer_count(), {}}}};
   plan.stages[0].replicas.assign(8, {a_key("us-central1-a", "nvidia-l4"), 1, 2});
   plan.sharded_optimizer = true;
-  const Estimate before = estimated(without, plan), after = estimated(with, plan);
+  const Estimate before = without_peer_replicas(job, plan), after = with_peer_replicas(job, plan);
   const double more = (after.memory[0].total() - before.memory[0].total()).value();
-  const auto parameters = static_cast<double>(stage_parameters(without.model, 0, without.model.layer_count()));
+  const auto parameters = static_cast<double>(stage_parameters(job.model, 0, job.model.layer_count()));
   EXPECT_GE(more, 16 * parameters / 8);
   EXPECT_LE(more, 16 * parameters / 4);
 }

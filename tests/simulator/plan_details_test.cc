@@ -52,8 +52,9 @@ TEST(PlanDetails, ChargesAndTrafficSumUpToTheEstimate) {
   testing::Random random(1);
   for (int round = 0; round < 200; ++round) {
     SCOPED_TRACE(round);
-    job.redundancy = round % 2 == 0 ? Redundancy::kNone : Redundancy::kPeer;
-    const Plan plan = scattered(random, job);
+    job.redundancy = Redundancy::kAuto;
+    Plan plan = scattered(random, job);
+    plan.peer_replicas = round % 2 == 1;
     const Estimate estimate = simulator.simulate(job, cluster, plan).value();
     const PlanDetails details = simulator.details(job, cluster, plan).value();
     Dollars gpus(0);

@@ -18,6 +18,7 @@ class JobBuilder {
     job_.key = {"default", "job"};
     job_.training.sequence_length = 512;
     job_.training.steps = 100;
+    job_.redundancy = Redundancy::kNone;  // plans are compared by their speed or cost alone
     model("tiny-gpt2").batch(16).microbatch_sizes({1, 2, 4});
   }
 
@@ -36,6 +37,9 @@ class JobBuilder {
   JobBuilder& sequence_parallelism() {
     return job_.training.sequence_parallelism = SequenceParallelism::kAlways, *this;
   }
+  JobBuilder& redundancy(Redundancy setting) { return job_.redundancy = setting, *this; }
+  JobBuilder& checkpoint(CheckpointSpec checkpoint) { return job_.checkpoint = std::move(checkpoint), *this; }
+  JobBuilder& steps(std::int64_t count) { return job_.training.steps = count, *this; }
   JobBuilder& objective(Objective objective) { return job_.objective = objective, *this; }
   JobBuilder& min_gpus(int gpus) { return job_.resources.min_gpus = gpus, *this; }
   JobBuilder& max_gpus(int gpus) { return job_.resources.max_gpus = gpus, *this; }
@@ -81,6 +85,7 @@ class ClusterBuilder {
   ClusterBuilder& price(double dollars_an_hour) {
     return cluster_.pools.back().price_per_gpu = DollarsPerHour(dollars_an_hour), *this;
   }
+  ClusterBuilder& node_lifetime(Seconds mean) { return cluster_.pools.back().node_lifetime = mean, *this; }
   ClusterBuilder& whole_nodes() { return cluster_.pools.back().whole_nodes = true, *this; }
   ClusterBuilder& partly_free(int gpus, int nodes) {
     return cluster_.pools.back().nodes.push_back({gpus, nodes}), *this;

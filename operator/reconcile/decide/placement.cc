@@ -94,7 +94,8 @@ ClusterState cluster_of(const std::vector<UsableNode>& usable_nodes, const Clust
                              {{candidate.gpus, 1}},
                              pool.price_per_gpu,
                              pool.whole_nodes,
-                             pool.inter_node_bandwidth});
+                             pool.inter_node_bandwidth,
+                             pool.node_lifetime});
   }
   return normalized(std::move(cluster));
 }

@@ -43,7 +43,7 @@ TEST(JobManifest, OmittedFieldsHaveTheirDefaults) {
   EXPECT_EQ(spec.resources.min_gpus, 1);
   EXPECT_FALSE(spec.resources.max_gpus);
   EXPECT_EQ(spec.elasticity, ElasticityMode::kLive);
-  EXPECT_EQ(spec.redundancy, Redundancy::kNone);
+  EXPECT_EQ(spec.redundancy, Redundancy::kAuto);
   EXPECT_EQ(spec.max_restarts, 10);
   EXPECT_THAT(spec.training.microbatch_sizes, ElementsAre(1, 2, 4, 8, 16, 32, 64));
 }
@@ -51,7 +51,7 @@ TEST(JobManifest, OmittedFieldsHaveTheirDefaults) {
 TEST(JobManifest, RedundancyIsReadByName) {
   EXPECT_EQ(job("  elasticity: {redundancy: Peer}\n").value().redundancy, Redundancy::kPeer);
   EXPECT_THAT(job("  elasticity: {redundancy: Twice}\n").error().message,
-              HasSubstr("spec.elasticity.redundancy: \"Twice\" is unknown; use one of None, Peer"));
+              HasSubstr("spec.elasticity.redundancy: \"Twice\" is unknown; use one of Auto, None, Peer"));
 }
 
 TEST(JobManifest, AnAbsentLimitIsUnlimitedAndZeroIsALimit) {

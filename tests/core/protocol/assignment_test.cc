@@ -21,11 +21,11 @@ Assignment assignment() {
   result.training.steps = 10;
   result.training.microbatch_sizes = {1, 2};
   result.data.path = "/data/*.txt";
-  result.redundancy = Redundancy::kPeer;
   result.plan = {.model = "tiny-gpt2",
                  .global_batch_size = 8,
                  .microbatch_size = 2,
-                 .stages = {{0, 3, {{kPool, 1, 3}, {kPool, 1, 1}}}, {3, 6, {{kPool, 2, 4}}}}};
+                 .stages = {{0, 3, {{kPool, 1, 3}, {kPool, 1, 1}}}, {3, 6, {{kPool, 2, 4}}}},
+                 .peer_replicas = true};
   result.agents = {{"opt-a-0", "127.0.0.2", 7070, 7071, kPool, 4}, {"opt-a-1", "127.0.0.3", 7070, 7071, kPool, 1}};
   result.workers = {
       {0, 0, Role{0, 0, 0}}, {0, 1, Role{0, 1, 0}}, {0, 2, Role{1, 0, 0}}, {0, 3, Role{1, 0, 1}}, {1, 0, std::nullopt}};

@@ -29,7 +29,7 @@ TEST_F(Agents, AKilledPodCostsAtMostTheStepInFlight) {
 
 TEST_F(Agents, AStageOfOneReplicaThatIsKilledContinuesFromItsPeerReplicaWithoutACheckpoint) {
   Assignment job = this->job(60);
-  job.redundancy = Redundancy::kPeer;
+  job.plan.peer_replicas = true;
   start(2);
   assign(job, 1, {{0, 3, {8}}, {3, 5, {8}}}, {0, 1});
   wait_for_step(0, 1, 3);

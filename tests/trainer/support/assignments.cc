@@ -46,7 +46,8 @@ Plan plan_of(const Assignment& job, const std::vector<StageShares>& stages) {
             .global_batch_size = job.training.global_batch_size,
             .microbatch_size = job.training.microbatch_sizes.front(),
             .stages = {},
-            .sequence_parallelism = job.training.uses_sequence_parallelism()};
+            .sequence_parallelism = job.training.uses_sequence_parallelism(),
+            .peer_replicas = job.plan.peer_replicas};
   for (const StageShares& shares : stages) {
     Stage stage{.first_layer = shares.first_layer, .last_layer = shares.last_layer, .replicas = {}};
     for (std::size_t i = 0; i < shares.microbatches.size(); ++i) {

@@ -23,6 +23,7 @@ ModelSpec tiny_model(ModelFamily family = ModelFamily::kGpt2, bool tied_embeddin
 // A job of 8 microbatches of 2 short sequences a step, without checkpoints.
 Assignment tiny_job(const std::filesystem::path& data);
 
+// The plan has peer replicas if job.plan does.
 Plan plan_of(const Assignment& job, const std::vector<StageShares>& stages);
 
 // This generation of the job with this plan: agent i has `gpus` workers, roles in order; agents after the last one that

@@ -47,7 +47,7 @@ int preference(const WorkerLocation& holder, const WorkerLocation& backup_holder
 }  // namespace
 
 std::vector<PeerReplica> plan_peer_replicas(const Assignment& assignment, const Roster& roster) {
-  if (assignment.redundancy == Redundancy::kNone) return {};
+  if (!assignment.plan.peer_replicas) return {};
   const std::vector<WorkerLocation> locations = locations_of(assignment);
   std::vector<PeerReplica> peer_replicas = endangered(assignment.model, roster, locations);
   std::int64_t total = 0;

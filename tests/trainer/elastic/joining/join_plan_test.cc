@@ -64,7 +64,7 @@ class JoinPlans : public ::testing::Test {
 TEST_F(JoinPlans, BringEachWorkerOnceWhatItLacks) {
   std::mt19937 random(sailor::testing::test_seed());
   const auto number = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
-  job_.redundancy = Redundancy::kPeer;
+  job_.plan.peer_replicas = true;
   for (int round = 0; round < 100; ++round) {
     const int cut = number(1, 4);
     Plan plan = testing::plan_of(job_, {{0, cut, {4, 4}, {number(1, 2), number(1, 2)}}, {cut, 5, {8}, {number(1, 2)}}});

@@ -33,7 +33,7 @@ class RandomAssignments {
     Assignment assignment = testing::generation(job, 1, plan, agents);
     const char* const zones[] = {"us-central1-a", "us-central1-b", "us-west1-a"};
     for (AgentAddress& agent : assignment.agents) agent.pool.zone = Zone(zones[number(0, 2)]);
-    assignment.redundancy = Redundancy::kPeer;
+    assignment.plan.peer_replicas = true;
     return assignment;
   }
 
@@ -115,7 +115,7 @@ Assignment a_stage_in_each(const std::vector<std::string>& zones) {
   for (int i = 0; i < count; ++i) {
     assignment.agents[static_cast<std::size_t>(i)].pool.zone = Zone(zones[static_cast<std::size_t>(i)]);
   }
-  assignment.redundancy = Redundancy::kPeer;
+  assignment.plan.peer_replicas = true;
   return assignment;
 }
 
@@ -142,10 +142,10 @@ TEST_F(PeerReplicas, AreSpreadEvenlyOverPossibleHolders) {
   for (const auto& [backup_holder, elements] : kept) EXPECT_LE(elements, total / 3 + peer_replicas.front().elements);
 }
 
-TEST_F(PeerReplicas, DoNotExistOnOneNodeOrIfTheJobDoesNotAskForThem) {
+TEST_F(PeerReplicas, DoNotExistOnOneNodeOrIfThePlanHasNone) {
   Assignment assignment = a_stage_in_each({"us-central1-a", "us-central1-b"});
   EXPECT_FALSE(plan_peer_replicas(assignment, Roster(assignment)).empty());
-  assignment.redundancy = Redundancy::kNone;
+  assignment.plan.peer_replicas = false;
   EXPECT_TRUE(plan_peer_replicas(assignment, Roster(assignment)).empty());
   assignment = a_stage_in_each({"us-central1-a"});
   EXPECT_TRUE(plan_peer_replicas(assignment, Roster(assignment)).empty());

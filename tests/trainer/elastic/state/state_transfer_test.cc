@@ -36,7 +36,7 @@ Assignment random_assignment(std::mt19937& random) {
     std::vector<AgentAddress> agents;
     for (int i = 0; i < kWorkers; ++i) agents.push_back({fmt::format("pod-{}", i), "", 1, 1, {}, 1});
     Assignment assignment = testing::generation(job, 1, plan, agents);
-    assignment.redundancy = number(0, 1) == 1 ? Redundancy::kPeer : Redundancy::kNone;
+    assignment.plan.peer_replicas = number(0, 1) == 1;
     return assignment;
   }
 }

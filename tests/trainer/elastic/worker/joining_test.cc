@@ -92,7 +92,7 @@ TEST_F(Joining, ANewReplicaHasItsStateBeforeTrainingStopsForIt) {
 }
 
 TEST_F(Joining, WorkersThatTrainReceiveWhatTheNextPlanAddsBeforeTrainingStops) {
-  job_.redundancy = Redundancy::kPeer;
+  job_.plan.peer_replicas = true;
   WorkerThreads workers(5);
   Plan before = plan_of(job_, {{0, 2, {8}}, {2, 5, {4, 4}}});
   Plan after = plan_of(job_, {{0, 3, {4, 4}, {2, 1}}, {3, 5, {8}, {2}}});

@@ -34,7 +34,7 @@ TEST(Leaks, ManyChangesOfShapeLeaveNothingBehind) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
   job.training.steps = 1'000'000;
-  job.redundancy = Redundancy::kPeer;
+  job.plan.peer_replicas = true;
   const Plan plans[] = {plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), plan_of(job, {{0, 5, {4, 4}}}),
                         plan_of(job, {{0, 5, {8}, {2}}}), plan_of(job, {{0, 5, {8}}})};  // after which one follows
   WorkerThreads workers(2);

@@ -167,7 +167,7 @@ TEST(Rescale, ALostStageOfOneReplicaResumesFromItsPeerReplica) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
-  job.redundancy = Redundancy::kPeer;  // and no checkpoints
+  job.plan.peer_replicas = true;  // and no checkpoints
 
   WorkerThreads workers(3);
   Changes change(job, workers);
@@ -185,7 +185,7 @@ TEST(Rescale, ALostShardOfTheOptimizerResumesFromItsPeerReplica) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
-  job.redundancy = Redundancy::kPeer;
+  job.plan.peer_replicas = true;
 
   WorkerThreads workers(4);
   Changes change(job, workers);
@@ -200,7 +200,7 @@ TEST(Rescale, PeerReplicasRollForwardAStepThatTheLostWorkerHadComputed) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
-  job.redundancy = Redundancy::kPeer;
+  job.plan.peer_replicas = true;
 
   WorkerThreads workers(4);
   Assignment leased = generation(job, 1, sharded(plan_of(job, {{0, 5, {3, 3, 2}, {1, 2, 1}}})), workers.agents());
@@ -229,7 +229,7 @@ TEST(Rescale, AJobWithPeerReplicasIsSavedCompletelyWhenItReleasesItsGpus) {
   Assignment job = job_of_30_steps(scratch);
   const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
-  job.redundancy = Redundancy::kPeer;
+  job.plan.peer_replicas = true;
 
   WorkerThreads workers(3);
   workers.run_until(generation(job, 1, sharded(plan_of(job, {{0, 5, {3, 3, 2}}})), workers.agents()), 5);
