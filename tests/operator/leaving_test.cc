@@ -54,6 +54,43 @@ TEST_F(LeavingPods, NoticeWhileStateIsStreamedMakesTheAssignmentUrgent) {
   EXPECT_EQ(world.state(), "Running");
 }
 
+// The node b is about to be terminated. The pod on a waits for the pod on b at the rendezvous.
+class PodAtTheRendezvous : public JobOnTwoNodes {
+ protected:
+  void SetUp() override {
+    start();
+    world.agents_hang = true;
+    world.preempt("b");
+    world.settle();
+    ASSERT_EQ(world.generation(), 2);
+    set_workers("a", WorkerPhase::kPreparing);
+  }
+  void set_workers(const std::string& node, WorkerPhase phase) {
+    const std::string uid = kube::uid_of(world.api_server.find("pods", world.pod_on(node)));
+    for (WorkerReport& worker : world.agents.at(uid).report->workers) worker = {worker.gpu, phase, 2, 1, ""};
+  }
+};
+
+TEST_F(PodAtTheRendezvous, IsNotWaitedForAfterItsNodeIsGone) {
+  world.remove_node("b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 3);
+}
+
+TEST_F(PodAtTheRendezvous, MayGoWhenItHasLeft) {
+  set_workers("b", WorkerPhase::kReleased);
+  world.settle();
+  world.remove_node("b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+}
+
+TEST_F(PodAtTheRendezvous, IsWaitedForWhileItsNodeLives) {
+  world.pass(std::chrono::seconds(10));
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+}
+
 TEST_F(LeavingPods, LossOfAPodThatHasLeftIsNoDisruption) {
   moves_to_another_zone();
   world.agents_hang = false;

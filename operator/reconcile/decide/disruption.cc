@@ -140,13 +140,27 @@ std::optional<Finding> find_late(const Observation& observation, const Generatio
                  Quarantine::kForStartLimit};
 }
 
-// Returns whether a problem of the member counts. A member that leaves counts only while it may still send state to
-// joining workers, because the others wait for those. At other times its loss matters only if it breaks another worker,
-// which is noticed there.
+bool has_left(const AgentView& agent) {
+  return agent.report && std::ranges::all_of(agent.report->workers, [](const WorkerReport& worker) {
+           return worker.phase == WorkerPhase::kReleased || worker.phase == WorkerPhase::kFinished;
+         });
+}
+
+// Returns whether a problem of the member counts. A member that leaves counts while others wait for it: while it may
+// still send state to joining workers, and at the rendezvous of an urgent change. At other times its loss matters only
+// if it breaks another worker, which is noticed there.
 bool is_watched(const Observation& observation, const Generation& generation, const Member& member) {
   if (!member.leaves || generation.releases_gpus) return true;
   const AgentView* agent = find_agent(observation, member.pod_uid);
-  return is_voluntary(generation.reason) && agent != nullptr && trains_older(*agent, generation.generation);
+  if (is_voluntary(generation.reason)) return agent != nullptr && trains_older(*agent, generation.generation);
+  return (agent == nullptr || !has_left(*agent)) && any_worker_waits(observation, generation.generation);
+}
+
+// Returns whether the problem is why the generation was made. A pod that is about to be terminated finishes what it has
+// begun: it saves its state, or leaves in an urgent change.
+bool is_expected(const Finding& finding, const Generation& generation, const Member& member) {
+  const bool is_leaving = generation.releases_gpus || (member.leaves && !is_voluntary(generation.reason));
+  return is_leaving && finding.kind == Disruption::Kind::kTerminating;
 }
 
 // Returns the problem of a pod that takes part in the generation.
@@ -270,9 +284,7 @@ std::optional<Disruption> find_disruption(const Observation& observation, const 
   for (const Member& member : generation.members) {
     if (!is_watched(observation, generation, member)) continue;
     const auto finding = member_problem(observation, generation, member);
-    // A node that is about to be terminated is a reason to finish saving the state, not to begin the save again.
-    const bool is_expected = finding && generation.releases_gpus && finding->kind == Disruption::Kind::kTerminating;
-    if (finding && !is_expected) findings.add(member.address.name, member.node, *finding);
+    if (finding && !is_expected(*finding, generation, member)) findings.add(member.address.name, member.node, *finding);
   }
   return findings.disruption() ? findings.disruption() : broken_connection(observation, generation);
 }
