@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/model/checkpoint_interval.h"
 #include "simulator/peer_replicas.h"
 
 namespace sailor {
@@ -10,18 +11,14 @@ namespace {
 // A lost node is noticed after five seconds (kPeerTimeout, core/protocol/timeouts.h). Then the workers connect again.
 constexpr Seconds kFailurePause{8};
 
-Seconds time_since_checkpoint(const JobSpec& job, Seconds iteration) {
-  Seconds interval = iteration * static_cast<double>(job.training.steps);
-  if (!job.checkpoint.path.empty()) {
-    interval = std::min(interval, iteration * static_cast<double>(job.checkpoint.every_steps));
-    if (job.checkpoint.every_seconds) {
-      interval = std::min(interval, Seconds(static_cast<double>(*job.checkpoint.every_seconds)) + iteration);
-    }
-  }
-  return interval / 2;
+Seconds time_since_checkpoint(const JobSpec& job, Seconds iteration, double failures_per_hour) {
+  const Seconds whole_job = iteration * static_cast<double>(job.training.steps);
+  if (job.checkpoint.path.empty()) return whole_job / 2;
+  return std::min(whole_job, time_between_checkpoints(job.checkpoint, iteration, failures_per_hour)) / 2;
 }
 
-// The fewest nodes that have this number of free GPUs. Nodes that do not exist, because the plan does not fit, are full.
+// The fewest nodes that have this number of free GPUs. Nodes that do not exist, because the plan does not fit, are
+// full.
 int nodes_with(const Pool& pool, int gpus) {
   int nodes = 0;
   for (const NodeGroup& group : pool.nodes) {
@@ -65,7 +62,8 @@ ExpectedLoss expected_loss(const GroupedPlan& plan, Seconds iteration, const Job
   }
   loss.per_failure = kFailurePause + iteration / 2;
   if (loss.failures_per_hour > 0) {
-    loss.per_failure += time_since_checkpoint(job, iteration) * (exposed_per_hour / loss.failures_per_hour);
+    loss.per_failure +=
+        time_since_checkpoint(job, iteration, loss.failures_per_hour) * (exposed_per_hour / loss.failures_per_hour);
   }
   return loss;
 }

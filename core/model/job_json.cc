@@ -231,7 +231,8 @@ Result<DataSpec> data_from_json(const Json& json, const std::string& path) {
 }
 
 Json to_json(const CheckpointSpec& checkpoint) {
-  Json json = {{"path", checkpoint.path}, {"everySteps", checkpoint.every_steps}, {"keep", checkpoint.keep}};
+  Json json = {{"path", checkpoint.path}, {"keep", checkpoint.keep}};
+  if (checkpoint.every_steps) json["everySteps"] = *checkpoint.every_steps;
   if (checkpoint.every_seconds) json["everySeconds"] = *checkpoint.every_seconds;
   return json;
 }
@@ -240,8 +241,8 @@ Result<CheckpointSpec> checkpoint_from_json(const Json& json, const std::string&
   JsonReader reader(json, path);
   CheckpointSpec spec;
   spec.path = reader.value_or<std::string>("path", "");
-  spec.every_steps = reader.value_or("everySteps", spec.every_steps);
-  require_positive(reader, "everySteps", spec.every_steps);
+  spec.every_steps = reader.optional<std::int64_t>("everySteps");
+  if (spec.every_steps) require_positive(reader, "everySteps", *spec.every_steps);
   spec.every_seconds = reader.optional<std::int64_t>("everySeconds");
   if (spec.every_seconds) require_positive(reader, "everySeconds", *spec.every_seconds);
   spec.keep = reader.value_or("keep", spec.keep);

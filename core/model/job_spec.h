@@ -108,10 +108,13 @@ struct ResourceSpec {
 
 struct CheckpointSpec {
   std::string path;  // empty: no checkpoints
-  std::int64_t every_steps = 100;
+  std::optional<std::int64_t> every_steps;
   int keep = 3;
   std::optional<std::int64_t> every_seconds;  // a checkpoint also starts after the step in which the newest is so old
   friend bool operator==(const CheckpointSpec&, const CheckpointSpec&) = default;
+
+  // True: the interval follows from how long writing takes and how often nodes fail (checkpoint_interval.h).
+  [[nodiscard]] bool is_automatic() const { return !every_steps && !every_seconds; }
 };
 
 struct JobSpec {

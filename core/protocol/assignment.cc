@@ -110,6 +110,7 @@ Json to_json(const Assignment& assignment) {
                {"training", to_json(assignment.training)},
                {"data", to_json(assignment.data)},
                {"checkpoint", to_json(assignment.checkpoint)},
+               {"failuresPerHour", assignment.failures_per_hour},
                {"plan", to_json(assignment.plan)},
                {"agents", std::move(agents)},
                {"workers", std::move(workers)},
@@ -133,6 +134,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
   if (reader.has("leaveBy")) {
     assignment.leave_by.emplace(std::chrono::milliseconds(reader.required<std::int64_t>("leaveBy")));
   }
+  assignment.failures_per_hour = reader.value_or("failuresPerHour", 0.0);
   assignment.lease_seconds = reader.value_or("leaseSeconds", 0);
   assignment.callback = reader.value_or<std::string>("callback", "");
   take(reader, model_from_json(reader.child("model"), "assignment.model"), assignment.model);

@@ -51,6 +51,7 @@ struct Assignment {
   TrainingSpec training;
   DataSpec data;
   CheckpointSpec checkpoint;
+  double failures_per_hour = 0;  // ExpectedLoss::failures_per_hour of the plan, for automatic checkpoints
   Plan plan;
   // The times from which the workers make the schedule of the plan. The operator always sends them. They may be absent
   // in an assignment that a test or a benchmark makes without a simulator (trainer/step/operations.h).

@@ -21,12 +21,14 @@ Json summary_json(const PlanSummary& summary) {
           {"gpuCostPerIteration", summary.gpu_cost_per_iteration},
           {"trafficCostPerIteration", summary.traffic_cost_per_iteration},
           {"costPerHour", summary.cost_per_hour},
-          {"boundRatio", summary.bound_ratio}};
+          {"boundRatio", summary.bound_ratio},
+          {"failuresPerHour", summary.failures_per_hour}};
 }
 
 PlanSummary summary_from(const Json& json) {
   return {json.at("iterationSeconds"),        json.at("tokensPerSecond"), json.at("gpuCostPerIteration"),
-          json.at("trafficCostPerIteration"), json.at("costPerHour"),     json.at("boundRatio")};
+          json.at("trafficCostPerIteration"), json.at("costPerHour"),     json.at("boundRatio"),
+          json.value("failuresPerHour", 0.0)};
 }
 
 PoolKey pool_from(const Json& json) {
@@ -195,7 +197,8 @@ PlanSummary summary_of(const Estimate& estimate, double bound_ratio) {
           estimate.gpu_cost_per_iteration.value(),
           estimate.traffic_cost_per_iteration.value(),
           estimate.cost_per_hour.value(),
-          bound_ratio};
+          bound_ratio,
+          estimate.expected_loss.failures_per_hour};
 }
 
 Json to_json(const GenerationRecord& record) {

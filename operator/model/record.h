@@ -36,6 +36,7 @@ struct PlanSummary {
   double traffic_cost_per_iteration = 0;
   double cost_per_hour = 0;
   double bound_ratio = 0;
+  double failures_per_hour = 0;  // ExpectedLoss::failures_per_hour
   friend bool operator==(const PlanSummary&, const PlanSummary&) = default;
 
   [[nodiscard]] double cost_per_iteration() const { return gpu_cost_per_iteration + traffic_cost_per_iteration; }

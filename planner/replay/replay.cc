@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/checkpoint_interval.h"
 #include "core/model/plan_hash.h"
 
 namespace sailor {
@@ -99,10 +100,12 @@ class Replayer {
   }
 
   [[nodiscard]] double steps_between_checkpoints() const {
-    const auto by_steps = static_cast<double>(std::max<std::int64_t>(1, job_.checkpoint.every_steps));
-    if (!job_.checkpoint.every_seconds || !running_) return by_steps;
-    const double by_time = static_cast<double>(*job_.checkpoint.every_seconds) / running_->estimate.iteration.value();
-    return std::clamp(std::ceil(by_time), 1.0, by_steps);
+    if (!running_) return 1;
+    constexpr double kRounding = 1e-9;
+    const Seconds iteration = running_->estimate.iteration;
+    const double failures = running_->estimate.expected_loss.failures_per_hour;
+    const double steps = time_between_checkpoints(job_.checkpoint, iteration, failures) / iteration;
+    return std::max(1.0, std::floor(steps * (1 + kRounding)));
   }
 
   // Nodes disappeared without notice. Workers that continue have everything except the step in flight; else the job

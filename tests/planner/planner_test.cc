@@ -238,8 +238,7 @@ TEST(Planner, AShardedOptimizerIsChosenOnlyIfItIsAllowedAndFaster) {
 
 TEST(Planner, AutoKeepsPeerReplicasIfStateWouldBeLostWithANode) {
   // There is one microbatch, so the second GPU can only be a second stage.
-  const JobSpec job =
-      a_job().redundancy(Redundancy::kAuto).steps(1'000'000).min_gpus(2).batch(2).microbatch_sizes({2});
+  const JobSpec job = a_job().redundancy(Redundancy::kAuto).steps(1'000'000).min_gpus(2).batch(2).microbatch_sizes({2});
   const ClusterState cluster = a_cluster()
                                    .pool(kZone, "nvidia-l4", 1, 1)
                                    .node_lifetime(Seconds(3600))

@@ -55,7 +55,8 @@ TEST(ExpectedLoss, CountsOnlyTheNodesThatAloneHoldState) {
   Plan plan = plan_of(job, 2, 2);
   plan.stages[0].replicas = {{a_key(kZone, "nvidia-l4"), 1, plan.microbatches()}};
   const Estimate estimate = estimated(job, four_nodes(), plan);
-  EXPECT_NEAR(estimate.expected_loss.per_failure.value(), kPause + estimate.iteration.value() * (0.5 + 100.0 / 3), 1e-9);
+  EXPECT_NEAR(estimate.expected_loss.per_failure.value(), kPause + estimate.iteration.value() * (0.5 + 100.0 / 3),
+              1e-9);
   EXPECT_THAT(estimate.expected_loss.exposed_stages, ElementsAre(0));
 }
 

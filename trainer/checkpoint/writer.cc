@@ -15,6 +15,7 @@ void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t st
                 [](const Task& task) { return task.writes_shard; });  // but not the manifest of a finished checkpoint
   step_ = step;
   saved_ = 0;
+  saving_since_ = std::chrono::steady_clock::now();
   const std::size_t shards_of_step = shards.size();
   if (deletes_incomplete) tasks_.push_back({.run = [folder, step] { delete_incomplete_checkpoints(folder, step); }});
   for (SavedShard& shard : shards) {
@@ -22,7 +23,10 @@ void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t st
       const Result<void> result = write_shard_file(step_folder(folder, step), step, saved);
       const std::lock_guard inner(mutex_);
       if (step_ == step && result) ++saved_;
-      if (step_ == step && std::cmp_equal(saved_, shards_of_step)) last_error_.clear();
+      if (step_ == step && std::cmp_equal(saved_, shards_of_step)) {
+        last_error_.clear();
+        writing_time_ = std::chrono::steady_clock::now() - saving_since_;
+      }
       note(result);
     };
     tasks_.push_back({.run = std::move(write), .writes_shard = true});
@@ -41,6 +45,11 @@ void CheckpointWriter::complete(const std::filesystem::path& folder, Manifest ma
   };
   tasks_.push_back({.run = std::move(finish)});
   changed_.notify_all();
+}
+
+std::optional<std::chrono::steady_clock::duration> CheckpointWriter::writing_time() const {
+  const std::lock_guard lock(mutex_);
+  return writing_time_;
 }
 
 int CheckpointWriter::saved_shards(std::int64_t step) const {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "trainer/checkpoint/files.h"
@@ -32,6 +33,8 @@ class CheckpointWriter {
   // Returns when this process could have written its first checkpoint.
   [[nodiscard]] std::chrono::steady_clock::time_point created() const { return created_; }
 
+  // Returns how long the newest complete save() took until the last file of this worker was written.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::duration> writing_time() const;
   // Returns how many files of this step this worker has written.
   [[nodiscard]] int saved_shards(std::int64_t step) const;
   // Returns the step of the newest checkpoint that this worker has completed, or 0.
@@ -56,6 +59,8 @@ class CheckpointWriter {
   bool is_busy_ = false;
   std::int64_t step_ = 0;
   int saved_ = 0;
+  std::chrono::steady_clock::time_point saving_since_;
+  std::optional<std::chrono::steady_clock::duration> writing_time_;
   std::int64_t last_complete_ = 0;
   std::string last_error_;
   std::jthread thread_;  // declared last because it uses the other members

@@ -32,8 +32,9 @@ TEST(JobJson, EvaluationAndValidationAreReadBackAsWritten) {
 }
 
 TEST(JobJson, CheckpointsAreReadBackAsWritten) {
-  for (const CheckpointSpec& spec : {CheckpointSpec{.path = "/c", .every_steps = 7, .keep = 2, .every_seconds = {}},
-                                     CheckpointSpec{.path = "/c", .every_steps = 7, .keep = 2, .every_seconds = 600}}) {
+  for (const CheckpointSpec& spec :
+       {CheckpointSpec{.path = "/c"}, CheckpointSpec{.path = "/c", .every_steps = 7, .keep = 2, .every_seconds = {}},
+        CheckpointSpec{.path = "/c", .every_steps = 7, .keep = 2, .every_seconds = 600}}) {
     EXPECT_EQ(checkpoint_from_json(to_json(spec), "c").value(), spec);
   }
   EXPECT_FALSE(checkpoint_from_json({{"path", "/c"}, {"everySeconds", 0}}, "c").has_value());

@@ -89,7 +89,7 @@ TEST(Replay, ARestartLosesNoMoreThanCheckpointsByTimeAllow) {
   job.checkpoint.every_seconds = 10;
   const auto report = replayed(job, trace_of({4, 2}), ReplayPolicy::kRestart);
   EXPECT_LE(report.periods[1].lost_steps, std::ceil(10 * report.periods[0].throughput));
-  job.checkpoint.every_seconds.reset();
+  job.checkpoint.every_seconds.reset();  // so the job has had no checkpoint yet
   EXPECT_NEAR(replayed(job, trace_of({4, 2}), ReplayPolicy::kRestart).periods[1].lost_steps,
               940 * report.periods[0].throughput, 1e-6);
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/log/log.h"
+#include "core/model/checkpoint_interval.h"
 #include "trainer/checkpoint/saved_shard.h"
 #include "trainer/comm/communication_error.h"
 #include "trainer/elastic/protocol/vote.h"
@@ -168,18 +169,30 @@ void Generation::advance_checkpoint(const Vote& vote) {
     if (is_first()) complete_checkpoint(checkpoint_in_progress_);
     checkpoint_in_progress_ = 0;
   }
-  if (held_.step % assignment_.checkpoint.every_steps == 0 || vote.checkpoints > 0) begin_checkpoint();
+  const auto& every = assignment_.checkpoint.every_steps;
+  if ((every && held_.step % *every == 0) || vote.checkpoints > 0) begin_checkpoint();
 }
 
 // A job without a checkpoint gets its first one as long after the start of this process as later ones after each other.
 std::chrono::steady_clock::time_point Generation::time_of_last_checkpoint() const {
-  if (!assignment_.checkpoint.every_seconds || known_checkpoint_ == 0) return writer_.created();
+  if (folder_.empty() || known_checkpoint_ == 0) return writer_.created();
   return std::chrono::steady_clock::now() - age_of_checkpoint(step_folder(folder_, known_checkpoint_));
 }
 
 bool Generation::is_checkpoint_too_old() const {
-  const auto& limit = assignment_.checkpoint.every_seconds;
-  return limit && std::chrono::steady_clock::now() - last_checkpoint_ >= std::chrono::seconds(*limit);
+  if (folder_.empty()) return false;
+  const auto limit = most_checkpoint_age();
+  return limit && std::chrono::steady_clock::now() - last_checkpoint_ >= *limit;
+}
+
+std::optional<std::chrono::duration<double>> Generation::most_checkpoint_age() const {
+  const CheckpointSpec& spec = assignment_.checkpoint;
+  if (spec.every_seconds) return std::chrono::seconds(*spec.every_seconds);
+  if (!spec.is_automatic()) return std::nullopt;
+  const auto measured = writer_.writing_time();
+  const Seconds writing =
+      measured ? Seconds(std::chrono::duration<double>(*measured).count()) : kAssumedCheckpointWriting;
+  return std::chrono::duration<double>(automatic_checkpoint_interval(writing, assignment_.failures_per_hour).value());
 }
 
 void Generation::begin_checkpoint() {

@@ -52,6 +52,8 @@ class Generation {
   void advance_checkpoint(const Vote& vote);
   [[nodiscard]] std::chrono::steady_clock::time_point time_of_last_checkpoint() const;
   [[nodiscard]] bool is_checkpoint_too_old() const;
+  // The age of the newest checkpoint at which the next one starts. Nothing: checkpoints start by steps only.
+  [[nodiscard]] std::optional<std::chrono::duration<double>> most_checkpoint_age() const;
   void begin_checkpoint();
   void complete_checkpoint(std::int64_t step);
   void finish_last_checkpoint();

@@ -169,6 +169,33 @@ TEST(Worker, ACheckpointStartsWhenTheNewestOneIsTooOldWhateverItsSteps) {
   workers.assign(releasing_assignment(job, 4, workers));
 }
 
+TEST(Worker, AutomaticCheckpointsFollowTheRateOfFailures) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 1'000'000;
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 2};
+  const Plan plan = plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}});
+  WorkerThreads workers(3);
+  workers.assign(generation(job, 1, plan, workers.agents()));
+  const auto newest = [&] {
+    const auto complete = complete_checkpoints(checkpoint_folder(job));
+    return complete.empty() ? 0 : complete.front();
+  };
+  workers.wait_until(0, [&](const WorkerReport&) { return newest() > 0; });
+
+  job.checkpoint.every_steps.reset();
+  workers.assign(generation(job, 2, plan, workers.agents()));
+  wait_for_generation(workers, 3, 2);
+  wait_for_step(workers, 0, workers.last(0).step + 20);
+  const std::int64_t before = newest();
+  EXPECT_LE(before, workers.progress().resumed_step) << "nodes never fail, so an hour passes first";
+
+  job.failures_per_hour = 1e6;
+  workers.assign(generation(job, 3, plan, workers.agents()));
+  workers.wait_until(0, [&](const WorkerReport&) { return newest() > before; });
+  workers.assign(releasing_assignment(job, 4, workers));
+}
+
 TEST(Worker, ADamagedCheckpointIsSkippedForAnOlderOne) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
