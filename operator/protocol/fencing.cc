@@ -39,8 +39,8 @@ bool is_fenced(const OlderGeneration& older, const std::vector<PodState>& pods,
   return std::ranges::any_of(older.pods, takes_part) || has_ended(older, pods);
 }
 
-bool renews_lease(std::int64_t asked_for, std::int64_t newest_written, std::int64_t trains_on) {
-  return asked_for == newest_written || (trains_on > 0 && asked_for == trains_on);
+bool renews_lease(std::int64_t asked_for, std::int64_t newest_written, std::int64_t trains_on, bool joins_newest) {
+  return asked_for == newest_written || (trains_on > 0 && asked_for == trains_on) || joins_newest;
 }
 
 }  // namespace sailor

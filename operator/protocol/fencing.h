@@ -54,8 +54,11 @@ bool is_fenced(const OlderGeneration& older, const std::vector<PodState>& pods,
                const std::vector<std::size_t>& participants);
 
 // Returns whether the operator renews the lease of the generation `asked_for`. It renews the leases of the newest
-// generation in the record and of the generation that trains on while the newest one waits for its pods (0: none).
-// After it has stopped renewing a lease, it waits for kLeaseLength before it relies on the lapse.
-bool renews_lease(std::int64_t asked_for, std::int64_t newest_written, std::int64_t trains_on);
+// generation in the record and of the generation that trains on while the newest one waits for its pods (0: none). It
+// also renews the lease if the newest generation is committed, replaces `asked_for` and has its only pod as a member
+// (`joins_newest`): the newest generation trains only after that pod has switched, and may have to receive state first.
+// A still older generation must not get its lease back: others may have trained since it lapsed.
+// After the operator has stopped renewing a lease, it waits for kLeaseLength before it relies on the lapse.
+bool renews_lease(std::int64_t asked_for, std::int64_t newest_written, std::int64_t trains_on, bool joins_newest);
 
 }  // namespace sailor

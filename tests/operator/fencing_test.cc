@@ -65,9 +65,10 @@ TEST(Fencing, AllPodsMustBeDeadIfNoneHasLeft) {
 }
 
 TEST(Fencing, LeasesOfTheNewestAndOfTheTrainingGenerationAreRenewed) {
-  EXPECT_TRUE(renews_lease(4, 4, 0));
-  EXPECT_FALSE(renews_lease(3, 4, 0));
-  EXPECT_TRUE(renews_lease(3, 4, 3));
+  EXPECT_TRUE(renews_lease(4, 4, 0, false));
+  EXPECT_FALSE(renews_lease(3, 4, 0, false));
+  EXPECT_TRUE(renews_lease(3, 4, 3, false));
+  EXPECT_TRUE(renews_lease(3, 4, 0, true));
 }
 
 }  // namespace
@@ -95,6 +96,24 @@ TEST_F(FencedJob, OnePodThatVotesAloneHasALease) {
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
   EXPECT_EQ(world.sent.back().lease_seconds, 0) << "each needs the other's vote";
+}
+
+TEST_F(FencedJob, LeaseIsRenewedWhileThePodSendsItsStateToTheNextGeneration) {
+  world.agents_hang = true;
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  const auto joining = record_of(world.api_server.find("configmaps", "job-plan")).value();
+  ASSERT_EQ(joining.generation, 2);
+  ASSERT_TRUE(joining.is_committed());
+  EXPECT_TRUE(is_renewed(joining, 1));
+  GenerationRecord counted = joining;
+  counted.older.front().unrenewed_since = world.now;
+  EXPECT_FALSE(is_renewed(counted, 1)) << "somebody waits for the lapse already";
+  world.cut_off("a");
+  world.settle();
+  const auto without = record_of(world.api_server.find("configmaps", "job-plan")).value();
+  ASSERT_EQ(without.generation, 3);
+  EXPECT_FALSE(is_renewed(without, 1));
 }
 
 TEST_F(FencedJob, NextGenerationWaitsForTheLeaseOfAPodThatMayTrainOn) {

@@ -115,6 +115,7 @@ class Agent {
     std::unique_lock lock(mutex_);
     if (assignment_.generation == generation) watch_peers(true);
     lock.unlock();
+    leases_.forget_before(generation);
     forget_before(generation);
   }
 

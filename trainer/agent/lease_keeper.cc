@@ -1,5 +1,7 @@
 #include "trainer/agent/lease_keeper.h"
 
+#include <algorithm>
+
 #include "core/net/http_message.h"
 #include "core/protocol/endpoints.h"
 #include "core/protocol/lease.h"
@@ -19,16 +21,22 @@ LeaseKeeper::~LeaseKeeper() {
 }
 
 void LeaseKeeper::keep(const Assignment& assignment) {
+  if (assignment.lease_seconds == 0) return;
   const std::lock_guard lock(mutex_);
-  terms_ = {assignment.callback, assignment.job, assignment.job_uid, assignment.generation,
-            std::chrono::seconds(assignment.lease_seconds)};
+  terms_.push_back({assignment.callback, assignment.job, assignment.job_uid, assignment.generation,
+                    std::chrono::seconds(assignment.lease_seconds)});
   has_news_ = true;
   changed_.notify_all();
 }
 
+void LeaseKeeper::forget_before(std::int64_t generation) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(terms_, [&](const Terms& terms) { return terms.generation < generation; });
+}
+
 void LeaseKeeper::set_callback(const std::string& callback) {
   const std::lock_guard lock(mutex_);
-  terms_.callback = callback;
+  for (Terms& terms : terms_) terms.callback = callback;
   has_news_ = true;
   changed_.notify_all();
 }
@@ -36,15 +44,17 @@ void LeaseKeeper::set_callback(const std::string& callback) {
 void LeaseKeeper::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return is_ending_ || terms_.length.count() > 0; });
+    changed_.wait(lock, [&] { return is_ending_ || !terms_.empty(); });
     if (is_ending_) return;
     has_news_ = false;
-    const Terms terms = terms_;
+    const std::vector<Terms> all = terms_;
     lock.unlock();
-    const bool is_renewed = ask(terms);
+    const bool all_are_renewed =
+        std::ranges::count_if(all, [&](const Terms& terms) { return ask(terms); }) == std::ssize(all);
     lock.lock();
-    const std::chrono::milliseconds pause = std::chrono::milliseconds(terms.length) / kQuestionsPerLease;
-    changed_.wait_for(lock, is_renewed ? pause : pause / kQuestionsPerLease, [&] { return is_ending_ || has_news_; });
+    const std::chrono::milliseconds pause = std::chrono::milliseconds(all.back().length) / kQuestionsPerLease;
+    changed_.wait_for(lock, all_are_renewed ? pause : pause / kQuestionsPerLease,
+                      [&] { return is_ending_ || has_news_; });
   }
 }
 

@@ -1,6 +1,7 @@
-// LeaseKeeper: renews the lease of the agent's newest generation (core/protocol/lease.h). On its own thread it asks the
-// operator whether the generation may continue to train: kQuestionsPerLease times per lease, and more often while the
-// operator does not answer. If the operator refuses, the lease lapses and the workers stop applying updates.
+// LeaseKeeper: renews the leases of the agent's generations (core/protocol/lease.h): that of the newest one, and that
+// of the one that trains on until the newest one does. On its own thread it asks the operator whether a generation may
+// continue to train: kQuestionsPerLease times per lease, and more often while the operator does not answer. If the
+// operator refuses, the lease lapses and the workers stop applying updates.
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/protocol/assignment.h"
 #include "trainer/elastic/protocol/lease.h"
@@ -23,7 +25,8 @@ class LeaseKeeper {
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
-  void keep(const Assignment& assignment);  // renews only the lease of this generation from now on, if it needs one
+  void keep(const Assignment& assignment);  // renews also the lease of this generation from now on, if it needs one
+  void forget_before(std::int64_t generation);
   void set_callback(const std::string& callback);  // URL of the operator for the next questions
 
  private:
@@ -32,15 +35,15 @@ class LeaseKeeper {
     JobKey job;
     std::string job_uid;
     std::int64_t generation = 0;
-    std::chrono::seconds length{0};  // 0: the generation needs no lease
+    std::chrono::seconds length{0};
   };
   void work();
-  bool ask(const Terms& terms) const;
+  bool ask(const Terms& terms) const;  // returns whether the lease was renewed
 
   std::function<void(const Lease&)> on_renewal_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Terms terms_;
+  std::vector<Terms> terms_;  // of each generation that needs a lease, in ascending order
   bool has_news_ = false;
   bool is_ending_ = false;
   std::thread thread_;  // the last member, because it uses the others

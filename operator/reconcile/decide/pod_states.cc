@@ -64,10 +64,21 @@ bool has_lapsed(const Observation& observation, const GenerationRecord& record, 
   return is_counted && observation.now - older.unrenewed_since >= kLeaseLength;
 }
 
+// Returns whether the newest generation is committed, replaces this older one and has its pods as members. If the time
+// of the lease is counted already, it stays so, because the lapse may be relied on.
+bool joins_newest(const GenerationRecord& record, std::int64_t generation) {
+  const auto older = std::ranges::find(record.older, generation, &OlderRecord::generation);
+  if (older == record.older.end() || older->unrenewed_since != Time()) return false;
+  if (!record.is_committed() || record.from_generation != generation) return false;
+  return std::ranges::all_of(older->members,
+                             [&](const Member& member) { return member_of(record, member.pod_uid) != nullptr; });
+}
+
 }  // namespace
 
 bool is_renewed(const GenerationRecord& record, std::int64_t generation) {
-  return renews_lease(generation, record.generation, record.running ? record.running->generation : 0);
+  return renews_lease(generation, record.generation, record.running ? record.running->generation : 0,
+                      joins_newest(record, generation));
 }
 
 PodStates pod_states_of(const Observation& observation, const GenerationRecord& record) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/protocol/lease.h"
 #include "tests/trainer/support/agents.h"
 #include "tests/trainer/support/http.h"
 
@@ -74,6 +75,24 @@ TEST_F(Agents, APodThatTrainsAloneStopsWhenItsLeaseLapsesAndContinuesWhenItIsRen
   agents_[0]->wait_until(has_stopped);
   assign(job, 2, {{0, 5, {8}}}, {0});
   EXPECT_EQ(wait_for_step(0, 2, step + 4).steps_lost, 0) << "what waits obeys at once, and rolls forward";
+}
+
+TEST_F(Agents, APodThatTrainsAloneKeepsItsLeaseWhileTheNextGenerationIsPrepared) {
+  Assignment job = this->job(1'000'000);
+  const std::string host = own_address();
+  const HttpListener operator_port(host, 8082);
+  job.callback = "http://" + host + ":8082";
+  job.lease_seconds = 3;
+  start(2);
+  EXPECT_EQ(agents_[0]->put(generation(job, 1, plan_of(job, {{0, 5, {8}}}), {agents_[0]->address()})), 200);
+  static_cast<void>(operator_port.receive());
+  job.lease_seconds = 0;
+  const Plan next = plan_of(job, {{0, 5, {4, 4}}});
+  EXPECT_EQ(agents_[0]->put(generation(job, 2, next, {agents_[0]->address(), agents_[1]->address()})), 200);
+  constexpr int kQuestionsOfTwoLeases = 2 * kQuestionsPerLease;
+  for (int question = 0; question < kQuestionsOfTwoLeases; ++question) {
+    EXPECT_EQ(operator_port.receive().value("generation", 0), 1) << "the other agent knows nothing of generation 2";
+  }
 }
 
 TEST_F(Agents, OnlyANewerGenerationIsTaken) {

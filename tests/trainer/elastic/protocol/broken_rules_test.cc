@@ -67,7 +67,7 @@ TEST(BrokenRule, AGenerationOfOneWorkerCountsAsFencedBeforeItsLeaseHasLapsed) {
 }
 
 TEST(BrokenRule, ALeaseIsRenewedAlthoughANewerGenerationIsRecorded) {
-  const Rules rules{.renews_lease = [](std::int64_t, std::int64_t, std::int64_t) { return true; }};
+  const Rules rules{.renews_lease = [](std::int64_t, std::int64_t, std::int64_t, bool) { return true; }};
   EXPECT_THAT(failures(rules, {.faults = 1, .steps = 2}, lone_world()),
               ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
 }

@@ -122,7 +122,12 @@ void Explorer::commit_membership() {
     world.committed = world.record;
     world.is_voluntary = 0;
     world.rendezvous_of[world.record] = next;
-    for (const std::size_t id : *taking_part) put(world.rendezvous_of[world.record].members, static_cast<int>(id));
+    world.replaced = 0;
+    for (const std::size_t id : *taking_part) {
+      put(world.rendezvous_of[world.record].members, static_cast<int>(id));
+      if (is_alone(from_, from_.committed) && rendezvous(from_.committed).roles[id] != 0)
+        world.replaced = from_.committed;
+    }
     keep(world, {TransitionKind::kCommitsMembership, -1, world.record});
   }
 }

@@ -58,6 +58,7 @@ void transfer_world(Transfer& transfer, Value& world) {
   transfer(world.issued, 3);
   transfer(world.record, 3);
   transfer(world.committed, 3);
+  transfer(world.replaced, 3);
   transfer(world.faults, 3);
   transfer(world.is_voluntary, 1);
   transfer(world.releases_gpus, 1);

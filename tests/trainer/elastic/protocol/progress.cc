@@ -52,7 +52,9 @@ int worker_progress(const World& world, int id, const Rules& rules) {
 
 bool is_lease_renewed(const World& world, int id, const Rules& rules) {
   const Worker& worker = world.workers[static_cast<std::size_t>(id)];
-  return !has(world.unresponsive, id) && rules.renews_lease(worker.generation, world.record, trains_on(world));
+  const bool joins_newest = world.committed == world.record && worker.generation == world.replaced;
+  return !has(world.unresponsive, id) &&
+         rules.renews_lease(worker.generation, world.record, trains_on(world), joins_newest);
 }
 
 int progress(const World& world, const Rules& rules) {

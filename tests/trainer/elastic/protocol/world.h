@@ -79,6 +79,8 @@ struct World {
   std::uint8_t issued = 0;     // the highest generation number that the operator has used
   std::uint8_t record = 0;     // the newest recorded generation
   std::uint8_t committed = 0;  // the newest generation of which agents may be notified
+  // The generation of one worker that `committed` replaced and whose worker is a member of `committed`; 0: none.
+  std::uint8_t replaced = 0;
   // The membership of the newest generation is not committed, and the previous generation still trains.
   std::uint8_t is_voluntary = 0;
   std::uint8_t releases_gpus = 0;  // no worker has a role in the newest generation
