@@ -111,7 +111,8 @@ Json to_json(const AgentReport& report) {
                {"isTerminating", report.is_terminating},
                {"workers", std::move(workers)},
                {"callback", report.callback},
-               {"unresponsivePeers", report.unresponsive_peers}};
+               {"unresponsivePeers", report.unresponsive_peers},
+               {"assignedGeneration", report.assigned_generation}};
   if (report.progress) json["progress"] = progress_json(*report.progress);
   return json;
 }
@@ -123,7 +124,8 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
                      .workers = {},
                      .progress = {},
                      .callback = reader.value_or<std::string>("callback", ""),
-                     .unresponsive_peers = reader.value_or<std::vector<std::string>>("unresponsivePeers", {})};
+                     .unresponsive_peers = reader.value_or<std::vector<std::string>>("unresponsivePeers", {}),
+                     .assigned_generation = reader.value_or<std::int64_t>("assignedGeneration", 0)};
   const Json& workers = reader.child("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
     auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));

@@ -89,6 +89,9 @@ struct AgentReport {
   std::string callback = {};            // the URL to which the agent sends hints; empty: it does not know one
   // Names of the pods of its generation that the agent probes and that do not answer.
   std::vector<std::string> unresponsive_peers = {};
+  // The generation of the newest assignment that the agent has taken; 0: none. Its workers may follow much later,
+  // because a worker that trains first prepares the new generation.
+  std::int64_t assigned_generation = 0;
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 

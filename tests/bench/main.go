@@ -63,13 +63,13 @@ func measure(ctx context.Context) (rows []row, err error) {
 		return nil, err
 	}
 	spec := trainingjob.Small{Name: "bench", Steps: trainingjob.Endless, Checkpoint: cluster.Dir + "/checkpoints"}
-	small := &bench{cluster: cluster, jobs: jobs, spec: spec, patience: 2 * time.Minute, goals: goalsOfSmallJob, events: eventsEach}
+	small := &bench{cluster: cluster, jobs: jobs, spec: spec, patience: 2 * time.Minute, interval: trainingjob.ShortSteps, goals: goalsOfSmallJob, events: eventsEach}
 	measurements := []func(context.Context) ([]row, error){small.firstStep, small.rescales, small.operatorMemory, small.restarts, small.end}
 	if only := os.Getenv("SAILOR_BENCH_JOB"); only == "large" {
 		measurements = nil
 	}
 	spec.Name, spec.Checkpoint = "bench-large", "" // what is lost without any checkpoint shows who holds the state
-	large := &bench{cluster: cluster, jobs: jobs, spec: spec.Large(), patience: 5 * time.Minute, name: "GPT-2 124M: ", goals: goalsOfLargeJob, events: eventsOfLargeJob}
+	large := &bench{cluster: cluster, jobs: jobs, spec: spec.Large(), patience: 5 * time.Minute, interval: 100 * time.Millisecond, name: "GPT-2 124M: ", goals: goalsOfLargeJob, events: eventsOfLargeJob}
 	if only := os.Getenv("SAILOR_BENCH_JOB"); only != "small" {
 		measurements = append(measurements, large.firstStep, large.rescales, large.end)
 	}

@@ -22,6 +22,7 @@ type bench struct {
 	jobs     *trainingjob.Client
 	spec     trainingjob.Small
 	patience time.Duration // the limit for one measurement
+	interval time.Duration // between looks for a new step
 	name     string        // what the names of its rows begin with
 	goals    goals
 	events   int // the number of events of each kind

@@ -79,7 +79,7 @@ func (b *bench) eventCount() int {
 
 // rescales measures every kind of change of a job that runs.
 func (b *bench) rescales(ctx context.Context) ([]row, error) {
-	recorder := trainingjob.Record(ctx, b.cluster.Kubernetes, "default", b.spec.Name)
+	recorder := trainingjob.Record(ctx, b.cluster.Kubernetes, "default", b.spec.Name, b.interval)
 	var rows []row
 	for _, kind := range b.kinds() {
 		if !wanted(kind.name) {
@@ -304,7 +304,7 @@ func (b *bench) restarts(ctx context.Context) ([]row, error) {
 	if os.Getenv("SAILOR_BENCH_ONLY") != "" {
 		return nil, nil
 	}
-	recorder := trainingjob.Record(ctx, b.cluster.Kubernetes, "default", b.spec.Name)
+	recorder := trainingjob.Record(ctx, b.cluster.Kubernetes, "default", b.spec.Name, b.interval)
 	everyPod := event{"for comparison, every pod restarts", func(ctx context.Context) error {
 		return b.cluster.Kubernetes.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)},
 			metav1.ListOptions{LabelSelector: b.pods()})

@@ -49,7 +49,7 @@ func TestAJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
 	t.Logf("to repeat: SAILOR_STORM_EVENTS=%d SAILOR_TEST_SEED=%d go test -run=%s ./e2e", events, seed, t.Name())
 	w := start(t, trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t), Optimizer: steadily})
 	w.allow(time.Duration(events)*6*time.Second + 5*time.Minute)
-	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job)
+	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, trainingjob.ShortSteps)
 	before := w.untilTraining()
 	operator := w.onlyProcess("sailor-operator")
 
@@ -177,7 +177,7 @@ func expectSameCurve(t *testing.T, curve trainingjob.Curve) {
 	last := curve.Last()
 	w := start(t, trainingjob.Small{Name: "calm", Steps: int(last), Resources: "{maxGpus: 1}", Optimizer: steadily})
 	w.allow(time.Duration(last)*300*time.Millisecond + time.Minute)
-	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job)
+	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, trainingjob.ShortSteps)
 	w.untilWithin(time.Duration(last)*300*time.Millisecond+time.Minute, "it is complete", func(job trainingjob.Job) bool { return job.Is("Complete") })
 	reference, _ := recorder.Curve()
 	common, worst, difference := curve.Compare(reference)

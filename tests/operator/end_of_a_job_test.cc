@@ -51,7 +51,8 @@ TEST_F(EndOfJob, TheLastReportOfAPodSaysWhichCheckpointIsTheNewest) {
   start();
   const auto polled = world.agents;
   for (auto& [uid, agent] : world.agents) {
-    if (agent.report->progress) agent.report->progress->last_checkpoint_step = 100;
+    AgentReport& report = agent.report.value();
+    if (report.progress) report.progress->last_checkpoint_step = 100;
   }
   world.finish_pods();
   world.agents = polled;
@@ -63,7 +64,7 @@ TEST_F(EndOfJob, TheLastReportOfAPodSaysWhichCheckpointIsTheNewest) {
 TEST_F(EndOfJob, PodsThatEndOneByOneAtTheEndCauseNoNewGeneration) {
   start();
   for (auto& [uid, agent] : world.agents) {
-    for (WorkerReport& worker : agent.report->workers) worker.phase = WorkerPhase::kFinished;
+    for (WorkerReport& worker : agent.report.value().workers) worker.phase = WorkerPhase::kFinished;
   }
   // The process of this agent has ended, but the kubelet has not reported it yet.
   std::next(world.agents.begin())->second.unanswered_polls = 5;

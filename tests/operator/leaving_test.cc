@@ -35,6 +35,17 @@ TEST_F(LeavingPods, LeavingPodSendsStateToJoiningPodsIfTheChangeIsVoluntary) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("c"));
 }
 
+TEST_F(LeavingPods, AgentThatHasTakenAnAssignmentIsNotSentItAgain) {
+  moves_to_another_zone();
+  const std::size_t sent = world.sent.size();
+  world.reconcile();
+  EXPECT_GT(world.sent.size(), sent) << "no agent has answered that it has taken it";
+  for (auto& [uid, agent] : world.agents) agent.report.value().assigned_generation = 2;
+  const std::size_t until_taken = world.sent.size();
+  world.reconcile();
+  EXPECT_EQ(world.sent.size(), until_taken);
+}
+
 TEST_F(LeavingPods, AssignmentIsUrgentIfTheNodeWasGivenNotice) {
   world.preempt("b");
   world.settle();
@@ -67,7 +78,7 @@ class PodAtTheRendezvous : public JobOnTwoNodes {
   }
   void set_workers(const std::string& node, WorkerPhase phase) {
     const std::string uid = kube::uid_of(world.api_server.find("pods", world.pod_on(node)));
-    for (WorkerReport& worker : world.agents.at(uid).report->workers) worker = {worker.gpu, phase, 2, 1, ""};
+    for (WorkerReport& worker : world.agents.at(uid).report.value().workers) worker = {worker.gpu, phase, 2, 1, ""};
   }
 };
 

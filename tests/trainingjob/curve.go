@@ -15,7 +15,6 @@ import (
 
 const (
 	lookForPods   = 200 * time.Millisecond
-	lookForSteps  = 15 * time.Millisecond
 	answerTimeout = 500 * time.Millisecond // a frozen agent does not answer
 )
 
@@ -34,6 +33,7 @@ type Recorder struct {
 	kubernetes kubernetes.Interface
 	namespace  string
 	job        string
+	interval   time.Duration
 	client     http.Client
 
 	mutex     sync.Mutex
@@ -43,9 +43,12 @@ type Recorder struct {
 	following map[string]context.CancelFunc
 }
 
-// Record asks until ctx ends.
-func Record(ctx context.Context, client kubernetes.Interface, namespace, job string) *Recorder {
-	r := &Recorder{kubernetes: client, namespace: namespace, job: job, client: http.Client{Timeout: answerTimeout},
+// ShortSteps is how often to look for steps of a tenth of a second. Every look costs the agents a millisecond of processor time.
+const ShortSteps = 15 * time.Millisecond
+
+// Record asks every agent at this interval until ctx ends.
+func Record(ctx context.Context, client kubernetes.Interface, namespace, job string, interval time.Duration) *Recorder {
+	r := &Recorder{kubernetes: client, namespace: namespace, job: job, interval: interval, client: http.Client{Timeout: answerTimeout},
 		curve: Curve{}, following: map[string]context.CancelFunc{}}
 	go r.followPods(ctx)
 	return r
@@ -115,7 +118,7 @@ func (r *Recorder) followOnly(ctx context.Context, addresses map[string]bool) {
 }
 
 func (r *Recorder) follow(ctx context.Context, address string) {
-	tick := time.NewTicker(lookForSteps)
+	tick := time.NewTicker(r.interval)
 	defer tick.Stop()
 	for {
 		if progress, err := r.ask(ctx, address); err == nil && progress.Step > progress.ResumedStep {

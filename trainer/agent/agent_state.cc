@@ -48,6 +48,7 @@ Result<void> AgentState::take(const Assignment& assignment) {
   job_ = assignment.job;
   job_uid_ = assignment.job_uid;
   generation_ = assignment.generation;
+  report_.assigned_generation = generation_;
   report_.unresponsive_peers.clear();
   return {};
 }

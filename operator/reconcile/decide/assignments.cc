@@ -8,7 +8,9 @@
 namespace sailor {
 namespace {
 
-bool obeys(const AgentView& agent, std::int64_t generation) {
+// Returns whether the agent or all its workers know this generation.
+bool knows(const AgentView& agent, std::int64_t generation) {
+  if (agent.report.value().assigned_generation >= generation) return true;
   const auto& workers = agent.report.value().workers;
   return !workers.empty() && std::ranges::all_of(workers, [&](const WorkerReport& worker) {
     return worker.generation >= generation || worker.phase == WorkerPhase::kFinished ||
@@ -23,7 +25,7 @@ void send_assignments(PolicyResult& result, const Observation& observation, cons
       std::make_shared<const Assignment>(assignment_of(record, *observation.job.spec, observation.settings.callback));
   for (const Member& member : record.members) {
     const AgentView* agent = find_answering(observation, member);
-    if (agent == nullptr || obeys(*agent, record.generation)) continue;
+    if (agent == nullptr || knows(*agent, record.generation)) continue;
     result.actions.emplace_back(SendAssignment{member.pod_uid, member.address, assignment});
   }
 }

@@ -103,6 +103,7 @@ TEST_F(Agents, OnlyANewerGenerationIsTaken) {
     EXPECT_EQ(agents_[0]->put(generation(job, number, plan_of(job, {{0, 5, {8}}}), {agents_[0]->address()})), 409);
   }
   EXPECT_EQ(agents_[0]->put(generation(job, 6, plan_of(job, {{0, 5, {8}}}), {agents_[0]->address()})), 200);
+  EXPECT_EQ(agents_[0]->report().assigned_generation, 6);
 }
 
 TEST_F(Agents, AnIncompleteAssignmentIsRefusedWithASentence) {
