@@ -23,6 +23,7 @@ type bench struct {
 	spec     trainingjob.Small
 	patience time.Duration // the limit for one measurement
 	interval time.Duration // between looks for a new step
+	notice   time.Duration // of a preemption
 	name     string        // what the names of its rows begin with
 	goals    goals
 	events   int // the number of events of each kind

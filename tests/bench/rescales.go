@@ -19,7 +19,6 @@ const (
 	eventsOfLargeJob = 10 // the same for the large job, whose events take longer
 	comparisons      = 5  // comparisons with a restart instead of a rescale; each takes long
 	victimPool       = "l4-spot"
-	notice           = 15 * time.Second // of a preemption, as on GKE
 	lookForStep      = 5 * time.Millisecond
 	settledSteps     = 5 // steps under a plan before the next event
 )
@@ -129,7 +128,7 @@ func (b *bench) kinds() []event {
 			if err := victim(ctx); err != nil {
 				return err
 			}
-			go b.cluster.Preempt(ctx, node, notice) // what becomes of it is seen in the job
+			go b.cluster.Preempt(ctx, node, b.notice) // what becomes of it is seen in the job
 			return nil
 		}, add},
 		{killed, func(ctx context.Context) error {
@@ -216,7 +215,7 @@ func (b *bench) without(ctx context.Context) (trainingjob.Job, error) {
 	if err != nil {
 		return trainingjob.Job{}, err
 	}
-	if err := b.cluster.Preempt(ctx, node, notice); err != nil {
+	if err := b.cluster.Preempt(ctx, node, b.notice); err != nil {
 		return trainingjob.Job{}, err
 	}
 	return b.settled(ctx)
@@ -274,12 +273,12 @@ func (b *bench) summarize(kind event, seen []observation) (rows []row) {
 	return rows
 }
 
-// parts are the medians of what the operator says that the seconds were spent on.
 func longestFirstStep(seen []observation) float64 {
 	values := sorted(seen, func(o observation) float64 { return trainingjob.Decimal(o.history.Parts.FirstStep) })
 	return values[len(values)-1]
 }
 
+// parts are the medians of what the operator says that the seconds were spent on.
 func (b *bench) parts(kind event, seen []observation) (rows []row) {
 	for _, part := range []struct {
 		name string
