@@ -236,14 +236,18 @@ TEST(Planner, AShardedOptimizerIsChosenOnlyIfItIsAllowedAndFaster) {
   EXPECT_LE(with.bound_ratio(), 1);
 }
 
+// Two nodes of one GPU. If a job has one microbatch and must use both GPUs, its plan has two stages.
+ClusterState two_nodes(Seconds lifetime) {
+  return a_cluster()
+      .pool(kZone, "nvidia-l4", 1, 1)
+      .node_lifetime(lifetime)
+      .pool("us-central1-b", "nvidia-tesla-t4", 1, 1)
+      .node_lifetime(lifetime);
+}
+
 TEST(Planner, AutoKeepsPeerReplicasIfStateWouldBeLostWithANode) {
-  // There is one microbatch, so the second GPU can only be a second stage.
   const JobSpec job = a_job().redundancy(Redundancy::kAuto).steps(1'000'000).min_gpus(2).batch(2).microbatch_sizes({2});
-  const ClusterState cluster = a_cluster()
-                                   .pool(kZone, "nvidia-l4", 1, 1)
-                                   .node_lifetime(Seconds(3600))
-                                   .pool("us-central1-b", "nvidia-tesla-t4", 1, 1)
-                                   .node_lifetime(Seconds(3600));
+  const ClusterState cluster = two_nodes(Seconds(3600));
   const auto planned = plan(job, cluster).value();
   ASSERT_EQ(planned.plan.stages.size(), 2U);
   EXPECT_TRUE(planned.plan.peer_replicas);
@@ -253,11 +257,7 @@ TEST(Planner, AutoKeepsPeerReplicasIfStateWouldBeLostWithANode) {
 TEST(Planner, AutoKeepsNoPeerReplicasIfTheyCostMoreThanTheySave) {
   JobSpec job = a_job().model("gpt2").redundancy(Redundancy::kAuto).min_gpus(2).batch(2).microbatch_sizes({2});
   job.checkpoint = {.path = "/saved", .every_steps = 1};
-  const ClusterState cluster = a_cluster()
-                                   .pool(kZone, "nvidia-l4", 1, 1)
-                                   .node_lifetime(Seconds(1e9))
-                                   .pool("us-central1-b", "nvidia-tesla-t4", 1, 1)
-                                   .node_lifetime(Seconds(1e9));
+  const ClusterState cluster = two_nodes(Seconds(1e9));
   const auto planned = plan(job, cluster).value();
   ASSERT_EQ(planned.plan.stages.size(), 2U);
   EXPECT_FALSE(planned.plan.peer_replicas);

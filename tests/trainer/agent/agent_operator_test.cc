@@ -49,13 +49,18 @@ TEST_F(Agents, HintsGoToTheOperatorThatSentItsAddressLast) {
   EXPECT_EQ(operator_port.receive().value("reason", ""), "WorkerFailed") << agents_[0]->log();
 }
 
-// A pod that holds a whole job alone and is cut off from the operator.
-TEST_F(Agents, APodThatTrainsAloneStopsWhenItsLeaseLapsesAndContinuesWhenItIsRenewed) {
-  Assignment job = this->job(100'000);
-  const std::string host = own_address();
-  const HttpListener operator_port(host, 8082);
+// The job with leases of 3 s, about which it asks an operator on this host.
+Assignment leased(Assignment job, const std::string& host) {
   job.callback = "http://" + host + ":8082";
   job.lease_seconds = 3;
+  return job;
+}
+
+// A pod that holds a whole job alone and is cut off from the operator.
+TEST_F(Agents, APodThatTrainsAloneStopsWhenItsLeaseLapsesAndContinuesWhenItIsRenewed) {
+  const std::string host = own_address();
+  const HttpListener operator_port(host, 8082);
+  Assignment job = leased(this->job(100'000), host);
   start(1);
   assign(job, 1, {{0, 5, {8}}}, {0});
   const nlohmann::json question = operator_port.receive();
@@ -78,11 +83,9 @@ TEST_F(Agents, APodThatTrainsAloneStopsWhenItsLeaseLapsesAndContinuesWhenItIsRen
 }
 
 TEST_F(Agents, APodThatTrainsAloneKeepsItsLeaseWhileTheNextGenerationIsPrepared) {
-  Assignment job = this->job(1'000'000);
   const std::string host = own_address();
   const HttpListener operator_port(host, 8082);
-  job.callback = "http://" + host + ":8082";
-  job.lease_seconds = 3;
+  Assignment job = leased(this->job(1'000'000), host);
   start(2);
   EXPECT_EQ(agents_[0]->put(generation(job, 1, plan_of(job, {{0, 5, {8}}}), {agents_[0]->address()})), 200);
   static_cast<void>(operator_port.receive());

@@ -141,6 +141,18 @@ TEST(Worker, StateWithoutAHolderComesFromTheNewestCheckpointUnderAnyPlan) {
   for (const auto& [step, loss] : workers.losses()) EXPECT_NEAR(loss, reference.at(step), loss * kTolerance);
 }
 
+// The step of the newest complete checkpoint; 0: there is none.
+std::int64_t newest_checkpoint(const Assignment& job) {
+  const auto complete = complete_checkpoints(checkpoint_folder(job));
+  return complete.empty() ? 0 : complete.front();
+}
+
+// Trains generation 1 until there is a checkpoint.
+void begin_with_a_checkpoint(const Assignment& job, const Plan& plan, WorkerThreads& workers) {
+  workers.assign(generation(job, 1, plan, workers.agents()));
+  workers.wait_until(0, [&](const WorkerReport&) { return newest_checkpoint(job) > 0; });
+}
+
 TEST(Worker, ACheckpointStartsWhenTheNewestOneIsTooOldWhateverItsSteps) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
@@ -148,24 +160,19 @@ TEST(Worker, ACheckpointStartsWhenTheNewestOneIsTooOldWhateverItsSteps) {
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1'000'000, .every_seconds = 1};
   const Plan plan = plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}});
   WorkerThreads workers(3);
-  workers.assign(generation(job, 1, plan, workers.agents()));
-  const auto newest = [&] {
-    const auto complete = complete_checkpoints(checkpoint_folder(job));
-    return complete.empty() ? 0 : complete.front();
-  };
-  workers.wait_until(0, [&](const WorkerReport&) { return newest() > 0; });
+  begin_with_a_checkpoint(job, plan, workers);
 
   job.checkpoint.every_seconds = 3600;
   workers.assign(generation(job, 2, plan, workers.agents()));
   wait_for_generation(workers, 3, 2);
   wait_for_step(workers, 0, workers.last(0).step + 20);
-  const std::int64_t before = newest();
+  const std::int64_t before = newest_checkpoint(job);
   EXPECT_LE(before, workers.progress().resumed_step) << "it is younger than an hour";
 
   const auto manifest = step_folder(checkpoint_folder(job), before) / "manifest.json";
   std::filesystem::last_write_time(manifest, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
   workers.assign(generation(job, 3, plan, workers.agents()));
-  workers.wait_until(0, [&](const WorkerReport&) { return newest() > before; });
+  workers.wait_until(0, [&](const WorkerReport&) { return newest_checkpoint(job) > before; });
   workers.assign(releasing_assignment(job, 4, workers));
 }
 
@@ -176,23 +183,18 @@ TEST(Worker, AutomaticCheckpointsFollowTheRateOfFailures) {
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 2};
   const Plan plan = plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}});
   WorkerThreads workers(3);
-  workers.assign(generation(job, 1, plan, workers.agents()));
-  const auto newest = [&] {
-    const auto complete = complete_checkpoints(checkpoint_folder(job));
-    return complete.empty() ? 0 : complete.front();
-  };
-  workers.wait_until(0, [&](const WorkerReport&) { return newest() > 0; });
+  begin_with_a_checkpoint(job, plan, workers);
 
   job.checkpoint.every_steps.reset();
   workers.assign(generation(job, 2, plan, workers.agents()));
   wait_for_generation(workers, 3, 2);
   wait_for_step(workers, 0, workers.last(0).step + 20);
-  const std::int64_t before = newest();
+  const std::int64_t before = newest_checkpoint(job);
   EXPECT_LE(before, workers.progress().resumed_step) << "nodes never fail, so an hour passes first";
 
   job.failures_per_hour = 1e6;
   workers.assign(generation(job, 3, plan, workers.agents()));
-  workers.wait_until(0, [&](const WorkerReport&) { return newest() > before; });
+  workers.wait_until(0, [&](const WorkerReport&) { return newest_checkpoint(job) > before; });
   workers.assign(releasing_assignment(job, 4, workers));
 }
 
