@@ -232,13 +232,14 @@ std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& 
   const Dollars traffic = bill.traffic();
   const auto estimated = [&](double passes) {
     const Seconds iteration = synced(ends, Seconds(passes), tails).updated;
-    return EstimateSummary{iteration, price * iteration + traffic, Bytes(0), counted_loss(plan, iteration, links)};
+    return EstimateSummary{iteration, price * iteration + traffic, Bytes(0)};
   };
   if (cutoff.is_reached_by(estimated(least_step_time(stages) * (1 - kRounding)))) return std::nullopt;
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(plan, stages)) excess = std::max(excess, stage.excess());
   EstimateSummary estimate = estimated(fast_step_time(stages, plan.microbatches));
   estimate.memory_excess = excess;
+  estimate.expected_loss = counted_loss(plan, estimate.iteration, links);
   return estimate;
 }
 
