@@ -23,6 +23,7 @@ class BrokenPath : public Agents {
     if (!network_->fault().empty()) GTEST_SKIP() << "no network of its own: " << network_->fault();
   }
   void TearDown() override {
+    Agents::TearDown();
     agents_.clear();
     network_.reset();
   }

@@ -122,14 +122,16 @@ AgentReport AgentProcess::report() const {
 AgentReport AgentProcess::wait_until(const std::function<bool(const AgentReport&)>& is_so) const {
   const auto deadline = std::chrono::steady_clock::now() + kLongest;
   const FileWatch log_file(folder_ / (name_ + ".log"));  // an agent and its workers write down every change
+  HttpReply reply;
   do {
-    const HttpReply reply = http("GET", host_, kAgentPort, std::string(kStatePath));
+    reply = http("GET", host_, kAgentPort, std::string(kStatePath));
     if (reply.status == 200) {
       const auto report = agent_report_from_json(reply.body);
       if (report && is_so(*report)) return *report;
     }
   } while (log_file.wait_for_change(deadline));
-  throw std::runtime_error(fmt::format("{} did not come to what was waited for; its log:\n{}", name_, log()));
+  throw std::runtime_error(fmt::format("{} did not come to what was waited for; its last answer: {} {}", name_,
+                                       reply.status, reply.body.dump()));
 }
 
 void AgentProcess::signal(int number) const { ::kill(pid_, number); }

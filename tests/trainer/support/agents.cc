@@ -1,11 +1,18 @@
 #include "tests/trainer/support/agents.h"
 
 #include <algorithm>
+#include <iostream>
 
 namespace sailor::trainer::testing {
 
 bool all_are(const AgentReport& report, WorkerPhase phase) {
   return std::ranges::all_of(report.workers, [=](const WorkerReport& worker) { return worker.phase == phase; });
+}
+
+// A test that waited in vain says what each pod did.
+void Agents::TearDown() {
+  if (!HasFailure()) return;
+  for (const auto& agent : agents_) std::cerr << "log of " << agent->address().name << ":\n" << agent->log();
 }
 
 void Agents::start(int count, const std::vector<std::string>& more, int gpus) {

@@ -18,6 +18,8 @@ bool all_are(const AgentReport& report, WorkerPhase phase);
 
 class Agents : public ::testing::Test {
  protected:
+  void TearDown() override;
+
   void start(int count, const std::vector<std::string>& more = {}, int gpus = 1);
 
   // Gives the generation to the agents of these numbers; ones that it does not need leave.
