@@ -264,8 +264,8 @@ class Worker {
     is_closed_ = mailbox_.is_closed();
     if (is_closed_) throw CommunicationError("the agent is gone");
     preparations_.destroy_ended();
-    if (next_generation_.preparation_is_over()) handle(event::PreparationOver{next_generation_.generation()});
     note_newer();
+    if (next_generation_.preparation_is_over()) handle(event::PreparationOver{next_generation_.generation()});
   }
 
   void note_newer() {

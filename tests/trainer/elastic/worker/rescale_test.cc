@@ -86,6 +86,22 @@ TEST(Rescale, BetweenTensorParallelSizesShardingAndPipelinesAndAfterALossLearnsT
   EXPECT_LE(workers.progress().steps_lost, 1);
 }
 
+// A step may take a minute: the change must not wait for another one.
+TEST(Rescale, HappensAfterTheStepInWhichTheNextGenerationWasPrepared) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 1'000'000;
+  job.training.global_batch_size = 2'000;  // a step takes seconds, and a preparation much less
+  WorkerThreads workers(1);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {2'000}}}), workers.agents()));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.phase == WorkerPhase::kTraining; });
+  workers.assign(generation(job, 2, plan_of(job, {{0, 5, {2'000}}}), workers.agents()));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.generation == 2 && report.step > 1; });
+  EXPECT_EQ(workers.progress().resumed_step, 1);
+  EXPECT_EQ(workers.progress().steps_lost, 0);
+  workers.lose(0);
+}
+
 TEST(Rescale, OfAJobWithSequenceParallelismLearnsTheSame) {
   const Scratch scratch;
   Assignment job = job_of_30_steps(scratch);
