@@ -133,7 +133,7 @@ std::optional<StateStream::Message> StateStream::next() {
   const auto sign_at = Clock::now() + kSign;
   while (true) {
     std::unique_lock lock(mutex_);
-    const bool has_more = sent_shards_ < std::ssize(shards_) && !has_last_;
+    const bool has_more = sent_shards_ < std::ssize(shards_) && !has_last_ && !pace_.is_paused();
     changed_.wait_until(lock, has_more ? std::min(next_shard_at_, sign_at) : sign_at,
                         [&] { return is_stopped_ || !queue_.empty(); });
     if (is_stopped_) return std::nullopt;

@@ -14,30 +14,55 @@ namespace sailor::trainer {
 inline constexpr double kStreamingSlowdown = 0.1;
 inline constexpr double kNoTimeToLose = std::numeric_limits<double>::infinity();  // the same for an urgent change
 
+// Steps are slow for other reasons too: a worker starts on the same machine, or a neighbour uses the network. So no
+// shards are sent during the step after a slow one. If that step is as slow, streaming is not the reason.
 class StreamPace {
  public:
-  // Steps should take at most 1 + `slowdown` times as long as before.
+  // Steps should take at most 1 + `slowdown` times as long as without streaming.
   explicit StreamPace(double slowdown) : slowdown_(slowdown), share_(slowdown == kNoTimeToLose ? 1 : kFirstShare) {}
 
-  // The training thread calls it after each step.
+  // The training thread calls it after each step. Short steps count together.
   void note_step(const AppliedStep& step) {
+    if (slowdown_ == kNoTimeToLose) return;
     if (usual_seconds_ == 0) usual_seconds_ = step.usual_seconds;
-    if (usual_seconds_ == 0) return;
-    const double slowdown = step.seconds / usual_seconds_ - 1;
-    if (slowdown > slowdown_) share_ = std::max(kLeastShare, share_ / 2);
-    if (slowdown < slowdown_ / 2) share_ = std::min(1.0, share_ * kGrowth);
+    ++steps_;
+    seconds_ += step.seconds;
+    if (seconds_ < kWindowSeconds) return;
+    note_mean(seconds_ / steps_);
+    steps_ = 0;
+    seconds_ = 0;
   }
 
-  // Any thread may call it. More than 0, at most 1.
-  [[nodiscard]] double share() const { return share_; }
+  // Any thread may call the next two functions.
+  [[nodiscard]] bool is_paused() const { return is_paused_; }
+  [[nodiscard]] double share() const { return share_; }  // more than 0, at most 1; while it is not paused
 
  private:
   static constexpr double kFirstShare = 1.0 / 4;
-  static constexpr double kLeastShare = 1.0 / 32;  // so that a stream ends although other causes slow the steps down
+  static constexpr double kLeastShare = 1.0 / 32;  // so that a stream ends in any case
   static constexpr double kGrowth = 1.5;
+  static constexpr double kWindowSeconds = 0.5;  // durations of shorter steps vary too much
+
+  void note_mean(double step_seconds) {
+    if (is_paused_) {
+      if (slow_step_seconds_ > (1 + slowdown_) * step_seconds) share_ = std::max(kLeastShare, share_ / 2);
+      usual_seconds_ = step_seconds;
+      is_paused_ = false;
+    } else if (step_seconds > (1 + slowdown_) * usual_seconds_) {
+      slow_step_seconds_ = step_seconds;
+      is_paused_ = true;
+    } else {
+      if (step_seconds < (1 + slowdown_ / 2) * usual_seconds_) share_ = std::min(1.0, share_ * kGrowth);
+      usual_seconds_ = std::min(usual_seconds_, step_seconds);  // streaming makes no step faster
+    }
+  }
 
   const double slowdown_;
-  double usual_seconds_ = 0;  // mean of the steps before streaming began; 0: unknown
+  int steps_ = 0;  // steps of the current window, and their total time
+  double seconds_ = 0;
+  double usual_seconds_ = 0;      // of a step without streaming; 0: unknown
+  double slow_step_seconds_ = 0;  // of the steps before the pause
+  std::atomic<bool> is_paused_ = false;
   std::atomic<double> share_;
 };
 

@@ -113,12 +113,14 @@ class StateStreaming : public ::testing::Test {
   }
 
   // A step of the state source, as its generation does one.
-  void train(bool is_last = false, bool is_left_out = false) {
+  void train(bool is_last = false, bool is_left_out = false) { train_step({.is_last = is_last}, is_left_out); }
+
+  void train_step(const AppliedStep& step, bool is_left_out = false) {
     for (const auto& [layer_state, state] : held_.layer_states)
       held_.gradients[layer_state] = at::randn_like(state.weights);
     held_.squared_norm = is_left_out ? kStepSkipped : 3.7;
     held_.next_loss = 5.0 / static_cast<double>(held_.step + 1);
-    live_.update(job_->training, {.is_last = is_last});
+    live_.update(job_->training, step);
   }
 
   void wait_until_settled() const {
@@ -316,6 +318,24 @@ TEST_F(StateStreaming, AStateSourceThatWaitsIsInterruptedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, kMuchLess);
 }
 
+TEST_F(StateStreaming, NoShardIsSentInTheStepAfterASlowOne) {
+  constexpr AppliedStep kUsual{.seconds = 1, .usual_seconds = 1}, kSlow{.seconds = 2, .usual_seconds = 1};
+  streams_ = std::make_unique<StateStreams>(live_, StateStreams::Limits{.lost = kTimeout, .all = kTimeout});
+  train_step(kSlow);
+  streams_->add(shards_, sources_end());
+  StreamLink receiver = joining_end();
+  EXPECT_TRUE(receiver.receive_header().is_sign_of_life());
+  train_step(kUsual);
+  while (true) {
+    const StreamHeader header = receiver.receive_header();
+    if (header.is_sign_of_life()) continue;
+    EXPECT_EQ(header.sent_shards, 1);
+    break;
+  }
+  streams_->stop();
+  interrupts_[kSource]->raise();
+}
+
 TEST_F(StateStreaming, AJoiningWorkerThatWaitsIsInterruptedAtOnce) {
   begin_to_receive();
   const auto began = std::chrono::steady_clock::now();
@@ -354,24 +374,58 @@ TEST_F(StateStreaming, LargeTensorsArriveInBlocks) {
   for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_TRUE(at::equal(sent[i], received[i])) << "tensor " << i;
 }
 
-TEST(StreamPace, FallsWhileStepsAreSlowerThanAllowedAndRisesWhileTheyAreNot) {
-  constexpr AppliedStep kUsual{.seconds = 1, .usual_seconds = 1}, kSlow{.seconds = 1.2, .usual_seconds = 1};
+// Notes steps of a worker that trains at `seconds` per step without streaming, and at `streaming` times that while
+// shards are sent.
+void train(StreamPace& pace, int steps, double seconds, double streaming) {
+  for (int step = 0; step < steps; ++step) {
+    pace.note_step({.seconds = pace.is_paused() ? seconds : seconds * streaming, .usual_seconds = 1});
+  }
+}
+
+TEST(StreamPace, FallsWhileStreamingSlowsStepsAndRisesWhileItDoesNot) {
   StreamPace pace(0.1);
   const double first = pace.share();
-  pace.note_step(kSlow);
+  train(pace, 2, 1, 1.2);
   EXPECT_LT(pace.share(), first);
-  for (int step = 0; step < 100; ++step) pace.note_step(kSlow);
-  EXPECT_GT(pace.share(), 0) << "a stream ends although other causes slow the steps down";
-  for (int step = 0; step < 100; ++step) pace.note_step(kUsual);
+  train(pace, 100, 1, 1.2);
+  EXPECT_GT(pace.share(), 0) << "a stream ends in any case";
+  train(pace, 100, 1, 1);
   EXPECT_EQ(pace.share(), 1);
 }
 
-TEST(StreamPace, ComparesWithTheStepsBeforeStreamingBegan) {
+TEST(StreamPace, RisesWhileStepsAreSlowForAnotherReason) {
   StreamPace pace(0.1);
-  pace.note_step({.seconds = 1, .usual_seconds = 1});
+  train(pace, 1, 1, 1);
   const double share = pace.share();
-  pace.note_step({.seconds = 1.2, .usual_seconds = 1.2});  // the mean has become slower meanwhile
-  EXPECT_LT(pace.share(), share);
+  train(pace, 20, 2, 1);
+  EXPECT_GT(pace.share(), share);
+  train(pace, 20, 3, 1);
+  EXPECT_EQ(pace.share(), 1);
+}
+
+TEST(StreamPace, IsPausedForOneStepAfterASlowOne) {
+  StreamPace pace(0.1);
+  train(pace, 1, 1, 1.2);
+  EXPECT_TRUE(pace.is_paused());
+  train(pace, 1, 1, 1.2);
+  EXPECT_FALSE(pace.is_paused());
+}
+
+TEST(StreamPace, FallsAgainAfterAnotherReasonIsGone) {
+  StreamPace pace(0.1);
+  train(pace, 20, 3, 1);
+  train(pace, 20, 1, 1);
+  EXPECT_EQ(pace.share(), 1);
+  train(pace, 2, 1, 1.2);
+  EXPECT_LT(pace.share(), 1) << "a step of 1.2 s is slow, although steps of 3 s were usual once";
+}
+
+TEST(StreamPace, CountsShortStepsTogether) {
+  StreamPace pace(0.1);
+  for (const double seconds : {0.08, 0.12, 0.1, 0.07, 0.13, 0.11, 0.09, 0.06, 0.14, 0.1}) {
+    pace.note_step({.seconds = seconds, .usual_seconds = 0.1});
+  }
+  EXPECT_FALSE(pace.is_paused()) << "their mean is as usual";
 }
 
 TEST(StreamPace, OfAnUrgentChangeIsAlwaysFull) {
