@@ -39,6 +39,17 @@ at::TensorOptions float_options() { return at::device(compute_device()).dtype(at
 
 at::Tensor placed(const at::Tensor& tensor) { return tensor.to(compute_device()); }
 
+// Calls use(part of the message, span) for each span. The part has the shape of the span.
+template <class Use>
+void for_each_part(const at::Tensor& message, const std::vector<StridedSpan>& spans, Use use) {
+  std::int64_t begin = 0;
+  for (const StridedSpan& span : spans) {
+    const std::int64_t size = span.rows * span.length;
+    use(message.narrow(0, begin, size).view({span.rows, span.length}), span);
+    begin += size;
+  }
+}
+
 }  // namespace
 
 LayerState empty_state(const StateLayout& shard) { return empty_state(shard, compute_device()); }
@@ -76,14 +87,15 @@ at::Tensor packed(const at::Tensor& flat, const std::vector<StridedSpan>& spans)
   return views.empty() ? flat.new_empty({0}) : at::cat(views);
 }
 
+void pack_into(const at::Tensor& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
+  for_each_part(message, spans,
+                [&](const at::Tensor& part, const StridedSpan& span) { part.copy_(view_of(flat, span)); });
+}
+
 void unpack(const at::Tensor& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
   if (message.is_alias_of(flat)) return;
-  std::int64_t begin = 0;
-  for (const StridedSpan& span : spans) {
-    const std::int64_t size = span.rows * span.length;
-    view_of(flat, span).copy_(message.narrow(0, begin, size).view({span.rows, span.length}));
-    begin += size;
-  }
+  for_each_part(message, spans,
+                [&](const at::Tensor& part, const StridedSpan& span) { view_of(flat, span).copy_(part); });
 }
 
 void copy_slices(const std::vector<Slice>& slices, const LayerState& from, const LayerState& to) {

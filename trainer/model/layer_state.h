@@ -38,7 +38,11 @@ at::Tensor view_of(const at::Tensor& flat, const StridedSpan& span);
 // there is a single contiguous span; otherwise it is a copy.
 at::Tensor packed(const at::Tensor& flat, const std::vector<StridedSpan>& spans);
 
-// The inverse: copies the elements of a message to the spans. Does nothing if the message shares the memory.
+// Copies these elements to `message`, which is flat, has their number, and may be on another device.
+void pack_into(const at::Tensor& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans);
+
+// The inverse of packed(): copies the elements of a message to the spans. Does nothing if the message shares the
+// memory.
 void unpack(const at::Tensor& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans);
 
 // Copies weights and moments of these slices from one shard to another. Both must contain the slices.

@@ -16,18 +16,16 @@ constexpr std::chrono::seconds kSign{1};  // a header is sent at least this ofte
 constexpr std::int64_t kMostStates = 2;   // the queue may grow to this many times the streamed state, or to kLeastLimit
 constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: steps of a small model take almost no time
 
-// Copies the spans to host memory, because training may need all memory of the GPU. Never returns the tensor itself,
-// because the next step changes it.
-at::Tensor copied_to_host(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
-  const at::Tensor message = packed(flat, spans);
-  return message.is_cpu() && message.is_alias_of(flat) ? message.clone() : message.cpu();
-}
-
 }  // namespace
 
-void StateStream::Message::add(const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
-  tensors.push_back(copied_to_host(flat, spans));
-  elements += tensors.back().numel();
+// Copies the elements to host memory, because the next step changes the tensor, and training may need all memory of the
+// GPU.
+void StateStream::add(Message& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
+  std::int64_t elements = 0;
+  for (const StridedSpan& span : spans) elements += span.rows * span.length;
+  message.tensors.push_back(buffers_.take(elements));
+  pack_into(message.tensors.back(), flat, spans);
+  message.elements += elements;
 }
 
 StateStream::StateStream(LiveState& live, const StreamPace& pace, std::vector<StreamedShard> shards, StreamLink link)
@@ -51,8 +49,8 @@ void StateStream::before_update(const HeldState& held) {
   if (held.squared_norm == kStepSkipped) return;
   for (int i = 0; i < sent_shards_; ++i) {
     const StreamedShard& shard = shards_[static_cast<std::size_t>(i)];
-    step_.add(held.gradients.at(shard.layer_state),
-              spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
+    add(step_, held.gradients.at(shard.layer_state),
+        spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
   }
 }
 
@@ -108,13 +106,14 @@ void StateStream::run(StreamLink link) {
 void StateStream::send_messages(StreamLink& link) {
   bool was_last = false;
   while (!was_last) {
-    const std::optional<Message> message = next();
+    std::optional<Message> message = next();
     if (!message) return;
     link.send_header(message->header);
     if (message->header.is_sign_of_life()) continue;
     for (const at::Tensor& tensor : message->tensors) link.send(tensor);
     link.await_acknowledgement(message->elements);
     note_sent(*message);
+    for (at::Tensor& tensor : message->tensors) buffers_.give_back(std::move(tensor));
     if (!message->header.is_step()) rest();
     was_last = message->header.is_last;
   }
@@ -167,7 +166,7 @@ std::optional<StateStream::Message> StateStream::next_shard() {
                        .first_loss = held.first_loss,
                        .known_shards = sent_shards_,
                        .sent_shards = sent_shards_ + 1};
-    for (const at::Tensor& tensor : tensors_of(state)) message->add(tensor, spans_of(state.layout, shard.slices));
+    for (const at::Tensor& tensor : tensors_of(state)) add(*message, tensor, spans_of(state.layout, shard.slices));
     ++sent_shards_;
   });
   if (!trains) next_shard_at_ = shard_began_ + kSign;

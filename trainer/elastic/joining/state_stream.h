@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "trainer/elastic/joining/host_buffers.h"
 #include "trainer/elastic/joining/join_plan.h"
 #include "trainer/elastic/joining/stream_link.h"
 #include "trainer/elastic/joining/stream_pace.h"
@@ -45,8 +46,8 @@ class StateStream : public UpdateListener {
     StreamHeader header;
     std::vector<at::Tensor> tensors;  // in host memory
     std::int64_t elements = 0;
-    void add(const at::Tensor& flat, const std::vector<StridedSpan>& spans);
   };
+  void add(Message& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans);
   void run(StreamLink link);
   void send_messages(StreamLink& link);
   void note_lost(const std::string& why);
@@ -62,8 +63,9 @@ class StateStream : public UpdateListener {
   const StreamPace& pace_;
   const std::vector<StreamedShard> shards_;
   std::int64_t elements_ = 0;  // total of the shards
-  Message step_;               // the step that is being applied; only the training thread uses it
-  int sent_shards_ = 0;        // number of shards copied so far; changed only in a read of `live_`
+  HostBuffers buffers_;
+  Message step_;         // the step that is being applied; only the training thread uses it
+  int sent_shards_ = 0;  // number of shards copied so far; changed only in a read of `live_`
   Clock::time_point shard_began_, next_shard_at_ = Clock::now();  // only the sending thread uses these two
   mutable std::mutex mutex_;
   std::condition_variable changed_;
