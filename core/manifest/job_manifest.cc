@@ -51,6 +51,14 @@ Objective objective_from(JsonReader& reader) {
   return objective;
 }
 
+int slowdown_from(JsonReader& elasticity) {
+  const int percent = elasticity.value_or("streamingSlowdownPercent", kStreamingSlowdownPercent);
+  if (percent < 1 || percent > 100) {
+    elasticity.record("streamingSlowdownPercent", fmt::format("{} is not between 1 and 100", percent));
+  }
+  return percent;
+}
+
 ResourceSpec resources_from(JsonReader& reader) {
   ResourceSpec resources;
   for (auto& name : reader.value_or<std::vector<std::string>>("accelerators", {})) {
@@ -120,6 +128,7 @@ Result<JobSpec> job_from_manifest(const Json& training_job) {
   JsonReader elasticity(reader.child("elasticity"), "spec.elasticity");
   job.elasticity = read_enum(elasticity, "mode", kModes, job.elasticity);
   job.redundancy = read_redundancy(elasticity);
+  job.streaming_slowdown_percent = slowdown_from(elasticity);
   for (const JsonReader* child : {&objective, &resources, &elasticity}) {
     if (child->error()) reader.absorb(*child->error());
   }

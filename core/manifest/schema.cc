@@ -79,6 +79,7 @@ constexpr Field kTrainingJob[] = {
     {"spec.elasticity", kObject},
     {"spec.elasticity.mode", kText},
     {"spec.elasticity.redundancy", kText},
+    {"spec.elasticity.streamingSlowdownPercent", kInteger, kOptional, between<1, 100>},
     {"spec.checkpoint", kObject},
     {"spec.checkpoint.path", kText, kRequired, absolute_path},
     {"spec.checkpoint.everySteps", kInteger, kOptional, positive_long},

@@ -117,6 +117,9 @@ struct CheckpointSpec {
   [[nodiscard]] bool is_automatic() const { return !every_steps && !every_seconds; }
 };
 
+// By how many percent steps may take longer while workers receive the state of the next plan, if the job does not say.
+inline constexpr int kStreamingSlowdownPercent = 10;
+
 struct JobSpec {
   JobKey key;
   ModelSpec model;
@@ -126,6 +129,7 @@ struct JobSpec {
   ResourceSpec resources;
   ElasticityMode elasticity = ElasticityMode::kLive;
   Redundancy redundancy = Redundancy::kAuto;
+  int streaming_slowdown_percent = kStreamingSlowdownPercent;  // see Assignment
   CheckpointSpec checkpoint;
   bool suspend = false;
   std::string managed_by;  // the controller that owns the job; empty: Sailor

@@ -110,6 +110,7 @@ Json to_json(const Assignment& assignment) {
                {"training", to_json(assignment.training)},
                {"data", to_json(assignment.data)},
                {"checkpoint", to_json(assignment.checkpoint)},
+               {"streamingSlowdownPercent", assignment.streaming_slowdown_percent},
                {"failuresPerHour", assignment.failures_per_hour},
                {"plan", to_json(assignment.plan)},
                {"agents", std::move(agents)},
@@ -134,6 +135,7 @@ Result<Assignment> assignment_from_json(const Json& json) {
   if (reader.has("leaveBy")) {
     assignment.leave_by.emplace(std::chrono::milliseconds(reader.required<std::int64_t>("leaveBy")));
   }
+  assignment.streaming_slowdown_percent = reader.value_or("streamingSlowdownPercent", kStreamingSlowdownPercent);
   assignment.failures_per_hour = reader.value_or("failuresPerHour", 0.0);
   assignment.lease_seconds = reader.value_or("leaseSeconds", 0);
   assignment.callback = reader.value_or<std::string>("callback", "");

@@ -51,6 +51,8 @@ struct Assignment {
   TrainingSpec training;
   DataSpec data;
   CheckpointSpec checkpoint;
+  // By how many percent steps may take longer while workers receive state. An urgent change has no such limit.
+  int streaming_slowdown_percent = kStreamingSlowdownPercent;
   double failures_per_hour = 0;  // ExpectedLoss::failures_per_hour of the plan, for automatic checkpoints
   Plan plan;
   // The times from which the workers make the schedule of the plan. The operator always sends them. They may be absent

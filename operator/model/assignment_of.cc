@@ -56,6 +56,7 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   assignment.training = job.training;
   assignment.data = job.data;
   assignment.checkpoint = job.checkpoint;
+  assignment.streaming_slowdown_percent = job.streaming_slowdown_percent;
   assignment.failures_per_hour = record.summary.failures_per_hour;
   assignment.plan = record.plan;
   assignment.schedule_times = record.schedule_times;

@@ -48,6 +48,13 @@ TEST(JobManifest, OmittedFieldsHaveTheirDefaults) {
   EXPECT_THAT(spec.training.microbatch_sizes, ElementsAre(1, 2, 4, 8, 16, 32, 64));
 }
 
+TEST(JobManifest, SlowdownWhileStateIsStreamedIsAPercentage) {
+  EXPECT_EQ(job("").value().streaming_slowdown_percent, 10);
+  EXPECT_EQ(job("  elasticity: {streamingSlowdownPercent: 25}\n").value().streaming_slowdown_percent, 25);
+  EXPECT_THAT(job("  elasticity: {streamingSlowdownPercent: 0}\n").error().message,
+              HasSubstr("spec.elasticity.streamingSlowdownPercent"));
+}
+
 TEST(JobManifest, RedundancyIsReadByName) {
   EXPECT_EQ(job("  elasticity: {redundancy: Peer}\n").value().redundancy, Redundancy::kPeer);
   EXPECT_THAT(job("  elasticity: {redundancy: Twice}\n").error().message,

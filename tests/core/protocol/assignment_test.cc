@@ -30,6 +30,7 @@ Assignment assignment() {
   result.workers = {
       {0, 0, Role{0, 0, 0}}, {0, 1, Role{0, 1, 0}}, {0, 2, Role{1, 0, 0}}, {0, 3, Role{1, 0, 1}}, {1, 0, std::nullopt}};
   result.leave_by.emplace(std::chrono::milliseconds(1'795'404'237'123));
+  result.streaming_slowdown_percent = 7;
   result.failures_per_hour = 0.25;
   result.lease_seconds = 20;
   result.callback = "http://127.0.0.9:8082/v1/hints";

@@ -18,8 +18,8 @@ class StateStreams : public UpdateListener {
     std::chrono::milliseconds lost;  // after a receiver was lost, because the operator may replace it soon
     std::chrono::milliseconds all;   // total time
   };
-  // `live` must outlive it.
-  StateStreams(LiveState& live, const Limits& limits, double slowdown = kStreamingSlowdown)
+  // `live` must outlive it. `slowdown` is that of StreamPace.
+  StateStreams(LiveState& live, const Limits& limits, double slowdown)
       : live_(live), lost_limit_(limits.lost), deadline_(StateStream::Clock::now() + limits.all), pace_(slowdown) {
     live_.attach(*this);
   }

@@ -10,9 +10,7 @@
 
 namespace sailor::trainer {
 
-// Steps should take at most this part longer while state is streamed.
-inline constexpr double kStreamingSlowdown = 0.1;
-inline constexpr double kNoTimeToLose = std::numeric_limits<double>::infinity();  // the same for an urgent change
+inline constexpr double kNoTimeToLose = std::numeric_limits<double>::infinity();  // the slowdown of an urgent change
 
 // Steps are slow for other reasons too: a worker starts on the same machine, or a neighbour uses the network. So no
 // shards are sent during the step after a slow one. If that step is as slow, streaming is not the reason.

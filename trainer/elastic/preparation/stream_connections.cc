@@ -39,9 +39,9 @@ void StreamConnections::connect(const std::shared_ptr<const Assignment>& assignm
         continue;
       }
       if (!outgoing_) {
-        outgoing_ =
-            std::make_unique<StateStreams>(live, StateStreams::Limits{.lost = lost_limit_, .all = kStateStreamingLimit},
-                                           assignment->leave_by ? kNoTimeToLose : kStreamingSlowdown);
+        outgoing_ = std::make_unique<StateStreams>(
+            live, StateStreams::Limits{.lost = lost_limit_, .all = kStateStreamingLimit},
+            assignment->leave_by ? kNoTimeToLose : assignment->streaming_slowdown_percent / 100.0);
       }
       outgoing_->add(std::move(shards), std::move(link));
     }

@@ -26,6 +26,7 @@ constexpr std::chrono::seconds kTimeout{30};
 constexpr std::chrono::seconds kMuchLess{
     10};  // much less than kTimeout, but longer than any wait here on a busy machine
 constexpr std::chrono::seconds kNone{0};
+constexpr double kSlowdown = 0.1;
 
 class StateStreaming : public ::testing::Test {
  protected:
@@ -104,7 +105,7 @@ class StateStreaming : public ::testing::Test {
   }
 
   void begin_to_send(std::chrono::milliseconds timeout, const StateStreams::Limits& limits) {
-    streams_ = std::make_unique<StateStreams>(live_, limits);
+    streams_ = std::make_unique<StateStreams>(live_, limits, kSlowdown);
     streams_->add(shards_, sources_end(timeout));
   }
 
@@ -320,7 +321,7 @@ TEST_F(StateStreaming, AStateSourceThatWaitsIsInterruptedAtOnce) {
 
 TEST_F(StateStreaming, NoShardIsSentInTheStepAfterASlowOne) {
   constexpr AppliedStep kUsual{.seconds = 1, .usual_seconds = 1}, kSlow{.seconds = 2, .usual_seconds = 1};
-  streams_ = std::make_unique<StateStreams>(live_, StateStreams::Limits{.lost = kTimeout, .all = kTimeout});
+  streams_ = std::make_unique<StateStreams>(live_, StateStreams::Limits{.lost = kTimeout, .all = kTimeout}, kSlowdown);
   train_step(kSlow);
   streams_->add(shards_, sources_end());
   StreamLink receiver = joining_end();
@@ -383,7 +384,7 @@ void train(StreamPace& pace, int steps, double seconds, double streaming) {
 }
 
 TEST(StreamPace, FallsWhileStreamingSlowsStepsAndRisesWhileItDoesNot) {
-  StreamPace pace(0.1);
+  StreamPace pace(kSlowdown);
   const double first = pace.share();
   train(pace, 2, 1, 1.2);
   EXPECT_LT(pace.share(), first);
@@ -394,7 +395,7 @@ TEST(StreamPace, FallsWhileStreamingSlowsStepsAndRisesWhileItDoesNot) {
 }
 
 TEST(StreamPace, RisesWhileStepsAreSlowForAnotherReason) {
-  StreamPace pace(0.1);
+  StreamPace pace(kSlowdown);
   train(pace, 1, 1, 1);
   const double share = pace.share();
   train(pace, 20, 2, 1);
@@ -404,7 +405,7 @@ TEST(StreamPace, RisesWhileStepsAreSlowForAnotherReason) {
 }
 
 TEST(StreamPace, IsPausedForOneStepAfterASlowOne) {
-  StreamPace pace(0.1);
+  StreamPace pace(kSlowdown);
   train(pace, 1, 1, 1.2);
   EXPECT_TRUE(pace.is_paused());
   train(pace, 1, 1, 1.2);
@@ -412,7 +413,7 @@ TEST(StreamPace, IsPausedForOneStepAfterASlowOne) {
 }
 
 TEST(StreamPace, FallsAgainAfterAnotherReasonIsGone) {
-  StreamPace pace(0.1);
+  StreamPace pace(kSlowdown);
   train(pace, 20, 3, 1);
   train(pace, 20, 1, 1);
   EXPECT_EQ(pace.share(), 1);
@@ -421,7 +422,7 @@ TEST(StreamPace, FallsAgainAfterAnotherReasonIsGone) {
 }
 
 TEST(StreamPace, CountsShortStepsTogether) {
-  StreamPace pace(0.1);
+  StreamPace pace(kSlowdown);
   for (const double seconds : {0.08, 0.12, 0.1, 0.07, 0.13, 0.11, 0.09, 0.06, 0.14, 0.1}) {
     pace.note_step({.seconds = seconds, .usual_seconds = 0.1});
   }
