@@ -15,6 +15,15 @@ bool has_broken_worker(const AgentReport& report) {
                              [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kBroken; });
 }
 
+// Returns the newest generation that a worker prepares; 0: none does.
+std::int64_t prepared_generation(const AgentReport& report) {
+  std::int64_t newest = 0;
+  for (const WorkerReport& worker : report.workers) {
+    if (worker.phase == WorkerPhase::kPreparing) newest = std::max(newest, worker.generation);
+  }
+  return newest;
+}
+
 // Returns whether no worker is about to change its phase without a new assignment.
 bool is_settled(const AgentReport& report) {
   return std::ranges::none_of(report.workers, [](const WorkerReport& worker) {
@@ -62,6 +71,10 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     view.unanswered_since.reset();
     if (!has_broken_worker(*report)) view.broken_since.reset();
     if (has_broken_worker(*report) && !view.broken_since) view.broken_since = options.clock();
+    const std::int64_t prepared = prepared_generation(*report);
+    if (prepared == 0) view.preparing_since.reset();
+    if (prepared > 0 && (!view.report || prepared_generation(*view.report) != prepared))
+      view.preparing_since = options.clock();
     view.report = std::move(report);
     return is_new || view.broken_since.has_value();
   }

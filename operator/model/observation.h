@@ -58,6 +58,7 @@ struct AgentView {
   std::optional<AgentReport> report;     // the newest report; it stays when later polls fail
   int unanswered_polls = 0;              // the number of consecutive polls that timed out since the newest report
   std::optional<Time> broken_since;      // when a worker was first reported as broken; empty: none is broken
+  std::optional<Time> preparing_since;   // when one was first reported as preparing its generation; empty: none is
   std::optional<Time> unanswered_since;  // when the first of these polls timed out
 
   [[nodiscard]] bool answers() const { return report.has_value() && unanswered_polls == 0; }

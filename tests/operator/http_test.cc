@@ -87,6 +87,7 @@ class FakeAgent {
  public:
   const int port = free_port();
   std::atomic<std::int64_t> generation = 0;
+  std::atomic<WorkerPhase> phase = WorkerPhase::kTraining;
 
  private:
   net::HttpAnswer take(const std::string& body) {
@@ -94,7 +95,7 @@ class FakeAgent {
     return report();
   }
   [[nodiscard]] net::HttpAnswer report() const {
-    const AgentReport report{"pod-0", false, {{0, WorkerPhase::kTraining, generation, 1, ""}}, std::nullopt};
+    const AgentReport report{"pod-0", false, {{0, phase, generation, 1, ""}}, std::nullopt};
     return net::json_answer(200, to_json(report));
   }
   const std::unique_ptr<net::HttpServer> server_ =
@@ -134,6 +135,29 @@ TEST(AgentLink, CountsPollsWithoutAnAnswerAndForgetsThemAtTheNext) {
   EXPECT_FALSE(link.views(kJob)["uid"].answers());
   link.follow(kJob, {});
   EXPECT_TRUE(link.views(kJob).empty());
+}
+
+TEST(AgentLink, KnowsSinceWhenAWorkerPreparesItsGeneration) {
+  FakeAgent agent;
+  Signal signal;
+  Time now = *parse_rfc3339("2026-01-01T00:00:00Z");
+  std::mutex mutex;
+  AgentLink::Options options = quick();
+  options.clock = [&] {
+    const std::scoped_lock lock(mutex);
+    return now += std::chrono::seconds(1);
+  };
+  AgentLink link(options, [&](const JobKey&) { signal.set(); });
+  const auto since = [&] { return link.views(kJob)["uid"].preparing_since; };
+  agent.generation = 1;
+  agent.phase = WorkerPhase::kPreparing;
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(signal.wait_until([&] { return since().has_value(); }));
+  const Time first = since().value();
+  agent.generation = 2;
+  EXPECT_TRUE(signal.wait_until([&] { return since() && *since() > first; }));
+  agent.phase = WorkerPhase::kTraining;
+  EXPECT_TRUE(signal.wait_until([&] { return !since(); }));
 }
 
 TEST(AgentLink, TakesNoOtherPodsAnswerForThatOfItsOwn) {

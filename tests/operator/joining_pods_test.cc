@@ -142,6 +142,7 @@ TEST_F(JoiningPods, FrozenPodIsGivenUpWhileOthersWaitForIt) {
   const std::string frozen = kube::uid_of(world.api_server.find("pods", world.pod_on("c")));
   for (auto& [uid, agent] : world.agents) {
     for (WorkerReport& worker : agent.report->workers) worker = {worker.gpu, WorkerPhase::kPreparing, 3, 1, ""};
+    agent.preparing_since = world.now;
   }
   world.agents[frozen].unanswered_polls = 5;
   for (int i = 0; i < 3; ++i) world.reconcile();

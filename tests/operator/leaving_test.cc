@@ -76,22 +76,60 @@ class PodAtTheRendezvous : public JobOnTwoNodes {
     ASSERT_EQ(world.generation(), 2);
     set_workers("a", WorkerPhase::kPreparing);
   }
+  AgentView& agent_on(const std::string& node) {
+    return world.agents.at(kube::uid_of(world.api_server.find("pods", world.pod_on(node))));
+  }
   void set_workers(const std::string& node, WorkerPhase phase) {
-    const std::string uid = kube::uid_of(world.api_server.find("pods", world.pod_on(node)));
-    for (WorkerReport& worker : world.agents.at(uid).report.value().workers) worker = {worker.gpu, phase, 2, 1, ""};
+    for (WorkerReport& worker : agent_on(node).report.value().workers) worker = {worker.gpu, phase, 2, 1, ""};
+    const bool is_preparing = phase == WorkerPhase::kPreparing;
+    agent_on(node).preparing_since = is_preparing ? std::optional(world.now) : std::nullopt;
+  }
+  // An agent that has ended refuses connections at once, so many polls fail within a moment.
+  void end_agent(const std::string& node) {
+    agent_on(node).unanswered_polls = 10;
+    agent_on(node).unanswered_since = world.now;
   }
 };
 
-TEST_F(PodAtTheRendezvous, IsNotWaitedForAfterItsNodeIsGone) {
+TEST_F(PodAtTheRendezvous, IsNotWaitedForAfterItsNodeIsGoneAndOthersStillWait) {
   world.remove_node("b");
+  world.pass(std::chrono::seconds(3));
   world.settle();
   EXPECT_EQ(world.generation(), 3);
+}
+
+TEST_F(PodAtTheRendezvous, MayBeGoneBeforeTheOperatorHasSeenThatItHasLeft) {
+  world.remove_node("b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
 }
 
 TEST_F(PodAtTheRendezvous, MayGoWhenItHasLeft) {
   set_workers("b", WorkerPhase::kReleased);
   world.settle();
   world.remove_node("b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+}
+
+TEST_F(PodAtTheRendezvous, MayEndBeforeTheOperatorHasSeenThatItHasLeft) {
+  end_agent("b");
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+}
+
+TEST_F(PodAtTheRendezvous, IsNotWaitedForAfterItHasEndedAndOthersStillWait) {
+  end_agent("b");
+  world.pass(std::chrono::seconds(3));
+  world.settle();
+  EXPECT_EQ(world.generation(), 3);
+}
+
+TEST_F(PodAtTheRendezvous, MayEndAfterItsLastReportIfNobodyElseWaits) {
+  set_workers("b", WorkerPhase::kPreparing);
+  end_agent("b");
+  set_workers("a", WorkerPhase::kTraining);
+  world.pass(std::chrono::seconds(10));
   world.settle();
   EXPECT_EQ(world.generation(), 2);
 }

@@ -5,6 +5,7 @@
 #include "operator/reconcile/decide/better_plan.h"
 #include "operator/reconcile/decide/completion.h"
 #include "operator/reconcile/decide/deadline.h"
+#include "operator/reconcile/decide/disruption.h"
 #include "operator/reconcile/decide/disruption_response.h"
 #include "operator/reconcile/decide/ended_job.h"
 #include "operator/reconcile/decide/failure_response.h"
@@ -63,6 +64,7 @@ Decision decide(const Observation& observation) {
   if (!result.is_final) {
     merge(result, requeue_at_deadline(observation));
     merge(result, requeue_at_end_of_quarantine(observation));
+    merge(result, requeue_at_rendezvous_limit(observation));
     if (const auto& record = newest_record(observation, result)) {
       merge(result, run_generation(observation, *record, result.keeps_ended_pods));
     }

@@ -21,6 +21,10 @@ constexpr int kPollsIfOthersWait = 5;   // if other workers wait for this pod to
 // If all pods answer, a worker may be broken for this long before its pods form a new generation.
 constexpr auto kRegroupAfter = std::chrono::seconds(2);
 
+// Others may prepare an urgent generation for this long before a pod that leaves it is watched. A pod that has left
+// ends at once, often before the operator has heard that it has, or that the others train.
+constexpr auto kRendezvousLimit = std::chrono::seconds(2);
+
 enum class Quarantine {
   kNone,
   kUntilHeartbeat,  // the node is not used before it shows a newer heartbeat
@@ -47,9 +51,12 @@ bool trains_older(const AgentView& agent, std::int64_t generation) {
          });
 }
 
-bool any_worker_trains_older(const Observation& observation, std::int64_t generation) {
-  return std::ranges::any_of(observation.agents,
-                             [&](const auto& agent) { return trains_older(agent.second, generation); });
+// Returns whether a worker of another pod than this member does. The newest report of a pod that no longer answers is
+// old, so it does not show that somebody waits for this pod.
+bool another_trains_older(const Observation& observation, std::int64_t generation, const Member& member) {
+  return std::ranges::any_of(observation.agents, [&](const auto& agent) {
+    return agent.first != member.pod_uid && trains_older(agent.second, generation);
+  });
 }
 
 bool all_finished(const PodView& pod) {
@@ -80,14 +87,18 @@ Finding pod_lost(const Observation& observation, const Member& member, std::stri
   return {Disruption::Kind::kLost, reason, node ? node->message : fmt::format("pod {} {}", member.address.name, how)};
 }
 
-// Returns whether a worker has switched to the generation and waits for its peers. No worker is broken then, but the
-// job does not progress either.
-bool any_worker_waits(const Observation& observation, std::int64_t generation) {
-  return std::ranges::any_of(observation.agents, [&](const auto& agent) {
-    return agent.second.report && std::ranges::any_of(agent.second.report->workers, [&](const WorkerReport& worker) {
-             return worker.phase == WorkerPhase::kPreparing && worker.generation == generation;
-           });
-  });
+// Returns since when a worker of another pod than this member prepares the generation and waits for its peers. No
+// worker is broken then, but the job does not progress either.
+std::optional<Time> others_wait_since(const Observation& observation, std::int64_t generation, const Member& member) {
+  std::optional<Time> first;
+  for (const auto& [uid, agent] : observation.agents) {
+    const bool waits = uid != member.pod_uid && agent.preparing_since && agent.report &&
+                       std::ranges::any_of(agent.report->workers, [&](const WorkerReport& worker) {
+                         return worker.phase == WorkerPhase::kPreparing && worker.generation == generation;
+                       });
+    if (waits) first = std::min(first.value_or(*agent.preparing_since), *agent.preparing_since);
+  }
+  return first;
 }
 
 // Returns whether the pod answers neither the operator nor a peer that answers the operator. One of them alone proves
@@ -116,8 +127,8 @@ std::optional<Finding> find_unresponsive(const Observation& observation, const G
   const NodeView* node = observation.cluster.find_node(member.node);
   const bool is_unready = node != nullptr && !node->is_ready;
   const bool is_given_up = agent->unanswered_polls >= kPollsIfPeersAgree && is_over(observation, generation);
-  const bool is_waited_for = any_worker_waits(observation, generation.generation) ||
-                             any_worker_trains_older(observation, generation.generation);
+  const bool is_waited_for = others_wait_since(observation, generation.generation, member) ||
+                             another_trains_older(observation, generation.generation, member);
   const bool holds_others_up = agent->unanswered_polls >= kPollsIfOthersWait && is_waited_for;
   if (!is_given_up && !holds_others_up && !(is_unready && agent->unanswered_polls >= kPollsIfNodeUnready))
     return std::nullopt;
@@ -132,7 +143,7 @@ std::optional<Finding> find_late(const Observation& observation, const Generatio
                                  const AgentView* agent) {
   const std::chrono::seconds limit = observation.settings.start_limit + kStateStreamingLimit;
   const bool is_late = observation.now - generation.committed_at > limit;
-  const bool is_waited_for = any_worker_trains_older(observation, generation.generation);
+  const bool is_waited_for = another_trains_older(observation, generation.generation, member);
   if (!is_late || !is_waited_for || agent == nullptr || trains_older(*agent, generation.generation))
     return std::nullopt;
   return Finding{Disruption::Kind::kLost, Reason::kPodNotStarted,
@@ -146,6 +157,13 @@ bool has_left(const AgentView& agent) {
          });
 }
 
+// Returns when a member that leaves an urgent generation begins to be watched, if others still wait then.
+std::optional<Time> watched_from(const Observation& observation, const Generation& generation, const Member& member) {
+  if (!member.leaves || generation.releases_gpus || is_voluntary(generation.reason)) return std::nullopt;
+  const auto since = others_wait_since(observation, generation.generation, member);
+  return since ? std::optional(*since + kRendezvousLimit) : std::nullopt;
+}
+
 // Returns whether a problem of the member counts. A member that leaves counts while others wait for it: while it may
 // still send state to joining workers, and at the rendezvous of an urgent change. At other times its loss matters only
 // if it breaks another worker, which is noticed there.
@@ -153,7 +171,8 @@ bool is_watched(const Observation& observation, const Generation& generation, co
   if (!member.leaves || generation.releases_gpus) return true;
   const AgentView* agent = find_agent(observation, member.pod_uid);
   if (is_voluntary(generation.reason)) return agent != nullptr && trains_older(*agent, generation.generation);
-  return (agent == nullptr || !has_left(*agent)) && any_worker_waits(observation, generation.generation);
+  const auto from = watched_from(observation, generation, member);
+  return from && observation.now >= *from && (agent == nullptr || !has_left(*agent));
 }
 
 // Returns whether the problem is why the generation was made. A pod that is about to be terminated finishes what it has
@@ -287,6 +306,17 @@ std::optional<Disruption> find_disruption(const Observation& observation, const 
     if (finding && !is_expected(*finding, generation, member)) findings.add(member.address.name, member.node, *finding);
   }
   return findings.disruption() ? findings.disruption() : broken_connection(observation, generation);
+}
+
+PolicyResult requeue_at_rendezvous_limit(const Observation& observation) {
+  PolicyResult result;
+  const auto& record = observation.record;
+  if (!record || !record->is_committed()) return result;
+  for (const Member& member : record->members) {
+    const auto from = watched_from(observation, *record, member);
+    if (from && *from > observation.now) requeue(result, time_until(observation.now, *from));
+  }
+  return result;
 }
 
 Time first_sign(const Observation& observation, const Generation& generation) {

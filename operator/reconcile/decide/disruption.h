@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "operator/model/observation.h"
+#include "operator/reconcile/decide/policy.h"
 
 namespace sailor {
 
@@ -32,6 +33,9 @@ std::optional<Disruption> find_disruption(const Observation& observation, const 
 // Returns what prevents the pods of the newest generation's placement from starting it: a pod has not started in time,
 // or its node is gone or about to be terminated. Returns nothing if all pods are ready or may still become ready.
 std::optional<Disruption> find_startup_disruption(const Observation& observation);
+
+// Requests another decision at the time from which a pod that leaves is watched because others still wait for it.
+PolicyResult requeue_at_rendezvous_limit(const Observation& observation);
 
 // Returns when the operator observed the first sign of a disruption (a broken worker or an unanswered poll), or the
 // present time if there is no such sign.
