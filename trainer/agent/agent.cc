@@ -176,6 +176,7 @@ class Agent {
   }
 
   void note(const WatchedPeers::News& news) {
+    if (!news.is_unresponsive) log_info("peer answers again", {{"pod", news.pod}});
     change([&] { state_.note_peer(news.generation, news.pod, news.is_unresponsive); });
   }
 

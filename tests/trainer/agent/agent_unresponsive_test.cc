@@ -72,7 +72,7 @@ TEST_F(UnresponsivePods, AFrozenAgentWhoseWorkersTrainEndsNothing) {
   wait_for_step(0, 1, 2);
   agents_[1]->signal(SIGSTOP);  // the agent alone, which may only lack processor time
   wait_until_missed(0, 1);
-  wait_for_step(0, 1, agents_[0]->report().progress->step + 20);
+  wait_for_step(0, 1, agents_[0]->report().progress->step + 600);
   agents_[1]->signal(SIGCONT);
   agents_[0]->wait_until([](const AgentReport& report) { return report.unresponsive_peers.empty(); });
   wait_for_step(0, 1, agents_[0]->report().progress->step + 20);
