@@ -58,8 +58,15 @@ func (s *screen) summary(h history) {
 	for _, rescale := range h.last.Status.Rescales {
 		row("rescale", "%s: plan %d to %d, %d to %d GPUs, %s s, %d steps lost", rescale.Reason, rescale.FromGeneration, rescale.ToGeneration,
 			rescale.FromGPUs, rescale.ToGPUs, orDash(rescale.Seconds), rescale.StepsLost)
+		row("", "%s", stopOf(rescale))
 	}
 	row("preemptions", "%d", h.preemptions())
 	row("steps lost", "%d", progress.StepsLost)
 	row("dollars", "$%s", orDash(progress.DollarsSpent))
+}
+
+// stopOf tells how long training stopped for a change, and when the job's state moved to other workers.
+func stopOf(rescale trainingjob.Rescale) string {
+	return fmt.Sprintf("training stopped for %s s; %.1f MB of state moved before, %.1f MB meanwhile", orDash(rescale.StoppedSeconds),
+		float64(rescale.FollowedBytes)/1e6, float64(rescale.MovedBytes)/1e6)
 }

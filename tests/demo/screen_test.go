@@ -60,3 +60,14 @@ func TestTheHistoryComparesEachPlanWithWhatWasSeenUnderIt(t *testing.T) {
 		t.Errorf("%+v", h.plans)
 	}
 }
+
+func TestAChangeTellsWhenItsStateMoved(t *testing.T) {
+	rescale := trainingjob.Rescale{StoppedSeconds: "0.412", FollowedBytes: 15_200_000, MovedBytes: 340_000}
+	want := "training stopped for 0.412 s; 15.2 MB of state moved before, 0.3 MB meanwhile"
+	if line := stopOf(rescale); line != want {
+		t.Errorf("\n%s\nis not\n%s", line, want)
+	}
+	if line := stopOf(trainingjob.Rescale{}); line != "training stopped for - s; 0.0 MB of state moved before, 0.0 MB meanwhile" {
+		t.Error(line)
+	}
+}
