@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	patience     = 3 * time.Minute // the limit for one chapter of the story
+	patience     = 3 * time.Minute // the limit for one chapter of the story, from the job's last step
 	stepsOfProof = 5               // steps completed under a plan before the story continues
 )
 
@@ -38,11 +38,17 @@ func (d *demo) awaitComplete(ctx context.Context) error {
 	return err
 }
 
-// watch shows every state of the job until one is what was waited for. A job that failed ends it.
+// watch shows every state of the job until one is what was waited for. A job that failed ends it, and so does one that does no step for too
+// long. A slow machine may take as long as it needs.
 func (d *demo) watch(ctx context.Context, what string, enough func(trainingjob.Job) (bool, error)) (last trainingjob.Job, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %s for %s", patience, what))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := time.AfterFunc(patience, func() { cancel(fmt.Errorf("waited for %s, and the job did no step for %s", what, patience)) })
+	defer limit.Stop()
 	err = d.jobs.Until(ctx, jobName, func(job trainingjob.Job) (bool, error) {
+		if job.Status.Progress.Step > last.Status.Progress.Step {
+			limit.Reset(patience)
+		}
 		last = job
 		d.history.see(job)
 		d.screen.job(job)
