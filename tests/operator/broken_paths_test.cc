@@ -22,12 +22,9 @@ class BrokenPaths : public ::testing::Test {
     world.add_job(std::move(spec_changes));
     world.settle();
   }
-  AgentView& agent_on(const std::string& node) {
-    return world.agents.at(kube::uid_of(world.api_server.find("pods", world.pod_on(node))));
-  }
   void cut(const std::string& one, const std::string& other) {
-    agent_on(one).report->unresponsive_peers.push_back(world.pod_on(other));
-    agent_on(other).report->unresponsive_peers.push_back(world.pod_on(one));
+    world.agent_on(one).report->unresponsive_peers.push_back(world.pod_on(other));
+    world.agent_on(other).report->unresponsive_peers.push_back(world.pod_on(one));
   }
   // The workers could not connect, or a message between them was overdue.
   void break_and_settle() {
@@ -47,11 +44,11 @@ class BrokenPaths : public ::testing::Test {
     ASSERT_EQ(world.sent.back().generation, generation);
   }
   void says(const std::string& node, WorkerPhase phase, std::int64_t generation) {
-    for (WorkerReport& worker : agent_on(node).report->workers) {
+    for (WorkerReport& worker : world.agent_on(node).report->workers) {
       worker.phase = phase;
       worker.generation = generation;
     }
-    agent_on(node).broken_since = phase == WorkerPhase::kBroken ? std::optional(world.now) : std::nullopt;
+    world.agent_on(node).broken_since = phase == WorkerPhase::kBroken ? std::optional(world.now) : std::nullopt;
   }
   // Returns the names of the pods that take part in the generation.
   [[nodiscard]] std::vector<std::string> pods_in(std::int64_t generation) const {
@@ -90,7 +87,7 @@ TEST_F(BrokenPaths, PodThatReachesNoOtherIsLeftOut) {
 
 TEST_F(BrokenPaths, PathIsBrokenIfOnlyOneEndHasNoticed) {
   start({"a", "b", "c"});
-  agent_on("b").report->unresponsive_peers.push_back(world.pod_on("a"));
+  world.agent_on("b").report->unresponsive_peers.push_back(world.pod_on("a"));
   break_and_settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c"));
 }
@@ -150,7 +147,7 @@ TEST_F(BrokenPaths, PathIsTriedAgainSoonAndThenLessAndLessOften) {
     world.pass(std::chrono::seconds(pause - 1));
     world.settle();
     EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "c")) << pause;
-    for (const char* node : {"a", "c"}) agent_on(node).report->unresponsive_peers.clear();
+    for (const char* node : {"a", "c"}) world.agent_on(node).report->unresponsive_peers.clear();
     world.pass(std::chrono::seconds(1));
     world.settle();
     ASSERT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c")) << pause;
@@ -162,7 +159,7 @@ TEST_F(BrokenPaths, PathThatWorkedForAsLongAsItsQuarantineIsTriedAgainSoon) {
   for (int time = 0; time < 3; ++time) {
     cut("a", "b");
     break_and_settle();
-    for (const char* node : {"a", "c"}) agent_on(node).report->unresponsive_peers.clear();
+    for (const char* node : {"a", "c"}) world.agent_on(node).report->unresponsive_peers.clear();
     world.pass(std::chrono::seconds(30));
     world.settle();
     ASSERT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c")) << time;
@@ -178,7 +175,7 @@ TEST_F(BrokenPaths, BrokenPathIsForgottenOnceThePodHasASlotAgain) {
   cut("a", "b");
   break_and_settle();
   ASSERT_EQ(world.generation(), 2) << "it waits for a pod on node c";
-  for (const char* node : {"a", "b"}) agent_on(node).report->unresponsive_peers.clear();
+  for (const char* node : {"a", "b"}) world.agent_on(node).report->unresponsive_peers.clear();
   world.pass(world.settings.start_limit + std::chrono::seconds(1));
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));

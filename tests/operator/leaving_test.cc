@@ -76,18 +76,15 @@ class PodAtTheRendezvous : public JobOnTwoNodes {
     ASSERT_EQ(world.generation(), 2);
     set_workers("a", WorkerPhase::kPreparing);
   }
-  AgentView& agent_on(const std::string& node) {
-    return world.agents.at(kube::uid_of(world.api_server.find("pods", world.pod_on(node))));
-  }
   void set_workers(const std::string& node, WorkerPhase phase) {
-    for (WorkerReport& worker : agent_on(node).report.value().workers) worker = {worker.gpu, phase, 2, 1, ""};
+    for (WorkerReport& worker : world.agent_on(node).report.value().workers) worker = {worker.gpu, phase, 2, 1, ""};
     const bool is_preparing = phase == WorkerPhase::kPreparing;
-    agent_on(node).preparing_since = is_preparing ? std::optional(world.now) : std::nullopt;
+    world.agent_on(node).preparing_since = is_preparing ? std::optional(world.now) : std::nullopt;
   }
   // An agent that has ended refuses connections at once, so many polls fail within a moment.
   void end_agent(const std::string& node) {
-    agent_on(node).unanswered_polls = 10;
-    agent_on(node).unanswered_since = world.now;
+    world.agent_on(node).unanswered_polls = 10;
+    world.agent_on(node).unanswered_since = world.now;
   }
 };
 

@@ -17,15 +17,12 @@ class Unresponsive : public ::testing::Test {
     world.add_job();
     world.settle();
   }
-  AgentView& agent_on(const std::string& node) {
-    return world.agents.at(kube::uid_of(world.api_server.find("pods", world.pod_on(node))));
-  }
   void leaves_polls_unanswered(const std::string& node, int polls) {
-    agent_on(node).unanswered_polls = polls;
-    agent_on(node).unanswered_since = world.now;
+    world.agent_on(node).unanswered_polls = polls;
+    world.agent_on(node).unanswered_since = world.now;
   }
   void says_of(const std::string& node, const std::string& other) {
-    agent_on(node).report->unresponsive_peers.push_back(world.pod_on(other));
+    world.agent_on(node).report->unresponsive_peers.push_back(world.pod_on(other));
   }
   World world;
 };

@@ -203,6 +203,10 @@ std::string World::pod_on(const std::string& node) const {
   return {};
 }
 
+AgentView& World::agent_on(const std::string& node) {
+  return agents.at(kube::uid_of(api_server.find("pods", pod_on(node))));
+}
+
 std::vector<std::string> World::nodes_in_use() const {
   std::vector<std::string> names;
   for (const Json& pod : api_server.all("pods")) names.push_back(kube::annotation_of(pod, kNodeAnnotation));

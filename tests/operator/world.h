@@ -42,6 +42,7 @@ class World {
   [[nodiscard]] std::string condition(const std::string& type) const;  // "True Training: The workers train."
   [[nodiscard]] std::vector<std::string> pods() const;
   [[nodiscard]] std::string pod_on(const std::string& node) const;
+  AgentView& agent_on(const std::string& node);
   [[nodiscard]] std::vector<std::string> nodes_in_use() const;
   [[nodiscard]] std::int64_t generation() const { return kube::integer_at(status(), {"plan", "generation"}); }
   [[nodiscard]] std::vector<std::string> events() const;
