@@ -98,6 +98,12 @@ std::int64_t size_of(const StateLayout& whole, const Slice& slice) {
   return tensor.size() / length_along_cut(tensor) * (slice.end - slice.begin);
 }
 
+std::int64_t size_of(const std::vector<StridedSpan>& spans) {
+  std::int64_t size = 0;
+  for (const StridedSpan& span : spans) size += span.rows * span.length;
+  return size;
+}
+
 std::optional<StridedSpan> span_of(const StateLayout& shard, const Slice& slice) {
   for (const TensorLayout& tensor : shard.tensors) {
     const Slice held = whole_slice(tensor);

@@ -58,6 +58,8 @@ struct StridedSpan {
   friend bool operator==(const StridedSpan&, const StridedSpan&) = default;
 };
 
+std::int64_t size_of(const std::vector<StridedSpan>& spans);  // elements of all of them
+
 // Returns nothing unless one tensor of the shard contains the whole slice.
 std::optional<StridedSpan> span_of(const StateLayout& shard, const Slice& slice);
 

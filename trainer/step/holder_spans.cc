@@ -5,15 +5,6 @@
 #include <ATen/ATen.h>
 
 namespace sailor::trainer {
-namespace {
-
-std::int64_t size_of(const std::vector<StridedSpan>& spans) {
-  std::int64_t size = 0;
-  for (const StridedSpan& span : spans) size += span.rows * span.length;
-  return size;
-}
-
-}  // namespace
 
 std::vector<std::vector<StridedSpan>> spans_by_holder(const StateLayout& shard, const TransferUnit& unit) {
   std::vector<std::vector<StridedSpan>> spans_by_holder;
@@ -34,7 +25,7 @@ at::Tensor packed_messages(const at::Tensor& flat, const std::vector<std::vector
   at::Tensor message = at::zeros({length * std::ssize(spans_by_holder)}, flat.options());
   std::int64_t begin = 0;
   for (const auto& spans : spans_by_holder) {
-    message.narrow(0, begin, size_of(spans)).copy_(packed(flat, spans));
+    pack_into(message.narrow(0, begin, size_of(spans)), flat, spans);
     begin += length;
   }
   return message;

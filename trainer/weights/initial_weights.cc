@@ -11,7 +11,7 @@ Result<LayerState> load_pretrained_state(const HuggingFaceModel& files, const Mo
   const StateLayout whole = layout_of(spec, shard.id);
   const at::Tensor flat = at::from_blob(values->data(), {whole.size}, at::kFloat);
   LayerState state = empty_state(shard);
-  state.weights.copy_(packed(flat, spans_of(whole, slices_of(shard))));
+  pack_into(state.weights, flat, spans_of(whole, slices_of(shard)));
   state.momentum.zero_();
   state.variance.zero_();
   return state;

@@ -21,8 +21,7 @@ constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: steps of a s
 // Copies the elements to host memory, because the next step changes the tensor, and training may need all memory of the
 // GPU.
 void StateStream::add(Message& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
-  std::int64_t elements = 0;
-  for (const StridedSpan& span : spans) elements += span.rows * span.length;
+  const std::int64_t elements = size_of(spans);
   message.tensors.push_back(buffers_.take(elements));
   pack_into(message.tensors.back(), flat, spans);
   message.elements += elements;
