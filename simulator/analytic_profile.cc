@@ -1,5 +1,7 @@
 #include "simulator/analytic_profile.h"
 
+#include <algorithm>
+
 #include "core/model/check.h"
 
 namespace sailor {
@@ -14,6 +16,7 @@ constexpr int kKernelsOfBlock = 15;           // forward; norms, matrix products
 constexpr double kScorePasses = 3;            // reads and writes of the attention scores: product, softmax, product
 constexpr double kUpdateBytes = 200;          // moved for a parameter by AdamW, applied operator by operator
 constexpr Seconds kCollectiveLatency(20e-6);  // the latency of one all-reduce inside a node
+constexpr double kLossElement = 4;            // the loss is computed in FP32
 
 // Work of one microbatch in one pass through a layer, on one GPU of the group.
 struct LayerWork {
@@ -116,22 +119,62 @@ LayerWork backward_of(LayerWork work) {
   return work;
 }
 
+// Linear layers keep their inputs, and attention keeps its inputs and its output. With rotary embeddings the output is
+// copied once more. ReLU keeps its output, which is the input of the next layer; other activations keep their input,
+// too.
 double block_activations(const ModelSpec& model, const Shape& s) {
-  const double attention = 4 * s.hidden / s.token_shards + (2 * s.hidden + 2 * s.kv_width) / s.shards;
-  const double feed_forward = (model.is_gated() ? 4 : 2) * s.ffn / s.shards;
-  return s.length * (attention + feed_forward);
+  const bool is_rotary = model.family == ModelFamily::kLlama;
+  const double attention = 4 * s.hidden / s.token_shards + (is_rotary ? 5 : 4) * s.hidden / s.shards;
+  const double of_ffn = model.is_gated() ? 4 : model.activation == Activation::kRelu ? 1 : 2;
+  return s.element * s.length * (attention + of_ffn * s.ffn / s.shards);
 }
 
+// The loss keeps the softmax in FP32. A group also keeps the shifted logits.
+double head_activations(const ModelSpec& model, const Shape& s) {
+  const double vocabulary = (s.shards > 1 ? 2 : 1) * model.vocab_size / s.shards;
+  const double inputs = (s.hidden + model.embedding_size) / s.token_shards;
+  return s.length * (s.element * inputs + kLossElement * vocabulary);
+}
+
+// Returns the bytes that one sequence's forward pass through the layer keeps.
 double layer_activations(const ModelSpec& model, const Shape& s, int layer) {
   switch (layer_kind(model, layer)) {
     case LayerKind::kEmbedding:
-      return s.length * s.hidden / s.token_shards;
+      return s.element * s.length * (s.hidden + model.embedding_size) / s.token_shards;
     case LayerKind::kBlock:
       return block_activations(model, s);
     case LayerKind::kHead:
-      return s.length * (2 * s.hidden / s.token_shards + 2 * static_cast<double>(model.vocab_size) / s.shards);
+      return head_activations(model, s);
   }
   return 0;
+}
+
+// The gradient of a weight matrix exists beside the sum over the microbatches. In BF16 the gradients of a whole layer
+// do, because they are added to a sum in FP32.
+double block_workspace(const ModelSpec& model, const TrainingSpec& training, const Shape& s, int layer) {
+  const double ffn = s.tokens * s.ffn / s.shards;
+  const double weights = training.precision == Precision::kFp32
+                             ? s.hidden * s.ffn / s.shards
+                             : static_cast<double>(layer_parameters(model, layer)) / s.shards;
+  const double gathered = training.uses_sequence_parallelism() && s.shards > 1 ? s.tokens * s.hidden : 0;
+  return s.element * (ffn + std::max(ffn, weights) + gathered);
+}
+
+double token_embedding_weights(const ModelSpec& model, const Shape& s) {
+  const double width = model.embedding_size > 0 ? model.embedding_size : s.hidden;
+  return model.vocab_size * width / s.shards;
+}
+
+// The gradient of an embedding is dense. In BF16 it is summed in FP32 and then rounded.
+double embedding_workspace(const ModelSpec& model, const TrainingSpec& training, const Shape& s) {
+  const double per_weight = training.precision == Precision::kFp32 ? 4 : 6;
+  const double reduced = s.shards > 1 ? s.element * s.tokens * s.hidden : 0;
+  return per_weight * token_embedding_weights(model, s) + reduced;
+}
+
+double head_workspace(const ModelSpec& model, const Shape& s) {
+  const double gradients = kLossElement * (s.shards > 1 ? 1 : 2) * s.tokens * model.vocab_size / s.shards;
+  return std::max(gradients, s.element * token_embedding_weights(model, s)) + s.element * s.tokens * s.hidden;
 }
 
 }  // namespace
@@ -149,11 +192,24 @@ LayerTime analytic_layer_time(const ModelSpec& model, const TrainingSpec& traini
   return {forward, backward, updated / (accelerator.memory_bandwidth * kMemoryEfficiency)};
 }
 
+Bytes analytic_workspace(const ModelSpec& model, const TrainingSpec& training, ProfilePoint point, int layer) {
+  const Shape s = shape_of(model, training, point);
+  switch (layer_kind(model, layer)) {
+    case LayerKind::kEmbedding:
+      return Bytes(embedding_workspace(model, training, s));
+    case LayerKind::kBlock:
+      return Bytes(block_workspace(model, training, s, layer));
+    case LayerKind::kHead:
+      return Bytes(head_workspace(model, s));
+  }
+  return {};
+}
+
 LayerMemory analytic_layer_memory(const ModelSpec& model, const TrainingSpec& training, int tensor_parallel,
                                   int layer) {
   const Shape shape = shape_of(model, training, {1, tensor_parallel});
   return {.parameters = static_cast<double>(layer_parameters(model, layer)) / tensor_parallel,
-          .activations_per_sample = Bytes(shape.element * layer_activations(model, shape, layer)),
+          .activations_per_sample = Bytes(layer_activations(model, shape, layer)),
           .output_per_sample = Bytes(shape.element * shape.length * shape.hidden)};
 }
 

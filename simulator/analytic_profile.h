@@ -18,6 +18,10 @@ LayerTime analytic_layer_time(const ModelSpec& model, const TrainingSpec& traini
 // scores and their dropout its masks, ours has neither).
 LayerMemory analytic_layer_memory(const ModelSpec& model, const TrainingSpec& training, int tensor_parallel, int layer);
 
+// What the passes of one microbatch through a layer need on one GPU beside what the forward pass keeps, at their worst
+// moment: the gradients of activations, and of weights before they are added to those of other microbatches.
+Bytes analytic_workspace(const ModelSpec& model, const TrainingSpec& training, ProfilePoint point, int layer);
+
 // Bytes of one number in the job's precision.
 double element_size(Precision precision);
 

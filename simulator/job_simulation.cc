@@ -78,12 +78,25 @@ void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& links, s
   }
 }
 
-int JobSimulation::wanted_in_flight(const InFlightInputs& inputs) const {
-  if (policy_ != SchedulePolicy::kFlow) return inputs.stages_from_here;
-  const int wanted = flow_policy_cap(inputs.little, inputs.is_textbook, inputs.stages_from_here == 1);
-  if (inputs.activations.value() <= 0) return wanted;
-  const double held = inputs.room / inputs.activations;
-  return held < wanted ? std::max(1, static_cast<int>(held)) : wanted;
+MemoryInputs JobSimulation::memory_inputs(const GroupedPlan& plan, std::size_t stage, int tensor_parallel,
+                                          double peer_parameters) const {
+  MemoryInputs inputs{.tensor_parallel = tensor_parallel,
+                      .optimizer_shards = optimizer_shards(plan, plan.stages[stage]),
+                      .peer_parameters = peer_parameters};
+  if (plan.stages.size() > 1) {
+    // A worker receives its part of a message, and sends a gradient while the next messages arrive. An activation that
+    // it sends is one of those that it keeps.
+    const Bytes message = message_after(plan, plan.stages[stage == 0 ? 0 : stage - 1]);
+    inputs.messages = message * (kReceivesAhead + 1) / tensor_parallel;
+  }
+  return inputs;
+}
+
+int JobSimulation::most_in_flight(const RangeNeeds& needs, int pool, const MemoryInputs& inputs) const {
+  constexpr int kUnlimited = 1'000'000;
+  if (needs.activations <= Bytes(0)) return kUnlimited;
+  const Bytes room = usable_memory(tables_.accelerator(pool)) - stage_memory(needs, job_.training, inputs).total();
+  return static_cast<int>(std::clamp(room / needs.activations, 1.0, double{kUnlimited}));
 }
 
 // Sets how many microbatches each group keeps in flight, which its memory may limit. Returns the memory that this
@@ -99,15 +112,18 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
       GroupTiming& timing = stages[i].groups[g];
       const ReplicaGroup& group = plan.stages[i].groups[g];
       const RangeNeeds needs = range_needs(plan, plan.stages[i], group);
-      const Bytes capacity = tables_.accelerator(group.pool).memory;
-      MemoryInputs inputs{group.tensor_parallel, optimizer_shards(plan, plan.stages[i]), 0, replicated[i]};
-      const Bytes fixed = stage_memory(needs, job_.training, inputs).total();
-      const double little = longest > 0 ? timing.microbatches * (timing.pass() + downstream[i]) / longest : 1;
-      const int wanted = wanted_in_flight(
-          {little, static_cast<int>(stages.size() - i), textbook, capacity - fixed, needs.activations});
+      MemoryInputs inputs = memory_inputs(plan, i, group.tensor_parallel, replicated[i]);
+      const int stages_from_here = static_cast<int>(stages.size() - i);
+      int wanted = stages_from_here;
+      if (policy_ == SchedulePolicy::kFlow) {
+        const double little = longest > 0 ? timing.microbatches * (timing.pass() + downstream[i]) / longest : 1;
+        wanted = std::min(flow_policy_cap(little, textbook, stages_from_here == 1),
+                          most_in_flight(needs, group.pool, inputs));
+      }
       timing.cap = std::max(1, std::min(wanted, timing.microbatches));
       inputs.in_flight = timing.cap;
-      const StageMemory use{stage_memory(needs, job_.training, inputs), capacity, group.pool, group.tensor_parallel};
+      const StageMemory use{stage_memory(needs, job_.training, inputs), usable_memory(tables_.accelerator(group.pool)),
+                            group.pool, group.tensor_parallel};
       if (g == 0 || use.excess() > memory[i].excess()) memory[i] = use;
     }
   }
@@ -264,7 +280,7 @@ StageNeeds JobSimulation::stage_needs(const StageShape& shape) const {
           .update = needs.update / shape.optimizer_shards,
           .fixed_memory = stage_memory(needs, job_.training, inputs).total(),
           .activation_memory = needs.activations,
-          .capacity = tables_.accelerator(shape.pool).memory};
+          .capacity = usable_memory(tables_.accelerator(shape.pool))};
 }
 
 }  // namespace sailor

@@ -88,13 +88,6 @@ class JobSimulation final : public JobEstimator {
     Seconds if_links_were_free;
     std::vector<double> tails;  // one entry per stage: tail_times()
   };
-  struct InFlightInputs {
-    double little = 0;         // microbatches that Little's law requires
-    int stages_from_here = 0;  // up to the last stage, this one included
-    bool is_textbook = false;
-    Bytes room;         // the part of a GPU's memory that is left for activations
-    Bytes activations;  // the activations of one microbatch
-  };
   // The times of a stage's reduce-scatter and all-gather, including the part that passes hide.
   struct Sync {
     Seconds reduce;
@@ -119,9 +112,13 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Bytes message_after(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan, const PlanLinks& links) const;
   void add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const;
-  [[nodiscard]] int wanted_in_flight(const InFlightInputs& inputs) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
-  [[nodiscard]] int memory_cap(const RangeNeeds& needs, int pool, const MemoryInputs& inputs, int microbatches) const;
+  // The inputs for a GPU of the stage that has no microbatch in flight. `peer_parameters` are those of the stage.
+  [[nodiscard]] MemoryInputs memory_inputs(const GroupedPlan& plan, std::size_t stage, int tensor_parallel,
+                                           double peer_parameters) const;
+  // Returns how many microbatches in flight fit in the memory of the pool's GPUs. The result is at least one, so that a
+  // plan that does not fit can be simulated.
+  [[nodiscard]] int most_in_flight(const RangeNeeds& needs, int pool, const MemoryInputs& inputs) const;
   [[nodiscard]] ScheduleTimes times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const;
   [[nodiscard]] std::vector<LinkTimes> links_between(std::span<const int> pools, const PlanLinks& links,
                                                      Bytes message) const;

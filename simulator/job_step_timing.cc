@@ -29,24 +29,15 @@ std::vector<int> pools_of(const GroupedPlan& plan) {
 
 }  // namespace
 
-// Returns how many microbatches in flight fit in a GPU's memory. The result is at least one, so that a plan that does
-// not fit can be simulated.
-int JobSimulation::memory_cap(const RangeNeeds& needs, int pool, const MemoryInputs& inputs, int microbatches) const {
-  if (needs.activations <= Bytes(0)) return microbatches;
-  const Bytes fixed = stage_memory(needs, job_.training, inputs).total();
-  const double room = (tables_.accelerator(pool).memory - fixed) / needs.activations;
-  return static_cast<int>(std::clamp(room, 1.0, std::max(1.0, static_cast<double>(microbatches))));
-}
-
 // Every pool that the plan uses is a link class. Replicas share a NIC only if its rate is known.
 ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const {
   const std::vector<std::vector<int>> nodes = node_placement(plan, cluster_);
   const std::vector<int> used_pools = pools_of(groups);
+  const std::vector<double> replicated = peer_parameters(groups);
   ScheduleTimes times;
   times.link_classes = static_cast<int>(used_pools.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const Stage& stage = plan.stages[i];
-    const int shards = plan.sharded_optimizer ? static_cast<int>(stage.replicas.size()) : 1;
     auto& replicas = times.replicas.emplace_back();
     for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
       const Replica& replica = stage.replicas[r];
@@ -57,7 +48,7 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
       const bool shares_nic = links_.nic(pool).is_known() && !links.is_inside_node(pool, pool);
       const auto link_class = static_cast<int>(std::ranges::lower_bound(used_pools, pool) - used_pools.begin());
       replicas.push_back({to_nanoseconds(needs.forward), to_nanoseconds(needs.backward), link_class,
-                          memory_cap(needs, pool, {replica.tensor_parallel, shards}, replica.microbatches),
+                          most_in_flight(needs, pool, memory_inputs(groups, i, replica.tensor_parallel, replicated[i])),
                           shares_nic ? nodes[i][r] : ReplicaTimes::kNoNic});
     }
   }

@@ -86,12 +86,14 @@ void LayerNeeds::add_memory(const JobSpec& job, const ModelProfile* profile) {
   for (int layer = 0; layer < layers_; ++layer) {
     const auto index = static_cast<std::size_t>(layer);
     const LayerMemory& memory = layers[index];
-    activations_.push_back(memory.activations_per_sample * point_.microbatch_size);
+    const Bytes activations = memory.activations_per_sample * point_.microbatch_size;
     outputs_.push_back(memory.output_per_sample * point_.microbatch_size);
     const bool is_recomputed = recompute_ && layer_kind(job.model, layer) == LayerKind::kBlock;
     prefix_[index + 1].parameters = prefix_[index].parameters + memory.parameters;
     prefix_[index + 1].activations =
-        prefix_[index].activations + (is_recomputed ? outputs_.back() / token_shards : activations_.back());
+        prefix_[index].activations + (is_recomputed ? outputs_.back() / token_shards : activations);
+    reached_.push_back(prefix_[index + 1].activations + analytic_workspace(job.model, job.training, point_, layer) +
+                       (is_recomputed ? activations : Bytes(0)));
   }
   // Some profiles do not count a tied head's parameters. Then they are not counted twice, and nothing is subtracted.
   const double head = prefix_.back().parameters - prefix_[prefix_.size() - 2].parameters;
@@ -106,12 +108,11 @@ RangeNeeds LayerNeeds::range(LayerRange layers) const {
   SAILOR_CHECK(first >= 0 && first < last && last <= layers_, "layers [{}, {}) of {}", first, last, layers_);
   const RangeNeeds& from = prefix_[static_cast<std::size_t>(first)];
   const RangeNeeds& to = prefix_[static_cast<std::size_t>(last)];
-  RangeNeeds needs{to.forward - from.forward,       to.backward - from.backward,       to.update - from.update,
-                   to.parameters - from.parameters, to.activations - from.activations, Bytes(0)};
+  RangeNeeds needs{to.forward - from.forward, to.backward - from.backward, to.update - from.update,
+                   to.parameters - from.parameters, to.activations - from.activations,
+                   // The backward pass has freed the activations of the layers behind.
+                   *std::max_element(reached_.begin() + first, reached_.begin() + last) - to.activations};
   if (first == 0 && last == layers_) needs.parameters -= shared_parameters_;
-  if (recompute_) {
-    needs.largest_layer = *std::max_element(activations_.begin() + first, activations_.begin() + last);
-  }
   return needs;
 }
 

@@ -18,8 +18,9 @@ struct RangeNeeds {
   Seconds backward;
   Seconds update;
   double parameters = 0;
-  Bytes activations;    // the activations of one microbatch, kept for its backward pass
-  Bytes largest_layer;  // activations of the largest layer, of one microbatch
+  Bytes activations;  // the activations of one microbatch, kept for its backward pass
+  // What the backward pass needs besides, at its worst moment: gradients, and activations that it computes again.
+  Bytes workspace;
 };
 
 class LayerNeeds {
@@ -45,7 +46,8 @@ class LayerNeeds {
   double shared_parameters_ = 0;  // the parameters of a tied embedding, counted twice if one stage holds both its users
   bool recompute_ = false;
   std::vector<RangeNeeds> prefix_;  // prefix_[i] is the sum over the layers [0, i)
-  std::vector<Bytes> activations_;
+  // The activations of the layers [0, i] and what the backward pass of layer i needs besides.
+  std::vector<Bytes> reached_;
   std::vector<Bytes> outputs_;
   std::string provenance_;
 };

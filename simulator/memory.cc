@@ -28,11 +28,16 @@ ParameterBytes parameter_bytes(Precision precision, int optimizer_shards) {
           .communication = kFloat};
 }
 
-// The memory that driver, libraries and allocator use before the first tensor, as the paper measured it.
-constexpr double kContextGibibytes = 2;
-constexpr double kGroupContextGibibytes = 3;  // includes the communicators of a tensor-parallel group
-
 }  // namespace
+
+Bytes usable_memory(const AcceleratorSpec& accelerator) { return accelerator.memory * (1 - kMemoryMargin); }
+
+// As the paper measured it.
+Bytes context_memory(int tensor_parallel) {
+  constexpr double kContextGibibytes = 2;
+  constexpr double kGroupContextGibibytes = 3;  // includes the communicators of the group
+  return gibibytes(tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
+}
 
 SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer) {
   SyncedBytes bytes;
@@ -43,13 +48,12 @@ SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer) {
 MemoryBreakdown stage_memory(const RangeNeeds& needs, const TrainingSpec& training, const MemoryInputs& inputs) {
   const ParameterBytes bytes = parameter_bytes(training.precision, inputs.optimizer_shards);
   const Bytes peer_state = Bytes(inputs.peer_parameters * kPeerReplicaStateBytes);
-  const Bytes context = gibibytes(inputs.tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
   return {.weights = Bytes(needs.parameters * bytes.weights),
           .gradients = Bytes(needs.parameters * bytes.gradients + inputs.peer_parameters * kPeerReplicaGradientBytes),
           .optimizer = Bytes(needs.parameters * bytes.optimizer) + peer_state,
-          .communication = Bytes(needs.parameters * bytes.communication),
+          .communication = Bytes(needs.parameters * bytes.communication) + inputs.messages,
           .activations = needs.activations * inputs.in_flight,
-          .workspace = context + needs.largest_layer};
+          .workspace = context_memory(inputs.tensor_parallel) + needs.workspace};
 }
 
 }  // namespace sailor

@@ -1,6 +1,7 @@
 // The only memory formula: the planner prunes with it, the simulator reports it, the status shows it.
 #pragma once
 
+#include "core/model/accelerator.h"
 #include "core/model/estimate.h"
 #include "core/model/job_spec.h"
 #include "simulator/layer_needs.h"
@@ -19,6 +20,14 @@ struct SyncedBytes {
 inline constexpr double kPeerReplicaStateBytes = 12;
 inline constexpr double kPeerReplicaGradientBytes = 4;
 
+// The part of a GPU's memory that plans leave free, because an allocator cannot use all of it: memory between tensors
+// is lost to fragmentation. Together with the context below it covers what measured runs of other systems needed beside
+// their tensors on GPUs of 24 GiB and more (docs/simulator.md).
+inline constexpr double kMemoryMargin = 0.04;
+Bytes usable_memory(const AcceleratorSpec& accelerator);
+// The memory that driver, libraries and allocator use before the first tensor of a member of such a group.
+Bytes context_memory(int tensor_parallel);
+
 SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer);
 
 // The inputs, besides its layers, on which the memory use of a GPU depends.
@@ -27,6 +36,7 @@ struct MemoryInputs {
   int optimizer_shards = 1;    // replicas that share the optimizer's state; 1: each has all of it
   int in_flight = 0;           // microbatches whose activations are kept
   double peer_parameters = 0;  // parameters of other nodes of which the GPU holds peer replicas (peer_replicas.h)
+  Bytes messages;              // buffers of the messages from and to other stages
 };
 
 // Returns the memory that one GPU needs for these layers.

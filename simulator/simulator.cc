@@ -17,9 +17,10 @@ void add_memory_violations(const SimulationResult& result, const JobSimulation& 
   for (std::size_t stage = 0; stage < result.memory.size(); ++stage) {
     const StageMemory& memory = result.memory[stage];
     if (memory.excess() <= Bytes(0)) continue;
-    estimate.violations.push_back(fmt::format("stage {}: needs {:.1f} GiB of memory on {}, which has {:.1f} GiB", stage,
-                                              gib(memory.use.total()),
-                                              simulation.tables().accelerator(memory.pool).name, gib(memory.capacity)));
+    const AcceleratorSpec& accelerator = simulation.tables().accelerator(memory.pool);
+    estimate.violations.push_back(
+        fmt::format("stage {}: needs {:.1f} GiB of memory on {}, where plans may use {:.1f} of {:.1f} GiB", stage,
+                    gib(memory.use.total()), accelerator.name, gib(memory.capacity), gib(accelerator.memory)));
   }
 }
 

@@ -21,6 +21,9 @@ enum class OperationKind {
 
 std::string_view to_string(OperationKind kind);
 
+// How many of its next receives an executor posts early. The simulator counts their buffers.
+inline constexpr int kReceivesAhead = 3;
+
 struct Operation {
   OperationKind kind = OperationKind::kForward;
   int microbatch = 0;  // 0..M-1 within the step; the same number in every stage

@@ -190,7 +190,7 @@ JobSpec a_wide_job(int sequence_length, int microbatch_size) {
 }
 
 TEST(Planner, SequenceParallelismSavesEnoughMemoryForAPlanThatDoesNotFitOtherwise) {
-  JobSpec job = a_wide_job(2048, 48);
+  JobSpec job = a_wide_job(2048, 40);
   const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 2);
   EXPECT_FALSE(plan(job, small));
   job.training.sequence_parallelism = SequenceParallelism::kAlways;
@@ -204,7 +204,7 @@ TEST(Planner, SequenceParallelismSavesEnoughMemoryForAPlanThatDoesNotFitOtherwis
 TEST(Planner, WithSequenceParallelismTensorParallelSizesDivideTheSequence) {
   const ClusterState small = a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 4);
   const auto plan_of = [&](int sequence_length) {
-    JobSpec job = a_wide_job(sequence_length, 96);
+    JobSpec job = a_wide_job(sequence_length, 80);
     job.training.sequence_parallelism = SequenceParallelism::kAlways;
     return plan(job, small);
   };

@@ -37,7 +37,7 @@ World a_world(std::uint64_t seed, const std::string& large) {
               .plan = {}};
   const PoolKey pools[] = {a_key("us-central1-a", large), a_key("us-central1-a", "nvidia-l4"),
                            a_key(other_zone, large)};
-  const int microbatch_size = 1 << between(random, 0, 2);
+  const int microbatch_size = 1 << between(random, 0, 3);
   world.plan = {world.job.model.name, 64, microbatch_size, {}};
   const int stages = between(random, 1, 4);
   int first = 0;

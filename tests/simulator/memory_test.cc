@@ -15,7 +15,7 @@ MemoryBreakdown memory(Precision precision, MemoryInputs inputs) {
   RangeNeeds needs;
   needs.parameters = kParameters;
   needs.activations = Bytes(700);
-  needs.largest_layer = Bytes(50);
+  needs.workspace = Bytes(50);
   return stage_memory(needs, training, inputs);
 }
 
@@ -62,9 +62,19 @@ TEST(Memory, ActivationsAreKeptForEveryMicrobatchInFlight) {
   EXPECT_EQ(memory(Precision::kFp32, {.in_flight = 0}).activations, Bytes(0));
 }
 
-TEST(Memory, ContextsAndTheLargestLayerOnceAreWorkspace) {
+TEST(Memory, ContextsAndWhatAPassNeedsForAWhileAreWorkspace) {
   EXPECT_EQ(memory(Precision::kFp32, {}).workspace, gibibytes(2) + Bytes(50));
   EXPECT_EQ(memory(Precision::kFp32, {.tensor_parallel = 2}).workspace, gibibytes(3) + Bytes(50));
+}
+
+TEST(Memory, BuffersOfMessagesAreCommunication) {
+  const Bytes without = memory(Precision::kFp32, {}).communication;
+  EXPECT_EQ(memory(Precision::kFp32, {.messages = Bytes(300)}).communication, without + Bytes(300));
+}
+
+TEST(Memory, PlansLeaveAPartOfAGpuFree) {
+  const AcceleratorSpec a100 = find_accelerator(Accelerator("nvidia-a100-80gb")).value();
+  EXPECT_NEAR(usable_memory(a100) / gibibytes(1), 76.8, 1e-9);
 }
 
 }  // namespace

@@ -88,5 +88,39 @@ TEST(PeerReplicas, OfAShardedOptimizerAreSpreadOverItsReplicas) {
   EXPECT_LE(more, 16 * parameters / 4);
 }
 
+// The memory of the activations of one microbatch of each stage.
+std::vector<Bytes> activations_of_one(const JobSpec& job, Plan plan) {
+  JobSpec one = job;
+  one.training.global_batch_size = plan.global_batch_size = plan.microbatch_size;
+  for (Stage& stage : plan.stages) stage.replicas = {{stage.replicas.front().pool, 1, 1}};
+  std::vector<Bytes> activations;
+  for (const MemoryBreakdown& memory : without_peer_replicas(one, plan).memory) {
+    activations.push_back(memory.activations);
+  }
+  return activations;
+}
+
+TEST(PeerReplicas, LeaveLessMemoryForMicrobatchesInFlight) {
+  const JobSpec job = a_job()
+                          .model("opt-350m")
+                          .blocks(36)
+                          .sequence_length(2048)
+                          .microbatch_sizes({2})
+                          .batch(32)
+                          .redundancy(Redundancy::kAuto);
+  Plan plan = two_stages(job, 1);
+  plan.microbatch_size = 2;
+  plan.global_batch_size = 32;
+  plan.peer_replicas = true;
+  const Bytes one = activations_of_one(job, plan).front();
+  const MemoryBreakdown memory = with_peer_replicas(job, plan).memory.front();
+  const Bytes usable = usable_memory(find_accelerator(Accelerator("nvidia-l4")).value());
+  const int in_flight = Simulator().schedule_times(job, two_zones(), plan)->replicas[0][0].cap;
+  plan.peer_replicas = false;
+  EXPECT_GT(Simulator().schedule_times(job, two_zones(), plan)->replicas[0][0].cap, in_flight);
+  EXPECT_GT(in_flight, 1);
+  EXPECT_LE((memory.total() - memory.activations + one * in_flight).value(), usable.value());
+}
+
 }  // namespace
 }  // namespace sailor

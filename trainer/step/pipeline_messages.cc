@@ -13,8 +13,6 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::size_t kReceivesAhead = 3;  // overlaps the transfer of the next inputs with the current pass
-
 bool is_receive(const Operation& operation) {
   return operation.kind == OperationKind::kReceiveActivation || operation.kind == OperationKind::kReceiveGradient;
 }
@@ -69,7 +67,7 @@ void PipelineMessages::finish() {
 void PipelineMessages::post_receives() {
   const Interval own = interval_of(elements(), role_.shard, tensor_parallel_);
   const std::int64_t longest = interval_of(elements(), 0, tensor_parallel_).size();
-  while (posted_.size() < kReceivesAhead && !to_receive_.empty()) {
+  while (std::ssize(posted_) < kReceivesAhead && !to_receive_.empty()) {
     const Operation& operation = to_receive_.front();
     PostedReceive next{.operation = operation,
                        .interval = at::empty({longest}, at::device(compute_device()).dtype(shape_.type)),
