@@ -8,9 +8,16 @@
 
 namespace sailor::trainer {
 
+struct WorkerSchedule {
+  std::vector<Operation> operations;
+  // One entry per operation. A message from a peer shows that the peer has received all messages that precede it in the
+  // peer's list. The entry is how many messages of this worker that are, without those of earlier entries.
+  std::vector<int> acknowledged;
+};
+
 // All workers compute the same schedule from the same assignment. It is the schedule that was simulated for the plan,
 // because the assignment contains the times of the simulation. Tests and benchmarks also make assignments without
 // times; then the schedule follows from the replicas' numbers of microbatches.
-std::vector<Operation> operations_of(const Assignment& assignment, const Role& role);
+WorkerSchedule worker_schedule_of(const Assignment& assignment, const Role& role);
 
 }  // namespace sailor::trainer

@@ -41,27 +41,40 @@ void PipelineMessages::send(const Operation& operation, const at::Tensor& tensor
   const bool is_part = shape_.is_sequence_parallel;
   const std::int64_t begin = is_part ? interval_of(elements(), role_.shard, tensor_parallel_).begin : 0;
   const int receivers = tensor_parallel_of_peer(operation);
+  Sent& message = sent_.emplace_back(peer_of(operation, 0));
   for (const auto& [sender, receiver, interval] :
        reshard_messages(elements(), tensor_parallel_, receivers, shape_.is_sequence_parallel)) {
     if (sender != role_.shard) continue;
-    sent_.push_back(groups_.pipeline().send(flat.narrow(0, interval.begin - begin, interval.size()),
-                                            roster_.rank_of(peer_of(operation, receiver)), tag_of(operation)));
+    message.works.push_back(groups_.pipeline().send(flat.narrow(0, interval.begin - begin, interval.size()),
+                                                    roster_.rank_of(peer_of(operation, receiver)), tag_of(operation)));
   }
 }
 
-at::Tensor PipelineMessages::receive(const Operation& operation) {
+at::Tensor PipelineMessages::receive(const Operation& operation, int acknowledged) {
   SAILOR_CHECK(!posted_.empty() && posted_.front().operation == operation, "receives out of order");
   const PostedReceive posted = std::move(posted_.front());
   posted_.pop_front();
   for (const auto& work : posted.works) work->wait();
+  free_acknowledged(peer_of(operation, 0), acknowledged);
   post_receives();
   if (!shape_.is_sequence_parallel) return gather_intervals(posted.interval).view(shape_.sizes);
   return posted.interval.view({shape_.sizes[0], shape_.sizes[1] / tensor_parallel_, shape_.sizes[2]});
 }
 
-void PipelineMessages::finish() {
-  for (const auto& work : sent_) work->wait();
-  sent_.clear();
+// These sends are complete, or nearly: to wait for them takes no time.
+void PipelineMessages::free_acknowledged(const Role& peer, int count) {
+  for (auto message = sent_.begin(); count > 0; --count) {
+    message = std::find_if(message, sent_.end(), [&](const Sent& sent) { return sent.peer == peer; });
+    SAILOR_CHECK(message != sent_.end(), "more messages acknowledged than sent");
+    for (const auto& work : message->works) work->wait();
+    message = sent_.erase(message);
+  }
+}
+
+void PipelineMessages::finish(std::size_t unfinished) {
+  for (; sent_.size() > unfinished; sent_.pop_front()) {
+    for (const auto& work : sent_.front().works) work->wait();
+  }
 }
 
 void PipelineMessages::post_receives() {

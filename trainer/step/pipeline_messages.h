@@ -30,8 +30,11 @@ class PipelineMessages {
                    const std::vector<Operation>& operations);
 
   void send(const Operation& operation, const at::Tensor& tensor);
-  [[nodiscard]] at::Tensor receive(const Operation& operation);
-  void finish();  // waits until all sends are complete
+  // `acknowledged` is the operation's entry in WorkerSchedule: the memory of so many messages to the same peer is
+  // freed.
+  [[nodiscard]] at::Tensor receive(const Operation& operation, int acknowledged);
+  // Waits until at most this many messages are not sent yet.
+  void finish(std::size_t unfinished = 0);
 
  private:
   struct PostedReceive {
@@ -39,7 +42,12 @@ class PipelineMessages {
     at::Tensor interval;  // it has the length of the longest interval of the group
     std::vector<std::unique_ptr<Work>> works;
   };
+  struct Sent {
+    Role peer;  // of shard 0
+    std::vector<std::unique_ptr<Work>> works;
+  };
   void post_receives();
+  void free_acknowledged(const Role& peer, int count);
   [[nodiscard]] Role peer_of(const Operation& operation, int index) const;
   [[nodiscard]] int tensor_parallel_of_peer(const Operation& operation) const;
   [[nodiscard]] std::int64_t elements() const;
@@ -52,7 +60,7 @@ class PipelineMessages {
   MessageShape shape_;
   std::deque<Operation> to_receive_;  // not posted yet
   std::deque<PostedReceive> posted_;
-  std::vector<std::unique_ptr<Work>> sent_;
+  std::deque<Sent> sent_;  // it keeps their tensors
 };
 
 }  // namespace sailor::trainer

@@ -10,7 +10,6 @@
 #include "core/model/check.h"
 #include "trainer/device/device.h"
 #include "trainer/step/cannot_train.h"
-#include "trainer/step/operations.h"
 
 namespace sailor::trainer {
 namespace {
@@ -63,7 +62,7 @@ TrainingStep::TrainingStep(const TrainingRank& worker, TrainingGroups& groups, S
       batches_(batches),
       sums_(roster_, rank_, groups, model),
       weights_(roster_, rank_, groups, model),
-      operations_(operations_of(assignment_, role_)) {}
+      schedule_(worker_schedule_of(assignment_, role_)) {}
 
 void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) {
   model_.clear_gradients();
@@ -71,11 +70,12 @@ void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) 
   inputs_.clear();
   gradients_.clear();
   loss_ = 0;
-  backward_passes_left_ = static_cast<int>(std::ranges::count(operations_, OperationKind::kBackward, &Operation::kind));
-  PipelineMessages messages(groups_, roster_, role_, message_shape(assignment_), operations_);
-  for (const Operation& operation : operations_) {
-    const ScopedTimer timer(time_of(operation.kind));
-    execute(operation, {.step = step, .validation_batch = {}}, messages);
+  const std::vector<Operation>& operations = schedule_.operations;
+  backward_passes_left_ = static_cast<int>(std::ranges::count(operations, OperationKind::kBackward, &Operation::kind));
+  PipelineMessages messages(groups_, roster_, role_, message_shape(assignment_), operations);
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const ScopedTimer timer(time_of(operations[i].kind));
+    execute(operations[i], schedule_.acknowledged[i], {.step = step, .validation_batch = {}}, messages);
   }
   {
     const ScopedTimer timer(times_.messages);
@@ -97,10 +97,12 @@ Totals TrainingStep::totals() {
   return {.squared_norm = sum[0], .loss = sum[1], .non_finite_workers = sum[2], .non_finite_ranks = sum[3]};
 }
 
-// Runs the forward operations of a step, in the same order.
+// Runs the forward operations of a step, in the same order. No message comes back, so the next messages wait for the
+// oldest ones. That cannot deadlock (core/schedule/schedule.h).
 double TrainingStep::evaluate(int batches) {
+  constexpr std::size_t kUnfinishedMessages = 8;
   std::vector<Operation> operations;
-  std::ranges::copy_if(operations_, std::back_inserter(operations), [](const Operation& operation) {
+  std::ranges::copy_if(schedule_.operations, std::back_inserter(operations), [](const Operation& operation) {
     return operation.kind == OperationKind::kForward || operation.kind == OperationKind::kReceiveActivation ||
            operation.kind == OperationKind::kSendActivation;
   });
@@ -108,7 +110,10 @@ double TrainingStep::evaluate(int batches) {
   inputs_.clear();
   for (int batch = 0; batch < batches; ++batch) {
     PipelineMessages messages(groups_, roster_, role_, message_shape(assignment_), operations);
-    for (const Operation& operation : operations) execute(operation, {.step = 0, .validation_batch = batch}, messages);
+    for (const Operation& operation : operations) {
+      execute(operation, 0, {.step = 0, .validation_batch = batch}, messages);
+      messages.finish(kUnfinishedMessages);
+    }
     messages.finish();
   }
   const at::Tensor sum = at::full({1}, role_.shard == 0 ? loss_ / batches : 0, at::kDouble);
@@ -124,18 +129,19 @@ Vote TrainingStep::vote(Vote mine) {
   return {.leaving = sum[0], .saved_shards = sum[1], .waiting = sum[2], .checkpoints = sum[3]};
 }
 
-void TrainingStep::execute(const Operation& operation, const Source& source, PipelineMessages& messages) {
+void TrainingStep::execute(const Operation& operation, int acknowledged, const Source& source,
+                           PipelineMessages& messages) {
   groups_.check();  // a replica may compute many microbatches before it communicates
   switch (operation.kind) {
     case OperationKind::kReceiveActivation:
-      inputs_[operation.microbatch] = messages.receive(operation);
+      inputs_[operation.microbatch] = messages.receive(operation, acknowledged);
       return;
     case OperationKind::kForward:
       return forward(operation, source);
     case OperationKind::kSendActivation:
       return messages.send(operation, taken(inputs_, operation.microbatch));
     case OperationKind::kReceiveGradient:
-      gradients_[operation.microbatch] = messages.receive(operation);
+      gradients_[operation.microbatch] = messages.receive(operation, acknowledged);
       return;
     case OperationKind::kBackward:
       return backward(operation);

@@ -6,10 +6,10 @@
 #include <map>
 #include <optional>
 
-#include "core/schedule/schedule.h"
 #include "trainer/data/batches.h"
 #include "trainer/model/stage_model.h"
 #include "trainer/step/gradient_sums.h"
+#include "trainer/step/operations.h"
 #include "trainer/step/pipeline_messages.h"
 #include "trainer/step/step_times.h"
 #include "trainer/step/weight_sync.h"
@@ -79,7 +79,8 @@ class TrainingStep {
     std::int64_t step = 0;
     std::optional<int> validation_batch;
   };
-  void execute(const Operation& operation, const Source& source, PipelineMessages& messages);
+  // `acknowledged`: WorkerSchedule.
+  void execute(const Operation& operation, int acknowledged, const Source& source, PipelineMessages& messages);
   [[nodiscard]] double& time_of(OperationKind kind);
   void forward(const Operation& operation, const Source& source);
   void backward(const Operation& operation);
@@ -95,7 +96,7 @@ class TrainingStep {
   const Batches& batches_;
   GradientSums sums_;
   WeightSync weights_;
-  std::vector<Operation> operations_;
+  WorkerSchedule schedule_;
   int backward_passes_left_ = 0;
   StepTimes times_;
   std::map<int, at::Tensor> inputs_;     // activations received and activations to send, by microbatch

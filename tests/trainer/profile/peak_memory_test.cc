@@ -56,8 +56,8 @@ JobSpec job_of(const MemoryCase& memory) {
   return job;
 }
 
-// LibTorch's RMS norm is one kernel on a GPU. On a CPU it is several operations, which keep what they exchange: this many
-// numbers per token and layer.
+// LibTorch's RMS norm is one kernel on a GPU. On a CPU it is several operations, which keep what they exchange: this
+// many numbers per token and layer.
 double kept_by_norms(const MemoryCase& memory, LayerKind kind) {
   if (memory.family != ModelFamily::kLlama || kind == LayerKind::kEmbedding) return 0;
   if (kind == LayerKind::kHead) return memory.precision == Precision::kFp32 ? 1 : 4;
@@ -79,9 +79,8 @@ Bytes kept_by_norms(const JobSpec& job, const MemoryCase& memory) {
 Bytes modelled(const JobSpec& job, const MemoryCase& memory, const ModelProfile* profile) {
   const LayerNeeds needs(job, find_accelerator(kAccelerator).value(), profile,
                          {memory.microbatch_size, memory.tensor_parallel}, memory.recompute);
-  const MemoryBreakdown use =
-      stage_memory(needs.range(memory.layers), job.training,
-                   {.tensor_parallel = memory.tensor_parallel, .in_flight = memory.in_flight});
+  const MemoryBreakdown use = stage_memory(needs.range(memory.layers), job.training,
+                                           {.tensor_parallel = memory.tensor_parallel, .in_flight = memory.in_flight});
   return use.total() - use.communication - context_memory(memory.tensor_parallel);
 }
 
@@ -137,7 +136,8 @@ std::int64_t measured_peak(const JobSpec& job, const MemoryCase& memory) {
     set_cpu_threads(1);
     const TensorMemory tensors;
     const TensorParallelRank place{rank, memory.tensor_parallel};
-    train_twice(job, memory, place.tensor_parallel == 1 ? TensorParallel() : TensorParallel(group, place, memory.sequence_parallel));
+    train_twice(job, memory,
+                place.tensor_parallel == 1 ? TensorParallel() : TensorParallel(group, place, memory.sequence_parallel));
     peaks.at(static_cast<std::size_t>(rank)) = tensors.peak();
   });
   return *std::ranges::max_element(peaks);
@@ -178,29 +178,35 @@ constexpr auto kBf16 = Precision::kBf16;
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, PeakMemory,
-    ::testing::Values(MemoryCase{.name = "Gpt2"}, MemoryCase{.name = "Opt", .family = kOpt},
-                      MemoryCase{.name = "GptNeo", .family = kGptNeo}, MemoryCase{.name = "Llama", .family = kLlama},
-                      MemoryCase{.name = "Bf16", .precision = kBf16},
-                      MemoryCase{.name = "LlamaInBf16", .family = kLlama, .precision = kBf16},
-                      MemoryCase{.name = "Recompute", .recompute = true, .microbatch_size = 8},
-                      MemoryCase{.name = "LlamaRecomputed", .family = kLlama, .recompute = true, .microbatch_size = 8},
-                      MemoryCase{.name = "Bf16Recomputed", .precision = kBf16, .recompute = true, .microbatch_size = 8},
-                      MemoryCase{.name = "LargeMicrobatches", .microbatch_size = 16},
-                      MemoryCase{.name = "LlamaLargeMicrobatches", .family = kLlama, .microbatch_size = 16},
-                      MemoryCase{.name = "Bf16LargeMicrobatches", .precision = kBf16, .microbatch_size = 16},
-                      MemoryCase{.name = "LargeVocabulary", .vocabulary = 32768},
-                      MemoryCase{.name = "LargeVocabularyInBf16", .precision = kBf16, .vocabulary = 32768},
-                      MemoryCase{.name = "LargeVocabularyAndMicrobatches", .microbatch_size = 16, .vocabulary = 32768},
-                      MemoryCase{.name = "LargeVocabularyAndMicrobatchesInBf16", .precision = kBf16, .microbatch_size = 16, .vocabulary = 32768},
-                      MemoryCase{.name = "FiveInFlight", .in_flight = 5},
-                      MemoryCase{.name = "FirstStage", .microbatch_size = 8, .in_flight = 3, .layers = {0, 3}},
-                      MemoryCase{.name = "MiddleStage", .microbatch_size = 16, .in_flight = 3, .layers = {1, 4}},
-                      MemoryCase{.name = "LlamaMiddleStage", .family = kLlama, .microbatch_size = 16, .in_flight = 3, .layers = {1, 4}},
-                      MemoryCase{.name = "LastStage", .microbatch_size = 8, .layers = {3, 6}},
-                      MemoryCase{.name = "TensorParallel", .tensor_parallel = 2, .microbatch_size = 8},
-                      MemoryCase{.name = "LlamaTensorParallel", .family = kLlama, .tensor_parallel = 2, .microbatch_size = 8},
-                      MemoryCase{.name = "LargeVocabularyTensorParallel", .tensor_parallel = 2, .microbatch_size = 8, .vocabulary = 32768},
-                      MemoryCase{.name = "SequenceParallel", .tensor_parallel = 2, .sequence_parallel = true, .microbatch_size = 8}),
+    ::testing::Values(
+        MemoryCase{.name = "Gpt2"}, MemoryCase{.name = "Opt", .family = kOpt},
+        MemoryCase{.name = "GptNeo", .family = kGptNeo}, MemoryCase{.name = "Llama", .family = kLlama},
+        MemoryCase{.name = "Bf16", .precision = kBf16},
+        MemoryCase{.name = "LlamaInBf16", .family = kLlama, .precision = kBf16},
+        MemoryCase{.name = "Recompute", .recompute = true, .microbatch_size = 8},
+        MemoryCase{.name = "LlamaRecomputed", .family = kLlama, .recompute = true, .microbatch_size = 8},
+        MemoryCase{.name = "Bf16Recomputed", .precision = kBf16, .recompute = true, .microbatch_size = 8},
+        MemoryCase{.name = "LargeMicrobatches", .microbatch_size = 16},
+        MemoryCase{.name = "LlamaLargeMicrobatches", .family = kLlama, .microbatch_size = 16},
+        MemoryCase{.name = "Bf16LargeMicrobatches", .precision = kBf16, .microbatch_size = 16},
+        MemoryCase{.name = "LargeVocabulary", .vocabulary = 32768},
+        MemoryCase{.name = "LargeVocabularyInBf16", .precision = kBf16, .vocabulary = 32768},
+        MemoryCase{.name = "LargeVocabularyAndMicrobatches", .microbatch_size = 16, .vocabulary = 32768},
+        MemoryCase{.name = "LargeVocabularyAndMicrobatchesInBf16",
+                   .precision = kBf16,
+                   .microbatch_size = 16,
+                   .vocabulary = 32768},
+        MemoryCase{.name = "FiveInFlight", .in_flight = 5},
+        MemoryCase{.name = "FirstStage", .microbatch_size = 8, .in_flight = 3, .layers = {0, 3}},
+        MemoryCase{.name = "MiddleStage", .microbatch_size = 16, .in_flight = 3, .layers = {1, 4}},
+        MemoryCase{
+            .name = "LlamaMiddleStage", .family = kLlama, .microbatch_size = 16, .in_flight = 3, .layers = {1, 4}},
+        MemoryCase{.name = "LastStage", .microbatch_size = 8, .layers = {3, 6}},
+        MemoryCase{.name = "TensorParallel", .tensor_parallel = 2, .microbatch_size = 8},
+        MemoryCase{.name = "LlamaTensorParallel", .family = kLlama, .tensor_parallel = 2, .microbatch_size = 8},
+        MemoryCase{
+            .name = "LargeVocabularyTensorParallel", .tensor_parallel = 2, .microbatch_size = 8, .vocabulary = 32768},
+        MemoryCase{.name = "SequenceParallel", .tensor_parallel = 2, .sequence_parallel = true, .microbatch_size = 8}),
     [](const auto& one) { return one.param.name; });
 
 }  // namespace

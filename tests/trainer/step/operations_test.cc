@@ -2,7 +2,10 @@
 // generation's record, out of it into an assignment, and to a worker.
 #include "trainer/step/operations.h"
 
+#include <deque>
+#include <map>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -182,7 +185,7 @@ void expect_executed_as_played(const Case& one) {
   Messages sent;
   Messages received;
   for (const WorkerSlot& worker : assignment.workers) {
-    const std::vector<Operation> operations = operations_of(assignment, *worker.role);
+    const std::vector<Operation> operations = worker_schedule_of(assignment, *worker.role).operations;
     EXPECT_EQ(passes_of(operations), played_passes(step, *worker.role))
         << worker.role->stage << " " << worker.role->replica;
     if (worker.role->shard == 0) add_messages(operations, *worker.role, sent, received);
@@ -201,14 +204,82 @@ TEST(Operations, OfRandomPlansAreThoseThatWereSimulated) {
   for (std::uint64_t seed = first; seed < first + 60; ++seed) expect_executed_as_played(random_case(seed));
 }
 
+// Executes the lists of all workers. Every message says how many messages its sender has received from its receiver.
+class Acknowledgements {
+ public:
+  explicit Acknowledgements(const Assignment& assignment) {
+    for (const WorkerSlot& worker : assignment.workers) {
+      const auto& [stage, replica, shard] = worker.role.value();
+      if (shard == 0) workers_.push_back({{stage, replica}, worker_schedule_of(assignment, *worker.role)});
+    }
+  }
+  void expect_as_listed() {
+    for (bool is_done = false; !is_done;) {
+      is_done = true;
+      for (Worker& worker : workers_) {
+        while (advance(worker)) is_done = false;
+      }
+    }
+    for (const Worker& worker : workers_) EXPECT_EQ(worker.next, worker.schedule.operations.size()) << "a deadlock";
+  }
+  [[nodiscard]] std::size_t messages() const { return messages_; }
+
+ private:
+  using Place = std::pair<int, int>;  // stage and replica
+  struct Worker {
+    Place place;
+    WorkerSchedule schedule;
+    std::size_t next = 0;
+    std::map<Place, int> acknowledged = {};  // of its messages to each peer
+  };
+  bool advance(Worker& worker) {
+    if (worker.next == worker.schedule.operations.size()) return false;
+    const auto& [kind, microbatch, replica] = worker.schedule.operations[worker.next];
+    const bool goes_down = kind == OperationKind::kSendActivation || kind == OperationKind::kReceiveGradient;
+    const Place peer{worker.place.first + (goes_down ? 1 : -1), replica};
+    int acknowledged = 0;
+    if (kind == OperationKind::kSendActivation || kind == OperationKind::kSendGradient) {
+      on_the_way_[{worker.place, peer}].push_back(received_[{peer, worker.place}]);
+      ++messages_;
+    } else if (kind == OperationKind::kReceiveActivation || kind == OperationKind::kReceiveGradient) {
+      auto& arriving = on_the_way_[{peer, worker.place}];
+      if (arriving.empty()) return false;
+      acknowledged = arriving.front() - std::exchange(worker.acknowledged[peer], arriving.front());
+      arriving.pop_front();
+      ++received_[{peer, worker.place}];
+    }
+    EXPECT_EQ(worker.schedule.acknowledged[worker.next], acknowledged) << "operation " << worker.next;
+    ++worker.next;
+    return true;
+  }
+
+  std::vector<Worker> workers_;
+  std::map<std::pair<Place, Place>, std::deque<int>> on_the_way_;  // by sender and receiver
+  std::map<std::pair<Place, Place>, int> received_;                // the same
+  std::size_t messages_ = 0;
+};
+
+TEST(Operations, AcknowledgeTheMessagesThatTheSenderOfAMessageHasReceived) {
+  const std::uint64_t first = sailor::testing::test_seed();
+  std::size_t messages = 0;
+  for (std::uint64_t seed = first; seed < first + 60; ++seed) {
+    const Case one = random_case(seed);
+    SCOPED_TRACE(one.name);
+    Acknowledgements all(sent_assignment(one, Simulator().schedule_times(one.job, cluster(), one.plan).value()));
+    all.expect_as_listed();
+    messages += all.messages();
+  }
+  EXPECT_GT(messages, 1000U);
+}
+
 // So neither can a worker do without the times, nor would the tests above pass without them.
 TEST(Operations, FromTheSharesAloneDiffer) {
   int differing = 0;
   for (const Case& one : cases()) {
     Assignment assignment = sent_assignment(one, Simulator().schedule_times(one.job, cluster(), one.plan).value());
-    const auto with_times = operations_of(assignment, {0, 0, 0});
+    const auto with_times = worker_schedule_of(assignment, {0, 0, 0}).operations;
     assignment.schedule_times.reset();
-    if (operations_of(assignment, {0, 0, 0}) != with_times) ++differing;
+    if (worker_schedule_of(assignment, {0, 0, 0}).operations != with_times) ++differing;
   }
   EXPECT_GE(differing, 5) << "all but the single worker's, and perhaps those of two equal stages";
 }
@@ -219,16 +290,17 @@ TEST(Operations, KeepNoMoreMicrobatchesInFlightThanTheSimulatorFoundRoomFor) {
   EXPECT_TRUE(estimate.fits()) << ::testing::PrintToString(estimate.violations);
   Assignment assignment = sent_assignment(tight, Simulator().schedule_times(tight.job, cluster(), tight.plan).value());
   const int held = assignment.schedule_times->replicas[0][0].cap;
-  EXPECT_EQ(most_in_flight(operations_of(assignment, {0, 0, 0})), held);
+  EXPECT_EQ(most_in_flight(worker_schedule_of(assignment, {0, 0, 0}).operations), held);
   assignment.schedule_times.reset();
-  EXPECT_GT(most_in_flight(operations_of(assignment, {0, 0, 0})), held) << "what the GPU's memory would not hold";
+  EXPECT_GT(most_in_flight(worker_schedule_of(assignment, {0, 0, 0}).operations), held)
+      << "what the GPU's memory would not hold";
 }
 
 TEST(Operations, OfAnAssignmentWithoutTimesFollowTheShares) {
   Assignment assignment;
   assignment.plan = a_case("", {{0, 13, {{kL4, 1, 24}}}, {13, 26, {{kL4, 1, 24}}}}).plan;
   const Schedule by_shares = make_schedule(assignment.plan, times_from_shares(assignment.plan), SchedulePolicy::kFlow);
-  EXPECT_EQ(operations_of(assignment, {1, 0, 0}), by_shares.replicas[1][0].operations);
+  EXPECT_EQ(worker_schedule_of(assignment, {1, 0, 0}).operations, by_shares.replicas[1][0].operations);
 }
 
 }  // namespace

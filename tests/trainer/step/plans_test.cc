@@ -176,6 +176,21 @@ Plan random_plan(const Assignment& job, std::mt19937& random) {
   }
 }
 
+// A message takes memory until its receiver has it, and no longer.
+TEST(Plans, PeakMemoryDoesNotGrowWithTheNumberOfMicrobatches) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 2;
+  const auto peaks = [&](int microbatches) {
+    job.training.global_batch_size = 2 * microbatches;
+    const int half = microbatches / 2;
+    return train(job, plan_of(job, {{0, 2, {half, half}}, {2, 4, {microbatches}}, {4, 5, {half, half}}})).peak_bytes;
+  };
+  const auto message = 2 * job.training.sequence_length * job.model.hidden_size * 4;
+  const auto few = peaks(16), many = peaks(96);
+  for (const auto& [rank, peak] : many) EXPECT_LT(peak, few.at(rank) + 8 * message) << "rank " << rank;
+}
+
 // If two workers of a plan waited for each other, no step would end. Their timeout would pass, and the test would fail.
 TEST(Plans, NoRandomPlanDeadlocks) {
   std::mt19937 random(sailor::testing::test_seed());

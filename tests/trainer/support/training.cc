@@ -12,6 +12,7 @@
 #include "trainer/comm/group_factory.h"
 #include "trainer/device/device.h"
 #include "trainer/optim/adamw.h"
+#include "trainer/profile/tensor_memory.h"
 #include "trainer/step/training_step.h"
 
 namespace sailor::trainer::testing {
@@ -118,8 +119,10 @@ Trained train(const Assignment& job, const Plan& plan, const Wrap& wrap) {
       set_cpu_threads(1);
       try {
         TrainingWorker worker(assignment, rank, host, wrap);
+        const TensorMemory tensors;
         auto losses = worker.run();
         const std::lock_guard lock(mutex);
+        trained.peak_bytes[rank] = tensors.peak();
         if (rank == 0) trained.losses = std::move(losses);
         worker.hand_over(trained.weights);
       } catch (...) {

@@ -15,6 +15,7 @@ namespace sailor::trainer::testing {
 struct Trained {
   std::vector<double> losses;                 // by step
   std::map<int, std::vector<float>> weights;  // whole layer states, by id
+  std::map<int, std::int64_t> peak_bytes;     // of the tensors that a worker adds to its state while it trains, by rank
 };
 
 // Puts something of a test's own in a worker's group's place.
