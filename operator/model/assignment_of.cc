@@ -1,12 +1,10 @@
 // Implements assignment_of(), which model/record.h declares: the assignment is a pure function of the record and the
 // job.
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "core/model/check.h"
 #include "core/protocol/lease.h"
-#include "core/protocol/timeouts.h"
 #include "operator/model/record.h"
 #include "operator/protocol/fencing.h"
 
@@ -37,10 +35,9 @@ void append_leaving(const GenerationRecord& record, std::vector<WorkerSlot>& wor
   }
 }
 
-// Returns when a pod may be gone that leaves because its node is about to be terminated or is faulty.
-std::optional<Time> leave_by(const GenerationRecord& record) {
-  const bool is_urgent = !is_voluntary(record.reason) && std::ranges::any_of(record.members, &Member::leaves);
-  return is_urgent ? std::optional(record.caused_at + kTerminationNotice) : std::nullopt;
+// Returns whether a pod leaves because its node is about to be terminated or is faulty.
+bool is_urgent(const GenerationRecord& record) {
+  return !is_voluntary(record.reason) && std::ranges::any_of(record.members, &Member::leaves);
 }
 
 }  // namespace
@@ -64,7 +61,7 @@ Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, con
   assignment.releases_gpus = record.releases_gpus;
   if (!record.releases_gpus) assignment.workers = training_workers(record);
   append_leaving(record, assignment.workers);
-  assignment.leave_by = leave_by(record);
+  if (is_urgent(record)) assignment.leave_by = record.leave_by;
   assignment.rendezvous = record.rendezvous;
   assignment.lease_seconds = record.is_leased ? static_cast<int>(kLeaseLength.count()) : 0;
   assignment.callback = callback;

@@ -39,6 +39,7 @@ struct PodView {
   std::string ip;
   PodPhase phase = PodPhase::kPending;
   bool is_deleting = false;
+  std::optional<Time> killed_at;                  // if it is being deleted: when its grace period ends
   bool is_ours = true;                            // false: an earlier job of the same name owns the pod
   std::string status_reason;                      // status.reason of the pod: "Evicted", "NodeShutdown" ...
   std::string waiting;                            // a sentence that says why the pod does not start; empty: unknown

@@ -3,6 +3,7 @@
 #include "core/model/check.h"
 #include "core/model/json_reader.h"
 #include "core/model/plan_json.h"
+#include "core/protocol/timeouts.h"
 #include "operator/kube/resource.h"
 #include "operator/model/names.h"
 
@@ -131,6 +132,7 @@ Json generation_json(const Generation& generation) {
                {"reason", to_string(generation.reason)},
                {"message", generation.message},
                {"causedAt", time_text(generation.caused_at)},
+               {"leaveBy", time_text(generation.leave_by)},
                {"askedAt", time_text(generation.asked_at)},
                {"decidedAt", time_text(generation.decided_at)},
                {"committedAt", time_text(generation.committed_at)},
@@ -163,6 +165,8 @@ Generation generation_from(const Json& json) {
   generation.reason = *reason;
   generation.message = json.at("message");
   generation.caused_at = time_from(json.at("causedAt"));
+  const bool knows_end = json.contains("leaveBy");  // older operators did not write it
+  generation.leave_by = knows_end ? time_from(json.at("leaveBy")) : generation.caused_at + kTerminationNotice;
   generation.asked_at = time_from(json.at("askedAt"));
   generation.decided_at = time_from(json.at("decidedAt"));
   generation.committed_at = time_from(json.at("committedAt"));

@@ -106,6 +106,7 @@ struct Generation {
   Reason reason = Reason::kStarted;  // why the generation was made
   std::string message;
   Time caused_at;                    // when the first sign of the cause was observed
+  Time leave_by;                     // when a pod that leaves may be gone, if the change is not voluntary
   Time asked_at;                     // when the planner was asked; equals `decided_at` if its answer was known
   Time decided_at;                   // when the generation was made
   Time committed_at;                 // when its membership was committed

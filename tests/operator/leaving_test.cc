@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/protocol/timeouts.h"
 #include "tests/operator/job_on_two_nodes.h"
 
 namespace sailor::testing {
@@ -63,6 +64,38 @@ TEST_F(LeavingPods, NoticeWhileStateIsStreamedMakesTheAssignmentUrgent) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("c"));
   EXPECT_EQ(world.generation(), 3);
   EXPECT_EQ(world.state(), "Running");
+}
+
+TEST_F(LeavingPods, WorkersLeaveBeforeAPreemptedNodeIsGone) {
+  const Time noticed = world.now;
+  world.preempt("b");
+  world.settle();
+  EXPECT_EQ(world.sent.back().leave_by, noticed + kTerminationNotice);
+}
+
+// An eviction may give a pod less or more time than its node would.
+TEST_F(LeavingPods, WorkersLeaveBeforeTheGracePeriodOfAnEvictedPodEnds) {
+  for (const int grace : {5, 40}) {
+    World evicting;
+    evicting.add_node("a", 2);
+    evicting.add_node("b", 1);
+    evicting.add_job();
+    evicting.settle();
+    const Time evicted = evicting.now;
+    evicting.evict("b", std::chrono::seconds(grace));
+    evicting.settle();
+    ASSERT_EQ(evicting.generation(), 2);
+    EXPECT_EQ(evicting.sent.back().leave_by, evicted + std::chrono::seconds(grace));
+  }
+}
+
+TEST_F(LeavingPods, OfTwoNoticesTheShorterOneCounts) {
+  world.add_node("c", 1);
+  const Time noticed = world.now;
+  world.evict("b", std::chrono::seconds(40));
+  world.preempt("b");
+  world.settle();
+  EXPECT_EQ(world.sent.back().leave_by, noticed + kTerminationNotice);
 }
 
 // The node b is about to be terminated. The pod on a waits for the pod on b at the rendezvous.

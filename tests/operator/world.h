@@ -35,6 +35,7 @@ class World {
   void fail_pod(const std::string& pod, const std::string& why);
   void silence_worker(const std::string& pod, std::int64_t step);  // a worker is unresponsive, and its agent stops it
   void finish_pods();
+  void evict(const std::string& node, std::chrono::seconds grace);  // the pod on the node
   void pass(std::chrono::seconds time) { now += time; }
 
   [[nodiscard]] Json status() const;

@@ -111,6 +111,13 @@ void World::end_pod(const std::string& name, int exit_code, const WorkerReport& 
   agents.erase(kube::uid_of(pod));
 }
 
+void World::evict(const std::string& node, std::chrono::seconds grace) {
+  Json pod = api_server.find("pods", pod_on(node));
+  pod["metadata"]["deletionTimestamp"] = to_rfc3339(now + grace);
+  pod["metadata"]["deletionGracePeriodSeconds"] = grace.count();
+  api_server.put(kPods, pod);
+}
+
 void World::finish_pods() {
   for (const Json& pod : api_server.all("pods")) {
     AgentReport word = *agents.at(kube::uid_of(pod)).report;

@@ -319,6 +319,20 @@ PolicyResult requeue_at_rendezvous_limit(const Observation& observation) {
   return result;
 }
 
+Time first_end(const Observation& observation, const Generation& generation, Time noticed) {
+  std::optional<Time> first;
+  for (const Member& member : generation.members) {
+    const PodView* pod = find_pod(observation, member.address.name);
+    if (pod == nullptr || pod->uid != member.pod_uid || pod->has_ended()) continue;
+    const NodeView* node = observation.cluster.find_node(member.node);
+    const bool loses_node = node == nullptr || node->is_terminating;
+    if (!loses_node && !pod->killed_at) continue;
+    const Time end = loses_node ? noticed + kTerminationNotice : *pod->killed_at;
+    first = std::min(first.value_or(end), end);
+  }
+  return first.value_or(noticed + kTerminationNotice);
+}
+
 Time first_sign(const Observation& observation, const Generation& generation) {
   Time first = observation.now;
   for (const auto& [uid, agent] : observation.agents) {

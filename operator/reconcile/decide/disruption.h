@@ -37,6 +37,10 @@ std::optional<Disruption> find_startup_disruption(const Observation& observation
 // Requests another decision at the time from which a pod that leaves is watched because others still wait for it.
 PolicyResult requeue_at_rendezvous_limit(const Observation& observation);
 
+// Returns when the first pod of the generation may be gone that was given notice. A pod that is evicted has the grace
+// period of the eviction; every other pod has kTerminationNotice from `noticed` on.
+Time first_end(const Observation& observation, const Generation& generation, Time noticed);
+
 // Returns when the operator observed the first sign of a disruption (a broken worker or an unanswered poll), or the
 // present time if there is no such sign.
 Time first_sign(const Observation& observation, const Generation& generation);

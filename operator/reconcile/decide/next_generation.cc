@@ -51,6 +51,7 @@ GenerationRecord next_generation(const Observation& observation, const std::opti
     next.from_generation = next.generation;
     next.from_gpus = before && !before->releases_gpus ? gpu_count(before->plan) : 0;
     next.caused_at = before ? first_sign(observation, *before) : observation.now;
+    next.leave_by = before ? first_end(observation, *before, next.caused_at) : next.caused_at;
   }
   if (next.is_committed() && !next.releases_gpus) next.older.push_back(older_of(next));
   next.last_issued = std::max(next.last_issued, next.generation) + 1;

@@ -72,6 +72,7 @@ PodView pod_view(const Json& pod, const std::string& job_uid) {
   view.ip = text_at(pod, {"status", "podIP"});
   view.phase = phase_of(pod);
   view.is_deleting = kube::is_deleting(pod);
+  view.killed_at = parse_rfc3339(text_at(pod, {"metadata", "deletionTimestamp"}));
   view.is_ours = kube::controller_uid(pod) == job_uid;
   view.status_reason = text_at(pod, {"status", "reason"});
   const Json* trainer = trainer_status(pod);
