@@ -38,11 +38,16 @@ RegroupTimes times_from_json(JsonReader& outer) {
 }
 
 Json worker_json(const WorkerReport& worker) {
-  return {{"gpu", worker.gpu},
-          {"phase", name_of(kPhases, worker.phase)},
-          {"generation", worker.generation},
-          {"step", worker.step},
-          {"message", worker.message}};
+  Json json = {{"gpu", worker.gpu},
+               {"phase", name_of(kPhases, worker.phase)},
+               {"generation", worker.generation},
+               {"step", worker.step},
+               {"message", worker.message}};
+  if (worker.unsent != UnsentState{}) {
+    json["unsentBytes"] = worker.unsent.bytes;
+    json["sentBytesPerSecond"] = worker.unsent.bytes_per_second;
+  }
+  return json;
 }
 
 Json progress_json(const JobProgress& progress) {
@@ -71,7 +76,9 @@ Result<WorkerReport> worker_from_json(const Json& json, const std::string& path)
                       .phase = read_enum(reader, "phase", kPhases, WorkerPhase::kIdle),
                       .generation = reader.required<std::int64_t>("generation"),
                       .step = reader.required<std::int64_t>("step"),
-                      .message = reader.value_or<std::string>("message", "")};
+                      .message = reader.value_or<std::string>("message", ""),
+                      .unsent = {.bytes = reader.value_or<std::int64_t>("unsentBytes", 0),
+                                 .bytes_per_second = reader.value_or("sentBytesPerSecond", 0.0)}};
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   return worker;
 }

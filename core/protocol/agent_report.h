@@ -28,12 +28,20 @@ enum class WorkerPhase {
 
 std::string_view to_string(WorkerPhase phase);  // "Starting", "Idle", ...
 
+// State that a worker sends before its pod ends, because no worker that stays has it.
+struct UnsentState {
+  std::int64_t bytes = 0;       // that have not arrived yet
+  double bytes_per_second = 0;  // how fast other workers have received state so far; 0: nothing has arrived yet
+  friend bool operator==(const UnsentState&, const UnsentState&) = default;
+};
+
 struct WorkerReport {
   int gpu = 0;
   WorkerPhase phase = WorkerPhase::kIdle;
   std::int64_t generation = 0;  // the newest generation that the worker has started; 0: none
   std::int64_t step = 0;        // how many optimizer steps its state includes
   std::string message;          // one sentence: why it is broken, has failed, waits, or could not write a checkpoint
+  UnsentState unsent = {};      // in an urgent change
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
 };
 

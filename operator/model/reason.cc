@@ -7,7 +7,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 42> kTexts = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 43> kTexts = {{
     {Reason::kNotYetKnown, "NotYetKnown"},
     {Reason::kStarted, "Started"},
     {Reason::kResumed, "Resumed"},
@@ -38,6 +38,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 42> kTexts = {{
     {Reason::kSettled, "Settled"},
     {Reason::kAsPlanned, "AsPlanned"},
     {Reason::kWorkerReportsProblem, "WorkerReportsProblem"},
+    {Reason::kStateAtRisk, "StateAtRisk"},
     {Reason::kGpusReleased, "GpusReleased"},
     {Reason::kSaving, "Saving"},
     {Reason::kStopping, "Stopping"},

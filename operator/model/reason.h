@@ -44,6 +44,7 @@ enum class Reason : std::uint8_t {
   kSettled,                  // Rescaling is false
   kAsPlanned,                // Degraded is false
   kWorkerReportsProblem,     // Degraded is true
+  kStateAtRisk,              // Degraded is true: a pod may be gone before it has sent state that only it has
   kGpusReleased,             // the newest generation releases the GPUs
   kSaving,                   // Suspended is false: the state is being saved
   kStopping,                 // Suspended is false: the pods have not ended yet

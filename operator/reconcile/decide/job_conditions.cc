@@ -6,6 +6,7 @@
 
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/saving.h"
+#include "operator/reconcile/decide/state_at_risk.h"
 
 namespace sailor {
 namespace {
@@ -48,6 +49,7 @@ Condition degraded(const Observation& observation, const GenerationRecord& recor
   if (!record.last_failure.empty() && !trains_newest) {
     return yes(Reason::kTrainerFailed, fmt::format("Restart {}: {}", record.restarts, record.last_failure));
   }
+  if (const auto at_risk = state_at_risk(observation, record)) return yes(Reason::kStateAtRisk, *at_risk);
   if (const std::string problem = problem_of_workers(observation); !problem.empty()) {
     return yes(Reason::kWorkerReportsProblem, fmt::format("A worker reports: {}", problem));
   }

@@ -102,7 +102,7 @@ TEST(AgentReport, ReadsBackAsWritten) {
   const AgentReport report{
       .agent = "opt-a-0",
       .is_terminating = true,
-      .workers = {{0, WorkerPhase::kTraining, 3, 41, ""}, {1, WorkerPhase::kBroken, 3, 41, "lost"}},
+      .workers = {{0, WorkerPhase::kTraining, 3, 41, ""}, {1, WorkerPhase::kBroken, 3, 41, "lost", {1200, 300.5}}},
       .progress = JobProgress{.generation = 3,
                               .step = 41,
                               .loss = 2.5,

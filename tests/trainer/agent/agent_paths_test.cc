@@ -1,12 +1,10 @@
 // The path between two pods breaks. Both still answer the operator, whose part the test plays.
 #include <chrono>
-#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/trainer/support/agents.h"
-#include "tests/trainer/support/pod_network.h"
+#include "tests/trainer/support/agents_in_network.h"
 
 namespace sailor::trainer::testing {
 namespace {
@@ -16,27 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 std::string milliseconds_of(Clock::duration time) { return std::to_string(time / std::chrono::milliseconds(1)); }
 
-class BrokenPath : public Agents {
- protected:
-  void SetUp() override {
-    network_.emplace();
-    if (!network_->fault().empty()) GTEST_SKIP() << "no network of its own: " << network_->fault();
-  }
-  void TearDown() override {
-    Agents::TearDown();
-    agents_.clear();
-    network_.reset();
-  }
-  void start_in_network(int count) {
-    for (int i = 0; i < count; ++i) {
-      network_->add_pod([&](const std::string& host) {
-        agents_.push_back(std::make_unique<AgentProcess>(scratch_.folder(), std::vector<std::string>(), 1, host));
-      });
-    }
-    for (const auto& agent : agents_) agent->wait_until_ready();
-  }
-  std::optional<PodNetwork> network_;
-};
+using BrokenPath = AgentsInNetwork;
 
 // Pod 3 is not one of the two that pod 0 always watches.
 TEST_F(BrokenPath, IsNoticedByThePodsAtItsEndsAndTheOthersContinueWithoutOneOfThem) {

@@ -90,6 +90,11 @@ void PodNetwork::add_pod(const std::function<void(const std::string& host)>& sta
   run(fmt::format("ip link set {} master {} up", port_of(pod), kBridge));
 }
 
+void PodNetwork::limit_rate_to(int pod, int megabytes_per_second) {
+  run(fmt::format("tc qdisc add dev {} root tbf rate {}mbps burst 64kb latency 1s", port_of(pod),
+                  megabytes_per_second));
+}
+
 void PodNetwork::cut_between(const std::vector<int>& pods) {
   for (const int pod : pods) run(fmt::format("bridge link set dev {} isolated on", port_of(pod)));
 }

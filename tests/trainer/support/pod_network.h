@@ -26,6 +26,9 @@ class PodNetwork {
   // From now on nothing from one of these pods, by number, arrives at another of them; nobody is told.
   void cut_between(const std::vector<int>& pods);
 
+  // From now on the pod, by number, receives no more than this.
+  void limit_rate_to(int pod, int megabytes_per_second);
+
  private:
   int home_ = -1;  // the namespace that the thread came from
   int pods_ = 0;

@@ -52,8 +52,9 @@ bool contains(const StateSlices& all, const StateSlices& some) {
 }
 
 // Divides slices of a layer state into shards of about kStreamedElements.
-std::vector<StreamedShard> shards_of(const StateLayout& whole, bool is_peer_replica, const std::vector<Slice>& slices) {
-  const StreamedShard none{whole.id, is_peer_replica, {}, 0};
+std::vector<StreamedShard> shards_of(const StateLayout& whole, const std::vector<Slice>& slices, bool is_peer_replica,
+                                     bool is_unique) {
+  const StreamedShard none{whole.id, is_peer_replica, {}, 0, is_unique};
   std::vector<StreamedShard> shards = {none};
   for (const Slice& slice : slices) {
     const int parts = static_cast<int>(1 + size_of(whole, slice) / kStreamedElements);
@@ -77,26 +78,37 @@ std::vector<int> copies_of(const TransferUnits& units, const std::vector<std::ve
   return copies;
 }
 
+// Returns whether another worker than `source` has the unit and stays in the next generation.
+bool stays_elsewhere(const TransferUnits& units, const std::vector<WorkerSlices>& wanted, int unit, int source) {
+  for (int rank = 0; rank < std::ssize(wanted); ++rank) {
+    const bool stays = wanted[static_cast<std::size_t>(rank)] != WorkerSlices{};
+    if (rank != source && stays && std::ranges::binary_search(units.held_by(rank), unit)) return true;
+  }
+  return false;
+}
+
 // Combines the moves of one layer state between the same two workers. The result is ordered by source and receiver,
-// then the slices that only one worker has come first.
+// then the unique slices come first, and of the others those that only one worker has.
 std::vector<PlannedStream> streams_of(const TransferUnits& units, const std::vector<UnitMove>& moves,
                                       const std::vector<int>& copies, const std::vector<WorkerSlices>& wanted) {
-  std::map<std::tuple<int, int, bool, int, bool>, std::vector<Slice>> moved;
+  std::map<std::tuple<int, int, bool, bool, int, bool>, std::vector<Slice>> moved;
   for (const UnitMove& move : moves) {
+    const bool is_elsewhere = stays_elsewhere(units, wanted, move.unit, move.from);
     const TransferUnit& unit = units.units()[static_cast<std::size_t>(move.unit)];
     const bool has_copies = copies[static_cast<std::size_t>(move.unit)] > 1;
     const StateSlices& own = wanted[static_cast<std::size_t>(move.to)].own;
     const bool is_peer_replica = !contains(own, unit.layer_state, unit.slices.front());
-    std::ranges::copy(unit.slices,
-                      std::back_inserter(moved[{move.from, move.to, has_copies, unit.layer_state, is_peer_replica}]));
+    std::ranges::copy(
+        unit.slices,
+        std::back_inserter(moved[{move.from, move.to, is_elsewhere, has_copies, unit.layer_state, is_peer_replica}]));
   }
   std::vector<PlannedStream> streams;
   for (auto& [key, slices] : moved) {
-    const auto& [source, receiver, has_copies, layer_state, is_peer_replica] = key;
+    const auto& [source, receiver, is_elsewhere, has_copies, layer_state, is_peer_replica] = key;
     const bool goes_on = !streams.empty() && streams.back().source == source && streams.back().receiver == receiver;
     if (!goes_on) streams.push_back({source, receiver, {}});
     std::ranges::sort(slices);
-    std::ranges::copy(shards_of(layout_of(units.model(), layer_state), is_peer_replica, slices),
+    std::ranges::copy(shards_of(layout_of(units.model(), layer_state), slices, is_peer_replica, !is_elsewhere),
                       std::back_inserter(streams.back().shards));
   }
   return streams;

@@ -31,6 +31,7 @@ struct StreamedShard {
   bool is_peer_replica = false;
   std::vector<Slice> slices;  // same order as in a message
   std::int64_t elements = 0;
+  bool is_unique = false;  // no other worker that stays in the next generation has them, as peer replicas or otherwise
   friend bool operator==(const StreamedShard&, const StreamedShard&) = default;
 };
 
@@ -58,8 +59,8 @@ struct JoinQuestion {
 
 // Each worker that joins or trains receives all slices that it wants and does not hold, each slice from the nearest
 // worker that updates it. Equally near sources share the load. A worker that holds state but does not train receives
-// nothing, because its state may be outdated. What only one worker updates is sent first. The result is the same on
-// every worker.
+// nothing, because its state may be outdated. Unique slices are sent first, then those that only one worker updates.
+// The result is the same on every worker.
 JoinPlan plan_joining(const ModelSpec& model, const JoinQuestion& question);
 
 // Returns true if the running generation should continue to train until the workers of the next one have received

@@ -85,6 +85,17 @@ bool StateStream::is_settled(Clock::time_point lost_before) const {
   return arrived_ == std::ssize(shards_) && queue_.size() <= 1;
 }
 
+StateStream::Progress StateStream::progress() const {
+  const std::lock_guard lock(mutex_);
+  Progress progress;
+  for (int i = 0; i < std::ssize(shards_); ++i) {
+    const StreamedShard& shard = shards_[static_cast<std::size_t>(i)];
+    if (i < arrived_) progress.arrived += shard.elements;
+    if (i >= arrived_ && shard.is_unique) progress.unique_left += shard.elements;
+  }
+  return progress;
+}
+
 void StateStream::stop() {
   const std::lock_guard lock(mutex_);
   is_stopped_ = is_stopped_ || !has_last_;

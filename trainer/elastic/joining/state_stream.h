@@ -39,6 +39,12 @@ class StateStream : public UpdateListener {
   // the newest step, or it was too slow, or it was lost before the time `lost_before`.
   [[nodiscard]] bool is_settled(Clock::time_point lost_before) const;
   [[nodiscard]] bool is_over() const { return is_over_; }
+  // Elements of a state, each of which stands for a weight and its moments.
+  struct Progress {
+    std::int64_t arrived = 0;
+    std::int64_t unique_left = 0;  // unique ones (StreamedShard) that have not arrived
+  };
+  [[nodiscard]] Progress progress() const;
   void stop();  // ends the stream; has no effect once the last step is queued
 
  private:

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/protocol/agent_report.h"
 #include "trainer/elastic/joining/state_stream.h"
 
 namespace sailor::trainer {
@@ -20,7 +21,7 @@ class StateStreams : public UpdateListener {
   };
   // `live` must outlive it. `slowdown` is that of StreamPace.
   StateStreams(LiveState& live, const Limits& limits, double slowdown)
-      : live_(live), lost_limit_(limits.lost), deadline_(StateStream::Clock::now() + limits.all), pace_(slowdown) {
+      : live_(live), lost_limit_(limits.lost), deadline_(began_ + limits.all), pace_(slowdown) {
     live_.attach(*this);
   }
   ~StateStreams() override { live_.detach(*this); }
@@ -36,11 +37,14 @@ class StateStreams : public UpdateListener {
   // has passed.
   [[nodiscard]] bool is_settled() const;
 
+  [[nodiscard]] UnsentState unsent() const;
+
   void stop();  // ends all streams; has no effect on a stream whose last step is queued
   [[nodiscard]] bool is_over() const;
 
  private:
   LiveState& live_;
+  const StateStream::Clock::time_point began_ = StateStream::Clock::now();
   std::chrono::milliseconds lost_limit_;
   StateStream::Clock::time_point deadline_;
   StreamPace pace_;

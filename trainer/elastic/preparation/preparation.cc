@@ -14,17 +14,20 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{20};  // how soon a wait notices that a newer generation is known
+constexpr std::chrono::milliseconds kPoll{20};           // how soon a wait notices that a newer generation is known
+constexpr std::chrono::milliseconds kUnsentPeriod{500};  // between two reports of the state that is not sent yet
 
 }  // namespace
 
 Preparation::Preparation(std::shared_ptr<const Assignment> assignment, PreparationReport preparation_report,
-                         const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live)
+                         const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live,
+                         std::function<void(const UnsentState&)> on_unsent)
     : assignment_(std::move(assignment)),
       preparation_report_(std::move(preparation_report)),
       settings_(settings),
       mailbox_(mailbox),
       live_(live),
+      on_unsent_(std::move(on_unsent)),
       thread_([this] { run(); }) {}
 
 Preparation::~Preparation() {
@@ -118,8 +121,13 @@ void Preparation::run() {
 // in vain.
 void Preparation::leave_in_time() {
   const auto limit = assignment_->leave_by.value() - kTimeToLeave;
+  auto report_at = Clock::now();
   std::unique_lock lock(mutex_);
   while (!is_abandoned_ && !is_taken_) {
+    if (connections_ && Clock::now() >= report_at) {
+      on_unsent_(connections_->unsent());
+      report_at = Clock::now() + kUnsentPeriod;
+    }
     const auto left = limit - std::chrono::system_clock::now();
     const auto end = live_.expected_end();
     const bool ends_in_time = !end || *end - Clock::now() < left;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,9 +27,11 @@ struct Prepared {
 
 class Preparation {
  public:
-  // The settings, the mailbox and the state of this worker must outlive it.
+  // The settings, the mailbox and the state of this worker must outlive it. In an urgent change `on_unsent` is called
+  // now and then, on the thread of the preparation.
   Preparation(std::shared_ptr<const Assignment> assignment, PreparationReport preparation_report,
-              const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live);
+              const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live,
+              std::function<void(const UnsentState&)> on_unsent);
   ~Preparation();  // abandons the preparation; waits at most as long as connecting may take
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;
@@ -65,6 +68,7 @@ class Preparation {
   const WorkerSettings& settings_;
   AssignmentMailbox& mailbox_;
   LiveState& live_;
+  const std::function<void(const UnsentState&)> on_unsent_;
   std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};  // when all workers must have arrived
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -26,6 +26,7 @@ class StreamConnections {
   StreamConnections& operator=(const StreamConnections&) = delete;
 
   [[nodiscard]] bool is_settled() const;  // the change need not wait for the receivers of this source
+  [[nodiscard]] UnsentState unsent() const { return outgoing_ ? outgoing_->unsent() : UnsentState{}; }
 
   void end_streaming();  // stops sending; a last step that is queued is still sent
   void break_off();      // ends all streams at once; may be called from any thread

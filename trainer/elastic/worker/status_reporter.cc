@@ -30,14 +30,24 @@ WorkerPhase phase_of(WorkerPlace place) {
 }
 
 void StatusReporter::report(const Status& status) {
-  phase_ = status.phase;
-  generation_ = status.generation;
-  reporter_.report({.gpu = gpu_,
-                    .phase = status.phase,
-                    .generation = status.generation,
-                    .step = status.step,
-                    .message = status.message},
-                   status.progress);
+  const std::lock_guard lock(mutex_);
+  const bool trains_on = status.phase == WorkerPhase::kTraining && status.generation == last_.generation;
+  const bool may_send = trains_on || status.phase == WorkerPhase::kPreparing;
+  last_ = {.gpu = last_.gpu,
+           .phase = status.phase,
+           .generation = status.generation,
+           .step = status.step,
+           .message = status.message,
+           .unsent = may_send ? last_.unsent : UnsentState{}};
+  reporter_.report(last_, status.progress);
+}
+
+void StatusReporter::note_unsent(const UnsentState& unsent) {
+  const std::lock_guard lock(mutex_);
+  const bool is_known = unsent == last_.unsent || (unsent.bytes == 0 && last_.unsent.bytes == 0);
+  if (is_known || last_.phase != WorkerPhase::kTraining) return;
+  last_.unsent = unsent;
+  reporter_.report(last_, std::nullopt);
 }
 
 void log_beginning(const JobProgress& progress, int rank) {

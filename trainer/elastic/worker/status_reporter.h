@@ -2,6 +2,7 @@
 // each step.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -14,7 +15,7 @@ WorkerPhase phase_of(WorkerPlace place);
 
 class StatusReporter {
  public:
-  StatusReporter(int gpu, Reporter& reporter) : gpu_(gpu), reporter_(reporter) {}
+  StatusReporter(int gpu, Reporter& reporter) : reporter_(reporter), last_{gpu, WorkerPhase::kStarting, 0, 0, {}} {}
 
   struct Status {
     WorkerPhase phase = WorkerPhase::kIdle;
@@ -24,15 +25,17 @@ class StatusReporter {
     std::optional<JobProgress> progress = {};  // only of rank 0
   };
   void report(const Status& status);
+  // Adds it to the report, until the worker has left the generation that it trains. Any thread may call it.
+  void note_unsent(const UnsentState& unsent);
   [[nodiscard]] bool has_reported(WorkerPhase phase, std::int64_t generation) const {
-    return phase == phase_ && generation == generation_;
+    const std::lock_guard lock(mutex_);
+    return phase == last_.phase && generation == last_.generation;
   }
 
  private:
-  int gpu_;
   Reporter& reporter_;
-  WorkerPhase phase_ = WorkerPhase::kStarting;
-  std::int64_t generation_ = 0;
+  mutable std::mutex mutex_;
+  WorkerReport last_;
 };
 
 // Write a log line at the start of a generation and after a step.

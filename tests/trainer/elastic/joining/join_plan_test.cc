@@ -142,6 +142,33 @@ TEST_F(JoinPlans, SendFirstWhatOnlyOneWorkerHas) {
   EXPECT_EQ(plan.streams[0].shards.back().layer_state, 0);
 }
 
+// Worker 0 stays, worker 1 leaves, and worker 2 takes its place.
+TEST_F(JoinPlans, UniqueSlicesAreThoseThatNoWorkerThatStaysHas) {
+  const Assignment pipeline = of_agents(job_, 1, testing::plan_of(job_, {{0, 2, {8}}, {2, 5, {8}}}), 2);
+  const Assignment replicas = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {4, 4}}}), 2);
+  const auto unique_in = [&](const Assignment& running, const WorkerSlices& peer_replicas) {
+    const WorkerSlices first = worker_slices(Roster(running), {}, 0), second = worker_slices(Roster(running), {}, 1);
+    JoinQuestion question{.preparation_reports = {{1, false, first}, {1, false, second}, {}},
+                          .wanted = {first, {}, second},
+                          .locations = {{0, Zone("a-a-a")}, {1, Zone("b-b-b")}, {1, Zone("b-b-b")}}};
+    question.preparation_reports[0].held.peer_replicas = peer_replicas.own;
+    question.wanted[0].peer_replicas = peer_replicas.own;
+    std::set<int> unique;  // layer states
+    for (const PlannedStream& stream : plan_joining(job_.model, question).streams) {
+      for (const StreamedShard& shard : stream.shards) {
+        if (shard.is_unique) unique.insert(shard.layer_state);
+      }
+    }
+    return unique;
+  };
+  std::vector<int> of_second_stage;  // without the token embedding, which the first stage has as well
+  std::ranges::set_difference(Roster(pipeline).layer_states_of(1), Roster(pipeline).layer_states_of(0),
+                              std::back_inserter(of_second_stage));
+  EXPECT_THAT(unique_in(pipeline, {}), ::testing::ElementsAreArray(of_second_stage));
+  EXPECT_THAT(unique_in(replicas, {}), IsEmpty());
+  EXPECT_THAT(unique_in(pipeline, worker_slices(Roster(pipeline), {}, 1)), IsEmpty()) << "worker 0 has peer replicas";
+}
+
 // So that an update waits only for a short copy.
 TEST_F(JoinPlans, DivideLargeTensorsIntoShards) {
   job_.model.hidden_size = 1024;

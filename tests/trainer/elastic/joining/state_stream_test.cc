@@ -131,6 +131,8 @@ class StateStreaming : public ::testing::Test {
     while (!streams_->is_over()) std::this_thread::yield();
   }
 
+  [[nodiscard]] std::int64_t unsent_bytes() const { return streams_->unsent().bytes; }
+
   // Bit for bit where it is cut as the state source's: LibTorch rounds the last few elements of a tensor's update
   // otherwise, and where that ends depends on the cut.
   void expect_same(const StreamedShard& shard, const HeldState& held) const {
@@ -161,6 +163,17 @@ class StateStreaming : public ::testing::Test {
   std::unique_ptr<StateStreams> streams_;
   std::unique_ptr<IncomingStream> stream_;
 };
+
+TEST_F(StateStreaming, UnsentIsWhatTheReceiverLacksAndNobodyElseHas) {
+  shards_.front().is_unique = shards_.back().is_unique = true;
+  begin_to_send(kTimeout, {.lost = kTimeout, .all = kTimeout});
+  EXPECT_EQ(unsent_bytes(), 12 * (shards_.front().elements + shards_.back().elements)) << "nobody receives";
+  EXPECT_EQ(streams_->unsent().bytes_per_second, 0);
+  begin_to_receive();
+  wait_until_settled();
+  EXPECT_EQ(unsent_bytes(), 0);
+  EXPECT_GT(streams_->unsent().bytes_per_second, 0);
+}
 
 TEST_F(StateStreaming, ReceivedStateEqualsTheSourceBitForBitIfTheShardsAreEqual) {
   begin();
