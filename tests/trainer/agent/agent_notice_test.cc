@@ -19,7 +19,8 @@ class NoticeOnASlowPath : public AgentsInNetwork {
     wait_for_step(0, 1, 2);
   }
   void leave_within(std::chrono::seconds time) {
-    Assignment alone = generation(job_, 2, plan_of(job_, {{0, 5, {1}}}), {agents_[0]->address(), agents_[1]->address()});
+    Assignment alone =
+        generation(job_, 2, plan_of(job_, {{0, 5, {1}}}), {agents_[0]->address(), agents_[1]->address()});
     alone.leave_by = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now()) + time;
     for (const auto& agent : agents_) ASSERT_EQ(agent->put(alone), 200);
   }
@@ -40,8 +41,8 @@ TEST_F(NoticeOnASlowPath, ThePodSaysWhatItHasNotSentUntilItHas) {
   network_->limit_rate_to(0, 2);
   leave_within(std::chrono::seconds(60));
   wait_for_unsent();
-  const AgentReport left = agents_[1]->wait_until(
-      [](const AgentReport& report) { return all_are(report, WorkerPhase::kReleased); });
+  const AgentReport left =
+      agents_[1]->wait_until([](const AgentReport& report) { return all_are(report, WorkerPhase::kReleased); });
   EXPECT_EQ(left.workers.front().unsent, UnsentState{});
   EXPECT_EQ(wait_for_step(0, 2, 1).steps_lost, 0);
 }
