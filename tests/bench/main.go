@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -66,7 +67,11 @@ func measure(ctx context.Context) (rows []row, err error) {
 	small := &bench{cluster: cluster, jobs: jobs, spec: spec, goals: goalsOfSmallJob, events: eventsEach, interval: trainingjob.ShortSteps,
 		patience: 2 * time.Minute, notice: 5 * time.Second} // GKE's 15 s would only make the bench longer
 	spec.Name, spec.Checkpoint = "bench-large", "" // what is lost without any checkpoint shows who holds the state
-	large := &bench{cluster: cluster, jobs: jobs, spec: spec.Large(), goals: goalsOfLargeJob, events: eventsOfLargeJob,
+	spec = spec.Large()
+	if batch, err := strconv.Atoi(os.Getenv("SAILOR_BENCH_BATCH")); err == nil && batch > 0 {
+		spec.Batch = batch
+	}
+	large := &bench{cluster: cluster, jobs: jobs, spec: spec, goals: goalsOfLargeJob, events: eventsOfLargeJob,
 		interval: 100 * time.Millisecond, patience: 5 * time.Minute, notice: 15 * time.Second, name: "GPT-2 124M: "}
 	var measurements []func(context.Context) ([]row, error)
 	only := os.Getenv("SAILOR_BENCH_JOB")
