@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <c10/util/Logging.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -18,6 +20,15 @@
 #include "core/model/check.h"
 #include "core/model/parse_number.h"
 #include "trainer/comm/communication_error.h"
+
+// Replaces the function of the C library in this program. LibTorch asks for the name of the peer of each connection to
+// the store, only for its messages. Without a name server that answers, the call takes 5 s or more, which is longer
+// than a worker may take to connect. So addresses have no names here.
+extern "C" int getnameinfo(const sockaddr* address, socklen_t address_size, char* host, socklen_t host_size,
+                           char* service, socklen_t service_size, int flags) {
+  static const auto original = reinterpret_cast<decltype(&getnameinfo)>(dlsym(RTLD_NEXT, "getnameinfo"));
+  return original(address, address_size, host, host_size, service, service_size, flags | NI_NUMERICHOST);
+}
 
 namespace sailor::trainer {
 namespace {
@@ -110,14 +121,29 @@ void Rendezvous::set(const std::string& key, const std::string& value) {
 }
 
 std::optional<std::string> Rendezvous::wait(const std::string& key, std::chrono::milliseconds timeout) {
+  auto values = wait_for_all({key}, timeout);
+  return values ? std::optional(std::move(values->front())) : std::nullopt;
+}
+
+std::optional<std::vector<std::string>> Rendezvous::wait_for_all(const std::vector<std::string>& keys,
+                                                                 std::chrono::milliseconds timeout) {
   try {
-    impl_->store->wait({key}, timeout);
-    const auto value = impl_->store->get(key);
-    return std::string(value.begin(), value.end());
+    impl_->store->wait(keys, timeout);
+    std::vector<std::string> values;
+    for (const auto& value : impl_->store->multiGet(keys)) values.emplace_back(value.begin(), value.end());
+    return values;
   } catch (const c10::DistStoreError&) {  // a timeout; a lost connection is a DistNetworkError
     return std::nullopt;
   } catch (const std::exception& error) {
-    lost("reading", key, error);
+    lost("reading", keys.front(), error);
+  }
+}
+
+bool Rendezvous::is_set(const std::string& key) {
+  try {
+    return impl_->store->check({key});
+  } catch (const std::exception& error) {
+    lost("looking for", key, error);
   }
 }
 

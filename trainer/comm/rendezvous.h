@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <c10/util/intrusive_ptr.h>
 
@@ -33,6 +34,10 @@ class Rendezvous {
   void set(const std::string& key, const std::string& value);  // the value must not be empty
   // Waits until some worker has set the key, and returns its value. Returns nothing after the timeout.
   [[nodiscard]] std::optional<std::string> wait(const std::string& key, std::chrono::milliseconds timeout);
+  // The same for several keys, with two requests in all.
+  [[nodiscard]] std::optional<std::vector<std::string>> wait_for_all(const std::vector<std::string>& keys,
+                                                                     std::chrono::milliseconds timeout);
+  [[nodiscard]] bool is_set(const std::string& key);
 
   // The LibTorch store behind this object. LibTorch's backends exchange their addresses in it.
   [[nodiscard]] c10::intrusive_ptr<c10d::Store> store() const;

@@ -1,7 +1,11 @@
-// Tests which keys the rendezvous store keeps after older generations are deleted.
+// Tests how workers reach the rendezvous store, and which keys it keeps after older generations are deleted.
 #include "trainer/comm/rendezvous.h"
 
+#include <array>
+
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 
 #include "tests/trainer/support/assignments.h"
 
@@ -12,6 +16,31 @@ constexpr int kPort = 7074;
 constexpr std::chrono::seconds kLongest{30};  // far longer than the answer takes on a busy machine
 // How long an absent key is waited for. The result does not depend on it: the number of keys shows that they are gone.
 constexpr std::chrono::milliseconds kBriefly{50};
+
+// A name server may be absent or slow.
+TEST(Rendezvous, AsksNoNameServer) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  ASSERT_EQ(inet_pton(AF_INET, "127.0.0.1", &address.sin_addr), 1);
+  std::array<char, NI_MAXHOST> host{};
+  ASSERT_EQ(
+      getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof address, host.data(), host.size(), nullptr, 0, 0),
+      0);
+  EXPECT_STREQ(host.data(), "127.0.0.1") << "this address has a name on every machine";
+}
+
+TEST(Rendezvous, WaitsForSeveralKeysAtOnce) {
+  const std::string host = testing::own_address();
+  const auto store = RendezvousServer::listen(host, kPort);
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  Rendezvous rendezvous(host, kPort, "several", kLongest);
+  rendezvous.set("a", "first");
+  EXPECT_FALSE(rendezvous.wait_for_all({"a", "b"}, kBriefly));
+  EXPECT_TRUE(rendezvous.is_set("a"));
+  EXPECT_FALSE(rendezvous.is_set("b"));
+  rendezvous.set("b", "second");
+  EXPECT_EQ(rendezvous.wait_for_all({"a", "b"}, kLongest), (std::vector<std::string>{"first", "second"}));
+}
 
 // The store does not acknowledge a write. The key is known to be stored once the same connection has read it.
 void set(Rendezvous&& rendezvous, const std::string& key) {

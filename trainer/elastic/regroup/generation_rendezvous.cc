@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -81,14 +82,14 @@ bool GenerationRendezvous::trains() const {
 }
 
 bool GenerationRendezvous::exchange(const StateReport& mine, const WorkerSlices& slices) {
-  store_.set(fmt::format("state-report/{}", rank_), to_line(mine));
-  store_.set(fmt::format("slices/{}", rank_), to_line(slices.own));
-  store_.set(fmt::format("peer-replicas/{}", rank_), to_line(slices.peer_replicas));
+  store_.set(fmt::format("state/{}", rank_),
+             fmt::format("{}\n{}\n{}", to_line(mine), to_line(slices.own), to_line(slices.peer_replicas)));
+  std::vector<std::string> reports;
+  if (!wait_for_all("state", reports, join_deadline())) return false;
   std::vector<std::string> state_reports, own, peer_replicas;
-  const auto deadline = join_deadline();
-  if (!wait_for_all("state-report", state_reports, deadline) || !wait_for_all("slices", own, deadline) ||
-      !wait_for_all("peer-replicas", peer_replicas, deadline)) {
-    return false;
+  for (const std::string& report : reports) {
+    std::istringstream lines(report);
+    for (auto* part : {&state_reports, &own, &peer_replicas}) std::getline(lines, part->emplace_back());
   }
   const auto parsed = [&](const std::string& line) { return state_slices_from_line(assignment_->model, line); };
   units_.emplace(assignment_->model, slices_of_all(understood(own, parsed), understood(peer_replicas, parsed)),
@@ -187,17 +188,24 @@ GenerationRendezvous::TimePoint GenerationRendezvous::join_deadline() const {
 
 bool GenerationRendezvous::wait_for_all(const std::string& key, std::vector<std::string>& values,
                                         const std::atomic<TimePoint>& deadline) {
-  while (values.size() < assignment_->workers.size()) {
-    if (mailbox_.has_newer_than(assignment_->generation)) return false;
-    const int next = static_cast<int>(values.size());
-    if (auto value = store_.wait(fmt::format("{}/{}", key, next), kLook)) {
-      values.push_back(*std::move(value));
-    } else if (std::chrono::steady_clock::now() > deadline.load()) {
-      throw CommunicationError(fmt::format("generation {}: {} did not arrive within {} s", assignment_->generation,
-                                           name_of_worker(*assignment_, next), timeouts_.join.count() / 1000));
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < std::ssize(assignment_->workers); ++rank) keys.push_back(fmt::format("{}/{}", key, rank));
+  while (!mailbox_.has_newer_than(assignment_->generation)) {
+    if (auto all = store_.wait_for_all(keys, kLook)) {
+      values = *std::move(all);
+      return true;
     }
+    if (std::chrono::steady_clock::now() > deadline.load()) throw_missing(keys);
   }
-  return true;
+  return false;
+}
+
+void GenerationRendezvous::throw_missing(const std::vector<std::string>& keys) {
+  const auto missing = std::ranges::find_if(keys, [&](const std::string& key) { return !store_.is_set(key); });
+  if (missing == keys.end()) return;  // the last one has just arrived
+  const std::string name = name_of_worker(*assignment_, static_cast<int>(missing - keys.begin()));
+  throw CommunicationError(fmt::format("generation {}: {} did not arrive within {} s", assignment_->generation, name,
+                                       timeouts_.join.count() / 1000));
 }
 
 }  // namespace sailor::trainer

@@ -69,6 +69,7 @@ class GenerationRendezvous {
 
  private:
   bool wait_for_all(const std::string& key, std::vector<std::string>& values, const std::atomic<TimePoint>& deadline);
+  void throw_missing(const std::vector<std::string>& keys);  // unless all are set now
   [[nodiscard]] TimePoint join_deadline() const;
   [[nodiscard]] std::vector<WorkerSlices> wanted() const;  // indexed by rank
   [[nodiscard]] std::int64_t bytes_of(int unit) const;
