@@ -154,7 +154,9 @@ void World::reconcile() {
   refresh_caches();
   const auto observation = operator_->observer.observe(kJob);
   if (!observation) return;
-  [[maybe_unused]] const auto applied = operator_->applier.apply(*observation, decide(*observation));
+  const Decision decision = decide(*observation);
+  requeue_after = decision.requeue_after;
+  [[maybe_unused]] const auto applied = operator_->applier.apply(*observation, decision);
 }
 
 void World::settle() {

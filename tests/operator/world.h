@@ -54,11 +54,12 @@ class World {
   Time now = *parse_rfc3339("2026-01-01T00:00:00Z");
   std::map<std::string, AgentView> agents;  // by the UID of the pod
   std::vector<Assignment> sent;
-  Nanoseconds forward_pass{1000};     // the time of a forward pass in the profiles
-  bool agents_hang = false;           // agents ignore what they are sent
-  bool workers_are_mute = false;      // the worker processes of new pods do not report yet
-  std::set<std::string> stuck_nodes;  // no pod starts on these nodes
-  std::string checkpoint_fault;       // why workers cannot save their state; empty: they can
+  std::optional<std::chrono::milliseconds> requeue_after;  // what the last decision asked for
+  Nanoseconds forward_pass{1000};                          // the time of a forward pass in the profiles
+  bool agents_hang = false;                                // agents ignore what they are sent
+  bool workers_are_mute = false;                           // the worker processes of new pods do not report yet
+  std::set<std::string> stuck_nodes;                       // no pod starts on these nodes
+  std::string checkpoint_fault;                            // why workers cannot save their state; empty: they can
 
  private:
   struct Operator;

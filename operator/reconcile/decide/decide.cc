@@ -19,6 +19,7 @@
 #include "operator/reconcile/decide/released_job.h"
 #include "operator/reconcile/decide/run_generation.h"
 #include "operator/reconcile/decide/spec_change.h"
+#include "operator/reconcile/decide/state_at_risk.h"
 #include "operator/reconcile/decide/suspension.h"
 
 namespace sailor {
@@ -65,6 +66,7 @@ Decision decide(const Observation& observation) {
     merge(result, requeue_at_deadline(observation));
     merge(result, requeue_at_end_of_quarantine(observation));
     merge(result, requeue_at_rendezvous_limit(observation));
+    merge(result, requeue_when_state_is_at_risk(observation));
     if (const auto& record = newest_record(observation, result)) {
       merge(result, run_generation(observation, *record, result.keeps_ended_pods));
     }

@@ -18,10 +18,23 @@ UnsentState unsent_of(const AgentReport& report) {
   return all;
 }
 
-// A pod whose receivers have nothing yet may still begin to send.
-bool is_late(const UnsentState& unsent, double seconds_left) {
-  if (unsent.bytes_per_second <= 0) return seconds_left < std::chrono::duration<double>(kTimeToLeave).count();
-  return static_cast<double>(unsent.bytes) / unsent.bytes_per_second > seconds_left;
+// The state that a member must send before its pod ends. Nothing: the member stays, or has sent it.
+std::optional<UnsentState> unsent_of(const Observation& observation, const Member& member) {
+  const AgentView* agent = member.leaves ? find_agent(observation, member.pod_uid) : nullptr;
+  if (agent == nullptr || !agent->report) return std::nullopt;
+  const UnsentState unsent = unsent_of(*agent->report);
+  return unsent.bytes > 0 ? std::optional(unsent) : std::nullopt;
+}
+
+bool may_lose_state(const GenerationRecord& record) { return !is_voluntary(record.reason) && !record.releases_gpus; }
+
+// Nothing has arrived yet, which may still begin.
+bool has_not_begun(const UnsentState& unsent) { return unsent.bytes_per_second <= 0; }
+Time last_moment(const GenerationRecord& record) { return record.leave_by - kTimeToLeave; }
+
+bool is_late(const UnsentState& unsent, const GenerationRecord& record, Time now) {
+  if (has_not_begun(unsent)) return now >= last_moment(record);
+  return static_cast<double>(unsent.bytes) / unsent.bytes_per_second > seconds_between(now, record.leave_by);
 }
 
 std::string where_it_continues(const Observation& observation) {
@@ -36,23 +49,32 @@ std::string where_it_continues(const Observation& observation) {
 }  // namespace
 
 std::optional<std::string> state_at_risk(const Observation& observation, const GenerationRecord& record) {
-  if (is_voluntary(record.reason) || record.releases_gpus) return std::nullopt;
+  if (!may_lose_state(record)) return std::nullopt;
   const ConditionStatus* before = observation.job.status.find(ConditionType::kDegraded);
   const bool is_known = before != nullptr && before->condition.reason == Reason::kStateAtRisk;
   for (const Member& member : record.members) {
-    const AgentView* agent = member.leaves ? find_agent(observation, member.pod_uid) : nullptr;
-    if (agent == nullptr || !agent->report) continue;
-    const UnsentState unsent = unsent_of(*agent->report);
-    if (unsent.bytes == 0) continue;
+    const auto unsent = unsent_of(observation, member);
+    if (!unsent) continue;
     if (is_known) return before->condition.message;
-    if (!is_late(unsent, seconds_between(observation.now, record.leave_by))) continue;
+    if (!is_late(*unsent, record, observation.now)) continue;
     return fmt::format(
         "Pod {} on node {} may be gone at {}, before it has sent the state that no other pod has: {:.1f} GB are left, "
         "at {:.0f} MB/s. {}",
-        member.address.name, member.node, to_rfc3339(record.leave_by), static_cast<double>(unsent.bytes) / 1e9,
-        unsent.bytes_per_second / 1e6, where_it_continues(observation));
+        member.address.name, member.node, to_rfc3339(record.leave_by), static_cast<double>(unsent->bytes) / 1e9,
+        unsent->bytes_per_second / 1e6, where_it_continues(observation));
   }
   return std::nullopt;
+}
+
+PolicyResult requeue_when_state_is_at_risk(const Observation& observation) {
+  PolicyResult result;
+  const auto& record = observation.record;
+  if (!record || !may_lose_state(*record) || last_moment(*record) <= observation.now) return result;
+  for (const Member& member : record->members) {
+    const auto unsent = unsent_of(observation, member);
+    if (unsent && has_not_begun(*unsent)) requeue(result, time_until(observation.now, last_moment(*record)));
+  }
+  return result;
 }
 
 }  // namespace sailor

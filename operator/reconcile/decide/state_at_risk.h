@@ -5,6 +5,7 @@
 #include <string>
 
 #include "operator/model/observation.h"
+#include "operator/reconcile/decide/policy.h"
 
 namespace sailor {
 
@@ -12,5 +13,9 @@ namespace sailor {
 // state is expected to arrive in time. Once state was reported to be at risk, the sentences stay the same until it has
 // arrived or the generation trains.
 std::optional<std::string> state_at_risk(const Observation& observation, const GenerationRecord& record);
+
+// Requests another decision at the time from which state that has not begun to arrive is at risk. Its reports do not
+// change until then.
+PolicyResult requeue_when_state_is_at_risk(const Observation& observation);
 
 }  // namespace sailor
