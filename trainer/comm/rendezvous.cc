@@ -24,6 +24,7 @@
 // Replaces the function of the C library in this program. LibTorch asks for the name of the peer of each connection to
 // the store, only for its messages. Without a name server that answers, the call takes 5 s or more, which is longer
 // than a worker may take to connect. So addresses have no names here.
+// NOLINTNEXTLINE(readability-function-size): its parameters are those of the C library
 extern "C" int getnameinfo(const sockaddr* address, socklen_t address_size, char* host, socklen_t host_size,
                            char* service, socklen_t service_size, int flags) {
   static const auto original = reinterpret_cast<decltype(&getnameinfo)>(dlsym(RTLD_NEXT, "getnameinfo"));

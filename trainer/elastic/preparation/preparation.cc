@@ -20,14 +20,13 @@ constexpr std::chrono::milliseconds kUnsentPeriod{500};  // between two reports 
 }  // namespace
 
 Preparation::Preparation(std::shared_ptr<const Assignment> assignment, PreparationReport preparation_report,
-                         const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live,
-                         std::function<void(const UnsentState&)> on_unsent)
+                         const PreparingWorker& worker)
     : assignment_(std::move(assignment)),
       preparation_report_(std::move(preparation_report)),
-      settings_(settings),
-      mailbox_(mailbox),
-      live_(live),
-      on_unsent_(std::move(on_unsent)),
+      settings_(worker.settings),
+      mailbox_(worker.mailbox),
+      live_(worker.live),
+      on_unsent_(worker.on_unsent),
       thread_([this] { run(); }) {}
 
 Preparation::~Preparation() {

@@ -25,13 +25,19 @@ struct Prepared {
   std::optional<ReceivedState> received;  // by state streams
 };
 
+// The worker that prepares. All that it refers to must outlive its preparations.
+struct PreparingWorker {
+  const WorkerSettings& settings;
+  AssignmentMailbox& mailbox;
+  LiveState& live;
+  // Called now and then in an urgent change, on the thread of the preparation.
+  std::function<void(const UnsentState&)> on_unsent;
+};
+
 class Preparation {
  public:
-  // The settings, the mailbox and the state of this worker must outlive it. In an urgent change `on_unsent` is called
-  // now and then, on the thread of the preparation.
   Preparation(std::shared_ptr<const Assignment> assignment, PreparationReport preparation_report,
-              const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live,
-              std::function<void(const UnsentState&)> on_unsent);
+              const PreparingWorker& worker);
   ~Preparation();  // abandons the preparation; waits at most as long as connecting may take
   Preparation(const Preparation&) = delete;
   Preparation& operator=(const Preparation&) = delete;

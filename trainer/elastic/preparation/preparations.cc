@@ -10,7 +10,7 @@ void Preparations::begin(const std::shared_ptr<const Assignment>& assignment,
   if (assignment->generation <= newest_generation_) return;
   abandon_locked();
   newest_generation_ = assignment->generation;
-  newest_ = std::make_shared<Preparation>(assignment, preparation_report, settings_, mailbox_, live_, on_unsent_);
+  newest_ = std::make_shared<Preparation>(assignment, preparation_report, worker_);
 }
 
 void Preparations::abandon() {

@@ -2,7 +2,6 @@
 // threads have not ended yet.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -14,10 +13,7 @@ namespace sailor::trainer {
 
 class Preparations {
  public:
-  // The settings, the mailbox and the state of this worker must outlive it. `on_unsent`: Preparation.
-  Preparations(const WorkerSettings& settings, AssignmentMailbox& mailbox, LiveState& live,
-               std::function<void(const UnsentState&)> on_unsent)
-      : settings_(settings), mailbox_(mailbox), live_(live), on_unsent_(std::move(on_unsent)) {}
+  explicit Preparations(PreparingWorker worker) : worker_(std::move(worker)) {}
 
   // Starts to prepare this generation, unless it or a newer one has started already. Abandons older preparations. Any
   // thread may call it; the other functions belong to the worker loop.
@@ -36,10 +32,7 @@ class Preparations {
   void abandon_locked();
   [[nodiscard]] std::shared_ptr<Preparation> of(std::int64_t generation) const;  // null: replaced
 
-  const WorkerSettings& settings_;
-  AssignmentMailbox& mailbox_;
-  LiveState& live_;
-  const std::function<void(const UnsentState&)> on_unsent_;
+  const PreparingWorker worker_;
   mutable std::mutex mutex_;
   std::int64_t newest_generation_ = 0;
   std::shared_ptr<Preparation> newest_;  // shared, so that one thread may wait for it while another abandons it

@@ -189,6 +189,7 @@ GenerationRendezvous::TimePoint GenerationRendezvous::join_deadline() const {
 bool GenerationRendezvous::wait_for_all(const std::string& key, std::vector<std::string>& values,
                                         const std::atomic<TimePoint>& deadline) {
   std::vector<std::string> keys;
+  keys.reserve(assignment_->workers.size());
   for (int rank = 0; rank < std::ssize(assignment_->workers); ++rank) keys.push_back(fmt::format("{}/{}", key, rank));
   while (!mailbox_.has_newer_than(assignment_->generation)) {
     if (auto all = store_.wait_for_all(keys, kLook)) {

@@ -27,8 +27,8 @@ class Worker {
       : settings_(settings),
         mailbox_(mailbox),
         status_reporter_(settings.gpu, reporter),
-        preparations_(settings, mailbox, live_,
-                      [this](const UnsentState& unsent) { status_reporter_.note_unsent(unsent); }),
+        preparations_(
+            {settings, mailbox, live_, [this](const UnsentState& unsent) { status_reporter_.note_unsent(unsent); }}),
         next_generation_(me(), preparations_) {}
 
   ~Worker() { mailbox_.stop_listening(); }
