@@ -154,13 +154,14 @@ TEST_F(Joining, AWorkerThatMustLeaveSoonSendsItsStateWhileItTrains) {
 }
 
 TEST_F(Joining, AStepThatWouldEndTooLateIsDroppedAndNoOtherStepIs) {
-  constexpr int kBatch = 512;  // whose steps take seconds
+  constexpr int kBatch = 1024;  // its steps take much longer than an assignment
   job_.training.global_batch_size = kBatch;
   WorkerThreads workers(2);
   const Plan before = plan_of(job_, {{0, 2, {kBatch}}, {2, 5, {kBatch}}});
   begin(before, workers);
   Assignment alone = generation(job_, 2, plan_of(job_, {{0, 5, {kBatch}}}), workers.agents());
-  alone.leave_by = in(kTimeToLeave + std::chrono::milliseconds(300));
+  const std::chrono::duration<double> half_a_step(workers.progress().step_seconds / 2);
+  alone.leave_by = in(kTimeToLeave + std::chrono::duration_cast<std::chrono::milliseconds>(half_a_step));
   workers.assign(alone);
   workers.wait_until(0, [=](const WorkerReport& report) { return report.generation == 2 && report.step == 4; });
   EXPECT_EQ(workers.last(1).phase, WorkerPhase::kReleased);
