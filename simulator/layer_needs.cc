@@ -110,7 +110,7 @@ RangeNeeds LayerNeeds::range(LayerRange layers) const {
   const RangeNeeds& to = prefix_[static_cast<std::size_t>(last)];
   RangeNeeds needs{to.forward - from.forward, to.backward - from.backward, to.update - from.update,
                    to.parameters - from.parameters, to.activations - from.activations,
-                   // The backward pass has freed the activations of the layers behind.
+                   // The backward pass has freed the activations of later layers by then.
                    *std::max_element(reached_.begin() + first, reached_.begin() + last) - to.activations};
   if (first == 0 && last == layers_) needs.parameters -= shared_parameters_;
   return needs;

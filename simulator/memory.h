@@ -25,7 +25,7 @@ inline constexpr double kPeerReplicaGradientBytes = 4;
 // their tensors on GPUs of 24 GiB and more (docs/simulator.md).
 inline constexpr double kMemoryMargin = 0.04;
 Bytes usable_memory(const AcceleratorSpec& accelerator);
-// The memory that driver, libraries and allocator use before the first tensor of a member of such a group.
+// The memory that driver, libraries and allocator use before the first tensor, in a tensor-parallel group of this size.
 Bytes context_memory(int tensor_parallel);
 
 SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer);

@@ -41,7 +41,7 @@ struct WorkerReport {
   std::int64_t generation = 0;  // the newest generation that the worker has started; 0: none
   std::int64_t step = 0;        // how many optimizer steps its state includes
   std::string message;          // one sentence: why it is broken, has failed, waits, or could not write a checkpoint
-  UnsentState unsent = {};      // in an urgent change
+  UnsentState unsent = {};      // set only in an urgent change
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
 };
 

@@ -35,9 +35,8 @@ void append_leaving(const GenerationRecord& record, std::vector<WorkerSlot>& wor
   }
 }
 
-// Returns whether a pod leaves because its node is about to be terminated or is faulty.
 bool is_urgent(const GenerationRecord& record) {
-  return !is_voluntary(record.reason) && std::ranges::any_of(record.members, &Member::leaves);
+  return std::ranges::any_of(record.members, [&](const Member& member) { return leaves_urgently(record, member); });
 }
 
 }  // namespace

@@ -249,6 +249,10 @@ Json config_map_of(const GenerationRecord& record, const JobKey& job, const std:
   return map;
 }
 
+bool leaves_urgently(const Generation& generation, const Member& member) {
+  return member.leaves && !is_voluntary(generation.reason);
+}
+
 bool pauses_job(const Generation& generation) {
   return generation.releases_gpus &&
          (generation.reason == Reason::kSuspended || generation.reason == Reason::kWaitingForCapacity);

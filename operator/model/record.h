@@ -119,6 +119,9 @@ struct Generation {
   [[nodiscard]] bool is_committed() const { return !members.empty(); }
 };
 
+// Returns whether the member leaves in an urgent change: its node is about to be terminated, or something has failed.
+bool leaves_urgently(const Generation& generation, const Member& member);
+
 // Returns whether the generation releases the GPUs because the job pauses: until the user resumes it, or until the
 // cluster has enough GPUs. Returns false for a generation that releases them only to restart the job with new pods.
 bool pauses_job(const Generation& generation);

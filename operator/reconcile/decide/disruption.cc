@@ -159,7 +159,7 @@ bool has_left(const AgentView& agent) {
 
 // Returns when a member that leaves an urgent generation begins to be watched, if others still wait then.
 std::optional<Time> watched_from(const Observation& observation, const Generation& generation, const Member& member) {
-  if (!member.leaves || generation.releases_gpus || is_voluntary(generation.reason)) return std::nullopt;
+  if (generation.releases_gpus || !leaves_urgently(generation, member)) return std::nullopt;
   const auto since = others_wait_since(observation, generation.generation, member);
   return since ? std::optional(*since + kRendezvousLimit) : std::nullopt;
 }
@@ -178,7 +178,7 @@ bool is_watched(const Observation& observation, const Generation& generation, co
 // Returns whether the problem is why the generation was made. A pod that is about to be terminated finishes what it has
 // begun: it saves its state, or leaves in an urgent change.
 bool is_expected(const Finding& finding, const Generation& generation, const Member& member) {
-  const bool is_leaving = generation.releases_gpus || (member.leaves && !is_voluntary(generation.reason));
+  const bool is_leaving = generation.releases_gpus || leaves_urgently(generation, member);
   return is_leaving && finding.kind == Disruption::Kind::kTerminating;
 }
 

@@ -18,17 +18,17 @@ UnsentState unsent_of(const AgentReport& report) {
   return all;
 }
 
-// The state that a member must send before its pod ends. Nothing: the member stays, or has sent it.
-std::optional<UnsentState> unsent_of(const Observation& observation, const Member& member) {
-  const AgentView* agent = member.leaves ? find_agent(observation, member.pod_uid) : nullptr;
+// The state that a member must send before its pod ends. Nothing: the member has sent it, or is in no hurry.
+std::optional<UnsentState> unsent_of(const Observation& observation, const GenerationRecord& record,
+                                     const Member& member) {
+  if (record.releases_gpus || !leaves_urgently(record, member)) return std::nullopt;
+  const AgentView* agent = find_agent(observation, member.pod_uid);
   if (agent == nullptr || !agent->report) return std::nullopt;
   const UnsentState unsent = unsent_of(*agent->report);
   return unsent.bytes > 0 ? std::optional(unsent) : std::nullopt;
 }
 
-bool may_lose_state(const GenerationRecord& record) { return !is_voluntary(record.reason) && !record.releases_gpus; }
-
-// Nothing has arrived yet, which may still begin.
+// Returns whether nothing has arrived yet. It may still begin to.
 bool has_not_begun(const UnsentState& unsent) { return unsent.bytes_per_second <= 0; }
 Time last_moment(const GenerationRecord& record) { return record.leave_by - kTimeToLeave; }
 
@@ -49,11 +49,10 @@ std::string where_it_continues(const Observation& observation) {
 }  // namespace
 
 std::optional<std::string> state_at_risk(const Observation& observation, const GenerationRecord& record) {
-  if (!may_lose_state(record)) return std::nullopt;
   const ConditionStatus* before = observation.job.status.find(ConditionType::kDegraded);
   const bool is_known = before != nullptr && before->condition.reason == Reason::kStateAtRisk;
   for (const Member& member : record.members) {
-    const auto unsent = unsent_of(observation, member);
+    const auto unsent = unsent_of(observation, record, member);
     if (!unsent) continue;
     if (is_known) return before->condition.message;
     if (!is_late(*unsent, record, observation.now)) continue;
@@ -69,9 +68,9 @@ std::optional<std::string> state_at_risk(const Observation& observation, const G
 PolicyResult requeue_when_state_is_at_risk(const Observation& observation) {
   PolicyResult result;
   const auto& record = observation.record;
-  if (!record || !may_lose_state(*record) || last_moment(*record) <= observation.now) return result;
+  if (!record || last_moment(*record) <= observation.now) return result;
   for (const Member& member : record->members) {
-    const auto unsent = unsent_of(observation, member);
+    const auto unsent = unsent_of(observation, *record, member);
     if (unsent && has_not_begun(*unsent)) requeue(result, time_until(observation.now, last_moment(*record)));
   }
   return result;

@@ -69,22 +69,24 @@ std::vector<StreamedShard> shards_of(const StateLayout& whole, const std::vector
   return shards;
 }
 
-// The number of workers that offer each unit.
-std::vector<int> copies_of(const TransferUnits& units, const std::vector<std::vector<int>>& offered) {
+// The number of workers that have each unit. `held` has the ids of the units of each worker.
+std::vector<int> copies_of(const TransferUnits& units, const std::vector<std::vector<int>>& held) {
   std::vector<int> copies(units.units().size());
-  for (const std::vector<int>& ids : offered) {
+  for (const std::vector<int>& ids : held) {
     for (const int id : ids) ++copies[static_cast<std::size_t>(id)];
   }
   return copies;
 }
 
-// Returns whether another worker than `source` has the unit and stays in the next generation.
-bool stays_elsewhere(const TransferUnits& units, const std::vector<WorkerSlices>& wanted, int unit, int source) {
+bool stays(const WorkerSlices& wanted) { return wanted != WorkerSlices{}; }
+
+// The number of workers that have each unit, as a peer replica or otherwise, and stay in the next generation.
+std::vector<int> staying_copies_of(const TransferUnits& units, const std::vector<WorkerSlices>& wanted) {
+  std::vector<std::vector<int>> held;
   for (int rank = 0; rank < std::ssize(wanted); ++rank) {
-    const bool stays = wanted[static_cast<std::size_t>(rank)] != WorkerSlices{};
-    if (rank != source && stays && std::ranges::binary_search(units.held_by(rank), unit)) return true;
+    if (stays(wanted[static_cast<std::size_t>(rank)])) held.push_back(units.held_by(rank));
   }
-  return false;
+  return copies_of(units, held);
 }
 
 // Combines the moves of one layer state between the same two workers. The result is ordered by source and receiver,
@@ -92,8 +94,10 @@ bool stays_elsewhere(const TransferUnits& units, const std::vector<WorkerSlices>
 std::vector<PlannedStream> streams_of(const TransferUnits& units, const std::vector<UnitMove>& moves,
                                       const std::vector<int>& copies, const std::vector<WorkerSlices>& wanted) {
   std::map<std::tuple<int, int, bool, bool, int, bool>, std::vector<Slice>> moved;
+  const std::vector<int> staying = staying_copies_of(units, wanted);
   for (const UnitMove& move : moves) {
-    const bool is_elsewhere = stays_elsewhere(units, wanted, move.unit, move.from);
+    const int own_copy = stays(wanted[static_cast<std::size_t>(move.from)]) ? 1 : 0;
+    const bool is_elsewhere = staying[static_cast<std::size_t>(move.unit)] > own_copy;
     const TransferUnit& unit = units.units()[static_cast<std::size_t>(move.unit)];
     const bool has_copies = copies[static_cast<std::size_t>(move.unit)] > 1;
     const StateSlices& own = wanted[static_cast<std::size_t>(move.to)].own;
