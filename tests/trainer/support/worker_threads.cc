@@ -1,8 +1,8 @@
 #include "tests/trainer/support/worker_threads.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -15,7 +15,8 @@
 namespace sailor::trainer::testing {
 namespace {
 
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+// A step of the old generation takes at least this long during a change, so that few of them pass.
+constexpr std::chrono::milliseconds kStepDuringChange{50};
 
 std::string name_of(int worker) { return fmt::format("pod-{}", worker); }
 
@@ -27,7 +28,14 @@ struct WorkerThreads::Collector {
   std::map<int, WorkerReport> last;
   std::map<std::int64_t, double> losses;
   JobProgress progress;
-  std::int64_t halt = kNever;  // the step at which rank 0's worker is halted
+  // Rank 0's worker is halted when it has trained this many steps of this generation; 0: it is not halted.
+  std::int64_t halting_generation = 0;
+  std::int64_t halting_steps = 0;
+  bool is_halted = false;
+
+  [[nodiscard]] bool halts(const JobProgress& at) const {
+    return at.generation == halting_generation && at.step >= at.resumed_step + halting_steps;
+  }
 };
 
 namespace {
@@ -44,7 +52,12 @@ class CollectingReporter : public Reporter {
       collector_.progress = *progress;
     }
     collector_.changed.notify_all();
-    if (progress) collector_.changed.wait(lock, [&] { return report.step < collector_.halt; });
+    if (!progress) return;
+    const auto is_older = [&] { return progress->generation < collector_.halting_generation; };
+    if (is_older()) collector_.changed.wait_for(lock, kStepDuringChange, [&] { return !is_older(); });
+    collector_.is_halted = collector_.halts(*progress);
+    collector_.changed.notify_all();
+    collector_.changed.wait(lock, [&] { return !collector_.halts(*progress); });
   }
 
  private:
@@ -82,19 +95,20 @@ std::vector<AgentAddress> WorkerThreads::agents() const {
 
 void WorkerThreads::assign(const Assignment& assignment) {
   for (const auto& mailbox : mailboxes_) mailbox->put(assignment);
-  halt_at(kNever);
+  halt_after(assignment.generation, kStepsWithoutEnd);
 }
 
 void WorkerThreads::assign(int worker, const Assignment& assignment) {
   mailboxes_.at(static_cast<std::size_t>(worker))->put(assignment);
 }
 
-void WorkerThreads::resume() { halt_at(kNever); }
+void WorkerThreads::resume() { halt_nobody(); }
 
-void WorkerThreads::run_until(const Assignment& assignment, std::int64_t step) {
+void WorkerThreads::train(const Assignment& assignment, std::int64_t steps) {
   for (const auto& mailbox : mailboxes_) mailbox->put(assignment);
-  halt_at(step);
-  wait_until(0, [=](const WorkerReport& report) { return report.step >= step; });
+  halt_after(assignment.generation, steps);
+  std::unique_lock lock(collector_->mutex);
+  collector_->changed.wait(lock, [&] { return collector_->is_halted; });
 }
 
 std::size_t WorkerThreads::forget_before(const Assignment& assignment) {
@@ -109,13 +123,23 @@ void WorkerThreads::lease(int worker, const Lease& lease) {
 
 void WorkerThreads::lose(int worker) {
   mailboxes_[static_cast<std::size_t>(worker)]->close();
-  halt_at(kNever);
+  halt_nobody();
   threads_[static_cast<std::size_t>(worker)].join();
 }
 
-void WorkerThreads::halt_at(std::int64_t step) {
+void WorkerThreads::lose_all() {
+  for (int worker = 0; worker < std::ssize(threads_); ++worker) {
+    if (threads_[static_cast<std::size_t>(worker)].joinable()) lose(worker);
+  }
+}
+
+void WorkerThreads::halt_nobody() { halt_after(0, 0); }
+
+void WorkerThreads::halt_after(std::int64_t generation, std::int64_t steps) {
   const std::lock_guard lock(collector_->mutex);
-  collector_->halt = step;
+  collector_->halting_generation = generation;
+  collector_->halting_steps = steps;
+  collector_->is_halted = false;
   collector_->changed.notify_all();
 }
 
@@ -167,6 +191,11 @@ std::map<std::int64_t, double> losses_of(const Assignment& job, const Plan& plan
   }
   workers.join();
   return workers.losses();
+}
+
+std::map<std::int64_t, double> losses_alone(Assignment job, std::int64_t steps) {
+  job.training.steps = steps;
+  return losses_of(job, plan_of(job, {{0, 5, {8}}}));
 }
 
 }  // namespace sailor::trainer::testing

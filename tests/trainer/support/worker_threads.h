@@ -15,6 +15,8 @@
 
 namespace sailor::trainer::testing {
 
+constexpr std::int64_t kStepsWithoutEnd = 1'000'000;
+
 class WorkerThreads {
  public:
   explicit WorkerThreads(int count);
@@ -27,9 +29,10 @@ class WorkerThreads {
   void assign(int worker, const Assignment& assignment);   // assigns to this one; halted workers stay halted
   void join();                                             // waits until each has finished, failed or been released
 
-  // Assigns, and returns when rank 0's worker has come to this step, where it is halted until the next assignment
-  // or loss. So training does not run ahead, however slow this thread is.
-  void run_until(const Assignment& assignment, std::int64_t step);
+  // Assigns, and returns when rank 0's worker has trained this many steps of the generation, where it is halted until
+  // the next assignment or loss. So training does not run ahead, however slow this thread is. The generation before
+  // takes as many steps as the change needs: give the job kStepsWithoutEnd, so that it does not finish meanwhile.
+  void train(const Assignment& assignment, std::int64_t steps);
   void resume();  // resumes halted workers
 
   // What their agent does once they train in this generation; the keys that are left in its store.
@@ -40,6 +43,7 @@ class WorkerThreads {
 
   // This worker ends in the middle of a generation, as if its process were gone.
   void lose(int worker);
+  void lose_all();
 
   // What was reported.
   [[nodiscard]] std::map<std::int64_t, double> losses() const;  // by step
@@ -49,7 +53,8 @@ class WorkerThreads {
 
  private:
   struct Collector;
-  void halt_at(std::int64_t step);
+  void halt_after(std::int64_t generation, std::int64_t steps);
+  void halt_nobody();
 
   std::string host_;
   std::unique_ptr<RendezvousServer> store_;
@@ -63,5 +68,7 @@ Assignment releasing_assignment(const Assignment& job, std::int64_t number, cons
 
 // The losses of each step when the job runs with this plan from its start to its end.
 std::map<std::int64_t, double> losses_of(const Assignment& job, const Plan& plan);
+// The losses of a worker that trains the job alone, up to this step.
+std::map<std::int64_t, double> losses_alone(Assignment job, std::int64_t steps);
 
 }  // namespace sailor::trainer::testing

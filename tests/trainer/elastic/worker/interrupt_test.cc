@@ -16,7 +16,7 @@ class Interrupted : public ::testing::Test {
   // Rank 0 is halted before the step after this one, as if it were frozen. The other worker trains this step, and
   // waits.
   void freeze_the_first_after(std::int64_t step, const Plan& plan) {
-    workers_.run_until(generation(job_, 1, plan, workers_.agents()), step);
+    workers_.train(generation(job_, 1, plan, workers_.agents()), step);
     workers_.wait_until(
         1, [=](const WorkerReport& report) { return report.phase == WorkerPhase::kTraining && report.step >= step; });
   }
@@ -45,7 +45,7 @@ class Interrupted : public ::testing::Test {
 
 // In a job's first step nobody knows how long messages take, and they may take a minute.
 TEST_F(Interrupted, ObeysAtOnceAGenerationWithoutTheUnresponsivePeer) {
-  job_.training.steps = 1'000'000;
+  job_.training.steps = kStepsWithoutEnd;
   freeze_the_first_after(0, plan_of(job_, {{0, 5, {4, 4}}}));
   const auto began = std::chrono::steady_clock::now();
   workers_.assign(1, alone(1, 2));
@@ -55,7 +55,7 @@ TEST_F(Interrupted, ObeysAtOnceAGenerationWithoutTheUnresponsivePeer) {
 }
 
 TEST_F(Interrupted, LosesAtMostTheStepInFlight) {
-  job_.training.steps = 1'000'000;
+  job_.training.steps = kStepsWithoutEnd;
   freeze_the_first_after(3, plan_of(job_, {{0, 5, {4, 4}}}));
   workers_.assign(1, alone(1, 2));
   wait_until_it_trains(1, 2);
@@ -67,7 +67,7 @@ TEST_F(Interrupted, LosesAtMostTheStepInFlight) {
 }
 
 TEST_F(Interrupted, DoesNotHappenInAPlannedChangeWhichEndsTheStepFirst) {
-  job_.training.steps = 1'000'000;
+  job_.training.steps = kStepsWithoutEnd;
   const Plan plan = plan_of(job_, {{0, 5, {4, 4}}});
   freeze_the_first_after(3, plan);
   const Assignment planned = generation(job_, 2, plan, workers_.agents());

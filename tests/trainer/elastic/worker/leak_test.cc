@@ -33,7 +33,7 @@ TEST(Leaks, ManyChangesOfShapeLeaveNothingBehind) {
   constexpr int kBefore = 12, kChanges = 48;  // the same plan at the end as when it is counted first
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 1'000'000;
+  job.training.steps = kStepsWithoutEnd;
   job.plan.peer_replicas = true;
   const Plan plans[] = {plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), plan_of(job, {{0, 5, {4, 4}}}),
                         plan_of(job, {{0, 5, {8}, {2}}}), plan_of(job, {{0, 5, {8}}})};  // after which one follows

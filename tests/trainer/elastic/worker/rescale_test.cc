@@ -21,28 +21,45 @@ void expect_same(const Losses& losses, const Losses& reference, double tolerance
   }
 }
 
+// The same losses as those of one worker that trains the job undisturbed.
+void expect_undisturbed(const Assignment& job, const Losses& losses, double tolerance = kTolerance) {
+  ASSERT_FALSE(losses.empty());
+  expect_same(losses, losses_alone(job, losses.rbegin()->first), tolerance);
+}
+
+// At each loss of a worker a step may be rolled forward when the survivors meet, and that one is reported by nobody.
+void expect_undisturbed_over_losses(const Assignment& job, Losses losses, std::size_t workers_lost) {
+  ASSERT_FALSE(losses.empty());
+  const Losses reference = losses_alone(job, losses.rbegin()->first);
+  EXPECT_GE(losses.size() + workers_lost, reference.size());
+  losses.insert(reference.begin(), reference.end());
+  expect_same(losses, reference);
+}
+
 Plan sharded(Plan plan) {
   plan.sharded_optimizer = true;
   return plan;
 }
 
-Assignment job_of_30_steps(const Scratch& scratch) {
+constexpr int kSteps = 4;  // of a generation
+
+Assignment endless_job(const Scratch& scratch) {
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 30;
+  job.training.steps = kStepsWithoutEnd;
   return job;
 }
 
-// Generation after generation of one job, four steps of each.
+// Generation after generation of one job, a few steps of each.
 class Changes {
  public:
   Changes(Assignment job, WorkerThreads& workers) : job_(std::move(job)), workers_(workers) {}
 
-  void to(const Plan& plan) { workers_.run_until(next(plan), step_ += 4); }
+  void to(const Plan& plan) { workers_.train(next(plan), kSteps); }
 
-  void to_the_end(const Plan& plan) {
-    workers_.assign(next(plan));
-    workers_.wait_until(0, [this](const WorkerReport& report) { return report.generation == generation_; });
-    workers_.join();
+  // The last change, after which all workers end.
+  void to_the_last(const Plan& plan) {
+    to(plan);
+    workers_.lose_all();
   }
 
   // Without the worker that the last of the agents is.
@@ -58,13 +75,11 @@ class Changes {
   WorkerThreads& workers_;
   std::vector<AgentAddress> agents_ = workers_.agents();
   std::int64_t generation_ = 0;
-  std::int64_t step_ = 0;
 };
 
 TEST(Rescale, BetweenTensorParallelSizesShardingAndPipelinesAndAfterALossLearnsTheSame) {
   const Scratch scratch;
-  const Assignment job = job_of_30_steps(scratch);
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  const Assignment job = endless_job(scratch);
 
   WorkerThreads workers(5);
   Changes change(job, workers);
@@ -75,13 +90,9 @@ TEST(Rescale, BetweenTensorParallelSizesShardingAndPipelinesAndAfterALossLearnsT
   change.to(plan_of(job, {{0, 2, {8}, {2}}, {2, 5, {2, 6}, {2, 1}}}));
   change.lose_the_last_worker();  // whose stage another replica holds too
   EXPECT_EQ(workers.progress().steps_lost, 0);
-  change.to_the_end(plan_of(job, {{0, 3, {8}, {2}}, {3, 5, {8}, {2}}}));
+  change.to_the_last(plan_of(job, {{0, 3, {8}, {2}}, {3, 5, {8}, {2}}}));
 
-  // A step that survivors roll forward when they meet is reported by nobody.
-  Losses known = workers.losses();
-  EXPECT_GE(known.size() + 1, reference.size());
-  for (const auto& [step, loss] : reference) known.emplace(step, loss);
-  expect_same(known, reference);
+  expect_undisturbed_over_losses(job, workers.losses(), 1);
   EXPECT_EQ(workers.progress().source, StateSource::kMemory);
   EXPECT_LE(workers.progress().steps_lost, 1);
 }
@@ -90,7 +101,7 @@ TEST(Rescale, BetweenTensorParallelSizesShardingAndPipelinesAndAfterALossLearnsT
 TEST(Rescale, HappensAfterTheStepInWhichTheNextGenerationWasPrepared) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 1'000'000;
+  job.training.steps = kStepsWithoutEnd;
   job.training.global_batch_size = 2'000;  // a step takes seconds, and a preparation much less
   WorkerThreads workers(1);
   workers.assign(generation(job, 1, plan_of(job, {{0, 5, {2'000}}}), workers.agents()));
@@ -104,8 +115,7 @@ TEST(Rescale, HappensAfterTheStepInWhichTheNextGenerationWasPrepared) {
 
 TEST(Rescale, OfAJobWithSequenceParallelismLearnsTheSame) {
   const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  Assignment job = endless_job(scratch);
   job.training.sequence_parallelism = SequenceParallelism::kAlways;
 
   WorkerThreads workers(4);
@@ -116,55 +126,54 @@ TEST(Rescale, OfAJobWithSequenceParallelismLearnsTheSame) {
   Plan plain = plan_of(job, {{0, 5, {8}, {4}}});
   plain.sequence_parallelism = false;  // the job's wish has changed
   change.to(plain);
-  change.to_the_end(plan_of(job, {{0, 3, {8}}, {3, 5, {5, 3}, {2, 1}}}));
+  change.to_the_last(plan_of(job, {{0, 3, {8}}, {3, 5, {5, 3}, {2, 1}}}));
   EXPECT_EQ(workers.progress().source, StateSource::kMemory);
   EXPECT_EQ(workers.progress().steps_lost, 0);
-  expect_same(workers.losses(), reference);
+  expect_undisturbed(job, workers.losses());
 }
 
 TEST(Rescale, OfABf16JobMovesItsFp32Masters) {
   const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
-  const Losses fp32 = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  const Assignment fp32 = endless_job(scratch);
+  Assignment job = fp32;
   job.training.precision = Precision::kBf16;
-  const Losses undisturbed = losses_of(job, plan_of(job, {{0, 5, {8}}}));
 
   WorkerThreads workers(2);
   Changes change(job, workers);
   change.to(plan_of(job, {{0, 5, {8}}}));
   change.to(plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}));
-  change.to_the_end(plan_of(job, {{0, 4, {8}}, {4, 5, {8}}}));
-  expect_same(workers.losses(), undisturbed);  // the same sums in the same order, on whichever worker
-  expect_same(workers.losses(), fp32, 0.02);
+  change.to_the_last(plan_of(job, {{0, 4, {8}}, {4, 5, {8}}}));
+  expect_undisturbed(job, workers.losses());  // the same sums in the same order, on whichever worker
+  expect_undisturbed(fp32, workers.losses(), 0.02);
 }
 
 TEST(Rescale, OfABf16JobToOtherTensorParallelSizesStaysNearIt) {
   const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
-  const Losses fp32 = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  const Assignment fp32 = endless_job(scratch);
+  Assignment job = fp32;
   job.training.precision = Precision::kBf16;
   WorkerThreads workers(3);
   Changes change(job, workers);
   change.to(plan_of(job, {{0, 5, {8}, {2}}}));
   change.to(sharded(plan_of(job, {{0, 5, {5, 3}, {2, 1}}})));
-  change.to_the_end(plan_of(job, {{0, 2, {8}, {2}}, {2, 5, {8}}}));
-  expect_same(workers.losses(), fp32, 0.02);
+  change.to_the_last(plan_of(job, {{0, 2, {8}, {2}}, {2, 5, {8}}}));
+  expect_undisturbed(fp32, workers.losses(), 0.02);
 }
 
 TEST(Rescale, AShardThatOnlyALostWorkerHadComesFromTheCheckpoint) {
   const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  const Assignment plain = endless_job(scratch);
+  Assignment job = plain;
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
 
   WorkerThreads workers(3);
   Changes change(job, workers);
   change.to(sharded(plan_of(job, {{0, 5, {4, 4}, {1, 2}}})));
   change.lose_the_last_worker();
-  change.to_the_end(plan_of(job, {{0, 5, {4, 4}}}));
+  change.to_the_last(plan_of(job, {{0, 5, {4, 4}}}));
   EXPECT_EQ(workers.progress().source, StateSource::kStart);  // there is no checkpoint yet
-  EXPECT_GE(workers.progress().steps_lost, 4);
-  expect_same(workers.losses(), reference);
+  EXPECT_GE(workers.progress().steps_lost, kSteps);
+  expect_undisturbed(plain, workers.losses());
 }
 
 void expect_went_on_from_a_copy(const WorkerThreads& workers) {
@@ -172,17 +181,10 @@ void expect_went_on_from_a_copy(const WorkerThreads& workers) {
   EXPECT_LE(workers.progress().steps_lost, 1);
 }
 
-// At each loss of a worker a step may be rolled forward, and that one is reported by nobody.
-void expect_same_over_losses(Losses losses, const Losses& reference, std::size_t workers_lost) {
-  EXPECT_GE(losses.size() + workers_lost, reference.size());
-  losses.insert(reference.begin(), reference.end());
-  expect_same(losses, reference);
-}
-
 TEST(Rescale, ALostStageOfOneReplicaResumesFromItsPeerReplica) {
   const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  const Assignment plain = endless_job(scratch);
+  Assignment job = plain;
   job.plan.peer_replicas = true;  // and no checkpoints
 
   WorkerThreads workers(3);
@@ -192,30 +194,30 @@ TEST(Rescale, ALostStageOfOneReplicaResumesFromItsPeerReplica) {
   change.to(plan_of(job, {{0, 3, {8}}, {3, 5, {8}}}));
   expect_went_on_from_a_copy(workers);
   change.lose_the_last_worker();  // the peer replicas have been updated since
-  change.to_the_end(plan_of(job, {{0, 5, {8}}}));
+  change.to_the_last(plan_of(job, {{0, 5, {8}}}));
   expect_went_on_from_a_copy(workers);
-  expect_same_over_losses(workers.losses(), reference, 2);
+  expect_undisturbed_over_losses(plain, workers.losses(), 2);
 }
 
 TEST(Rescale, ALostShardOfTheOptimizerResumesFromItsPeerReplica) {
   const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  const Assignment plain = endless_job(scratch);
+  Assignment job = plain;
   job.plan.peer_replicas = true;
 
   WorkerThreads workers(4);
   Changes change(job, workers);
   change.to(sharded(plan_of(job, {{0, 5, {3, 3, 2}, {1, 2, 1}}})));
   change.lose_the_last_worker();
-  change.to_the_end(sharded(plan_of(job, {{0, 5, {4, 4}, {2, 1}}})));
+  change.to_the_last(sharded(plan_of(job, {{0, 5, {4, 4}, {2, 1}}})));
   expect_went_on_from_a_copy(workers);
-  expect_same_over_losses(workers.losses(), reference, 1);
+  expect_undisturbed_over_losses(plain, workers.losses(), 1);
 }
 
 TEST(Rescale, PeerReplicasRollForwardAStepThatTheLostWorkerHadComputed) {
   const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  const Assignment plain = endless_job(scratch);
+  Assignment job = plain;
   job.plan.peer_replicas = true;
 
   WorkerThreads workers(4);
@@ -224,77 +226,70 @@ TEST(Rescale, PeerReplicasRollForwardAStepThatTheLostWorkerHadComputed) {
   for (int worker = 0; worker < 4; ++worker) {
     workers.lease(worker, granted(1, BootClock::now(), std::chrono::seconds(leased.lease_seconds)));
   }
-  workers.run_until(leased, 4);
+  workers.train(leased, 4);
   workers.lease(3, granted(1, BootClock::now(), std::chrono::seconds(0)));
   workers.resume();
   workers.wait_until(3, [](const WorkerReport& report) { return !report.message.empty(); });  // it waits with its vote
   workers.lose(3);
   std::vector<AgentAddress> survivors = workers.agents();
   survivors.pop_back();
-  workers.assign(generation(job, 2, sharded(plan_of(job, {{0, 5, {4, 4}, {2, 1}}})), survivors));
-  workers.wait_until(0, [](const WorkerReport& report) { return report.generation == 2; });
-  workers.join();
+  workers.train(generation(job, 2, sharded(plan_of(job, {{0, 5, {4, 4}, {2, 1}}})), survivors), kSteps);
+  workers.lose_all();
   EXPECT_EQ(workers.progress().source, StateSource::kPeerReplica);
   EXPECT_EQ(workers.progress().resumed_step, 5);
   EXPECT_EQ(workers.progress().steps_lost, 0);
-  expect_same_over_losses(workers.losses(), reference, 1);
+  expect_undisturbed_over_losses(plain, workers.losses(), 1);
 }
 
 TEST(Rescale, AJobWithPeerReplicasIsSavedCompletelyWhenItReleasesItsGpus) {
   const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  const Assignment plain = endless_job(scratch);
+  Assignment job = plain;
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
   job.plan.peer_replicas = true;
 
   WorkerThreads workers(3);
-  workers.run_until(generation(job, 1, sharded(plan_of(job, {{0, 5, {3, 3, 2}}})), workers.agents()), 5);
+  workers.train(generation(job, 1, sharded(plan_of(job, {{0, 5, {3, 3, 2}}})), workers.agents()), kSteps);
   workers.assign(releasing_assignment(job, 2, workers));
   for (int worker = 0; worker < 3; ++worker) {
     workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
   }
-  workers.assign(generation(job, 3, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
-  for (int worker = 0; worker < 3; ++worker) {
-    workers.wait_until(worker, [](const WorkerReport& report) { return report.generation == 3; });
-  }
-  workers.join();
+  workers.train(generation(job, 3, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()), kSteps);
+  workers.lose_all();
   EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
   EXPECT_EQ(workers.progress().steps_lost, 0);
-  expect_same(workers.losses(), reference);
+  expect_undisturbed(plain, workers.losses());
 }
 
-// Five steps of one plan, then the remaining steps of another one from the checkpoint that was written on release.
-void expect_the_same_over_a_park(Assignment job, const Scratch& scratch) {
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+// Some steps of one plan, then some of another one from the checkpoint that was written on release.
+void expect_the_same_over_a_park(const Assignment& plain, const Scratch& scratch) {
+  Assignment job = plain;
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
 
   WorkerThreads workers(4);
-  workers.run_until(generation(job, 1, sharded(plan_of(job, {{0, 2, {5, 3}, {2, 1}}, {2, 5, {8}}})), workers.agents()),
-                    5);
+  workers.train(generation(job, 1, sharded(plan_of(job, {{0, 2, {5, 3}, {2, 1}}, {2, 5, {8}}})), workers.agents()),
+                kSteps);
   workers.assign(releasing_assignment(job, 2, workers));
   for (int worker = 0; worker < 4; ++worker) {
     workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
   }
   EXPECT_THAT(complete_checkpoints(checkpoint_folder(job)), ElementsAre(workers.losses().rbegin()->first));
 
-  workers.assign(generation(job, 3, plan_of(job, {{0, 5, {4, 4}, {3, 1}}}), workers.agents()));
-  for (int worker = 0; worker < 4; ++worker) {
-    workers.wait_until(worker, [](const WorkerReport& report) { return report.generation == 3; });
-  }
-  workers.join();
+  workers.train(generation(job, 3, plan_of(job, {{0, 5, {4, 4}, {3, 1}}}), workers.agents()), kSteps);
+  workers.lose_all();
   EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
   EXPECT_EQ(workers.progress().steps_lost, 0);
-  expect_same(workers.losses(), reference);
+  expect_undisturbed(plain, workers.losses());
 }
 
 TEST(Rescale, AReleasedJobOfUnequalShardsResumesUnderAnotherPlan) {
   const Scratch scratch;
-  expect_the_same_over_a_park(job_of_30_steps(scratch), scratch);
+  expect_the_same_over_a_park(endless_job(scratch), scratch);
 }
 
 TEST(Rescale, AReleasedJobWithSequenceParallelismResumesUnderAnotherPlan) {
   const Scratch scratch;
-  Assignment job = job_of_30_steps(scratch);
+  Assignment job = endless_job(scratch);
   job.training.sequence_parallelism = SequenceParallelism::kAlways;
   expect_the_same_over_a_park(job, scratch);
 }

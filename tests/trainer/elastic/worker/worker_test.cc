@@ -40,16 +40,13 @@ void wait_for_generation(const WorkerThreads& workers, int count, std::int64_t g
 TEST(Worker, APlannedChangeLosesNothing) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 60;
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
-
+  job.training.steps = kStepsWithoutEnd;
   WorkerThreads workers(4);
-  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), workers.agents()));
-  wait_for_step(workers, 0, 5);
-  workers.assign(generation(job, 2, plan_of(job, {{0, 3, {8}}, {3, 4, {2, 6}}, {4, 5, {8}}}), workers.agents()));
-  wait_for_generation(workers, 4, 2);
-  workers.join();
+  workers.train(generation(job, 1, plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), workers.agents()), 5);
+  workers.train(generation(job, 2, plan_of(job, {{0, 3, {8}}, {3, 4, {2, 6}}, {4, 5, {8}}}), workers.agents()), 20);
+  workers.lose_all();
 
+  const Losses reference = losses_alone(job, workers.losses().rbegin()->first);
   expect_same(workers.losses(), reference);
   EXPECT_EQ(workers.progress().steps_lost, 0);
   EXPECT_GE(workers.progress().resumed_step, 5);
@@ -59,31 +56,25 @@ TEST(Worker, APlannedChangeLosesNothing) {
 TEST(Worker, ALeavingWorkerHandsOverAndIsReleased) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 60;
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
-
+  job.training.steps = kStepsWithoutEnd;
   WorkerThreads workers(2);
-  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
-  wait_for_step(workers, 1, 5);
+  workers.train(generation(job, 1, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()), 5);
   // The only holder of 2 to 5 leaves.
-  workers.assign(generation(job, 2, plan_of(job, {{0, 5, {8}}}), workers.agents()));
-  wait_for_generation(workers, 2, 2);
-  workers.join();
-
-  expect_same(workers.losses(), reference);
-  EXPECT_EQ(workers.last(1).phase, WorkerPhase::kReleased);
+  workers.train(generation(job, 2, plan_of(job, {{0, 5, {8}}}), workers.agents()), 20);
+  workers.wait_until(1, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
+  workers.lose_all();
+  expect_same(workers.losses(), losses_alone(job, workers.losses().rbegin()->first));
 }
 
 TEST(Worker, AReleasedJobIsSavedAtItsNewestStepAndResumesThere) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 40;
-  const Losses reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  job.training.steps = kStepsWithoutEnd;
+  const Assignment plain = job;
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1000, .keep = 2};
 
   WorkerThreads workers(3);
-  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), workers.agents()));
-  wait_for_step(workers, 0, 5);
+  workers.train(generation(job, 1, plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}}), workers.agents()), 5);
   workers.assign(releasing_assignment(job, 2, workers));
   for (int worker = 0; worker < 3; ++worker) {
     workers.wait_until(worker, [](const WorkerReport& report) { return report.phase == WorkerPhase::kReleased; });
@@ -92,28 +83,25 @@ TEST(Worker, AReleasedJobIsSavedAtItsNewestStepAndResumesThere) {
   ASSERT_EQ(saved.size(), 1U);
   EXPECT_EQ(saved.front(), workers.losses().rbegin()->first);
 
-  workers.assign(generation(job, 3, plan_of(job, {{0, 5, {4, 4}}}), workers.agents()));
-  wait_for_generation(workers, 3, 3);
-  workers.join();
+  workers.train(generation(job, 3, plan_of(job, {{0, 5, {4, 4}}}), workers.agents()), 20);
+  workers.lose_all();
   EXPECT_EQ(workers.progress().resumed_step, saved.front());
   EXPECT_EQ(workers.progress().steps_lost, 0);
   EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
-  expect_same(workers.losses(), reference);
+  expect_same(workers.losses(), losses_alone(plain, workers.losses().rbegin()->first));
 }
 
 TEST(Worker, AJobThatCannotBeSavedKeepsItsStateAndSaysWhy) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 30;
+  job.training.steps = kStepsWithoutEnd;
   WorkerThreads workers(1);
-  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
-  wait_for_step(workers, 0, 3);
+  workers.train(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()), 3);
   workers.assign(releasing_assignment(job, 2, workers));
   workers.wait_until(0, [](const WorkerReport& report) { return report.phase == WorkerPhase::kBroken; });
   EXPECT_THAT(workers.last(0).message, HasSubstr("checkpoint.path"));
-  workers.assign(generation(job, 3, plan_of(job, {{0, 5, {8}}}), workers.agents()));
-  wait_for_generation(workers, 1, 3);
-  workers.join();
+  workers.train(generation(job, 3, plan_of(job, {{0, 5, {8}}}), workers.agents()), 3);
+  workers.lose_all();
   EXPECT_EQ(workers.progress().steps_lost, 0);
   EXPECT_EQ(workers.progress().source, StateSource::kMemory);
 }
@@ -156,7 +144,7 @@ void begin_with_a_checkpoint(const Assignment& job, const Plan& plan, WorkerThre
 TEST(Worker, ACheckpointStartsWhenTheNewestOneIsTooOldWhateverItsSteps) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 1'000'000;
+  job.training.steps = kStepsWithoutEnd;
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 1'000'000, .every_seconds = 1};
   const Plan plan = plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}});
   WorkerThreads workers(3);
@@ -179,7 +167,7 @@ TEST(Worker, ACheckpointStartsWhenTheNewestOneIsTooOldWhateverItsSteps) {
 TEST(Worker, AutomaticCheckpointsFollowTheRateOfFailures) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 1'000'000;
+  job.training.steps = kStepsWithoutEnd;
   job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 2};
   const Plan plan = plan_of(job, {{0, 2, {4, 4}}, {2, 5, {8}}});
   WorkerThreads workers(3);
@@ -242,7 +230,7 @@ void exchange(const std::filesystem::path& one, const std::filesystem::path& oth
 TEST(Worker, AFolderThatIsGoneWhileItTrainsIsReportedUntilItIsBack) {
   const Scratch scratch;
   Assignment job = tiny_job(scratch.text());
-  job.training.steps = 1'000'000;
+  job.training.steps = kStepsWithoutEnd;
   const auto saved = scratch.folder() / "saved", file = scratch.folder() / "a-file";
   std::ofstream(file) << "in the folder's place";
   job.checkpoint = {.path = saved.string(), .every_steps = 2, .keep = 1};
