@@ -1,15 +1,20 @@
 #include "trainer/comm/group_factory.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <future>
 #include <limits>
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "core/log/log.h"
 #include "core/model/check.h"
 #include "trainer/comm/backend_group.h"
 #include "trainer/comm/collective_only_group.h"
@@ -59,13 +64,34 @@ std::function<void()> abort_of_gloo(c10d::Backend& backend) {
   };
 }
 
+// Runs a function that starts threads of Gloo, on a thread with the policy that they inherit.
+//
+// While one thread holds the lock of a connection that has data, the thread that receives for it polls without a pause.
+// It must not do so on the core of the lock's holder, so a message that arrives must not preempt the running thread.
+// That is what SCHED_BATCH means.
+template <class Function>
+auto without_preemption(Function function) {
+  return std::async(std::launch::async,
+                    [&] {
+                      const sched_param no_priority{};
+                      if (sched_setscheduler(0, SCHED_BATCH, &no_priority) != 0) {
+                        log_warning(
+                            "cannot set the scheduling policy of communication threads, so steps may take longer",
+                            {{"why", std::strerror(errno)}});
+                      }
+                      return function();
+                    })
+      .get();
+}
+
 Connection connect_gloo(const BackendMembership& membership, std::chrono::milliseconds timeout,
                         const std::shared_ptr<void>& device) {
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   options->devices = {std::static_pointer_cast<gloo::transport::Device>(device)};
   options->threads = 1;
-  auto backend =
-      c10::make_intrusive<c10d::ProcessGroupGloo>(membership.store, membership.index, membership.size, options);
+  auto backend = without_preemption([&] {
+    return c10::make_intrusive<c10d::ProcessGroupGloo>(membership.store, membership.index, membership.size, options);
+  });
   return {backend, abort_of_gloo(*backend)};
 }
 
@@ -103,7 +129,9 @@ std::unique_ptr<Group> GroupFactory::connect(const std::string& name, const std:
                                        .index = static_cast<int>(found - ranks.begin()),
                                        .size = static_cast<int>(ranks.size())};
     if (type == BackendType::kNccl) return connect_nccl(membership, timeout_);
-    if (!gloo_device_) gloo_device_ = c10d::ProcessGroupGloo::createDeviceForHostname(host_);
+    if (!gloo_device_) {
+      gloo_device_ = without_preemption([&] { return c10d::ProcessGroupGloo::createDeviceForHostname(host_); });
+    }
     return connect_gloo(membership, timeout_, gloo_device_);
   });
   std::vector<Member> members;
