@@ -1,6 +1,9 @@
 #include "trainer/comm/backend_group.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +20,9 @@ class BackendWork : public Work {
       : doing_(std::move(doing)), tensors_(std::move(tensors)), work_(std::move(work)), timeout_(timeout) {}
 
   void wait() override {
-    translate_errors(doing_, [&] { work_->wait(timeout_); });
+    translate_errors(doing_, [&] {
+      if (!work_->wait(timeout_)) throw std::runtime_error("a newer generation has ended this one");
+    });
   }
 
  private:
@@ -25,6 +30,53 @@ class BackendWork : public Work {
   std::vector<at::Tensor> tensors_;
   c10::intrusive_ptr<c10d::Work> work_;
   std::chrono::milliseconds timeout_;
+};
+
+}  // namespace
+
+// The messages of a group whose end somebody may wait for. When Gloo closes a connection, it ends these waits, except
+// for a message of which it has already written or read a part: that wait would last until its timeout. A peer that is
+// lost often leaves such a message.
+class MessagesUnderWay {
+ public:
+  // Aborts all messages, and each that is added later.
+  void abort() {
+    const std::lock_guard lock(mutex_);
+    is_aborted_ = true;
+    for (c10d::Work* message : messages_) message->abort();
+  }
+  void add(c10d::Work& message) {
+    const std::lock_guard lock(mutex_);
+    messages_.insert(&message);
+    if (is_aborted_) message.abort();
+  }
+  void remove(c10d::Work& message) {
+    const std::lock_guard lock(mutex_);
+    messages_.erase(&message);
+  }
+
+ private:
+  std::mutex mutex_;
+  bool is_aborted_ = false;
+  std::set<c10d::Work*> messages_;
+};
+
+namespace {
+
+class AbortableMessage : public BackendWork {
+ public:
+  AbortableMessage(std::string doing, const at::Tensor& tensor, const c10::intrusive_ptr<c10d::Work>& work,
+                   std::chrono::milliseconds timeout, std::shared_ptr<MessagesUnderWay> messages)
+      : BackendWork(std::move(doing), {tensor}, work, timeout), work_(*work), messages_(std::move(messages)) {
+    messages_->add(work_);
+  }
+  ~AbortableMessage() override { messages_->remove(work_); }
+  AbortableMessage(const AbortableMessage&) = delete;
+  AbortableMessage& operator=(const AbortableMessage&) = delete;
+
+ private:
+  c10d::Work& work_;
+  std::shared_ptr<MessagesUnderWay> messages_;
 };
 
 std::string described(const std::string& name, const std::vector<Member>& members) {
@@ -36,13 +88,11 @@ std::string described(const std::string& name, const std::vector<Member>& member
   return fmt::format("group {} ({})", name, fmt::join(names, ", "));
 }
 
-// Collectives use the backend's own timeout, from the moment they are started. A message would use the timeout with
-// which the backend was made, whatever is set later, so its wait is told the timeout.
+// A collective uses the backend's own timeout, from the moment it is started.
 template <class Start>
-std::unique_ptr<Work> started(std::string doing, std::vector<at::Tensor> tensors, Start start,
-                              std::chrono::milliseconds timeout = kNoTimeout) {
+std::unique_ptr<Work> started(std::string doing, std::vector<at::Tensor> tensors, Start start) {
   auto work = translate_errors(doing, [&] { return start(tensors); });
-  return std::make_unique<BackendWork>(std::move(doing), std::move(tensors), std::move(work), timeout);
+  return std::make_unique<BackendWork>(std::move(doing), std::move(tensors), std::move(work), kNoTimeout);
 }
 
 }  // namespace
@@ -61,7 +111,11 @@ BackendGroup::BackendGroup(const std::string& name, std::vector<Member> members,
       backend_(std::move(connection.backend)),
       timeout_(timeout),
       interrupt_(std::move(interrupt)) {
-  interrupt_->add(this, std::move(connection.abort));
+  if (connection.aborts_single_messages) messages_ = std::make_shared<MessagesUnderWay>();
+  interrupt_->add(this, [messages = messages_, abort = std::move(connection.abort)] {
+    if (messages) messages->abort();
+    abort();
+  });
 }
 
 BackendGroup::~BackendGroup() { interrupt_->remove(this); }
@@ -96,15 +150,23 @@ void BackendGroup::all_reduce_max(const at::Tensor& tensor) {
 }
 
 std::unique_ptr<Work> BackendGroup::send(const at::Tensor& tensor, int to, int tag) {
-  return started(
-      fmt::format("sending to {}", name_of(to)), {tensor},
-      [&](std::vector<at::Tensor>& tensors) { return backend_->send(tensors, index_of(to), tag); }, timeout_);
+  std::vector<at::Tensor> tensors{tensor};
+  const std::string doing = fmt::format("sending to {}", name_of(to));
+  return message(doing, tensor, translate_errors(doing, [&] { return backend_->send(tensors, index_of(to), tag); }));
 }
 
 std::unique_ptr<Work> BackendGroup::receive(const at::Tensor& into, int from, int tag) {
-  return started(
-      fmt::format("receiving from {}", name_of(from)), {into},
-      [&](std::vector<at::Tensor>& tensors) { return backend_->recv(tensors, index_of(from), tag); }, timeout_);
+  std::vector<at::Tensor> tensors{into};
+  const std::string doing = fmt::format("receiving from {}", name_of(from));
+  return message(doing, into, translate_errors(doing, [&] { return backend_->recv(tensors, index_of(from), tag); }));
+}
+
+// A message would use the timeout with which the backend was made, whatever is set later, so its wait is told the
+// timeout.
+std::unique_ptr<Work> BackendGroup::message(std::string doing, const at::Tensor& tensor,
+                                            c10::intrusive_ptr<c10d::Work> work) const {
+  if (messages_) return std::make_unique<AbortableMessage>(std::move(doing), tensor, work, timeout_, messages_);
+  return std::make_unique<BackendWork>(std::move(doing), std::vector{tensor}, std::move(work), timeout_);
 }
 
 int BackendGroup::index_of(int rank) const {

@@ -31,11 +31,15 @@ struct Member {
   std::string name;
 };
 
-// A backend that has connected the members, and a function that ends every wait in it from another thread.
+// A backend that has connected the members, and a function that ends the waits in it from another thread. It need not
+// end every wait for a message if messages can be aborted one by one, by c10d::Work::abort().
 struct Connection {
   c10::intrusive_ptr<c10d::Backend> backend;
   std::function<void()> abort;
+  bool aborts_single_messages = false;
 };
+
+class MessagesUnderWay;
 
 class BackendGroup : public Group {
  public:
@@ -53,6 +57,8 @@ class BackendGroup : public Group {
   std::unique_ptr<Work> receive(const at::Tensor& into, int from, int tag) override;
 
  private:
+  [[nodiscard]] std::unique_ptr<Work> message(std::string doing, const at::Tensor& tensor,
+                                              c10::intrusive_ptr<c10d::Work> work) const;
   [[nodiscard]] int index_of(int rank) const;
   [[nodiscard]] const std::string& name_of(int rank) const;
 
@@ -61,6 +67,7 @@ class BackendGroup : public Group {
   c10::intrusive_ptr<c10d::Backend> backend_;
   std::chrono::milliseconds timeout_;  // timeout of messages; the backend has that of collectives
   std::shared_ptr<Interrupt> interrupt_;
+  std::shared_ptr<MessagesUnderWay> messages_;  // null if the backend does not abort single messages
 };
 
 }  // namespace sailor::trainer

@@ -50,7 +50,7 @@ class SingleMemberGroup : public CollectiveOnlyGroup {
 };
 
 // Gloo has no call that aborts a group. But when a receive times out, Gloo closes all connections of the group, and
-// every wait in it ends. So this posts a receive for which no peer ever sends, and lets it time out when the group is
+// most waits in it end. So this posts a receive for which no peer ever sends, and lets it time out when the group is
 // to be aborted. The receive accepts any sender: if it named one, only the connection to that peer would be closed.
 std::function<void()> abort_of_gloo(c10d::Backend& backend) {
   constexpr int kUnusedTag = std::numeric_limits<int>::max();
@@ -92,7 +92,7 @@ Connection connect_gloo(const BackendMembership& membership, std::chrono::millis
   auto backend = without_preemption([&] {
     return c10::make_intrusive<c10d::ProcessGroupGloo>(membership.store, membership.index, membership.size, options);
   });
-  return {backend, abort_of_gloo(*backend)};
+  return {backend, abort_of_gloo(*backend), /*aborts_single_messages=*/true};
 }
 
 Connection connect_nccl(const BackendMembership& membership, std::chrono::milliseconds timeout) {

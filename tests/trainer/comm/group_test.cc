@@ -26,7 +26,8 @@ constexpr std::chrono::milliseconds kShort{400};
 struct Conditions {
   std::chrono::milliseconds timeout_at_first = kLong;
   std::chrono::milliseconds timeout_set = kLong;
-  std::function<void(Interrupt&)> meanwhile = [](Interrupt&) {};  // on another thread of pod-a
+  std::function<void(Interrupt&)> meanwhile = [](Interrupt&) {};          // on another thread of pod-a
+  std::function<void(Interrupt&)> meanwhile_at_peer = [](Interrupt&) {};  // on another thread of pod-b
 };
 
 // What the group throws while pod-a does `act` with it and pod-b, the other member, `other`; empty: nothing.
@@ -45,7 +46,7 @@ std::string failure(const std::function<void(Group&)>& act, const std::function<
     const std::jthread helper([&] { meanwhile(*factory.interrupt()); });
     work(*group);
   };
-  std::jthread peer([&] { join(1, other, [](Interrupt&) {}); });
+  std::jthread peer([&] { join(1, other, conditions.meanwhile_at_peer); });
   try {
     join(0, act, conditions.meanwhile);
   } catch (const CommunicationError& error) {
@@ -99,14 +100,76 @@ TEST_P(AnUnresponsivePeer, IsNotWaitedForOnceTheGroupIsInterrupted) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, kLong / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, AnUnresponsivePeer, ::testing::Values(sum, receive),
-                         [](const auto& operation) { return operation.index == 0 ? "Sum" : "Receive"; });
+std::string name_of_operation(const ::testing::TestParamInfo<void (*)(Group&)>& operation) {
+  return std::vector<std::string>{"Sum", "Receive", "Send"}.at(operation.index);
+}
+INSTANTIATE_TEST_SUITE_P(Operations, AnUnresponsivePeer, ::testing::Values(sum, receive, send), name_of_operation);
 
 TEST(Group, AnInterruptAlsoEndsThePeersWait) {
   const auto interrupted = [](Interrupt& interrupt) { interrupt.raise(); };
   const auto began = std::chrono::steady_clock::now();
   const auto wait_for_end = [](Group& group) { EXPECT_THROW(receive_from(group, 0), CommunicationError); };
   EXPECT_THAT(failure(receive, wait_for_end, {.meanwhile = interrupted}), HasSubstr("pod-b"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kLong / 2);
+}
+
+// Gloo does not end the wait for a message that was being written when the peer left.
+TEST(Group, AnInterruptEndsTheWaitForMessagesThatWereSentWhileThePeerLeft) {
+  constexpr int kMessages = 4000;
+  std::latch is_leaving(1);
+  std::latch is_sent(1);
+  const auto leave = [&](Group& group) {
+    std::vector<std::unique_ptr<Work>> expected;
+    for (int tag = 0; tag < kMessages; ++tag) expected.push_back(group.receive(at::empty({1 << 10}), 0, tag));
+    is_leaving.count_down();
+  };
+  const auto send_all = [&](Group& group) {
+    is_leaving.wait();
+    std::vector<std::unique_ptr<Work>> sent;
+    const auto send_until_it_fails = [&] {
+      for (int tag = 0;; ++tag) sent.push_back(group.send(at::ones({1 << 10}), 1, tag));
+    };
+    EXPECT_THROW(send_until_it_fails(), CommunicationError);
+    is_sent.count_down();
+    for (const auto& message : sent) message->wait();
+    throw CommunicationError("no wait failed, but a call to send to pod-b");
+  };
+  const auto began = std::chrono::steady_clock::now();
+  const auto interrupt_it = [&](Interrupt& interrupt) {
+    is_sent.wait();
+    interrupt.raise();
+  };
+  EXPECT_THAT(failure(send_all, leave, {.meanwhile = interrupt_it}), HasSubstr("pod-b"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kLong / 2);
+}
+
+// Nor for one of which a part had been read.
+TEST(Group, AnInterruptEndsTheWaitForAMessageThatThePeerDoesNotComplete) {
+  constexpr int kMany = 1 << 26;  // 256 MiB: the peer leaves before they are sent
+  std::latch has_begun(2);
+  std::latch has_left(1);
+  const auto send_a_part = [&](Group& group) {
+    const auto work = group.send(at::ones({kMany}), 0, 1);
+    has_begun.count_down();
+    EXPECT_THROW(work->wait(), CommunicationError);
+  };
+  const auto leave = [&](Interrupt& interrupt) {
+    has_begun.wait();
+    interrupt.raise();
+    has_left.count_down();
+  };
+  const auto receive_all = [&](Group& group) {
+    const auto work = group.receive(at::empty({kMany}), 1, 1);
+    has_begun.count_down();
+    work->wait();
+  };
+  const auto interrupt_it = [&](Interrupt& interrupt) {
+    has_left.wait();
+    interrupt.raise();
+  };
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_THAT(failure(receive_all, send_a_part, {.meanwhile = interrupt_it, .meanwhile_at_peer = leave}),
+              HasSubstr("pod-b"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, kLong / 2);
 }
 
