@@ -9,7 +9,7 @@ namespace sailor::trainer {
 void Interrupt::raise() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(is_raised_, true)) return;
-  for (const auto& [owner, abort] : groups_) abort();
+  for (auto& [owner, group] : groups_) group.thread = std::jthread(group.abort);
 }
 
 void Interrupt::check() const {
@@ -19,13 +19,15 @@ void Interrupt::check() const {
 
 void Interrupt::add(const void* owner, std::function<void()> abort) {
   const std::lock_guard lock(mutex_);
-  if (is_raised_) abort();
-  groups_.emplace(owner, std::move(abort));
+  GroupAbort& group = groups_[owner];
+  group.abort = std::move(abort);
+  if (is_raised_) group.thread = std::jthread(group.abort);
 }
 
 void Interrupt::remove(const void* owner) {
+  decltype(groups_)::node_type removed;  // destroyed without the lock, because its thread is joined
   const std::lock_guard lock(mutex_);
-  groups_.erase(owner);
+  removed = groups_.extract(owner);
 }
 
 }  // namespace sailor::trainer

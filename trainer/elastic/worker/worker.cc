@@ -10,6 +10,7 @@
 #include "trainer/elastic/preparation/preparations.h"
 #include "trainer/elastic/protocol/command.h"
 #include "trainer/elastic/regroup/checkpoint_and_release.h"
+#include "trainer/elastic/regroup/membership_closer.h"
 #include "trainer/elastic/regroup/peer_names.h"
 #include "trainer/elastic/worker/downtime.h"
 #include "trainer/elastic/worker/generation.h"
@@ -139,7 +140,7 @@ class Worker {
     mailbox_.stop_listening();
     training_.reset();
     forming_.reset();
-    membership_.reset();
+    closer_.close(std::exchange(membership_, std::nullopt));
   }
 
   void release() {
@@ -183,9 +184,8 @@ class Worker {
   }
 
   Event move() {
-    // Closes the connections of the previous generation. All workers have arrived here, so none is still in its last
-    // vote.
-    membership_ = std::move(forming_.value().membership);
+    // All workers have arrived here, so none is still in the last vote of the previous generation.
+    closer_.close(std::exchange(membership_, std::move(forming_.value().membership)));
     batches_ = std::move(forming_.value().batches);
     forming_.reset();
     // A regroup is not worth finishing once a newer generation is known.
@@ -317,6 +317,7 @@ class Worker {
   std::optional<Prepared> forming_;       // set while the generation is at its rendezvous
   std::unique_ptr<Batches> batches_;      // those of the newest generation whose rendezvous is over
   std::optional<Membership> membership_;  // set after the rendezvous, until the worker leaves the generation
+  MembershipCloser closer_;
   CheckpointWriter writer_;
   std::optional<Generation> training_;
   std::string failure_;
