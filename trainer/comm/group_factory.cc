@@ -7,6 +7,7 @@
 #include <cstring>
 #include <future>
 #include <limits>
+#include <numeric>
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -118,6 +119,12 @@ std::unique_ptr<Group> GroupFactory::make_collective_group(const std::string& na
 std::unique_ptr<Group> GroupFactory::make_message_group(const std::string& name, const std::vector<int>& ranks) {
   auto group = connect(name, ranks, BackendType::kGloo);
   return compute_device().is_cpu() ? std::move(group) : std::make_unique<HostCopyGroup>(std::move(group));
+}
+
+std::unique_ptr<Group> GroupFactory::make_message_group(const std::string& name, int workers) {
+  std::vector<int> ranks(static_cast<std::size_t>(workers));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return make_message_group(name, ranks);
 }
 
 std::unique_ptr<Group> GroupFactory::connect(const std::string& name, const std::vector<int>& ranks, BackendType type) {

@@ -1,6 +1,7 @@
 #include "trainer/step/operations.h"
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/schedule/make_schedule.h"
@@ -34,15 +35,42 @@ std::vector<int> acknowledged_sends(const Schedule& schedule, const Role& role) 
   return acknowledged;
 }
 
+// Every microbatch connects the replicas that process it.
+std::vector<std::vector<int>> connected_replicas(const Schedule& schedule, const Role& role) {
+  const std::size_t stages = schedule.routes.size();
+  std::vector<std::set<int>> connected(stages);
+  connected[static_cast<std::size_t>(role.stage)].insert(role.replica);
+  for (bool is_complete = false; !is_complete;) {
+    is_complete = true;
+    for (std::size_t microbatch = 0; microbatch < schedule.routes.front().size(); ++microbatch) {
+      bool is_reached = false;
+      for (std::size_t stage = 0; stage < stages; ++stage) {
+        is_reached = is_reached || connected[stage].contains(schedule.routes[stage][microbatch]);
+      }
+      if (!is_reached) continue;
+      for (std::size_t stage = 0; stage < stages; ++stage) {
+        if (connected[stage].insert(schedule.routes[stage][microbatch]).second) is_complete = false;
+      }
+    }
+  }
+  std::vector<std::vector<int>> ascending;
+  ascending.reserve(stages);
+  for (const auto& replicas : connected) ascending.emplace_back(replicas.begin(), replicas.end());
+  return ascending;
+}
+
 }  // namespace
 
 WorkerSchedule worker_schedule_of(const Assignment& assignment, const Role& role) {
   const Plan& plan = assignment.plan;
   Schedule schedule = assignment.schedule_times ? make_schedule(plan, *assignment.schedule_times)
                                                 : make_schedule(plan, times_from_shares(plan), SchedulePolicy::kFlow);
-  std::vector<int> acknowledged = acknowledged_sends(schedule, role);
-  auto& stage = schedule.replicas.at(static_cast<std::size_t>(role.stage));
-  return {std::move(stage.at(static_cast<std::size_t>(role.replica)).operations), std::move(acknowledged)};
+  auto& own = schedule.replicas.at(static_cast<std::size_t>(role.stage)).at(static_cast<std::size_t>(role.replica));
+  WorkerSchedule made{.operations = {},
+                      .acknowledged = acknowledged_sends(schedule, role),
+                      .connected = connected_replicas(schedule, role)};
+  made.operations = std::move(own.operations);
+  return made;
 }
 
 }  // namespace sailor::trainer

@@ -13,6 +13,9 @@ struct WorkerSchedule {
   // One entry per operation. A message from a peer shows that the peer has received all messages that precede it in the
   // peer's list. The entry is how many messages of this worker that are, without those of earlier entries.
   std::vector<int> acknowledged;
+  // The replicas that messages connect with this one, directly or by way of others, and itself: [stage], ascending. All
+  // of them have the same entry.
+  std::vector<std::vector<int>> connected;
 };
 
 // All workers compute the same schedule from the same assignment. It is the schedule that was simulated for the plan,

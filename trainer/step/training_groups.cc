@@ -1,7 +1,7 @@
 #include "trainer/step/training_groups.h"
 
 #include <algorithm>
-#include <numeric>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -20,15 +20,28 @@ std::set<std::vector<int>> holders_of_units(const Roster& roster, int rank) {
   return sets;
 }
 
+// The workers with which messages between stages connect this one, and itself.
+std::vector<int> pipeline_of(const Roster& roster, const WorkerSchedule& schedule) {
+  std::vector<int> ranks;
+  for (int stage = 0; stage < std::ssize(schedule.connected); ++stage) {
+    for (const int replica : schedule.connected[static_cast<std::size_t>(stage)]) {
+      std::ranges::copy(roster.group_of(roster.rank_of({stage, replica, 0})), std::back_inserter(ranks));
+    }
+  }
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
 }  // namespace
 
 // All workers make their common groups in the same order, that of their members, so that they cannot deadlock.
-TrainingGroups::TrainingGroups(const Roster& roster, int rank, GroupFactory& factory)
+TrainingGroups::TrainingGroups(const Roster& roster, int rank, const WorkerSchedule& schedule, GroupFactory& factory,
+                               std::shared_ptr<Group> everyone)
     : interrupt_(factory.interrupt()) {
-  std::vector<int> everyone(static_cast<std::size_t>(roster.training_workers()));
-  std::iota(everyone.begin(), everyone.end(), 0);
-  control_ = factory.make_message_group("control", everyone);
-  pipeline_ = factory.make_message_group("pipeline", everyone);
+  const int workers = roster.training_workers();
+  control_ = workers < roster.workers() ? factory.make_message_group("control", workers) : std::move(everyone);
+  const std::vector<int> pipeline = pipeline_of(roster, schedule);
+  pipeline_ = factory.make_message_group(fmt::format("pipeline-{}", pipeline.front()), pipeline);
   const std::vector<int> replica = roster.group_of(rank);
   tensor_parallel_ = factory.make_collective_group(fmt::format("tensor-parallel-{}", fmt::join(replica, "-")), replica);
   for (const auto& holders : holders_of_units(roster, rank)) {

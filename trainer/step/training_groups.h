@@ -9,19 +9,22 @@
 #include "trainer/comm/group.h"
 #include "trainer/comm/group_factory.h"
 #include "trainer/comm/interrupt.h"
+#include "trainer/step/operations.h"
 #include "trainer/step/roster.h"
 
 namespace sailor::trainer {
 
 class TrainingGroups {
  public:
-  TrainingGroups(const Roster& roster, int rank, GroupFactory& factory);
+  // `everyone` is a message group of all workers of the generation. The training uses it too if no worker leaves.
+  TrainingGroups(const Roster& roster, int rank, const WorkerSchedule& schedule, GroupFactory& factory,
+                 std::shared_ptr<Group> everyone);
 
   void set_timeout(std::chrono::milliseconds timeout);
   void check() const { interrupt_->check(); }  // throws CommunicationError once the groups have been aborted
 
   [[nodiscard]] Group& control() { return *control_; }                  // all workers: votes and small sums
-  [[nodiscard]] Group& pipeline() { return *pipeline_; }                // all workers: messages between stages
+  [[nodiscard]] Group& pipeline() { return *pipeline_; }                // messages between stages
   [[nodiscard]] Group& tensor_parallel() { return *tensor_parallel_; }  // the workers of this replica
   // Returns the group of the workers that compute with the same parameters, to reduce their gradients. `holders` are
   // their ranks, and include this worker.
@@ -29,7 +32,7 @@ class TrainingGroups {
 
  private:
   std::shared_ptr<Interrupt> interrupt_;
-  std::unique_ptr<Group> control_;
+  std::shared_ptr<Group> control_;
   std::unique_ptr<Group> pipeline_;
   std::unique_ptr<Group> tensor_parallel_;
   std::map<std::vector<int>, std::unique_ptr<Group>> data_parallel_;

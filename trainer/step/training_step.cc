@@ -62,7 +62,7 @@ TrainingStep::TrainingStep(const TrainingRank& worker, TrainingGroups& groups, S
       batches_(batches),
       sums_(roster_, rank_, groups, model),
       weights_(roster_, rank_, groups, model),
-      schedule_(worker_schedule_of(assignment_, role_)) {}
+      schedule_(worker.schedule) {}
 
 void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) {
   model_.clear_gradients();

@@ -40,6 +40,7 @@ StageShape stage_shape(const Assignment& assignment, int rank);
 struct TrainingRank {
   const Assignment& assignment;
   const Roster& roster;  // of the assignment
+  const WorkerSchedule& schedule;
   int rank = 0;
 };
 
@@ -96,7 +97,7 @@ class TrainingStep {
   const Batches& batches_;
   GradientSums sums_;
   WeightSync weights_;
-  WorkerSchedule schedule_;
+  const WorkerSchedule& schedule_;
   int backward_passes_left_ = 0;
   StepTimes times_;
   std::map<int, at::Tensor> inputs_;     // activations received and activations to send, by microbatch

@@ -27,7 +27,9 @@ struct Summing {
       : roster(assignment),
         rendezvous(host, kStorePort, "sums", kTimeout),
         factory(rendezvous, host, rank, kTimeout),
-        groups(roster, rank, factory),
+        groups(roster, rank,
+               worker_schedule_of(assignment, assignment.workers.at(static_cast<std::size_t>(rank)).role.value()),
+               factory, factory.make_message_group("everyone", roster.workers())),
         model(stage_shape(assignment, rank), states_of(assignment, rank)),
         sums(roster, rank, groups, model) {
     set_cpu_threads(1);

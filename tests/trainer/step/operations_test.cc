@@ -20,6 +20,10 @@
 namespace sailor::trainer {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::SizeIs;
+
 using ::sailor::testing::a_cluster;
 using ::sailor::testing::a_job;
 using ::sailor::testing::a_key;
@@ -202,6 +206,50 @@ TEST(Operations, OfRandomPlansAreThoseThatWereSimulated) {
   const std::uint64_t first = sailor::testing::test_seed();
   for (std::uint64_t seed = 1; seed <= 60; ++seed) expect_executed_as_played(random_case(seed));
   for (std::uint64_t seed = first; seed < first + 60; ++seed) expect_executed_as_played(random_case(seed));
+}
+
+bool goes_to_next_stage(OperationKind kind) {
+  return kind == OperationKind::kSendActivation || kind == OperationKind::kReceiveGradient;
+}
+
+// By stage and replica: those that are connected with it.
+std::map<std::pair<int, int>, std::vector<std::vector<int>>> connected_replicas(const Case& one) {
+  std::map<std::pair<int, int>, std::vector<std::vector<int>>> connected;
+  const Assignment assignment = sent_assignment(one, Simulator().schedule_times(one.job, cluster(), one.plan).value());
+  for (const WorkerSlot& worker : assignment.workers) {
+    const WorkerSchedule schedule = worker_schedule_of(assignment, *worker.role);
+    connected[{worker.role->stage, worker.role->replica}] = schedule.connected;
+    for (const Operation& operation : schedule.operations) {
+      if (operation.peer < 0) continue;
+      const int stage = worker.role->stage + (goes_to_next_stage(operation.kind) ? 1 : -1);
+      EXPECT_THAT(schedule.connected.at(static_cast<std::size_t>(stage)), Contains(operation.peer));
+    }
+  }
+  return connected;
+}
+
+TEST(Operations, ConnectReplicasThatHaveTheSameOnesConnected) {
+  std::vector<Case> all = cases();
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) all.push_back(random_case(seed));
+  for (const Case& one : all) {
+    SCOPED_TRACE(one.name);
+    const auto connected = connected_replicas(one);
+    for (const auto& [role, reached] : connected) {
+      EXPECT_THAT(reached.at(static_cast<std::size_t>(role.first)), Contains(role.second));
+      for (int stage = 0; stage < std::ssize(reached); ++stage) {
+        for (const int replica : reached[static_cast<std::size_t>(stage)]) {
+          EXPECT_EQ(connected.at({stage, replica}), reached);
+        }
+      }
+    }
+  }
+}
+
+TEST(Operations, OfEqualSharesConnectOneReplicaOfEachStage) {
+  const Case even = {"even", opt_350m(), sailor::testing::an_even_plan(opt_350m(), kL4, 4, 8, 1)};
+  for (const auto& [role, reached] : connected_replicas(even)) {
+    EXPECT_THAT(reached, Each(SizeIs(1))) << role.first << " " << role.second;
+  }
 }
 
 // Executes the lists of all workers. Every message says how many messages its sender has received from its receiver.

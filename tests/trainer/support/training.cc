@@ -45,7 +45,8 @@ class TrainingWorker {
         roster_(assignment),
         rendezvous_(host, kStorePort, "training", kTimeout),
         factory_(rendezvous_, host, rank, wrap),
-        groups_(roster_, rank, factory_) {
+        schedule_(worker_schedule_of(assignment, assignment.workers.at(static_cast<std::size_t>(rank)).role.value())),
+        groups_(roster_, rank, schedule_, factory_, factory_.make_message_group("everyone", roster_.workers())) {
     for (const int id : roster_.layer_states_of(rank)) {
       held_[id] = initial_state(assignment.model, roster_.held_shard(rank, id), assignment.training.seed);
     }
@@ -57,7 +58,7 @@ class TrainingWorker {
     StageModel model(stage_shape(assignment_, rank_), held_,
                      TensorParallel(groups_.tensor_parallel(), roster_.tensor_parallel_rank_of(rank_),
                                     assignment_.plan.sequence_parallelism));
-    TrainingStep step({assignment_, roster_, rank_}, groups_, model, **batches);
+    TrainingStep step({assignment_, roster_, schedule_, rank_}, groups_, model, **batches);
     step.take_weights(held_);
     std::vector<double> losses;
     for (std::int64_t k = 0; k < assignment_.training.steps; ++k) {
@@ -92,6 +93,7 @@ class TrainingWorker {
   Roster roster_;
   Rendezvous rendezvous_;
   WrappingFactory factory_;
+  WorkerSchedule schedule_;
   TrainingGroups groups_;
   LayerStates held_;
 };

@@ -1,7 +1,5 @@
 #include "trainer/elastic/regroup/regroup.h"
 
-#include <numeric>
-
 #include "trainer/comm/group_factory.h"
 #include "trainer/elastic/regroup/peer_names.h"
 #include "trainer/elastic/state/restore.h"
@@ -9,12 +7,6 @@
 
 namespace sailor::trainer {
 namespace {
-
-std::vector<int> ranks_below(int count) {
-  std::vector<int> ranks(static_cast<std::size_t>(count));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 // Takes the losses of the job from the state reports, because a worker that did not train does not know them.
 void learn_losses(const GenerationRendezvous& rendezvous, HeldState& held) {
@@ -52,13 +44,15 @@ void connect(const Assignment& assignment, const std::string& host, const Timeou
   GenerationRendezvous& rendezvous = *membership.rendezvous;
   GroupFactory factory(rendezvous.store(), host, rendezvous.rank(), timeouts.peer, names_of_workers(assignment));
   membership.interrupt = factory.interrupt();
-  membership.everyone = factory.make_message_group("everyone", ranks_below(rendezvous.roster().workers()));
+  membership.everyone = factory.make_message_group("everyone", rendezvous.roster().workers());
   const bool has_role = rendezvous.rank() < assignment.training_workers();
   if (!has_role) return;
-  membership.groups = std::make_unique<TrainingGroups>(rendezvous.roster(), rendezvous.rank(), factory);
+  const WorkerSlot& slot = assignment.workers.at(static_cast<std::size_t>(rendezvous.rank()));
+  membership.schedule = worker_schedule_of(assignment, slot.role.value());
+  membership.groups = std::make_unique<TrainingGroups>(rendezvous.roster(), rendezvous.rank(), membership.schedule,
+                                                       factory, membership.everyone);
   if (!rendezvous.peer_replicas().empty()) {
-    membership.peer_replica_group =
-        factory.make_message_group("peer-replicas", ranks_below(assignment.training_workers()));
+    membership.peer_replica_group = factory.make_message_group("peer-replicas", assignment.training_workers());
   }
 }
 

@@ -19,7 +19,8 @@ namespace sailor::trainer {
 struct Membership {
   std::unique_ptr<GenerationRendezvous> rendezvous;
   std::shared_ptr<Interrupt> interrupt;       // aborts all groups below; null without groups
-  std::unique_ptr<Group> everyone;            // all workers, including those that leave
+  std::shared_ptr<Group> everyone;            // all workers, including those that leave
+  WorkerSchedule schedule;                    // empty for a worker that leaves
   std::unique_ptr<TrainingGroups> groups;     // null for a worker that leaves
   std::unique_ptr<Group> peer_replica_group;  // the training workers; null without peer replicas
   Timeouts timeouts;

@@ -51,7 +51,7 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       model_(stage_shape(assignment, membership.rank()), held_.layer_states,
              TensorParallel(membership.groups->tensor_parallel(), roster_.tensor_parallel_rank_of(membership.rank()),
                             assignment.plan.sequence_parallelism)),
-      step_({assignment, roster_, membership.rank()}, *membership.groups, model_, batches),
+      step_({assignment, roster_, membership.schedule, membership.rank()}, *membership.groups, model_, batches),
       peer_replica_gradients_(roster_, membership.rank(), membership.rendezvous->peer_replicas(), held_.peer_replicas,
                               membership.peer_replica_group.get()),
       folder_(checkpoint_folder(assignment)),
