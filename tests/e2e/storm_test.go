@@ -230,7 +230,7 @@ func TestAJobBelowItsMinimumWaitsWithItsStateSavedAndResumesFromThere(t *testing
 	waiting := w.until("it waits", func(job trainingjob.Job) bool {
 		return job.Status.State == "Waiting" && job.Condition("Planned").Reason == "WaitingForCapacity"
 	})
-	w.untilNoPods()
+	w.untilNoPodRuns() // the pod of the node that went is deleted by Kubernetes, which may take a minute
 	w.giveBack("l4-spot")
 	after := w.until("it continues", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
 	rescales := after.Status.Rescales
