@@ -5,6 +5,7 @@
 #include <functional>
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "core/protocol/ports.h"
 #include "tests/trainer/support/assignments.h"
@@ -193,9 +194,17 @@ std::map<std::int64_t, double> losses_of(const Assignment& job, const Plan& plan
   return workers.losses();
 }
 
-std::map<std::int64_t, double> losses_alone(Assignment job, std::int64_t steps) {
-  job.training.steps = steps;
-  return losses_of(job, plan_of(job, {{0, 5, {8}}}));
+void expect_undisturbed(Assignment job, std::map<std::int64_t, double> losses, double tolerance,
+                        std::size_t workers_lost) {
+  ASSERT_FALSE(losses.empty());
+  job.training.steps = losses.rbegin()->first;
+  const auto reference = losses_of(job, plan_of(job, {{0, 5, {8}}}));
+  EXPECT_GE(losses.size() + workers_lost, reference.size());
+  losses.insert(reference.begin(), reference.end());
+  ASSERT_EQ(losses.size(), reference.size());
+  for (const auto& [step, loss] : reference) {
+    EXPECT_NEAR(losses.at(step), loss, loss * tolerance) << "at step " << step;
+  }
 }
 
 }  // namespace sailor::trainer::testing

@@ -68,7 +68,9 @@ Assignment releasing_assignment(const Assignment& job, std::int64_t number, cons
 
 // The losses of each step when the job runs with this plan from its start to its end.
 std::map<std::int64_t, double> losses_of(const Assignment& job, const Plan& plan);
-// The losses of a worker that trains the job alone, up to this step.
-std::map<std::int64_t, double> losses_alone(Assignment job, std::int64_t steps);
+// Expects the losses of one worker that trains the job undisturbed. `tolerance` is relative. At each loss of a worker a
+// step may be rolled forward when the survivors meet, and that one is reported by nobody.
+void expect_undisturbed(Assignment job, std::map<std::int64_t, double> losses, double tolerance,
+                        std::size_t workers_lost = 0);
 
 }  // namespace sailor::trainer::testing

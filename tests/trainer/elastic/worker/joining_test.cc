@@ -1,6 +1,4 @@
 // Joining workers receive state while a change is prepared: real workers over real Gloo, one thread each.
-#include <cmath>
-
 #include <gtest/gtest.h>
 
 #include "core/protocol/timeouts.h"
@@ -62,14 +60,8 @@ class Joining : public ::testing::Test {
     return generation(job_, 2, plan_of(job_, {{0, 5, {8}}}), {agents[1], agents[0]});
   }
 
-  // The losses equal those of an undisturbed worker. Nobody reports a step that was rolled forward.
-  void expect_undisturbed(const WorkerThreads& workers) {
-    const std::map<std::int64_t, double> losses = workers.losses();
-    const auto reference = losses_alone(job_, losses.rbegin()->first);
-    EXPECT_GE(losses.size() + 1, reference.size());
-    for (const auto& [step, loss] : losses) {
-      EXPECT_NEAR(loss, reference.at(step), std::fabs(loss) * kTolerance) << "at step " << step;
-    }
+  void expect_undisturbed(const WorkerThreads& workers) const {
+    testing::expect_undisturbed(job_, workers.losses(), kTolerance, 1);
   }
 
   Scratch scratch_;

@@ -10,31 +10,8 @@ namespace sailor::trainer::testing {
 namespace {
 
 using ::testing::ElementsAre;
-using Losses = std::map<std::int64_t, double>;
 
 constexpr double kTolerance = 1e-5;  // relative, FP32
-
-void expect_same(const Losses& losses, const Losses& reference, double tolerance = kTolerance) {
-  ASSERT_EQ(losses.size(), reference.size());
-  for (const auto& [step, loss] : reference) {
-    EXPECT_NEAR(losses.at(step), loss, loss * tolerance) << "at step " << step;
-  }
-}
-
-// The same losses as those of one worker that trains the job undisturbed.
-void expect_undisturbed(const Assignment& job, const Losses& losses, double tolerance = kTolerance) {
-  ASSERT_FALSE(losses.empty());
-  expect_same(losses, losses_alone(job, losses.rbegin()->first), tolerance);
-}
-
-// At each loss of a worker a step may be rolled forward when the survivors meet, and that one is reported by nobody.
-void expect_undisturbed_over_losses(const Assignment& job, Losses losses, std::size_t workers_lost) {
-  ASSERT_FALSE(losses.empty());
-  const Losses reference = losses_alone(job, losses.rbegin()->first);
-  EXPECT_GE(losses.size() + workers_lost, reference.size());
-  losses.insert(reference.begin(), reference.end());
-  expect_same(losses, reference);
-}
 
 Plan sharded(Plan plan) {
   plan.sharded_optimizer = true;
@@ -92,7 +69,7 @@ TEST(Rescale, BetweenTensorParallelSizesShardingAndPipelinesAndAfterALossLearnsT
   EXPECT_EQ(workers.progress().steps_lost, 0);
   change.to_the_last(plan_of(job, {{0, 3, {8}, {2}}, {3, 5, {8}, {2}}}));
 
-  expect_undisturbed_over_losses(job, workers.losses(), 1);
+  expect_undisturbed(job, workers.losses(), kTolerance, 1);
   EXPECT_EQ(workers.progress().source, StateSource::kMemory);
   EXPECT_LE(workers.progress().steps_lost, 1);
 }
@@ -129,7 +106,7 @@ TEST(Rescale, OfAJobWithSequenceParallelismLearnsTheSame) {
   change.to_the_last(plan_of(job, {{0, 3, {8}}, {3, 5, {5, 3}, {2, 1}}}));
   EXPECT_EQ(workers.progress().source, StateSource::kMemory);
   EXPECT_EQ(workers.progress().steps_lost, 0);
-  expect_undisturbed(job, workers.losses());
+  expect_undisturbed(job, workers.losses(), kTolerance);
 }
 
 TEST(Rescale, OfABf16JobMovesItsFp32Masters) {
@@ -143,7 +120,7 @@ TEST(Rescale, OfABf16JobMovesItsFp32Masters) {
   change.to(plan_of(job, {{0, 5, {8}}}));
   change.to(plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}));
   change.to_the_last(plan_of(job, {{0, 4, {8}}, {4, 5, {8}}}));
-  expect_undisturbed(job, workers.losses());  // the same sums in the same order, on whichever worker
+  expect_undisturbed(job, workers.losses(), kTolerance);  // the same sums in the same order, on whichever worker
   expect_undisturbed(fp32, workers.losses(), 0.02);
 }
 
@@ -173,7 +150,7 @@ TEST(Rescale, AShardThatOnlyALostWorkerHadComesFromTheCheckpoint) {
   change.to_the_last(plan_of(job, {{0, 5, {4, 4}}}));
   EXPECT_EQ(workers.progress().source, StateSource::kStart);  // there is no checkpoint yet
   EXPECT_GE(workers.progress().steps_lost, kSteps);
-  expect_undisturbed(plain, workers.losses());
+  expect_undisturbed(plain, workers.losses(), kTolerance);
 }
 
 void expect_went_on_from_a_copy(const WorkerThreads& workers) {
@@ -196,7 +173,7 @@ TEST(Rescale, ALostStageOfOneReplicaResumesFromItsPeerReplica) {
   change.lose_the_last_worker();  // the peer replicas have been updated since
   change.to_the_last(plan_of(job, {{0, 5, {8}}}));
   expect_went_on_from_a_copy(workers);
-  expect_undisturbed_over_losses(plain, workers.losses(), 2);
+  expect_undisturbed(plain, workers.losses(), kTolerance, 2);
 }
 
 TEST(Rescale, ALostShardOfTheOptimizerResumesFromItsPeerReplica) {
@@ -211,7 +188,7 @@ TEST(Rescale, ALostShardOfTheOptimizerResumesFromItsPeerReplica) {
   change.lose_the_last_worker();
   change.to_the_last(sharded(plan_of(job, {{0, 5, {4, 4}, {2, 1}}})));
   expect_went_on_from_a_copy(workers);
-  expect_undisturbed_over_losses(plain, workers.losses(), 1);
+  expect_undisturbed(plain, workers.losses(), kTolerance, 1);
 }
 
 TEST(Rescale, PeerReplicasRollForwardAStepThatTheLostWorkerHadComputed) {
@@ -238,7 +215,7 @@ TEST(Rescale, PeerReplicasRollForwardAStepThatTheLostWorkerHadComputed) {
   EXPECT_EQ(workers.progress().source, StateSource::kPeerReplica);
   EXPECT_EQ(workers.progress().resumed_step, 5);
   EXPECT_EQ(workers.progress().steps_lost, 0);
-  expect_undisturbed_over_losses(plain, workers.losses(), 1);
+  expect_undisturbed(plain, workers.losses(), kTolerance, 1);
 }
 
 TEST(Rescale, AJobWithPeerReplicasIsSavedCompletelyWhenItReleasesItsGpus) {
@@ -258,7 +235,7 @@ TEST(Rescale, AJobWithPeerReplicasIsSavedCompletelyWhenItReleasesItsGpus) {
   workers.lose_all();
   EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
   EXPECT_EQ(workers.progress().steps_lost, 0);
-  expect_undisturbed(plain, workers.losses());
+  expect_undisturbed(plain, workers.losses(), kTolerance);
 }
 
 // Some steps of one plan, then some of another one from the checkpoint that was written on release.
@@ -279,7 +256,7 @@ void expect_the_same_over_a_park(const Assignment& plain, const Scratch& scratch
   workers.lose_all();
   EXPECT_EQ(workers.progress().source, StateSource::kCheckpoint);
   EXPECT_EQ(workers.progress().steps_lost, 0);
-  expect_undisturbed(plain, workers.losses());
+  expect_undisturbed(plain, workers.losses(), kTolerance);
 }
 
 TEST(Rescale, AReleasedJobOfUnequalShardsResumesUnderAnotherPlan) {
