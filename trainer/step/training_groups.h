@@ -23,8 +23,8 @@ class TrainingGroups {
   void set_timeout(std::chrono::milliseconds timeout);
   void check() const { interrupt_->check(); }  // throws CommunicationError once the groups have been aborted
 
-  [[nodiscard]] Group& control() { return *control_; }                  // all workers: votes and small sums
-  [[nodiscard]] Group& pipeline() { return *pipeline_; }                // messages between stages
+  [[nodiscard]] Group& control() { return *control_; }    // all workers: votes and small sums
+  [[nodiscard]] Group& pipeline() { return *pipeline_; }  // the connected replicas: messages between stages
   [[nodiscard]] Group& tensor_parallel() { return *tensor_parallel_; }  // the workers of this replica
   // Returns the group of the workers that compute with the same parameters, to reduce their gradients. `holders` are
   // their ranks, and include this worker.
