@@ -8,7 +8,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cpprest/http_client.h>
 #include <fmt/format.h>
-#include <pplx/threadpool.h>
 
 #include "core/model/parse_number.h"
 #include "core/net/thread_pool.h"
@@ -77,7 +76,7 @@ Error too_large(const std::string& what, std::size_t limit) {
 struct HttpClient::Connections {
   Connections(std::string url_given, HttpClientSettings settings_given)
       : url(std::move(url_given)), settings(std::move(settings_given)) {
-    start_thread_pool();
+    thread_pool();
     try {
       requests.emplace(web::uri(url), config_of(settings, settings.timeout));
       streams.emplace(web::uri(url), config_of(settings, settings.stream_idle_timeout));
@@ -120,7 +119,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
         timeout_(settings.timeout),
         limit_(settings.largest_response),
         sink_(std::move(sink)),
-        timer_(crossplat::threadpool::shared_instance().service()) {}
+        timer_(thread_pool()) {}
 
   void start(http::client::http_client& client, const HttpRequest& request) {
     const auto self = shared_from_this();

@@ -1,13 +1,19 @@
 #include "core/net/http_server.h"
 
 #include <algorithm>
-#include <array>
-#include <condition_variable>
+#include <chrono>
 #include <exception>
-#include <mutex>
+#include <latch>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
-#include <cpprest/http_listener.h>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
 #include <fmt/format.h>
 
 #include "core/net/thread_pool.h"
@@ -15,173 +21,227 @@
 namespace sailor::net {
 namespace {
 
-namespace http = web::http;
-using http::experimental::listener::http_listener;
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
 
-constexpr std::size_t kUploadChunk = 64U << 10U;
+constexpr std::chrono::seconds kReadLimit(120);  // for a request, and for the pause before it
+constexpr std::chrono::seconds kWriteLimit(5);  // for a client to take an answer: the server waits for it when it stops
+constexpr std::chrono::milliseconds kAcceptPause(100);
+constexpr std::size_t kDropped = 64U << 10U;  // bytes at a time
+constexpr int kBadRequest = 400;
 constexpr int kNotFound = 404;
 constexpr int kMethodNotAllowed = 405;
 constexpr int kTooLarge = 413;
 constexpr int kServerError = 500;
-constexpr int kUnavailable = 503;
-
-void reply(const http::http_request& request, const HttpAnswer& answer) {
-  http::http_response response(static_cast<http::status_code>(answer.status));
-  if (!answer.body.empty()) response.set_body(answer.body, answer.content_type);
-  request.reply(response).then([](const pplx::task<void>& sent) {
-    try {
-      sent.get();
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the client has gone away
-    }
-  });
-}
 
 HttpAnswer error_answer(int status, const std::string& sentence) { return json_answer(status, {{"error", sentence}}); }
 
-// Counts the handlers that run, so that the server can wait for them.
-class Running {
- public:
-  // Returns null if the server is closing.
-  std::shared_ptr<void> enter() {
-    const std::scoped_lock lock(mutex_);
-    if (is_closing_) return nullptr;
-    ++count_;
-    return {this, [](Running* running) { running->leave(); }};
-  }
-  void close() {
-    std::unique_lock lock(mutex_);
-    is_closing_ = true;
-    changed_.wait(lock, [this] { return count_ == 0; });
-  }
+class Connection;
 
- private:
-  void leave() {
-    const std::scoped_lock lock(mutex_);
-    --count_;
-    changed_.notify_all();
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_closing_ = false;
-  int count_ = 0;
-};
-
-// The body of a request, read piece by piece as it arrives. The library answers no request before its body has ended,
-// so what exceeds the limit is read and dropped.
-class Upload : public std::enable_shared_from_this<Upload> {
- public:
-  // Calls the sink with nothing if the body is too large.
-  using Sink = std::function<void(const std::optional<std::string>& body)>;
-
-  Upload(const http::http_request& request, std::size_t limit, Sink sink)
-      : request_(request), limit_(limit), sink_(std::move(sink)), stream_(request_.body().streambuf()) {}
-
-  void read() {
-    const auto self = shared_from_this();
-    stream_.getn(chunk_.data(), chunk_.size()).then([self](const pplx::task<std::size_t>& task) { self->take(task); });
-  }
-
- private:
-  void take(const pplx::task<std::size_t>& task) {
-    try {
-      const std::size_t size = task.get();
-      if (body_) body_->append(chunk_.begin(), chunk_.begin() + static_cast<std::ptrdiff_t>(size));
-      if (body_ && body_->size() > limit_) body_.reset();
-      if (size == chunk_.size()) return read();
-      request_.content_ready().get();  // throws if the body ended because of an error
-      sink_(body_);
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the client has gone away
-    }
-  }
-
-  http::http_request request_;
-  const std::size_t limit_;
-  const Sink sink_;
-  Concurrency::streams::streambuf<unsigned char> stream_;
-  std::array<unsigned char, kUploadChunk> chunk_{};
-  std::optional<std::string> body_ = "";
-};
-
-}  // namespace
-
-struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
-  Impl(const std::string& url, std::vector<Route> routes_given, HttpServerSettings settings_given)
-      : routes(std::move(routes_given)), settings(settings_given), listener(web::uri(url)) {}
-
-  void open() {
-    listener.support([weak = weak_from_this()](const http::http_request& request) {
-      if (const auto self = weak.lock()) self->serve(request);
-    });
-    listener.open().get();
-  }
-
-  void serve(const http::http_request& request) {
-    const std::string path = request.relative_uri().path();
-    const auto has_path = [&](const Route& route) { return route.path == path; };
-    const auto fits = [&](const Route& route) { return has_path(route) && route.method == request.method(); };
-    const auto route = std::ranges::find_if(routes, fits);
-    if (route == routes.end()) {
-      const int status = std::ranges::any_of(routes, has_path) ? kMethodNotAllowed : kNotFound;
-      return reply(request, error_answer(status, fmt::format("{} {}: use {}", request.method(), path, known_routes())));
-    }
-    const auto sink = [self = shared_from_this(), request, &route = *route](const auto& body) {
-      reply(request, self->answer(route, body));
-    };
-    std::make_shared<Upload>(request, settings.largest_body, sink)->read();
-  }
-
-  HttpAnswer answer(const Route& route, const std::optional<std::string>& body) {
-    const auto describe = [&](std::string_view what) {
-      return fmt::format("{} {}: {}", route.method, route.path, what);
-    };
-    if (!body) {
-      return error_answer(kTooLarge, describe(fmt::format("a body has at most {} bytes", settings.largest_body)));
-    }
-    const auto running = handlers.enter();
-    if (!running) return error_answer(kUnavailable, describe("the server is closing"));
-    try {
-      return route.handle(*body);
-    } catch (const std::exception& error) {
-      return error_answer(kServerError, describe(error.what()));
-    }
-  }
-
-  [[nodiscard]] std::string known_routes() const {
-    std::string text;
-    for (const Route& route : routes) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", route.method, route.path);
-    }
-    return text;
-  }
+// All operations on sockets run on the strand, so no socket is closed while another thread begins to use it.
+struct Listener {
+  Listener(std::vector<Route> routes_given, HttpServerSettings settings_given)
+      : routes(std::move(routes_given)), settings(settings_given) {}
 
   const std::vector<Route> routes;
   const HttpServerSettings settings;
-  Running handlers;
-  http_listener listener;
+  const asio::strand<asio::io_context::executor_type> strand = asio::make_strand(thread_pool());
+  tcp::acceptor acceptor{strand};
+  asio::steady_timer pause{strand};
+  std::vector<std::weak_ptr<Connection>> connections;
+  bool is_closing = false;
 };
 
-HttpServer::HttpServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+std::string path_of(const http::request<http::string_body>& request) {
+  const std::string target(request.target());
+  return target.substr(0, target.find('?'));
+}
+
+std::string known_routes(const std::vector<Route>& routes) {
+  std::string text;
+  for (const Route& route : routes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", route.method, route.path);
+  return text;
+}
+
+// Runs a handler, or says why there is none for the request.
+HttpAnswer answer_of(const Listener& listener, const http::request<http::string_body>& request, bool is_too_large) {
+  const std::string method(request.method_string());
+  const std::string path = path_of(request);
+  const auto describe = [&](std::string_view what) { return fmt::format("{} {}: {}", method, path, what); };
+  const auto has_path = [&](const Route& route) { return route.path == path; };
+  const auto fits = [&](const Route& route) { return has_path(route) && route.method == method; };
+  const auto route = std::ranges::find_if(listener.routes, fits);
+  if (route == listener.routes.end()) {
+    const int status = std::ranges::any_of(listener.routes, has_path) ? kMethodNotAllowed : kNotFound;
+    return error_answer(status, describe(fmt::format("use {}", known_routes(listener.routes))));
+  }
+  if (is_too_large) {
+    return error_answer(kTooLarge,
+                        describe(fmt::format("a body has at most {} bytes", listener.settings.largest_body)));
+  }
+  try {
+    return route->handle(request.body());
+  } catch (const std::exception& error) {
+    return error_answer(kServerError, describe(error.what()));
+  }
+}
+
+// One connection: reads a request, has it answered, and so on. It exists as long as an operation of it is under way.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  // `in_use` is released with the connection; the listener exists until then.
+  Connection(Listener& listener, tcp::socket socket, std::shared_ptr<void> in_use)
+      : in_use_(std::move(in_use)), listener_(listener), stream_(std::move(socket)) {}
+
+  void read() {
+    is_answering_ = false;
+    parser_.emplace();
+    parser_->body_limit(listener_.settings.largest_body);
+    stream_.expires_after(kReadLimit);
+    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+      self->is_answering_ = true;
+      self->take(error);
+    });
+  }
+
+  // A request that has arrived is still answered.
+  void close() {
+    if (!is_answering_) stream_.close();
+  }
+
+ private:
+  void take(beast::error_code error) {
+    if (error == http::error::body_limit) return answer(/*is_too_large=*/true);
+    const bool is_malformed = error && error.category() == beast::error_code(http::error::bad_method).category() &&
+                              error != http::error::end_of_stream && error != http::error::partial_message;
+    if (is_malformed) return write(error_answer(kBadRequest, "this is no HTTP request: " + error.message()), false);
+    if (!error) answer(/*is_too_large=*/false);
+  }
+
+  // The handler runs beside the strand: it may take its time.
+  void answer(bool is_too_large) {
+    asio::post(thread_pool(), [self = shared_from_this(), is_too_large] {
+      HttpAnswer answer = answer_of(self->listener_, self->parser_->get(), is_too_large);
+      asio::post(self->listener_.strand, [self, is_too_large, answer = std::move(answer)]() mutable {
+        self->write(std::move(answer), !is_too_large && self->parser_->get().keep_alive());
+      });
+    });
+  }
+
+  void write(HttpAnswer answer, bool may_go_on) {
+    const bool goes_on = may_go_on && !listener_.is_closing;
+    response_ = {static_cast<http::status>(answer.status), 11};
+    response_.keep_alive(goes_on);
+    if (!answer.body.empty()) response_.set(http::field::content_type, answer.content_type);
+    if (parser_->get().method() != http::verb::head) response_.body() = std::move(answer.body);
+    response_.prepare_payload();
+    stream_.expires_after(kWriteLimit);
+    http::async_write(stream_, response_, [self = shared_from_this(), goes_on](beast::error_code error, std::size_t) {
+      if (error) return;
+      if (goes_on && !self->listener_.is_closing) return self->read();
+      beast::error_code ignored;  // the client may have gone away
+      self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+      self->drop_rest();
+    });
+  }
+
+  // Closing a connection on which bytes still arrive resets it, and the client might lose the answer.
+  void drop_rest() {
+    if (listener_.is_closing) return;
+    is_answering_ = false;
+    stream_.async_read_some(buffer_.prepare(kDropped),
+                            [self = shared_from_this()](beast::error_code error, std::size_t) {
+                              if (!error) self->drop_rest();
+                            });
+  }
+
+  const std::shared_ptr<void> in_use_;
+  Listener& listener_;
+  beast::tcp_stream stream_;
+  beast::flat_buffer buffer_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  http::response<http::string_body> response_;
+  bool is_answering_ = false;
+};
+
+void accept(Listener& listener, std::shared_ptr<void> in_use);
+
+// Without a pause, a process that may not open another file would do nothing but try.
+void accept_later(Listener& listener, std::shared_ptr<void> in_use) {
+  listener.pause.expires_after(kAcceptPause);
+  listener.pause.async_wait([&listener, in_use = std::move(in_use)](beast::error_code) mutable {
+    if (!listener.is_closing) accept(listener, std::move(in_use));
+  });
+}
+
+void accept(Listener& listener, std::shared_ptr<void> in_use) {
+  listener.acceptor.async_accept(
+      [&listener, in_use = std::move(in_use)](beast::error_code error, tcp::socket socket) mutable {
+        if (listener.is_closing) return;
+        if (error) return accept_later(listener, std::move(in_use));
+        std::erase_if(listener.connections, [](const auto& connection) { return connection.expired(); });
+        const auto connection = std::make_shared<Connection>(listener, std::move(socket), in_use);
+        listener.connections.push_back(connection);
+        connection->read();
+        accept(listener, std::move(in_use));
+      });
+}
+
+// "127.0.0.1:8082"; "[::1]:8082".
+tcp::endpoint endpoint_of(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) throw std::invalid_argument("the address has no port");
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  tcp::resolver resolver(thread_pool());
+  return *resolver.resolve(host, address.substr(colon + 1), tcp::resolver::passive).begin();
+}
+
+}  // namespace
+
+struct HttpServer::Impl {
+  Impl(const std::string& address, std::vector<Route> routes, HttpServerSettings settings)
+      : listener(std::move(routes), settings) {
+    const tcp::endpoint endpoint = endpoint_of(address);
+    listener.acceptor.open(endpoint.protocol());
+    listener.acceptor.set_option(tcp::acceptor::reuse_address(true));
+    listener.acceptor.bind(endpoint);
+    listener.acceptor.listen();
+    accept(listener, in_use);
+  }
+
+  void close() {
+    asio::post(listener.strand, [this, in_use = std::move(in_use)] {
+      listener.is_closing = true;
+      listener.acceptor.close();
+      listener.pause.cancel();
+      for (const auto& weak : listener.connections) {
+        if (const auto connection = weak.lock()) connection->close();
+      }
+    });
+    unused->wait();
+  }
+
+  Listener listener;
+  const std::shared_ptr<std::latch> unused = std::make_shared<std::latch>(1);
+  // Whatever runs for the server holds a copy of it. The latch is open once the last one is gone.
+  std::shared_ptr<void> in_use{nullptr, [unused = unused](void*) { unused->count_down(); }};
+};
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& address, std::vector<Route> routes,
                                                        HttpServerSettings settings) {
-  start_thread_pool();
   try {
-    auto impl = std::make_shared<Impl>("http://" + address, std::move(routes), settings);
-    impl->open();
-    return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+    return std::unique_ptr<HttpServer>(new HttpServer(std::make_unique<Impl>(address, std::move(routes), settings)));
   } catch (const std::exception& error) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("listening on {}: {}; free the port or choose another address", address, error.what()));
   }
 }
 
-HttpServer::~HttpServer() {
-  impl_->handlers.close();
-  try {
-    impl_->listener.close().get();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is going away in any case
-  }
-}
+HttpServer::~HttpServer() { impl_->close(); }
 
 }  // namespace sailor::net

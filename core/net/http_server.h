@@ -23,21 +23,21 @@ struct HttpServerSettings {
 };
 
 // Errors are answered with {"error": a sentence}: 404 for an unknown path, 405 for another method, 413 for a body that
-// is too large, and 500 for an exception of a handler. A request whose body does not end is never answered; it keeps
-// its connection, but no thread and no memory.
+// is too large, 400 for what is not HTTP, and 500 for an exception of a handler. A request has two minutes to arrive;
+// it keeps no thread meanwhile.
 class HttpServer {
  public:
   // "127.0.0.1:8082"; "[::1]:8082". Takes requests from when it returns. kUnavailable: the address cannot be used.
   static Result<std::unique_ptr<HttpServer>> listen(const std::string& address, std::vector<Route> routes,
                                                     HttpServerSettings settings = {});
-  ~HttpServer();  // waits until no handler runs any more
+  ~HttpServer();  // waits until all requests that have arrived are answered, for at most 5 s after the last handler
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
  private:
   struct Impl;
-  explicit HttpServer(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sailor::net

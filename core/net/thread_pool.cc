@@ -41,12 +41,13 @@ class LastTasks {
 
 }  // namespace
 
-void start_thread_pool() {
+boost::asio::io_context& thread_pool() {
   static std::once_flag once;
   std::call_once(once, [] {
     crossplat::threadpool::initialize_with_threads(kThreads);
     static const LastTasks last_tasks;
   });
+  return crossplat::threadpool::shared_instance().service();
 }
 
 }  // namespace sailor::net

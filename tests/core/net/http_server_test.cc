@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <future>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -140,6 +141,51 @@ TEST(HttpServer, WaitsForItsHandlersWhenItStops) {
   });
   served->server.reset();
   EXPECT_TRUE(has_left);
+}
+
+TEST(HttpServer, StopsWhileItsAnswersAreSent) {
+  constexpr int kServers = 200, kClients = 3;
+  for (int i = 0; i < kServers; ++i) {
+    auto served = std::make_unique<Served>(std::vector<Route>{echo()});
+    std::latch all_have_answers(kClients);
+    std::vector<std::jthread> clients;
+    for (int client = 0; client < kClients; ++client) {
+      clients.emplace_back([&] {
+        const auto is_answered = [&] { return served->client.send({.method = "PUT", .target = "/echo"}).has_value(); };
+        EXPECT_TRUE(is_answered());
+        all_have_answers.count_down();
+        while (is_answered()) {
+        }
+      });
+    }
+    all_have_answers.wait();
+    served->server.reset();
+  }
+}
+
+TEST(HttpServer, AClientThatTakesNoAnswerDoesNotKeepItOpen) {
+  Served served({{"GET", "/", [](const std::string&) { return HttpAnswer{.body = std::string(64U << 20U, 'x')}; }}});
+  const testing::Socket client = testing::connect_to(served.port);
+  EXPECT_TRUE(client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_THAT(client.receive(), StartsWith("HTTP/1.1 200"));
+  served.server.reset();
+}
+
+TEST(HttpServer, ClosesTheConnectionOfAClientThatDoesNotSpeakHttp) {
+  const Served served({echo()});
+  const testing::Socket client = testing::connect_to(served.port);
+  EXPECT_TRUE(client.send("hello\r\n\r\n"));
+  EXPECT_THAT(client.receive(), StartsWith("HTTP/1.1 400"));
+  EXPECT_EQ(client.receive(), "");
+}
+
+TEST(HttpServer, ARequestThatArrivesInPiecesIsAnswered) {
+  const Served served({echo()});
+  const testing::Socket client = testing::connect_to(served.port);
+  for (const char byte : std::string("PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab")) {
+    EXPECT_TRUE(client.send(std::string(1, byte)));
+  }
+  EXPECT_THAT(client.receive(), HasSubstr("\r\n\r\nab"));
 }
 
 TEST(HttpServer, AnAddressInUseIsNamed) {
