@@ -118,6 +118,27 @@ std::vector<PlannedStream> streams_of(const TransferUnits& units, const std::vec
   return streams;
 }
 
+// Removes the shards for which their receiver has no room. Unique ones get the room first.
+void keep_what_has_room(const std::vector<PreparationReport>& reports, std::vector<PlannedStream>& streams) {
+  std::vector<std::optional<std::int64_t>> room;
+  for (const PreparationReport& report : reports) room.push_back(report.room);
+  const auto takes = [&](int receiver, const StreamedShard& shard) {
+    auto& left = room[static_cast<std::size_t>(receiver)];
+    const std::int64_t bytes = shard.elements * kBytesOfStreamedElement;
+    if (left && *left < bytes) return false;
+    if (left) *left -= bytes;
+    return true;
+  };
+  for (const bool is_unique : {true, false}) {
+    for (PlannedStream& stream : streams) {
+      std::erase_if(stream.shards, [&, receiver = stream.receiver](const StreamedShard& shard) {
+        return shard.is_unique == is_unique && !takes(receiver, shard);
+      });
+    }
+  }
+  std::erase_if(streams, [](const PlannedStream& stream) { return stream.shards.empty(); });
+}
+
 // The slices of the worker in this generation; none if it does not train in it.
 WorkerSlices slices_of(const Assignment& assignment, const Roster& roster,
                        const std::vector<PeerReplica>& peer_replicas, const WorkerName& worker) {
@@ -137,26 +158,30 @@ StateSlices merged(const WorkerSlices& worker) {
 }  // namespace
 
 std::string to_line(const PreparationReport& preparation_report) {
-  return nlohmann::json{{"trains", preparation_report.trains},
-                        {"isEmpty", preparation_report.is_empty},
-                        {"own", nlohmann::json::parse(to_line(preparation_report.held.own))},
-                        {"peerReplicas", nlohmann::json::parse(to_line(preparation_report.held.peer_replicas))}}
-      .dump();
+  nlohmann::json json = {{"trains", preparation_report.trains},
+                         {"isEmpty", preparation_report.is_empty},
+                         {"own", nlohmann::json::parse(to_line(preparation_report.held.own))},
+                         {"peerReplicas", nlohmann::json::parse(to_line(preparation_report.held.peer_replicas))}};
+  if (preparation_report.room) json["room"] = *preparation_report.room;
+  return json.dump();
 }
 
 Result<PreparationReport> preparation_report_from_line(const ModelSpec& model, const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   const bool is_one = json.is_object() && json.contains("trains") && json["trains"].is_number_integer() &&
                       json.contains("isEmpty") && json["isEmpty"].is_boolean() && json.contains("own") &&
-                      json.contains("peerReplicas");
+                      json.contains("peerReplicas") && (!json.contains("room") || json["room"].is_number_integer());
   if (!is_one)
     return fail(ErrorCode::kInvalidArgument, fmt::format("cannot parse the preparation report of a worker: {}", line));
   auto own = state_slices_from_line(model, json["own"].dump());
   if (!own) return tl::unexpected(own.error());
   auto peer_replicas = state_slices_from_line(model, json["peerReplicas"].dump());
   if (!peer_replicas) return tl::unexpected(peer_replicas.error());
-  return PreparationReport{
-      .trains = json["trains"], .is_empty = json["isEmpty"], .held = {*std::move(own), *std::move(peer_replicas)}};
+  const auto room = json.contains("room") ? std::optional(json["room"].get<std::int64_t>()) : std::nullopt;
+  return PreparationReport{.trains = json["trains"],
+                           .is_empty = json["isEmpty"],
+                           .held = {*std::move(own), *std::move(peer_replicas)},
+                           .room = room};
 }
 
 JoinPlan plan_joining(const ModelSpec& model, const JoinQuestion& question) {
@@ -173,6 +198,7 @@ JoinPlan plan_joining(const ModelSpec& model, const JoinQuestion& question) {
   }
   for (const TransferUnit& unit : units.units()) transfers.bytes.push_back(unit.elements);
   plan.streams = streams_of(units, plan_transfers(transfers).moves, copies_of(units, transfers.offered), sides.wanted);
+  keep_what_has_room(question.preparation_reports, plan.streams);
   return plan;
 }
 

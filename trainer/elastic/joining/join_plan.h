@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct PreparationReport {
   std::int64_t trains = 0;  // the generation in which it still trains; 0: none
   bool is_empty = true;     // it has no state
   WorkerSlices held = {};   // the slices that it updates in each step; empty if it does not train
+  // The host memory, in bytes, that it may use for what it receives while it trains. Nothing: no limit.
+  std::optional<std::int64_t> room = {};
   friend bool operator==(const PreparationReport&, const PreparationReport&) = default;
 };
 
@@ -37,6 +40,9 @@ struct StreamedShard {
 
 // The size of a shard of a stream. An update waits while a shard is copied, which takes some milliseconds.
 inline constexpr std::int64_t kStreamedElements = 2 << 20;
+
+// What a receiver allocates for an element until the next generation starts: weight, both moments and gradient in FP32.
+inline constexpr std::int64_t kBytesOfStreamedElement = 16;
 
 struct PlannedStream {
   int source = 0;                     // rank in the generation that is prepared
@@ -59,7 +65,8 @@ struct JoinQuestion {
 
 // Each worker that joins or trains receives all slices that it wants and does not hold, each slice from the nearest
 // worker that updates it. Equally near sources share the load. A worker that holds state but does not train receives
-// nothing, because its state may be outdated. Unique slices are sent first, then those that only one worker updates.
+// nothing, because its state may be outdated. Unique slices are sent first, then those that only one worker updates. A
+// worker without room for all receives the first of them; the rest moves when training stops for the change.
 // The result is the same on every worker.
 JoinPlan plan_joining(const ModelSpec& model, const JoinQuestion& question);
 

@@ -9,6 +9,7 @@
 
 #include "core/log/log.h"
 #include "trainer/comm/communication_error.h"
+#include "trainer/device/allocation.h"
 #include "trainer/device/device.h"
 #include "trainer/elastic/state/state_transfer.h"
 
@@ -29,8 +30,15 @@ IncomingStream::IncomingStream(std::shared_ptr<const Assignment> assignment, std
   result_ = std::async(std::launch::async, [this, link = std::move(link)]() mutable {
     StreamLink own = std::move(link);  // closes the connection when this function returns
     std::optional<ReceivedState> received;
-    const bool is_final = run(own);
-    keep_arrived_shards();
+    bool is_final = false;
+    const auto failure = allocation_failure([&] {
+      is_final = run(own);
+      keep_arrived_shards();
+    });
+    if (failure) {
+      log_warning("state stream given up", {{"why", *failure}});
+      arrived_ = 0;
+    }
     held_.forget_gradients();  // of a step that has arrived only in part
     if (arrived_ > 0 && !is_stopped_) received = {generation_, updated_by_, std::exchange(held_, {}), is_final};
     held_ = {};

@@ -7,6 +7,7 @@
 
 #include "core/log/log.h"
 #include "trainer/comm/communication_error.h"
+#include "trainer/device/allocation.h"
 #include "trainer/elastic/state/state_transfer.h"
 
 namespace sailor::trainer {
@@ -46,11 +47,21 @@ void StateStream::before_update(const HeldState& held) {
            .tensors = {},
            .elements = 0};
   if (held.squared_norm == kStepSkipped) return;
-  for (int i = 0; i < sent_shards_; ++i) {
-    const StreamedShard& shard = shards_[static_cast<std::size_t>(i)];
-    add(step_, held.gradients.at(shard.layer_state),
-        spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
-  }
+  const auto failure = allocation_failure([&] {
+    for (int i = 0; i < sent_shards_; ++i) {
+      const StreamedShard& shard = shards_[static_cast<std::size_t>(i)];
+      add(step_, held.gradients.at(shard.layer_state),
+          spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
+    }
+  });
+  if (!failure) return;
+  step_ = {};
+  give_up(*failure);
+}
+
+void StateStream::give_up(const std::string& why) {
+  log_warning("state stream given up", {{"why", why}});
+  stop();
 }
 
 void StateStream::after_update(const HeldState& held, const AppliedStep& step) {
@@ -104,7 +115,7 @@ void StateStream::stop() {
 
 void StateStream::run(StreamLink link) {
   try {
-    send_messages(link);
+    if (const auto failure = allocation_failure([&] { send_messages(link); })) give_up(*failure);
   } catch (const CommunicationError& error) {
     note_lost(error.what());
   }

@@ -57,6 +57,7 @@ class StateStream : public UpdateListener {
   void run(StreamLink link);
   void send_messages(StreamLink& link);
   void note_lost(const std::string& why);
+  void give_up(const std::string& why);
   std::optional<Message> next();
   std::optional<Message> next_shard();
   [[nodiscard]] bool is_up_to_date() const;

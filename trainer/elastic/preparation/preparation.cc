@@ -1,5 +1,6 @@
 #include "trainer/elastic/preparation/preparation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <c10/core/DeviceGuard.h>
@@ -7,6 +8,7 @@
 #include "core/log/log.h"
 #include "core/model/check.h"
 #include "trainer/device/device.h"
+#include "trainer/device/host_memory.h"
 #include "trainer/elastic/preparation/supported.h"
 #include "trainer/elastic/protocol/command.h"
 #include "trainer/step/cannot_train.h"
@@ -16,6 +18,14 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};           // how soon a wait notices that a newer generation is known
 constexpr std::chrono::milliseconds kUnsentPeriod{500};  // between two reports of the state that is not sent yet
+
+// What a worker that trains may receive meanwhile: its part of half of the pod's memory that is left, because loading
+// data and writing checkpoints need memory as well.
+std::optional<std::int64_t> room_of(const Assignment& assignment, int rank) {
+  const auto agent = static_cast<std::size_t>(assignment.workers.at(static_cast<std::size_t>(rank)).agent);
+  const auto available = available_host_memory();
+  return available ? std::optional(*available / 2 / std::max(1, assignment.agents.at(agent).gpus)) : std::nullopt;
+}
 
 }  // namespace
 
@@ -154,7 +164,9 @@ std::optional<Prepared> Preparation::prepare() {
   }
   prepared.membership.rendezvous =
       std::make_unique<GenerationRendezvous>(assignment_, *rank, settings_.timeouts, mailbox_);
-  if (!prepared.membership.rendezvous->gather(preparation_report_, deadline_)) return std::nullopt;
+  PreparationReport report = preparation_report_;
+  if (report.trains > 0) report.room = room_of(*assignment_, *rank);
+  if (!prepared.membership.rendezvous->gather(report, deadline_)) return std::nullopt;
   if (assignment_->releases_gpus) return prepared;
   connect(*assignment_, settings_.host, settings_.timeouts, prepared.membership);
   return prepared;

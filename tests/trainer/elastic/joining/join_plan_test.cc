@@ -20,6 +20,7 @@ namespace sailor::trainer {
 namespace {
 
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 using Element = std::tuple<int, int, std::int64_t>;  // layer state, tensor, row or column
 
@@ -169,6 +170,43 @@ TEST_F(JoinPlans, UniqueSlicesAreThoseThatNoWorkerThatStaysHas) {
   EXPECT_THAT(unique_in(pipeline, worker_slices(Roster(pipeline), {}, 1)), IsEmpty()) << "worker 0 has peer replicas";
 }
 
+// Worker 0 stays and takes over what the others had: the last layer states from worker 2, which leaves, and the middle
+// ones from worker 1, which stays.
+TEST_F(JoinPlans, AWorkerThatTrainsReceivesOnlyWhatItHasRoomFor) {
+  const Assignment pipeline = of_agents(job_, 1, testing::plan_of(job_, {{0, 1, {8}}, {1, 3, {8}}, {3, 5, {8}}}), 3);
+  const Assignment whole = of_agents(job_, 2, testing::plan_of(job_, {{0, 5, {8}}}), 1);
+  const Roster roster(pipeline);
+  JoinQuestion question{.preparation_reports = {},
+                        .wanted = {worker_slices(Roster(whole), {}, 0), worker_slices(roster, {}, 1), {}},
+                        .locations = std::vector<WorkerLocation>(3, {0, Zone("a-a-a")})};
+  for (int rank = 0; rank < 3; ++rank) {
+    question.preparation_reports.push_back({1, false, worker_slices(roster, {}, rank)});
+  }
+  const auto received = [&](std::optional<std::int64_t> room) {
+    question.preparation_reports[0].room = room;
+    std::vector<StreamedShard> shards;
+    for (const PlannedStream& stream : plan_joining(job_.model, question).streams) {
+      EXPECT_EQ(stream.receiver, 0);
+      EXPECT_THAT(stream.shards, Not(IsEmpty()));
+      std::ranges::copy(stream.shards, std::back_inserter(shards));
+    }
+    return shards;
+  };
+  const auto bytes_of = [](const std::vector<StreamedShard>& shards) {
+    std::int64_t bytes = 0;
+    for (const StreamedShard& shard : shards) bytes += shard.elements * kBytesOfStreamedElement;
+    return bytes;
+  };
+  const auto is_unique = [](const StreamedShard& shard) { return shard.is_unique; };
+  const std::vector<StreamedShard> all = received(std::nullopt);
+  std::vector<StreamedShard> unique;
+  std::ranges::copy_if(all, std::back_inserter(unique), is_unique);
+  EXPECT_EQ(received(bytes_of(all)), all);
+  EXPECT_THAT(received(bytes_of(all) - 1).size(), all.size() - 1);
+  EXPECT_THAT(received(bytes_of(unique)), ::testing::UnorderedElementsAreArray(unique));
+  EXPECT_THAT(received(0), IsEmpty());
+}
+
 // So that an update waits only for a short copy.
 TEST_F(JoinPlans, DivideLargeTensorsIntoShards) {
   job_.model.hidden_size = 1024;
@@ -204,10 +242,13 @@ TEST_F(JoinPlans, APreparationStateSurvivesSerializationAndNonsenseIsRefused) {
   const Assignment running = of_agents(job_, 1, testing::plan_of(job_, {{0, 5, {8}, {2}}}), 2);
   WorkerSlices held = worker_slices(Roster(running), {}, 0);
   held.peer_replicas[1] = held.own.at(1);
-  const PreparationReport preparation_report{7, false, held};
+  PreparationReport preparation_report{7, false, held};
+  EXPECT_EQ(*preparation_report_from_line(job_.model, to_line(preparation_report)), preparation_report);
+  preparation_report.room = 5'000'000'000;
   EXPECT_EQ(*preparation_report_from_line(job_.model, to_line(preparation_report)), preparation_report);
   for (const char* line : {"", "yes", "{}", R"({"trains":1,"isEmpty":true,"own":[]})",
                            R"({"trains":1,"isEmpty":0,"own":[],"peerReplicas":[]})",
+                           R"({"trains":1,"isEmpty":true,"own":[],"peerReplicas":[],"room":"much"})",
                            R"({"trains":1,"isEmpty":true,"own":[[9,9,9,9]],"peerReplicas":[]})"}) {
     EXPECT_FALSE(preparation_report_from_line(job_.model, line)) << line;
   }

@@ -1,10 +1,14 @@
 // One state source and one receiver over real Gloo: their states are equal, or there is no result.
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <thread>
 
 #include <ATen/ATen.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
@@ -27,6 +31,28 @@ constexpr std::chrono::seconds kMuchLess{
     10};  // much less than kTimeout, but longer than any wait here on a busy machine
 constexpr std::chrono::seconds kNone{0};
 constexpr double kSlowdown = 0.1;
+
+// The allocator of CPU tensors while it exists. Once `is_full`, it has no memory for more than a few hundred elements.
+class Memory : public c10::Allocator {
+ public:
+  Memory() { c10::SetCPUAllocator(this, kPriority); }
+  ~Memory() override { c10::SetCPUAllocator(&usual_, kPriority); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  c10::DataPtr allocate(std::size_t bytes) override {
+    TORCH_CHECK(!is_full || bytes < kFew, "can't allocate ", bytes, " bytes");
+    return usual_.allocate(bytes);
+  }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { usual_.copy_data(to, from, bytes); }
+
+  std::atomic<bool> is_full = false;
+
+ private:
+  static constexpr std::uint8_t kPriority = 0;
+  static constexpr std::size_t kFew = 1024;
+  c10::Allocator& usual_ = *c10::GetCPUAllocator();
+};
 
 class StateStreaming : public ::testing::Test {
  protected:
@@ -117,11 +143,16 @@ class StateStreaming : public ::testing::Test {
   void train(bool is_last = false, bool is_left_out = false) { train_step({.is_last = is_last}, is_left_out); }
 
   void train_step(const AppliedStep& step, bool is_left_out = false) {
+    set_gradients();
+    if (is_left_out) held_.squared_norm = kStepSkipped;
+    live_.update(job_->training, step);
+  }
+
+  void set_gradients() {
     for (const auto& [layer_state, state] : held_.layer_states)
       held_.gradients[layer_state] = at::randn_like(state.weights);
-    held_.squared_norm = is_left_out ? kStepSkipped : 3.7;
+    held_.squared_norm = 3.7;
     held_.next_loss = 5.0 / static_cast<double>(held_.step + 1);
-    live_.update(job_->training, step);
   }
 
   void wait_until_settled() const {
@@ -304,6 +335,31 @@ TEST_F(StateStreaming, AJoiningWorkerLostForLongerThanTheLimitIsGivenUp) {
   stream_.reset();
   wait_until_over();
   wait_until_settled();
+}
+
+TEST_F(StateStreaming, WithoutMemoryForShardsTheReceiverGetsAllInTheStop) {
+  std::ranges::sort(shards_, std::greater(), &StreamedShard::elements);
+  Memory memory;
+  memory.is_full = true;
+  begin_to_receive();
+  StreamLink link = sources_end();
+  link.send_header({.step = 5, .loss = 1, .first_loss = 1, .known_shards = 0, .sent_shards = 1});
+  EXPECT_EQ(stream_->take(), std::nullopt);
+}
+
+TEST_F(StateStreaming, WithoutMemoryForGradientsTheSourceTrainsOnAndTheChangeDoesNotWait) {
+  std::ranges::sort(shards_, std::greater(), &StreamedShard::elements);
+  Memory memory;
+  begin_to_send(kTimeout, {.lost = kTimeout, .all = kTimeout});
+  int steps = 0;
+  for (; !streams_->is_settled(); ++steps) {
+    set_gradients();
+    memory.is_full = true;
+    live_.update(job_->training, {});
+    memory.is_full = false;
+  }
+  EXPECT_EQ(held_.step, steps);
+  groups_[kJoining].reset();
 }
 
 // Its connection is open, and nothing is read.
