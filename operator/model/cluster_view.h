@@ -23,6 +23,7 @@ struct NodeView {
   bool is_ready = false;  // the Ready condition is True
   bool is_cordoned = false;
   bool is_terminating = false;  // the node has the taint of an impending termination, or is being deleted
+  Time terminating_since;       // when the operator first saw that it is terminating
   Time heartbeat;               // the newest lastHeartbeatTime of the node's conditions
   // The number of GPUs in use, by the UID of the job. The key "" stands for all pods that do not belong to a job. The
   // number for a job includes the GPUs that its record claims.

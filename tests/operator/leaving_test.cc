@@ -73,6 +73,17 @@ TEST_F(LeavingPods, WorkersLeaveBeforeAPreemptedNodeIsGone) {
   EXPECT_EQ(world.sent.back().leave_by, noticed + kTerminationNotice);
 }
 
+// The planner may need a while, or another change may be under way.
+TEST_F(LeavingPods, ANoticeCountsFromWhenItWasFirstSeenHoweverLateTheDecisionIs) {
+  const Time noticed = world.now;
+  world.preempt("b");
+  world.reconcile();
+  world.pass(std::chrono::seconds(4));
+  world.settle();
+  ASSERT_EQ(world.generation(), 2);
+  EXPECT_EQ(world.sent.back().leave_by, noticed + kTerminationNotice);
+}
+
 // An eviction may give a pod less or more time than its node would.
 TEST_F(LeavingPods, WorkersLeaveBeforeTheGracePeriodOfAnEvictedPodEnds) {
   for (const int grace : {5, 40}) {

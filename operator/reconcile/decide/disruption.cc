@@ -327,7 +327,8 @@ Time first_end(const Observation& observation, const Generation& generation, Tim
     const NodeView* node = observation.cluster.find_node(member.node);
     const bool loses_node = node == nullptr || node->is_terminating;
     if (!loses_node && !pod->killed_at) continue;
-    const Time end = loses_node ? noticed + kTerminationNotice : *pod->killed_at;
+    const Time since = node == nullptr ? noticed : node->terminating_since;
+    const Time end = loses_node ? since + kTerminationNotice : *pod->killed_at;
     first = std::min(first.value_or(end), end);
   }
   return first.value_or(noticed + kTerminationNotice);

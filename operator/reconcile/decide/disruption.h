@@ -38,7 +38,8 @@ std::optional<Disruption> find_startup_disruption(const Observation& observation
 PolicyResult requeue_at_rendezvous_limit(const Observation& observation);
 
 // Returns when the first pod of the generation may be gone that was given notice. A pod that is evicted has the grace
-// period of the eviction; every other pod has kTerminationNotice from `noticed` on.
+// period of the eviction. Every other pod has kTerminationNotice, which counts from when the operator first saw that
+// its node is terminating, or from `noticed` if the node is gone.
 Time first_end(const Observation& observation, const Generation& generation, Time noticed);
 
 // Returns when the operator observed the first sign of a disruption (a broken worker or an unanswered poll), or the

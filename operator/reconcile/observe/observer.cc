@@ -54,7 +54,9 @@ ClusterView Observer::cluster() const {
   objects.pods = caches_.pods.all();
   for (kube::Object& pod : caches_.foreign_pods.all()) objects.pods.push_back(std::move(pod));
   objects.claims = claims_of(caches_.records.all(), caches_.jobs);
-  return cluster_view(objects);
+  ClusterView view = cluster_view(objects);
+  notices_.complete(view, sources_.clock());
+  return view;
 }
 
 // Ignores the ConfigMap of an earlier job of the same name, which the garbage collector is about to remove.

@@ -6,6 +6,7 @@
 
 #include "operator/model/observation.h"
 #include "operator/reconcile/observe/caches.h"
+#include "operator/reconcile/observe/node_notices.h"
 
 namespace sailor {
 
@@ -37,6 +38,7 @@ class Observer {
   const Caches& caches_;
   OperatorSettings settings_;
   ObserverSources sources_;
+  mutable NodeNotices notices_;
 };
 
 }  // namespace sailor
