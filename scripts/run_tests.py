@@ -4,10 +4,11 @@
   run_tests.py [--fresh-seed] [--changed] [SUITE...]
 
 ctest runs the suites unit, slow, long and gpu, which are labels of the C++ and Python tests; go test runs the suite
-cluster; the suite lint checks the format of all sources and runs go vet; the suite tidy runs clang-tidy. Without a suite,
-all of them run but lint, tidy and long. Tests that draw random inputs use a fixed seed; with --fresh-seed they use a new one, which is printed
-together with the command that repeats the run. With --changed, clang-tidy checks for seven minutes what changed since the
-merge base with origin/main. docs/testing.md describes all this.
+cluster, and with it, if the suite long is chosen as well, the files with the build tag long; the suite lint checks the
+format of all sources and runs go vet; the suite tidy runs clang-tidy. Without a suite, all of them run but lint, tidy
+and long. Tests that draw random inputs use a fixed seed; with --fresh-seed they use a new one, which is printed together
+with the command that repeats the run. With --changed, clang-tidy checks for seven minutes what changed since the merge
+base with origin/main. docs/testing.md describes all this.
 """
 
 import concurrent.futures
@@ -121,18 +122,19 @@ def run_check(name, command, tally, folder=ROOT):
 
 def lint(tally):
     run_check("lint.format", [str(ROOT / "scripts/format.sh"), "--check"], tally)
-    run_check("lint.go-vet", [go_binary(), "vet", "./..."], tally, ROOT / "tests")
+    run_check("lint.go-vet", [go_binary(), "vet", "-tags=long", "./..."], tally, ROOT / "tests")
 
 
 def tidy(only_changed, tally):
     run_check("lint.clang-tidy", [str(ROOT / "scripts/tidy.sh")] + (["--changed", "420"] if only_changed else []), tally)
 
 
-def go_test():
+def go_test(tags):
     """go test -json prints an event per line. The output of a test is kept until it is known whether the test fails."""
     tally = Tally()
     # -vet=off: for each of the 2,757 packages that the tests depend on, vet would run once. `make tidy` runs it instead.
-    command = [go_binary(), "test", "-json", "-count=1", "-p=1", "-timeout=30m", "-vet=off", "./..."]
+    command = [go_binary(), "test", "-json", "-count=1", "-p=1", "-timeout=90m" if tags else "-timeout=30m", "-vet=off",
+               f"-tags={tags}", "./..."]
     # Without cgo, as in scripts/build_cluster.sh, so that both share the compiled packages in Go's cache.
     process = subprocess.Popen(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                env={**os.environ, "CGO_ENABLED": "0"})
@@ -196,7 +198,7 @@ def main(arguments):
     # Side by side, because the tests on the local Kubernetes mostly wait.
     with concurrent.futures.ThreadPoolExecutor() as pool:
         running = [pool.submit(ctest, labels)] if labels else []
-        running += [pool.submit(go_test)] if "cluster" in suites else []
+        running += [pool.submit(go_test, "long" if "long" in suites else "")] if "cluster" in suites else []
         for future in running:
             tally.merge(future.result())
     for name in tally.skipped:

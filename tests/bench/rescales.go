@@ -35,17 +35,18 @@ const (
 	withNotice = "a node goes with notice"
 	killed     = "a node is killed"
 	frozen     = "a node freezes"
+	slowdown   = "steps while state is streamed"
 )
 
 var (
 	goalsOfSmallJob = goals{map[string]map[string]float64{
-		newNode:    {"training stops": 1, "steps lost": 0},
+		newNode:    {"training stops": 1, "steps lost": 0, slowdown: 1.1},
 		withNotice: {"steps lost": 0},
 		killed:     {"to the first step": 5, "steps lost": 1},
 		frozen:     {"to the first step": 10, "steps lost": 1},
 	}, false}
 	goalsOfLargeJob = goals{map[string]map[string]float64{
-		newNode:    {"training stops": 1, "steps lost": 0, "state moved in the stop": 0.1},
+		newNode:    {"training stops": 1, "steps lost": 0, "state moved in the stop": 0.1, slowdown: 1.1},
 		withNotice: {"steps lost": 1}, // the one in flight
 		killed:     {"to the first step": 3, "steps lost": 1},
 		frozen:     {"to the first step": 8, "steps lost": 1},
@@ -57,6 +58,7 @@ type observation struct {
 	untilStep float64 // seconds from the event to the first step of the next generation
 	stopped   float64 // seconds from the last step before to that one
 	lost      float64 // steps that had to be done again
+	slowdown  float64 // how many times as long steps were while state was streamed as before the event; 0: unknown
 	history   trainingjob.Rescale
 }
 
@@ -103,8 +105,8 @@ func (b *bench) observeAll(ctx context.Context, recorder *trainingjob.Recorder, 
 		if err != nil {
 			return seen, fmt.Errorf("%s, %d of %d: %w", kind.name, i+1, count, err)
 		}
-		fmt.Fprintf(os.Stderr, "%s%s, %d of %d: step after %.2f s, stopped for %.2f s, %.0f steps lost: %+v\n", b.name, kind.name, i+1,
-			count, one.untilStep, one.stopped, one.lost, one.history)
+		fmt.Fprintf(os.Stderr, "%s%s, %d of %d: step after %.2f s, stopped for %.2f s, %.0f steps lost, steps meanwhile %.2f times as long: %+v\n", b.name,
+			kind.name, i+1, count, one.untilStep, one.stopped, one.lost, one.slowdown, one.history)
 		seen = append(seen, one)
 	}
 	return seen, nil
@@ -185,6 +187,7 @@ func (b *bench) observe(ctx context.Context, recorder *trainingjob.Recorder, kin
 	}
 	seen.history = after.Status.Rescales[len(after.Status.Rescales)-1]
 	seen.lost = float64(seen.history.StepsLost)
+	seen.slowdown = slowdownOf(recorder, began, last.Time, seen.history)
 	if kind.after == nil {
 		return seen, nil
 	}
@@ -195,6 +198,17 @@ func (b *bench) observe(ctx context.Context, recorder *trainingjob.Recorder, kin
 		return job.Status.Plan.TotalGPUs >= before.Status.Plan.TotalGPUs && job.Is("Running")
 	})
 	return seen, err
+}
+
+// slowdownOf compares the steps while state was streamed, the part "push" of the change before training stopped, with those before
+// the event.
+func slowdownOf(recorder *trainingjob.Recorder, event, stop time.Time, change trainingjob.Rescale) float64 {
+	push := time.Duration(trainingjob.Decimal(change.Parts.Push) * float64(time.Second))
+	before, meanwhile := recorder.MeanStep(time.Time{}, event), recorder.MeanStep(stop.Add(-push), stop)
+	if before == 0 {
+		return 0
+	}
+	return meanwhile.Seconds() / before.Seconds()
 }
 
 // settled waits until the newest plan has done a few steps.
@@ -257,9 +271,13 @@ func (b *bench) summarize(kind event, seen []observation) (rows []row) {
 		{"to the first step", "s", func(o observation) float64 { return o.untilStep }},
 		{"training stops", "s", func(o observation) float64 { return o.stopped }},
 		{"steps lost", "", func(o observation) float64 { return o.lost }},
+		{slowdown, "times as long", func(o observation) float64 { return o.slowdown }},
 		{"state moved in the stop", "of all that moved", func(o observation) float64 { return o.history.ShareMovedInTheStop() }},
 	} {
 		values := sorted(seen, quantity.value)
+		if quantity.what == slowdown && (kind.name != newNode || values[len(values)-1] == 0) {
+			continue // otherwise hardly a step ends while state is streamed
+		}
 		name := fmt.Sprintf("%s%s, %d times: %s", b.name, kind.name, len(seen), quantity.what)
 		worst := row{name + ", worst", values[len(values)-1], quantity.unit, nil}
 		if goal, has := b.goals.limits[kind.name][quantity.what]; has {

@@ -47,17 +47,40 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 func TestAJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
 	events, seed := number(t, "SAILOR_STORM_EVENTS", stormEvents), number(t, "SAILOR_TEST_SEED", stormSeed)
 	t.Logf("to repeat: SAILOR_STORM_EVENTS=%d SAILOR_TEST_SEED=%d go test -run=%s ./e2e", events, seed, t.Name())
-	w := start(t, trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Checkpoint: temporaryFolder(t), Optimizer: steadily})
-	w.allow(time.Duration(events)*6*time.Second + 5*time.Minute)
-	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, trainingjob.ShortSteps)
+	stormy{
+		job: trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Optimizer: steadily},
+		options: storm.Options{Events: int(events), Seed: seed, Frozen: 8 * time.Second, Grace: 5 * time.Second,
+			Longest: 3 * time.Second},
+		pools: "", perEvent: 6 * time.Second, perStep: 300 * time.Millisecond, settles: 2 * time.Minute, interval: trainingjob.ShortSteps,
+	}.run(t)
+}
+
+// stormy is a job that trains during a storm, and what is expected of it.
+type stormy struct {
+	job      trainingjob.Small
+	options  storm.Options
+	pools    string        // the beginning of the names of the pools whose nodes are hit
+	perEvent time.Duration // the longest time that an event takes, on average
+	perStep  time.Duration // the longest time that a step of the undisturbed job takes, on average
+	settles  time.Duration // the longest time until all nodes are used again
+	interval time.Duration // of looks for new steps
+}
+
+// run compares the losses of the job during the storm with those of the same job without one.
+func (s stormy) run(t *testing.T) {
+	t.Helper()
+	s.job.Checkpoint = temporaryFolder(t)
+	w := start(t, s.job)
+	w.allow(time.Duration(s.options.Events)*s.perEvent + 5*time.Minute)
+	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, s.interval)
 	before := w.untilTraining()
 	operator := w.onlyProcess("sailor-operator")
 
-	counts, err := storm.Run(w.ctx, cluster, w.storm(int(events), seed))
+	counts, err := storm.Run(w.ctx, cluster, w.storm(s.options, s.pools))
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := w.untilWithin(2*time.Minute, "it uses all nodes again", func(job trainingjob.Job) bool {
+	after := w.untilWithin(s.settles, "it uses all nodes again", func(job trainingjob.Job) bool {
 		return trains(job, before.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs
 	})
 	t.Logf("%v: generation %d, step %d, %d steps lost", counts, after.Status.Plan.Generation, after.Status.Progress.Step, after.Status.Progress.StepsLost)
@@ -70,20 +93,19 @@ func TestAJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
 		t.Errorf("a step that was done twice had losses that differ by %g", repeated)
 	}
 	w.finish()
-	expectSameCurve(t, curve)
+	s.expectSameCurve(t, curve)
 }
 
-// storm may hit every node with GPUs, but leaves one of them alone at any moment.
-func (w *world) storm(events int, seed uint64) storm.Options {
+// storm may hit every node of these pools, but leaves one of them alone at any moment.
+func (w *world) storm(options storm.Options, pools string) storm.Options {
 	w.t.Helper()
 	nodes, err := cluster.Nodes(w.ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	options := storm.Options{Events: events, Seed: seed, Keep: 1, Pools: map[string]string{}, Frozen: 8 * time.Second,
-		Grace: 5 * time.Second, Longest: 3 * time.Second, Say: w.t.Logf, AwaitReady: awaitNode}
+	options.Keep, options.Pools, options.Say, options.AwaitReady = 1, map[string]string{}, w.t.Logf, awaitNode
 	for _, node := range nodes {
-		if node.Pool != "system" {
+		if node.Pool != "system" && strings.HasPrefix(node.Pool, pools) {
 			options.Nodes = append(options.Nodes, node.Name)
 			options.Pools[node.Name] = node.Pool
 		}
@@ -172,13 +194,15 @@ func (w *world) finish() {
 }
 
 // expectSameCurve trains the same job undisturbed, on one GPU, as far as the curve goes.
-func expectSameCurve(t *testing.T, curve trainingjob.Curve) {
+func (s stormy) expectSameCurve(t *testing.T, curve trainingjob.Curve) {
 	t.Helper()
 	last := curve.Last()
-	w := start(t, trainingjob.Small{Name: "calm", Steps: int(last), Resources: "{maxGpus: 1}", Optimizer: steadily})
-	w.allow(time.Duration(last)*300*time.Millisecond + time.Minute)
-	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, trainingjob.ShortSteps)
-	w.untilWithin(time.Duration(last)*300*time.Millisecond+time.Minute, "it is complete", func(job trainingjob.Job) bool { return job.Is("Complete") })
+	calm, limit := s.job, time.Duration(last)*s.perStep+time.Minute
+	calm.Name, calm.Steps, calm.Checkpoint, calm.Resources = "calm", int(last), "", "{maxGpus: 1}"
+	w := start(t, calm)
+	w.allow(limit)
+	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, s.interval)
+	w.untilWithin(limit, "it is complete", func(job trainingjob.Job) bool { return job.Is("Complete") })
 	reference, _ := recorder.Curve()
 	common, worst, difference := curve.Compare(reference)
 	t.Logf("%d of %d steps compared; the losses differ most at step %d, by %.2g of %.6f", common, last, worst, difference, reference[worst])

@@ -78,6 +78,28 @@ func (r *Recorder) FirstStep(after int64) (first, before Sample, seen bool) {
 	return first, before, false
 }
 
+// MeanStep is the mean time of the steps seen between these times, of the newest generation among them. 0: fewer than two were
+// seen.
+func (r *Recorder) MeanStep(from, until time.Time) time.Duration {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	var first, last *Sample
+	for i := range r.samples {
+		sample := &r.samples[i]
+		if sample.Time.Before(from) || sample.Time.After(until) {
+			continue
+		}
+		if first == nil || first.Generation != sample.Generation {
+			first = sample
+		}
+		last = sample
+	}
+	if first == nil || last.Step <= first.Step {
+		return 0
+	}
+	return last.Time.Sub(first.Time) / time.Duration(last.Step-first.Step)
+}
+
 func (r *Recorder) followPods(ctx context.Context) {
 	tick := time.NewTicker(lookForPods)
 	defer tick.Stop()

@@ -1,6 +1,9 @@
 package trainingjob
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestCurvesAreComparedStepByStepRelativeToTheLoss(t *testing.T) {
 	disturbed := Curve{1: 5, 2: 4.0004, 4: 3}
@@ -37,5 +40,19 @@ func TestTheFirstStepOfANewGenerationIsFoundWithTheOneBefore(t *testing.T) {
 	}
 	if _, _, seen := r.FirstStep(3); seen {
 		t.Error("there is no generation newer than 3")
+	}
+}
+
+func TestTheMeanStepIsThatOfTheNewestGenerationBetweenTwoTimes(t *testing.T) {
+	began := time.Now()
+	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
+	r := Recorder{samples: []Sample{{at(0), 1, 1}, {at(1), 1, 2}, {at(10), 2, 3}, {at(14), 2, 4}, {at(16), 2, 5}, {at(99), 2, 6}}}
+	for _, want := range []struct {
+		from, until int
+		mean        time.Duration
+	}{{0, 5, time.Second}, {0, 20, 3 * time.Second}, {12, 20, 2 * time.Second}, {15, 20, 0}, {17, 20, 0}, {0, 10, 0}} {
+		if mean := r.MeanStep(at(want.from), at(want.until)); mean != want.mean {
+			t.Errorf("from %d to %d s a step takes %s, not %s", want.from, want.until, mean, want.mean)
+		}
 	}
 }
