@@ -150,8 +150,12 @@ TEST(HttpServer, StopsWhileItsAnswersAreSent) {
     std::latch all_have_answers(kClients);
     std::vector<std::jthread> clients;
     for (int client = 0; client < kClients; ++client) {
-      clients.emplace_back([&] {
-        const auto is_answered = [&] { return served->client.send({.method = "PUT", .target = "/echo"}).has_value(); };
+      clients.emplace_back([&, port = served->port] {
+        const testing::Socket socket = testing::connect_to(port);
+        const auto is_answered = [&] {
+          return socket.send("PUT /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na") &&
+                 !socket.receive().empty();
+        };
         EXPECT_TRUE(is_answered());
         all_have_answers.count_down();
         while (is_answered()) {
