@@ -34,7 +34,7 @@ struct Frontier {
   void add(const StateVersion& version) {
     if (version.confirmed < confirmed) return;
     if (version.confirmed > confirmed) *this = {.confirmed = version.confirmed, .all_have_gradients = true};
-    all_have_gradients = all_have_gradients && (version.has_gradients || version.is_received);
+    all_have_gradients = all_have_gradients && (version.has_gradients || version.may_be_behind);
   }
 };
 
@@ -56,12 +56,19 @@ std::vector<ResumePoint> candidates(const std::vector<StateReport>& reports) {
   return {points.begin(), points.end()};
 }
 
+// Returns true if the worker voted in the generation of the point and has not had complete gradients of the next step.
+bool lacks_next_gradients(const StateReport& report, const ResumePoint& point) {
+  const StateVersion& version = report.version;
+  if (!can_offer(report, point) || version.confirmed != point.confirmed) return false;
+  return version.step < point.step || (!version.has_gradients && !version.may_be_behind);
+}
+
 }  // namespace
 
 std::string to_line(const StateReport& report) {
   return nlohmann::json{{"step", report.version.step},
                         {"hasGradients", report.version.has_gradients},
-                        {"isReceived", report.version.is_received},
+                        {"mayBeBehind", report.version.may_be_behind},
                         {"updatedBy", report.version.updated_by},
                         {"confirmed", report.version.confirmed},
                         {"loss", report.loss},
@@ -79,7 +86,7 @@ Result<StateReport> state_report_from_line(const std::string& line) {
                                  .step = reader.required<std::int64_t>("step"),
                                  .confirmed = reader.required<std::int64_t>("confirmed"),
                                  .has_gradients = reader.required<bool>("hasGradients"),
-                                 .is_received = reader.required<bool>("isReceived")},
+                                 .may_be_behind = reader.required<bool>("mayBeBehind")},
                      .units = {},
                      .loss = reader.required<double>("loss"),
                      .next_loss = reader.required<double>("nextLoss"),
@@ -98,8 +105,11 @@ bool can_offer(const StateReport& report, const ResumePoint& point) {
 }
 
 std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const std::vector<StateReport>& reports) {
-  for (const ResumePoint& point : candidates(reports)) {
-    if (is_complete(all_units, reports, point)) return point;
+  for (ResumePoint point : candidates(reports)) {
+    if (!is_complete(all_units, reports, point)) continue;
+    point.may_be_behind =
+        std::ranges::none_of(reports, [&](const StateReport& report) { return lacks_next_gradients(report, point); });
+    return point;
   }
   return std::nullopt;
 }

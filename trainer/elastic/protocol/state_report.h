@@ -34,6 +34,9 @@ struct ResumePoint {
   std::int64_t confirmed = 0;
   std::int64_t step = 0;
   std::int64_t updated_by = 0;  // the generation whose gradients led to it
+  // No state report shows that the next step was not applied: no worker that voted in `confirmed` is known to lack the
+  // gradients of it. A worker that is not at the rendezvous may have applied it.
+  bool may_be_behind = false;
   friend auto operator<=>(const ResumePoint&, const ResumePoint&) = default;
 };
 
@@ -41,8 +44,8 @@ struct ResumePoint {
 // the unit itself, or if it has the unit at the step before and complete gradients. Gradients count only if all
 // state reports of their generation have them. In that case a worker may have applied the step already, so all
 // remaining workers apply it too. If one worker lacks its gradients, no worker has applied the step, and the step is
-// repeated. A worker that has only received its state by streaming does not count, because no vote needed it. Returns
-// nothing if a unit is lost or if no worker has trained yet.
+// repeated. A worker whose version may be behind does not count, because no vote needed it. Returns nothing if a unit
+// is lost or if no worker has trained yet.
 std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const std::vector<StateReport>& reports);
 
 // Returns true if the worker's state is the state of this point, or becomes it when the worker applies its gradients.

@@ -64,7 +64,7 @@ WorkerState on(WorkerState state, const event::StateStreamed& event) {
                    .step = event.step,
                    .confirmed = event.generation,
                    .has_gradients = false,
-                   .is_received = !event.is_final};
+                   .may_be_behind = !event.is_final};
   return state;
 }
 
@@ -76,6 +76,7 @@ WorkerState on(WorkerState state, const event::StateReportsKnown& event) {
     state.version.step = event.step;
     state.version.updated_by = event.updated_by;
     state.version.has_gradients = false;
+    state.version.may_be_behind = event.may_be_behind;
   }
   return state;
 }
@@ -84,7 +85,13 @@ WorkerState on(WorkerState state, const event::StateTransferred& event) {
   if (state.place != WorkerPlace::kTransferring) return state;
   state.place = WorkerPlace::kConfirming;
   const bool holds_any = state.has_role || state.version.updated_by > 0;
-  if (holds_any) state.version = {.updated_by = event.updated_by, .step = event.step, .confirmed = event.confirmed};
+  if (holds_any) {
+    state.version = {.updated_by = event.updated_by,
+                     .step = event.step,
+                     .confirmed = event.confirmed,
+                     .has_gradients = false,
+                     .may_be_behind = event.may_be_behind};
+  }
   return state;
 }
 
@@ -92,6 +99,7 @@ WorkerState on(WorkerState state, const event::Confirmed& event) {
   if (state.place != WorkerPlace::kConfirming) return state;
   if (!state.has_role) return released(state);
   state.version.confirmed = state.generation;
+  state.version.may_be_behind = false;
   state.place = event.all_steps_are_done ? WorkerPlace::kFinishing : WorkerPlace::kComputing;
   return state;
 }

@@ -48,9 +48,9 @@ struct StateVersion {
   std::int64_t step = 0;        // optimizer steps that it contains
   std::int64_t confirmed = 0;   // the newest generation that started to train from it
   bool has_gradients = false;   // complete gradients of the next step, computed by the workers of that generation
-  // The worker received the state by streaming and does not train in that generation, so it has no gradients in any
-  // case.
-  bool is_received = false;
+  // Another worker may have applied the next step, although this one has no gradients of it. This worker received the
+  // state by streaming while the others trained on, or has such state from a rendezvous of which no generation started.
+  bool may_be_behind = false;
   friend auto operator<=>(const StateVersion&, const StateVersion&) = default;
 };
 
@@ -84,11 +84,13 @@ struct StateReportsKnown {  // all state reports are known, and so is the resume
   bool can_offer = false;   // this worker has state of that point, perhaps after applying its gradients
   std::int64_t step = 0;    // step of the resume point
   std::int64_t updated_by = 0;
+  bool may_be_behind = false;  // see ResumePoint
 };
 struct StateTransferred {  // this worker has sent and received all its transfers
   std::int64_t step = 0;
   std::int64_t updated_by = 0;
   std::int64_t confirmed = 0;
+  bool may_be_behind = false;  // see ResumePoint
 };
 struct Confirmed {  // all workers have the state that they need
   bool all_steps_are_done = false;

@@ -165,7 +165,10 @@ class Worker {
     const bool can_offer = rendezvous.offers_state();
     settle(*assignment_, rendezvous, held_);
     const ResumePoint point = rendezvous.point().value_or(ResumePoint{});
-    return event::StateReportsKnown{.can_offer = can_offer, .step = point.step, .updated_by = point.updated_by};
+    return event::StateReportsKnown{.can_offer = can_offer,
+                                    .step = point.step,
+                                    .updated_by = point.updated_by,
+                                    .may_be_behind = point.may_be_behind};
   }
 
   // The state that this worker received while others, or it itself, trained.
@@ -203,7 +206,8 @@ class Worker {
     }
     return event::StateTransferred{.step = held_.step,
                                    .updated_by = point ? point->updated_by : assignment_->generation,
-                                   .confirmed = point ? point->confirmed : 0};
+                                   .confirmed = point ? point->confirmed : 0,
+                                   .may_be_behind = point && point->may_be_behind};
   }
 
   Event confirm() {

@@ -16,14 +16,14 @@ StateReport state_report_of(std::uint16_t packed) {
                       .step = packed >> 3U & 3U,
                       .confirmed = packed >> 5U & 7U,
                       .has_gradients = (packed >> 2U & 1U) != 0,
-                      .is_received = (packed >> 11U & 1U) != 0},
+                      .may_be_behind = (packed >> 11U & 1U) != 0},
           .units = list_of(packed & kAllUnits)};
 }
 
 }  // namespace
 
 std::uint16_t packed(const Worker& worker) {
-  return static_cast<std::uint16_t>(worker.is_received << 11U | worker.updated_by << 8U | worker.confirmed << 5U |
+  return static_cast<std::uint16_t>(worker.may_be_behind << 11U | worker.updated_by << 8U | worker.confirmed << 5U |
                                     worker.step << 3U | worker.has_gradients << 2U | worker.units);
 }
 

@@ -171,7 +171,7 @@ TEST(BrokenRule, AJoiningWorkerIsSentALastStepBeforeAllHaveVoted) {
 TEST(BrokenRule, AWorkerThatOnlyReceivedItsStateCountsAsAVoterWithoutGradients) {
   const Rules rules{.resume_point = [](const std::vector<int>& units, const std::vector<StateReport>& reports) {
     std::vector<StateReport> voters = reports;
-    for (StateReport& report : voters) report.version.is_received = false;
+    for (StateReport& report : voters) report.version.may_be_behind = false;
     return resume_point(units, voters);
   }};
   EXPECT_THAT(failures(rules, {.changes = 1, .faults = 1, .steps = 1}),

@@ -49,7 +49,7 @@ WorkerState Explorer::state_of(int worker) const {
           .generation = packed_state.generation,
           .has_role = packed_state.has_role != 0,
           .version = {packed_state.updated_by, packed_state.step, packed_state.confirmed,
-                      packed_state.has_gradients != 0, packed_state.is_received != 0},
+                      packed_state.has_gradients != 0, packed_state.may_be_behind != 0},
           .next = command_of(worker, packed_state.next, packed_state.next_is_prepared != 0)};
 }
 
@@ -63,7 +63,7 @@ void Explorer::write(const WorkerState& state, Worker& worker) {
   worker.next_is_prepared = state.next.preparation_is_over ? 1 : 0;
   worker.updated_by = static_cast<std::uint8_t>(state.version.updated_by);
   worker.confirmed = static_cast<std::uint8_t>(state.version.confirmed);
-  worker.is_received = state.version.is_received ? 1 : 0;
+  worker.may_be_behind = state.version.may_be_behind ? 1 : 0;
 }
 
 void Explorer::step(World world, const Transition& transition, const Event& event) {

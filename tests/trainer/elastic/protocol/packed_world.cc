@@ -21,7 +21,7 @@ void transfer_worker(Transfer& transfer, Value& worker) {
   transfer(worker.is_streaming, 1);
   transfer(worker.updated_by, 3);
   transfer(worker.confirmed, 3);
-  transfer(worker.is_received, 1);
+  transfer(worker.may_be_behind, 1);
   transfer(worker.units, kUnits);
 }
 

@@ -72,9 +72,47 @@ TEST(StepsLost, CountsTheStepInFlightAndThoseSinceTheCheckpoint) {
 TEST(ResumePoint, IsAfterTheStepAlthoughAWorkerThatOnlyReceivedItsStateLacksTheGradients) {
   StateReport received = of_step(7, kAll);
   EXPECT_EQ(resumed({with_gradients(7, kAll), received}), 7);
-  received.version.is_received = true;
+  received.version.may_be_behind = true;
   EXPECT_EQ(resumed({with_gradients(7, kAll), received}), 8);
   EXPECT_EQ(resumed({of_step(7, {0, 1}), received}), 7) << "it offers what it has";
+}
+
+TEST(ResumePoint, MayBeBehindUnlessAVoterIsKnownToLackTheNextGradients) {
+  const auto may_be_behind = [](const std::vector<StateReport>& reports) {
+    return resume_point(kAll, reports).value().may_be_behind;
+  };
+  StateReport received = of_step(7, kAll);
+  received.version.may_be_behind = true;
+  EXPECT_TRUE(may_be_behind({received}));
+  EXPECT_TRUE(may_be_behind({received, with_gradients(7, {0, 1})}) &&
+              resumed({received, with_gradients(7, {0, 1})}) == 7)
+      << "the units of the next step are elsewhere";
+  EXPECT_FALSE(may_be_behind({received, of_step(7, {0, 1})}));
+  EXPECT_FALSE(may_be_behind({received, with_gradients(7, kAll)})) << "it has no gradients of step 9";
+  EXPECT_TRUE(may_be_behind({received, of_step(7, {})})) << "a worker without state shows nothing";
+  StateReport older = of_step(7, kAll);
+  older.version.confirmed = 0;
+  EXPECT_TRUE(may_be_behind({received, older})) << "it did not vote in generation 1";
+}
+
+// Generation 1 has two voters. One worker has received its state, meets alone in generation 3, which does not start,
+// and meets a voter with gradients in generation 4. The other voter may have applied the step.
+TEST(ResumePoint, IsAfterTheStepAlthoughAWorkerHasReceivedStateFromARendezvousOfWhichNoGenerationStarted) {
+  WorkerState worker{.place = WorkerPlace::kRendezvous, .generation = 3, .has_role = true};
+  worker = after(worker, event::StateStreamed{.step = 7, .updated_by = 1, .generation = 1, .is_final = false});
+  const ResumePoint alone = resume_point(kAll, {{.version = worker.version, .units = kAll}}).value();
+  worker = after(
+      worker,
+      event::StateReportsKnown{
+          .can_offer = true, .step = alone.step, .updated_by = alone.updated_by, .may_be_behind = alone.may_be_behind});
+  EXPECT_EQ(resumed({with_gradients(7, kAll), {.version = worker.version, .units = kAll}}), 8);
+  worker = after(worker, event::StateTransferred{.step = alone.step,
+                                                 .updated_by = alone.updated_by,
+                                                 .confirmed = alone.confirmed,
+                                                 .may_be_behind = alone.may_be_behind});
+  EXPECT_EQ(resumed({with_gradients(7, kAll), {.version = worker.version, .units = kAll}}), 8);
+  worker = after(worker, event::Confirmed{});
+  EXPECT_EQ(resumed({with_gradients(7, kAll), {.version = worker.version, .units = kAll}}), 7) << "generation 3 trains";
 }
 
 TEST(StateReport, SurvivesSerializationExceptForItsUnits) {
@@ -84,7 +122,7 @@ TEST(StateReport, SurvivesSerializationExceptForItsUnits) {
   report.first_loss = 5.5;
   report.stopped_seconds = 0.25;
   EXPECT_EQ(*state_report_from_line(to_line(report)), report);
-  report.version.is_received = true;
+  report.version.may_be_behind = true;
   EXPECT_EQ(*state_report_from_line(to_line(report)), report);
   EXPECT_FALSE(state_report_from_line("{}"));
   EXPECT_FALSE(state_report_from_line("nonsense"));

@@ -45,7 +45,10 @@ void Explorer::meet(int id, const Rendezvous& group) {
   if (picks) here.chosen_checkpoint = static_cast<std::uint8_t>(from_.checkpoint + 1);
   if (!offers_it) worker_of(world, id).units = 0;
   step(world, {TransitionKind::kCompletesRendezvous, id, at(id).generation},
-       event::StateReportsKnown{.can_offer = offers_it, .step = point.step, .updated_by = point.updated_by});
+       event::StateReportsKnown{.can_offer = offers_it,
+                                .step = point.step,
+                                .updated_by = point.updated_by,
+                                .may_be_behind = point.may_be_behind});
 }
 
 void Explorer::move(int id, const Rendezvous& group) {
@@ -88,7 +91,10 @@ void Explorer::take(int id, const Rendezvous& group, const Agreement& agreement)
   const bool completes = agreement.point && group.saved != 0 && group.moved == 0;
   if (completes) world.checkpoint = static_cast<std::uint8_t>(std::max<std::int64_t>(world.checkpoint, point.step));
   step(world, {TransitionKind::kTransfersState, id, at(id).generation},
-       event::StateTransferred{.step = point.step, .updated_by = point.updated_by, .confirmed = point.confirmed});
+       event::StateTransferred{.step = point.step,
+                               .updated_by = point.updated_by,
+                               .confirmed = point.confirmed,
+                               .may_be_behind = point.may_be_behind});
 }
 
 void Explorer::confirm(int id, const Rendezvous& group) {

@@ -59,7 +59,7 @@ struct Worker {
   std::uint8_t is_streaming = 0;  // is at the rendezvous and has not sent its state report yet
   std::uint8_t updated_by = 0;
   std::uint8_t confirmed = 0;
-  std::uint8_t is_received = 0;
+  std::uint8_t may_be_behind = 0;
   Mask units = 0;
   friend bool operator==(const Worker&, const Worker&) = default;
 };
