@@ -6,6 +6,7 @@
 #include <latch>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -97,10 +98,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void read() {
     is_answering_ = false;
-    parser_.emplace();
-    parser_->body_limit(listener_.settings.largest_body);
+    auto& parser = parser_.emplace();
+    parser.body_limit(listener_.settings.largest_body);
     stream_.expires_after(kReadLimit);
-    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+    http::async_read(stream_, buffer_, parser, [self = shared_from_this()](beast::error_code error, std::size_t) {
       self->is_answering_ = true;
       self->take(error);
     });
@@ -123,9 +124,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // The handler runs beside the strand: it may take its time.
   void answer(bool is_too_large) {
     asio::post(thread_pool(), [self = shared_from_this(), is_too_large] {
-      HttpAnswer answer = answer_of(self->listener_, self->parser_->get(), is_too_large);
+      HttpAnswer answer = answer_of(self->listener_, self->request(), is_too_large);
       asio::post(self->listener_.strand, [self, is_too_large, answer = std::move(answer)]() mutable {
-        self->write(std::move(answer), !is_too_large && self->parser_->get().keep_alive());
+        self->write(std::move(answer), !is_too_large && self->request().keep_alive());
       });
     });
   }
@@ -135,14 +136,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
     response_ = {static_cast<http::status>(answer.status), 11};
     response_.keep_alive(goes_on);
     if (!answer.body.empty()) response_.set(http::field::content_type, answer.content_type);
-    if (parser_->get().method() != http::verb::head) response_.body() = std::move(answer.body);
+    if (request().method() != http::verb::head) response_.body() = std::move(answer.body);
     response_.prepare_payload();
     stream_.expires_after(kWriteLimit);
     http::async_write(stream_, response_, [self = shared_from_this(), goes_on](beast::error_code error, std::size_t) {
       if (error) return;
       if (goes_on && !self->listener_.is_closing) return self->read();
       beast::error_code ignored;  // the client may have gone away
-      self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+      std::ignore = self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
       self->drop_rest();
     });
   }
@@ -156,6 +157,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
                               if (!error) self->drop_rest();
                             });
   }
+
+  // The newest one, of which only the head may have arrived.
+  [[nodiscard]] const http::request<http::string_body>& request() const { return parser_.value().get(); }
 
   const std::shared_ptr<void> in_use_;
   Listener& listener_;
@@ -213,7 +217,7 @@ struct HttpServer::Impl {
   }
 
   void close() {
-    asio::post(listener.strand, [this, in_use = std::move(in_use)] {
+    asio::post(listener.strand, [this, until_closed = std::move(in_use)] {
       listener.is_closing = true;
       listener.acceptor.close();
       listener.pause.cancel();

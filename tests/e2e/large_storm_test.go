@@ -22,6 +22,6 @@ func TestALargeJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) 
 		job: job,
 		options: storm.Options{Events: int(events), Seed: seed, Frozen: time.Minute, Grace: 15 * time.Second,
 			Longest: time.Minute},
-		pools: "l4-", perEvent: 2 * time.Minute, perStep: 20 * time.Second, settles: 5 * time.Minute, interval: 100 * time.Millisecond,
+		pools: "l4", perEvent: 2 * time.Minute, perStep: 20 * time.Second, settles: 5 * time.Minute, interval: 100 * time.Millisecond,
 	}.run(t)
 }

@@ -110,6 +110,9 @@ func (w *world) storm(options storm.Options, pools string) storm.Options {
 			options.Pools[node.Name] = node.Pool
 		}
 	}
+	if len(options.Nodes) <= options.Keep {
+		w.t.Fatalf("no event can hit one of the nodes %v, because %d of them must stay", options.Nodes, options.Keep)
+	}
 	return options
 }
 

@@ -121,6 +121,7 @@ std::vector<PlannedStream> streams_of(const TransferUnits& units, const std::vec
 // Removes the shards for which their receiver has no room. Unique ones get the room first.
 void keep_what_has_room(const std::vector<PreparationReport>& reports, std::vector<PlannedStream>& streams) {
   std::vector<std::optional<std::int64_t>> room;
+  room.reserve(reports.size());
   for (const PreparationReport& report : reports) room.push_back(report.room);
   const auto takes = [&](int receiver, const StreamedShard& shard) {
     auto& left = room[static_cast<std::size_t>(receiver)];
