@@ -5,6 +5,7 @@
 #include <future>
 #include <latch>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -19,11 +20,23 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+// A server at a port that is free. Another process may take a port between the choice and the listening, as the end of
+// a connection for example, so several ports are tried.
+std::pair<int, std::unique_ptr<HttpServer>> listen_at_free_port(const std::vector<Route>& routes,
+                                                                HttpServerSettings settings) {
+  constexpr int kTries = 20;
+  for (int i = 1;; ++i) {
+    const int port = testing::free_port();
+    auto server = HttpServer::listen(fmt::format("127.0.0.1:{}", port), routes, settings);
+    if (server || i == kTries) return {port, std::move(server).value()};
+  }
+}
+
 struct Served {
-  explicit Served(std::vector<Route> routes, HttpServerSettings settings = {})
-      : port(testing::free_port()),
-        server(HttpServer::listen(fmt::format("127.0.0.1:{}", port), std::move(routes), settings).value()),
-        client(http_url("127.0.0.1", port), {}) {}
+  explicit Served(const std::vector<Route>& routes, HttpServerSettings settings = {})
+      : Served(listen_at_free_port(routes, settings)) {}
+  explicit Served(std::pair<int, std::unique_ptr<HttpServer>> listening)
+      : port(listening.first), server(std::move(listening.second)), client(http_url("127.0.0.1", port), {}) {}
 
   [[nodiscard]] HttpResponse send(const HttpRequest& request) const {
     const auto response = client.send(request);
