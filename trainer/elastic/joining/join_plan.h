@@ -41,8 +41,8 @@ struct StreamedShard {
 // The size of a shard of a stream. An update waits while a shard is copied, which takes some milliseconds.
 inline constexpr std::int64_t kStreamedElements = 2 << 20;
 
-// What a receiver allocates for an element until the next generation starts: weight, both moments and gradient in FP32.
-inline constexpr std::int64_t kBytesOfStreamedElement = 16;
+// What a receiver allocates for an element until the next generation starts: its state and its gradient.
+inline constexpr std::int64_t kBytesOfStreamedElement = kBytesOfElement + std::int64_t{sizeof(float)};
 
 struct PlannedStream {
   int source = 0;                     // rank in the generation that is prepared

@@ -13,7 +13,6 @@ bool StateStreams::is_settled() const {
 }
 
 UnsentState StateStreams::unsent() const {
-  constexpr std::int64_t kElementBytes = kStateTensors * sizeof(float);
   StateStream::Progress all;
   for (const auto& stream : streams_) {
     const auto [arrived, unique_left] = stream->progress();
@@ -21,8 +20,8 @@ UnsentState StateStreams::unsent() const {
     all.unique_left += unique_left;
   }
   const std::chrono::duration<double> elapsed = StateStream::Clock::now() - began_;
-  return {.bytes = all.unique_left * kElementBytes,
-          .bytes_per_second = static_cast<double>(all.arrived * kElementBytes) / elapsed.count()};
+  return {.bytes = all.unique_left * kBytesOfElement,
+          .bytes_per_second = static_cast<double>(all.arrived * kBytesOfElement) / elapsed.count()};
 }
 
 void StateStreams::stop() {

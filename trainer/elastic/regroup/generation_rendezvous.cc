@@ -15,7 +15,6 @@ namespace sailor::trainer {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{100};  // how soon a wait notices that a newer generation is known
-constexpr std::int64_t kBytesOfElement = 3 * std::int64_t{sizeof(float)};  // weights and two moments in FP32
 
 const AgentAddress& host_of(const Assignment& assignment) {
   return assignment.agents.at(static_cast<std::size_t>(assignment.rendezvous));

@@ -3,6 +3,7 @@
 // all layer states.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "trainer/step/roster.h"
 
 namespace sailor::trainer {
+
+// The bytes of an element of a state: the weight and its two moments in FP32.
+inline constexpr std::int64_t kBytesOfElement = 3 * std::int64_t{sizeof(float)};
 
 // Slices by layer state.
 using StateSlices = std::map<int, std::vector<Slice>>;
