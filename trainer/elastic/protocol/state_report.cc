@@ -25,6 +25,10 @@ bool is_complete(const std::vector<int>& all_units, const std::vector<StateRepor
   });
 }
 
+// Returns true if the worker voted in the generation that confirmed the version, and has not had complete gradients of
+// the next step. So no worker has applied that step.
+bool lacks_gradients(const StateVersion& version) { return !version.has_gradients && !version.may_be_behind; }
+
 // Describes all state reports of one moment: the newest generation that trained from it, and whether all workers of
 // that generation have gradients.
 struct Frontier {
@@ -34,7 +38,7 @@ struct Frontier {
   void add(const StateVersion& version) {
     if (version.confirmed < confirmed) return;
     if (version.confirmed > confirmed) *this = {.confirmed = version.confirmed, .all_have_gradients = true};
-    all_have_gradients = all_have_gradients && (version.has_gradients || version.may_be_behind);
+    all_have_gradients = all_have_gradients && !lacks_gradients(version);
   }
 };
 
@@ -56,11 +60,12 @@ std::vector<ResumePoint> candidates(const std::vector<StateReport>& reports) {
   return {points.begin(), points.end()};
 }
 
-// Returns true if the worker voted in the generation of the point and has not had complete gradients of the next step.
-bool lacks_next_gradients(const StateReport& report, const ResumePoint& point) {
+// Returns true if the report shows that no worker has applied the step after the point. A worker that has only the
+// gradients that lead to the point cannot have those of the step after it.
+bool shows_no_next_step(const StateReport& report, const ResumePoint& point) {
   const StateVersion& version = report.version;
   if (!can_offer(report, point) || version.confirmed != point.confirmed) return false;
-  return version.step < point.step || (!version.has_gradients && !version.may_be_behind);
+  return version.step < point.step || lacks_gradients(version);
 }
 
 }  // namespace
@@ -108,7 +113,7 @@ std::optional<ResumePoint> resume_point(const std::vector<int>& all_units, const
   for (ResumePoint point : candidates(reports)) {
     if (!is_complete(all_units, reports, point)) continue;
     point.may_be_behind =
-        std::ranges::none_of(reports, [&](const StateReport& report) { return lacks_next_gradients(report, point); });
+        std::ranges::none_of(reports, [&](const StateReport& report) { return shows_no_next_step(report, point); });
     return point;
   }
   return std::nullopt;
