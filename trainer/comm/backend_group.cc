@@ -25,6 +25,9 @@ class BackendWork : public Work {
     });
   }
 
+ protected:
+  [[nodiscard]] c10d::Work& work() const { return *work_; }
+
  private:
   std::string doing_;
   std::vector<at::Tensor> tensors_;
@@ -65,17 +68,16 @@ namespace {
 
 class AbortableMessage : public BackendWork {
  public:
-  AbortableMessage(std::string doing, const at::Tensor& tensor, const c10::intrusive_ptr<c10d::Work>& work,
+  AbortableMessage(std::string doing, const at::Tensor& tensor, c10::intrusive_ptr<c10d::Work> work,
                    std::chrono::milliseconds timeout, std::shared_ptr<MessagesUnderWay> messages)
-      : BackendWork(std::move(doing), {tensor}, work, timeout), work_(*work), messages_(std::move(messages)) {
-    messages_->add(work_);
+      : BackendWork(std::move(doing), {tensor}, std::move(work), timeout), messages_(std::move(messages)) {
+    messages_->add(this->work());
   }
-  ~AbortableMessage() override { messages_->remove(work_); }
+  ~AbortableMessage() override { messages_->remove(work()); }
   AbortableMessage(const AbortableMessage&) = delete;
   AbortableMessage& operator=(const AbortableMessage&) = delete;
 
  private:
-  c10d::Work& work_;
   std::shared_ptr<MessagesUnderWay> messages_;
 };
 
@@ -165,7 +167,8 @@ std::unique_ptr<Work> BackendGroup::receive(const at::Tensor& into, int from, in
 // timeout.
 std::unique_ptr<Work> BackendGroup::message(std::string doing, const at::Tensor& tensor,
                                             c10::intrusive_ptr<c10d::Work> work) const {
-  if (messages_) return std::make_unique<AbortableMessage>(std::move(doing), tensor, work, timeout_, messages_);
+  if (messages_)
+    return std::make_unique<AbortableMessage>(std::move(doing), tensor, std::move(work), timeout_, messages_);
   return std::make_unique<BackendWork>(std::move(doing), std::vector{tensor}, std::move(work), timeout_);
 }
 
