@@ -105,8 +105,12 @@ func (b *bench) observeAll(ctx context.Context, recorder *trainingjob.Recorder, 
 		if err != nil {
 			return seen, fmt.Errorf("%s, %d of %d: %w", kind.name, i+1, count, err)
 		}
-		fmt.Fprintf(os.Stderr, "%s%s, %d of %d: step after %.2f s, stopped for %.2f s, %.0f steps lost, steps meanwhile %.2f times as long: %+v\n", b.name,
-			kind.name, i+1, count, one.untilStep, one.stopped, one.lost, one.slowdown, one.history)
+		meanwhile := ""
+		if one.slowdown > 0 {
+			meanwhile = fmt.Sprintf(", steps meanwhile %.2f times as long", one.slowdown)
+		}
+		fmt.Fprintf(os.Stderr, "%s%s, %d of %d: step after %.2f s, stopped for %.2f s, %.0f steps lost%s: %+v\n", b.name, kind.name, i+1,
+			count, one.untilStep, one.stopped, one.lost, meanwhile, one.history)
 		seen = append(seen, one)
 	}
 	return seen, nil
