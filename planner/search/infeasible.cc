@@ -92,7 +92,7 @@ Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* ne
     return infeasible(fmt::format("no plan could be made of {} GPUs before the planner was stopped; give it more time",
                                   problem.cluster.free_gpus()));
   }
-  const Misses misses = misses_of(nearest->estimate, nearest->plan.gpus(), problem.job);
+  const Misses misses = Goal::of(problem.job).misses_of(nearest->estimate, nearest->plan.gpus());
   if (misses.memory > 0) return too_little_memory(problem, *nearest);
   if (misses.cost > 0) return too_expensive(problem, *nearest);
   if (misses.throughput > 0) return too_slow(problem, *nearest);

@@ -2,7 +2,7 @@
 // missed.
 #pragma once
 
-#include "planner/problem/objective.h"
+#include "planner/problem/goal.h"
 #include "planner/search/search.h"
 
 namespace sailor {

@@ -22,6 +22,7 @@ class ParetoFront {
   void add_unless_dominated(const GroupedPlan& plan, const EstimateSummary& estimate);
   // Returns at most `most` plans (at least 2), evenly spread from the fastest to the cheapest, the fastest first.
   [[nodiscard]] std::vector<Entry> sample(std::size_t most) const;
+  [[nodiscard]] const std::vector<Entry>& all() const { return entries_; }
 
  private:
   std::vector<Entry> entries_;  // sorted by ascending time, which is also descending cost

@@ -55,9 +55,10 @@ std::vector<RegionPools> pools_by_region(const PlanningProblem& problem, const s
   for (const int pool : choice) pools_of_region[problem.pool(pool).region.str()].push_back(pool);
   std::vector<RegionPools> regions;
   for (auto& [region, pools] : pools_of_region) {
+    // Of equally fast pools, the cheapest comes first.
     std::ranges::stable_sort(pools, {}, [&](int pool) {
       const double seconds = slowness[static_cast<std::size_t>(pool)];
-      return fastest_first ? seconds : -seconds;
+      return std::pair(fastest_first ? seconds : -seconds, problem.pool(pool).price_per_gpu);
     });
     regions.push_back(std::move(pools));
   }

@@ -23,6 +23,8 @@ constexpr std::size_t kSimulatedNeighbours = 4;  // the number of neighbours of 
 constexpr long kPassesOfRepair = 60'000;
 constexpr long kPassesOfPaper = 80'000;
 constexpr long kPassesOfFlow = 350'000;
+constexpr long kPassesOfEquals = 80'000;
+constexpr long kPassesOfEqualRepairs = 20'000;
 constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 constexpr long kExhaustiveSteps = 400'000;
 // A start may be slower than the best plan by this factor and still lead to a better one.
@@ -50,8 +52,8 @@ bool SearchLimits::is_over() const {
 }
 
 bool Search::is_pruned(Seconds least, DollarsPerHour price, double incumbent) {
-  const bool seeks_throughput = std::holds_alternative<MaximizeThroughput>(problem_.job.objective);
-  if ((seeks_throughput ? least.value() : (price * least).value()) < incumbent) return false;
+  const Cutoff cutoff = goals_.fast.cutoff_for(incumbent);
+  if (least < cutoff.iteration && price * least < cutoff.cost) return false;
   ++report_.pruned_by_bound;
   return true;
 }
@@ -71,7 +73,7 @@ std::optional<PlanCandidate> Search::evaluated(const Draft& draft, PlanSpace spa
 
 std::optional<PlanCandidate> Search::evaluated_plan(const Draft& draft, GroupedPlan plan, double incumbent) {
   if (!keeps_to_resources(plan, problem_)) return std::nullopt;
-  const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : cutoff_for(incumbent, problem_.job);
+  const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : goals_.fast.cutoff_for(incumbent);
   const std::optional<EstimateSummary> estimate = problem_.estimator->fast_estimate_below(cutoff, plan);
   if (!estimate) {
     ++report_.pruned_by_bound;
@@ -79,7 +81,7 @@ std::optional<PlanCandidate> Search::evaluated_plan(const Draft& draft, GroupedP
   }
   ++report_.candidates;
   if (estimate->memory_excess > Bytes(0)) ++report_.pruned_by_memory;
-  const Score score = score_of(*estimate, plan.gpus(), problem_.job);
+  const Score score = goals_.fast.score_of(*estimate, plan.gpus());
   PlanCandidate candidate{draft, std::move(plan), *estimate, score};
   if (score.is_feasible()) {
     front_.add_unless_dominated(candidate.plan, *estimate);
@@ -197,6 +199,7 @@ void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables) {
     robust = best_;
     finalists_.clear();
   }
+  search_among_equals(space, kPassesOfEquals);
 }
 
 // The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
@@ -218,6 +221,26 @@ void Search::repair(const Plan& running, PlanSpace space) {
     if (auto start = evaluated(draft, space, kNoIncumbent)) climb(draft, start->score, space, kRepairCandidates);
   }
   simulate_finalists(space, kPassesOfRepair);
+  search_among_equals(space, kPassesOfEqualRepairs);
+}
+
+// The front has the fastest plans that may be as cheap and the cheapest that may be as fast.
+void Search::search_among_equals(PlanSpace space, long most_passes) {
+  best_of_equals_.reset();
+  if (!best_ || !best_->score.is_feasible()) return;
+  const auto fast = problem_.estimator->fast_estimate_below({}, best_->plan);
+  Search equals(problem_, limits_, migration_,
+                {goals_.fast.among_equals_of(fast.value()), goals_.simulated.among_equals_of(best_->estimate)});
+  equals.evaluated_plan(best_->draft, best_->plan, kNoIncumbent);
+  for (const auto& [plan, estimate] : front_.all()) {
+    equals.evaluated_plan(draft_of(plan), plan, kNoIncumbent);
+  }
+  equals.simulate_finalists(space, most_passes);
+  equals.search_exhaustively(space, problem_.allowed_techniques());
+  report_.add(equals.report_);
+  if (!equals.best_ || !equals.best_->score.is_feasible()) return;
+  best_of_equals_ = equals.best_;
+  best_of_equals_->score = goals_.simulated.score_of(best_of_equals_->estimate, best_of_equals_->plan.gpus());
 }
 
 void Search::keep_finalist_if_best(const PlanCandidate& candidate) {
@@ -236,7 +259,7 @@ std::vector<PlanCandidate> Search::finalists() const {
   for (const auto& [shape, candidate] : finalists_) sorted.push_back(candidate);
   for (const auto& [plan, estimate] : front_.sample(kAlternatives)) {
     if (std::ranges::find(sorted, plan, &PlanCandidate::plan) != sorted.end()) continue;
-    sorted.push_back({draft_of(plan), plan, estimate, score_of(estimate, plan.gpus(), problem_.job)});
+    sorted.push_back({draft_of(plan), plan, estimate, goals_.fast.score_of(estimate, plan.gpus())});
   }
   std::ranges::stable_sort(sorted, {}, &PlanCandidate::score);
   const auto equal =
@@ -247,11 +270,11 @@ std::vector<PlanCandidate> Search::finalists() const {
 
 std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double incumbent) {
   passes_left_ -= 2L * candidate.plan.microbatches * std::ssize(candidate.plan.stages);
-  const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : cutoff_for(just_above(incumbent), problem_.job);
+  const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : goals_.simulated.cutoff_for(just_above(incumbent));
   const auto estimate = problem_.estimator->simulated_below(cutoff, candidate.plan);
   if (!estimate) return std::nullopt;
   candidate.estimate = *estimate;
-  candidate.score = score_of(*estimate, candidate.plan.gpus(), problem_.job);
+  candidate.score = goals_.simulated.score_of(*estimate, candidate.plan.gpus());
   return candidate;
 }
 
@@ -271,7 +294,7 @@ void Search::simulate_finalists(PlanSpace space, long most_passes) {
 void Search::search_exhaustively(PlanSpace space, std::span<const Techniques> allowed) {
   if (problem_.most_gpus() > kFewGpus || problem_.ignores_memory) return;
   const auto incumbent = [&] { return best_ ? value_to_beat(best_->score) : kNoIncumbent; };
-  const auto cutoff = [&] { return cutoff_for(just_above(incumbent()), problem_.job); };
+  const auto cutoff = [&] { return goals_.simulated.cutoff_for(just_above(incumbent())); };
   const auto evaluate = [&](const GroupedPlan& plan) {
     const auto estimate = limits_.is_over() ? std::nullopt : problem_.estimator->fast_estimate_below(cutoff(), plan);
     if (!estimate || estimate->memory_excess > Bytes(0)) return cutoff();

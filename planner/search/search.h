@@ -3,6 +3,7 @@
 // * It improves the best of them by local search (neighbours.h), guided by fast estimates.
 // * It simulates the most promising plans, the finalists, operation by operation.
 // * If the problem is small, it also lists every plan that may be better (exhaustive_search.h).
+// Then a second search, with the second goal, looks for the best of all plans that are as good (goal.h).
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,7 @@
 #include <tuple>
 
 #include "planner/problem/draft.h"
-#include "planner/problem/objective.h"
+#include "planner/problem/goal.h"
 #include "planner/relaxation/group_time_table.h"
 #include "planner/replan/migration_cost.h"
 #include "planner/search/pareto_front.h"
@@ -44,7 +45,7 @@ class Search {
   // If two plans have equal scores, the search prefers the one that moves less state. `migration` is null if no plan is
   // running. The problem and the migration cost must outlive the search.
   Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration)
-      : problem_(problem), limits_(std::move(limits)), migration_(migration) {}
+      : Search(problem, std::move(limits), migration, {Goal::of(problem.job), Goal::of(problem.job)}) {}
 
   // Searches the whole space. `tables` are the input of the seeds from the relaxed problem; if they are empty, the
   // search does without these seeds.
@@ -62,8 +63,12 @@ class Search {
   std::optional<PlanCandidate> add_known_plan(const GroupedPlan& plan);
 
   // The best plan so far: the best feasible one, or else the one that comes nearest to being feasible. Null if the
-  // search has seen no plan. After run() or repair(), the figures of a feasible plan come from the simulation.
-  [[nodiscard]] const PlanCandidate* best() const { return best_ ? &*best_ : nullptr; }
+  // search has seen no plan. After run() or repair(), the figures of a feasible plan come from the simulation, and of
+  // all plans that are as good, it is the best by the second goal.
+  [[nodiscard]] const PlanCandidate* best() const {
+    if (best_of_equals_) return &*best_of_equals_;
+    return best_ ? &*best_ : nullptr;
+  }
   // By fast estimates, the best plan that fits in memory. It may miss other limits.
   [[nodiscard]] const PlanCandidate* best_that_fits() const { return best_that_fits_ ? &*best_that_fits_ : nullptr; }
   // The Pareto front of all feasible plans seen, by fast estimates.
@@ -71,10 +76,19 @@ class Search {
   [[nodiscard]] const SearchReport& report() const { return report_; }
 
  private:
+  // The goal for fast estimates and the goal for simulated figures. They differ only in the limits of the second
+  // search, which come from a plan whose two estimates differ.
+  struct Goals {
+    Goal fast;
+    Goal simulated;
+  };
   // Microbatch size, number of stages, whether all replicas have equal shares of microbatches, and techniques.
   using FinalistShape = std::tuple<int, std::size_t, bool, Techniques>;
   // The best start for local search, by microbatch size and number of stages.
   using Starts = std::map<std::pair<int, std::size_t>, PlanCandidate>;
+
+  Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration, Goals goals)
+      : problem_(problem), limits_(std::move(limits)), migration_(migration), goals_(goals) {}
 
   // Searches plans that use one of these techniques.
   void run_with(std::span<const Techniques> allowed, PlanSpace space, std::span<const GroupTimeTable> tables);
@@ -100,6 +114,10 @@ class Search {
   // Does nothing if the problem is large. Otherwise simulates every plan that may be better than the best one.
   void search_exhaustively(PlanSpace space, std::span<const Techniques> allowed);
 
+  // Sets best_of_equals_, by a search with the second goal that starts from all plans seen. `most_passes` limits the
+  // work of the simulations.
+  void search_among_equals(PlanSpace space, long most_passes);
+
   // Returns true if no plan that takes at least `least` on GPUs of this price can be better than the incumbent. Counts
   // the pruned plan in the report.
   bool is_pruned(Seconds least, DollarsPerHour price, double incumbent);
@@ -113,9 +131,11 @@ class Search {
   const PlanningProblem& problem_;
   SearchLimits limits_;
   const MigrationCost* migration_;
+  Goals goals_;
   std::map<FinalistShape, PlanCandidate> finalists_;  // the best feasible plan of each shape
   long passes_left_ = 0;                              // how many more passes may be simulated
   std::optional<PlanCandidate> best_;
+  std::optional<PlanCandidate> best_of_equals_;  // the best by the second goal of the plans that are as good as best_
   std::optional<PlanCandidate> best_that_fits_;
   ParetoFront front_;
   SearchReport report_;

@@ -13,6 +13,13 @@ struct SearchReport {
   // True: the call was stopped, or its time budget ran out, during the search or the proof; a longer call might find a
   // better plan or a tighter bound. The planner sets it.
   bool was_cut_short = false;
+
+  // Adds the plans that another search has counted.
+  void add(const SearchReport& other) {
+    candidates += other.candidates;
+    pruned_by_memory += other.pruned_by_memory;
+    pruned_by_bound += other.pruned_by_bound;
+  }
 };
 
 }  // namespace sailor

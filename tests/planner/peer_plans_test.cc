@@ -12,7 +12,7 @@
 #include "core/manifest/files.h"
 #include "core/model/plan_json.h"
 #include "planner/planner.h"
-#include "planner/problem/objective.h"
+#include "planner/problem/goal.h"
 #include "simulator/simulator.h"
 
 namespace sailor {
@@ -68,7 +68,7 @@ double value_of(const JobSpec& job, const Estimate& estimate) {
 
 bool keeps_to_limits(const JobSpec& job, const Estimate& estimate) {
   const EstimateSummary summary{estimate.iteration, estimate.cost_per_iteration(), Bytes(0)};
-  return misses_of(summary, job.resources.min_gpus, job).sum() <= 0;
+  return Goal::of(job).misses_of(summary, job.resources.min_gpus).sum() <= 0;
 }
 
 double our_value(const Case& one, PlanSpace space) {

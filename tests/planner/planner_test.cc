@@ -135,6 +135,49 @@ TEST(Planner, FasterGpusGetMoreWork) {
   EXPECT_GT(work.at("nvidia-rtx-3090"), 1.5 * work.at("nvidia-titan-rtx"));
 }
 
+TEST(Planner, OfEquallyFastPlansTheCheapestIsChosen) {
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(1024).max_gpus(8);
+  const auto planned = plan(job, a_cluster()
+                                     .pool(kZone, "nvidia-tesla-a100", 2, 4)
+                                     .price(3.67)
+                                     .pool(kZone, "nvidia-tesla-a100", 2, 4, Provisioning::kSpot)
+                                     .price(1.1))
+                           .value();
+  EXPECT_NEAR(planned.estimate.cost_per_hour.value(), 8 * 1.1, 1e-9);
+}
+
+// Spot nodes fail more often. The expected loss then differs by a fraction of a percent, and the price by two thirds.
+TEST(Planner, NodesThatFailALittleMoreOftenAreChosenIfTheyCostLess) {
+  const JobSpec job =
+      a_job().model("opt-350m").sequence_length(2048).batch(1024).max_gpus(64).redundancy(Redundancy::kAuto);
+  const auto planned = plan(job, a_cluster()
+                                     .pool(kZone, "nvidia-tesla-a100", 32, 4)
+                                     .price(3.67)
+                                     .pool(kZone, "nvidia-tesla-a100", 32, 4, Provisioning::kSpot)
+                                     .price(1.1))
+                           .value();
+  EXPECT_EQ(planned.estimate.gpus.size(), 1U);
+  EXPECT_EQ(planned.estimate.gpus.begin()->first.provisioning, Provisioning::kSpot);
+}
+
+TEST(Planner, ACheaperPoolThatIsTooSmallIsUsedAsFarAsItGoes) {
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(1024).max_gpus(8);
+  const auto planned = plan(job, a_cluster()
+                                     .pool(kZone, "nvidia-tesla-a100", 2, 4)
+                                     .price(3.67)
+                                     .pool(kZone, "nvidia-tesla-a100", 1, 4, Provisioning::kSpot)
+                                     .price(1.1))
+                           .value();
+  EXPECT_NEAR(planned.estimate.cost_per_hour.value(), 4 * 1.1 + 4 * 3.67, 1e-9);
+}
+
+TEST(Planner, OfPlansThatCostNearlyTheSameTheFastestIsChosen) {
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(1024).objective(MinimizeCost{});
+  const auto planned = plan(job, a_cluster().pool(kZone, "nvidia-tesla-a100", 2, 4)).value();
+  EXPECT_EQ(gpu_count(planned.plan), 8) << "eight GPUs cost at most one percent more and are eight times as fast";
+  EXPECT_LE(planned.estimate.cost_per_iteration().value(), planned.bound_cost.value() * 1.1);
+}
+
 TEST(Planner, ARunningPlanIsKeptUnlessAnotherIsClearlyBetter) {
   const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(256);
   const ClusterState before = a_cluster().pool(kZone, "nvidia-tesla-a100", 8, 2);

@@ -32,16 +32,36 @@ double value_of(const JobSpec& job, const Estimate& estimate) {
                                                                    : estimate.cost_per_iteration().value();
 }
 
+EstimateSummary figures_of(const Estimate& estimate) {
+  return {estimate.iteration, estimate.cost_per_iteration(), Bytes(0)};
+}
+
+// Checks that our plan is as good as the best that brute force finds, and that of all plans that are as good, brute
+// force finds none that is better by the other figure.
+void expect_best(const SmallWorld& world, PlanSpace space, const Estimate& ours) {
+  const Goal goal = Goal::of(world.job);
+  BruteForce others(simulator(), world.job, world.cluster, space);
+  const EstimateSummary best =
+      others.better_than(goal.value_of(figures_of(ours)) * (1 - 1e-9)).value_or(figures_of(ours));
+  const Goal second = goal.among_equals_of(best);
+  EXPECT_LE(second.misses_of(figures_of(ours), world.job.resources.min_gpus).sum(), 1e-9)
+      << ours.iteration.value() << " s for $" << ours.cost_per_iteration().value() << " is not as good as "
+      << best.iteration.value() << " s for $" << best.cost.value();
+  BruteForce equals(simulator(), world.job, world.cluster, space, second);
+  if (const auto better = equals.better_than(second.value_of(figures_of(ours)) * (1 - 1e-9))) {
+    ADD_FAILURE() << better->iteration.value() << " s for $" << better->cost.value() << " is better than "
+                  << ours.iteration.value() << " s for $" << ours.cost_per_iteration().value();
+  }
+}
+
 // Returns our plan, if one exists. Checks that brute force finds no plan if we find none, and no better one if we do.
 std::optional<PlannedJob> compared_with_brute_force(const SmallWorld& world, PlanSpace space) {
   auto planned = plan(world, space);
-  BruteForce others(simulator(), world.job, world.cluster, space);
   if (!planned) {
-    EXPECT_FALSE(others.best()) << planned.error().message;
+    EXPECT_FALSE(BruteForce(simulator(), world.job, world.cluster, space).best()) << planned.error().message;
     return std::nullopt;
   }
-  const double ours = value_of(world.job, planned->estimate);
-  if (const auto better = others.better_than(ours * (1 - 1e-9))) ADD_FAILURE() << better->value << " is below " << ours;
+  expect_best(world, space, planned->estimate);
   return *std::move(planned);
 }
 
@@ -81,9 +101,9 @@ TEST(PlannerLaws, TheBoundIsNotBeatenByAnyPlanOfTheFlowSpace) {
     ASSERT_EQ(planned.has_value(), best.has_value());
     if (!best) continue;
     ++feasible;
-    EXPECT_LE(1 / best->value, std::holds_alternative<MaximizeThroughput>(world.job.objective)
-                                   ? planned->bound_throughput * (1 + 1e-9)
-                                   : 1 / planned->bound_cost.value() * (1 + 1e-9));
+    EXPECT_LE(1 / Goal::of(world.job).value_of(*best), std::holds_alternative<MaximizeThroughput>(world.job.objective)
+                                                           ? planned->bound_throughput * (1 + 1e-9)
+                                                           : 1 / planned->bound_cost.value() * (1 + 1e-9));
   }
   EXPECT_GT(feasible, 50) << "most worlds should have a plan, or this test tests little";
 }
@@ -125,7 +145,9 @@ TEST(PlannerLaws, FlowIsNeverWorseThanThePapersSpace) {
     const auto flow = plan(world, PlanSpace::kFlow);
     if (!paper) continue;
     ASSERT_TRUE(flow) << "seed " << seed << ": " << flow.error().message;
-    EXPECT_LE(value_of(world.job, flow->estimate), value_of(world.job, paper->estimate) * (1 + 1e-12))
+    // Of two plans that cost nearly the same, the faster one may cost a little more (goal.h).
+    const double equal = std::holds_alternative<MinimizeCost>(world.job.objective) ? 0.01 : 1e-12;
+    EXPECT_LE(value_of(world.job, flow->estimate), value_of(world.job, paper->estimate) * (1 + equal))
         << "seed " << seed;
   }
 }
@@ -213,9 +235,9 @@ TEST(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
     ++proved;
     EXPECT_LE(planned->bound_ratio(), 1 + 1e-9);
     if (seed % 2 != 0) continue;
-    const auto best = BruteForce(simulator(), world.job, world.cluster).best();
+    const auto best = BruteForce(simulator(), world.job, world.cluster, PlanSpace::kPaper).best();
     ASSERT_TRUE(best);
-    EXPECT_LE(1 / best->value, planned->bound_throughput * (1 + 1e-9));
+    EXPECT_LE(1 / best->iteration.value(), planned->bound_throughput * (1 + 1e-9));
   }
   EXPECT_GT(proved, 50) << "most worlds should have a plan, or this test tests little";
 }
@@ -232,7 +254,7 @@ TEST(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
     const auto best = BruteForce(simulator(), world.job, world.cluster, PlanSpace::kFlow).best();
     if (!planned || !best) continue;
     ++proved;
-    EXPECT_LE(1 / best->value, planned->bound_throughput * (1 + 1e-9));
+    EXPECT_LE(1 / best->iteration.value(), planned->bound_throughput * (1 + 1e-9));
   }
   EXPECT_GT(proved, 40) << "most worlds should have a plan, or this test tests little";
 }

@@ -5,36 +5,36 @@
 #include <optional>
 
 #include "planner/planner.h"
-#include "planner/problem/objective.h"
+#include "planner/problem/goal.h"
 #include "tests/support/builders.h"
 
 namespace sailor::testing {
 
 class BruteForce {
  public:
-  BruteForce(const Estimator& estimator, const JobSpec& job, const ClusterState& cluster,
-             PlanSpace space = PlanSpace::kPaper)
+  BruteForce(const Estimator& estimator, const JobSpec& job, const ClusterState& cluster, PlanSpace space)
+      : BruteForce(estimator, job, cluster, space, Goal::of(job)) {}
+  BruteForce(const Estimator& estimator, const JobSpec& job, const ClusterState& cluster, PlanSpace space,
+             const Goal& goal)
       : job_(job),
         cluster_(cluster),
         space_(space),
+        goal_(goal),
         tensor_parallel_sizes_{1, 2},
         estimator_(estimator.prepare(job, cluster, tensor_parallel_sizes_).value()) {
-    if (const auto* throughput = std::get_if<MaximizeThroughput>(&job.objective)) {
-      if (throughput->max_cost_per_iteration) cutoff_.cost = *throughput->max_cost_per_iteration * (1 + 1e-6);
-    } else if (const auto& least = std::get<MinimizeCost>(job.objective).min_throughput) {
-      cutoff_.iteration = Seconds(1 / *least) * (1 + 1e-6);
-    }
+    cutoff_.cost = std::min(goal.most_cost, goal.most_useful_cost) * (1 + 1e-6);
+    cutoff_.iteration = std::min(goal.longest, goal.longest_useful) * (1 + 1e-6);
   }
 
-  // Returns the best score of a feasible plan, or nothing. The enumeration shares no code with the search.
-  std::optional<Score> best() {
+  // Returns the figures of the best feasible plan, or nothing. The enumeration shares no code with the search.
+  std::optional<EstimateSummary> best() {
     for (const int size : job_.training.microbatch_sizes) {
       for (int stages = 1; stages <= 3; ++stages) choose_layers({size, 0, {}}, stages, 0);
     }
     return best_;
   }
-  // Returns the best score of all plans that are better than this value, or nothing.
-  std::optional<Score> better_than(double value) {
+  // Returns the figures of the best plan whose value is below this one, or nothing.
+  std::optional<EstimateSummary> better_than(double value) {
     set_cutoff(value);
     return best();
   }
@@ -167,14 +167,14 @@ class BruteForce {
     if (!estimator_->fast_estimate_below(cutoff_, plan)) return;
     if (!resource_violations(expanded(plan, job_, cluster_), job_, cluster_).empty()) return;
     const EstimateSummary estimate = estimator_->simulated_below({}, plan).value();
-    const Score score = score_of(estimate, plan.gpus(), job_);
+    const Score score = goal_.score_of(estimate, plan.gpus());
     if (cutoff_.is_reached_by(estimate) || !score.is_feasible()) return;
-    best_ = score;
+    best_ = estimate;
     set_cutoff(score.value);
   }
 
   void set_cutoff(double value) {
-    if (std::holds_alternative<MaximizeThroughput>(job_.objective)) {
+    if (goal_.figure == Goal::Figure::kTime) {
       cutoff_.iteration = std::min(cutoff_.iteration, Seconds(value));
     } else {
       cutoff_.cost = std::min(cutoff_.cost, Dollars(value));
@@ -201,8 +201,7 @@ class BruteForce {
       }
     }
     const Seconds least(plan.microbatches / rate * kRounding);
-    const auto* throughput = std::get_if<MaximizeThroughput>(&job_.objective);
-    if (throughput != nullptr && throughput->max_cost_per_hour && price > *throughput->max_cost_per_hour) return true;
+    if (price > goal_.most_cost_per_hour) return true;
     return least >= cutoff_.iteration || price * least >= cutoff_.cost;
   }
 
@@ -211,9 +210,10 @@ class BruteForce {
   const JobSpec& job_;
   const ClusterState& cluster_;
   PlanSpace space_;
+  Goal goal_;
   std::vector<int> tensor_parallel_sizes_;
   std::unique_ptr<JobEstimator> estimator_;
-  std::optional<Score> best_;
+  std::optional<EstimateSummary> best_;
   Cutoff cutoff_;  // plans below it may be better
 };
 
