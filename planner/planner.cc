@@ -36,11 +36,11 @@ Result<EstimatedPlan> estimated(const Estimator& estimator, const PlanningProble
 // memory, to find the plan that comes nearest.
 Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const SearchLimits& limits,
                    const PlanCandidate* seen) {
-  if (seen != nullptr && !seen->score.is_feasible()) return explain_infeasible(problem, seen);
+  if (seen != nullptr && !seen->score.is_feasible()) return explain_infeasible(problem, seen, {});
   problem.ignores_memory = true;
   Search search(problem, limits, nullptr);
   search.run(options.space, {});
-  return explain_infeasible(problem, search.best());
+  return explain_infeasible(problem, search.best(), search.report());
 }
 
 // Returns the chosen plan and the alternatives, the fastest first. Leaves out plans that the simulation shows to be

@@ -9,13 +9,46 @@ namespace {
 
 Error infeasible(std::string message) { return {ErrorCode::kInfeasible, std::move(message)}; }
 
-Error too_little_memory(const PlanningProblem& problem, const PlanCandidate& nearest) {
-  return infeasible(fmt::format("no plan fits in memory: the nearest, {} stages on {} GPUs with microbatches of {}, "
-                                "needs {:.2f} GiB more than a "
-                                "GPU has; allow more or larger GPUs, smaller microbatches or activationCheckpointing",
-                                nearest.plan.stages.size(), nearest.plan.gpus(), nearest.plan.microbatch_size,
-                                nearest.estimate.memory_excess / gibibytes(1)) +
-                    (problem.tensor_parallel_sizes.size() == 1 ? "" : "; larger nodes help too"));
+// Returns the memory of the GPUs that a plan may use. If it may not use all, counts the largest ones.
+Bytes memory_of_gpus(const PlanningProblem& problem) {
+  std::vector<std::pair<Bytes, int>> gpus;  // memory of one, and their number
+  for (int index = 0; index < problem.pools(); ++index) {
+    const ProfilePoint point{problem.job.training.microbatch_sizes.front(), 1};
+    const StageShape shape{{0, 1}, index, point, problem.allowed_techniques().front().recomputes, 1};
+    gpus.emplace_back(problem.estimator->stage_needs(shape).capacity, problem.pool(index).free_gpus());
+  }
+  std::ranges::sort(gpus, std::greater<>());
+  Bytes sum(0);
+  int left = problem.most_gpus();
+  for (const auto& [memory, count] : gpus) {
+    sum += memory * std::min(left, count);
+    left -= std::min(left, count);
+  }
+  return sum;
+}
+
+// Says whether it is proved that no plan fits: every plan holds at least one copy of the state.
+std::string why_nothing_fits(const PlanningProblem& problem, const SearchReport& report) {
+  Bytes state(0);
+  for (int layer = 0; layer < problem.layers(); ++layer) state += problem.estimator->state_of_layer(layer);
+  const Bytes memory = memory_of_gpus(problem);
+  if (state > memory) {
+    return fmt::format(
+        "no plan fits in memory: the weights and the optimizer's state of {} take {:.0f} GiB, and the GPUs have {:.0f} "
+        "GiB in all; of {} plans tried, the nearest",
+        problem.job.model.name, state / gibibytes(1), memory / gibibytes(1), report.candidates);
+  }
+  return fmt::format("no plan fits in memory of {} that were tried, with up to as many stages as GPUs: the nearest",
+                     report.candidates);
+}
+
+Error too_little_memory(const PlanningProblem& problem, const PlanCandidate& nearest, const SearchReport& report) {
+  return infeasible(
+      fmt::format("{}, {} stages on {} GPUs with microbatches of {}, needs {:.2f} GiB more than a GPU has; allow more "
+                  "or larger GPUs, smaller microbatches or activationCheckpointing",
+                  why_nothing_fits(problem, report), nearest.plan.stages.size(), nearest.plan.gpus(),
+                  nearest.plan.microbatch_size, nearest.estimate.memory_excess / gibibytes(1)) +
+      (problem.tensor_parallel_sizes.size() == 1 ? "" : "; larger nodes help too"));
 }
 
 Error too_expensive(const PlanningProblem& problem, const PlanCandidate& nearest) {
@@ -87,13 +120,13 @@ Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, con
   return {};
 }
 
-Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* nearest) {
+Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* nearest, const SearchReport& report) {
   if (nearest == nullptr) {
     return infeasible(fmt::format("no plan could be made of {} GPUs before the planner was stopped; give it more time",
                                   problem.cluster.free_gpus()));
   }
   const Misses misses = Goal::of(problem.job).misses_of(nearest->estimate, nearest->plan.gpus());
-  if (misses.memory > 0) return too_little_memory(problem, *nearest);
+  if (misses.memory > 0) return too_little_memory(problem, *nearest, report);
   if (misses.cost > 0) return too_expensive(problem, *nearest);
   if (misses.throughput > 0) return too_slow(problem, *nearest);
   return infeasible(fmt::format("no plan uses minGpus {} GPUs: the nearest uses {}; lower minGpus",

@@ -12,7 +12,8 @@ namespace sailor {
 Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, const ClusterState& usable);
 
 // Names the first constraint that `nearest` misses, in the order memory, cost, throughput, minGpus. `nearest` is the
-// plan that comes nearest to being feasible; it is null if the search was stopped before it saw any plan.
-Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* nearest);
+// plan that comes nearest to being feasible; it is null if the search was stopped before it saw any plan. `report`
+// counts the plans that were tried. An error about memory says whether it is proved that no plan fits.
+Error explain_infeasible(const PlanningProblem& problem, const PlanCandidate* nearest, const SearchReport& report);
 
 }  // namespace sailor

@@ -5,6 +5,7 @@
 
 #include "planner/replan/repair.h"
 #include "planner/search/exhaustive_search.h"
+#include "planner/search/full_seeds.h"
 #include "planner/search/neighbours.h"
 #include "planner/search/relaxation_seeds.h"
 #include "planner/search/seeds.h"
@@ -183,6 +184,7 @@ void Search::run_flow(const Techniques& techniques, Starts& starts, std::span<co
   if (best_) climb(with_techniques(best_->draft, techniques), best_->score, PlanSpace::kFlow, kClimbCandidates);
   const auto keep = [&](const Draft& draft) { keep_start_if_best(starts, draft, PlanSpace::kFlow); };
   visit_uneven_seeds(problem_, techniques, keep);
+  visit_full_seeds(problem_, techniques, keep);
   if (best_) visit_relaxation_seeds(problem_, techniques, tables, best_->estimate.iteration.value(), keep);
   climb_from_starts(PlanSpace::kFlow, starts);
 }

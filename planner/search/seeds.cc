@@ -13,7 +13,9 @@
 namespace sailor {
 namespace {
 
+// The numbers of stages that are tried: up to this one, and above it until as many numbers fit in memory as should.
 constexpr int kMostStages = 16;
+constexpr int kFittingNumbers = 3;
 
 // Returns the numbers of replicas that are worth trying. Between two of them, more replicas would not reduce the number
 // of microbatches of the busiest replica.
@@ -268,12 +270,29 @@ void visit_uneven(const PlanningProblem& problem, const SeedShape& shape, const 
   visit(draft);
 }
 
+// Whether every stage fits in the memory of some group, if the layers are split evenly.
+bool fits_somewhere(const PlanningProblem& problem, const SeedShape& shape) {
+  return std::ranges::all_of(even_layers(problem.layers(), shape.stages), [&](LayerRange layers) {
+    return std::ranges::any_of(shape.order, [&](const RegionPools& pools) {
+      return std::ranges::any_of(pools, [&](int pool) {
+        return problem.smallest_tensor_parallel(pool, shape.microbatch_size, layers, shape.techniques) > 0;
+      });
+    });
+  });
+}
+
 void visit_shapes(const PlanningProblem& problem, const Techniques& techniques,
                   const std::function<void(const SeedShape&)>& visit_shape) {
-  const int most_stages = std::min({kMostStages, problem.layers(), problem.most_gpus()});
+  const int most_stages = std::min(problem.layers(), problem.most_gpus());
   for (const PoolOrder& order : pool_orders(problem, techniques)) {
     for (const int size : problem.job.training.microbatch_sizes) {
-      for (int stages = 1; stages <= most_stages; ++stages) visit_shape({order, techniques, size, stages});
+      int fitting = 0;
+      for (int stages = 1; stages <= most_stages && (stages <= kMostStages || fitting < kFittingNumbers); ++stages) {
+        const SeedShape shape{order, techniques, size, stages};
+        const bool fits = fits_somewhere(problem, shape);
+        fitting += fits ? 1 : 0;
+        if (fits || stages <= kMostStages) visit_shape(shape);
+      }
     }
   }
 }

@@ -178,6 +178,31 @@ TEST(Planner, OfPlansThatCostNearlyTheSameTheFastestIsChosen) {
   EXPECT_LE(planned.estimate.cost_per_iteration().value(), planned.bound_cost.value() * 1.1);
 }
 
+TEST(Planner, AModelThatFitsOnlyInManyStagesIsPlanned) {
+  const JobSpec large =
+      a_job().model("llama-3-70b").sequence_length(4096).batch(1024).microbatch_sizes({1}).precision(Precision::kBf16);
+  const auto planned = plan(large, a_cluster().pool(kZone, "nvidia-tesla-a100", 256, 2));
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_GT(planned->plan.stages.size(), 16U);
+  EXPECT_GT(gpu_count(planned->plan), 256) << "the GPUs that are left become further replicas";
+}
+
+TEST(Planner, AModelOfWhichAGpuHoldsOnlyOneLayerIsPlanned) {
+  JobSpec deep = a_job().model("llama-3-70b").blocks(64).sequence_length(2048).batch(64).microbatch_sizes({1});
+  deep.model.hidden_size = deep.model.ffn_size = 8192;
+  deep.model.heads = deep.model.kv_heads = 64;
+  deep.model.vocab_size = 32000;
+  const auto planned = plan(deep, a_cluster().pool(kZone, "nvidia-tesla-t4", 80, 1));
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_EQ(planned->plan.stages.size(), 66U);
+}
+
+TEST(Planner, AModelThatCannotFitIsRefusedWithAProof) {
+  const JobSpec job = a_job().model("llama-3-70b").sequence_length(4096);
+  EXPECT_THAT(complaint(job, a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 4)),
+              HasSubstr("the weights and the optimizer's state of llama-3-70b take"));
+}
+
 TEST(Planner, ARunningPlanIsKeptUnlessAnotherIsClearlyBetter) {
   const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(256);
   const ClusterState before = a_cluster().pool(kZone, "nvidia-tesla-a100", 8, 2);
