@@ -35,6 +35,7 @@ RegionalBoundTable::RegionalBoundTable(const PlanningProblem& problem, GroupTime
     : problem_(problem),
       setting_(setting),
       microbatches_(problem.job.training.global_batch_size / setting.microbatch_size),
+      most_replicas_(std::min(microbatches_, problem.most_gpus())),
       layers_(problem.layers()) {
   add_kinds();
   for (int region = 0; region < regions_; ++region) {
@@ -159,8 +160,12 @@ double RegionalBoundTable::least_occupancy(int layer, bool inside_nodes) const {
 
 double RegionalBoundTable::least_reduction(LayerRange layers, int kind, int replicas) {
   auto& known = (*reductions_)[index_of(0, layers) * kinds_.size() + static_cast<std::size_t>(kind)];
-  if (known.empty()) known.assign(static_cast<std::size_t>(problem_.job.training.global_batch_size) + 1, -1);
-  float& least = known[static_cast<std::size_t>(std::min(replicas, microbatches_))];
+  if (known.empty()) {
+    known.assign(static_cast<std::size_t>(std::min(problem_.job.training.global_batch_size, problem_.most_gpus())) + 1,
+                 -1);
+  }
+  replicas = std::min(replicas, most_replicas_);
+  float& least = known[static_cast<std::size_t>(replicas)];
   if (least < 0) least = rounded_down(problem_.estimator->least_reduction(shape(kind, layers), replicas).value());
   return least;
 }

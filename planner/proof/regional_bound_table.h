@@ -48,6 +48,8 @@ class RegionalBoundTable {
   RegionalBoundTable(const PlanningProblem& problem, GroupTimeTable::Setting setting, const RegionalBoundTable* like);
 
   [[nodiscard]] int microbatches() const { return microbatches_; }
+  // The most replicas that a stage can have.
+  [[nodiscard]] int most_replicas() const { return most_replicas_; }
   [[nodiscard]] int layers() const { return layers_; }
   [[nodiscard]] int regions() const { return regions_; }
   // A GPU type that occurs in two regions counts as two types, so each region has its own price of it.
@@ -81,6 +83,7 @@ class RegionalBoundTable {
   const PlanningProblem& problem_;
   GroupTimeTable::Setting setting_;
   int microbatches_ = 0;
+  int most_replicas_ = 0;
   int layers_ = 0;
   int regions_ = 1;
   std::vector<GroupKind> kinds_;
@@ -90,7 +93,7 @@ class RegionalBoundTable {
   std::vector<Entry> entries_;
   std::vector<std::size_t> entry_begin_;  // [region and range of layers]: index of the first entry
   std::vector<Message> messages_;         // [layer][from][to][inside or not]
-  // [range of layers and kind][replicas]. Values are computed on demand; a negative value is not computed yet.
+  // [range of layers and kind][replicas], for as many replicas as a stage can have in any table. Values are computed on demand; a negative value is not computed yet.
   std::shared_ptr<std::vector<std::vector<float>>> reductions_;
 };
 

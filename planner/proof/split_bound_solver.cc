@@ -143,7 +143,7 @@ void SplitBoundSolver::add_stages_of_several_kinds(const Stage& stage, int least
   const auto entries = table_.entries(stage.region, stage.layers);
   choices_.assign(entries.size(), {.price = kUnreached, .sync_and_update = kUnreached});
   Replicas replicas{2, 0, least_tensor_parallel};
-  while (replicas.least <= table_.microbatches()) {
+  while (replicas.least <= table_.most_replicas()) {
     const int most = list_works(stage, replicas);
     if (most == 0) break;
     if (const int needed = ceil_of(table_.microbatches(), most); needed > replicas.least) {

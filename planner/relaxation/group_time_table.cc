@@ -26,8 +26,9 @@ GroupTimeTable::GroupTimeTable(const PlanningProblem& problem, Setting setting, 
     : setting_(setting),
       microbatches_(problem.job.training.global_batch_size / setting.microbatch_size),
       layers_(problem.layers()),
-      steps_(replica_steps(problem.job.training.global_batch_size)) {
-  for (int replicas = 0, step = 0; replicas <= microbatches_; ++replicas) {
+      steps_(replica_steps(std::min(problem.job.training.global_batch_size, problem.most_gpus()))) {
+  const int most_replicas = std::min(microbatches_, problem.most_gpus());
+  for (int replicas = 0, step = 0; replicas <= most_replicas; ++replicas) {
     while (step + 1 < std::ssize(steps_) && steps_[static_cast<std::size_t>(step) + 1] <= replicas) ++step;
     step_of_.push_back(step);
   }
@@ -179,7 +180,8 @@ std::span<const GroupTimeTable::Entry> GroupTimeTable::entries(LayerRange layers
 }
 
 double GroupTimeTable::least_sync_and_update(LayerRange layers, int kind, int replicas) const {
-  const auto step = static_cast<std::size_t>(step_of_[static_cast<std::size_t>(std::min(replicas, microbatches_))]);
+  const std::size_t most_replicas = step_of_.size() - 1;
+  const auto step = static_cast<std::size_t>(step_of_[std::min(static_cast<std::size_t>(replicas), most_replicas)]);
   return syncs_and_updates_[(index_of(layers) * kinds_.size() + static_cast<std::size_t>(kind)) * steps_.size() + step];
 }
 
