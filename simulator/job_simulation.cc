@@ -72,7 +72,7 @@ void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& links, s
     stages[i].links.reserve(stages[i].groups.size() * stages[i + 1].groups.size());
     for (const ReplicaGroup& from : plan.stages[i].groups) {
       for (const ReplicaGroup& to : plan.stages[i + 1].groups) {
-        stages[i].links.push_back(links.timing(from, to, message));
+        stages[i].links.push_back(links.timing({plan.stages[i], from}, {plan.stages[i + 1], to}, message));
       }
     }
   }

@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace sailor {
+namespace {
+
+bool is_in_one_pool(const GroupedStage& stage) {
+  const int pool = stage.groups.front().pool;
+  return std::ranges::all_of(stage.groups, [&](const ReplicaGroup& group) { return group.pool == pool; });
+}
+
+}  // namespace
 
 PlanLinks::PlanLinks(const GroupedPlan& plan, const ClusterState& cluster, const PoolLinks& pools)
     : cluster_(cluster), pools_(pools), in_one_node_(cluster.pools.size()) {
@@ -13,18 +21,28 @@ PlanLinks::PlanLinks(const GroupedPlan& plan, const ClusterState& cluster, const
   }
 }
 
-// Returns how many replicas of the group share the NIC of a node, if the group fills one node after the other.
-int PlanLinks::neighbours_of(const ReplicaGroup& group) const {
-  const int gpus = cluster_.pools[static_cast<std::size_t>(group.pool)].gpus_per_node;
-  return std::clamp(gpus / group.tensor_parallel, 1, group.count);
+// Returns how many replicas like those of the group share the NIC of a node, if they fill one node after the other. It
+// does not matter how many microbatches they process.
+int PlanLinks::neighbours_of(const End& end) const {
+  int alike = 0;
+  for (const ReplicaGroup& other : end.stage.groups) {
+    const bool is_alike = other.pool == end.group.pool && other.tensor_parallel == end.group.tensor_parallel;
+    if (is_alike) alike += other.count;
+  }
+  const int gpus = cluster_.pools[static_cast<std::size_t>(end.group.pool)].gpus_per_node;
+  return std::clamp(gpus / end.group.tensor_parallel, 1, alike);
 }
 
-LinkTiming PlanLinks::timing(const ReplicaGroup& from, const ReplicaGroup& to, Bytes message) const {
-  const Link& link = between(from.pool, to.pool);
+LinkTiming PlanLinks::timing(const End& from, const End& to, Bytes message) const {
+  const int from_pool = from.group.pool;
+  const int to_pool = to.group.pool;
+  const Link& link = between(from_pool, to_pool);
   Seconds occupancy = link.occupancy(message);
-  if (!is_inside_node(from.pool, to.pool)) {
-    occupancy = std::max({occupancy, pools_.nic(from.pool).occupancy(message) * neighbours_of(from),
-                          pools_.nic(to.pool).occupancy(message) * neighbours_of(to)});
+  if (!is_inside_node(from_pool, to_pool)) {
+    const NodeNic& out = pools_.nic(from_pool);
+    const NodeNic& in = pools_.nic(to_pool);
+    if (out.is_known()) occupancy = std::max(occupancy, out.occupancy(message) * neighbours_of(from));
+    if (in.is_known()) occupancy = std::max(occupancy, in.occupancy(message) * neighbours_of(to));
   }
   return {link.latency.value(), occupancy.value()};
 }
@@ -43,8 +61,8 @@ Ring PlanLinks::ring_of(const GroupedStage& stage) const {
     }
     if (pools_.probed_nic(a.pool) > slowest_nic) ring.nic = pools_.nic(a.pool);
     slowest_nic = std::max(slowest_nic, pools_.probed_nic(a.pool));
-    const bool is_one_node = is_inside_node(a.pool, a.pool) && a.count == ring.members;
-    ring.members_per_node = std::min(ring.members_per_node, is_one_node ? a.count : neighbours_of(a));
+    const bool is_one_node = is_inside_node(a.pool, a.pool) && is_in_one_pool(stage);
+    ring.members_per_node = std::min(ring.members_per_node, is_one_node ? ring.members : neighbours_of({stage, a}));
     if (pools_.probed_inside_node(a.pool) > slowest_inside) ring.inside = pools_.inside_node(a.pool);
     slowest_inside = std::max(slowest_inside, pools_.probed_inside_node(a.pool));
   }

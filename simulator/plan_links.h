@@ -22,13 +22,18 @@ class PlanLinks {
   [[nodiscard]] const Link& between(int pool, int other) const {
     return is_inside_node(pool, other) ? pools_.inside_node(pool) : pools_.between(pool, other);
   }
+  // The replicas of one group of a stage.
+  struct End {
+    const GroupedStage& stage;
+    const ReplicaGroup& group;
+  };
   // Assumes that all replicas of a node send at the same time and share its NIC equally.
-  [[nodiscard]] LinkTiming timing(const ReplicaGroup& from, const ReplicaGroup& to, Bytes message) const;
+  [[nodiscard]] LinkTiming timing(const End& from, const End& to, Bytes message) const;
   // The ring in which the replicas of a stage sum their gradients.
   [[nodiscard]] Ring ring_of(const GroupedStage& stage) const;
 
  private:
-  [[nodiscard]] int neighbours_of(const ReplicaGroup& group) const;
+  [[nodiscard]] int neighbours_of(const End& end) const;
 
   const ClusterState& cluster_;
   const PoolLinks& pools_;

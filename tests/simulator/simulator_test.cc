@@ -49,6 +49,18 @@ TEST(Simulator, EqualStagesTakeTheTextbooksTime) {
   EXPECT_EQ(result.time.point_to_point, Seconds(0));
 }
 
+// 31 replicas of 8 microbatches on eight nodes; in the second plan, one has 9 and another 7.
+TEST(Simulator, ReplicasWithOtherNumbersOfMicrobatchesSumGradientsNodeByNodeToo) {
+  const JobSpec job = a_job().model("opt-350m").batch(31 * 8).microbatch_sizes({1});
+  const ClusterState cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 8, 4);
+  Plan plan = an_even_plan(job, a_key(kZone, "nvidia-tesla-a100"), 1, 31, 1);
+  const Estimate equal = Simulator().simulate(job, cluster, plan).value();
+  plan.stages[0].replicas[0].microbatches += 1;
+  plan.stages[0].replicas[1].microbatches -= 1;
+  const Estimate unequal = Simulator().simulate(job, cluster, plan).value();
+  EXPECT_NEAR(unequal.time.gradient_sync.value(), equal.time.gradient_sync.value(), 1e-6);
+}
+
 TEST(Simulator, PartsOfTheTimeSumUpToIt) {
   const JobSpec job = a_job().batch(8);
   const Estimate result = estimate(Simulator(), job, an_even_plan(job, kPool, 3, 2, 1));
