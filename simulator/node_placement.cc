@@ -16,6 +16,14 @@ class Nodes {
     for (const NodeGroup& group : pool.nodes) empty_[group.free_gpus] += group.count;
   }
 
+  // Begins with a node that holds all of this number of GPUs, if there is one.
+  void keep_together(int gpus, int& next) {
+    if (const auto whole = empty_.lower_bound(gpus); whole != empty_.end()) {
+      partly_filled_.emplace(whole->first, next++);
+      take(whole);
+    }
+  }
+
   // Returns the number of the node, or kNoNic. `next` is the next free number over all pools.
   int place(int gpus, int& next) {
     auto partly_filled = partly_filled_.lower_bound(gpus);
@@ -29,13 +37,17 @@ class Nodes {
       if (fresh == empty_.end()) return node;
       room = fresh->first;
       node = next++;
-      if (--fresh->second == 0) empty_.erase(fresh);
+      take(fresh);
     }
     if (room > gpus) partly_filled_.emplace(room - gpus, node);
     return node;
   }
 
  private:
+  void take(std::map<int, int>::iterator empty) {
+    if (--empty->second == 0) empty_.erase(empty);
+  }
+
   std::map<int, int> empty_;               // the number of nodes for each number of free GPUs
   std::multimap<int, int> partly_filled_;  // node numbers by GPUs left
 };
@@ -67,6 +79,9 @@ std::vector<std::vector<int>> node_placement(const Plan& plan, const ClusterStat
   nodes.reserve(plan.stages.size());
   for (const Stage& stage : plan.stages) nodes.emplace_back(stage.replicas.size(), ReplicaTimes::kNoNic);
   int next = 0;
+  for (const auto& [key, gpus] : gpus_by_pool(plan)) {
+    if (const auto pool = pools.find(key); pool != pools.end()) pool->second.keep_together(gpus, next);
+  }
   for (const Placement& placement : placement_order(plan)) {
     const auto pool = pools.find(placement.needs->pool);
     if (pool == pools.end()) continue;

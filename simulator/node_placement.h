@@ -9,8 +9,9 @@
 
 namespace sailor {
 
-// Returns the number of the node of every replica, [stage][replica]. Places the largest groups first, then in the order
-// of the plan: each on the partly filled node with the least room for it, else on the smallest empty one. Returns
+// Returns the number of the node of every replica, [stage][replica]. If all that the plan uses of a pool fits on one
+// node, it goes to the smallest such node. Else places the largest groups first, then in the order of the plan: each on
+// the partly filled node with the least room for it, else on the smallest empty one. Returns
 // ReplicaTimes::kNoNic for a replica for which no node has room.
 std::vector<std::vector<int>> node_placement(const Plan& plan, const ClusterState& cluster);
 

@@ -97,6 +97,16 @@ TEST(Placement, PutsBigGroupsWhereTheyFitAndKeepsPods) {
   EXPECT_EQ(placement->replicas[1].slot, 1);
 }
 
+TEST(Placement, PutsAllReplicasOfAPoolOnOneNodeIfTheyFit) {
+  const std::vector<UsableNode> nodes = {
+      {"a", "ua", kPool, 2, ""}, {"b", "ub", kPool, 4, ""}, {"c", "uc", kPool, 2, ""}};
+  const Plan plan = plan_of({1, 1, 1, 1});
+  const auto placement = place({"opt", plan, nodes, {}, {}});
+  ASSERT_TRUE(placement.has_value());
+  ASSERT_EQ(placement->slots.size(), 1U);
+  EXPECT_EQ(placement->slots[0].node, "b");
+}
+
 TEST(Placement, SaysWhichGroupFindsNoRoom) {
   const std::vector<UsableNode> nodes = {{"a", "ua", kPool, 2, ""}, {"b", "ub", kPool, 2, ""}};
   const Plan plan = plan_of({4});

@@ -34,6 +34,11 @@ TEST(NodePlacement, NodesAreFilledOneAfterAnother) {
             (Nodes{{0, 0, 1}, {1, 2}}));
 }
 
+TEST(NodePlacement, AllThatAPlanUsesOfAPoolIsOnOneNodeIfItFits) {
+  const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 1, 4).partly_free(2, 2);
+  EXPECT_EQ(node_placement(plan_of({{1, 1}, {1, 1}}), cluster), (Nodes{{0, 0}, {0, 0}}));
+}
+
 TEST(NodePlacement, WiderGroupsArePlacedFirst) {
   EXPECT_EQ(node_placement(plan_of({{1, 2}, {2, 1}}), a_cluster().pool(kZone, "nvidia-l4", 3, 4)),
             (Nodes{{1, 0}, {0, 1}}));

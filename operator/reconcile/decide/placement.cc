@@ -1,6 +1,7 @@
 #include "operator/reconcile/decide/placement.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -33,23 +34,33 @@ std::vector<Group> groups_of(const Plan& plan) {
 // Fills the nodes with replicas and counts the used GPUs of each node.
 class Packing {
  public:
-  explicit Packing(const std::vector<UsableNode>& usable_nodes) : nodes_(usable_nodes), used_(usable_nodes.size(), 0) {}
-
-  // Returns the index of the best node for a group. Prefers a node with a pod, then an existing node, then a node that
-  // is in use already, then the tightest fit, then the first node.
-  [[nodiscard]] std::optional<std::size_t> best(const Group& group) const {
-    std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i].pool != group.pool || room(i) < group.gpus) continue;
-      if (!best || rank(i) < rank(*best)) best = i;
+  Packing(const std::vector<UsableNode>& usable_nodes, const Plan& plan)
+      : nodes_(usable_nodes), used_(usable_nodes.size(), 0) {
+    for (const auto& [pool, gpus] : gpus_by_pool(plan)) {
+      if (const auto whole = best(pool, gpus)) node_of_pool_[pool] = *whole;
     }
-    return best;
+  }
+
+  // Returns the index of the best node for a group.
+  [[nodiscard]] std::optional<std::size_t> best(const Group& group) const {
+    const auto whole = node_of_pool_.find(group.pool);
+    return whole == node_of_pool_.end() ? best(group.pool, group.gpus) : whole->second;
   }
   // Takes GPUs of the node and returns the index of the first one.
   int take(std::size_t node, int gpus) { return std::exchange(used_[node], used_[node] + gpus); }
   [[nodiscard]] int used(std::size_t node) const { return used_[node]; }
 
  private:
+  // Prefers a node with a pod, then an existing node, then a node that is in use already, then the tightest fit, then
+  // the first node.
+  [[nodiscard]] std::optional<std::size_t> best(const PoolKey& pool, int gpus) const {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].pool != pool || room(i) < gpus) continue;
+      if (!best || rank(i) < rank(*best)) best = i;
+    }
+    return best;
+  }
   [[nodiscard]] int room(std::size_t node) const { return nodes_[node].gpus - used_[node]; }
   [[nodiscard]] std::tuple<bool, bool, bool, int> rank(std::size_t node) const {
     const UsableNode& candidate = nodes_[node];
@@ -58,6 +69,7 @@ class Packing {
 
   const std::vector<UsableNode>& nodes_;
   std::vector<int> used_;
+  std::map<PoolKey, std::size_t> node_of_pool_;  // pools of which one node holds all that the plan uses
 };
 
 bool takes_whole_nodes(const ClusterView& view, const PoolKey& key) {
@@ -101,7 +113,7 @@ ClusterState cluster_of(const std::vector<UsableNode>& usable_nodes, const Clust
 }
 
 Result<Placement> place(const PlacementRequest& request) {
-  Packing packing(request.usable_nodes);
+  Packing packing(request.usable_nodes, request.plan);
   std::vector<ReplicaPlacement> replica_placements;  // at first, `slot` is an index into usable_nodes
   for (const Group& group : groups_of(request.plan)) {
     const auto node = packing.best(group);

@@ -31,7 +31,9 @@ struct PlacementRequest {
   std::set<std::string> taken_names;  // the names of all existing pods, including those that are ending
 };
 
-// Places large replicas first, each on the node where it fits best, and prefers nodes with a pod of the job. Fails with
+// If all that the plan uses of a pool fits on one node, it goes to one node, because the planner counts on the fast
+// links inside it. Else places large replicas first, each on the node where it fits best. Prefers nodes with a pod of
+// the job. Fails with
 // kInfeasible if a replica does not fit any node, which can happen only if replicas of different sizes share nodes.
 Result<Placement> place(const PlacementRequest& request);
 
