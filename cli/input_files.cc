@@ -11,6 +11,15 @@
 #include "simulator/job_tables.h"
 
 namespace sailor::cli {
+namespace {
+
+Result<ExecutionModel> execution_model(const std::string& wanted, const ClusterFile& cluster) {
+  if (wanted.empty()) return cluster.network.execution.value_or(default_execution_model());
+  if (const ExecutionModel* built_in = find_execution_model(wanted)) return *built_in;
+  return read_execution_model(wanted);
+}
+
+}  // namespace
 
 Result<InputFiles> read_input_files(const Inputs& inputs) {
   if (auto checked = check_standard_input({inputs.job, inputs.cluster}); !checked) {
@@ -34,8 +43,11 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
     if (!measured) return tl::unexpected(std::move(measured.error()));
     cluster->network.measured = *std::move(measured);
   }
-  return InputFiles{*std::move(job), *std::move(document), std::move(cluster->cluster),
-                    std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network))};
+  auto execution = execution_model(inputs.execution, *cluster);
+  if (!execution) return tl::unexpected(std::move(execution.error()));
+  return InputFiles{
+      *std::move(job), *std::move(document), std::move(cluster->cluster),
+      std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network), *std::move(execution))};
 }
 
 Result<void> check_standard_input(std::initializer_list<std::string_view> files) {

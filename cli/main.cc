@@ -49,6 +49,11 @@ void add_inputs(CLI::App& command, sailor::cli::Inputs& inputs) {
       .add_option("--profiles", inputs.profiles,
                   "folder of ModelProfiles (default: times are computed from data sheets)")
       ->type_name("DIR");
+  command
+      .add_option("--execution", inputs.execution,
+                  "how plans are executed: default, trainer, sailor-paper, or a file with an ExecutionModel (default: "
+                  "what the NetworkModel says, else the most conservative one)")
+      ->type_name("MODEL");
 }
 
 CLI::Validator seconds_above_zero() {

@@ -15,6 +15,8 @@ struct Inputs {
   std::string job;
   std::string cluster;
   std::string profiles;  // folder; empty: only analytic profiles
+  // The name of a built-in execution model, or a file with one; empty: the cluster's, or else the default.
+  std::string execution;
 };
 
 struct PlanArguments {

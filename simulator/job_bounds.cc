@@ -71,15 +71,21 @@ LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) c
       tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);
   const Seconds any = links_.distinct().front().transfer(message);
   LinkRange range{any, any};
+  Seconds latency = links_.distinct().front().latency;
   for (const Link& link : links_.distinct()) {
-    range.least = std::min(range.least, link.transfer(message));
     range.most = std::max(range.most, link.transfer(message));
+    latency = std::min(latency, link.latency);
   }
+  range.least = std::min(range.least, latency + messages_.least_between_nodes(shape.point.tensor_parallel, message));
   for (int pool = 0; pool < std::ssize(cluster_.pools); ++pool) {
     const Pool& from = cluster_.pools[static_cast<std::size_t>(pool)];
     const Seconds shared = links_.nic(pool).occupancy(message) * from.gpus_per_node;
     for (const Link& link : links_.distinct()) range.most = std::max(range.most, link.latency + shared);
-    if (in_one_node) range.least = std::min(range.least, links_.inside_node(pool).transfer(message));
+    if (in_one_node) {
+      const MessageEnd end{pool, shape.point.tensor_parallel};
+      const Seconds inside = links_.inside_node(pool).latency + messages_.inside_node(end, end, message);
+      range.least = std::min(range.least, inside);
+    }
   }
   return range;
 }
@@ -87,12 +93,15 @@ LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) c
 MessageTime JobSimulation::least_message(const StageShape& shape, int to_pool, bool in_one_node) const {
   const Bytes message =
       tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);
-  const Link& link = links_.between(shape.pool, to_pool);
-  MessageTime least{link.latency, link.occupancy(message)};
-  if (in_one_node && to_pool == shape.pool) {
-    const Link& inside = links_.inside_node(to_pool);
-    least = {std::min(least.latency, inside.latency), std::min(least.occupancy, inside.occupancy(message))};
+  const MessageEnd from{shape.pool, shape.point.tensor_parallel};
+  const bool may_be_inside = in_one_node && to_pool == shape.pool;
+  MessageTime least{links_.between(shape.pool, to_pool).latency, Seconds(std::numeric_limits<double>::infinity())};
+  for (const int tensor_parallel : messages_.tensor_parallel_sizes()) {
+    const MessageEnd to{to_pool, tensor_parallel};
+    least.occupancy = std::min(least.occupancy, messages_.between_nodes(from, to, message));
+    if (may_be_inside) least.occupancy = std::min(least.occupancy, messages_.inside_node(from, to, message));
   }
+  if (may_be_inside) least.latency = std::min(least.latency, links_.inside_node(to_pool).latency);
   return least;
 }
 

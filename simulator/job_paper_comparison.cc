@@ -1,4 +1,4 @@
-// Compares plans of a job with the Sailor paper's formula.
+// Applies the Sailor paper's formula to plans of a job.
 #include <algorithm>
 
 #include "simulator/job_simulation.h"
@@ -9,31 +9,40 @@ namespace sailor {
 StageSync JobSimulation::sync_of(const GroupedPlan& plan, const GroupedStage& stage) const {
   const PlanLinks links(plan, cluster_, links_);
   const Sync parts = sync(plan, stage, links);
-  return {parts.reduce + parts.gather, all_reduce(Bytes(0), links.ring_of(stage))};
+  return {parts.reduce + parts.gather, summed(Bytes(0), links.ring_of(stage))};
 }
 
 PaperComparison JobSimulation::compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const {
+  return sailor::compared_with_paper(time, paper_.time_of(plan), plan);
+}
+
+std::optional<EstimateSummary> JobSimulation::paper_estimate_below(const Cutoff& cutoff,
+                                                                   const GroupedPlan& plan) const {
+  const PlanLinks links(plan, cluster_, links_);
+  const Seconds iteration = paper_.time_of(plan).total();
+  const Bill bill = bill_of(plan);
+  EstimateSummary estimate{iteration, bill.gpus() * iteration + bill.traffic(), Bytes(0)};
+  if (cutoff.is_reached_by(estimate)) return std::nullopt;
+  std::vector<StageTiming> stages = stage_timings(plan, links);
+  for (const StageMemory& stage : set_caps(plan, stages)) {
+    estimate.memory_excess = std::max(estimate.memory_excess, stage.excess());
+  }
+  estimate.expected_loss = counted_loss(plan, iteration, links);
+  return estimate;
+}
+
+SimulationResult JobSimulation::paper_result(const GroupedPlan& plan) const {
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
-  // The formula assumes that all GPUs of a group send their part of a message at the same time.
-  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
-    const std::size_t below = stages[i + 1].groups.size();
-    for (std::size_t link = 0; link < stages[i].links.size(); ++link) {
-      const std::size_t from = link / below;
-      stages[i].links[link].occupancy /= plan.stages[i].groups[from].tensor_parallel;
-    }
-  }
-  PaperTime paper{.passes = paper_passes(stages, plan.microbatches)};
-  for (const GroupedStage& stage : plan.stages) {
-    Ring flat{.members = stage.replicas(), .between = links.ring_of(stage).between};
-    flat.between.latency = Seconds(0);
-    const Bytes gradients(shard_parameters(plan, stage) * synced_bytes(job_.training.precision, false).reduced);
-    paper.gradient_sync = std::max(paper.gradient_sync, ring_all_reduce(gradients, flat));
-    for (const ReplicaGroup& group : stage.groups) {
-      paper.update = std::max(paper.update, range_needs(plan, stage, group).update);
-    }
-  }
-  return sailor::compared_with_paper(time, paper, stages);
+  std::vector<StageMemory> memory = set_caps(plan, stages);
+  const PaperTime paper = paper_.time_of(plan);
+  Passes done{.length = paper.passes, .compute = std::min(paper.passes, Seconds(longest_work(stages)))};
+  done.if_links_were_free = paper.passes - paper.messages;
+  done.compute = std::min(done.compute, done.if_links_were_free);
+  const Seconds synced = paper.passes + paper.gradient_sync;
+  SimulationResult result = summarized(plan, done, {synced, paper.total()});
+  result.memory = std::move(memory);
+  return result;
 }
 
 }  // namespace sailor

@@ -31,8 +31,14 @@ int optimizer_shards(const GroupedPlan& plan, const GroupedStage& stage) {
 }  // namespace
 
 JobSimulation::JobSimulation(const JobSpec& job, const ClusterState& cluster, const NetworkModel& network,
-                             JobTables tables, SchedulePolicy policy)
-    : job_(job), cluster_(cluster), links_(cluster, network), tables_(std::move(tables)), policy_(policy) {}
+                             JobTables tables, ExecutionModel execution)
+    : job_(job),
+      cluster_(cluster),
+      links_(cluster, network),
+      tables_(std::move(tables)),
+      execution_(std::move(execution)),
+      messages_(cluster_, network, execution_, links_, tables_.tensor_parallel_sizes()),
+      paper_(cluster_, network, links_, messages_, tables_) {}
 
 RangeNeeds JobSimulation::range_needs(const GroupedPlan& plan, const GroupedStage& stage,
                                       const ReplicaGroup& group) const {
@@ -60,6 +66,27 @@ std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan, c
   return stages;
 }
 
+// A pass takes longer by the message that follows it, over the slowest link of its group: a forward pass by the
+// activations that it sends, a backward pass by the gradients that it waits for.
+std::vector<StageTiming> JobSimulation::executed(std::vector<StageTiming> stages, int microbatches) const {
+  if (execution_.messages_beside_passes) return stages;
+  for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
+    const std::size_t below = stages[i + 1].groups.size();
+    for (std::size_t group = 0; group < stages[i].groups.size(); ++group) {
+      double longest = 0;
+      for (std::size_t to = 0; to < below; ++to) {
+        const LinkTiming& link = stages[i].links[group * below + to];
+        longest = std::max(longest, link.latency + link.occupancy);
+      }
+      stages[i].groups[group].forward += longest;
+      stages[i].groups[group].backward += longest;
+    }
+    std::ranges::fill(stages[i].links, LinkTiming{});
+  }
+  set_means(stages, microbatches);
+  return stages;
+}
+
 Bytes JobSimulation::message_after(const GroupedPlan& plan, const GroupedStage& stage) const {
   const ReplicaGroup& sender = stage.groups.front();
   return tables_.needs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.techniques.recomputes)
@@ -72,7 +99,7 @@ void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& links, s
     stages[i].links.reserve(stages[i].groups.size() * stages[i + 1].groups.size());
     for (const ReplicaGroup& from : plan.stages[i].groups) {
       for (const ReplicaGroup& to : plan.stages[i + 1].groups) {
-        stages[i].links.push_back(links.timing({plan.stages[i], from}, {plan.stages[i + 1], to}, message));
+        stages[i].links.push_back(links.timing({plan.stages[i], from}, {plan.stages[i + 1], to}, message, messages_));
       }
     }
   }
@@ -113,13 +140,9 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
       const ReplicaGroup& group = plan.stages[i].groups[g];
       const RangeNeeds needs = range_needs(plan, plan.stages[i], group);
       MemoryInputs inputs = memory_inputs(plan, i, group.tensor_parallel, replicated[i]);
-      const int stages_from_here = static_cast<int>(stages.size() - i);
-      int wanted = stages_from_here;
-      if (policy_ == SchedulePolicy::kFlow) {
-        const double little = longest > 0 ? timing.microbatches * (timing.pass() + downstream[i]) / longest : 1;
-        wanted = std::min(flow_policy_cap(little, textbook, stages_from_here == 1),
-                          most_in_flight(needs, group.pool, inputs));
-      }
+      const double little = longest > 0 ? timing.microbatches * (timing.pass() + downstream[i]) / longest : 1;
+      const int wanted = std::min(flow_policy_cap(little, textbook, i + 1 == stages.size()),
+                                  most_in_flight(needs, group.pool, inputs));
       timing.cap = std::max(1, std::min(wanted, timing.microbatches));
       inputs.in_flight = timing.cap;
       const StageMemory use{stage_memory(needs, job_.training, inputs), usable_memory(tables_.accelerator(group.pool)),
@@ -131,10 +154,11 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
 }
 
 JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, int microbatches) const {
-  Passes result{.length = Seconds(fast_step_time(stages, microbatches)),
+  const std::vector<StageTiming> played = executed(stages, microbatches);
+  Passes result{.length = Seconds(fast_step_time(played, microbatches)),
                 .compute = Seconds(longest_work(stages)),
                 .if_links_were_free = {},
-                .tails = tail_times(stages)};
+                .tails = tail_times(played)};
   for (StageTiming& stage : stages) {
     stage.link = 0;
     for (GroupTiming& group : stage.groups) group.occupancy = 0;
@@ -150,6 +174,11 @@ double JobSimulation::shard_parameters(const GroupedPlan& plan, const GroupedSta
   return most;
 }
 
+Seconds JobSimulation::summed(Bytes size, const Ring& ring) const {
+  const bool is_ring = execution_.sum_algorithm == SumAlgorithm::kRing;
+  return (is_ring ? ring_all_reduce(size, ring) : all_reduce(size, ring)) / execution_.sum_share;
+}
+
 // An all-reduce is a reduce-scatter and an all-gather. Both take equally long for the same number of bytes.
 JobSimulation::Sync JobSimulation::sync(const GroupedPlan& plan, const GroupedStage& stage,
                                         const PlanLinks& links) const {
@@ -157,15 +186,15 @@ JobSimulation::Sync JobSimulation::sync(const GroupedPlan& plan, const GroupedSt
   const double parameters = shard_parameters(plan, stage);
   const SyncedBytes bytes = synced_bytes(job_.training.precision, plan.techniques.shards_optimizer);
   const Ring ring = links.ring_of(stage);
-  const Seconds reduce = all_reduce(Bytes(parameters * bytes.reduced), ring) / 2;
+  const Seconds reduce = summed(Bytes(parameters * bytes.reduced), ring) / 2;
   const Seconds gather =
-      bytes.gathered == bytes.reduced ? reduce : all_reduce(Bytes(parameters * bytes.gathered), ring) / 2;
+      bytes.gathered == bytes.reduced ? reduce : summed(Bytes(parameters * bytes.gathered), ring) / 2;
   return {reduce, gather};
 }
 
 JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const GroupedStage& stage,
                                                  const PlanLinks& links) const {
-  StageEnd end{.buckets = stage.layers.size()};
+  StageEnd end{.buckets = execution_.sums_beside_passes ? stage.layers.size() : 1};
   const Sync parts = sync(plan, stage, links);
   end.reduce = plan.techniques.shards_optimizer ? parts.reduce : parts.reduce + parts.gather;
   end.gather = plan.techniques.shards_optimizer ? parts.gather : Seconds(0);
@@ -226,6 +255,7 @@ SimulationResult JobSimulation::summarized(const GroupedPlan& plan, const Passes
 SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const {
   SAILOR_CHECK(!plan.stages.empty() && plan.microbatches > 0, "a plan of {} stages and {} microbatches",
                plan.stages.size(), plan.microbatches);
+  if (uses_paper_formula(plan)) return paper_result(plan);
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
   std::vector<StageMemory> memory = set_caps(plan, stages);
@@ -239,10 +269,12 @@ SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const {
 // and ends later if they take longer, so a lower bound on the passes gives a lower bound on the step.
 std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& cutoff, const GroupedPlan& plan) const {
   constexpr double kRounding = 1e-9;
+  if (uses_paper_formula(plan)) return paper_estimate_below(cutoff, plan);
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
   const std::vector<StageEnd> ends = stage_ends(plan, links);
-  const std::vector<double> tails = tail_times(stages);
+  const std::vector<StageTiming> bare = executed(stages, plan.microbatches);
+  const std::vector<double> tails = tail_times(bare);
   const Bill bill = bill_of(plan);
   const DollarsPerHour price = bill.gpus();
   const Dollars traffic = bill.traffic();
@@ -250,10 +282,10 @@ std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& 
     const Seconds iteration = synced(ends, Seconds(passes), tails).updated;
     return EstimateSummary{iteration, price * iteration + traffic, Bytes(0)};
   };
-  if (cutoff.is_reached_by(estimated(least_step_time(stages) * (1 - kRounding)))) return std::nullopt;
+  if (cutoff.is_reached_by(estimated(least_step_time(bare) * (1 - kRounding)))) return std::nullopt;
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(plan, stages)) excess = std::max(excess, stage.excess());
-  EstimateSummary estimate = estimated(fast_step_time(stages, plan.microbatches));
+  EstimateSummary estimate = estimated(fast_step_time(executed(stages, plan.microbatches), plan.microbatches));
   estimate.memory_excess = excess;
   estimate.expected_loss = counted_loss(plan, estimate.iteration, links);
   return estimate;

@@ -46,8 +46,9 @@ struct SimulationResult {
 
 class JobSimulation final : public JobEstimator {
  public:
+  // The job, the cluster and the network must outlive it.
   JobSimulation(const JobSpec& job, const ClusterState& cluster, const NetworkModel& network, JobTables tables,
-                SchedulePolicy policy);
+                ExecutionModel execution);
 
   [[nodiscard]] SimulationResult simulate(const GroupedPlan& plan) const;
   [[nodiscard]] std::optional<EstimateSummary> fast_estimate_below(const Cutoff& cutoff,
@@ -112,6 +113,9 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Bytes message_after(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan, const PlanLinks& links) const;
   void add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const;
+  // Returns the same stages with the passes and links that the execution model makes of them: if passes wait for
+  // messages, they are longer and the links are free. The caps of microbatches in flight stay.
+  [[nodiscard]] std::vector<StageTiming> executed(std::vector<StageTiming> stages, int microbatches) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
   // The inputs for a GPU of the stage that has no microbatch in flight. `peer_parameters` are those of the stage.
   [[nodiscard]] MemoryInputs memory_inputs(const GroupedPlan& plan, std::size_t stage, int tensor_parallel,
@@ -120,14 +124,24 @@ class JobSimulation final : public JobEstimator {
   // plan that does not fit can be simulated.
   [[nodiscard]] int most_in_flight(const RangeNeeds& needs, int pool, const MemoryInputs& inputs) const;
   [[nodiscard]] ScheduleTimes times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const;
-  [[nodiscard]] std::vector<LinkTimes> links_between(std::span<const int> pools, const PlanLinks& links,
+  // The same times as the execution model makes of them. The schedule is made from those of times_of().
+  [[nodiscard]] ScheduleTimes executed(ScheduleTimes times, const Plan& plan, const GroupedPlan& groups,
+                                       const PlanLinks& links) const;
+  [[nodiscard]] std::vector<LinkTimes> links_between(std::span<const MessageEnd> ends, const PlanLinks& links,
                                                      Bytes message) const;
   [[nodiscard]] static Execution execution(std::span<const StageEnd> ends);
   [[nodiscard]] static std::vector<Nanoseconds> deadlines(Seconds most, std::span<const StageEnd> ends,
                                                           std::span<const StageTiming> stages);
   [[nodiscard]] Passes passes(std::vector<StageTiming> stages, int microbatches) const;
+  [[nodiscard]] bool uses_paper_formula(const GroupedPlan& plan) const {
+    return execution_.uses_paper_formula && PaperFormula::can_express(plan);
+  }
+  [[nodiscard]] std::optional<EstimateSummary> paper_estimate_below(const Cutoff& cutoff,
+                                                                    const GroupedPlan& plan) const;
+  [[nodiscard]] SimulationResult paper_result(const GroupedPlan& plan) const;
   [[nodiscard]] std::vector<StageEnd> stage_ends(const GroupedPlan& plan, const PlanLinks& links) const;
   [[nodiscard]] double shard_parameters(const GroupedPlan& plan, const GroupedStage& stage) const;
+  [[nodiscard]] Seconds summed(Bytes size, const Ring& ring) const;
   [[nodiscard]] Sync sync(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   void add_peer_replicas(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageEnd>& ends) const;
@@ -141,7 +155,9 @@ class JobSimulation final : public JobEstimator {
   const ClusterState& cluster_;
   PoolLinks links_;
   JobTables tables_;
-  SchedulePolicy policy_;
+  ExecutionModel execution_;
+  MessageRates messages_;
+  PaperFormula paper_;
 };
 
 }  // namespace sailor

@@ -18,24 +18,24 @@ int pool_index(const ClusterState& cluster, const PoolKey& key) {
   return static_cast<int>(std::ranges::find(cluster.pools, key, &Pool::key) - cluster.pools.begin());
 }
 
-// Returns the indices of the pools that the plan uses, in ascending order.
-std::vector<int> pools_of(const GroupedPlan& plan) {
-  std::set<int> pools;
+// Returns the kinds of groups that the plan uses, in ascending order.
+std::vector<MessageEnd> ends_of(const GroupedPlan& plan) {
+  std::set<MessageEnd> ends;
   for (const GroupedStage& stage : plan.stages) {
-    for (const ReplicaGroup& group : stage.groups) pools.insert(group.pool);
+    for (const ReplicaGroup& group : stage.groups) ends.insert({group.pool, group.tensor_parallel});
   }
-  return {pools.begin(), pools.end()};
+  return {ends.begin(), ends.end()};
 }
 
 }  // namespace
 
-// Every pool that the plan uses is a link class. Replicas share a NIC only if its rate is known.
+// Every kind of group that the plan uses is a link class. Replicas share a NIC only if its rate is known.
 ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& groups, const PlanLinks& links) const {
   const std::vector<std::vector<int>> nodes = node_placement(plan, cluster_);
-  const std::vector<int> used_pools = pools_of(groups);
+  const std::vector<MessageEnd> ends = ends_of(groups);
   const std::vector<double> replicated = peer_parameters(groups);
   ScheduleTimes times;
-  times.link_classes = static_cast<int>(used_pools.size());
+  times.link_classes = static_cast<int>(ends.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const Stage& stage = plan.stages[i];
     auto& replicas = times.replicas.emplace_back();
@@ -46,34 +46,61 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
           tables_.needs(pool, {plan.microbatch_size, replica.tensor_parallel}, plan.activation_checkpointing)
               .range({stage.first_layer, stage.last_layer});
       const bool shares_nic = links_.nic(pool).is_known() && !links.is_inside_node(pool, pool);
-      const auto link_class = static_cast<int>(std::ranges::lower_bound(used_pools, pool) - used_pools.begin());
+      const MessageEnd end{pool, replica.tensor_parallel};
+      const auto link_class = static_cast<int>(std::ranges::lower_bound(ends, end) - ends.begin());
       replicas.push_back({to_nanoseconds(needs.forward), to_nanoseconds(needs.backward), link_class,
                           most_in_flight(needs, pool, memory_inputs(groups, i, replica.tensor_parallel, replicated[i])),
                           shares_nic ? nodes[i][r] : ReplicaTimes::kNoNic});
     }
   }
   for (std::size_t i = 0; i + 1 < groups.stages.size(); ++i) {
-    times.links.push_back(links_between(used_pools, links, message_after(groups, groups.stages[i])));
+    times.links.push_back(links_between(ends, links, message_after(groups, groups.stages[i])));
   }
   return times;
 }
 
-std::vector<LinkTimes> JobSimulation::links_between(std::span<const int> pools, const PlanLinks& plan_links,
+// Does to single replicas what the function of the same name does to groups.
+ScheduleTimes JobSimulation::executed(ScheduleTimes times, const Plan& plan, const GroupedPlan& groups,
+                                      const PlanLinks& links) const {
+  if (execution_.messages_beside_passes) return times;
+  const std::vector<StageTiming> stages = stage_timings(groups, links);
+  const std::vector<StageTiming> slower = executed(stages, groups.microbatches);
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    for (std::size_t r = 0; r < plan.stages[i].replicas.size(); ++r) {
+      const Replica& replica = plan.stages[i].replicas[r];
+      const int pool = pool_index(cluster_, replica.pool);
+      const auto& all = groups.stages[i].groups;
+      const auto group = std::ranges::find_if(all, [&](const ReplicaGroup& one) {
+        return one.pool == pool && one.tensor_parallel == replica.tensor_parallel;
+      });
+      const auto index = static_cast<std::size_t>(group - all.begin());
+      const Seconds wait(slower[i].groups[index].forward - stages[i].groups[index].forward);
+      times.replicas[i][r].forward += to_nanoseconds(wait);
+      times.replicas[i][r].backward += to_nanoseconds(wait);
+    }
+  }
+  for (auto& boundary : times.links) std::ranges::fill(boundary, LinkTimes{});
+  return times;
+}
+
+std::vector<LinkTimes> JobSimulation::links_between(std::span<const MessageEnd> ends, const PlanLinks& plan_links,
                                                     Bytes message) const {
   std::vector<LinkTimes> links;
-  links.reserve(pools.size() * pools.size());
-  for (const int a : pools) {
-    for (const int b : pools) {
-      const Link& link = plan_links.between(a, b);
-      const Seconds nic = std::max(links_.nic(a).occupancy(message), links_.nic(b).occupancy(message));
-      links.push_back({to_nanoseconds(link.latency), to_nanoseconds(link.occupancy(message)), to_nanoseconds(nic)});
+  links.reserve(ends.size() * ends.size());
+  for (const MessageEnd a : ends) {
+    for (const MessageEnd b : ends) {
+      const Seconds latency = messages_.latency(plan_links.between(a.pool, b.pool));
+      const Seconds occupancy = plan_links.is_inside_node(a.pool, b.pool) ? messages_.inside_node(a, b, message)
+                                                                          : messages_.between_nodes(a, b, message);
+      const Seconds nic = std::max(links_.nic(a.pool).occupancy(message), links_.nic(b.pool).occupancy(message));
+      links.push_back({to_nanoseconds(latency), to_nanoseconds(occupancy), to_nanoseconds(nic)});
     }
   }
   return links;
 }
 
 ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan& groups) const {
-  return with_in_flight_caps(plan, times_of(plan, groups, PlanLinks(groups, cluster_, links_)), policy_);
+  return with_in_flight_caps(plan, times_of(plan, groups, PlanLinks(groups, cluster_, links_)), SchedulePolicy::kFlow);
 }
 
 Execution JobSimulation::execution(std::span<const StageEnd> ends) {
@@ -89,8 +116,9 @@ Execution JobSimulation::execution(std::span<const StageEnd> ends) {
 
 StepTiming JobSimulation::step_timing(const Plan& plan, const GroupedPlan& groups) const {
   const PlanLinks links(groups, cluster_, links_);
-  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), policy_);
-  return time_step(make_schedule(plan, times), times, execution(stage_ends(groups, links)));
+  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), SchedulePolicy::kFlow);
+  return time_step(make_schedule(plan, times), executed(times, plan, groups, links),
+                   execution(stage_ends(groups, links)));
 }
 
 // Returns when each stage must have completed its passes for the step to take no longer than `most`. Subtracts what
@@ -116,6 +144,7 @@ std::optional<EstimateSummary> JobSimulation::simulated_below(const Cutoff& cuto
   // The step may end a little sooner than in the simulation that made the schedule, because messages wait for buffers
   // there.
   constexpr double kSooner = 0.01;
+  if (uses_paper_formula(groups)) return paper_estimate_below(cutoff, groups);
   const PlanLinks links(groups, cluster_, links_);
   const Bill bill = bill_of(groups);
   const DollarsPerHour price = bill.gpus();
@@ -125,14 +154,15 @@ std::optional<EstimateSummary> JobSimulation::simulated_below(const Cutoff& cuto
   Seconds most = cutoff.iteration;
   if (price.value() > 0) most = std::min(most, Seconds((cutoff.cost - traffic).value() * 3600 / price.value()));
   const Plan plan = expanded(groups, job_, cluster_);
-  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), policy_);
+  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), SchedulePolicy::kFlow);
   std::vector<Nanoseconds> by;
   if (std::isfinite(most.value())) by = deadlines(most * (1 + kSooner), ends, stages);
   const auto schedule = make_schedule_within(by, plan, times);
   if (!schedule) return std::nullopt;
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(groups, stages)) excess = std::max(excess, stage.excess());
-  const Seconds iteration = seconds(time_step(*schedule, times, execution(ends)).end());
+  const StepTiming step = time_step(*schedule, executed(times, plan, groups, links), execution(ends));
+  const Seconds iteration = seconds(step.end());
   const EstimateSummary estimate{iteration, price * iteration + traffic, excess,
                                  counted_loss(groups, iteration, links)};
   if (cutoff.is_reached_by(estimate)) return std::nullopt;
@@ -140,13 +170,14 @@ std::optional<EstimateSummary> JobSimulation::simulated_below(const Cutoff& cuto
 }
 
 SimulationResult JobSimulation::result_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const {
+  if (uses_paper_formula(groups)) return paper_result(groups);
   const PlanLinks links(groups, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(groups, links);
   std::vector<StageMemory> memory = set_caps(groups, stages);
   ScheduleTimes free = times_of(plan, groups, links);
   for (auto& boundary : free.links) std::ranges::fill(boundary, LinkTimes{});
   Passes done{.length = seconds(step.passes_end()), .compute = Seconds(longest_work(stages))};
-  done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, policy_).duration));
+  done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, SchedulePolicy::kFlow).duration));
   done.compute = std::min(done.compute, done.if_links_were_free);  // longest_work() is not rounded to nanoseconds
   Synced end{done.length, seconds(step.end())};
   const std::vector<StageEnd> ends = stage_ends(groups, links);

@@ -39,7 +39,8 @@ Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, con
 }
 
 Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
-                                  std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes) {
+                                  std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes,
+                                  double update_share) {
   SAILOR_CHECK(!microbatch_sizes.empty() && !tensor_parallel_sizes.empty(),
                "tables for {} sizes and {} tensor_parallel_sizes", microbatch_sizes.size(),
                tensor_parallel_sizes.size());
@@ -47,10 +48,11 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     return tl::unexpected(std::move(checked.error()));
   }
   JobTables tables;
+  tables.update_share_ = update_share;
   tables.index_of_size_ = index_by_value(microbatch_sizes);
   tables.index_of_tensor_parallel_ = index_by_value(tensor_parallel_sizes);
   tables.sizes_ = microbatch_sizes.size();
-  tables.tensor_parallel_sizes_ = tensor_parallel_sizes.size();
+  tables.tensor_parallel_sizes_.assign(tensor_parallel_sizes.begin(), tensor_parallel_sizes.end());
   for (const bool recompute : {false, true}) {
     if (allows_recomputation(job.training.activation_checkpointing, recompute)) tables.recomputes_.push_back(recompute);
   }
@@ -73,7 +75,9 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
 
 void JobTables::add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                           ProfilePoint point) {
-  for (const bool recompute : recomputes_) needs_.emplace_back(job, accelerator, profile, point, recompute);
+  for (const bool recompute : recomputes_) {
+    needs_.emplace_back(job, accelerator, profile, point, LayerNeeds::Choices{recompute, update_share_});
+  }
 }
 
 const LayerNeeds& JobTables::needs(int pool, ProfilePoint point, bool recompute) const {
@@ -83,7 +87,7 @@ const LayerNeeds& JobTables::needs(int pool, ProfilePoint point, bool recompute)
   const std::size_t which = recomputes_.front() == recompute ? 0 : 1;
   SAILOR_CHECK(which < recomputes_.size(), "the job's wish does not allow activation checkpointing to be {}",
                recompute);
-  return needs_[((type * sizes_ + size) * tensor_parallel_sizes_ + tensor_parallel) * recomputes_.size() + which];
+  return needs_[((type * sizes_ + size) * tensor_parallel_sizes_.size() + tensor_parallel) * recomputes_.size() + which];
 }
 
 }  // namespace sailor

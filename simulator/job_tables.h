@@ -17,11 +17,14 @@ Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, con
 
 class JobTables {
  public:
+  // `update_share` is that of the ExecutionModel.
   static Result<JobTables> make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
-                                std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes);
+                                std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes,
+                                double update_share);
 
   // `recompute` must be a value that the job allows.
   [[nodiscard]] const LayerNeeds& needs(int pool, ProfilePoint point, bool recompute) const;
+  [[nodiscard]] const std::vector<int>& tensor_parallel_sizes() const { return tensor_parallel_sizes_; }  // ascending
   [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const {
     return accelerators_[static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)])];
   }
@@ -30,12 +33,13 @@ class JobTables {
   void add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                  ProfilePoint point);
 
+  double update_share_ = 1;
   std::vector<AcceleratorSpec> accelerators_;  // each type of the cluster once
   std::vector<int> type_of_pool_;
   std::vector<int> index_of_size_;             // the key is the microbatch size; -1: not in the tables
   std::vector<int> index_of_tensor_parallel_;  // the key is the tensor-parallel size
   std::size_t sizes_ = 0;
-  std::size_t tensor_parallel_sizes_ = 0;
+  std::vector<int> tensor_parallel_sizes_;
   std::vector<bool> recomputes_;   // the values that the job allows
   std::vector<LayerNeeds> needs_;  // [type][size][tensor-parallel size][which of recomputes_]
 };

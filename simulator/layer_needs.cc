@@ -22,13 +22,24 @@ void apply_sequence_parallelism(LayerMemory& measured, const JobSpec& job, int t
   activations = std::max(activations - saved, activations / tensor_parallel);
 }
 
+// The parameters of every layer on a single GPU, measured if the profile has a measurement.
+std::vector<double> whole_parameters(const ModelSpec& model, const ModelProfile* profile) {
+  std::vector<double> parameters;
+  const bool is_measured = profile != nullptr && profile->memory.contains(1);
+  for (int layer = 0; layer < model.layer_count(); ++layer) {
+    parameters.push_back(is_measured ? profile->memory.at(1)[static_cast<std::size_t>(layer)].parameters
+                                     : static_cast<double>(layer_parameters(model, layer)));
+  }
+  return parameters;
+}
+
 }  // namespace
 
 LayerNeeds::LayerNeeds(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
-                       ProfilePoint point, bool recompute)
+                       ProfilePoint point, const Choices& choices)
     : point_(point),
       layers_(job.model.layer_count()),
-      recompute_(recompute),
+      choices_(choices),
       prefix_(static_cast<std::size_t>(layers_) + 1) {
   add_times(job, accelerator, profile);
   add_memory(job, profile);
@@ -44,8 +55,8 @@ void LayerNeeds::add_times(const JobSpec& job, const AcceleratorSpec& accelerato
     sum = prefix_[layer];
     sum.forward += time.forward;
     sum.backward += time.backward;
-    if (recompute_ && is_block) sum.backward += time.forward;  // computed again from the block's input
-    sum.update += time.update;
+    if (choices_.recompute && is_block) sum.backward += time.forward;  // computed again from the block's input
+    sum.update += time.update * choices_.update_share;
   }
 }
 
@@ -82,14 +93,16 @@ std::vector<LayerMemory> LayerNeeds::memory_of_layers(const JobSpec& job, const 
 
 void LayerNeeds::add_memory(const JobSpec& job, const ModelProfile* profile) {
   const std::vector<LayerMemory> layers = memory_of_layers(job, profile);
+  const std::vector<double> whole = whole_parameters(job.model, profile);
   const int token_shards = job.training.uses_sequence_parallelism() ? point_.tensor_parallel : 1;
   for (int layer = 0; layer < layers_; ++layer) {
     const auto index = static_cast<std::size_t>(layer);
     const LayerMemory& memory = layers[index];
     const Bytes activations = memory.activations_per_sample * point_.microbatch_size;
     outputs_.push_back(memory.output_per_sample * point_.microbatch_size);
-    const bool is_recomputed = recompute_ && layer_kind(job.model, layer) == LayerKind::kBlock;
+    const bool is_recomputed = choices_.recompute && layer_kind(job.model, layer) == LayerKind::kBlock;
     prefix_[index + 1].parameters = prefix_[index].parameters + memory.parameters;
+    prefix_[index + 1].whole_parameters = prefix_[index].whole_parameters + whole[index];
     prefix_[index + 1].activations =
         prefix_[index].activations + (is_recomputed ? outputs_.back() / token_shards : activations);
     reached_.push_back(prefix_[index + 1].activations + analytic_workspace(job.model, job.training, point_, layer) +
@@ -109,7 +122,8 @@ RangeNeeds LayerNeeds::range(LayerRange layers) const {
   const RangeNeeds& from = prefix_[static_cast<std::size_t>(first)];
   const RangeNeeds& to = prefix_[static_cast<std::size_t>(last)];
   RangeNeeds needs{to.forward - from.forward, to.backward - from.backward, to.update - from.update,
-                   to.parameters - from.parameters, to.activations - from.activations,
+                   to.parameters - from.parameters, to.whole_parameters - from.whole_parameters,
+                   to.activations - from.activations,
                    // The backward pass has freed the activations of later layers by then.
                    *std::max_element(reached_.begin() + first, reached_.begin() + last) - to.activations};
   if (first == 0 && last == layers_) needs.parameters -= shared_parameters_;

@@ -18,6 +18,7 @@ struct RangeNeeds {
   Seconds backward;
   Seconds update;
   double parameters = 0;
+  double whole_parameters = 0;  // of all GPUs of the group; shards of some layers overlap, so it may be less than theirs
   Bytes activations;  // the activations of one microbatch, kept for its backward pass
   // What the backward pass needs besides, at its worst moment: gradients, and activations that it computes again.
   Bytes workspace;
@@ -25,9 +26,13 @@ struct RangeNeeds {
 
 class LayerNeeds {
  public:
-  // `profile` may be null; then all times and sizes are analytic. `recompute`: activation checkpointing of every block.
+  struct Choices {
+    bool recompute = false;   // activation checkpointing of every block
+    double update_share = 1;  // the time of an update divided by that in the profile
+  };
+  // `profile` may be null; then all times and sizes are analytic.
   LayerNeeds(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point,
-             bool recompute);
+             const Choices& choices);
 
   [[nodiscard]] RangeNeeds range(LayerRange layers) const;
   // The size of a layer's output for one microbatch. It is not divided by the number of GPUs in the group.
@@ -44,7 +49,7 @@ class LayerNeeds {
   ProfilePoint point_;
   int layers_ = 0;
   double shared_parameters_ = 0;  // the parameters of a tied embedding, counted twice if one stage holds both its users
-  bool recompute_ = false;
+  Choices choices_;
   std::vector<RangeNeeds> prefix_;  // prefix_[i] is the sum over the layers [0, i)
   // The activations of the layers [0, i] and what the backward pass of layer i needs besides.
   std::vector<Bytes> reached_;

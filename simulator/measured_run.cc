@@ -30,7 +30,8 @@ class RunSimulation {
                                                         run_.job.model.name, replica.pool.accelerator.str()));
         }
         const ModelProfile running = in_a_running_job(*profile, system_.launch_exposed);
-        const LayerNeeds layers(run_.job, *spec, &running, point_of(replica), run_.plan.activation_checkpointing);
+        const LayerNeeds layers(run_.job, *spec, &running, point_of(replica),
+                                LayerNeeds::Choices{.recompute = run_.plan.activation_checkpointing});
         needs.push_back(layers.range({stage.first_layer, stage.last_layer}));
         outputs_.push_back(layers.output(0));
       }

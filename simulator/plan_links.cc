@@ -33,18 +33,21 @@ int PlanLinks::neighbours_of(const End& end) const {
   return std::clamp(gpus / end.group.tensor_parallel, 1, alike);
 }
 
-LinkTiming PlanLinks::timing(const End& from, const End& to, Bytes message) const {
+LinkTiming PlanLinks::timing(const End& from, const End& to, Bytes message, const MessageRates& rates) const {
   const int from_pool = from.group.pool;
   const int to_pool = to.group.pool;
-  const Link& link = between(from_pool, to_pool);
-  Seconds occupancy = link.occupancy(message);
-  if (!is_inside_node(from_pool, to_pool)) {
+  const MessageEnd sender{from_pool, from.group.tensor_parallel};
+  const MessageEnd receiver{to_pool, to.group.tensor_parallel};
+  const bool is_inside = is_inside_node(from_pool, to_pool);
+  Seconds occupancy = is_inside ? rates.inside_node(sender, receiver, message)
+                                : rates.between_nodes(sender, receiver, message);
+  if (!is_inside) {
     const NodeNic& out = pools_.nic(from_pool);
     const NodeNic& in = pools_.nic(to_pool);
     if (out.is_known()) occupancy = std::max(occupancy, out.occupancy(message) * neighbours_of(from));
     if (in.is_known()) occupancy = std::max(occupancy, in.occupancy(message) * neighbours_of(to));
   }
-  return {link.latency.value(), occupancy.value()};
+  return {rates.latency(between(from_pool, to_pool)).value(), occupancy.value()};
 }
 
 Ring PlanLinks::ring_of(const GroupedStage& stage) const {

@@ -6,6 +6,7 @@
 
 #include "planner/problem/grouped_plan.h"
 #include "simulator/all_reduce.h"
+#include "simulator/message_rates.h"
 #include "simulator/pipeline_time.h"
 #include "simulator/pool_links.h"
 
@@ -28,7 +29,7 @@ class PlanLinks {
     const ReplicaGroup& group;
   };
   // Assumes that all replicas of a node send at the same time and share its NIC equally.
-  [[nodiscard]] LinkTiming timing(const End& from, const End& to, Bytes message) const;
+  [[nodiscard]] LinkTiming timing(const End& from, const End& to, Bytes message, const MessageRates& rates) const;
   // The ring in which the replicas of a stage sum their gradients.
   [[nodiscard]] Ring ring_of(const GroupedStage& stage) const;
 

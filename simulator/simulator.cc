@@ -104,10 +104,10 @@ Result<Simulator::PlanSimulation> Simulator::simulation_of(const JobSpec& job, c
   auto groups = grouped(plan, cluster);
   if (!groups) return tl::unexpected(groups.error());
   auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size},
-                                tensor_parallel_sizes_of(*groups));
+                                tensor_parallel_sizes_of(*groups), execution_.update_share);
   if (!tables) return tl::unexpected(std::move(tables.error()));
   return PlanSimulation{*std::move(groups),
-                        std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), policy_)};
+                        std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), execution_)};
 }
 
 Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
@@ -125,6 +125,23 @@ Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& clu
     if (auto note = note_of(comparison, estimate.iteration)) estimate.notes.push_back(*std::move(note));
     return estimate;
   });
+}
+
+Result<Sensitivity> Simulator::sensitivity(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+  constexpr double kSlower = 1.5;
+  const auto iteration = [&](double sums, double messages) {
+    ExecutionModel slower = execution_;
+    slower.uses_paper_formula = false;  // it has no such parameters
+    slower.sum_share /= sums;
+    slower.message_share /= messages;
+    slower.message_latency = slower.message_latency * messages;
+    return Simulator(profiles_, network_, slower).simulate(job, cluster, plan).map([](const Estimate& estimate) {
+      return estimate.iteration;
+    });
+  };
+  const Result<Seconds> usual = iteration(1, 1);
+  if (!usual) return tl::unexpected(usual.error());
+  return Sensitivity{1 - *usual / iteration(kSlower, 1).value(), 1 - *usual / iteration(1, kSlower).value()};
 }
 
 Result<ScheduleTimes> Simulator::schedule_times(const JobSpec& job, const ClusterState& cluster,
@@ -148,9 +165,10 @@ Result<PlanDetails> Simulator::details(const JobSpec& job, const ClusterState& c
 
 Result<std::unique_ptr<JobEstimator>> Simulator::prepare(const JobSpec& job, const ClusterState& cluster,
                                                          std::span<const int> tensor_parallel_sizes) const {
-  auto tables = JobTables::make(job, cluster, profiles_, job.training.microbatch_sizes, tensor_parallel_sizes);
+  auto tables = JobTables::make(job, cluster, profiles_, job.training.microbatch_sizes, tensor_parallel_sizes,
+                                execution_.update_share);
   if (!tables) return tl::unexpected(std::move(tables.error()));
-  return std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), policy_);
+  return std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), execution_);
 }
 
 }  // namespace sailor

@@ -2,8 +2,8 @@
 // data sheets.
 #pragma once
 
+#include "core/model/execution_model.h"
 #include "core/model/network_model.h"
-#include "core/schedule/caps.h"
 #include "core/schedule/schedule.h"
 #include "planner/problem/estimator.h"
 #include "simulator/step_timing.h"
@@ -16,8 +16,10 @@ struct PlanDetails;  // plan_details.h
 class Simulator final : public Estimator {
  public:
   explicit Simulator(ProfileBook profiles = {}, NetworkModel network = google_cloud_network(),
-                     SchedulePolicy policy = SchedulePolicy::kFlow)
-      : profiles_(std::move(profiles)), network_(std::move(network)), policy_(policy) {}
+                     ExecutionModel execution = trainer_execution_model())
+      : profiles_(std::move(profiles)), network_(std::move(network)), execution_(std::move(execution)) {}
+
+  [[nodiscard]] const ExecutionModel& execution() const { return execution_; }
 
   [[nodiscard]] Result<Estimate> estimate(const JobSpec& job, const ClusterState& cluster,
                                           const Plan& plan) const override;
@@ -30,6 +32,9 @@ class Simulator final : public Estimator {
   // Returns the start and the end of every operation of a step. The plan must be well-formed, and the cluster must have
   // its pools.
   [[nodiscard]] Result<StepTiming> step_timing(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
+  // Simulates the plan with slower sums of gradients and with slower messages between stages.
+  [[nodiscard]] Result<Sensitivity> sensitivity(const JobSpec& job, const ClusterState& cluster,
+                                                const Plan& plan) const;
   // Returns the items that simulate() sums up, and the result of step_timing(). The plan must meet the same conditions.
   [[nodiscard]] Result<PlanDetails> details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
   [[nodiscard]] Result<std::unique_ptr<JobEstimator>> prepare(
@@ -45,7 +50,7 @@ class Simulator final : public Estimator {
 
   ProfileBook profiles_;
   NetworkModel network_;
-  SchedulePolicy policy_;
+  ExecutionModel execution_;
 };
 
 }  // namespace sailor

@@ -148,8 +148,8 @@ std::vector<Error> check_fields(const Json& manifest) {
   const std::string name = text_of(manifest, "kind");
   const Schema* schema = find_schema(name);
   if (schema == nullptr) {
-    return {wrong("kind", fmt::format("\"{}\" is not a kind of Sailor; use TrainingJob, GpuPool, ModelProfile or "
-                                      "NetworkModel",
+    return {wrong("kind", fmt::format("\"{}\" is not a kind of Sailor; use TrainingJob, GpuPool, ModelProfile, "
+                                      "NetworkModel or ExecutionModel",
                                       name))};
   }
   Checker checker(*schema);

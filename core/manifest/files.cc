@@ -40,6 +40,7 @@ std::vector<Error> validate_document(const SourceDocument& document) {
   if (kind == "GpuPool") collect(document, pool_from_manifest, errors);
   if (kind == "ModelProfile") collect(document, profile_from_manifest, errors);
   if (kind == "NetworkModel") collect(document, network_from_manifest, errors);
+  if (kind == "ExecutionModel") collect(document, execution_from_manifest, errors);
   return errors;
 }
 
@@ -100,6 +101,15 @@ Result<JobSpec> job_of(const SourceDocument& document) {
     }
   }
   return job;
+}
+
+Result<ExecutionModel> read_execution_model(const std::filesystem::path& file) {
+  const auto documents = read_documents(file);
+  if (!documents) return tl::unexpected(documents.error());
+  if (documents->size() != 1 || documents->front().kind() != "ExecutionModel") {
+    return tl::unexpected(error_in(file, "is not one ExecutionModel; use such a file, or the name of a built-in one"));
+  }
+  return from_document(documents->front(), execution_from_manifest);
 }
 
 Result<ClusterFile> read_cluster(const std::filesystem::path& file) {

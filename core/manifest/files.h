@@ -24,6 +24,9 @@ struct ClusterFile {
 
 Result<ClusterFile> read_cluster(const std::filesystem::path& file);
 
+// Reads the one ExecutionModel of a file.
+Result<ExecutionModel> read_execution_model(const std::filesystem::path& file);
+
 // Reads every ModelProfile in the YAML and JSON files of a folder, in the order of the file names. If the folder is the
 // artifact of the Sailor paper, reads its measurements instead (artifact.h).
 Result<ProfileBook> read_profiles(const std::filesystem::path& folder);

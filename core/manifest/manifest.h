@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/model/cluster_state.h"
+#include "core/model/execution_model.h"
 #include "core/model/job_spec.h"
+#include "core/model/json_reader.h"
 #include "core/model/network_model.h"
 #include "core/model/profile.h"
 
@@ -46,5 +48,10 @@ Result<ModelProfile> profile_from_manifest(const Json& model_profile);
 
 // Starts from google_cloud_network(); the fields of the manifest replace its values.
 Result<NetworkModel> network_from_manifest(const Json& network_model);
+
+// Starts from default_execution_model(); the fields of the manifest replace its values.
+Result<ExecutionModel> execution_from_manifest(const Json& execution_model);
+// Reads the object `execution` of a NetworkModel, or the spec of an ExecutionModel. Errors are recorded in the reader.
+ExecutionModel execution_from(JsonReader& reader, ExecutionModel model);
 
 }  // namespace sailor

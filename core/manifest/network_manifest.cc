@@ -70,6 +70,12 @@ Result<NetworkModel> network_from_manifest(const Json& network_model) {
   NetworkModel network = google_cloud_network();
   read_tiers(spec, network);
   read_pairs(spec, network);
+  if (spec.has("execution")) {
+    JsonReader execution(spec.child("execution"), "spec.execution");
+    network.execution = execution_from(execution, default_execution_model());
+    network.execution->name = "cluster";
+    if (const auto& error = execution.error()) spec.absorb(*error);
+  }
   if (const auto& error = root.error()) return tl::unexpected(*error);
   if (const auto& error = spec.error()) return tl::unexpected(*error);
   return network;

@@ -174,6 +174,35 @@ constexpr Field kNetworkModel[] = {
     {"spec.pairs[].gigabytesPerSecond", kDecimal},
     {"spec.pairs[].latencyMicroseconds", kInteger},
     {"spec.pairs[].dollarsPerGigabyte", kDecimal},
+    {"spec.execution", kObject},
+    {"spec.execution.source", kText},
+    {"spec.execution.measured", kBoolean},
+    {"spec.execution.updateShare", kDecimal},
+    {"spec.execution.messages", kObject},
+    {"spec.execution.messages.besidePasses", kBoolean},
+    {"spec.execution.messages.byGroup", kBoolean},
+    {"spec.execution.messages.latencyMicroseconds", kInteger},
+    {"spec.execution.messages.shareOfRate", kDecimal},
+    {"spec.execution.sums", kObject},
+    {"spec.execution.sums.besidePasses", kBoolean},
+    {"spec.execution.sums.algorithm", kText},
+    {"spec.execution.sums.shareOfRate", kDecimal},
+};
+
+constexpr Field kExecutionModel[] = {
+    {"spec", kObject, kRequired},
+    {"spec.source", kText},
+    {"spec.measured", kBoolean},
+    {"spec.updateShare", kDecimal},
+    {"spec.messages", kObject},
+    {"spec.messages.besidePasses", kBoolean},
+    {"spec.messages.byGroup", kBoolean},
+    {"spec.messages.latencyMicroseconds", kInteger},
+    {"spec.messages.shareOfRate", kDecimal},
+    {"spec.sums", kObject},
+    {"spec.sums.besidePasses", kBoolean},
+    {"spec.sums.algorithm", kText},
+    {"spec.sums.shareOfRate", kDecimal},
 };
 
 // Fields of every kind.
@@ -185,7 +214,8 @@ constexpr Field kCommon[] = {
 constexpr Schema kSchemas[] = {{"TrainingJob", kTrainingJob},
                                {"GpuPool", kGpuPool},
                                {"ModelProfile", kModelProfile},
-                               {"NetworkModel", kNetworkModel, false}};
+                               {"NetworkModel", kNetworkModel, false},
+                               {"ExecutionModel", kExecutionModel, false}};
 
 }  // namespace
 

@@ -15,6 +15,9 @@ struct BandwidthCurve {
   friend bool operator==(const BandwidthCurve&, const BandwidthCurve&) = default;
 
   [[nodiscard]] BytesPerSecond at(Bytes message) const;
+  // The polynomial itself, also where it is not valid, as the Sailor paper's public simulator uses it. Where it is not
+  // positive, the result is that of at().
+  [[nodiscard]] BytesPerSecond extrapolated_at(Bytes message) const;
 };
 
 }  // namespace sailor

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/model/bandwidth_curve.h"
+#include "core/model/execution_model.h"
 #include "core/model/ids.h"
 #include "core/model/units.h"
 
@@ -82,6 +83,7 @@ struct NetworkModel {
   std::array<Link, kNetworkTiers> tiers;  // indexed by NetworkTier
   std::vector<PairOverride> pairs;
   NetworkMeasurements measured;
+  std::optional<ExecutionModel> execution;  // how plans are executed on this network, if that was measured
   friend bool operator==(const NetworkModel&, const NetworkModel&) = default;
 
   [[nodiscard]] const Link& tier(NetworkTier tier) const { return tiers[static_cast<std::size_t>(tier)]; }

@@ -138,7 +138,19 @@ class Neighbours {
     }
   }
 
-  // Replicas of different pools exchange their stages and get the tensor-parallel size that their new layers need.
+  void swap_some(int i, const ReplicaGroup& a, int new_size_of_a, int j, const ReplicaGroup& b, int new_size_of_b) {
+    for (const int count : amounts(std::min(a.count, b.count))) {
+      Draft next = draft_;
+      stage_of(next, i).add(draft_replicas(a.pool, a.tensor_parallel, -count));
+      stage_of(next, j).add(draft_replicas(b.pool, b.tensor_parallel, -count));
+      stage_of(next, i).add(draft_replicas(b.pool, new_size_of_b, count));
+      stage_of(next, j).add(draft_replicas(a.pool, new_size_of_a, count));
+      visit_(next);
+    }
+  }
+
+  // Replicas of different pools exchange their stages. They get the tensor-parallel size that their new layers need, or
+  // keep theirs.
   void swap_replicas(int i, int j) {
     for (const ReplicaGroup& a : stage(i).groups) {
       for (const ReplicaGroup& b : stage(j).groups) {
@@ -146,14 +158,11 @@ class Neighbours {
         const int a_tensor_parallel = smallest_tensor_parallel(a.pool, stage(j));
         const int b_tensor_parallel = smallest_tensor_parallel(b.pool, stage(i));
         if (a_tensor_parallel == 0 || b_tensor_parallel == 0) continue;
-        for (const int count : amounts(std::min(a.count, b.count))) {
-          Draft next = draft_;
-          stage_of(next, i).add(draft_replicas(a.pool, a.tensor_parallel, -count));
-          stage_of(next, j).add(draft_replicas(b.pool, b.tensor_parallel, -count));
-          stage_of(next, i).add(draft_replicas(b.pool, b_tensor_parallel, count));
-          stage_of(next, j).add(draft_replicas(a.pool, a_tensor_parallel, count));
-          visit_(next);
-        }
+        swap_some(i, a, a_tensor_parallel, j, b, b_tensor_parallel);
+        // As they are, if that is different and fits.
+        const bool is_same = a.tensor_parallel == a_tensor_parallel && b.tensor_parallel == b_tensor_parallel;
+        if (is_same || a.tensor_parallel < a_tensor_parallel || b.tensor_parallel < b_tensor_parallel) continue;
+        swap_some(i, a, a.tensor_parallel, j, b, b.tensor_parallel);
       }
     }
   }

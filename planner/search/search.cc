@@ -24,7 +24,7 @@ constexpr std::size_t kSimulatedNeighbours = 4;  // the number of neighbours of 
 constexpr long kPassesOfRepair = 60'000;
 constexpr long kPassesOfPaper = 80'000;
 constexpr long kPassesOfFlow = 350'000;
-constexpr long kPassesOfEquals = 80'000;
+constexpr long kPassesOfEquals = 40'000;
 constexpr long kPassesOfEqualRepairs = 20'000;
 constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 constexpr long kExhaustiveSteps = 400'000;
@@ -211,6 +211,7 @@ void Search::run_with(std::span<const Techniques> allowed, PlanSpace space, std:
   simulate_finalists(PlanSpace::kPaper, kPassesOfPaper);
   search_exhaustively(PlanSpace::kPaper, allowed);
   if (space == PlanSpace::kPaper) return;
+  search_among_equals(PlanSpace::kPaper, kPassesOfEquals);
   const std::optional<PlanCandidate> narrow = best_;
   for (std::size_t i = 0; i < allowed.size(); ++i) run_flow(allowed[i], starts[i], tables);
   simulate_finalists(PlanSpace::kFlow, kPassesOfFlow);
@@ -243,6 +244,7 @@ void Search::search_among_equals(PlanSpace space, long most_passes) {
   if (!equals.best_ || !equals.best_->score.is_feasible()) return;
   best_of_equals_ = equals.best_;
   best_of_equals_->score = goals_.simulated.score_of(best_of_equals_->estimate, best_of_equals_->plan.gpus());
+  if (is_better(*best_of_equals_, *best_)) best_ = best_of_equals_;
 }
 
 void Search::keep_finalist_if_best(const PlanCandidate& candidate) {

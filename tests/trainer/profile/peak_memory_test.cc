@@ -78,7 +78,7 @@ Bytes kept_by_norms(const JobSpec& job, const MemoryCase& memory) {
 // of an all-reduce. `profile` may be null.
 Bytes modelled(const JobSpec& job, const MemoryCase& memory, const ModelProfile* profile) {
   const LayerNeeds needs(job, find_accelerator(kAccelerator).value(), profile,
-                         {memory.microbatch_size, memory.tensor_parallel}, memory.recompute);
+                         {memory.microbatch_size, memory.tensor_parallel}, {.recompute = memory.recompute});
   const MemoryBreakdown use = stage_memory(needs.range(memory.layers), job.training,
                                            {.tensor_parallel = memory.tensor_parallel, .in_flight = memory.in_flight});
   return use.total() - use.communication - context_memory(memory.tensor_parallel);

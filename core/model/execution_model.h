@@ -1,0 +1,64 @@
+// ExecutionModel: how a system executes a plan, beside what profiles and the network say. The planner and the simulator
+// compute the time of a step with one of these values. A value is a set of assumptions; `source` says what it rests on.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/units.h"
+
+namespace sailor {
+
+enum class SumAlgorithm {
+  kRing,     // one ring of all replicas of a stage, each of whose messages goes at the rate of one GPU
+  kFastest,  // the ring or, if that is faster, a sum within each node before the sum between nodes
+};
+
+struct ExecutionModel {
+  std::string name;
+  std::string source;        // what the figures rest on, with dates
+  bool is_measured = false;  // on the user's cluster
+
+  // Whether messages between stages travel while their ends compute. Otherwise a pass ends only when the message that
+  // follows it has arrived.
+  bool messages_beside_passes = true;
+  // Whether all GPUs of two tensor-parallel groups exchange their parts of a message at the same time. Otherwise the
+  // whole message goes at the rate of one GPU.
+  bool messages_by_group = true;
+  Seconds message_latency;   // of a message between stages, beside the latency of its link
+  double message_share = 1;  // the part of a link's rate that messages between stages reach
+
+  // Whether the sum of a layer's gradients starts when the last backward pass has left the layer. Otherwise it starts
+  // when the pass is over.
+  bool sums_beside_passes = true;
+  SumAlgorithm sum_algorithm = SumAlgorithm::kFastest;
+  double sum_share = 1;  // the part of a link's rate that sums of gradients reach
+
+  double update_share = 1;  // the time of an update divided by that in the profile
+
+  // Whether the Sailor paper's formula gives the time of a plan that it can express (paper_formula.h).
+  bool uses_paper_formula = false;
+
+  friend bool operator==(const ExecutionModel&, const ExecutionModel&) = default;
+};
+
+// The models that are built in:
+// * default: what is used until the user's cluster has been measured. The most conservative figures that measurements
+//   support: a plan that is good under them does not rely on overlap or rates that were never measured.
+// * trainer: what this project's trainer does by design: messages travel beside passes, sums follow the last backward
+//   pass layer by layer, and both reach the rates of the network. None of it was measured on GPUs.
+// * sailor-paper: the assumptions of the Sailor paper (SOSP'25, section 4.2) and of its public simulator.
+const std::vector<ExecutionModel>& built_in_execution_models();
+const ExecutionModel& default_execution_model();
+const ExecutionModel& trainer_execution_model();
+// Returns null if no built-in model has this name.
+const ExecutionModel* find_execution_model(std::string_view name);
+
+// How much of its throughput a plan loses if sums of gradients, or messages between stages, take half as long again.
+struct Sensitivity {
+  double slower_sums = 0;
+  double slower_messages = 0;
+};
+
+}  // namespace sailor
