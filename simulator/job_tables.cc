@@ -87,7 +87,8 @@ const LayerNeeds& JobTables::needs(int pool, ProfilePoint point, bool recompute)
   const std::size_t which = recomputes_.front() == recompute ? 0 : 1;
   SAILOR_CHECK(which < recomputes_.size(), "the job's wish does not allow activation checkpointing to be {}",
                recompute);
-  return needs_[((type * sizes_ + size) * tensor_parallel_sizes_.size() + tensor_parallel) * recomputes_.size() + which];
+  return needs_[((type * sizes_ + size) * tensor_parallel_sizes_.size() + tensor_parallel) * recomputes_.size() +
+                which];
 }
 
 }  // namespace sailor

@@ -18,7 +18,8 @@ struct RangeNeeds {
   Seconds backward;
   Seconds update;
   double parameters = 0;
-  double whole_parameters = 0;  // of all GPUs of the group; shards of some layers overlap, so it may be less than theirs
+  double whole_parameters =
+      0;              // of all GPUs of the group; shards of some layers overlap, so it may be less than theirs
   Bytes activations;  // the activations of one microbatch, kept for its backward pass
   // What the backward pass needs besides, at its worst moment: gradients, and activations that it computes again.
   Bytes workspace;

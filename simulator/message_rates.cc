@@ -25,8 +25,8 @@ MessageRates::MessageRates(const ClusterState& cluster, const NetworkModel& netw
       const PoolKey& b = cluster.pools[static_cast<std::size_t>(to)].key;
       for (const int senders : sizes_) {
         for (const int receivers : sizes_) {
-          const BandwidthCurve* curve = network.measured.between({a.zone, a.accelerator, senders},
-                                                                 {b.zone, b.accelerator, receivers});
+          const BandwidthCurve* curve =
+              network.measured.between({a.zone, a.accelerator, senders}, {b.zone, b.accelerator, receivers});
           curves_[index_of({from, senders}, {to, receivers})] = curve;
           if (curve != nullptr) distinct_[index_of_size(senders)].push_back(curve);
         }

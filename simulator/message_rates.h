@@ -43,8 +43,8 @@ class MessageRates {
   Seconds latency_;
   double share_;
   bool by_group_;
-  std::vector<int> sizes_;  // ascending
-  std::size_t ends_;        // the number of possible ends: pools times sizes
+  std::vector<int> sizes_;                     // ascending
+  std::size_t ends_;                           // the number of possible ends: pools times sizes
   std::vector<const BandwidthCurve*> curves_;  // [from][to]; empty if the execution model does not need them
   std::vector<std::vector<const BandwidthCurve*>> distinct_;  // [size of the sender]: each curve once
 };

@@ -21,9 +21,8 @@ int fewest_replicas(const GroupedPlan& plan) {
 }
 
 bool has_equal_replicas(const GroupedPlan& plan) {
-  return std::ranges::all_of(plan.stages, [&](const GroupedStage& stage) {
-    return stage.replicas() == plan.stages.front().replicas();
-  });
+  return std::ranges::all_of(
+      plan.stages, [&](const GroupedStage& stage) { return stage.replicas() == plan.stages.front().replicas(); });
 }
 
 // Calls `visit` with the groups of the k-th replica of one stage and of the k-th replica of the next, for every k.
@@ -78,19 +77,15 @@ std::string of_update(Seconds difference) {
 // region for one zone.
 PaperFormula::PaperFormula(const ClusterState& cluster, const NetworkModel& network, const PoolLinks& links,
                            const MessageRates& messages, const JobTables& tables)
-    : pools_(cluster.pools.size()),
-      ring_curves_(pools_ * pools_),
-      links_(links),
-      messages_(messages),
-      tables_(tables) {
+    : pools_(cluster.pools.size()), ring_curves_(pools_ * pools_), links_(links), messages_(messages), tables_(tables) {
   if (network.measured.links.empty()) return;
   for (std::size_t a = 0; a < pools_; ++a) {
     for (std::size_t b = 0; b < pools_; ++b) {
       const PoolKey& from = cluster.pools[a].key;
       const bool is_measured = links.between(static_cast<int>(a), static_cast<int>(b)).curve.has_value();
       if (!is_measured) continue;
-      ring_curves_[a * pools_ + b] = network.measured.between({from.zone, from.accelerator, 1},
-                                                              {from.zone, cluster.pools[b].key.accelerator, 1});
+      ring_curves_[a * pools_ + b] =
+          network.measured.between({from.zone, from.accelerator, 1}, {from.zone, cluster.pools[b].key.accelerator, 1});
     }
   }
 }
@@ -113,8 +108,7 @@ RangeNeeds PaperFormula::needs(const GroupedPlan& plan, const GroupedStage& stag
 // All GPUs of both groups send and receive at once. Where that was not measured, it goes as many times as fast as one
 // GPU's as the smaller group has GPUs.
 Seconds PaperFormula::message(Bytes size, const ReplicaGroup& from, const ReplicaGroup& to) const {
-  const BandwidthCurve* curve =
-      messages_.curve({from.pool, from.tensor_parallel}, {to.pool, to.tensor_parallel});
+  const BandwidthCurve* curve = messages_.curve({from.pool, from.tensor_parallel}, {to.pool, to.tensor_parallel});
   if (curve != nullptr) return size / curve->extrapolated_at(size);
   return links_.between(from.pool, to.pool).occupancy(size) / std::min(from.tensor_parallel, to.tensor_parallel);
 }
@@ -144,8 +138,7 @@ std::vector<PaperFormula::StageTime> PaperFormula::stage_times(const GroupedPlan
 }
 
 Seconds PaperFormula::ring(Bytes size, int members, int pool, int other) const {
-  const BandwidthCurve* curve =
-      ring_curves_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
+  const BandwidthCurve* curve = ring_curves_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   const Bytes part = size / members;
   const Seconds hop =
       curve != nullptr ? part / curve->extrapolated_at(part) : links_.between(pool, other).occupancy(part);
@@ -157,8 +150,8 @@ Seconds PaperFormula::gradient_sync(const GroupedPlan& plan, const GroupedStage&
   if (members < 2) return Seconds(0);
   Bytes gradients;
   for (const ReplicaGroup& group : stage.groups) {
-    gradients = std::max(
-        gradients, Bytes(needs(plan, stage, group).whole_parameters / group.tensor_parallel * kGradientBytes));
+    gradients =
+        std::max(gradients, Bytes(needs(plan, stage, group).whole_parameters / group.tensor_parallel * kGradientBytes));
   }
   const double full_buckets = std::floor(gradients / kBucket);
   const Bytes rest = gradients - kBucket * full_buckets;

@@ -39,8 +39,8 @@ LinkTiming PlanLinks::timing(const End& from, const End& to, Bytes message, cons
   const MessageEnd sender{from_pool, from.group.tensor_parallel};
   const MessageEnd receiver{to_pool, to.group.tensor_parallel};
   const bool is_inside = is_inside_node(from_pool, to_pool);
-  Seconds occupancy = is_inside ? rates.inside_node(sender, receiver, message)
-                                : rates.between_nodes(sender, receiver, message);
+  Seconds occupancy =
+      is_inside ? rates.inside_node(sender, receiver, message) : rates.between_nodes(sender, receiver, message);
   if (!is_inside) {
     const NodeNic& out = pools_.nic(from_pool);
     const NodeNic& in = pools_.nic(to_pool);

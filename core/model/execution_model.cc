@@ -9,8 +9,9 @@ namespace {
 
 ExecutionModel conservative() {
   ExecutionModel model{.name = "default",
-                       .source = "Not measured on this cluster: the most conservative figures of published runs. "
-                                 "Messages and sums of gradients wait for passes, and a sum is one ring of all replicas."};
+                       .source =
+                           "Not measured on this cluster: the most conservative figures of published runs. "
+                           "Messages and sums of gradients wait for passes, and a sum is one ring of all replicas."};
   model.messages_beside_passes = false;
   model.sums_beside_passes = false;
   model.sum_algorithm = SumAlgorithm::kRing;
@@ -19,15 +20,17 @@ ExecutionModel conservative() {
 
 ExecutionModel trainer() {
   return {.name = "trainer",
-          .source = "The design of the trainer, not measured on GPUs: messages and sums of gradients run beside passes "
-                    "at the full rates of the network."};
+          .source =
+              "The design of the trainer, not measured on GPUs: messages and sums of gradients run beside passes "
+              "at the full rates of the network."};
 }
 
 ExecutionModel sailor_paper() {
   ExecutionModel model{.name = "sailor-paper",
-                       .source = "The formula of the Sailor paper (SOSP'25, section 4.2) as its public simulator "
-                                 "computes it; its assumptions, played operation by operation, for plans that it cannot "
-                                 "express."};
+                       .source =
+                           "The formula of the Sailor paper (SOSP'25, section 4.2) as its public simulator "
+                           "computes it; its assumptions, played operation by operation, for plans that it cannot "
+                           "express."};
   model.messages_beside_passes = false;
   model.sums_beside_passes = false;
   model.sum_algorithm = SumAlgorithm::kRing;

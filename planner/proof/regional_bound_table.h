@@ -93,7 +93,8 @@ class RegionalBoundTable {
   std::vector<Entry> entries_;
   std::vector<std::size_t> entry_begin_;  // [region and range of layers]: index of the first entry
   std::vector<Message> messages_;         // [layer][from][to][inside or not]
-  // [range of layers and kind][replicas], for as many replicas as a stage can have in any table. Values are computed on demand; a negative value is not computed yet.
+  // [range of layers and kind][replicas], for as many replicas as a stage can have in any table. Values are computed on
+  // demand; a negative value is not computed yet.
   std::shared_ptr<std::vector<std::vector<float>>> reductions_;
 };
 

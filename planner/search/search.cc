@@ -189,56 +189,53 @@ void Search::run_flow(const Techniques& techniques, Starts& starts, std::span<co
   climb_from_starts(PlanSpace::kFlow, starts);
 }
 
-// If plans may or may not keep peer replicas, the search begins with those that do, as if they were all.
+// The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
 void Search::run(PlanSpace space, std::span<const GroupTimeTable> tables) {
-  std::optional<PlanCandidate> robust;
+  std::map<Techniques, Starts> starts;
+  run_in(PlanSpace::kPaper, starts, tables);
+  if (space == PlanSpace::kFlow) run_in(PlanSpace::kFlow, starts, tables);
+}
+
+// If plans may or may not keep peer replicas, the search begins with those that do, as if they were all.
+void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables) {
+  const bool is_paper = space == PlanSpace::kPaper;
+  std::optional<PlanCandidate> known = is_paper ? std::nullopt : best_;
   for (const bool keeps_peer_replicas : {true, false}) {
     std::vector<Techniques> allowed = problem_.allowed_techniques();
     std::erase_if(allowed, [&](const Techniques& each) { return each.keeps_peer_replicas != keeps_peer_replicas; });
     if (allowed.empty()) continue;
-    run_with(allowed, space, tables);
-    if (robust && is_better(*robust, best_.value())) best_ = robust;
-    robust = best_;
-    finalists_.clear();
+    for (const Techniques& techniques : allowed) {
+      is_paper ? run_paper(techniques, starts[techniques]) : run_flow(techniques, starts[techniques], tables);
+    }
+    simulate_finalists(space, is_paper ? kPassesOfPaper : kPassesOfFlow, keeps_peer_replicas);
+    search_exhaustively(space, allowed);
+    if (known && is_better(*known, best_.value())) best_ = known;
+    known = best_;
   }
   search_among_equals(space, kPassesOfEquals);
-}
-
-// The wider space starts from the answer of the narrower one, so that more freedom never makes the answer worse.
-void Search::run_with(std::span<const Techniques> allowed, PlanSpace space, std::span<const GroupTimeTable> tables) {
-  std::vector<Starts> starts(allowed.size());
-  for (std::size_t i = 0; i < allowed.size(); ++i) run_paper(allowed[i], starts[i]);
-  simulate_finalists(PlanSpace::kPaper, kPassesOfPaper);
-  search_exhaustively(PlanSpace::kPaper, allowed);
-  if (space == PlanSpace::kPaper) return;
-  search_among_equals(PlanSpace::kPaper, kPassesOfEquals);
-  const std::optional<PlanCandidate> narrow = best_;
-  for (std::size_t i = 0; i < allowed.size(); ++i) run_flow(allowed[i], starts[i], tables);
-  simulate_finalists(PlanSpace::kFlow, kPassesOfFlow);
-  search_exhaustively(PlanSpace::kFlow, allowed);
-  if (narrow && is_better(*narrow, best_.value())) best_ = narrow;
 }
 
 void Search::repair(const Plan& running, PlanSpace space) {
   for (const Draft& draft : repairs(surviving_part(running, problem_))) {
     if (auto start = evaluated(draft, space, kNoIncumbent)) climb(draft, start->score, space, kRepairCandidates);
   }
-  simulate_finalists(space, kPassesOfRepair);
+  simulate_finalists(space, kPassesOfRepair, std::nullopt);
   search_among_equals(space, kPassesOfEqualRepairs);
 }
 
 // The front has the fastest plans that may be as cheap and the cheapest that may be as fast.
 void Search::search_among_equals(PlanSpace space, long most_passes) {
-  best_of_equals_.reset();
+  const std::optional<PlanCandidate> known = std::exchange(best_of_equals_, std::nullopt);
   if (!best_ || !best_->score.is_feasible()) return;
   const auto fast = problem_.estimator->fast_estimate_below({}, best_->plan);
   Search equals(problem_, limits_, migration_,
                 {goals_.fast.among_equals_of(fast.value()), goals_.simulated.among_equals_of(best_->estimate)});
   equals.evaluated_plan(best_->draft, best_->plan, kNoIncumbent);
+  if (known) equals.evaluated_plan(known->draft, known->plan, kNoIncumbent);
   for (const auto& [plan, estimate] : front_.all()) {
     equals.evaluated_plan(draft_of(plan), plan, kNoIncumbent);
   }
-  equals.simulate_finalists(space, most_passes);
+  equals.simulate_finalists(space, most_passes, std::nullopt);
   equals.search_exhaustively(space, problem_.allowed_techniques());
   report_.add(equals.report_);
   if (!equals.best_ || !equals.best_->score.is_feasible()) return;
@@ -282,10 +279,13 @@ std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double i
   return candidate;
 }
 
-void Search::simulate_finalists(PlanSpace space, long most_passes) {
+void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas) {
   passes_left_ = most_passes;
   std::optional<PlanCandidate> best;
   for (const PlanCandidate& candidate : finalists()) {
+    const bool is_other = keeps_peer_replicas.value_or(candidate.plan.techniques.keeps_peer_replicas) !=
+                          candidate.plan.techniques.keeps_peer_replicas;
+    if (is_other) continue;
     const bool is_last = passes_left_ <= 0 || limits_.is_over();
     if (best && best->score.is_feasible() && (is_last || best->score.value <= candidate.score.value)) continue;
     auto next = simulated(candidate, best ? value_to_beat(best->score) : kNoIncumbent);

@@ -90,8 +90,8 @@ class Search {
   Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration, Goals goals)
       : problem_(problem), limits_(std::move(limits)), migration_(migration), goals_(goals) {}
 
-  // Searches plans that use one of these techniques.
-  void run_with(std::span<const Techniques> allowed, PlanSpace space, std::span<const GroupTimeTable> tables);
+  // Searches one plan space with every choice of techniques. `starts` passes the best starts of the narrower space on.
+  void run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables);
   // Both search their plan space with one choice of techniques.
   void run_paper(const Techniques& techniques, Starts& starts);
   void run_flow(const Techniques& techniques, Starts& starts, std::span<const GroupTimeTable> tables);
@@ -104,8 +104,9 @@ class Search {
 
   // Simulates the finalists and some of their neighbours operation by operation, because fast estimates only
   // approximate how unequal replicas slow each other down. Afterwards, best() is the best of the simulated plans.
-  // `most_passes` limits the work: the number of forward and backward passes of microbatches through stages.
-  void simulate_finalists(PlanSpace space, long most_passes);
+  // `most_passes` limits the work: the number of forward and backward passes of microbatches through stages. Plans
+  // that keep peer replicas although `keeps_peer_replicas` is false, or the other way round, are left out.
+  void simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
   [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
   void keep_finalist_if_best(const PlanCandidate& candidate);
