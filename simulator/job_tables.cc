@@ -57,11 +57,15 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     if (allows_recomputation(job.training.activation_checkpointing, recompute)) tables.recomputes_.push_back(recompute);
   }
   for (const Pool& pool : cluster.pools) {
-    const auto known = std::ranges::find(tables.accelerators_, pool.key.accelerator.str(), &AcceleratorSpec::name);
+    const auto known = std::ranges::find(tables.accelerators_, pool.key.accelerator, &AcceleratorSpec::name);
     tables.type_of_pool_.push_back(static_cast<int>(known - tables.accelerators_.begin()));
     if (known != tables.accelerators_.end()) continue;
-    const auto spec = find_accelerator(pool.key.accelerator);
-    if (!spec) return tl::unexpected(Error(spec.error()).within("pool " + to_string(pool.key)));
+    const AcceleratorSpec* spec = find_accelerator(pool.key.accelerator);
+    if (spec == nullptr) {
+      return fail(ErrorCode::kNotFound,
+                  fmt::format("pool {}: accelerator \"{}\" is unknown; the known accelerators are {}",
+                              to_string(pool.key), pool.key.accelerator.str(), known_accelerators()));
+    }
     tables.accelerators_.push_back(*spec);
     const ModelProfile* profile = profiles.find(job, pool.key.accelerator);
     for (const int size : microbatch_sizes) {

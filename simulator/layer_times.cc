@@ -18,7 +18,7 @@ LayerTimes analytic(const JobSpec& job, const AcceleratorSpec& accelerator, Prof
     times.layers.push_back(analytic_layer_time(job.model, job.training, accelerator, point, layer));
   }
   times.note = fmt::format("analytic profile of {} on {}: computed from its data sheet, nothing was measured",
-                           job.model.name, accelerator.name);
+                           job.model.name, accelerator.name.str());
   return times;
 }
 
@@ -103,7 +103,7 @@ LayerTimes layer_times(const JobSpec& job, const AcceleratorSpec& accelerator, c
   }
   if (auto between = interpolated(profile->times, point); between) {
     between->note = fmt::format("{} on {}: times for microbatches of {} are interpolated between measured {}",
-                                job.model.name, accelerator.name, point.microbatch_size, between->note);
+                                job.model.name, accelerator.name.str(), point.microbatch_size, between->note);
     return *std::move(between);
   }
   const auto& [known, measured] = nearest(profile->times, point);
@@ -118,7 +118,7 @@ LayerTimes layer_times(const JobSpec& job, const AcceleratorSpec& accelerator, c
   estimated.note = fmt::format(
       "{} on {}: microbatches of {} on {} GPUs are outside the measured range; analytic times scaled to the "
       "measurement at {} on {}",
-      job.model.name, accelerator.name, point.microbatch_size, point.tensor_parallel, known.microbatch_size,
+      job.model.name, accelerator.name.str(), point.microbatch_size, point.tensor_parallel, known.microbatch_size,
       known.tensor_parallel);
   return estimated;
 }

@@ -22,8 +22,12 @@ class RunSimulation {
     for (const Stage& stage : run_.plan.stages) {
       auto& needs = needs_.emplace_back();
       for (const Replica& replica : stage.replicas) {
-        const auto spec = find_accelerator(replica.pool.accelerator);
-        if (!spec) return tl::unexpected(spec.error());
+        const AcceleratorSpec* spec = find_accelerator(replica.pool.accelerator);
+        if (spec == nullptr) {
+          return fail(ErrorCode::kNotFound,
+                      fmt::format("accelerator {} is not in the catalogue; add it to core/model/accelerators.json",
+                                  replica.pool.accelerator.str()));
+        }
         const ModelProfile* profile = profiles.find(run_.job, replica.pool.accelerator);
         if (profile == nullptr) {
           return fail(ErrorCode::kNotFound, fmt::format("no profile of {} on {}; measure one or add it to the folder",

@@ -20,7 +20,7 @@ void add_memory_violations(const SimulationResult& result, const JobSimulation& 
     const AcceleratorSpec& accelerator = simulation.tables().accelerator(memory.pool);
     estimate.violations.push_back(
         fmt::format("stage {}: needs {:.1f} GiB of memory on {}, where plans may use {:.1f} of {:.1f} GiB", stage,
-                    gib(memory.use.total()), accelerator.name, gib(memory.capacity), gib(accelerator.memory)));
+                    gib(memory.use.total()), accelerator.name.str(), gib(memory.capacity), gib(accelerator.memory)));
   }
 }
 

@@ -16,6 +16,12 @@ namespace {
 // A job may omit `spec.data` if it is only planned.
 bool matters_to_planning(const Error& error) { return error.message != "spec.data: is missing"; }
 
+Result<void> check_known(const Accelerator& name) {
+  if (find_accelerator(name) != nullptr) return {};
+  return fail(ErrorCode::kNotFound, fmt::format("accelerator \"{}\" is unknown; the known accelerators are {}",
+                                                name.str(), known_accelerators()));
+}
+
 template <class T>
 Result<T> from_document(const SourceDocument& document, Result<T> (*read)(const Json&)) {
   for (const Error& error : check_fields(document.value)) {
@@ -53,7 +59,7 @@ Result<Pool> read_pool(const SourceDocument& document) {
         document.located({ErrorCode::kInvalidArgument,
                           "spec.nodes: is missing; set it to the number of nodes that exist, or set maxNodes"}));
   }
-  if (auto known = find_accelerator(declaration->key.accelerator); !known) {
+  if (auto known = check_known(declaration->key.accelerator); !known) {
     return tl::unexpected(document.located(std::move(known.error()).within("spec.accelerator")));
   }
   return pool_of(*declaration, *nodes);
@@ -95,7 +101,7 @@ Result<JobSpec> job_of(const SourceDocument& document) {
   auto job = from_document(document, job_from_manifest);
   if (!job) return job;
   for (std::size_t i = 0; i < job->resources.accelerators.size(); ++i) {
-    if (auto known = find_accelerator(job->resources.accelerators[i]); !known) {
+    if (auto known = check_known(job->resources.accelerators[i]); !known) {
       return tl::unexpected(
           document.located(std::move(known.error()).within(fmt::format("spec.resources.accelerators[{}]", i))));
     }

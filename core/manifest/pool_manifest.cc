@@ -21,9 +21,7 @@ Provisioning provisioning_from(JsonReader& reader) {
 
 DollarsPerHour price_from(JsonReader& reader, const Accelerator& accelerator) {
   if (const auto price = optional_decimal(reader, "pricePerGpuHour")) return DollarsPerHour(*price);
-  const auto spec = find_accelerator(accelerator);
-  if (!spec) reader.record("accelerator", spec.error().message);
-  if (spec && spec->list_price) return *spec->list_price;
+  if (const auto price = list_price(accelerator)) return *price;
   reader.record("pricePerGpuHour",
                 fmt::format("is missing, and the list price of {} is unknown; set the price", accelerator.str()));
   return {};

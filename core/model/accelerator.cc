@@ -1,55 +1,105 @@
 #include "core/model/accelerator.h"
 
-#include <array>
+#include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "core/model/check.h"
+#include "core/model/job_json.h"
+#include "core/model/json_reader.h"
+
 namespace sailor {
+
+extern const std::string_view kAcceleratorsJson;  // accelerators.json, which CMakeLists.txt embeds
+
 namespace {
 
-// NOLINTNEXTLINE(readability-function-size): its parameters are the columns of the table below
-constexpr AcceleratorSpec spec(std::string_view name, double gib, double fp32, double bf16, double memory_gbs,
-                               double peer_gbs, double price, std::string_view source) {
-  return {name,
-          gibibytes(gib),
-          teraflops_per_second(fp32),
-          teraflops_per_second(bf16),
-          gigabytes_per_second(memory_gbs),
-          gigabytes_per_second(peer_gbs),
-          price > 0 ? std::optional(DollarsPerHour(price)) : std::nullopt,
-          source};
+constexpr double kPcie3 = 16;  // gigabytes per second of PCIe 3.0 x16, in each direction
+
+struct CatalogEntry {
+  AcceleratorSpec spec;
+  std::optional<DollarsPerHour> list_price;
+};
+
+// The bounds are far from the figures of any GPU. They catch wrong units.
+std::optional<double> optional_figure(JsonReader& reader, const char* key) {
+  constexpr double kLeast = 0.1;
+  constexpr double kMost = 1e6;
+  const auto value = optional_decimal(reader, key);
+  if (value && (*value < kLeast || *value > kMost)) {
+    reader.record(key, fmt::format("{} is not between {} and {:.0f}; check its unit", *value, kLeast, kMost));
+  }
+  return value;
 }
 
-// Columns: GiB, dense TFLOP/s (FP32, BF16), GB/s (memory, peer), $/h (0: unknown). Dense rates exclude sparsity.
-// The tensor cores of Volta and Turing support FP16 only, so BF16 runs at the FP32 rate there. GiB is the memory that
-// the driver leaves to programs. PCIe 3.0 x16 has 16 GB/s in each direction, PCIe 4.0 x16 has 32 GB/s, and NVLink has
-// half of its total bandwidth in each direction.
-constexpr std::array<AcceleratorSpec, 13> kCatalog = {
-    spec("nvidia-tesla-t4", 15, 8.1, 8.1, 320, 16, 0.54, "NVIDIA T4 data sheet, 2019"),
-    spec("nvidia-l4", 23, 60, 121, 300, 32, 0.71, "NVIDIA L4 data sheet, 2023"),
-    spec("nvidia-tesla-v100", 16, 15.7, 15.7, 900, 150, 2.86, "NVIDIA V100 data sheet (SXM2), 2020"),
-    spec("nvidia-tesla-a100", 40, 156, 312, 1555, 300, 3.67, "NVIDIA A100 data sheet (SXM 40 GB), 2021"),
-    spec("nvidia-a100-80gb", 80, 156, 312, 2039, 300, 5.07, "NVIDIA A100 data sheet (SXM 80 GB), 2021"),
-    spec("nvidia-h100-80gb", 80, 494, 989, 3350, 450, 11.06, "NVIDIA H100 data sheet (SXM), 2023"),
-    spec("nvidia-h100-mega-80gb", 80, 494, 989, 3350, 450, 0, "NVIDIA H100 data sheet (SXM), 2023"),
-    spec("nvidia-h200-141gb", 141, 494, 989, 4800, 450, 0, "NVIDIA H200 data sheet (SXM), 2024"),
-    spec("nvidia-b200", 180, 1100, 2250, 8000, 900, 0, "NVIDIA Blackwell data sheet (HGX B200), 2024"),
-    spec("nvidia-gh200", 96, 494, 989, 4000, 450, 0, "NVIDIA GH200 data sheet (96 GB HBM3), 2023"),
-    spec("nvidia-titan-rtx", 24, 16.3, 16.3, 672, 50, 0, "NVIDIA Titan RTX product page, 2018"),
-    spec("nvidia-rtx-2080", 8, 10.1, 10.1, 448, 16, 0, "NVIDIA Turing architecture white paper, 2018"),
-    spec("nvidia-rtx-3090", 24, 35.6, 71, 936, 32, 0, "NVIDIA Ampere GA102 white paper, 2021"),
-};
+double figure(JsonReader& reader, const char* key) {
+  const auto value = optional_figure(reader, key);
+  if (!value) reader.record(key, "is missing");
+  return value.value_or(0);
+}
+
+std::vector<CatalogEntry> parse_catalog() {
+  std::vector<CatalogEntry> catalog;
+  const Json entries = Json::parse(kAcceleratorsJson);
+  for (const Json& entry : entries) {
+    JsonReader reader(entry, fmt::format("accelerators.json[{}]", catalog.size()));
+    const Accelerator name(reader.required<std::string>("accelerator"));
+    const auto spec = read_gpu(reader, name);
+    const auto price = optional_decimal(reader, "pricePerGpuHour");
+    SAILOR_CHECK(spec && !reader.error(), "{} in accelerators.json: {}", name.str(),
+                 reader.error() ? reader.error()->message : "gpu is missing");
+    catalog.push_back({*spec, price ? std::optional(DollarsPerHour(*price)) : std::nullopt});
+  }
+  return catalog;
+}
+
+const std::vector<CatalogEntry>& catalog() {
+  static const std::vector<CatalogEntry> entries = parse_catalog();
+  return entries;
+}
+
+const CatalogEntry* find_entry(const Accelerator& name) {
+  const auto found =
+      std::ranges::find_if(catalog(), [&](const CatalogEntry& entry) { return entry.spec.name == name; });
+  return found == catalog().end() ? nullptr : &*found;
+}
 
 }  // namespace
 
-Result<AcceleratorSpec> find_accelerator(const Accelerator& accelerator) {
-  std::string known;
-  for (const AcceleratorSpec& entry : kCatalog) {
-    if (entry.name == accelerator.str()) return entry;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
+std::optional<AcceleratorSpec> read_gpu(JsonReader& spec, const Accelerator& name) {
+  if (!spec.optional<Json>("gpu")) return std::nullopt;
+  JsonReader gpu(spec.child("gpu"), spec.path_of("gpu"));
+  JsonReader teraflops(gpu.child("teraflops"), gpu.path_of("teraflops"));
+  const AcceleratorSpec result{
+      .name = name,
+      .memory = gibibytes(figure(gpu, "memoryGib")),
+      .fp32 = teraflops_per_second(figure(teraflops, "fp32")),
+      .bf16 = teraflops_per_second(figure(teraflops, "bf16")),
+      .memory_bandwidth = gigabytes_per_second(figure(gpu, "memoryGigabytesPerSecond")),
+      .peer_bandwidth = gigabytes_per_second(optional_figure(gpu, "peerGigabytesPerSecond").value_or(kPcie3))};
+  if (const auto& error = teraflops.error()) gpu.absorb(*error);
+  if (const auto& error = gpu.error()) spec.absorb(*error);
+  return result;
+}
+
+const AcceleratorSpec* find_accelerator(const Accelerator& name) {
+  const CatalogEntry* entry = find_entry(name);
+  return entry == nullptr ? nullptr : &entry->spec;
+}
+
+std::optional<DollarsPerHour> list_price(const Accelerator& name) {
+  const CatalogEntry* entry = find_entry(name);
+  return entry == nullptr ? std::nullopt : entry->list_price;
+}
+
+std::string known_accelerators() {
+  std::string names;
+  for (const CatalogEntry& entry : catalog()) {
+    names += (names.empty() ? "" : ", ") + entry.spec.name.str();
   }
-  return fail(ErrorCode::kNotFound,
-              fmt::format("accelerator \"{}\" is unknown; the known accelerators are {}", accelerator.str(), known));
+  return names;
 }
 
 }  // namespace sailor

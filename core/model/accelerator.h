@@ -1,27 +1,42 @@
-// The catalogue of accelerators: memory and peak rates of each, with their source.
+// What the planner must know about an accelerator: the memory and the peak rates of one GPU. accelerators.json, the
+// built-in catalogue, states them for the GPUs that Google Cloud rents and for some others.
 #pragma once
 
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "core/model/ids.h"
 #include "core/model/units.h"
 
 namespace sailor {
 
+class JsonReader;
+
 struct AcceleratorSpec {
-  std::string_view name;  // GKE's accelerator name, or a name in the same style for a GPU that GKE does not offer
-  Bytes memory;           // the memory of one GPU
-  FlopsPerSecond fp32;    // dense peak in FP32 training, which uses TF32 tensor cores from Ampere on
-  FlopsPerSecond bf16;    // dense peak in BF16 training, which uses tensor cores from Ampere on
+  Accelerator name;     // GKE's accelerator name, or a name in the same style for a GPU that GKE does not offer
+  Bytes memory;         // the memory of one GPU that the driver leaves to programs
+  FlopsPerSecond fp32;  // dense peak in FP32 training, which uses TF32 tensor cores from Ampere on
+  // Dense peak in BF16 training. It is the FP32 rate on Volta and Turing, whose tensor cores support FP16 only.
+  FlopsPerSecond bf16;
   BytesPerSecond memory_bandwidth;
-  BytesPerSecond peer_bandwidth;  // bandwidth from one GPU to another GPU of the same node, in one direction
-  // On-demand price of one GPU with its share of the machine in us-central1 (Google Cloud's price list, 2025). Absent
-  // if Google does not rent this GPU or its price is unknown. Spot prices change daily, so a GpuPool states them.
-  std::optional<DollarsPerHour> list_price;
-  std::string_view source;
+  // The bandwidth from one GPU to another GPU of the same node, in one direction: half of NVLink's total.
+  BytesPerSecond peer_bandwidth;
+  friend bool operator==(const AcceleratorSpec&, const AcceleratorSpec&) = default;
 };
 
-Result<AcceleratorSpec> find_accelerator(const Accelerator& accelerator);
+// Reads the object `gpu` of an entry of the catalogue; nothing if it is absent. Records an error
+// for a missing figure, and for one that no GPU has. Without `peerGigabytesPerSecond`, the GPUs of a node are taken to
+// exchange data over PCIe 3.0 x16, because almost every server has at least that.
+std::optional<AcceleratorSpec> read_gpu(JsonReader& spec, const Accelerator& name);
+
+// Returns the catalogue's entry; null if the catalogue does not have this accelerator.
+const AcceleratorSpec* find_accelerator(const Accelerator& name);
+
+// On-demand price of one GPU with its share of the machine in us-central1 (Google Cloud's price list, 2025). Absent if
+// Google does not rent this GPU or its price is unknown. Spot prices change daily, so a GpuPool states them.
+std::optional<DollarsPerHour> list_price(const Accelerator& name);
+
+// The names of the catalogue for messages, separated by commas.
+std::string known_accelerators();
 
 }  // namespace sailor

@@ -60,15 +60,15 @@ bool matches(const Json& node, const std::map<std::string, std::string>& selecto
 // Describes an undeclared pool from the labels of one of its nodes. Returns nothing if the accelerator has no list
 // price, because a job must not use GPUs whose price is unknown. A GpuPool can declare the price.
 std::optional<PoolDeclaration> discovered(const NodeView& node, const Json& object) {
-  const auto accelerator = find_accelerator(node.pool.accelerator);
-  if (!accelerator || !accelerator->list_price) return std::nullopt;
+  const auto price = list_price(node.pool.accelerator);
+  if (!price) return std::nullopt;
   PoolDeclaration pool;
   pool.name = to_string(node.pool);
   pool.key = node.pool;
   const std::string region = kube::label_of(object, kRegionLabel);
   pool.region = region.empty() ? region_of(node.pool.zone) : Region(region);
   pool.gpus_per_node = node.gpus;
-  pool.price_per_gpu = *accelerator->list_price;
+  pool.price_per_gpu = *price;
   return pool;
 }
 

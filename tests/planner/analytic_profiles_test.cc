@@ -42,7 +42,7 @@ JobSpec job_of(const ModelProfile& profile) {
 
 void compare(const ModelProfile& profile, Ratios& ratios) {
   const JobSpec job = job_of(profile);
-  const AcceleratorSpec accelerator = find_accelerator(profile.accelerator).value();
+  const AcceleratorSpec accelerator = *find_accelerator(profile.accelerator);
   for (const auto& [point, layers] : profile.times) {
     Seconds measured(0);
     Seconds computed(0);

@@ -73,7 +73,7 @@ TEST(Memory, BuffersOfMessagesAreCommunication) {
 }
 
 TEST(Memory, PlansLeaveAPartOfAGpuFree) {
-  const AcceleratorSpec a100 = find_accelerator(Accelerator("nvidia-a100-80gb")).value();
+  const AcceleratorSpec a100 = *find_accelerator(Accelerator("nvidia-a100-80gb"));
   EXPECT_NEAR(usable_memory(a100) / gibibytes(1), 76.8, 1e-9);
 }
 

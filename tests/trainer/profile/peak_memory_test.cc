@@ -77,7 +77,7 @@ Bytes kept_by_norms(const JobSpec& job, const MemoryCase& memory) {
 // All that the memory model knows except what a worker on a CPU does not have: the context of a device, and the buckets
 // of an all-reduce. `profile` may be null.
 Bytes modelled(const JobSpec& job, const MemoryCase& memory, const ModelProfile* profile) {
-  const LayerNeeds needs(job, find_accelerator(kAccelerator).value(), profile,
+  const LayerNeeds needs(job, *find_accelerator(kAccelerator), profile,
                          {memory.microbatch_size, memory.tensor_parallel}, {.recompute = memory.recompute});
   const MemoryBreakdown use = stage_memory(needs.range(memory.layers), job.training,
                                            {.tensor_parallel = memory.tensor_parallel, .in_flight = memory.in_flight});

@@ -1,0 +1,95 @@
+#include "core/model/accelerator.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/model/json_reader.h"
+
+namespace sailor {
+namespace {
+
+using Json = nlohmann::json;
+
+const Accelerator kL40s("nvidia-l40s");
+
+Json an_l40s() {
+  return {{"gpu",
+           {{"memoryGib", "44.9"},
+            {"teraflops", {{"fp32", "183"}, {"bf16", "362"}}},
+            {"memoryGigabytesPerSecond", "864"},
+            {"peerGigabytesPerSecond", "32"}}}};
+}
+
+std::string complaint(const Json& spec) {
+  JsonReader reader(spec, "spec");
+  (void)read_gpu(reader, kL40s);
+  return reader.error() ? reader.error()->message : "";
+}
+
+TEST(Accelerators, TheCatalogueHasTheGpusOfGoogleCloudWithPrices) {
+  const AcceleratorSpec& a100 = *find_accelerator(Accelerator("nvidia-a100-80gb"));
+  EXPECT_EQ(a100.memory, gibibytes(80));
+  EXPECT_EQ(a100.fp32, teraflops_per_second(156));
+  EXPECT_EQ(a100.bf16, teraflops_per_second(312));
+  EXPECT_EQ(a100.memory_bandwidth, gigabytes_per_second(2039));
+  EXPECT_EQ(a100.peer_bandwidth, gigabytes_per_second(300));
+  EXPECT_EQ(list_price(a100.name), DollarsPerHour(5.07));
+  EXPECT_EQ(list_price(Accelerator("nvidia-titan-rtx")), std::nullopt);
+  EXPECT_THAT(known_accelerators(), ::testing::StartsWith("nvidia-tesla-t4, nvidia-l4, "));
+}
+
+TEST(Accelerators, FiguresOfOneGpuAreReadAsTheCatalogueStatesThem) {
+  const Json spec = an_l40s();
+  JsonReader reader(spec, "spec");
+  const AcceleratorSpec expected{kL40s,
+                                 gibibytes(44.9),
+                                 teraflops_per_second(183),
+                                 teraflops_per_second(362),
+                                 gigabytes_per_second(864),
+                                 gigabytes_per_second(32)};
+  EXPECT_EQ(read_gpu(reader, kL40s), expected);
+  EXPECT_FALSE(reader.error());
+}
+
+TEST(Accelerators, WithoutAPeerBandwidthItIsThatOfPcie3) {
+  Json spec = an_l40s();
+  spec["gpu"].erase("peerGigabytesPerSecond");
+  JsonReader reader(spec, "spec");
+  EXPECT_EQ(read_gpu(reader, kL40s)->peer_bandwidth, gigabytes_per_second(16));
+}
+
+TEST(Accelerators, WithoutFiguresThereIsNoAccelerator) {
+  for (const Json& spec : {Json::object(), Json{{"gpu", nullptr}}}) {
+    JsonReader reader(spec, "spec");
+    EXPECT_EQ(read_gpu(reader, kL40s), std::nullopt);
+    EXPECT_FALSE(reader.error());
+  }
+}
+
+TEST(Accelerators, AFigureThatNoGpuHasIsRefused) {
+  for (const char* field : {"/gpu/memoryGib", "/gpu/teraflops/fp32", "/gpu/teraflops/bf16",
+                            "/gpu/memoryGigabytesPerSecond", "/gpu/peerGigabytesPerSecond"}) {
+    std::string path = std::string("spec") + field + ": ";
+    std::ranges::replace(path, '/', '.');
+    for (const char* value : {"0", "0.01", "1e12", "-1", "nan", "inf", "many", ""}) {
+      Json spec = an_l40s();
+      spec[Json::json_pointer(field)] = value;
+      EXPECT_THAT(complaint(spec), ::testing::StartsWith(path)) << value;
+    }
+  }
+}
+
+TEST(Accelerators, AMissingFigureIsNamed) {
+  for (const char* field :
+       {"/gpu/memoryGib", "/gpu/teraflops/fp32", "/gpu/teraflops/bf16", "/gpu/memoryGigabytesPerSecond"}) {
+    Json spec = an_l40s();
+    spec[Json::json_pointer(field)] = nullptr;
+    EXPECT_THAT(complaint(spec), ::testing::EndsWith("is missing")) << field;
+  }
+}
+
+}  // namespace
+}  // namespace sailor
