@@ -116,10 +116,11 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
 Result<void> run_validate(const std::vector<std::string>& files, std::ostream& out, std::ostream& errors) {
   std::size_t found = 0;
   for (const std::string& file : files) {
-    const std::vector<Error> wrong = validate_file(file);
-    for (const Error& error : wrong) errors << error.message << "\n";
-    if (wrong.empty()) out << file << ": valid\n";
-    found += wrong.size();
+    const Validation validation = validate_file(file);
+    for (const Error& error : validation.errors) errors << error.message << "\n";
+    for (const std::string& note : validation.notes) errors << "note: " << note << "\n";
+    if (validation.errors.empty()) out << file << ": valid\n";
+    found += validation.errors.size();
   }
   if (found == 0) return {};
   return fail(ErrorCode::kInvalidArgument, fmt::format("{} {} found", found, found == 1 ? "error" : "errors"));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/model/plan_json.h"
+#include "planner/problem/planning_problem.h"
 #include "simulator/job_tables.h"
 
 namespace sailor::cli {
@@ -31,6 +32,9 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
   if (!job) return tl::unexpected(std::move(job.error()));
   auto cluster = read_cluster(inputs.cluster);
   if (!cluster) return tl::unexpected(std::move(cluster.error()));
+  if (auto checked = check_accelerators(*job, *document, cluster->cluster); !checked) {
+    return tl::unexpected(std::move(checked.error()));
+  }
   ProfileBook profiles;
   if (!inputs.profiles.empty()) {
     auto read = read_profiles(inputs.profiles);
@@ -48,6 +52,10 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
   return InputFiles{
       *std::move(job), *std::move(document), std::move(cluster->cluster),
       std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network), *std::move(execution))};
+}
+
+void print_left_out_pools(const InputFiles& world, std::ostream& notes) {
+  for (const std::string& note : notes_on_unknown_pools(world.job, world.cluster)) notes << "note: " << note << "\n";
 }
 
 Result<void> check_standard_input(std::initializer_list<std::string_view> files) {

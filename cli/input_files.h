@@ -1,6 +1,7 @@
 // Reads the files that most commands need: job, cluster and profiles.
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 
 #include "cli/options.h"
@@ -17,6 +18,10 @@ struct InputFiles {
 };
 
 Result<InputFiles> read_input_files(const Inputs& inputs);
+
+// Prints a note for each pool that no plan for the job can use because its accelerator is unknown. For commands whose
+// results have no notes.
+void print_left_out_pools(const InputFiles& world, std::ostream& notes);
 
 // Fails if several files are the standard input ("-"), which can be read only once.
 Result<void> check_standard_input(std::initializer_list<std::string_view> files);

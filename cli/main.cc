@@ -237,9 +237,9 @@ int run(int argc, char** argv) {
     done = run_evaluate(evaluate, result);
   } else if (replay_command->parsed()) {
     const TerminalProgress progress("replaying", TerminalProgress::Interrupt::kEndsProgram);
-    done = run_replay(replay, result);
+    done = run_replay(replay, result, std::cerr);
   } else if (render_command->parsed()) {
-    done = run_render(render, result);
+    done = run_render(render, result, std::cerr);
   } else {
     done = sailor::cli::run_validate(files, result, std::cerr);
   }

@@ -53,7 +53,7 @@ nlohmann::json without_identity(nlohmann::json pod) {
 
 }  // namespace
 
-Result<void> run_render(const RenderArguments& arguments, std::ostream& out) {
+Result<void> run_render(const RenderArguments& arguments, std::ostream& out, std::ostream& notes) {
   const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   PlanOptions options;
@@ -64,6 +64,7 @@ Result<void> run_render(const RenderArguments& arguments, std::ostream& out) {
   const auto nodes = nodes_of(world->cluster);
   const auto placement = place({world->job.key.name, planned->plan, nodes, view, {}});
   if (!placement) return tl::unexpected(placement.error());
+  print_left_out_pools(*world, notes);
   const OperatorSettings settings{.trainer_image = arguments.trainer_image, .callback = ""};
   const JobView job = job_view(*world);
   nlohmann::json pods = nlohmann::json::array();

@@ -16,7 +16,7 @@ struct RenderArguments {
 };
 
 // Writes the pods as a stream of manifests, without fields that only the API server knows (the job's UID and the owner
-// references).
-Result<void> run_render(const RenderArguments& arguments, std::ostream& out);
+// references). Writes to `notes` which pools are left out.
+Result<void> run_render(const RenderArguments& arguments, std::ostream& out, std::ostream& notes);
 
 }  // namespace sailor::cli

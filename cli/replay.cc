@@ -151,13 +151,14 @@ std::string as_text(const JobSpec& job, const ReplayReport& report, ReplayPolicy
 
 }  // namespace
 
-Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out) {
+Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out, std::ostream& notes) {
   const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
   const auto traces = read_traces(arguments.traces, world->cluster);
   if (!traces) return tl::unexpected(traces.error());
   const auto report = replay(world->job, world->cluster, *traces, *world->simulator, arguments.options);
   if (!report) return tl::unexpected(Error(report.error()).within("replaying job " + to_string(world->job.key)));
+  print_left_out_pools(*world, notes);
   const ReplayPolicy policy = arguments.options.policy;
   if (arguments.format == Format::kHtml) {
     out << report::replay_page(world->job, *report, policy);

@@ -15,6 +15,7 @@ struct ReplayArguments {
   Format format = Format::kTable;
 };
 
-Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out);
+// Writes to `notes` which pools are left out.
+Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out, std::ostream& notes);
 
 }  // namespace sailor::cli

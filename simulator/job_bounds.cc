@@ -33,12 +33,15 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
   const Bytes shard(needs.parameters * bytes.reduced);
   const Bytes gathered(needs.parameters * bytes.gathered);
   const Bytes probe(1e6);
+  const auto accelerator_of = [&](int pool) -> const Accelerator& {
+    return cluster_.pools[static_cast<std::size_t>(pool)].key.accelerator;
+  };
   // Each figure is the best of all pools of this GPU type.
   Seconds fastest_pair(std::numeric_limits<double>::infinity());
   int most_near = 1;
   std::vector<Link> insides;
   for (int pool = 0; pool < std::ssize(cluster_.pools); ++pool) {
-    if (tables_.accelerator(pool).name != tables_.accelerator(shape.pool).name) continue;
+    if (accelerator_of(pool) != accelerator_of(shape.pool)) continue;
     fastest_pair = std::min(fastest_pair, links_.between(pool, pool).transfer(probe));
     const int gpus = cluster_.pools[static_cast<std::size_t>(pool)].gpus_per_node;
     most_near = std::max(most_near, gpus / shape.point.tensor_parallel);

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "core/model/check.h"
-
 namespace sailor {
 namespace {
 
@@ -57,17 +55,16 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     if (allows_recomputation(job.training.activation_checkpointing, recompute)) tables.recomputes_.push_back(recompute);
   }
   for (const Pool& pool : cluster.pools) {
-    const auto known = std::ranges::find(tables.accelerators_, pool.key.accelerator, &AcceleratorSpec::name);
+    const AcceleratorSpec* spec = cluster.accelerators.find(pool.key.accelerator);
+    if (spec == nullptr) {
+      tables.type_of_pool_.push_back(-1);
+      continue;
+    }
+    const auto known = std::ranges::find(tables.accelerators_, spec->name, &AcceleratorSpec::name);
     tables.type_of_pool_.push_back(static_cast<int>(known - tables.accelerators_.begin()));
     if (known != tables.accelerators_.end()) continue;
-    const AcceleratorSpec* spec = find_accelerator(pool.key.accelerator);
-    if (spec == nullptr) {
-      return fail(ErrorCode::kNotFound,
-                  fmt::format("pool {}: accelerator \"{}\" is unknown; the known accelerators are {}",
-                              to_string(pool.key), pool.key.accelerator.str(), known_accelerators()));
-    }
     tables.accelerators_.push_back(*spec);
-    const ModelProfile* profile = profiles.find(job, pool.key.accelerator);
+    const ModelProfile* profile = profiles.find(job, spec->name);
     for (const int size : microbatch_sizes) {
       for (const int tensor_parallel : tensor_parallel_sizes) {
         tables.add_needs(job, *spec, profile, {size, tensor_parallel});
@@ -85,7 +82,7 @@ void JobTables::add_needs(const JobSpec& job, const AcceleratorSpec& accelerator
 }
 
 const LayerNeeds& JobTables::needs(int pool, ProfilePoint point, bool recompute) const {
-  const auto type = static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)]);
+  const std::size_t type = type_of(pool);
   const std::size_t size = looked_up(index_of_size_, point.microbatch_size);
   const std::size_t tensor_parallel = looked_up(index_of_tensor_parallel_, point.tensor_parallel);
   const std::size_t which = recomputes_.front() == recompute ? 0 : 1;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/check.h"
 #include "core/model/cluster_state.h"
 #include "core/model/job_spec.h"
 #include "simulator/layer_needs.h"
@@ -22,20 +23,23 @@ class JobTables {
                                 std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes,
                                 double update_share);
 
-  // `recompute` must be a value that the job allows.
+  // The accelerator of the pool must be known. `recompute` must be a value that the job allows.
   [[nodiscard]] const LayerNeeds& needs(int pool, ProfilePoint point, bool recompute) const;
   [[nodiscard]] const std::vector<int>& tensor_parallel_sizes() const { return tensor_parallel_sizes_; }  // ascending
-  [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const {
-    return accelerators_[static_cast<std::size_t>(type_of_pool_[static_cast<std::size_t>(pool)])];
-  }
+  [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const { return accelerators_[type_of(pool)]; }
 
  private:
+  [[nodiscard]] std::size_t type_of(int pool) const {
+    const int type = type_of_pool_[static_cast<std::size_t>(pool)];
+    SAILOR_CHECK(type >= 0, "pool {} has an unknown accelerator", pool);
+    return static_cast<std::size_t>(type);
+  }
   void add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                  ProfilePoint point);
 
   double update_share_ = 1;
-  std::vector<AcceleratorSpec> accelerators_;  // each type of the cluster once
-  std::vector<int> type_of_pool_;
+  std::vector<AcceleratorSpec> accelerators_;  // each known type of the cluster once
+  std::vector<int> type_of_pool_;              // -1: the accelerator is unknown
   std::vector<int> index_of_size_;             // the key is the microbatch size; -1: not in the tables
   std::vector<int> index_of_tensor_parallel_;  // the key is the tensor-parallel size
   std::size_t sizes_ = 0;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "planner/problem/planning_problem.h"
 #include "simulator/job_simulation.h"
 #include "simulator/plan_details.h"
 
@@ -80,6 +81,7 @@ Estimate estimate_of(const SimulationResult& result, const JobSimulation& simula
         "groups split the tokens over their GPUs outside their linear layers (sequence parallelism)");
   }
   if (auto note = simulation.note_of_peer_replicas(groups)) estimate.notes.push_back(*std::move(note));
+  std::ranges::move(notes_on_unknown_pools(simulation.job(), simulation.cluster()), std::back_inserter(estimate.notes));
   return estimate;
 }
 

@@ -16,12 +16,6 @@ namespace {
 // A job may omit `spec.data` if it is only planned.
 bool matters_to_planning(const Error& error) { return error.message != "spec.data: is missing"; }
 
-Result<void> check_known(const Accelerator& name) {
-  if (find_accelerator(name) != nullptr) return {};
-  return fail(ErrorCode::kNotFound, fmt::format("accelerator \"{}\" is unknown; the known accelerators are {}",
-                                                name.str(), known_accelerators()));
-}
-
 template <class T>
 Result<T> from_document(const SourceDocument& document, Result<T> (*read)(const Json&)) {
   for (const Error& error : check_fields(document.value)) {
@@ -33,36 +27,64 @@ Result<T> from_document(const SourceDocument& document, Result<T> (*read)(const 
 }
 
 template <class T>
-void collect(const SourceDocument& document, Result<T> (*read)(const Json&), std::vector<Error>& errors) {
-  if (const Result<T> value = read(document.value); !value) errors.push_back(document.located(value.error()));
+void collect(const SourceDocument& document, const Result<T>& value, std::vector<Error>& errors) {
+  if (!value) errors.push_back(document.located(value.error()));
 }
 
-std::vector<Error> validate_document(const SourceDocument& document) {
+// The GpuPools that state the figures of an accelerator, the first one for each accelerator.
+using StatedGpus = std::map<Accelerator, PoolDeclaration>;
+
+// GpuPools must not state different figures of one accelerator: its name stands for one type of GPU, in profiles too.
+Result<void> add_stated_gpu(const PoolDeclaration& pool, StatedGpus& stated) {
+  if (!pool.gpu) return {};
+  const PoolDeclaration& first = stated.try_emplace(pool.key.accelerator, pool).first->second;
+  if (first.gpu == pool.gpu) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("spec.gpu: GpuPools {} and {} state different figures of {}; keep one of them", first.name,
+                          pool.name, pool.key.accelerator.str()));
+}
+
+std::vector<Error> validate_document(const SourceDocument& document, StatedGpus& stated) {
   std::vector<Error> errors;
   for (const Error& error : check_fields(document.value)) errors.push_back(document.located(error));
   if (!errors.empty()) return errors;
   const std::string kind = document.kind();
-  if (kind == "TrainingJob") collect(document, job_from_manifest, errors);
-  if (kind == "GpuPool") collect(document, pool_from_manifest, errors);
-  if (kind == "ModelProfile") collect(document, profile_from_manifest, errors);
-  if (kind == "NetworkModel") collect(document, network_from_manifest, errors);
-  if (kind == "ExecutionModel") collect(document, execution_from_manifest, errors);
+  if (kind == "TrainingJob") collect(document, job_from_manifest(document.value), errors);
+  if (kind == "GpuPool") {
+    const auto pool = pool_from_manifest(document.value);
+    collect(document, pool, errors);
+    if (pool) collect(document, add_stated_gpu(*pool, stated), errors);
+  }
+  if (kind == "ModelProfile") collect(document, profile_from_manifest(document.value), errors);
+  if (kind == "NetworkModel") collect(document, network_from_manifest(document.value), errors);
+  if (kind == "ExecutionModel") collect(document, execution_from_manifest(document.value), errors);
   return errors;
 }
 
-Result<Pool> read_pool(const SourceDocument& document) {
-  const auto declaration = from_document(document, pool_from_manifest);
-  if (!declaration) return tl::unexpected(declaration.error());
-  const auto nodes = declaration->nodes ? declaration->nodes : declaration->max_nodes;
-  if (!nodes) {
+// Returns a note if the document is a GpuPool of an accelerator that neither the catalogue nor a GpuPool of the file
+// describes.
+std::optional<std::string> note_on_accelerator(const SourceDocument& document, const StatedGpus& stated) {
+  if (document.kind() != "GpuPool") return std::nullopt;
+  const Accelerator name(document.value.at("spec").at("accelerator").get<std::string>());
+  if (stated.contains(name) || find_accelerator(name) != nullptr) return std::nullopt;
+  const std::string text = fmt::format(
+      "spec.accelerator: {} is not in the catalogue, so no plan uses this pool; correct the name, or state the memory "
+      "and the rates of its GPUs in spec.gpu",
+      name.str());
+  return document.located({ErrorCode::kNotFound, text}).message;
+}
+
+// Returns the declaration with its number of nodes.
+Result<PoolDeclaration> read_pool(const SourceDocument& document) {
+  auto declaration = from_document(document, pool_from_manifest);
+  if (!declaration) return declaration;
+  if (!declaration->nodes) declaration->nodes = declaration->max_nodes;
+  if (!declaration->nodes) {
     return tl::unexpected(
         document.located({ErrorCode::kInvalidArgument,
                           "spec.nodes: is missing; set it to the number of nodes that exist, or set maxNodes"}));
   }
-  if (auto known = check_known(declaration->key.accelerator); !known) {
-    return tl::unexpected(document.located(std::move(known.error()).within("spec.accelerator")));
-  }
-  return pool_of(*declaration, *nodes);
+  return declaration;
 }
 
 // Several GpuPools may describe nodes of the same pool, but they must agree about everything except the nodes.
@@ -77,6 +99,16 @@ Result<void> check_agreement(const SourceDocument& document, const ClusterState&
   return tl::unexpected(document.located(
       {ErrorCode::kInvalidArgument,
        fmt::format("spec: pool {} is described twice with different values; keep one", to_string(pool.key))}));
+}
+
+Result<void> add_pool(const SourceDocument& document, StatedGpus& stated, ClusterState& cluster) {
+  const auto declaration = read_pool(document);
+  if (!declaration) return tl::unexpected(declaration.error());
+  if (auto added = add_stated_gpu(*declaration, stated); !added) return tl::unexpected(document.located(added.error()));
+  Pool pool = pool_of(*declaration, *declaration->nodes);
+  if (auto agrees = check_agreement(document, cluster, pool); !agrees) return agrees;
+  cluster.pools.push_back(std::move(pool));
+  return {};
 }
 
 }  // namespace
@@ -97,16 +129,20 @@ Result<JobSpec> read_job(const std::filesystem::path& file) {
   return job_of(*document);
 }
 
-Result<JobSpec> job_of(const SourceDocument& document) {
-  auto job = from_document(document, job_from_manifest);
-  if (!job) return job;
-  for (std::size_t i = 0; i < job->resources.accelerators.size(); ++i) {
-    if (auto known = check_known(job->resources.accelerators[i]); !known) {
-      return tl::unexpected(
-          document.located(std::move(known.error()).within(fmt::format("spec.resources.accelerators[{}]", i))));
-    }
+Result<JobSpec> job_of(const SourceDocument& document) { return from_document(document, job_from_manifest); }
+
+Result<void> check_accelerators(const JobSpec& job, const SourceDocument& job_document, const ClusterState& cluster) {
+  for (std::size_t i = 0; i < job.resources.accelerators.size(); ++i) {
+    const Accelerator& name = job.resources.accelerators[i];
+    if (cluster.accelerators.find(name) != nullptr) continue;
+    return tl::unexpected(job_document.located(
+        {ErrorCode::kNotFound,
+         fmt::format(
+             "spec.resources.accelerators[{}]: accelerator \"{}\" is unknown; the known accelerators are {}; state "
+             "the memory and the rates of any other in spec.gpu of its GpuPool",
+             i, name.str(), known_accelerators())}));
   }
-  return job;
+  return {};
 }
 
 Result<ExecutionModel> read_execution_model(const std::filesystem::path& file) {
@@ -123,13 +159,10 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
   if (!documents) return tl::unexpected(documents.error());
   ClusterFile result{{}, google_cloud_network()};
   int networks = 0;
+  StatedGpus stated;
   for (const SourceDocument& document : *documents) {
     if (document.kind() == "GpuPool") {
-      auto pool = read_pool(document);
-      if (!pool) return tl::unexpected(pool.error());
-      if (auto agrees = check_agreement(document, result.cluster, *pool); !agrees)
-        return tl::unexpected(agrees.error());
-      result.cluster.pools.push_back(*std::move(pool));
+      if (auto added = add_pool(document, stated, result.cluster); !added) return tl::unexpected(added.error());
     } else if (document.kind() == "NetworkModel") {
       auto network = from_document(document, network_from_manifest);
       if (!network) return tl::unexpected(network.error());
@@ -143,6 +176,7 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
   }
   if (result.cluster.pools.empty()) return tl::unexpected(error_in(file, "has no GpuPool; describe at least one"));
   if (networks > 1) return tl::unexpected(error_in(file, "has several NetworkModels; keep one"));
+  for (const auto& [name, pool] : stated) result.cluster.accelerators.add(*pool.gpu);
   result.cluster = normalized(std::move(result.cluster));
   return result;
 }
@@ -199,15 +233,20 @@ Result<NetworkMeasurements> read_network_measurements(const std::filesystem::pat
   return read_artifact_network(folder);
 }
 
-std::vector<Error> validate_file(const std::filesystem::path& file) {
+Validation validate_file(const std::filesystem::path& file) {
   const auto documents = read_documents(file);
-  if (!documents) return {documents.error()};
-  if (documents->empty()) return {error_in(file, "contains no manifest")};
-  std::vector<Error> errors;
+  if (!documents) return {{documents.error()}, {}};
+  if (documents->empty()) return {{error_in(file, "contains no manifest")}, {}};
+  Validation result;
+  StatedGpus stated;
   for (const SourceDocument& document : *documents) {
-    std::ranges::move(validate_document(document), std::back_inserter(errors));
+    std::ranges::move(validate_document(document, stated), std::back_inserter(result.errors));
   }
-  return errors;
+  if (!result.errors.empty()) return result;
+  for (const SourceDocument& document : *documents) {
+    if (auto note = note_on_accelerator(document, stated)) result.notes.push_back(*std::move(note));
+  }
+  return result;
 }
 
 }  // namespace sailor

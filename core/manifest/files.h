@@ -24,6 +24,9 @@ struct ClusterFile {
 
 Result<ClusterFile> read_cluster(const std::filesystem::path& file);
 
+// Returns an error with file and line if the job asks for an accelerator by name that the cluster does not know.
+Result<void> check_accelerators(const JobSpec& job, const SourceDocument& job_document, const ClusterState& cluster);
+
 // Reads the one ExecutionModel of a file.
 Result<ExecutionModel> read_execution_model(const std::filesystem::path& file);
 
@@ -33,7 +36,12 @@ Result<ProfileBook> read_profiles(const std::filesystem::path& folder);
 // Reads the network measurements of such a folder. A folder of manifests has none.
 Result<NetworkMeasurements> read_network_measurements(const std::filesystem::path& folder);
 
-// Returns all errors of a file. A document's values are checked only if it has no unknown fields and no wrong types.
-std::vector<Error> validate_file(const std::filesystem::path& file);
+struct Validation {
+  std::vector<Error> errors;
+  std::vector<std::string> notes;  // what is valid but probably not meant, with file and line
+};
+
+// Checks all documents of a file. A document's values are checked only if it has no unknown fields and no wrong types.
+Validation validate_file(const std::filesystem::path& file);
 
 }  // namespace sailor

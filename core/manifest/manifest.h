@@ -36,6 +36,7 @@ struct PoolDeclaration {
   std::map<std::string, std::string> node_selector;
   std::optional<BytesPerSecond> inter_node_bandwidth;
   std::optional<Seconds> node_lifetime;  // Pool::node_lifetime
+  std::optional<AcceleratorSpec> gpu;    // what the manifest states about its accelerator
   friend bool operator==(const PoolDeclaration&, const PoolDeclaration&) = default;
 };
 

@@ -82,6 +82,7 @@ Result<PoolDeclaration> pool_from_manifest(const Json& gpu_pool) {
   pool.node_selector = node_selector(reader);
   pool.inter_node_bandwidth = inter_node_bandwidth(reader);
   pool.node_lifetime = node_lifetime(reader);
+  pool.gpu = read_gpu(reader, pool.key.accelerator);
   if (const auto& error = metadata.error()) reader.absorb(*error);
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   return pool;

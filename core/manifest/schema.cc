@@ -124,6 +124,13 @@ constexpr Field kGpuPool[] = {
     {"spec.nodeSelector", kAnything},
     {"spec.network", kObject},
     {"spec.network.interNodeGbps", kDecimal, kOptional, above_zero},
+    {"spec.gpu", kObject},
+    {"spec.gpu.memoryGib", kDecimal, kRequired},
+    {"spec.gpu.teraflops", kObject, kRequired},
+    {"spec.gpu.teraflops.fp32", kDecimal, kRequired},
+    {"spec.gpu.teraflops.bf16", kDecimal, kRequired},
+    {"spec.gpu.memoryGigabytesPerSecond", kDecimal, kRequired},
+    {"spec.gpu.peerGigabytesPerSecond", kDecimal},
 };
 
 constexpr Field kModelProfile[] = {

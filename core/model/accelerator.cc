@@ -102,4 +102,9 @@ std::string known_accelerators() {
   return names;
 }
 
+const AcceleratorSpec* AcceleratorBook::find(const Accelerator& name) const {
+  const auto stated = stated_.find(name);
+  return stated == stated_.end() ? find_accelerator(name) : &stated->second;
+}
+
 }  // namespace sailor

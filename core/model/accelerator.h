@@ -1,7 +1,9 @@
-// What the planner must know about an accelerator: the memory and the peak rates of one GPU. accelerators.json, the
-// built-in catalogue, states them for the GPUs that Google Cloud rents and for some others.
+// What the planner must know about an accelerator: the memory and the peak rates of one GPU. A GpuPool states them in
+// spec.gpu. accelerators.json, the built-in catalogue, states them in the same format for the GPUs that Google Cloud
+// rents and for some others.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -24,7 +26,7 @@ struct AcceleratorSpec {
   friend bool operator==(const AcceleratorSpec&, const AcceleratorSpec&) = default;
 };
 
-// Reads the object `gpu` of an entry of the catalogue; nothing if it is absent. Records an error
+// Reads the object `gpu` of a GpuPool's spec or of an entry of the catalogue; nothing if it is absent. Records an error
 // for a missing figure, and for one that no GPU has. Without `peerGigabytesPerSecond`, the GPUs of a node are taken to
 // exchange data over PCIe 3.0 x16, because almost every server has at least that.
 std::optional<AcceleratorSpec> read_gpu(JsonReader& spec, const Accelerator& name);
@@ -38,5 +40,18 @@ std::optional<DollarsPerHour> list_price(const Accelerator& name);
 
 // The names of the catalogue for messages, separated by commas.
 std::string known_accelerators();
+
+// The accelerators that a cluster knows: those that its GpuPools describe, and the catalogue's.
+class AcceleratorBook {
+ public:
+  // What a GpuPool states replaces the catalogue's entry. The first statement about an accelerator is kept.
+  void add(const AcceleratorSpec& stated) { stated_.try_emplace(stated.name, stated); }
+  // Null if the accelerator is unknown. Then no plan can use it.
+  [[nodiscard]] const AcceleratorSpec* find(const Accelerator& name) const;
+  friend bool operator==(const AcceleratorBook&, const AcceleratorBook&) = default;
+
+ private:
+  std::map<Accelerator, AcceleratorSpec> stated_;
+};
 
 }  // namespace sailor

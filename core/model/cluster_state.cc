@@ -60,7 +60,8 @@ ClusterState normalized(ClusterState cluster) {
     }
   }
   for (Pool& pool : pools) pool.nodes = merged(pool.nodes);
-  return {std::move(pools)};
+  cluster.pools = std::move(pools);
+  return cluster;
 }
 
 }  // namespace sailor

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/model/accelerator.h"
 #include "core/model/ids.h"
 #include "core/model/units.h"
 
@@ -37,6 +38,7 @@ struct Pool {
 
 struct ClusterState {
   std::vector<Pool> pools;  // ascending key, each key once
+  AcceleratorBook accelerators;
   friend bool operator==(const ClusterState&, const ClusterState&) = default;
 
   [[nodiscard]] const Pool* find(const PoolKey& key) const;

@@ -65,6 +65,13 @@ Result<GroupedPlan> grouped(const Plan& plan, const ClusterState& cluster) {
             fmt::format("plan.stages[{}].replicas[{}].pool: the cluster has no pool {}; declare it as a GpuPool", i, r,
                         to_string(replica.pool)));
       }
+      if (cluster.accelerators.find(pool->key.accelerator) == nullptr) {
+        return fail(
+            ErrorCode::kNotFound,
+            fmt::format("plan.stages[{}].replicas[{}].pool: the accelerator of {} is unknown; state the memory and "
+                        "the rates of its GPUs in spec.gpu of the GpuPool",
+                        i, r, to_string(replica.pool)));
+      }
       const auto index = static_cast<int>(pool - cluster.pools.begin());
       into.groups.push_back({index, replica.tensor_parallel, replica.microbatches, 1});
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/model/node_packing.h"
 
 namespace sailor {
@@ -75,9 +77,23 @@ ClusterState usable_part(const JobSpec& job, const ClusterState& cluster) {
     if (!pool.whole_nodes) continue;
     std::erase_if(pool.nodes, [&](const NodeGroup& group) { return group.free_gpus < pool.gpus_per_node; });
   }
-  std::erase_if(usable.pools,
-                [&](const Pool& pool) { return !job.resources.allows(pool.key) || pool.free_gpus() == 0; });
+  std::erase_if(usable.pools, [&](const Pool& pool) {
+    return !job.resources.allows(pool.key) || pool.free_gpus() == 0 ||
+           usable.accelerators.find(pool.key.accelerator) == nullptr;
+  });
   return usable;
+}
+
+std::vector<std::string> notes_on_unknown_pools(const JobSpec& job, const ClusterState& cluster) {
+  std::vector<std::string> notes;
+  for (const Pool& pool : cluster.pools) {
+    if (!job.resources.allows(pool.key) || cluster.accelerators.find(pool.key.accelerator) != nullptr) continue;
+    notes.push_back(
+        fmt::format("pool {} is left out, because its accelerator is unknown; correct its name, or state the memory "
+                    "and the rates of its GPUs in spec.gpu",
+                    to_string(pool.key)));
+  }
+  return notes;
 }
 
 std::vector<int> usable_tensor_parallel_sizes(const ClusterState& cluster, int most) {

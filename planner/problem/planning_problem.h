@@ -45,9 +45,12 @@ struct PlanningProblem {
                                              const Techniques& techniques) const;
 };
 
-// Returns the cluster without the pools that the job may not use or that have no free GPUs. In pools that are used by
-// whole nodes only, leaves out nodes that are partly used.
+// Returns the cluster without the pools that the job may not use, that have no free GPUs or whose accelerator is
+// unknown. In pools that are used by whole nodes only, leaves out nodes that are partly used.
 ClusterState usable_part(const JobSpec& job, const ClusterState& cluster);
+
+// Returns a sentence for each pool that the job may use but whose accelerator is unknown (AcceleratorBook::find()).
+std::vector<std::string> notes_on_unknown_pools(const JobSpec& job, const ClusterState& cluster);
 
 // Returns the powers of two up to the largest number of free GPUs of a node, and up to `most`.
 std::vector<int> usable_tensor_parallel_sizes(const ClusterState& cluster, int most);

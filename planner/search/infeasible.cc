@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sailor {
 namespace {
@@ -92,10 +93,17 @@ std::string what_was_asked(const ResourceSpec& resources) {
   return text;
 }
 
-}  // namespace
+// Returns kNotFound if the job may use some pools, but the accelerators of all of them are unknown. This does not
+// depend on free GPUs: the user has to change something before the job can ever run.
+Result<void> check_accelerators(const JobSpec& job, const ClusterState& cluster,
+                                const std::vector<std::string>& notes_on_unknown) {
+  const auto allowed =
+      std::ranges::count_if(cluster.pools, [&](const Pool& pool) { return job.resources.allows(pool.key); });
+  if (allowed == 0 || std::ssize(notes_on_unknown) < allowed) return {};
+  return fail(ErrorCode::kNotFound, fmt::format("no GPUs are left for the job: {}", fmt::join(notes_on_unknown, "; ")));
+}
 
-Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, const ClusterState& usable) {
-  const int available = usable.free_gpus();
+Result<void> check_free_gpus(const JobSpec& job, const ClusterState& cluster, int available) {
   const int needed = std::max(1, job.resources.min_gpus);
   if (cluster.free_gpus() == 0) {
     return tl::unexpected(infeasible(fmt::format(
@@ -111,6 +119,18 @@ Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, con
     return tl::unexpected(
         infeasible(fmt::format("minGpus is {} and {} GPUs{} are free, {} too few; add nodes or lower minGpus", needed,
                                available, what_was_asked(job.resources), needed - available)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, const ClusterState& usable) {
+  const std::vector<std::string> notes_on_unknown = notes_on_unknown_pools(job, cluster);
+  if (auto checked = check_accelerators(job, cluster, notes_on_unknown); !checked) return checked;
+  if (auto checked = check_free_gpus(job, cluster, usable.free_gpus()); !checked) {
+    for (const std::string& note : notes_on_unknown) checked.error().message += "; " + note;
+    return checked;
   }
   if (job.resources.max_gpus && *job.resources.max_gpus < job.resources.min_gpus) {
     return fail(ErrorCode::kInvalidArgument,

@@ -7,8 +7,9 @@
 
 namespace sailor {
 
-// Returns kInfeasible if the pools that the job may use have no free GPUs or fewer than minGpus. Returns
-// kInvalidArgument if maxGpus is below minGpus. `usable` is the part of the cluster that the job may use.
+// Returns kNotFound if the accelerators of all pools that the job may use are unknown. Returns kInfeasible if the pools
+// that the job may use have no free GPUs or fewer than minGpus. Returns kInvalidArgument if maxGpus is below minGpus.
+// `usable` is the part of the cluster that the job may use.
 Result<void> check_capacity(const JobSpec& job, const ClusterState& cluster, const ClusterState& usable);
 
 // Names the first constraint that `nearest` misses, in the order memory, cost, throughput, minGpus. `nearest` is the

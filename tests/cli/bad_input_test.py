@@ -112,7 +112,7 @@ class BadInput(ProgramTest):
         for before, after, *fragments in jobs:
             self.assert_world_refused(job.replace(before, after, 1), cluster, "job.yaml:", *fragments)
         clusters = [
-            ("nvidia-tesla-a100", "nvidia-z9", "spec.accelerator", "the known accelerators are nvidia-tesla-t4"),
+            ('"3.67"', '"3.67"\n  gpu: {memoryGib: "80"}', "spec.gpu.teraflops: is missing"),
             ("gpusPerNode: 4", "gpusPerNode: -4", "spec.gpusPerNode: -4 is below 1"),
             ("gpusPerNode: 4", "gpusPerNode: 2000000000", "spec.gpusPerNode", "above 1024"),
             ("maxNodes: 8", "maxNodes: -1", "spec.maxNodes: -1 is below 0"),

@@ -166,7 +166,9 @@ TEST_F(Commands, RenderPrintsOnePodForEachNodeThatThePlanUses) {
   std::ostringstream out;
   RenderArguments arguments{
       .inputs = {kJob, cluster_, ""}, .trainer_image = "example/trainer:1", .format = Format::kJson};
-  ASSERT_TRUE(run_render(arguments, out));
+  std::ostringstream notes;
+  ASSERT_TRUE(run_render(arguments, out, notes));
+  EXPECT_EQ(notes.str(), "");
   const auto pods = nlohmann::json::parse(out.str()).at("items");
   ASSERT_GE(pods.size(), 1U);
   for (const auto& pod : pods) {

@@ -41,8 +41,9 @@ class NoPlan(ProgramTest):
         self.assert_refused(self.ask(resources="{minGpus: 16}"), 3, "minGpus is 16 and 8 GPUs", "8 too few",
                             "lower minGpus")
 
-    def test_an_unknown_accelerator_is_bad_input(self):
-        self.assert_refused(self.ask(accelerator="nvidia-abacus"), 2, "nvidia-abacus")
+    def test_a_cluster_of_unknown_accelerators_only_is_bad_input(self):
+        self.assert_refused(self.ask(accelerator="nvidia-abacus"), 2, "planning job default/job: no GPUs are left",
+                            "pool us-central1-a/nvidia-abacus/spot", "spec.gpu")
 
     def test_an_accelerator_that_no_pool_has_is_named(self):
         self.assert_refused(self.ask(resources="{accelerators: [nvidia-h100-80gb]}"), 3, "nvidia-h100-80gb",

@@ -13,7 +13,11 @@ namespace {
 using testing::a_cluster;
 using testing::a_job;
 using testing::a_key;
+using ::testing::AllOf;
+using testing::ClusterBuilder;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Result<PlannedJob> plan(const JobSpec& job, const ClusterState& cluster, const PlanOptions& options = {},
                         std::stop_token stop = {}) {
@@ -56,12 +60,58 @@ TEST(Planner, AnErrorAboutAnUnreachableThroughputNamesTheHighestOneFound) {
               HasSubstr("no plan reaches minThroughput 1e+06 iterations/s: the fastest found makes "));
 }
 
-TEST(Planner, AnUnknownAcceleratorIsAnError) {
-  const auto planned = plan(a_job(), a_cluster().pool(kZone, "nvidia-abacus", 1, 2));
-  ASSERT_FALSE(planned);
-  EXPECT_EQ(planned.error().code, ErrorCode::kNotFound);
-  EXPECT_THAT(planned.error().message,
-              HasSubstr("pool us-central1-a/nvidia-abacus/ondemand: accelerator \"nvidia-abacus\" is unknown"));
+TEST(Planner, AJobThatMayUseOnlyUnknownAcceleratorsIsRefused) {
+  const auto both = a_cluster().pool(kZone, "nvidia-abacus", 1, 2).pool(kZone, "nvidia-l4", 1, 2);
+  for (const auto& [job, cluster] : {std::pair(a_job().build(), a_cluster().pool(kZone, "nvidia-abacus", 1, 2).build()),
+                                     std::pair(a_job().accelerators({"nvidia-abacus"}).build(), both.build())}) {
+    const auto planned = plan(job, cluster);
+    ASSERT_FALSE(planned);
+    EXPECT_EQ(planned.error().code, ErrorCode::kNotFound);
+    EXPECT_THAT(
+        planned.error().message,
+        AllOf(HasSubstr("pool us-central1-a/nvidia-abacus/ondemand is left out, because its accelerator is unknown"),
+              HasSubstr("spec.gpu")));
+  }
+}
+
+TEST(Planner, APoolOfAnUnknownAcceleratorIsLeftOutWithANote) {
+  const auto known = a_cluster().pool(kZone, "nvidia-l4", 1, 2);
+  const auto planned = plan(a_job(), ClusterBuilder(known).pool(kZone, "nvidia-abacus", 1, 2));
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_EQ(planned->plan, plan(a_job(), known).value().plan);
+  EXPECT_THAT(planned->estimate.notes, Contains(HasSubstr("pool us-central1-a/nvidia-abacus/ondemand is left out")));
+}
+
+TEST(Planner, AJobThatExcludesAnUnknownAcceleratorGetsNoNoteAboutIt) {
+  const auto planned = plan(a_job().accelerators({"nvidia-l4"}),
+                            a_cluster().pool(kZone, "nvidia-l4", 1, 2).pool(kZone, "nvidia-abacus", 1, 2));
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_THAT(planned->estimate.notes, Not(Contains(HasSubstr("nvidia-abacus"))));
+}
+
+TEST(Planner, TooFewKnownGpusAreReportedWithThePoolThatIsLeftOut) {
+  EXPECT_THAT(
+      complaint(a_job().min_gpus(4), a_cluster().pool(kZone, "nvidia-l4", 1, 2).pool(kZone, "nvidia-abacus", 1, 2)),
+      AllOf(HasSubstr("minGpus is 4 and 2 GPUs are free"), HasSubstr("nvidia-abacus/ondemand is left out")));
+}
+
+TEST(Planner, AnAcceleratorThatAPoolDescribesIsPlannedLikeOneOfTheCatalogue) {
+  const auto built_in = plan(a_job(), a_cluster().pool(kZone, "nvidia-l4", 2, 2)).value();
+  const auto described =
+      plan(a_job(), a_cluster().pool(kZone, "nvidia-abacus", 2, 2).describe("nvidia-abacus", "nvidia-l4"));
+  ASSERT_TRUE(described) << described.error().message;
+  EXPECT_EQ(described->estimate.iteration, built_in.estimate.iteration);
+  EXPECT_EQ(described->estimate.memory, built_in.estimate.memory);
+  EXPECT_EQ(described->bound_throughput, built_in.bound_throughput);
+}
+
+TEST(Planner, WhatAPoolStatesReplacesTheCatalogue) {
+  const JobSpec job = a_job().model("opt-1.3b");
+  const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 2, 2);
+  ASSERT_TRUE(plan(job, cluster));
+  AcceleratorSpec small = *find_accelerator(Accelerator("nvidia-l4"));
+  small.memory = gibibytes(2);
+  EXPECT_THAT(complaint(job, ClusterBuilder(cluster).describe(small)), HasSubstr("no plan fits in memory"));
 }
 
 TEST(Planner, AJobForSpotNodesUsesNoOthers) {

@@ -71,6 +71,42 @@ TEST(Simulator, PartsOfTheTimeSumUpToIt) {
   EXPECT_GT(time.gradient_sync, Seconds(0));
 }
 
+TEST(Simulator, APlanOnAnUnknownAcceleratorIsRefusedWithItsField) {
+  const JobSpec job = a_job().batch(8);
+  const auto estimated = Simulator().estimate(job, a_cluster().pool(kZone, "nvidia-abacus", 2, 1),
+                                              an_even_plan(job, a_key(kZone, "nvidia-abacus"), 1, 2, 1));
+  ASSERT_FALSE(estimated);
+  EXPECT_THAT(estimated.error().message,
+              HasSubstr("plan.stages[0].replicas[0].pool: the accelerator of us-central1-a/nvidia-abacus/ondemand is "
+                        "unknown; state"));
+}
+
+// A profile has times, but not the memory of a GPU.
+TEST(Simulator, AProfileDoesNotMakeAnAcceleratorKnown) {
+  const JobSpec job = a_job().batch(8);
+  const PoolKey pool = a_key(kZone, "nvidia-abacus");
+  const Simulator simulator(book(testing::a_profile(job, pool.accelerator, {{1, 1}})), free_network());
+  const auto cluster = a_cluster().pool(kZone, "nvidia-abacus", 2, 1);
+  const Plan plan = an_even_plan(job, pool, 1, 2, 1);
+  EXPECT_FALSE(simulator.estimate(job, cluster, plan));
+  const auto described =
+      simulator.estimate(job, testing::ClusterBuilder(cluster).describe("nvidia-abacus", "nvidia-l4"), plan);
+  ASSERT_TRUE(described) << described.error().message;
+  EXPECT_NEAR(described->time.compute.value(), 4 * 6 * 3e-3, 1e-12) << "the profile's times";
+}
+
+TEST(Simulator, MemoryOfADescribedAcceleratorIsThatOfItsGpuPool) {
+  const JobSpec job = a_job().batch(8);
+  const PoolKey pool = a_key(kZone, "nvidia-abacus");
+  AcceleratorSpec small = *find_accelerator(Accelerator("nvidia-l4"));
+  small.name = pool.accelerator;
+  small.memory = gibibytes(1);
+  const auto estimated = Simulator().estimate(job, a_cluster().pool(kZone, "nvidia-abacus", 2, 1).describe(small),
+                                              an_even_plan(job, pool, 1, 2, 1));
+  ASSERT_TRUE(estimated) << estimated.error().message;
+  EXPECT_THAT(estimated->violations, Contains(HasSubstr("of memory on nvidia-abacus, where plans may use 1.0 of 1.0")));
+}
+
 TEST(Simulator, GpusCostTheirPriceForTheTimeTheyWork) {
   const JobSpec job = a_job().batch(8);
   const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());

@@ -82,6 +82,13 @@ class ClusterBuilder {
                               .inter_node_bandwidth = {}});
     return *this;
   }
+  // A GpuPool states the figures of this accelerator: those of the one named `like` in the catalogue.
+  ClusterBuilder& describe(const std::string& accelerator, const std::string& like) {
+    AcceleratorSpec spec = *find_accelerator(Accelerator(like));
+    spec.name = Accelerator(accelerator);
+    return describe(spec);
+  }
+  ClusterBuilder& describe(const AcceleratorSpec& spec) { return cluster_.accelerators.add(spec), *this; }
   ClusterBuilder& price(double dollars_an_hour) {
     return cluster_.pools.back().price_per_gpu = DollarsPerHour(dollars_an_hour), *this;
   }

@@ -185,6 +185,16 @@ TEST(PoolManifest, WithoutAPriceTheListPriceApplies) {
   EXPECT_THAT(pool_from_manifest(json).error().message, HasSubstr("spec.pricePerGpuHour: is missing"));
 }
 
+TEST(PoolManifest, AnAcceleratorOutsideTheCatalogueNeedsAPrice) {
+  Json json = document(kPool).value;
+  json["spec"]["accelerator"] = "nvidia-of-tomorrow";
+  const PoolDeclaration pool = pool_from_manifest(json).value();
+  EXPECT_EQ(pool.price_per_gpu, DollarsPerHour(1.10));
+  EXPECT_EQ(pool.gpu, std::nullopt);
+  json["spec"].erase("pricePerGpuHour");
+  EXPECT_THAT(pool_from_manifest(json).error().message, HasSubstr("spec.pricePerGpuHour: is missing"));
+}
+
 constexpr const char* kProfile = R"(
 apiVersion: sailor.dev/v1alpha1
 kind: ModelProfile

@@ -91,5 +91,15 @@ TEST(Accelerators, AMissingFigureIsNamed) {
   }
 }
 
+TEST(AcceleratorBook, AStatementReplacesTheCatalogueAndTheFirstOneIsKept) {
+  AcceleratorBook book;
+  const Accelerator l4("nvidia-l4");
+  EXPECT_EQ(book.find(l4), find_accelerator(l4));
+  EXPECT_EQ(book.find(kL40s), nullptr);
+  book.add({.name = l4, .memory = gibibytes(20)});
+  book.add({.name = l4, .memory = gibibytes(10)});
+  EXPECT_EQ(book.find(l4)->memory, gibibytes(20));
+}
+
 }  // namespace
 }  // namespace sailor

@@ -32,7 +32,7 @@ TEST(ProfileManifest, IsReadByThePlannerAsItWasMeasured) {
   const testing::Scratch scratch;
   const auto file = scratch.folder() / "profile.yaml";
   std::ofstream(file) << profile_manifest(profile, {"tiny-l4", "a processor", "2026-01-02T03:04:05Z"});
-  EXPECT_TRUE(validate_file(file).empty());
+  EXPECT_TRUE(validate_file(file).errors.empty());
   const auto book = read_profiles(scratch.folder());
   ASSERT_TRUE(book) << book.error().message;
   ASSERT_EQ(book->profiles().size(), 1U);
@@ -45,7 +45,7 @@ TEST(NetworkManifest, IsReadByThePlanner) {
   for (const bool has_zones : {false, true}) {
     const auto file = scratch.folder() / "network.yaml";
     std::ofstream(file) << network_manifest(link, has_zones ? "us-central1-a" : "", has_zones ? "us-west1-b" : "");
-    EXPECT_THAT(validate_file(file), ::testing::IsEmpty());
+    EXPECT_THAT(validate_file(file).errors, ::testing::IsEmpty());
   }
 }
 
