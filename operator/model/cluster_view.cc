@@ -74,12 +74,31 @@ std::optional<PoolDeclaration> discovered(const NodeView& node, const Json& obje
 
 // Returns whether the node belongs to a pool. Adds the pool to the view if the node is the first one of it.
 bool joins_pool(const NodeView& node, const Json& object, ClusterView& view) {
+  if (view.of_unknown_accelerator.contains(node.pool)) return false;
   const auto known = view.pools.find(node.pool);
   if (known != view.pools.end()) return matches(object, known->second.node_selector);
   const auto pool = discovered(node, object);
   if (!pool) view.unpriced.insert(node.pool);
+  if (view.accelerators.find(node.pool.accelerator) == nullptr) view.of_unknown_accelerator.insert(node.pool);
   if (pool) view.pools.emplace(node.pool, *pool);
   return pool.has_value();
+}
+
+void add_declared_pools(const std::vector<kube::Object>& gpu_pools, ClusterView& view) {
+  std::vector<PoolDeclaration> declared;
+  for (const kube::Object& object : gpu_pools) {
+    auto pool = pool_from_manifest(*object);
+    if (!pool) continue;
+    if (pool->gpu) view.accelerators.add(*pool->gpu);
+    declared.push_back(*std::move(pool));
+  }
+  for (const PoolDeclaration& pool : declared) {
+    if (view.accelerators.find(pool.key.accelerator) == nullptr) {
+      view.of_unknown_accelerator.insert(pool.key);
+    } else {
+      view.pools.emplace(pool.key, pool);
+    }
+  }
 }
 
 // Returns the node that a pod runs on, or is pinned to while it waits for the scheduler.
@@ -135,9 +154,7 @@ int gpus_of_pod(const Json& pod) {
 
 ClusterView cluster_view(const ClusterObjects& objects) {
   ClusterView view;
-  for (const kube::Object& object : objects.gpu_pools) {
-    if (const auto pool = pool_from_manifest(*object)) view.pools.emplace(pool->key, *pool);
-  }
+  add_declared_pools(objects.gpu_pools, view);
   for (const kube::Object& object : objects.nodes) {
     NodeView node = node_view(*object);
     view.node_uids.insert(node.uid);

@@ -36,7 +36,9 @@ struct NodeView {
 struct ClusterView {
   std::vector<NodeView> nodes;               // in ascending order of names
   std::map<PoolKey, PoolDeclaration> pools;  // declared by a GpuPool, or discovered from the labels of their nodes
-  std::set<PoolKey> unpriced;       // pools without a GpuPool and without a list price; `nodes` omits their nodes
+  AcceleratorBook accelerators;              // if GpuPools disagree about an accelerator, the first one by name counts
+  std::set<PoolKey> unpriced;  // pools without a GpuPool and without a list price; `nodes` omits their nodes
+  std::set<PoolKey> of_unknown_accelerator;  // `nodes` and `pools` omit them
   std::set<std::string> node_uids;  // includes the nodes that `nodes` omits; a node whose UID is missing here is gone
   friend bool operator==(const ClusterView&, const ClusterView&) = default;
 

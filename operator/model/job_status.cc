@@ -49,6 +49,14 @@ std::optional<StateSource> source_in(const Json& object) {
   return std::nullopt;
 }
 
+std::vector<std::string> texts_in(const Json& object, std::string_view key) {
+  std::vector<std::string> texts;
+  for (const Json& text : list_at(object, {key})) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
 std::string seconds_text(double seconds) { return fmt::format("{:.3f}", seconds); }
 std::string significant(double value) { return fmt::format("{:.6g}", value); }
 
@@ -232,9 +240,8 @@ JobStatus job_status_from_json(const Json& json) {
   if (const Json* plan = find_at(json, {"plan"})) status.plan = plan_from(*plan);
   if (const Json* progress = find_at(json, {"progress"})) status.progress = progress_from(*progress);
   for (const Json& entry : list_at(json, {"rescales"})) status.rescales.push_back(rescale_from(entry));
-  for (const Json& pool : list_at(json, {"unpricedPools"})) {
-    if (pool.is_string()) status.unpriced_pools.push_back(pool.get<std::string>());
-  }
+  status.unpriced_pools = texts_in(json, "unpricedPools");
+  status.pools_of_unknown_accelerators = texts_in(json, "poolsOfUnknownAccelerators");
   return status;
 }
 
@@ -249,6 +256,9 @@ Json to_json(const JobStatus& status) {
   if (status.progress) json["progress"] = progress_json(*status.progress);
   for (const RescaleStatus& rescale : status.rescales) json["rescales"].push_back(rescale_json(rescale));
   if (!status.unpriced_pools.empty()) json["unpricedPools"] = status.unpriced_pools;
+  if (!status.pools_of_unknown_accelerators.empty()) {
+    json["poolsOfUnknownAccelerators"] = status.pools_of_unknown_accelerators;
+  }
   return json;
 }
 

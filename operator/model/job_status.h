@@ -104,6 +104,7 @@ struct JobStatus {
   std::optional<ProgressStatus> progress;
   std::vector<RescaleStatus> rescales;  // oldest first
   std::vector<std::string> unpriced_pools;
+  std::vector<std::string> pools_of_unknown_accelerators;
 
   [[nodiscard]] const ConditionStatus* find(ConditionType type) const;  // null: the status has no such condition
   [[nodiscard]] bool is_true(ConditionType type) const;

@@ -7,7 +7,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 43> kTexts = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 44> kTexts = {{
     {Reason::kNotYetKnown, "NotYetKnown"},
     {Reason::kStarted, "Started"},
     {Reason::kResumed, "Resumed"},
@@ -51,6 +51,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 43> kTexts = {{
     {Reason::kAllStepsDone, "AllStepsDone"},
     {Reason::kChangeWithdrawn, "ChangeWithdrawn"},
     {Reason::kPoolWithoutPrice, "PoolWithoutPrice"},
+    {Reason::kPoolOfUnknownAccelerator, "PoolOfUnknownAccelerator"},
 }};
 
 constexpr bool is_in_order() {
@@ -59,7 +60,7 @@ constexpr bool is_in_order() {
   }
   return true;
 }
-static_assert(is_in_order() && kTexts.size() == static_cast<std::size_t>(Reason::kPoolWithoutPrice) + 1);
+static_assert(is_in_order() && kTexts.size() == static_cast<std::size_t>(Reason::kPoolOfUnknownAccelerator) + 1);
 
 }  // namespace
 

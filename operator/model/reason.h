@@ -59,6 +59,7 @@ enum class Reason : std::uint8_t {
   // Reasons that occur only in events.
   kChangeWithdrawn,
   kPoolWithoutPrice,
+  kPoolOfUnknownAccelerator,
 };
 
 std::string_view to_string(Reason reason);  // "NodePreempted"

@@ -210,6 +210,50 @@ TEST_F(JoiningPods, PoolWithoutAPriceIsNotUsedAndReportedOnce) {
   EXPECT_EQ(std::ranges::count(world.events(), "PoolWithoutPrice"), 1);
 }
 
+TEST_F(JoiningPods, PoolOfAnUnknownAcceleratorIsNotUsedUntilItsGpuPoolDescribesIt) {
+  Json node = world.api_server.find("nodes", "a");
+  node["metadata"] = {{"name", "x"}, {"labels", node["metadata"]["labels"]}};
+  node["metadata"]["labels"]["cloud.google.com/gke-accelerator"] = "nvidia-of-tomorrow";
+  world.api_server.put("/api/v1/nodes", node);
+  Json pool = {{"metadata", {{"name", "tomorrow"}}},
+               {"spec",
+                {{"region", "us-central1"},
+                 {"zone", "us-central1-a"},
+                 {"accelerator", "nvidia-of-tomorrow"},
+                 {"provisioning", "Spot"},
+                 {"gpusPerNode", 2},
+                 {"maxNodes", 2},
+                 {"pricePerGpuHour", "1.00"}}}};
+  world.api_server.put("/apis/sailor.dev/v1alpha1/gpupools", pool);
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  world.settle();
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  EXPECT_FALSE(world.status().contains("unpricedPools"));
+  EXPECT_THAT(world.status()["poolsOfUnknownAccelerators"], ElementsAre("us-central1-a/nvidia-of-tomorrow/spot"));
+  EXPECT_EQ(std::ranges::count(world.events(), "PoolOfUnknownAccelerator"), 1);
+  pool["spec"]["gpu"] = {
+      {"memoryGib", "200"}, {"teraflops", {{"fp32", "1000"}, {"bf16", "2000"}}}, {"memoryGigabytesPerSecond", "8000"}};
+  world.api_server.put("/apis/sailor.dev/v1alpha1/gpupools", pool);
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "x"));
+  EXPECT_FALSE(world.status().contains("poolsOfUnknownAccelerators"));
+}
+
+TEST_F(JoiningPods, NodeOfAnUnknownAcceleratorWithoutAGpuPoolDoesNotDisturbAJob) {
+  Json node = world.api_server.find("nodes", "a");
+  node["metadata"] = {{"name", "x"}, {"labels", node["metadata"]["labels"]}};
+  node["metadata"]["labels"]["cloud.google.com/gke-accelerator"] = "nvidia-of-tomorrow";
+  world.api_server.put("/api/v1/nodes", node);
+  comes("c");
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(world.status()["poolsOfUnknownAccelerators"], ElementsAre("us-central1-a/nvidia-of-tomorrow/spot"));
+  EXPECT_THAT(world.events(), Contains("PoolOfUnknownAccelerator"));
+}
+
 TEST_F(JoiningPods, AgentsLearnTheAddressOfANewOperator) {
   world.settings.callback = "http://127.0.0.9:8082";
   world.restart_operator();

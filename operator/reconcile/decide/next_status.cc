@@ -43,13 +43,13 @@ PlanStatus plan_status(const GenerationRecord& record, const JobKey& job) {
   return status;
 }
 
-// Pools that the job would be allowed to use, but does not, because their price is unknown.
-std::vector<std::string> unpriced_pools(const Observation& observation) {
-  std::vector<std::string> pools;
-  for (const PoolKey& pool : observation.cluster.unpriced) {
-    if (observation.job.spec && observation.job.spec->resources.allows(pool)) pools.push_back(to_string(pool));
+// Those of the pools that the job would be allowed to use.
+std::vector<std::string> allowed_pools(const JobView& job, const std::set<PoolKey>& pools) {
+  std::vector<std::string> allowed;
+  for (const PoolKey& pool : pools) {
+    if (job.spec && job.spec->resources.allows(pool)) allowed.push_back(to_string(pool));
   }
-  return pools;
+  return allowed;
 }
 
 JobStatus next_status(const Observation& observation, const std::optional<GenerationRecord>& record,
@@ -66,7 +66,8 @@ JobStatus next_status(const Observation& observation, const std::optional<Genera
   if (record && !record->releases_gpus) status.plan = plan_status(*record, observation.job.key);
   status.progress = progress_status(observation, record);
   status.rescales = rescales_status(observation, record);
-  status.unpriced_pools = unpriced_pools(observation);
+  status.unpriced_pools = allowed_pools(observation.job, observation.cluster.unpriced);
+  status.pools_of_unknown_accelerators = allowed_pools(observation.job, observation.cluster.of_unknown_accelerator);
   return status;
 }
 

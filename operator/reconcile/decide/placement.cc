@@ -109,6 +109,7 @@ ClusterState cluster_of(const std::vector<UsableNode>& usable_nodes, const Clust
                              pool.inter_node_bandwidth,
                              pool.node_lifetime});
   }
+  cluster.accelerators = view.accelerators;
   return normalized(std::move(cluster));
 }
 

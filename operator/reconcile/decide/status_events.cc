@@ -46,14 +46,13 @@ void append_condition_events(const JobStatus& before, const JobStatus& now, std:
   }
 }
 
-void append_unpriced_pools(const JobStatus& before, const JobStatus& now, std::vector<JobEvent>& events) {
-  for (const std::string& pool : now.unpriced_pools) {
-    const auto& known = before.unpriced_pools;
-    if (std::ranges::find(known, pool) != known.end()) continue;
-    events.push_back({true, Reason::kPoolWithoutPrice,
-                      fmt::format("The nodes of {} are not used: their accelerator has no list price. Declare a "
-                                  "GpuPool with pricePerGpuHour.",
-                                  pool)});
+// Appends an event for each of the pools that was not among them before. `problem` says why a job does not use their
+// nodes, and what to do about it.
+void append_unused_pools(const std::vector<std::string>& before, const std::vector<std::string>& now, Reason reason,
+                         std::string_view problem, std::vector<JobEvent>& events) {
+  for (const std::string& pool : now) {
+    if (std::ranges::find(before, pool) != before.end()) continue;
+    events.push_back({true, reason, fmt::format("The nodes of {} are not used: {}", pool, problem)});
   }
 }
 
@@ -62,7 +61,11 @@ void append_unpriced_pools(const JobStatus& before, const JobStatus& now, std::v
 std::vector<JobEvent> events_of_change(const JobStatus& before, const JobStatus& now) {
   std::vector<JobEvent> events;
   append_condition_events(before, now, events);
-  append_unpriced_pools(before, now, events);
+  append_unused_pools(before.unpriced_pools, now.unpriced_pools, Reason::kPoolWithoutPrice,
+                      "their accelerator has no list price. Declare a GpuPool with pricePerGpuHour.", events);
+  append_unused_pools(
+      before.pools_of_unknown_accelerators, now.pools_of_unknown_accelerators, Reason::kPoolOfUnknownAccelerator,
+      "their accelerator is unknown. State the memory and the rates of its GPUs in spec.gpu of a GpuPool.", events);
   return events;
 }
 
