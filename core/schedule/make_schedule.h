@@ -15,14 +15,15 @@ namespace sailor {
 // take no time.
 ScheduleTimes times_from_shares(const Plan& plan);
 
-// Equal plans and times give equal schedules on every machine. The plan must be well-formed. The caps in `times` apply
-// unchanged.
+// Equal plans and times give equal schedules on every machine, because everything is computed in integers. The plan
+// must be well-formed. The caps in `times` apply unchanged; the order of passes is chosen as under kFlow (caps.h).
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times);
-// First replaces the caps in `times` by those of the policy.
+// First replaces the caps in `times` by those of the policy. The order of passes is that of the policy too.
 Schedule make_schedule(const Plan& plan, const ScheduleTimes& times, SchedulePolicy policy);
 
-// Returns the same schedule, or nothing if some stage certainly cannot finish its passes by its deadline. `deadlines`
-// has one entry a stage, counted from the start of the step, or is empty: then there are no deadlines.
+// Returns the same schedule as the first function, or nothing if some stage certainly cannot finish its passes by its
+// deadline. `deadlines` has one entry a stage, counted from the start of the step, or is empty: then there are no
+// deadlines.
 std::optional<Schedule> make_schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
                                              const ScheduleTimes& times);
 

@@ -36,9 +36,14 @@ struct FlowBoundary {
   int link_classes_below = 1;
 };
 
+// What an idle replica starts if it could start a forward or a backward pass. Backward first keeps fewer microbatches
+// in flight. Forward first fills the replica up to its cap, so that the stages after it wait less.
+enum class PassOrder { kBackwardFirst, kForwardFirst };
+
 struct StepFlow {
   int microbatches = 0;
   int nics = 0;
+  PassOrder order = PassOrder::kBackwardFirst;
   std::vector<FlowWorker> workers;  // the workers of all stages, in order
   std::vector<int> first_worker;    // index of each stage's first worker; after them the number of workers
   std::vector<FlowBoundary> boundaries;

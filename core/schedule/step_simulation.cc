@@ -117,8 +117,11 @@ class StepSimulation {
     WorkerState& worker = workers_[index(w)];
     if (!worker.is_idle()) return;
     Time next = kNever;
+    const bool is_below_cap = worker.in_flight < flow_.workers[index(w)].cap;
+    const bool is_forward_first = flow_.order == PassOrder::kForwardFirst;
+    if (is_forward_first && is_below_cap && start_oldest(w, kDown, next)) return;
     if (start_oldest(w, kUp, next)) return;
-    if (worker.in_flight < flow_.workers[index(w)].cap && start_oldest(w, kDown, next)) return;
+    if (!is_forward_first && is_below_cap && start_oldest(w, kDown, next)) return;
     if (next < events_.of(index(w))) events_.set(index(w), next);
   }
 
@@ -215,11 +218,9 @@ std::int64_t step_duration(const StepFlow& flow, std::span<const Nanoseconds> de
   return StepSimulation(flow, deadlines, nullptr).run();
 }
 
-std::optional<Schedule> simulate_step(const StepFlow& flow, const Plan& plan, std::vector<std::vector<int>> routes,
-                                      std::span<const Nanoseconds> deadlines) {
+Schedule simulate_step(const StepFlow& flow, const Plan& plan, std::vector<std::vector<int>> routes) {
   StepRecorder record(plan, std::move(routes));
-  const std::int64_t length = StepSimulation(flow, deadlines, &record).run();
-  if (length == kTooLate) return std::nullopt;
+  const std::int64_t length = StepSimulation(flow, {}, &record).run();
   return std::move(record).take(Nanoseconds(length));
 }
 

@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/schedule/make_schedule.h"
-#include "core/schedule/schedule.h"
+#include "core/schedule/routes.h"
+#include "core/schedule/step_simulation.h"
 #include "tests/support/random_plans.h"
 
 namespace sailor {
@@ -23,14 +24,24 @@ struct Case {
   Schedule schedule;
 };
 
+Schedule schedule_in_order(const Case& one, RouteRule rule, PassOrder order) {
+  auto routes = make_routes(one.plan, rule);
+  StepFlow flow = flow_of(one.plan, one.times, routes);
+  flow.order = order;
+  return simulate_step(flow, one.plan, std::move(routes));
+}
+
+// Half of the schedules are what make_schedule() chooses, and half have a random order, because it may choose either.
+// The times have the caps of the policy.
 Case random_case(std::uint64_t seed) {
   Random random(seed);
   Case one;
   one.plan = a_random_pool_plan(random);
-  one.times = random_times(random, one.plan);
-  const bool flow = random() % 2 == 0;
-  one.schedule =
-      make_schedule(one.plan, one.times, flow ? SchedulePolicy::kFlow : SchedulePolicy::kOneForwardOneBackward);
+  const auto policy = random() % 2 == 0 ? SchedulePolicy::kFlow : SchedulePolicy::kOneForwardOneBackward;
+  one.times = with_in_flight_caps(one.plan, random_times(random, one.plan), policy);
+  const RouteRule rule = random() % 2 == 0 ? RouteRule::kStart : RouteRule::kSpread;
+  const PassOrder order = random() % 2 == 0 ? PassOrder::kForwardFirst : PassOrder::kBackwardFirst;
+  one.schedule = random() % 2 == 0 ? make_schedule(one.plan, one.times, policy) : schedule_in_order(one, rule, order);
   return one;
 }
 
@@ -138,7 +149,7 @@ TEST(ScheduleLaws, EveryMicrobatchGoesThroughOneReplicaOfEachStage) {
   }
 }
 
-TEST(ScheduleLaws, NoReplicaHasMoreInFlightThanItsMemoryHolds) {
+TEST(ScheduleLaws, NoReplicaHasMoreInFlightThanItsCapAllows) {
   for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Case one = random_case(seed);
@@ -187,6 +198,26 @@ TEST(ScheduleLaws, AnInputIsReceivedBeforeThePassThatNeedsIt) {
         }
       }
     }
+  }
+}
+
+// The caps are those of either policy; make_schedule() tries all orders with them.
+TEST(ScheduleLaws, NoStepIsLongerThanWithBackwardPassesFirst) {
+  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+    const Case one = random_case(seed);
+    const Nanoseconds duration = make_schedule(one.plan, one.times).duration;
+    for (const RouteRule rule : {RouteRule::kStart, RouteRule::kSpread}) {
+      EXPECT_LE(duration, schedule_in_order(one, rule, PassOrder::kBackwardFirst).duration) << "seed " << seed;
+    }
+  }
+}
+
+TEST(ScheduleLaws, ADeadlineThatIsMetDoesNotChangeTheSchedule) {
+  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+    const Case one = random_case(seed);
+    const Schedule schedule = make_schedule(one.plan, one.times);
+    const std::vector<Nanoseconds> deadlines(one.plan.stages.size(), schedule.duration);
+    EXPECT_EQ(make_schedule_within(deadlines, one.plan, one.times), schedule) << "seed " << seed;
   }
 }
 
