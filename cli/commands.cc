@@ -46,10 +46,10 @@ Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const st
 
 // Alternatives are shown with the fast estimates that the search compared, the chosen plan with the exact estimate.
 Result<void> write_page(const InputFiles& world, const PlannedJob& planned, const PlanOptions& options,
-                        const Estimate& exact, std::ostream& out) {
+                        const Estimate& exact, const EstimateBasis& basis, std::ostream& out) {
   const auto details = world.simulator->details(world.job, world.cluster, planned.plan);
   if (!details) return tl::unexpected(details.error());
-  out << report::planning_page({world.job, world.cluster, planned.plan, exact, *details}, planned, options);
+  out << report::planning_page({world.job, world.cluster, planned.plan, exact, *details, basis}, planned, options);
   return {};
 }
 
@@ -69,14 +69,16 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   // The search compares plans by fast estimates. The chosen plan is printed with the estimate that `simulate` prints.
   auto exact = world->simulator->simulate(world->job, world->cluster, planned->plan);
   if (!exact) return tl::unexpected(std::move(exact.error()));
-  if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *exact, out);
+  const auto basis = world->simulator->basis_of(world->job, world->cluster, planned->plan);
+  if (!basis) return tl::unexpected(basis.error());
+  if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *exact, *basis, out);
   planned->estimate = *std::move(exact);
   if (arguments.format != Format::kTable) {
-    print_json(planned_json(*planned), arguments.format, out);
+    print_json(planned_json(*planned, *basis), arguments.format, out);
     return {};
   }
   out << describe_plan(planned->plan, planned->estimate) << "\n"
-      << describe_estimate(planned->estimate) << describe_search(*planned) << describe_alternatives(*planned);
+      << describe_estimate(planned->estimate) << describe_basis(*basis) << describe_search(*planned) << describe_alternatives(*planned);
   return {};
 }
 
@@ -90,6 +92,8 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
   if (!plan) return tl::unexpected(plan.error());
   const auto estimate = world->simulator->simulate(world->job, world->cluster, *plan);
   if (!estimate) return tl::unexpected(Error(estimate.error()).within(arguments.plan));
+  const auto basis = world->simulator->basis_of(world->job, world->cluster, *plan);
+  if (!basis) return tl::unexpected(Error(basis.error()).within(arguments.plan));
   if (!arguments.timeline.empty() || arguments.format == Format::kHtml) {
     const auto details = world->simulator->details(world->job, world->cluster, *plan);
     if (!details) return tl::unexpected(Error(details.error()).within(arguments.plan));
@@ -97,18 +101,18 @@ Result<void> run_simulate(const SimulateArguments& arguments, std::ostream& out)
       if (auto written = write_timeline(details->step, *plan, arguments.timeline); !written) return written;
     }
     if (arguments.format == Format::kHtml) {
-      out << report::simulation_page({world->job, world->cluster, *plan, *estimate, *details});
+      out << report::simulation_page({world->job, world->cluster, *plan, *estimate, *details, *basis});
       return {};
     }
   }
   if (arguments.format != Format::kTable) {
     const auto times = world->simulator->schedule_times(world->job, world->cluster, *plan);
     if (!times) return tl::unexpected(Error(times.error()).within(arguments.plan));
-    nlohmann::json json = simulated_json(*plan, *estimate);
+    nlohmann::json json = simulated_json(*plan, *estimate, *basis);
     json["scheduleTimes"] = to_json(*times);
     print_json(json, arguments.format, out);
   } else {
-    out << describe_plan(*plan, *estimate) << "\n" << describe_estimate(*estimate);
+    out << describe_plan(*plan, *estimate) << "\n" << describe_estimate(*estimate) << describe_basis(*basis);
   }
   return {};
 }

@@ -29,14 +29,24 @@ void emit(YAML::Emitter& yaml, const nlohmann::json& json) {
   }
 }
 
-}  // namespace
-
-nlohmann::json simulated_json(const Plan& plan, const Estimate& estimate) {
+nlohmann::json plan_json(const Plan& plan, const Estimate& estimate) {
   return {{"plan", to_json(plan)}, {"estimate", to_json(estimate)}};
 }
 
-nlohmann::json planned_json(const PlannedJob& planned) {
-  nlohmann::json json = simulated_json(planned.plan, planned.estimate);
+}  // namespace
+
+nlohmann::json simulated_json(const Plan& plan, const Estimate& estimate, const EstimateBasis& basis) {
+  nlohmann::json json = plan_json(plan, estimate);
+  json["execution"] = {{"name", basis.execution.name},
+                       {"source", basis.execution.source},
+                       {"measured", basis.execution.is_measured}};
+  json["sensitivity"] = {{"slowerSums", basis.sensitivity.slower_sums},
+                         {"slowerMessages", basis.sensitivity.slower_messages}};
+  return json;
+}
+
+nlohmann::json planned_json(const PlannedJob& planned, const EstimateBasis& basis) {
+  nlohmann::json json = simulated_json(planned.plan, planned.estimate, basis);
   json["bound"] = {{"throughput", planned.bound_throughput},
                    {"ratio", planned.bound_ratio()},
                    {"costPerIteration", planned.bound_cost.value()},
@@ -49,7 +59,7 @@ nlohmann::json planned_json(const PlannedJob& planned) {
                     {"cutShort", planned.search.was_cut_short}};
   json["alternatives"] = nlohmann::json::array();
   for (const EstimatedPlan& other : planned.alternatives) {
-    json["alternatives"].push_back(simulated_json(other.plan, other.estimate));
+    json["alternatives"].push_back(plan_json(other.plan, other.estimate));
   }
   return json;
 }

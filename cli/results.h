@@ -7,12 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/options.h"
+#include "core/model/execution_model.h"
 #include "planner/planner.h"
 
 namespace sailor::cli {
 
-nlohmann::json planned_json(const PlannedJob& planned);
-nlohmann::json simulated_json(const Plan& plan, const Estimate& estimate);
+nlohmann::json planned_json(const PlannedJob& planned, const EstimateBasis& basis);
+nlohmann::json simulated_json(const Plan& plan, const Estimate& estimate, const EstimateBasis& basis);
 
 std::string as_yaml(const nlohmann::json& json);
 // Prints YAML if that is the format, otherwise JSON.

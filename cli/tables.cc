@@ -116,6 +116,14 @@ std::string describe_estimate(const Estimate& estimate) {
   return text;
 }
 
+std::string describe_basis(const EstimateBasis& basis) {
+  return fmt::format(
+      "Rests on  the execution model \"{}\": {}\n"
+      "          If sums of gradients took half as long again, throughput would fall by {}; if messages did, by {}\n",
+      basis.execution.name, basis.execution.source, report::percent(basis.sensitivity.slower_sums),
+      report::percent(basis.sensitivity.slower_messages));
+}
+
 std::string describe_search(const PlannedJob& planned) {
   const std::string move =
       planned.pause > Seconds(0) ? fmt::format("Move      training pauses for {}\n", seconds(planned.pause)) : "";

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/execution_model.h"
 #include "planner/planner.h"
 
 namespace sailor::cli {
@@ -13,6 +14,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows);
 
 std::string describe_plan(const Plan& plan, const Estimate& estimate);
 std::string describe_estimate(const Estimate& estimate);
+std::string describe_basis(const EstimateBasis& basis);
 std::string describe_search(const PlannedJob& planned);
 std::string describe_alternatives(const PlannedJob& planned);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/model/estimate.h"
+#include "core/model/execution_model.h"
 #include "simulator/plan_details.h"
 
 namespace sailor::report {
@@ -16,6 +17,7 @@ struct PlanView {
   const Plan& plan;
   const Estimate& estimate;
   const PlanDetails& details;
+  const EstimateBasis& basis;
 };
 
 // Replicas of a stage with the same pool and tensor_parallel, whose numbers of microbatches differ by at most one from

@@ -13,7 +13,7 @@ StageSync JobSimulation::sync_of(const GroupedPlan& plan, const GroupedStage& st
 }
 
 PaperComparison JobSimulation::compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const {
-  return sailor::compared_with_paper(time, paper_.time_of(plan), plan);
+  return sailor::compared_with_paper(time, paper_.time_of(plan), plan, execution_);
 }
 
 std::optional<EstimateSummary> JobSimulation::paper_estimate_below(const Cutoff& cutoff,

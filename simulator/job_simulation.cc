@@ -67,7 +67,8 @@ std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan, c
 }
 
 // A pass takes longer by the message that follows it, over the slowest link of its group: a forward pass by the
-// activations that it sends, a backward pass by the gradients that it waits for.
+// activations that it sends, a backward pass by the gradients that it receives. Only the link's latency passes beside
+// passes, because nobody has to send for so long.
 std::vector<StageTiming> JobSimulation::executed(std::vector<StageTiming> stages, int microbatches) const {
   if (execution_.messages_beside_passes) return stages;
   for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
@@ -75,13 +76,12 @@ std::vector<StageTiming> JobSimulation::executed(std::vector<StageTiming> stages
     for (std::size_t group = 0; group < stages[i].groups.size(); ++group) {
       double longest = 0;
       for (std::size_t to = 0; to < below; ++to) {
-        const LinkTiming& link = stages[i].links[group * below + to];
-        longest = std::max(longest, link.latency + link.occupancy);
+        longest = std::max(longest, stages[i].links[group * below + to].occupancy);
       }
       stages[i].groups[group].forward += longest;
       stages[i].groups[group].backward += longest;
     }
-    std::ranges::fill(stages[i].links, LinkTiming{});
+    for (LinkTiming& link : stages[i].links) link.occupancy = 0;
   }
   set_means(stages, microbatches);
   return stages;

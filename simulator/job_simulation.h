@@ -114,7 +114,7 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan, const PlanLinks& links) const;
   void add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const;
   // Returns the same stages with the passes and links that the execution model makes of them: if passes wait for
-  // messages, they are longer and the links are free. The caps of microbatches in flight stay.
+  // messages, they are longer and messages occupy no link. The caps of microbatches in flight stay.
   [[nodiscard]] std::vector<StageTiming> executed(std::vector<StageTiming> stages, int microbatches) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
   // The inputs for a GPU of the stage that has no microbatch in flight. `peer_parameters` are those of the stage.

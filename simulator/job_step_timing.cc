@@ -79,7 +79,9 @@ ScheduleTimes JobSimulation::executed(ScheduleTimes times, const Plan& plan, con
       times.replicas[i][r].backward += to_nanoseconds(wait);
     }
   }
-  for (auto& boundary : times.links) std::ranges::fill(boundary, LinkTimes{});
+  for (auto& boundary : times.links) {
+    for (LinkTimes& link : boundary) link.occupancy = link.nic = Nanoseconds(0);
+  }
   return times;
 }
 

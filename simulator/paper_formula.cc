@@ -48,7 +48,7 @@ void each_pair(const GroupedStage& from, const GroupedStage& to, Visit visit) {
   }
 }
 
-std::string of_passes(Seconds difference, const GroupedPlan& plan) {
+std::string of_passes(Seconds difference, const GroupedPlan& plan, const ExecutionModel& execution) {
   const auto seconds = fmt::format("{:+.3g} s", difference.value());
   if (!has_equal_replicas(plan)) {
     return "passes " + seconds + ": the formula gives every stage as many replicas as the one with the fewest";
@@ -56,15 +56,27 @@ std::string of_passes(Seconds difference, const GroupedPlan& plan) {
   if (!PaperFormula::can_express(plan)) {
     return "passes " + seconds + ": the formula gives slow replicas as many microbatches as fast ones";
   }
-  if (difference < Seconds(0)) return "passes " + seconds + ": transfers are hidden behind passes";
-  return "passes " + seconds + ": messages have latency and go at one GPU's rate, where the formula takes its group's";
+  if (difference < Seconds(0)) {
+    return "passes " + seconds +
+           (execution.messages_beside_passes ? ": transfers are hidden behind passes"
+                                             : ": the formula adds messages to the passes of both of their ends");
+  }
+  return "passes " + seconds + ": messages have latency" +
+         (execution.messages_by_group ? "" : " and go at one GPU's rate, where the formula takes its group's");
 }
 
-std::string of_sync(Seconds difference) {
+std::string of_sync(Seconds difference, const ExecutionModel& execution) {
   const auto seconds = fmt::format("{:+.3g} s", difference.value());
-  if (difference > Seconds(0)) return "gradients " + seconds + ": each message of the ring has latency";
+  if (difference > Seconds(0)) {
+    return "gradients " + seconds + ": each message of the ring has latency" +
+           (execution.sum_share < 1 ? fmt::format(", and sums reach {:.2g} of the network's rate", execution.sum_share)
+                                    : "");
+  }
   return "gradients " + seconds +
-         ": they are summed node by node, over all GPUs of a node at once, and while the last backward passes run";
+         (execution.sum_algorithm == SumAlgorithm::kFastest
+              ? ": they are summed node by node, over all GPUs of a node at once"
+              : ": replicas on one node use its links") +
+         (execution.sums_beside_passes ? ", and while the last backward passes run" : "");
 }
 
 std::string of_update(Seconds difference) {
@@ -196,14 +208,15 @@ PaperTime PaperFormula::time_of(const GroupedPlan& plan) const {
   return paper;
 }
 
-PaperComparison compared_with_paper(const TimeBreakdown& ours, const PaperTime& paper, const GroupedPlan& plan) {
+PaperComparison compared_with_paper(const TimeBreakdown& ours, const PaperTime& paper, const GroupedPlan& plan,
+                                    const ExecutionModel& execution) {
   PaperComparison comparison{paper, {}};
   const auto add = [&](Seconds difference, auto describe) {
     if (std::abs(difference / paper.total()) >= kEffect) comparison.effects.push_back(describe(difference));
   };
   add(ours.compute + ours.bubble + ours.point_to_point - paper.passes,
-      [&](Seconds difference) { return of_passes(difference, plan); });
-  add(ours.gradient_sync - paper.gradient_sync, of_sync);
+      [&](Seconds difference) { return of_passes(difference, plan, execution); });
+  add(ours.gradient_sync - paper.gradient_sync, [&](Seconds difference) { return of_sync(difference, execution); });
   add(ours.update - paper.update, of_update);
   return comparison;
 }

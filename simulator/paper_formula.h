@@ -60,12 +60,13 @@ class PaperFormula {
 };
 
 // The difference between the paper's time and the simulator's time, divided into effects. Each effect is a phrase that
-// names its seconds and the thing that the formula leaves out.
+// names its seconds and the difference between the formula and the execution model.
 struct PaperComparison {
   PaperTime paper;
   std::vector<std::string> effects;  // the effects of at least a hundredth of the paper's time
 };
-PaperComparison compared_with_paper(const TimeBreakdown& ours, const PaperTime& paper, const GroupedPlan& plan);
+PaperComparison compared_with_paper(const TimeBreakdown& ours, const PaperTime& paper, const GroupedPlan& plan,
+                                    const ExecutionModel& execution);
 
 // Returns one sentence if `ours` differs from the paper's time by more than a tenth, or else nothing.
 std::optional<std::string> note_of(const PaperComparison& comparison, Seconds ours);

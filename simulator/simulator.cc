@@ -100,26 +100,26 @@ Result<void> check_length(const Plan& plan) {
 }  // namespace
 
 Result<Simulator::PlanSimulation> Simulator::simulation_of(const JobSpec& job, const ClusterState& cluster,
-                                                           const Plan& plan) const {
+                                                           const Plan& plan, const ExecutionModel& execution) const {
   if (auto checked = check_well_formed(plan, job); !checked) return tl::unexpected(std::move(checked.error()));
   if (auto checked = check_length(plan); !checked) return tl::unexpected(std::move(checked.error()));
   auto groups = grouped(plan, cluster);
   if (!groups) return tl::unexpected(groups.error());
   auto tables = JobTables::make(job, cluster, profiles_, std::vector<int>{plan.microbatch_size},
-                                tensor_parallel_sizes_of(*groups), execution_.update_share);
+                                tensor_parallel_sizes_of(*groups), execution.update_share);
   if (!tables) return tl::unexpected(std::move(tables.error()));
   return PlanSimulation{*std::move(groups),
-                        std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), execution_)};
+                        std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), execution)};
 }
 
 Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
+  return simulation_of(job, cluster, plan, execution_).map([&](const PlanSimulation& one) {
     return estimate_of(one.simulation->simulate(one.groups), *one.simulation, plan, one.groups);
   });
 }
 
 Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
+  return simulation_of(job, cluster, plan, execution_).map([&](const PlanSimulation& one) {
     const StepTiming step = one.simulation->step_timing(plan, one.groups);
     Estimate estimate =
         estimate_of(one.simulation->result_of(step, plan, one.groups), *one.simulation, plan, one.groups);
@@ -129,38 +129,41 @@ Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& clu
   });
 }
 
-Result<Sensitivity> Simulator::sensitivity(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
+// The paper's formula has no such parameters, so its assumptions are simulated operation by operation.
+Result<EstimateBasis> Simulator::basis_of(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
   constexpr double kSlower = 1.5;
   const auto iteration = [&](double sums, double messages) {
     ExecutionModel slower = execution_;
-    slower.uses_paper_formula = false;  // it has no such parameters
+    slower.uses_paper_formula = false;
     slower.sum_share /= sums;
     slower.message_share /= messages;
     slower.message_latency = slower.message_latency * messages;
-    return Simulator(profiles_, network_, slower).simulate(job, cluster, plan).map([](const Estimate& estimate) {
-      return estimate.iteration;
+    const auto one = simulation_of(job, cluster, plan, slower);
+    return one.map([&](const PlanSimulation& it) {
+      return static_cast<double>(it.simulation->step_timing(plan, it.groups).end().count());
     });
   };
-  const Result<Seconds> usual = iteration(1, 1);
+  const Result<double> usual = iteration(1, 1);
   if (!usual) return tl::unexpected(usual.error());
-  return Sensitivity{1 - *usual / iteration(kSlower, 1).value(), 1 - *usual / iteration(1, kSlower).value()};
+  const Sensitivity sensitivity{1 - *usual / iteration(kSlower, 1).value(), 1 - *usual / iteration(1, kSlower).value()};
+  return EstimateBasis{execution_, sensitivity};
 }
 
 Result<ScheduleTimes> Simulator::schedule_times(const JobSpec& job, const ClusterState& cluster,
                                                 const Plan& plan) const {
-  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
+  return simulation_of(job, cluster, plan, execution_).map([&](const PlanSimulation& one) {
     return one.simulation->schedule_times(plan, one.groups);
   });
 }
 
 Result<StepTiming> Simulator::step_timing(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
+  return simulation_of(job, cluster, plan, execution_).map([&](const PlanSimulation& one) {
     return one.simulation->step_timing(plan, one.groups);
   });
 }
 
 Result<PlanDetails> Simulator::details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
-  return simulation_of(job, cluster, plan).map([&](const PlanSimulation& one) {
+  return simulation_of(job, cluster, plan, execution_).map([&](const PlanSimulation& one) {
     return details_of(*one.simulation, plan, one.groups);
   });
 }

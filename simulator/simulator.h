@@ -32,9 +32,8 @@ class Simulator final : public Estimator {
   // Returns the start and the end of every operation of a step. The plan must be well-formed, and the cluster must have
   // its pools.
   [[nodiscard]] Result<StepTiming> step_timing(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
-  // Simulates the plan with slower sums of gradients and with slower messages between stages.
-  [[nodiscard]] Result<Sensitivity> sensitivity(const JobSpec& job, const ClusterState& cluster,
-                                                const Plan& plan) const;
+  // Returns the execution model, and simulates the plan with slower sums of gradients and with slower messages.
+  [[nodiscard]] Result<EstimateBasis> basis_of(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
   // Returns the items that simulate() sums up, and the result of step_timing(). The plan must meet the same conditions.
   [[nodiscard]] Result<PlanDetails> details(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const;
   [[nodiscard]] Result<std::unique_ptr<JobEstimator>> prepare(
@@ -46,7 +45,7 @@ class Simulator final : public Estimator {
     std::unique_ptr<JobSimulation> simulation;
   };
   [[nodiscard]] Result<PlanSimulation> simulation_of(const JobSpec& job, const ClusterState& cluster,
-                                                     const Plan& plan) const;
+                                                     const Plan& plan, const ExecutionModel& execution) const;
 
   ProfileBook profiles_;
   NetworkModel network_;

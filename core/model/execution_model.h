@@ -21,7 +21,7 @@ struct ExecutionModel {
   bool is_measured = false;  // on the user's cluster
 
   // Whether messages between stages travel while their ends compute. Otherwise a pass ends only when the message that
-  // follows it has arrived.
+  // follows it is sent.
   bool messages_beside_passes = true;
   // Whether all GPUs of two tensor-parallel groups exchange their parts of a message at the same time. Otherwise the
   // whole message goes at the rate of one GPU.
@@ -56,9 +56,16 @@ const ExecutionModel& trainer_execution_model();
 const ExecutionModel* find_execution_model(std::string_view name);
 
 // How much of its throughput a plan loses if sums of gradients, or messages between stages, take half as long again.
+// Zero is nothing, one is all.
 struct Sensitivity {
   double slower_sums = 0;
   double slower_messages = 0;
+};
+
+// What the estimate of a plan rests on.
+struct EstimateBasis {
+  ExecutionModel execution;
+  Sensitivity sensitivity;
 };
 
 }  // namespace sailor

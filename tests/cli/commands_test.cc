@@ -133,7 +133,8 @@ TEST_F(Commands, APlanWithoutSomeLayerIsBadInput) {
   const auto done = run_simulate(arguments, out);
   ASSERT_FALSE(done);
   EXPECT_EQ(exit_status(done.error()), 2);
-  EXPECT_THAT(done.error().message, HasSubstr("plan.stages[0].layers"));
+  const auto last = std::to_string(plan.at("stages").size() - 1);
+  EXPECT_THAT(done.error().message, HasSubstr("plan.stages[" + last + "].layers"));
 }
 
 TEST_F(Commands, NoFeasiblePlanIsStatusThree) {

@@ -33,15 +33,18 @@ struct PageData {
   Plan plan;
   Estimate estimate;
   PlanDetails details;
+  EstimateBasis basis;
 
-  [[nodiscard]] std::string page() const { return simulation_page({job, cluster, plan, estimate, details}); }
+  [[nodiscard]] std::string page() const { return simulation_page({job, cluster, plan, estimate, details, basis}); }
 };
 
 PageData page_data(JobSpec job, ClusterState cluster, Plan plan) {
   const Simulator simulator;
   Estimate estimate = simulator.estimate(job, cluster, plan).value();
   PlanDetails details = simulator.details(job, cluster, plan).value();
-  return {std::move(job), std::move(cluster), std::move(plan), std::move(estimate), std::move(details)};
+  EstimateBasis basis = simulator.basis_of(job, cluster, plan).value();
+  return {std::move(job),      std::move(cluster), std::move(plan),
+          std::move(estimate), std::move(details), std::move(basis)};
 }
 
 PageData two_stages() {
@@ -170,6 +173,10 @@ TEST(Page, TheCostsAndTheMapNameEveryPoolAndZone) {
   EXPECT_EQ(with_class(*root, "paid-link"), 1) << "both directions are one line";
 }
 
+TEST(SimulationPage, SaysWhatTheTimesRestOn) {
+  EXPECT_THAT(two_stages().page(), HasSubstr("The times rest on the execution model &quot;trainer&quot;"));
+}
+
 TEST(PlanningPage, TheChosenPlanIsMarkedAmongTheOthers) {
   const JobSpec job = a_job().batch(32);
   const ClusterState cluster =
@@ -178,7 +185,9 @@ TEST(PlanningPage, TheChosenPlanIsMarkedAmongTheOthers) {
   const PlanOptions options;
   const PlannedJob planned = Planner(simulator).plan(job, cluster, options, {}).value();
   const PlanDetails details = simulator.details(job, cluster, planned.plan).value();
-  const auto root = parse_xml(planning_page({job, cluster, planned.plan, planned.estimate, details}, planned, options));
+  const EstimateBasis basis = simulator.basis_of(job, cluster, planned.plan).value();
+  const auto root =
+      parse_xml(planning_page({job, cluster, planned.plan, planned.estimate, details, basis}, planned, options));
   ASSERT_NE(root, nullptr);
   EXPECT_EQ(with_class(*root, "chosen"), 1);
   EXPECT_EQ(with_class(*root, "halo"), 1);
