@@ -128,7 +128,13 @@ void ExhaustiveSearch::partition_microbatches(std::size_t stage, double path) {
   partition_rest(stage, {0, 0, plan_.microbatches, plan_.microbatches}, path);
 }
 
-// Equal replicas are interchangeable, so only descending shares are tried.
+// Returns the most microbatches that the replica can process before the cutoff.
+double ExhaustiveSearch::room_of(const GroupedStage& stage, const ReplicaGroup& group, double path) const {
+  return (most_seconds() - path) * (1 + kPassRounding) / pass(stage, group);
+}
+
+// Equal replicas are interchangeable, so only descending shares are tried. A share is so large that the replicas that
+// follow can process the rest, and so small that each of them gets a microbatch.
 void ExhaustiveSearch::partition_rest(std::size_t stage, const Unassigned& rest, double path) {
   const std::vector<ReplicaGroup>& groups = plan_.stages[stage].groups;
   if (rest.group == groups.size()) {
@@ -142,18 +148,25 @@ void ExhaustiveSearch::partition_rest(std::size_t stage, const Unassigned& rest,
   const bool is_paper = scope_.space == PlanSpace::kPaper;
   const int replicas = plan_.stages[stage].replicas();
   const int even = plan_.microbatches / replicas;
-  const int least = is_paper ? even : 1;
-  const double room = (most_seconds() - path) * (1 + kPassRounding) / pass(plan_.stages[stage], group);
-  int most = std::min(rest.most, rest.microbatches);
+  double others = 0;  // what the replicas of the other groups can process
+  int after = group.count - rest.replica - 1;
+  for (std::size_t other = rest.group + 1; other < groups.size(); ++other) {
+    others += groups[other].count * std::floor(room_of(plan_.stages[stage], groups[other], path));
+    after += groups[other].count;
+  }
+  const double needed = std::ceil((rest.microbatches - others) / (group.count - rest.replica));
+  const int least = std::max(is_paper ? even : 1, static_cast<int>(std::clamp(needed, 1.0, 1.0 * rest.microbatches)));
+  const double room = room_of(plan_.stages[stage], group, path);
+  int most = std::min(rest.most, rest.microbatches - after);
   if (room < most) most = static_cast<int>(std::floor(room));
   if (is_paper) most = std::min(most, plan_.microbatches % replicas == 0 ? even : even + 1);
   for (int share = least; share <= most; ++share) {
-    Unassigned after{rest.group, rest.replica + 1, rest.microbatches - share, share};
-    if (after.replica == group.count) after = {rest.group + 1, 0, after.microbatches, plan_.microbatches};
+    Unassigned next{rest.group, rest.replica + 1, rest.microbatches - share, share};
+    if (next.replica == group.count) next = {rest.group + 1, 0, next.microbatches, plan_.microbatches};
     auto& into = partitioned_.stages[stage].groups;
     into.push_back({group.pool, group.tensor_parallel, share, 1});
     const std::size_t size = into.size();
-    partition_rest(stage, after, path);
+    partition_rest(stage, next, path);
     partitioned_.stages[stage].groups.resize(size - 1);
   }
 }

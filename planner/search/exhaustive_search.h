@@ -60,6 +60,7 @@ class ExhaustiveSearch {
   [[nodiscard]] bool may_have_layers(int layers, int stages_left) const;
   [[nodiscard]] int most_groups(const ReplicaKind& kind, const GroupedStage& stage) const;
   [[nodiscard]] double pass(const GroupedStage& stage, const ReplicaGroup& group) const;
+  [[nodiscard]] double room_of(const GroupedStage& stage, const ReplicaGroup& group, double path) const;
   [[nodiscard]] int first_layer() const { return plan_.stages.empty() ? 0 : plan_.stages.back().layers.last; }
   // The time at which an iteration reaches the cutoff, if the GPUs of the plan are all chosen.
   [[nodiscard]] double most_seconds() const;
