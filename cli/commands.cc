@@ -78,7 +78,8 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
     return {};
   }
   out << describe_plan(planned->plan, planned->estimate) << "\n"
-      << describe_estimate(planned->estimate) << describe_basis(*basis) << describe_search(*planned) << describe_alternatives(*planned);
+      << describe_estimate(planned->estimate) << describe_basis(*basis) << describe_search(*planned)
+      << describe_alternatives(*planned);
   return {};
 }
 

@@ -15,7 +15,7 @@ namespace sailor::cli {
 namespace {
 
 Result<ExecutionModel> execution_model(const std::string& wanted, const ClusterFile& cluster) {
-  if (wanted.empty()) return cluster.network.execution.value_or(default_execution_model());
+  if (wanted.empty()) return cluster.network.execution_model();
   if (const ExecutionModel* built_in = find_execution_model(wanted)) return *built_in;
   return read_execution_model(wanted);
 }

@@ -37,9 +37,8 @@ nlohmann::json plan_json(const Plan& plan, const Estimate& estimate) {
 
 nlohmann::json simulated_json(const Plan& plan, const Estimate& estimate, const EstimateBasis& basis) {
   nlohmann::json json = plan_json(plan, estimate);
-  json["execution"] = {{"name", basis.execution.name},
-                       {"source", basis.execution.source},
-                       {"measured", basis.execution.is_measured}};
+  json["execution"] = {
+      {"name", basis.execution.name}, {"source", basis.execution.source}, {"measured", basis.execution.is_measured}};
   json["sensitivity"] = {{"slowerSums", basis.sensitivity.slower_sums},
                          {"slowerMessages", basis.sensitivity.slower_messages}};
   return json;

@@ -113,7 +113,8 @@ PlanningService::Hooks OperatorRuntime::planning_hooks() {
 }
 
 Result<PlannedJob> OperatorRuntime::search(const PlanQuestion& question, std::stop_token stop) const {
-  const Simulator simulator(question.profiles ? *question.profiles : ProfileBook(), options_.network);
+  const Simulator simulator(question.profiles ? *question.profiles : ProfileBook(), options_.network,
+                            options_.network.execution_model());
   PlanOptions plan_options;
   plan_options.current = question.current;
   if (question.is_urgent) plan_options.scope = SearchScope::kNearCurrent;

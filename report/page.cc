@@ -21,11 +21,12 @@ Element heading(const std::string& text) { return Element("h2").text(text); }
 
 Element basis(const PlanView& view) {
   const EstimateBasis& basis = view.basis;
-  return Element("p").text(fmt::format(
-      "The times rest on the execution model \"{}\": {}. If sums of gradients took half as long again, throughput would "
-      "fall by {}; if messages between stages did, by {}.",
-      basis.execution.name, basis.execution.source, percent(basis.sensitivity.slower_sums),
-      percent(basis.sensitivity.slower_messages)));
+  return Element("p").text(
+      fmt::format("The times rest on the execution model \"{}\": {}. If sums of gradients took half as long again, "
+                  "throughput would "
+                  "fall by {}; if messages between stages did, by {}.",
+                  basis.execution.name, basis.execution.source, percent(basis.sensitivity.slower_sums),
+                  percent(basis.sensitivity.slower_messages)));
 }
 
 void add_plan(const PlanView& view, Element& body) {

@@ -44,8 +44,8 @@ class Simulator final : public Estimator {
     GroupedPlan groups;
     std::unique_ptr<JobSimulation> simulation;
   };
-  [[nodiscard]] Result<PlanSimulation> simulation_of(const JobSpec& job, const ClusterState& cluster,
-                                                     const Plan& plan, const ExecutionModel& execution) const;
+  [[nodiscard]] Result<PlanSimulation> simulation_of(const JobSpec& job, const ClusterState& cluster, const Plan& plan,
+                                                     const ExecutionModel& execution) const;
 
   ProfileBook profiles_;
   NetworkModel network_;

@@ -47,8 +47,7 @@ void read_sums(JsonReader& reader, ExecutionModel& model) {
 }  // namespace
 
 ExecutionModel execution_from(JsonReader& reader, ExecutionModel model) {
-  model.source =
-      reader.value_or<std::string>("source", "a file that does not say where its figures are from");
+  model.source = reader.value_or<std::string>("source", "a file that does not say where its figures are from");
   model.is_measured = reader.value_or("measured", false);
   read_share(reader, "updateShare", model.update_share);
   JsonReader messages(reader.child("messages"), reader.path_of("messages"));

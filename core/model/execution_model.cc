@@ -12,9 +12,10 @@ namespace {
 // did a sum run beside passes, and GH200 nodes held the sender of a message back until it was sent.
 ExecutionModel conservative() {
   ExecutionModel model{.name = "default",
-                       .source = "not measured on this cluster; the most conservative figures of 17 published runs on "
-                                 "GH200 and RTX GPUs: messages and sums of gradients wait for passes, and a sum is one "
-                                 "ring at 0.4 of the network's rate"};
+                       .source =
+                           "not measured on this cluster; the most conservative figures of 17 published runs on "
+                           "GH200 and RTX GPUs: messages and sums of gradients wait for passes, and a sum is one "
+                           "ring at 0.4 of the network's rate"};
   model.messages_beside_passes = false;
   model.message_latency = Seconds(1.5e-3);
   model.sums_beside_passes = false;
@@ -25,15 +26,17 @@ ExecutionModel conservative() {
 
 ExecutionModel trainer() {
   return {.name = "trainer",
-          .source = "the design of the trainer, not measured on GPUs: messages and sums of gradients run beside passes "
-                    "at the full rates of the network"};
+          .source =
+              "the design of the trainer, not measured on GPUs: messages and sums of gradients run beside passes "
+              "at the full rates of the network"};
 }
 
 ExecutionModel sailor_paper() {
   ExecutionModel model{.name = "sailor-paper",
-                       .source = "the formula of the Sailor paper (SOSP'25, section 4.2) as its public simulator "
-                                 "computes it; for plans that it cannot express, its assumptions, simulated operation "
-                                 "by operation"};
+                       .source =
+                           "the formula of the Sailor paper (SOSP'25, section 4.2) as its public simulator "
+                           "computes it; for plans that it cannot express, its assumptions, simulated operation "
+                           "by operation"};
   model.messages_beside_passes = false;
   model.sums_beside_passes = false;
   model.sum_algorithm = SumAlgorithm::kRing;

@@ -90,6 +90,9 @@ struct NetworkModel {
   // The link between nodes of these zones. An override takes precedence.
   [[nodiscard]] Link between(const Zone& from, const Zone& to) const;
   [[nodiscard]] bool has_override(const Zone& from, const Zone& to) const;
+  [[nodiscard]] const ExecutionModel& execution_model() const {
+    return execution ? *execution : default_execution_model();
+  }
 };
 
 NetworkTier tier_between(const Zone& from, const Zone& to);  // the tier of two different nodes, so never kNode

@@ -1,5 +1,5 @@
-// Compares our plans with those of Sailor's own planner, both priced by our simulator. Reads data that is not part of
-// the repository and skips where it is absent.
+// Compares our plans with those of the peers' planners, both priced by our simulator with several execution models.
+// Reads data that is not part of the repository and skips where it is absent.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -28,11 +28,12 @@ struct Case {
   std::unique_ptr<Simulator> simulator;  // has the profiles by which the peers planned
 };
 
-Case read_case(const std::string& name) {
+Case read_case(const std::string& name, const ExecutionModel& execution) {
   ClusterFile file = read_cluster(kCases / name / "cluster.yaml").value();
   file.network.measured = read_network_measurements(kData / "sailor-artifact").value();
   return {name, read_job(kCases / name / "job.yaml").value(), std::move(file.cluster),
-          std::make_unique<Simulator>(read_profiles(kData / "sailor-artifact").value(), std::move(file.network))};
+          std::make_unique<Simulator>(read_profiles(kData / "sailor-artifact").value(), std::move(file.network),
+                                      execution)};
 }
 
 const std::string kAbsent = "absent";  // the only case where the data is absent
@@ -71,11 +72,27 @@ bool keeps_to_limits(const JobSpec& job, const Estimate& estimate) {
   return Goal::of(job).misses_of(summary, job.resources.min_gpus).sum() <= 0;
 }
 
-double our_value(const Case& one, PlanSpace space) {
+Plan our_plan(const Case& one, PlanSpace space) {
   PlanOptions options;
   options.space = space;
-  const auto planned = Planner(*one.simulator).plan(one.job, one.cluster, options, {}).value();
-  return value_of(one.job, one.simulator->simulate(one.job, one.cluster, planned.plan).value());
+  return Planner(*one.simulator).plan(one.job, one.cluster, options, {}).value().plan;
+}
+
+double value_of(const Case& one, const Plan& plan) {
+  return value_of(one.job, one.simulator->simulate(one.job, one.cluster, plan).value());
+}
+
+double our_value(const Case& one, PlanSpace space) { return value_of(one, our_plan(one, space)); }
+
+struct SailorsPlan {
+  Plan plan;
+  double recorded_seconds = 0;  // by Sailor's own simulator
+};
+
+SailorsPlan sailors_plan(const std::string& name) {
+  std::ifstream stream(kCases / name / "sailor.json");
+  const Json json = Json::parse(stream);
+  return {plan_from_json(json.at("plan")).value(), 1 / json.at("peer").at("iterationsPerSecond").get<double>()};
 }
 
 // Returns how many times as good as Sailor's plan ours has to be.
@@ -103,7 +120,7 @@ class PeerPlans : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PeerPlans, OursAreAtLeastAsGoodAsAnyAndBetterThanSailorsByTheRequiredFactor) {
   if (GetParam() == kAbsent) GTEST_SKIP() << kCases << " is not here: the peers' plans are compared elsewhere";
-  const Case one = read_case(GetParam());
+  const Case one = read_case(GetParam(), trainer_execution_model());
   const double ours = our_value(one, PlanSpace::kFlow);
   const double in_their_space = our_value(one, PlanSpace::kPaper);
   EXPECT_LE(ours, in_their_space * (1 + 1e-9));
@@ -117,6 +134,35 @@ TEST_P(PeerPlans, OursAreAtLeastAsGoodAsAnyAndBetterThanSailorsByTheRequiredFact
   }
 }
 
+TEST_P(PeerPlans, ThePapersModelReproducesTheTimesOfSailorsPlans) {
+  if (GetParam() == kAbsent) GTEST_SKIP() << kCases << " is not here: the peers' plans are compared elsewhere";
+  const Case one = read_case(GetParam(), *find_execution_model("sailor-paper"));
+  const SailorsPlan sailors = sailors_plan(one.name);
+  const Estimate estimate = one.simulator->simulate(one.job, one.cluster, sailors.plan).value();
+  EXPECT_NEAR(estimate.iteration.value() / sailors.recorded_seconds, 1, 0.005);
+}
+
+TEST_P(PeerPlans, WithThePapersModelAndSpaceOursIsAtLeastAsGoodAsSailors) {
+  if (GetParam() == kAbsent) GTEST_SKIP() << kCases << " is not here: the peers' plans are compared elsewhere";
+  const Case one = read_case(GetParam(), *find_execution_model("sailor-paper"));
+  const Plan sailors = sailors_plan(one.name).plan;
+  if (!one.simulator->simulate(one.job, one.cluster, sailors).value().fits()) GTEST_SKIP() << "Sailor's does not fit";
+  EXPECT_LE(our_value(one, PlanSpace::kPaper), value_of(one, sailors) * (1 + 1e-9));
+}
+
+// The plans of the default model: never worse than any peer's by that model, and not much worse than Sailor's by the
+// paper's.
+TEST_P(PeerPlans, TheDefaultPlanIsBetterThanAnyAndHoldsInThePapersModel) {
+  if (GetParam() == kAbsent) GTEST_SKIP() << kCases << " is not here: the peers' plans are compared elsewhere";
+  const Case one = read_case(GetParam(), default_execution_model());
+  const Plan ours = our_plan(one, PlanSpace::kFlow);
+  for (const PeerPlan& peer : rivals_of(one)) {
+    EXPECT_LE(value_of(one, ours), value_of(one.job, peer.estimate) * (1 + 1e-9)) << peer.planner;
+  }
+  const Case judge = read_case(GetParam(), *find_execution_model("sailor-paper"));
+  EXPECT_LE(value_of(judge, ours) * 0.8, value_of(judge, sailors_plan(one.name).plan));
+}
+
 std::string name_of_test(const ::testing::TestParamInfo<std::string>& one) {
   std::string name = one.param;
   std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
@@ -128,7 +174,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, PeerPlans, ::testing::ValuesIn(names_of_cases())
 TEST(RivalPlans, MoreThanThirtyCanBeCompared) {
   if (!std::filesystem::exists(kCases)) GTEST_SKIP() << kCases << " is not here";
   std::size_t rivals = 0;
-  for (const std::string& name : names_of_cases()) rivals += rivals_of(read_case(name)).size();
+  for (const std::string& name : names_of_cases())
+    rivals += rivals_of(read_case(name, trainer_execution_model())).size();
   EXPECT_GT(rivals, 30U);
 }
 

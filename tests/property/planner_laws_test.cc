@@ -1,4 +1,4 @@
-// Laws of the planner, on random small worlds.
+// Laws of the planner, on random small worlds and with two execution models.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -15,10 +15,22 @@ using testing::a_small_world;
 using testing::BruteForce;
 using testing::SmallWorld;
 
-const Simulator& simulator() {
-  static const Simulator one;
-  return one;
-}
+class PlannerLaws : public ::testing::TestWithParam<std::string> {
+ protected:
+  PlannerLaws() : simulator_({}, google_cloud_network(), *find_execution_model(GetParam())) { current = &simulator_; }
+  ~PlannerLaws() override { current = nullptr; }
+
+ public:
+  static inline const Simulator* current = nullptr;  // of the test that runs
+
+ private:
+  Simulator simulator_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Models, PlannerLaws, ::testing::Values("trainer", "default"),
+                         [](const auto& model) { return model.param; });
+
+const Simulator& simulator() { return *PlannerLaws::current; }
 
 Result<PlannedJob> plan(const SmallWorld& world, PlanSpace space) {
   PlanOptions options;
@@ -66,7 +78,7 @@ std::optional<PlannedJob> compared_with_brute_force(const SmallWorld& world, Pla
 }
 
 // Brute force also tries every partition of the remaining microbatches among the replicas of a stage.
-TEST(PlannerLaws, BruteForceFindsNoBetterPlanInThePapersSpace) {
+TEST_P(PlannerLaws, BruteForceFindsNoBetterPlanInThePapersSpace) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -77,7 +89,7 @@ TEST(PlannerLaws, BruteForceFindsNoBetterPlanInThePapersSpace) {
 
 // In this space a replica may have any number of microbatches and a stage any replicas. One world in three has up to
 // ten GPUs, the others up to six. Worlds with many GPUs have fewer microbatches, which limits the time of brute force.
-TEST(PlannerLaws, BruteForceFindsNoBetterPlanInTheFlowSpace) {
+TEST_P(PlannerLaws, BruteForceFindsNoBetterPlanInTheFlowSpace) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -90,7 +102,7 @@ TEST(PlannerLaws, BruteForceFindsNoBetterPlanInTheFlowSpace) {
 }
 
 // Brute force lists every plan, so that a bound cannot be right only because no plan near it was examined.
-TEST(PlannerLaws, TheBoundIsNotBeatenByAnyPlanOfTheFlowSpace) {
+TEST_P(PlannerLaws, TheBoundIsNotBeatenByAnyPlanOfTheFlowSpace) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -109,7 +121,7 @@ TEST(PlannerLaws, TheBoundIsNotBeatenByAnyPlanOfTheFlowSpace) {
 }
 
 // With more nodes, a looser budget or a lower price, the planner does at least as well as in the smaller world.
-TEST(PlannerLaws, ABetterWorldNeverWorsensARunningPlan) {
+TEST_P(PlannerLaws, ABetterWorldNeverWorsensARunningPlan) {
   int feasible = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -138,7 +150,7 @@ TEST(PlannerLaws, ABetterWorldNeverWorsensARunningPlan) {
   EXPECT_GT(feasible, 75);
 }
 
-TEST(PlannerLaws, FlowIsNeverWorseThanThePapersSpace) {
+TEST_P(PlannerLaws, FlowIsNeverWorseThanThePapersSpace) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     const SmallWorld world = a_small_world(seed, 8);
     const auto paper = plan(world, PlanSpace::kPaper);
@@ -152,7 +164,7 @@ TEST(PlannerLaws, FlowIsNeverWorseThanThePapersSpace) {
   }
 }
 
-TEST(PlannerLaws, EveryPlanUsesOnlyAvailableGpusAndRespectsTheLimits) {
+TEST_P(PlannerLaws, EveryPlanUsesOnlyAvailableGpusAndRespectsTheLimits) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const SmallWorld world = a_small_world(seed, 16);
@@ -172,7 +184,7 @@ TEST(PlannerLaws, EveryPlanUsesOnlyAvailableGpusAndRespectsTheLimits) {
   }
 }
 
-TEST(PlannerLaws, TheEstimateOfTheSearchIsThatOfTheSimulator) {
+TEST_P(PlannerLaws, TheEstimateOfTheSearchIsThatOfTheSimulator) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const SmallWorld world = a_small_world(seed, 12);
     const auto planned = plan(world, PlanSpace::kFlow);
@@ -188,7 +200,7 @@ TEST(PlannerLaws, TheEstimateOfTheSearchIsThatOfTheSimulator) {
   }
 }
 
-TEST(PlannerLaws, TheSameQuestionHasTheSameAnswerWhateverWasAskedBefore) {
+TEST_P(PlannerLaws, TheSameQuestionHasTheSameAnswerWhateverWasAskedBefore) {
   const Planner planner(simulator());
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SmallWorld world = a_small_world(seed, 10);
@@ -204,7 +216,7 @@ TEST(PlannerLaws, TheSameQuestionHasTheSameAnswerWhateverWasAskedBefore) {
   }
 }
 
-TEST(PlannerLaws, NoPlanIsFasterThanTheBound) {
+TEST_P(PlannerLaws, NoPlanIsFasterThanTheBound) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const SmallWorld world = a_small_world(seed, 16);
     const auto planned = plan(world, PlanSpace::kFlow);
@@ -225,7 +237,7 @@ Result<PlannedJob> thoroughly_planned(SmallWorld& world) {
   return Planner(simulator()).plan(world.job, world.cluster, options, {});
 }
 
-TEST(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
+TEST_P(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
   int proved = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -244,7 +256,7 @@ TEST(PlannerLaws, TheThoroughProofIsBeatenNeitherByBruteForceNorByTheSearch) {
 
 // Brute force tries every partition of microbatches among any replicas, including stages with mixed tensor-parallel
 // sizes.
-TEST(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
+TEST_P(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
   int proved = 0;
   for (std::uint64_t seed = 201; seed <= 280; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -260,7 +272,7 @@ TEST(PlannerLaws, TheThoroughProofIsNotBeatenByBruteForceInTheFlowSpace) {
 }
 
 // With few microbatches for many GPUs, stages end at very different times and every replica has few microbatches.
-TEST(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
+TEST_P(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
   int proved = 0;
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {
     SmallWorld world = a_small_world(seed, 400);
@@ -275,7 +287,7 @@ TEST(PlannerLaws, TheThoroughProofIsNotBeatenWhereManyGpusShareASmallBatch) {
   EXPECT_GT(proved, 40) << "most worlds should have a plan, or this test tests little";
 }
 
-TEST(PlannerLaws, AlternativesAreAParetoFrontThatStartsWithTheFastest) {
+TEST_P(PlannerLaws, AlternativesAreAParetoFrontThatStartsWithTheFastest) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const auto planned = plan(a_small_world(seed, 12), PlanSpace::kFlow);
     if (!planned) continue;
