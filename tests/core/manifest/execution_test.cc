@@ -77,8 +77,9 @@ TEST_F(ExecutionFile, OfAnotherKindIsRefused) {
 }
 
 TEST_F(ExecutionFile, AClusterMayStateHowItExecutesPlans) {
-  const std::string pool = "apiVersion: sailor.dev/v1alpha1\nkind: GpuPool\nmetadata: {name: a}\nspec: {region: r-1, "
-                           "zone: r-1-a, accelerator: nvidia-l4, gpusPerNode: 1, nodes: 1, provisioning: Spot}\n---\n";
+  const std::string pool =
+      "apiVersion: sailor.dev/v1alpha1\nkind: GpuPool\nmetadata: {name: a}\nspec: {region: r-1, "
+      "zone: r-1-a, accelerator: nvidia-l4, gpusPerNode: 1, nodes: 1, provisioning: Spot}\n---\n";
   const fs::path& file = written("NetworkModel", "  execution: {measured: true, sums: {shareOfRate: \"0.6\"}}\n");
   std::ifstream stream(file);
   const std::string network{std::istreambuf_iterator<char>(stream), {}};
