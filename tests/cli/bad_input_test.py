@@ -44,6 +44,13 @@ def changed(document, path, value):
 
 
 class BadInput(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # The cases below change the only stage of this plan.
+        cls.planned = sailor("plan", *INPUTS, "--execution", "trainer", "-o", "json").stdout
+        cls.plan = cls.write("plan.json", cls.planned)
+
     def test_an_invalid_plan_is_refused_with_its_field_and_a_remedy(self):
         plan = json.loads(self.planned)["plan"]
         replica = ("stages", 0, "replicas", 0)
