@@ -5,10 +5,12 @@
 namespace sailor {
 namespace {
 
-// One message, while `messages_at_once` go through the same NIC.
-Seconds transfer(Bytes message, const Ring& ring, int messages_at_once) {
-  return ring.between.latency +
-         std::max(ring.between.occupancy(message), ring.nic.occupancy(message) * messages_at_once);
+// A part's way through a ring of this many nodes or GPUs, `hops` of them, while `messages_at_once` go through the same
+// NIC.
+Seconds way(Bytes part, const Ring& ring, int hops, int messages_at_once) {
+  const int far = std::min(hops, ring.far_hops);
+  const Seconds each = std::max(ring.between.occupancy(part), ring.nic.occupancy(part) * messages_at_once);
+  return each * hops + ring.between.latency * far + ring.near_latency * (hops - far);
 }
 
 }  // namespace
@@ -17,8 +19,8 @@ Seconds ring_all_reduce(Bytes size, const Ring& ring) {
   if (ring.members < 2) return Seconds(0);
   const Bytes part = size / ring.members;
   const bool is_inside = ring.members_per_node >= ring.members;
-  const Seconds hop = is_inside ? ring.inside.transfer(part) : transfer(part, ring, ring.tensor_parallel);
-  return hop * (2 * (ring.members - 1));
+  const int hops = ring.members - 1;
+  return (is_inside ? ring.inside.transfer(part) * hops : way(part, ring, hops, ring.tensor_parallel)) * 2;
 }
 
 Seconds hierarchical_all_reduce(Bytes size, const Ring& ring) {
@@ -28,7 +30,7 @@ Seconds hierarchical_all_reduce(Bytes size, const Ring& ring) {
   if (local > 1) time += ring.inside.transfer(size / local) * (2 * (local - 1));
   if (nodes > 1) {
     const Bytes part = size / (static_cast<double>(local) * nodes);
-    time += transfer(part, ring, local * ring.tensor_parallel) * (2 * (nodes - 1));
+    time += way(part, ring, nodes - 1, local * ring.tensor_parallel) * 2;
   }
   return time;
 }

@@ -23,9 +23,18 @@ std::size_t Bill::zones_of(const GroupedStage& stage) const {
   return zones.size();
 }
 
-Bill::RingTraffic Bill::ring_of(const GroupedStage& stage) const {
+double Bill::summed_parameters(const GroupedStage& stage) const {
+  const LayerNeeds& needs = layer_needs_of(stage);
+  const double tied = plan_.stages.size() > 1 ? needs.tied_parameters_in(stage.layers) : 0;
+  return (needs.range(stage.layers).parameters - tied) * stage.groups.front().tensor_parallel;
+}
+
+double Bill::tied_parameters(const GroupedStage& holders) const {
+  return layer_needs_of(holders).tied_parameters() * holders.groups.front().tensor_parallel;
+}
+
+Bill::RingTraffic Bill::ring_of(const GroupedStage& stage, double parameters) const {
   const int members = stage.replicas();
-  const double parameters = layer_needs_of(stage).range(stage.layers).parameters * stage.groups.front().tensor_parallel;
   const SyncedBytes synced = synced_bytes(job_.training.precision, plan_.techniques.shards_optimizer);
   RingTraffic ring{
       Bytes(parameters * (synced.reduced + synced.gathered)) * (static_cast<double>(members - 1) / members),
@@ -44,11 +53,13 @@ Dollars Bill::traffic() const {
     if (i + 1 < plan_.stages.size()) {
       each_transfer_after(i, [&](const Transfer& transfer) { sum += transfer.price * transfer.one_way * 2.0; });
     }
-    const std::size_t zones = plan_.stages[i].groups.size() < 2 ? 1 : zones_of(plan_.stages[i]);
-    if (zones < 2) continue;
-    const RingTraffic ring = ring_of(plan_.stages[i]);
-    sum += ring.border_price * ring.of_each_member * static_cast<double>(zones);
   }
+  each_summing_stage([&](const GroupedStage& stage, auto ring_of_stage) {
+    const std::size_t zones = stage.groups.size() < 2 ? 1 : zones_of(stage);
+    if (zones < 2) return;
+    const RingTraffic ring = ring_of_stage();
+    sum += ring.border_price * ring.of_each_member * static_cast<double>(zones);
+  });
   for (const Transfer& transfer : peer_replicas()) sum += transfer.price * transfer.one_way;
   return sum;
 }

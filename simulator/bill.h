@@ -5,6 +5,7 @@
 #include "planner/problem/grouped_plan.h"
 #include "simulator/job_tables.h"
 #include "simulator/pool_links.h"
+#include "simulator/tied_embedding.h"
 
 namespace sailor {
 
@@ -50,9 +51,23 @@ class Bill {
     Bytes of_each_member;         // sent to the next member in an iteration
     DollarsPerByte border_price;  // the highest price between two of its pools
   };
-  [[nodiscard]] RingTraffic ring_of(const GroupedStage& stage) const;
+  // Calls visit(stage, a function that returns its RingTraffic) for every stage with several replicas, and for the
+  // stages that sum a tied embedding together.
+  template <class Visit>
+  void each_summing_stage(Visit visit) const {
+    for (const GroupedStage& stage : plan_.stages) {
+      if (stage.replicas() > 1) visit(stage, [&] { return ring_of(stage, summed_parameters(stage)); });
+    }
+    if (const auto holders = holders_of_tied_embedding(plan_, job_.model)) {
+      visit(*holders, [&] { return ring_of(*holders, tied_parameters(*holders)); });
+    }
+  }
 
  private:
+  // `parameters` are those of all GPUs of a replica.
+  [[nodiscard]] RingTraffic ring_of(const GroupedStage& stage, double parameters) const;
+  [[nodiscard]] double summed_parameters(const GroupedStage& stage) const;
+  [[nodiscard]] double tied_parameters(const GroupedStage& holders) const;
   [[nodiscard]] const LayerNeeds& layer_needs_of(const GroupedStage& stage) const;
   [[nodiscard]] std::size_t zones_of(const GroupedStage& stage) const;
   [[nodiscard]] double share_of(const ReplicaGroup& group) const {

@@ -9,7 +9,9 @@ namespace sailor {
 StageSync JobSimulation::sync_of(const GroupedPlan& plan, const GroupedStage& stage) const {
   const PlanLinks links(plan, cluster_, links_);
   const Sync parts = sync(plan, stage, links);
-  return {parts.reduce + parts.gather, summed(Bytes(0), links.ring_of(stage))};
+  const bool is_at_an_end = &stage == &plan.stages.front() || &stage == &plan.stages.back();
+  const Sync tied = is_at_an_end ? sync_of_tied_embedding(plan, links) : Sync{};
+  return {parts.reduce + parts.gather + tied.reduce + tied.gather, summed(Bytes(0), links.ring_of(stage))};
 }
 
 PaperComparison JobSimulation::compared_with_paper(const TimeBreakdown& time, const GroupedPlan& plan) const {

@@ -8,6 +8,7 @@
 #include "simulator/expected_loss.h"
 #include "simulator/fast_step_time.h"
 #include "simulator/memory.h"
+#include "simulator/tied_embedding.h"
 
 namespace sailor {
 namespace {
@@ -167,10 +168,14 @@ JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, int
   return result;
 }
 
-// The parameters of the largest shard of the stage: every member of the ring exchanges that many.
-double JobSimulation::shard_parameters(const GroupedPlan& plan, const GroupedStage& stage) const {
+// The parameters of the largest shard of the stage, without those of a tied embedding: every member of the stage's ring
+// exchanges that many.
+double JobSimulation::summed_parameters(const GroupedPlan& plan, const GroupedStage& stage) const {
   double most = 0;
-  for (const ReplicaGroup& group : stage.groups) most = std::max(most, range_needs(plan, stage, group).parameters);
+  for (const ReplicaGroup& group : stage.groups) {
+    const double tied = plan.stages.size() > 1 ? layer_needs(plan, group).tied_parameters_in(stage.layers) : 0;
+    most = std::max(most, range_needs(plan, stage, group).parameters - tied);
+  }
   return most;
 }
 
@@ -183,9 +188,21 @@ Seconds JobSimulation::summed(Bytes size, const Ring& ring) const {
 JobSimulation::Sync JobSimulation::sync(const GroupedPlan& plan, const GroupedStage& stage,
                                         const PlanLinks& links) const {
   if (stage.replicas() < 2) return {};
-  const double parameters = shard_parameters(plan, stage);
+  return sync_of(summed_parameters(plan, stage), plan, links.ring_of(stage));
+}
+
+JobSimulation::Sync JobSimulation::sync_of_tied_embedding(const GroupedPlan& plan, const PlanLinks& links) const {
+  const auto holders = holders_of_tied_embedding(plan, job_.model);
+  if (!holders) return {};
+  double parameters = 0;
+  for (const ReplicaGroup& group : holders->groups) {
+    parameters = std::max(parameters, layer_needs(plan, group).tied_parameters());
+  }
+  return sync_of(parameters, plan, links.ring_of(*holders));
+}
+
+JobSimulation::Sync JobSimulation::sync_of(double parameters, const GroupedPlan& plan, const Ring& ring) const {
   const SyncedBytes bytes = synced_bytes(job_.training.precision, plan.techniques.shards_optimizer);
-  const Ring ring = links.ring_of(stage);
   const Seconds reduce = summed(Bytes(parameters * bytes.reduced), ring) / 2;
   const Seconds gather =
       bytes.gathered == bytes.reduced ? reduce : summed(Bytes(parameters * bytes.gathered), ring) / 2;
@@ -210,6 +227,11 @@ std::vector<JobSimulation::StageEnd> JobSimulation::stage_ends(const GroupedPlan
   std::vector<StageEnd> ends;
   ends.reserve(plan.stages.size());
   for (const GroupedStage& stage : plan.stages) ends.push_back(stage_end(plan, stage, links));
+  const Sync tied = sync_of_tied_embedding(plan, links);
+  for (StageEnd* end : {&ends.front(), &ends.back()}) {
+    end->tied = plan.techniques.shards_optimizer ? tied.reduce : tied.reduce + tied.gather;
+    if (plan.techniques.shards_optimizer) end->gather += tied.gather;
+  }
   if (plan.techniques.keeps_peer_replicas) add_peer_replicas(plan, links, ends);
   return ends;
 }
@@ -219,10 +241,14 @@ std::vector<JobSimulation::StageEnd> JobSimulation::stage_ends(const GroupedPlan
 JobSimulation::Synced JobSimulation::synced(std::span<const StageEnd> ends, Seconds passes,
                                             std::span<const double> tails) {
   Synced end{passes, passes};
+  const auto summed = [&](std::size_t i) {
+    const StageEnd& stage = ends[i];
+    return passes - Seconds(tails[i]) + exposed_reduction(stage.reduce, stage.last_backward, stage.buckets);
+  };
+  const Seconds both = std::max(summed(0), summed(ends.size() - 1));  // then they sum a tied embedding
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const StageEnd& stage = ends[i];
-    const Seconds gradients =
-        passes - Seconds(tails[i]) + exposed_reduction(stage.reduce, stage.last_backward, stage.buckets) + stage.gather;
+    const Seconds gradients = (stage.tied > Seconds(0) ? both + stage.tied : summed(i)) + stage.gather;
     end.gradients = std::max(end.gradients, gradients);
     end.updated = std::max(end.updated, gradients + stage.update);
   }

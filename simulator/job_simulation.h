@@ -101,6 +101,7 @@ class JobSimulation final : public JobEstimator {
     Seconds last_backward;
     Seconds update;
     Seconds gather;  // gathers the updated weights if the optimizer is sharded, and sends to backup holders
+    Seconds tied;    // sums the gradients of a tied embedding with the other stage that holds it
   };
   // Times after the start of the step.
   struct Synced {
@@ -140,9 +141,14 @@ class JobSimulation final : public JobEstimator {
                                                                     const GroupedPlan& plan) const;
   [[nodiscard]] SimulationResult paper_result(const GroupedPlan& plan) const;
   [[nodiscard]] std::vector<StageEnd> stage_ends(const GroupedPlan& plan, const PlanLinks& links) const;
-  [[nodiscard]] double shard_parameters(const GroupedPlan& plan, const GroupedStage& stage) const;
+  [[nodiscard]] const LayerNeeds& layer_needs(const GroupedPlan& plan, const ReplicaGroup& group) const {
+    return tables_.needs(group.pool, {plan.microbatch_size, group.tensor_parallel}, plan.techniques.recomputes);
+  }
+  [[nodiscard]] double summed_parameters(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] Seconds summed(Bytes size, const Ring& ring) const;
   [[nodiscard]] Sync sync(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
+  [[nodiscard]] Sync sync_of_tied_embedding(const GroupedPlan& plan, const PlanLinks& links) const;
+  [[nodiscard]] Sync sync_of(double parameters, const GroupedPlan& plan, const Ring& ring) const;
   [[nodiscard]] StageEnd stage_end(const GroupedPlan& plan, const GroupedStage& stage, const PlanLinks& links) const;
   void add_peer_replicas(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageEnd>& ends) const;
   // EstimateSummary::expected_loss.

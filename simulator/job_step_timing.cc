@@ -113,6 +113,7 @@ Execution JobSimulation::execution(std::span<const StageEnd> ends) {
     execution.update.push_back(to_nanoseconds(end.update));
     execution.gather.push_back(to_nanoseconds(end.gather));
   }
+  execution.tied = to_nanoseconds(ends.front().tied);
   return execution;
 }
 
@@ -133,7 +134,7 @@ std::vector<Nanoseconds> JobSimulation::deadlines(Seconds most, std::span<const 
     const StageEnd& end = ends[i];
     const Seconds exposed =
         std::max(end.reduce / end.buckets, end.reduce - end.last_backward * (1 - 1.0 / end.buckets));
-    const Seconds own = most - exposed - end.update - end.gather;
+    const Seconds own = most - exposed - end.tied - end.update - end.gather;
     by.push_back(to_nanoseconds(std::min(own, above)));
     double backward = std::numeric_limits<double>::infinity();
     for (const GroupTiming& group : stages[i].groups) backward = std::min(backward, group.backward);

@@ -112,8 +112,13 @@ void LayerNeeds::add_memory(const JobSpec& job, const ModelProfile* profile) {
   const double head = prefix_.back().parameters - prefix_[prefix_.size() - 2].parameters;
   const auto apart =
       static_cast<double>(stage_parameters(job.model, 0, layers_ - 1) + layer_parameters(job.model, layers_ - 1));
-  const double shared = (apart - static_cast<double>(stage_parameters(job.model, 0, layers_))) / point_.tensor_parallel;
-  shared_parameters_ = head >= shared ? shared : 0;
+  tied_parameters_ = (apart - static_cast<double>(stage_parameters(job.model, 0, layers_))) / point_.tensor_parallel;
+  head_counts_tied_ = head >= tied_parameters_;
+}
+
+double LayerNeeds::tied_parameters_in(LayerRange layers) const {
+  if (layers.first == 0) return tied_parameters_;
+  return layers.last == layers_ && head_counts_tied_ ? tied_parameters_ : 0;
 }
 
 RangeNeeds LayerNeeds::range(LayerRange layers) const {
@@ -126,7 +131,7 @@ RangeNeeds LayerNeeds::range(LayerRange layers) const {
                    to.activations - from.activations,
                    // The backward pass has freed the activations of later layers by then.
                    *std::max_element(reached_.begin() + first, reached_.begin() + last) - to.activations};
-  if (first == 0 && last == layers_) needs.parameters -= shared_parameters_;
+  if (first == 0 && last == layers_ && head_counts_tied_) needs.parameters -= tied_parameters_;
   return needs;
 }
 

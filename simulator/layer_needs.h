@@ -36,6 +36,11 @@ class LayerNeeds {
              const Choices& choices);
 
   [[nodiscard]] RangeNeeds range(LayerRange layers) const;
+  // The parameters of a tied embedding on a GPU that holds it; 0 if the model ties none. Its gradients are summed over
+  // the first and the last stage together.
+  [[nodiscard]] double tied_parameters() const { return tied_parameters_; }
+  // How many of the parameters of range(layers) these are.
+  [[nodiscard]] double tied_parameters_in(LayerRange layers) const;
   // The size of a layer's output for one microbatch. It is not divided by the number of GPUs in the group.
   [[nodiscard]] Bytes output(int layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
   // A note that says which times and sizes were not measured at this point; empty if all of them were.
@@ -49,7 +54,8 @@ class LayerNeeds {
 
   ProfilePoint point_;
   int layers_ = 0;
-  double shared_parameters_ = 0;  // the parameters of a tied embedding, counted twice if one stage holds both its users
+  double tied_parameters_ = 0;
+  bool head_counts_tied_ = false;  // some profiles leave them out of the head's parameters
   Choices choices_;
   std::vector<RangeNeeds> prefix_;  // prefix_[i] is the sum over the layers [0, i)
   // The activations of the layers [0, i] and what the backward pass of layer i needs besides.

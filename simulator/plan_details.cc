@@ -22,9 +22,7 @@ class TrafficLedger {
     });
   }
 
-  void add_gradients(const GroupedStage& stage) {
-    if (stage.replicas() < 2) return;
-    const Bill::RingTraffic ring = bill_.ring_of(stage);
+  void add_gradients(const GroupedStage& stage, const Bill::RingTraffic& ring) {
     std::map<Zone, int> replicas;
     for (const ReplicaGroup& group : stage.groups) replicas[zone_of(group.pool)] += group.count;
     const bool is_split = replicas.size() > 1;
@@ -69,8 +67,8 @@ std::vector<ZoneTraffic> traffic_of(const GroupedPlan& plan, const ClusterState&
   TrafficLedger ledger(cluster, bill);
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     if (i + 1 < plan.stages.size()) ledger.add_boundary(i);
-    ledger.add_gradients(plan.stages[i]);
   }
+  bill.each_summing_stage([&](const GroupedStage& stage, auto ring) { ledger.add_gradients(stage, ring()); });
   ledger.add_peer_replicas();
   return ledger.entries();
 }

@@ -1,6 +1,8 @@
 #include "simulator/plan_links.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 namespace sailor {
 namespace {
@@ -33,6 +35,15 @@ int PlanLinks::neighbours_of(const End& end) const {
   return std::clamp(gpus / end.group.tensor_parallel, 1, alike);
 }
 
+int PlanLinks::zones_of(const GroupedStage& stage) const {
+  if (stage.groups.size() < 2) return 1;
+  std::set<std::string_view> zones;
+  for (const ReplicaGroup& group : stage.groups) {
+    zones.insert(cluster_.pools[static_cast<std::size_t>(group.pool)].key.zone.str());
+  }
+  return static_cast<int>(zones.size());
+}
+
 LinkTiming PlanLinks::timing(const End& from, const End& to, Bytes message, const MessageRates& rates) const {
   const int from_pool = from.group.pool;
   const int to_pool = to.group.pool;
@@ -52,6 +63,7 @@ LinkTiming PlanLinks::timing(const End& from, const End& to, Bytes message, cons
 
 Ring PlanLinks::ring_of(const GroupedStage& stage) const {
   Ring ring{.members = stage.replicas(), .members_per_node = stage.replicas()};
+  if (const int zones = zones_of(stage); zones > 1) ring.far_hops = zones;
   Seconds slowest(-1);
   Seconds slowest_inside(-1);
   Seconds slowest_nic(0);
@@ -64,6 +76,7 @@ Ring PlanLinks::ring_of(const GroupedStage& stage) const {
     }
     if (pools_.probed_nic(a.pool) > slowest_nic) ring.nic = pools_.nic(a.pool);
     slowest_nic = std::max(slowest_nic, pools_.probed_nic(a.pool));
+    ring.near_latency = std::max(ring.near_latency, pools_.between(a.pool, a.pool).latency);
     const bool is_one_node = is_inside_node(a.pool, a.pool) && is_in_one_pool(stage);
     ring.members_per_node = std::min(ring.members_per_node, is_one_node ? ring.members : neighbours_of({stage, a}));
     if (pools_.probed_inside_node(a.pool) > slowest_inside) ring.inside = pools_.inside_node(a.pool);

@@ -182,7 +182,13 @@ class StepSimulation {
       }
       timing_.passes_done.push_back(done);
       timing_.synced.push_back(execution_.all_reduce.empty() ? done : reduced(stage, execution_.all_reduce[stage]));
-      Nanoseconds updated = timing_.synced.back();
+    }
+    if (execution_.tied > Nanoseconds(0)) {
+      const Nanoseconds both = std::max(timing_.synced.front(), timing_.synced.back()) + execution_.tied;
+      timing_.synced.front() = timing_.synced.back() = both;
+    }
+    for (std::size_t stage = 0; stage < timing_.passes.size(); ++stage) {
+      Nanoseconds updated = timing_.synced[stage];
       if (!execution_.update.empty()) updated += execution_.update[stage];
       if (!execution_.gather.empty()) updated += execution_.gather[stage];
       timing_.updated.push_back(updated);

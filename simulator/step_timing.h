@@ -16,6 +16,8 @@ struct Execution {
   std::vector<int> buckets;         // per stage: parts of the all-reduce that follow the last backward pass; empty: 1
   std::vector<Nanoseconds> update;  // per stage
   std::vector<Nanoseconds> gather;  // per stage: the all-gather of the updated weights, if the optimizer is sharded
+  // The sum of a tied embedding's gradients over the first and the last stage, once both have summed the others.
+  Nanoseconds tied{};
 };
 
 struct TimedPass {

@@ -76,6 +76,25 @@ TEST_F(ExecutionOfAStep, ASumThatWaitsForPassesIsOneRingAtItsShareOfTheRate) {
   EXPECT_LT(estimate(trainer_execution_model(), plan).time.gradient_sync.value(), ring);
 }
 
+// The two stages sum the rest of their gradients first, in rings of two.
+TEST_F(ExecutionOfAStep, ATiedEmbeddingIsSummedOverTheFirstAndTheLastStageTogether) {
+  ExecutionModel waits = trainer_execution_model();
+  waits.sums_beside_passes = false;
+  waits.sum_algorithm = SumAlgorithm::kRing;
+  const ModelSpec& model = job_.model;
+  ASSERT_TRUE(model.tied_embeddings);
+  const double tied = static_cast<double>(model.vocab_size) * model.hidden_size;
+  const auto ring = [](double parameters, int members) {
+    return 2 * (members - 1) * (parameters * 4 / members) / (kMessage / 1e-3);
+  };
+  const auto rest = [&](int first, int last) {
+    return static_cast<double>(stage_parameters(model, first, last)) - tied;
+  };
+  const double both = std::max(ring(rest(0, 3), 2), ring(rest(3, 6), 2)) + ring(tied, 4);
+  const Estimate tied_ends = estimate(waits, an_even_plan(job_, kPool, 2, 2, 1));
+  EXPECT_NEAR(tied_ends.time.gradient_sync.value(), both, 2e-3 * both);
+}
+
 TEST_F(ExecutionOfAStep, AnUpdateTakesItsShareOfTheProfiles) {
   const Plan plan = an_even_plan(job_, kPool, 1, 1, 1);
   ExecutionModel fused = trainer_execution_model();
