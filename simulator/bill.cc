@@ -51,7 +51,8 @@ Dollars Bill::traffic() const {
   Dollars sum(0);
   for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
     if (i + 1 < plan_.stages.size()) {
-      each_transfer_after(i, [&](const Transfer& transfer) { sum += transfer.price * transfer.one_way * 2.0; });
+      each_transfer_after(
+          i, [&](const Transfer& transfer) { sum += (transfer.price + transfer.price_back) * transfer.one_way; });
     }
   }
   each_summing_stage([&](const GroupedStage& stage, auto ring_of_stage) {
@@ -73,7 +74,7 @@ std::vector<Bill::Transfer> Bill::peer_replicas() const {
     const int holder = plan_.stages[i].groups.front().pool;
     const int backup_pool = replicas.stages()[i].backup_pool;
     if (replicas.sent_by(i) > Bytes(0)) {
-      transfers.push_back({holder, backup_pool, replicas.sent_by(i), links_.between(holder, backup_pool).price});
+      transfers.push_back({holder, backup_pool, replicas.sent_by(i), links_.between(holder, backup_pool).price, {}});
     }
   }
   return transfers;

@@ -23,12 +23,13 @@ class Bill {
   [[nodiscard]] Dollars traffic() const;
 
   // The bytes that the replicas of a group send to those of a group of the next stage in an iteration. The same amount
-  // returns, at the same price.
+  // returns, at the price of the other direction.
   struct Transfer {
     int from = 0;  // pool
     int to = 0;
     Bytes one_way;
     DollarsPerByte price;
+    DollarsPerByte price_back;
   };
   template <class Visit>
   void each_transfer_after(std::size_t stage, Visit visit) const {
@@ -37,7 +38,7 @@ class Bill {
     for (const ReplicaGroup& from : above.groups) {
       for (const ReplicaGroup& to : plan_.stages[stage + 1].groups) {
         visit(Transfer{from.pool, to.pool, one_way * (share_of(from) * share_of(to)),
-                       links_.between(from.pool, to.pool).price});
+                       links_.between(from.pool, to.pool).price, links_.between(to.pool, from.pool).price});
       }
     }
   }

@@ -59,6 +59,10 @@ double MessageRates::parts(MessageEnd from, MessageEnd to) const {
 }
 
 Seconds MessageRates::between_nodes(MessageEnd from, MessageEnd to, Bytes message) const {
+  return from == to ? one_way(from, to, message) : std::max(one_way(from, to, message), one_way(to, from, message));
+}
+
+Seconds MessageRates::one_way(MessageEnd from, MessageEnd to, Bytes message) const {
   if (const BandwidthCurve* measured = curve(from, to)) return message / measured->at(message) / share_;
   return links_.between(from.pool, to.pool).occupancy(message / parts(from, to)) / share_;
 }

@@ -25,7 +25,8 @@ class MessageRates {
                const PoolLinks& links, std::span<const int> tensor_parallel_sizes);
 
   [[nodiscard]] Seconds latency(const Link& link) const { return link.latency + latency_; }
-  // How long a message occupies the link between two nodes, or the link inside a node.
+  // How long a message occupies the link between two nodes, or the link inside a node. Activations go one way and
+  // gradients the other; where the directions differ, this is the slower one.
   [[nodiscard]] Seconds between_nodes(MessageEnd from, MessageEnd to, Bytes message) const;
   [[nodiscard]] Seconds inside_node(MessageEnd from, MessageEnd to, Bytes message) const;
   // The shortest of any message between two nodes that a group of this size sends.
@@ -37,6 +38,7 @@ class MessageRates {
  private:
   [[nodiscard]] std::size_t index_of_size(int tensor_parallel) const;
   [[nodiscard]] std::size_t index_of(MessageEnd from, MessageEnd to) const;
+  [[nodiscard]] Seconds one_way(MessageEnd from, MessageEnd to, Bytes message) const;
   [[nodiscard]] double parts(MessageEnd from, MessageEnd to) const;
 
   const PoolLinks& links_;

@@ -13,12 +13,13 @@ class TrafficLedger {
   // Every microbatch's activations go down, their gradients up.
   void add_boundary(std::size_t stage) {
     bill_.each_transfer_after(stage, [&](const Bill::Transfer& transfer) {
-      for (const auto& [source, target] :
-           {std::pair(transfer.from, transfer.to), std::pair(transfer.to, transfer.from)}) {
+      const auto add = [&](int source, int target, DollarsPerByte price) {
         ZoneTraffic& traffic = between(zone_of(source), zone_of(target));
         traffic.activations += transfer.one_way;
-        traffic.cost += transfer.price * transfer.one_way;
-      }
+        traffic.cost += price * transfer.one_way;
+      };
+      add(transfer.from, transfer.to, transfer.price);
+      add(transfer.to, transfer.from, transfer.price_back);
     });
   }
 

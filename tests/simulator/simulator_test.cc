@@ -127,6 +127,20 @@ TEST(Simulator, TrafficBetweenRegionsIsPaidForBothWays) {
   EXPECT_NEAR(result.traffic_cost_per_iteration.value(), (bytes + tied) * 0.02 / 1e9, 1e-15);
 }
 
+TEST(Simulator, TrafficHasThePriceOfItsDirection) {
+  JobSpec job = a_job().batch(8);
+  job.model.tied_embeddings = false;  // its ring would be traffic too
+  Plan plan = an_even_plan(job, kPool, 2, 1, 1);
+  plan.stages[1].replicas[0].pool = a_key("us-west1-b", "nvidia-l4");
+  const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 1, 1).pool("us-west1-b", "nvidia-l4", 1, 1);
+  NetworkModel network = google_cloud_network();
+  network.measured.prices = {{Zone(kZone), Zone("us-west1-b"), dollars_per_gigabyte(0.02)},
+                             {Zone("us-west1-b"), Zone(kZone), dollars_per_gigabyte(0.08)}};
+  const double one_way = 8.0 * 512 * 128 * 4;
+  EXPECT_NEAR(Simulator({}, network).estimate(job, cluster, plan).value().traffic_cost_per_iteration.value(),
+              one_way * (0.02 + 0.08) / 1e9, 1e-15);
+}
+
 TEST(Simulator, MeasuredTimesAreUsedUnchanged) {
   const JobSpec job = a_job().batch(8);
   const Simulator simulator(book(a_profile(job, {{1, 1}})), free_network());
