@@ -86,16 +86,17 @@ class Agent:
         raise RuntimeError(f"{self.name} did not come so far; its log:\n" + pathlib.Path(self.log.name).read_text()[-2000:])
 
     def lines(self, message):
-        return [line for line in pathlib.Path(self.log.name).read_text().splitlines() if f": {message} generation=" in line]
+        """Of each line with this message: its fields."""
+        lines = pathlib.Path(self.log.name).read_text().splitlines()
+        return [dict(field.split("=", 1) for field in line.split() if "=" in field) for line in lines if f" msg={message} " in line]
 
     def ends_of_steps(self):
-        return [datetime.datetime.fromisoformat(line.split()[0].rstrip("Z")) for line in self.lines("step")]
+        return [datetime.datetime.fromisoformat(fields["time"].rstrip("Z")) for fields in self.lines("step")]
 
     def times(self):
         """Of each worker: where its time went in the newest ten steps, in seconds a step."""
         times = {}
-        for line in self.lines("times"):
-            fields = dict(field.split("=") for field in line.split() if "=" in field)
+        for fields in self.lines("times"):
             times[int(fields["rank"])] = {name: float(fields[name + "_s"]) for name in TIMES}
         return [times[rank] for rank in sorted(times)]
 
@@ -209,7 +210,7 @@ def simulated(folder, stages):
     agent = types.SimpleNamespace(name="bench", host="", gpus=2)
     (folder / "plan.json").write_text(json.dumps(assignment(agent, stages, "", 1)["plan"]))
     command = [SAILOR, "simulate", "-f", folder / "job.yaml", "--cluster", folder / "cluster.yaml", "--profiles", folder / "profiles",
-               "--plan", folder / "plan.json", "-o", "json"]
+               "--plan", folder / "plan.json", "--execution", "trainer", "-o", "json"]
     answer = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     return answer["estimate"], answer["scheduleTimes"]
 
