@@ -56,6 +56,19 @@ std::string pools_of(const Estimate& estimate) {
   return text;
 }
 
+// Breaks the text into lines of at most 100 columns, which begin at column 10.
+std::string paragraph(std::string_view text) {
+  constexpr std::size_t kColumns = 90;
+  std::string lines;
+  while (text.size() > kColumns) {
+    const std::size_t end = text.rfind(' ', kColumns);
+    if (end == std::string_view::npos) break;
+    lines += fmt::format("{}\n          ", text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return lines + std::string(text) + "\n";
+}
+
 }  // namespace
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {
@@ -117,11 +130,12 @@ std::string describe_estimate(const Estimate& estimate) {
 }
 
 std::string describe_basis(const EstimateBasis& basis) {
-  return fmt::format(
-      "Rests on  the execution model \"{}\": {}\n"
-      "          If sums of gradients took half as long again, throughput would fall by {}; if messages did, by {}\n",
-      basis.execution.name, basis.execution.source, report::percent(basis.sensitivity.slower_sums),
-      report::percent(basis.sensitivity.slower_messages));
+  return "Rests on  " +
+         paragraph(
+             fmt::format("the execution model \"{}\": {}. If sums of gradients took half as long again, throughput "
+                         "would fall by {}; if messages did, by {}.",
+                         basis.execution.name, basis.execution.source, report::percent(basis.sensitivity.slower_sums),
+                         report::percent(basis.sensitivity.slower_messages)));
 }
 
 std::string describe_search(const PlannedJob& planned) {
