@@ -39,8 +39,7 @@ std::string why_nothing_fits(const PlanningProblem& problem, const SearchReport&
         "GiB in all; of {} plans tried, the nearest",
         problem.job.model.name, state / gibibytes(1), memory / gibibytes(1), report.candidates);
   }
-  return fmt::format("no plan fits in memory of {} that were tried, with up to as many stages as GPUs: the nearest",
-                     report.candidates);
+  return fmt::format("no plan fits in memory, of {} that were tried: the nearest", report.candidates);
 }
 
 Error too_little_memory(const PlanningProblem& problem, const PlanCandidate& nearest, const SearchReport& report) {
