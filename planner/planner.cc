@@ -175,12 +175,15 @@ constexpr std::array<BoundProver::Effort, 3> kThorough{
      {.path_levels = 12, .end_levels = 48, .price_updates = 6, .halvings = 3, .solver_calls = 1000},
      {.path_levels = 24, .end_levels = 96, .price_updates = 8, .halvings = 5, .solver_calls = 4000}}};
 constexpr int kMostPoolsOfQuickProof = 6;  // even the first solver calls take seconds if there are more pools
+// The tables of the relaxed problem have an entry for every range of layers: with 500 layers they take seconds and a
+// gigabyte. Models of more layers than this are planned from the other seeds, and their bound is the closed form.
+constexpr int kMostLayersOfTables = 150;
 
 double proved_throughput(const PlanningProblem& problem, double seconds, const PlanOptions& options,
                          const SearchLimits& limits) {
   BoundProver prover(problem);
   double unreachable = 1 / bound_throughput(problem);
-  if (problem.pools() <= kMostPoolsOfQuickProof) {
+  if (problem.pools() <= kMostPoolsOfQuickProof && problem.layers() <= kMostLayersOfTables) {
     unreachable = longest_unreachable(prover, {unreachable, seconds}, {}, [&] { return limits.is_over(); });
   }
   if (options.proof == Proof::kQuick) return 1 / unreachable;
@@ -215,7 +218,7 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   const Search& search = chooser.search();
   std::vector<GroupTimeTable> tables;
   if (!chooser.is_answered()) {
-    tables = group_time_tables(problem);
+    if (problem.layers() <= kMostLayersOfTables) tables = group_time_tables(problem);
     chooser.search().run(options.space, tables);
   }
   const std::optional<Choice> choice = chooser.choice();

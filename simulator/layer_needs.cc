@@ -1,6 +1,7 @@
 #include "simulator/layer_needs.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -94,6 +95,7 @@ std::vector<LayerMemory> LayerNeeds::memory_of_layers(const JobSpec& job, const 
 void LayerNeeds::add_memory(const JobSpec& job, const ModelProfile* profile) {
   const std::vector<LayerMemory> layers = memory_of_layers(job, profile);
   const std::vector<double> whole = whole_parameters(job.model, profile);
+  reached_.emplace_back();
   const int token_shards = job.training.uses_sequence_parallelism() ? point_.tensor_parallel : 1;
   for (int layer = 0; layer < layers_; ++layer) {
     const auto index = static_cast<std::size_t>(layer);
@@ -105,8 +107,15 @@ void LayerNeeds::add_memory(const JobSpec& job, const ModelProfile* profile) {
     prefix_[index + 1].whole_parameters = prefix_[index].whole_parameters + whole[index];
     prefix_[index + 1].activations =
         prefix_[index].activations + (is_recomputed ? outputs_.back() / token_shards : activations);
-    reached_.push_back(prefix_[index + 1].activations + analytic_workspace(job.model, job.training, point_, layer) +
-                       (is_recomputed ? activations : Bytes(0)));
+    reached_.front().push_back(prefix_[index + 1].activations +
+                               analytic_workspace(job.model, job.training, point_, layer) +
+                               (is_recomputed ? activations : Bytes(0)));
+  }
+  for (std::size_t half = 1; 2 * half <= reached_.front().size(); half *= 2) {
+    const std::vector<Bytes>& halves = reached_.back();
+    std::vector<Bytes> pairs;
+    for (std::size_t i = 0; i + half < halves.size(); ++i) pairs.push_back(std::max(halves[i], halves[i + half]));
+    reached_.push_back(std::move(pairs));
   }
   // Some profiles do not count a tied head's parameters. Then they are not counted twice, and nothing is subtracted.
   const double head = prefix_.back().parameters - prefix_[prefix_.size() - 2].parameters;
@@ -121,6 +130,13 @@ double LayerNeeds::tied_parameters_in(LayerRange layers) const {
   return layers.last == layers_ && head_counts_tied_ ? tied_parameters_ : 0;
 }
 
+Bytes LayerNeeds::most_reached(LayerRange layers) const {
+  const auto size = static_cast<std::size_t>(layers.size());
+  const std::vector<Bytes>& parts = reached_[static_cast<std::size_t>(std::bit_width(size)) - 1];
+  return std::max(parts[static_cast<std::size_t>(layers.first)],
+                  parts[static_cast<std::size_t>(layers.last) - std::bit_floor(size)]);
+}
+
 RangeNeeds LayerNeeds::range(LayerRange layers) const {
   const auto [first, last] = layers;
   SAILOR_CHECK(first >= 0 && first < last && last <= layers_, "layers [{}, {}) of {}", first, last, layers_);
@@ -130,7 +146,7 @@ RangeNeeds LayerNeeds::range(LayerRange layers) const {
                    to.parameters - from.parameters, to.whole_parameters - from.whole_parameters,
                    to.activations - from.activations,
                    // The backward pass has freed the activations of later layers by then.
-                   *std::max_element(reached_.begin() + first, reached_.begin() + last) - to.activations};
+                   most_reached(layers) - to.activations};
   if (first == 0 && last == layers_ && head_counts_tied_) needs.parameters -= tied_parameters_;
   return needs;
 }

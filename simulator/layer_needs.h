@@ -51,6 +51,7 @@ class LayerNeeds {
   void add_memory(const JobSpec& job, const ModelProfile* profile);
   [[nodiscard]] std::vector<LayerMemory> memory_of_layers(const JobSpec& job, const ModelProfile* profile);
   void note(const std::string& text);
+  [[nodiscard]] Bytes most_reached(LayerRange layers) const;
 
   ProfilePoint point_;
   int layers_ = 0;
@@ -58,8 +59,9 @@ class LayerNeeds {
   bool head_counts_tied_ = false;  // some profiles leave them out of the head's parameters
   Choices choices_;
   std::vector<RangeNeeds> prefix_;  // prefix_[i] is the sum over the layers [0, i)
-  // The activations of the layers [0, i] and what the backward pass of layer i needs besides.
-  std::vector<Bytes> reached_;
+  // [0][i]: the activations of the layers [0, i] and what the backward pass of layer i needs besides. [k][i]: the
+  // largest of these of the 2^k layers from i on, so that the largest of any range takes two of them.
+  std::vector<std::vector<Bytes>> reached_;
   std::vector<Bytes> outputs_;
   std::string provenance_;
 };

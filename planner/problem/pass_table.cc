@@ -8,8 +8,6 @@
 namespace sailor {
 namespace {
 
-constexpr double kLeast = 1e-9;  // above zero, so that rates are finite
-
 // Peer replicas do not count, because what they cost depends on the whole plan.
 std::size_t index_of(const Techniques& techniques) {
   return (techniques.recomputes ? 2U : 0U) + (techniques.shards_optimizer ? 1U : 0U);
@@ -32,7 +30,7 @@ PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<
     types.emplace_back(pool.key.accelerator.str());
     pool_of_type.push_back(static_cast<int>(&pool - cluster.pools.data()));
   }
-  per_type_ = sizes.size() * tensor_parallel_sizes_ * ranges();
+  per_type_ = sizes.size() * tensor_parallel_sizes_ * (layers_ + 1);
   std::set<std::size_t> done;
   for (const Techniques& techniques : allowed) {
     if (!done.insert(index_of(techniques)).second) continue;
@@ -41,34 +39,40 @@ PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<
       for (const int size : sizes) {
         const int shards = techniques.shards_optimizer ? job.training.global_batch_size / size : 1;
         for (const int tensor_parallel : tensor_parallel_sizes) {
-          add_ranges(estimator, {{}, pool, {size, tensor_parallel}, techniques.recomputes, shards});
+          add_layers(estimator, {{}, pool, {size, tensor_parallel}, techniques.recomputes, shards});
         }
       }
     }
   }
 }
 
-void PassTable::add_ranges(const JobEstimator& estimator, StageShape shape) {
+// A range needs more memory than any part of it. So the longest range that fits never ends before that of an earlier
+// first layer, and the search for its end goes on where the last one stopped.
+void PassTable::add_layers(const JobEstimator& estimator, StageShape shape) {
   const auto layers = static_cast<int>(layers_);
-  for (shape.layers.first = 0; shape.layers.first <= layers; ++shape.layers.first) {
-    for (shape.layers.last = 0; shape.layers.last <= layers; ++shape.layers.last) {
-      Entry& entry = entries_.emplace_back();
-      if (shape.layers.last <= shape.layers.first) continue;
-      const StageNeeds needs = estimator.stage_needs(shape);
-      entry = {std::max(kLeast, needs.pass().value()), needs.fits()};
+  int end = 0;
+  for (int layer = 0; layer <= layers; ++layer) {
+    Entry& entry = entries_.emplace_back();
+    if (layer > 0) {
+      shape.layers = {0, layer};
+      const StageNeeds before = estimator.stage_needs(shape);
+      entry.forward = before.forward.value();
+      entry.backward = before.backward.value();
     }
+    for (end = std::max(end, layer); end < layers; ++end) {
+      shape.layers = {layer, end + 1};
+      if (!estimator.stage_needs(shape).fits()) break;
+    }
+    entry.end_of_fitting = end;
   }
 }
 
-const PassTable::Entry& PassTable::at(int pool, ProfilePoint point, LayerRange layers,
-                                      const Techniques& techniques) const {
+const PassTable::Entry* PassTable::at(int pool, ProfilePoint point, int layer, const Techniques& techniques) const {
   const std::size_t size = index_of_size_[static_cast<std::size_t>(point.microbatch_size)];
   const auto log_of_group = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(point.tensor_parallel)));
   const std::size_t kind = type_of_pool_[static_cast<std::size_t>(pool)] * per_type_ +
-                           (size * tensor_parallel_sizes_ + log_of_group) * ranges();
-  const std::size_t range =
-      static_cast<std::size_t>(layers.first) * (layers_ + 1) + static_cast<std::size_t>(layers.last);
-  return entries_[first_of_techniques_[index_of(techniques)] + kind + range];
+                           (size * tensor_parallel_sizes_ + log_of_group) * (layers_ + 1);
+  return &entries_[first_of_techniques_[index_of(techniques)] + kind + static_cast<std::size_t>(layer)];
 }
 
 }  // namespace sailor

@@ -247,6 +247,13 @@ TEST(Planner, AModelOfWhichAGpuHoldsOnlyOneLayerIsPlanned) {
   EXPECT_EQ(planned->plan.stages.size(), 66U);
 }
 
+TEST(Planner, AModelOfFiveHundredLayersIsPlanned) {
+  const JobSpec deep = a_job().model("gpt2").blocks(498).sequence_length(1024).batch(256);
+  const auto planned = plan(deep, a_cluster().pool(kZone, "nvidia-tesla-a100", 32, 4));
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_LE(planned->bound_ratio(), 1);
+}
+
 TEST(Planner, AModelThatCannotFitIsRefusedWithAProof) {
   const JobSpec job = a_job().model("llama-3-70b").sequence_length(4096);
   EXPECT_THAT(complaint(job, a_cluster().pool(kZone, "nvidia-tesla-t4", 1, 4)),
