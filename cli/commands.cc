@@ -46,10 +46,11 @@ Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const st
 
 // Alternatives are shown with the fast estimates that the search compared, the chosen plan with the exact estimate.
 Result<void> write_page(const InputFiles& world, const PlannedJob& planned, const PlanOptions& options,
-                        const Estimate& exact, const EstimateBasis& basis, std::ostream& out) {
+                        const EstimateBasis& basis, std::ostream& out) {
   const auto details = world.simulator->details(world.job, world.cluster, planned.plan);
   if (!details) return tl::unexpected(details.error());
-  out << report::planning_page({world.job, world.cluster, planned.plan, exact, *details, basis}, planned, options);
+  out << report::planning_page({world.job, world.cluster, planned.plan, planned.estimate, *details, basis}, planned,
+                               options);
   return {};
 }
 
@@ -71,8 +72,8 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   if (!exact) return tl::unexpected(std::move(exact.error()));
   const auto basis = world->simulator->basis_of(world->job, world->cluster, planned->plan);
   if (!basis) return tl::unexpected(basis.error());
-  if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *exact, *basis, out);
   planned->estimate = *std::move(exact);
+  if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *basis, out);
   if (arguments.format != Format::kTable) {
     print_json(planned_json(*planned, *basis), arguments.format, out);
     return {};

@@ -37,8 +37,8 @@ Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, con
 }
 
 Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
-                                  std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes,
-                                  double update_share) {
+                                  const Scope& scope) {
+  const auto [microbatch_sizes, tensor_parallel_sizes, update_share] = scope;
   SAILOR_CHECK(!microbatch_sizes.empty() && !tensor_parallel_sizes.empty(),
                "tables for {} sizes and {} tensor_parallel_sizes", microbatch_sizes.size(),
                tensor_parallel_sizes.size());

@@ -18,10 +18,14 @@ Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, con
 
 class JobTables {
  public:
-  // `update_share` is that of the ExecutionModel.
+  // What the tables cover.
+  struct Scope {
+    std::span<const int> microbatch_sizes;
+    std::span<const int> tensor_parallel_sizes;
+    double update_share = 1;  // that of the ExecutionModel
+  };
   static Result<JobTables> make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
-                                std::span<const int> microbatch_sizes, std::span<const int> tensor_parallel_sizes,
-                                double update_share);
+                                const Scope& scope);
 
   // The accelerator of the pool must be known. `recompute` must be a value that the job allows.
   [[nodiscard]] const LayerNeeds& needs(int pool, ProfilePoint point, bool recompute) const;

@@ -26,6 +26,7 @@ void apply_sequence_parallelism(LayerMemory& measured, const JobSpec& job, int t
 // The parameters of every layer on a single GPU, measured if the profile has a measurement.
 std::vector<double> whole_parameters(const ModelSpec& model, const ModelProfile* profile) {
   std::vector<double> parameters;
+  parameters.reserve(static_cast<std::size_t>(model.layer_count()));
   const bool is_measured = profile != nullptr && profile->memory.contains(1);
   for (int layer = 0; layer < model.layer_count(); ++layer) {
     parameters.push_back(is_measured ? profile->memory.at(1)[static_cast<std::size_t>(layer)].parameters

@@ -25,12 +25,20 @@ MessageRates::MessageRates(const ClusterState& cluster, const NetworkModel& netw
       const PoolKey& b = cluster.pools[static_cast<std::size_t>(to)].key;
       for (const int senders : sizes_) {
         for (const int receivers : sizes_) {
-          const BandwidthCurve* curve =
+          curves_[index_of({from, senders}, {to, receivers})] =
               network.measured.between({a.zone, a.accelerator, senders}, {b.zone, b.accelerator, receivers});
-          curves_[index_of({from, senders}, {to, receivers})] = curve;
-          if (curve != nullptr) distinct_[index_of_size(senders)].push_back(curve);
         }
       }
+    }
+  }
+  list_distinct();
+}
+
+void MessageRates::list_distinct() {
+  for (std::size_t from = 0; from < ends_; ++from) {
+    std::vector<const BandwidthCurve*>& of_size = distinct_[from % sizes_.size()];
+    for (std::size_t to = 0; to < ends_; ++to) {
+      if (curves_[from * ends_ + to] != nullptr) of_size.push_back(curves_[from * ends_ + to]);
     }
   }
   for (auto& curves : distinct_) sort_unique(curves);

@@ -36,6 +36,7 @@ class MessageRates {
   [[nodiscard]] std::span<const int> tensor_parallel_sizes() const { return sizes_; }
 
  private:
+  void list_distinct();
   [[nodiscard]] std::size_t index_of_size(int tensor_parallel) const;
   [[nodiscard]] std::size_t index_of(MessageEnd from, MessageEnd to) const;
   [[nodiscard]] Seconds one_way(MessageEnd from, MessageEnd to, Bytes message) const;

@@ -105,7 +105,7 @@ Result<void> add_pool(const SourceDocument& document, StatedGpus& stated, Cluste
   const auto declaration = read_pool(document);
   if (!declaration) return tl::unexpected(declaration.error());
   if (auto added = add_stated_gpu(*declaration, stated); !added) return tl::unexpected(document.located(added.error()));
-  Pool pool = pool_of(*declaration, *declaration->nodes);
+  Pool pool = pool_of(*declaration, declaration->nodes.value());
   if (auto agrees = check_agreement(document, cluster, pool); !agrees) return agrees;
   cluster.pools.push_back(std::move(pool));
   return {};
@@ -176,7 +176,7 @@ Result<ClusterFile> read_cluster(const std::filesystem::path& file) {
   }
   if (result.cluster.pools.empty()) return tl::unexpected(error_in(file, "has no GpuPool; describe at least one"));
   if (networks > 1) return tl::unexpected(error_in(file, "has several NetworkModels; keep one"));
-  for (const auto& [name, pool] : stated) result.cluster.accelerators.add(*pool.gpu);
+  for (const auto& [name, pool] : stated) result.cluster.accelerators.add(pool.gpu.value());
   result.cluster = normalized(std::move(result.cluster));
   return result;
 }

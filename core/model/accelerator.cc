@@ -72,7 +72,7 @@ std::optional<AcceleratorSpec> read_gpu(JsonReader& spec, const Accelerator& nam
   if (!spec.optional<Json>("gpu")) return std::nullopt;
   JsonReader gpu(spec.child("gpu"), spec.path_of("gpu"));
   JsonReader teraflops(gpu.child("teraflops"), gpu.path_of("teraflops"));
-  const AcceleratorSpec result{
+  AcceleratorSpec result{
       .name = name,
       .memory = gibibytes(figure(gpu, "memoryGib")),
       .fp32 = teraflops_per_second(figure(teraflops, "fp32")),

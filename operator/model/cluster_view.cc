@@ -89,8 +89,8 @@ void add_declared_pools(const std::vector<kube::Object>& gpu_pools, ClusterView&
   for (const kube::Object& object : gpu_pools) {
     auto pool = pool_from_manifest(*object);
     if (!pool) continue;
-    if (pool->gpu) view.accelerators.add(*pool->gpu);
     declared.push_back(*std::move(pool));
+    if (const auto& gpu = declared.back().gpu) view.accelerators.add(*gpu);
   }
   for (const PoolDeclaration& pool : declared) {
     if (view.accelerators.find(pool.key.accelerator) == nullptr) {

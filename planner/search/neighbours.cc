@@ -138,13 +138,20 @@ class Neighbours {
     }
   }
 
-  void swap_some(int i, const ReplicaGroup& a, int new_size_of_a, int j, const ReplicaGroup& b, int new_size_of_b) {
-    for (const int count : amounts(std::min(a.count, b.count))) {
+  // Replicas of a group that move to another stage.
+  struct Swapped {
+    int from = 0;  // stage
+    const ReplicaGroup& group;
+    int tensor_parallel = 1;  // on the other stage
+  };
+
+  void swap_some(const Swapped& a, const Swapped& b) {
+    for (const int count : amounts(std::min(a.group.count, b.group.count))) {
       Draft next = draft_;
-      stage_of(next, i).add(draft_replicas(a.pool, a.tensor_parallel, -count));
-      stage_of(next, j).add(draft_replicas(b.pool, b.tensor_parallel, -count));
-      stage_of(next, i).add(draft_replicas(b.pool, new_size_of_b, count));
-      stage_of(next, j).add(draft_replicas(a.pool, new_size_of_a, count));
+      stage_of(next, a.from).add(draft_replicas(a.group.pool, a.group.tensor_parallel, -count));
+      stage_of(next, b.from).add(draft_replicas(b.group.pool, b.group.tensor_parallel, -count));
+      stage_of(next, a.from).add(draft_replicas(b.group.pool, b.tensor_parallel, count));
+      stage_of(next, b.from).add(draft_replicas(a.group.pool, a.tensor_parallel, count));
       visit_(next);
     }
   }
@@ -158,11 +165,11 @@ class Neighbours {
         const int a_tensor_parallel = smallest_tensor_parallel(a.pool, stage(j));
         const int b_tensor_parallel = smallest_tensor_parallel(b.pool, stage(i));
         if (a_tensor_parallel == 0 || b_tensor_parallel == 0) continue;
-        swap_some(i, a, a_tensor_parallel, j, b, b_tensor_parallel);
+        swap_some({i, a, a_tensor_parallel}, {j, b, b_tensor_parallel});
         // As they are, if that is different and fits.
         const bool is_same = a.tensor_parallel == a_tensor_parallel && b.tensor_parallel == b_tensor_parallel;
         if (is_same || a.tensor_parallel < a_tensor_parallel || b.tensor_parallel < b_tensor_parallel) continue;
-        swap_some(i, a, a.tensor_parallel, j, b, b.tensor_parallel);
+        swap_some({i, a, a.tensor_parallel}, {j, b, b.tensor_parallel});
       }
     }
   }
