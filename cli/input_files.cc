@@ -17,6 +17,12 @@ namespace {
 Result<ExecutionModel> execution_model(const std::string& wanted, const ClusterFile& cluster) {
   if (wanted.empty()) return cluster.network.execution_model();
   if (const ExecutionModel* built_in = find_execution_model(wanted)) return *built_in;
+  if (wanted != "-" && !std::filesystem::exists(wanted)) {
+    std::string names;
+    for (const ExecutionModel& model : built_in_execution_models()) names += model.name + ", ";
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--execution {}: is unknown; use {}or a file with an ExecutionModel", wanted, names));
+  }
   return read_execution_model(wanted);
 }
 

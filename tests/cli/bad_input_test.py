@@ -51,6 +51,10 @@ class BadInput(ProgramTest):
         cls.planned = sailor("plan", *INPUTS, "--execution", "trainer", "-o", "json").stdout
         cls.plan = cls.write("plan.json", cls.planned)
 
+    def test_an_unknown_execution_model_is_refused_with_the_names_of_those_that_are_known(self):
+        self.assert_refused(sailor("plan", *INPUTS, "--execution", "deepsea"), 2, "--execution deepsea",
+                            "default, trainer, sailor-paper, or a file")
+
     def test_an_invalid_plan_is_refused_with_its_field_and_a_remedy(self):
         plan = json.loads(self.planned)["plan"]
         replica = ("stages", 0, "replicas", 0)
