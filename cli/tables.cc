@@ -8,6 +8,7 @@
 
 #include "core/model/plan_hash.h"
 #include "report/numbers.h"
+#include "report/plan_view.h"
 
 namespace sailor::cli {
 namespace {
@@ -129,14 +130,7 @@ std::string describe_estimate(const Estimate& estimate) {
   return text;
 }
 
-std::string describe_basis(const EstimateBasis& basis) {
-  return "Rests on  " +
-         paragraph(
-             fmt::format("the execution model \"{}\": {}. If sums of gradients took half as long again, throughput "
-                         "would fall by {}; if messages did, by {}.",
-                         basis.execution.name, basis.execution.source, report::percent(basis.sensitivity.slower_sums),
-                         report::percent(basis.sensitivity.slower_messages)));
-}
+std::string describe_basis(const EstimateBasis& basis) { return "Rests on  " + paragraph(report::basis_text(basis)); }
 
 std::string describe_search(const PlannedJob& planned) {
   const std::string move =

@@ -6,7 +6,6 @@
 #include "report/cost_tables.h"
 #include "report/gantt.h"
 #include "report/memory_bars.h"
-#include "report/numbers.h"
 #include "report/page_frame.h"
 #include "report/paper_comparison.h"
 #include "report/plan_choice.h"
@@ -19,18 +18,9 @@ namespace {
 
 Element heading(const std::string& text) { return Element("h2").text(text); }
 
-Element basis(const PlanView& view) {
-  const EstimateBasis& basis = view.basis;
-  return Element("p").text(
-      fmt::format("The times rest on the execution model \"{}\": {}. If sums of gradients took half as long again, "
-                  "throughput would "
-                  "fall by {}; if messages between stages did, by {}.",
-                  basis.execution.name, basis.execution.source, percent(basis.sensitivity.slower_sums),
-                  percent(basis.sensitivity.slower_messages)));
-}
-
 void add_plan(const PlanView& view, Element& body) {
-  body.add(heading("Where the time goes")).add(time_bar(view.estimate)).add(basis(view));
+  body.add(heading("Where the time goes")).add(time_bar(view.estimate));
+  body.add(Element("p").text("The times rest on " + basis_text(view.basis)));
   body.add(heading("Stages")).add(stage_table(view));
   body.add(heading("Timeline of a step")).add(gantt(view)).add(paper_comparison(view));
   body.add(heading("Memory")).add(memory_bars(view));

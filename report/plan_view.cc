@@ -59,4 +59,12 @@ std::string layers_text(const Stage& stage) {
   return stage.first_layer == last ? fmt::format("{}", last) : fmt::format("{}-{}", stage.first_layer, last);
 }
 
+std::string basis_text(const EstimateBasis& basis) {
+  return fmt::format(
+      "the execution model \"{}\": {}. If sums of gradients took half as long again, throughput would fall by {}; if "
+      "messages between stages did, by {}.",
+      basis.execution.name, basis.execution.source, percent(basis.sensitivity.slower_sums),
+      percent(basis.sensitivity.slower_messages));
+}
+
 }  // namespace sailor::report

@@ -33,6 +33,8 @@ std::vector<SimilarReplicas> similar_replicas(const Plan& plan, std::size_t stag
 std::string similar_text(const Plan& plan, const SimilarReplicas& group);
 std::string pool_text(const PoolKey& pool);   // "nvidia-l4 in us-central1-a, spot"
 std::string layers_text(const Stage& stage);  // "3-12", inclusive
-std::string microbatches_text(long count);    // "1 microbatch", "1,024 microbatches"
+// What the times rest on, in two sentences: "the execution model ...: ... If sums of gradients took ...".
+std::string basis_text(const EstimateBasis& basis);
+std::string microbatches_text(long count);  // "1 microbatch", "1,024 microbatches"
 
 }  // namespace sailor::report
