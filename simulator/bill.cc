@@ -1,7 +1,6 @@
 #include "simulator/bill.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "core/model/node_packing.h"
@@ -15,18 +14,8 @@ const LayerNeeds& Bill::layer_needs_of(const GroupedStage& stage) const {
   return tables_.needs(first.pool, {plan_.microbatch_size, first.tensor_parallel}, plan_.techniques.recomputes);
 }
 
-std::size_t Bill::zones_of(const GroupedStage& stage) const {
-  std::set<std::string_view> zones;
-  for (const ReplicaGroup& group : stage.groups) {
-    zones.insert(cluster_.pools[static_cast<std::size_t>(group.pool)].key.zone.str());
-  }
-  return zones.size();
-}
-
 double Bill::summed_parameters(const GroupedStage& stage) const {
-  const LayerNeeds& needs = layer_needs_of(stage);
-  const double tied = plan_.stages.size() > 1 ? needs.tied_parameters_in(stage.layers) : 0;
-  return (needs.range(stage.layers).parameters - tied) * stage.groups.front().tensor_parallel;
+  return layer_needs_of(stage).summed_parameters(stage.layers) * stage.groups.front().tensor_parallel;
 }
 
 double Bill::tied_parameters(const GroupedStage& holders) const {
@@ -56,10 +45,10 @@ Dollars Bill::traffic() const {
     }
   }
   each_summing_stage([&](const GroupedStage& stage, auto ring_of_stage) {
-    const std::size_t zones = stage.groups.size() < 2 ? 1 : zones_of(stage);
+    const int zones = zones_of(stage, cluster_);
     if (zones < 2) return;
     const RingTraffic ring = ring_of_stage();
-    sum += ring.border_price * ring.of_each_member * static_cast<double>(zones);
+    sum += ring.border_price * ring.of_each_member * zones;
   });
   for (const Transfer& transfer : peer_replicas()) sum += transfer.price * transfer.one_way;
   return sum;

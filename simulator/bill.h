@@ -70,7 +70,6 @@ class Bill {
   [[nodiscard]] double summed_parameters(const GroupedStage& stage) const;
   [[nodiscard]] double tied_parameters(const GroupedStage& holders) const;
   [[nodiscard]] const LayerNeeds& layer_needs_of(const GroupedStage& stage) const;
-  [[nodiscard]] std::size_t zones_of(const GroupedStage& stage) const;
   [[nodiscard]] double share_of(const ReplicaGroup& group) const {
     return static_cast<double>(group.count) * group.microbatches / plan_.microbatches;
   }

@@ -43,9 +43,7 @@ JobSimulation::JobSimulation(const JobSpec& job, const ClusterState& cluster, co
 
 RangeNeeds JobSimulation::range_needs(const GroupedPlan& plan, const GroupedStage& stage,
                                       const ReplicaGroup& group) const {
-  RangeNeeds needs =
-      tables_.needs(group.pool, {plan.microbatch_size, group.tensor_parallel}, plan.techniques.recomputes)
-          .range(stage.layers);
+  RangeNeeds needs = layer_needs(plan, group).range(stage.layers);
   needs.update = needs.update / optimizer_shards(plan, stage);
   return needs;
 }
@@ -89,9 +87,7 @@ std::vector<StageTiming> JobSimulation::executed(std::vector<StageTiming> stages
 }
 
 Bytes JobSimulation::message_after(const GroupedPlan& plan, const GroupedStage& stage) const {
-  const ReplicaGroup& sender = stage.groups.front();
-  return tables_.needs(sender.pool, {plan.microbatch_size, sender.tensor_parallel}, plan.techniques.recomputes)
-      .output(stage.layers.last - 1);
+  return layer_needs(plan, stage.groups.front()).output(stage.layers.last - 1);
 }
 
 void JobSimulation::add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const {
@@ -173,8 +169,7 @@ JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, int
 double JobSimulation::summed_parameters(const GroupedPlan& plan, const GroupedStage& stage) const {
   double most = 0;
   for (const ReplicaGroup& group : stage.groups) {
-    const double tied = plan.stages.size() > 1 ? layer_needs(plan, group).tied_parameters_in(stage.layers) : 0;
-    most = std::max(most, range_needs(plan, stage, group).parameters - tied);
+    most = std::max(most, layer_needs(plan, group).summed_parameters(stage.layers));
   }
   return most;
 }
@@ -299,8 +294,8 @@ std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& 
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
   const std::vector<StageEnd> ends = stage_ends(plan, links);
-  const std::vector<StageTiming> bare = executed(stages, plan.microbatches);
-  const std::vector<double> tails = tail_times(bare);
+  std::vector<StageTiming> played = executed(stages, plan.microbatches);
+  const std::vector<double> tails = tail_times(played);
   const Bill bill = bill_of(plan);
   const DollarsPerHour price = bill.gpus();
   const Dollars traffic = bill.traffic();
@@ -308,10 +303,13 @@ std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& 
     const Seconds iteration = synced(ends, Seconds(passes), tails).updated;
     return EstimateSummary{iteration, price * iteration + traffic, Bytes(0)};
   };
-  if (cutoff.is_reached_by(estimated(least_step_time(bare) * (1 - kRounding)))) return std::nullopt;
+  if (cutoff.is_reached_by(estimated(least_step_time(played) * (1 - kRounding)))) return std::nullopt;
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(plan, stages)) excess = std::max(excess, stage.excess());
-  EstimateSummary estimate = estimated(fast_step_time(executed(stages, plan.microbatches), plan.microbatches));
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    for (std::size_t g = 0; g < stages[i].groups.size(); ++g) played[i].groups[g].cap = stages[i].groups[g].cap;
+  }
+  EstimateSummary estimate = estimated(fast_step_time(played, plan.microbatches));
   estimate.memory_excess = excess;
   estimate.expected_loss = counted_loss(plan, estimate.iteration, links);
   return estimate;

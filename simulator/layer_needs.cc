@@ -126,9 +126,12 @@ void LayerNeeds::add_memory(const JobSpec& job, const ModelProfile* profile) {
   head_counts_tied_ = head >= tied_parameters_;
 }
 
-double LayerNeeds::tied_parameters_in(LayerRange layers) const {
-  if (layers.first == 0) return tied_parameters_;
-  return layers.last == layers_ && head_counts_tied_ ? tied_parameters_ : 0;
+double LayerNeeds::summed_parameters(LayerRange layers) const {
+  const double all = range(layers).parameters;
+  const bool has_embedding = layers.first == 0;
+  const bool has_head = layers.last == layers_;
+  if (has_embedding == has_head) return all;
+  return has_embedding || head_counts_tied_ ? all - tied_parameters_ : all;
 }
 
 Bytes LayerNeeds::most_reached(LayerRange layers) const {

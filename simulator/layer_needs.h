@@ -39,8 +39,8 @@ class LayerNeeds {
   // The parameters of a tied embedding on a GPU that holds it; 0 if the model ties none. Its gradients are summed over
   // the first and the last stage together.
   [[nodiscard]] double tied_parameters() const { return tied_parameters_; }
-  // How many of the parameters of range(layers) these are.
-  [[nodiscard]] double tied_parameters_in(LayerRange layers) const;
+  // The parameters of range(layers) without those that the first and the last stage sum together.
+  [[nodiscard]] double summed_parameters(LayerRange layers) const;
   // The size of a layer's output for one microbatch. It is not divided by the number of GPUs in the group.
   [[nodiscard]] Bytes output(int layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
   // A note that says which times and sizes were not measured at this point; empty if all of them were.

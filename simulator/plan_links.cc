@@ -1,8 +1,6 @@
 #include "simulator/plan_links.h"
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 
 namespace sailor {
 namespace {
@@ -35,15 +33,6 @@ int PlanLinks::neighbours_of(const End& end) const {
   return std::clamp(gpus / end.group.tensor_parallel, 1, alike);
 }
 
-int PlanLinks::zones_of(const GroupedStage& stage) const {
-  if (stage.groups.size() < 2) return 1;
-  std::set<std::string_view> zones;
-  for (const ReplicaGroup& group : stage.groups) {
-    zones.insert(cluster_.pools[static_cast<std::size_t>(group.pool)].key.zone.str());
-  }
-  return static_cast<int>(zones.size());
-}
-
 LinkTiming PlanLinks::timing(const End& from, const End& to, Bytes message, const MessageRates& rates) const {
   const int from_pool = from.group.pool;
   const int to_pool = to.group.pool;
@@ -63,7 +52,7 @@ LinkTiming PlanLinks::timing(const End& from, const End& to, Bytes message, cons
 
 Ring PlanLinks::ring_of(const GroupedStage& stage) const {
   Ring ring{.members = stage.replicas(), .members_per_node = stage.replicas()};
-  if (const int zones = zones_of(stage); zones > 1) ring.far_hops = zones;
+  if (const int zones = zones_of(stage, cluster_); zones > 1) ring.far_hops = zones;
   Seconds slowest(-1);
   Seconds slowest_inside(-1);
   Seconds slowest_nic(0);

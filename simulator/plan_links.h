@@ -35,7 +35,6 @@ class PlanLinks {
 
  private:
   [[nodiscard]] int neighbours_of(const End& end) const;
-  [[nodiscard]] int zones_of(const GroupedStage& stage) const;
 
   const ClusterState& cluster_;
   const PoolLinks& pools_;

@@ -1,6 +1,8 @@
 #include "planner/problem/grouped_plan.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -114,6 +116,15 @@ std::vector<int> gpus_of_pools(const GroupedPlan& plan, std::size_t pools) {
     for (const ReplicaGroup& group : stage.groups) gpus[static_cast<std::size_t>(group.pool)] += group.gpus();
   }
   return gpus;
+}
+
+int zones_of(const GroupedStage& stage, const ClusterState& cluster) {
+  if (stage.groups.size() < 2) return 1;
+  std::set<std::string_view> zones;
+  for (const ReplicaGroup& group : stage.groups) {
+    zones.insert(cluster.pools[static_cast<std::size_t>(group.pool)].key.zone.str());
+  }
+  return static_cast<int>(zones.size());
 }
 
 }  // namespace sailor

@@ -64,4 +64,7 @@ bool has_equal_shares(const GroupedPlan& plan);
 // The GPUs that the plan uses of each pool, by index.
 std::vector<int> gpus_of_pools(const GroupedPlan& plan, std::size_t pools);
 
+// In how many zones the stage has replicas.
+int zones_of(const GroupedStage& stage, const ClusterState& cluster);
+
 }  // namespace sailor
