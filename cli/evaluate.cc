@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/input_files.h"
 #include "cli/measured_runs.h"
 #include "cli/results.h"
 #include "cli/tables.h"
@@ -62,18 +63,21 @@ struct Measurements {
   std::string folder;
   ProfileBook profiles;
   NetworkMeasurements network;
+  std::optional<ExecutionModel> execution;  // absent: that of the cluster on which a run was made
 };
 
 EvaluatedRun evaluated(const RunRecord& record, const Measurements& measurements) {
   EvaluatedRun result{.file = record.file};
-  const auto system = record.run.and_then(system_of);
-  if (!system) {
-    result.reason = system.error().message;
+  const auto execution = record.run.and_then([&](const MeasuredRun& run) {
+    return measurements.execution ? Result<ExecutionModel>(*measurements.execution) : execution_of(run);
+  });
+  if (!execution) {
+    result.reason = execution.error().message;
     result.is_bad_input = !record.run && record.run.error().code == ErrorCode::kInvalidArgument;
     return result;
   }
-  result.group = fmt::format("{} {}", system->name, record.run->job.model.name);
-  auto estimate = estimate_run(*record.run, measurements.profiles, measurements.network, *system);
+  result.group = fmt::format("{} {}", execution->name, record.run->job.model.name);
+  auto estimate = estimate_run(*record.run, measurements.profiles, measurements.network, *execution);
   if (!estimate) {
     result.reason = std::move(estimate.error()).within(measurements.folder).message;
     result.is_bad_input = true;
@@ -164,12 +168,18 @@ std::string as_table(const std::vector<EvaluatedRun>& runs, const Summaries& all
   return table(rows) + "\n" + notes + (notes.empty() ? "" : "* excluded from the summary\n\n") + table(summary);
 }
 
-Result<Measurements> read_measurements(const std::string& folder) {
+Result<Measurements> read_measurements(const EvaluateArguments& arguments) {
+  const std::string& folder = arguments.profiles;
   auto profiles = read_profiles(folder);
   if (!profiles) return tl::unexpected(std::move(profiles.error()));
   auto network = read_network_measurements(folder);
   if (!network) return tl::unexpected(std::move(network.error()));
-  return Measurements{folder, *std::move(profiles), *std::move(network)};
+  Measurements all{folder, *std::move(profiles), *std::move(network), {}};
+  if (arguments.execution.empty()) return all;
+  auto execution = named_execution_model(arguments.execution);
+  if (!execution) return tl::unexpected(std::move(execution.error()));
+  all.execution = *std::move(execution);
+  return all;
 }
 
 Result<void> check_input(const std::vector<EvaluatedRun>& runs) {
@@ -185,7 +195,7 @@ Result<void> check_input(const std::vector<EvaluatedRun>& runs) {
 Result<void> run_evaluate(const EvaluateArguments& arguments, std::ostream& out) {
   const auto records = read_runs(arguments.runs);
   if (!records) return tl::unexpected(records.error());
-  const auto measurements = read_measurements(arguments.profiles);
+  const auto measurements = read_measurements(arguments);
   if (!measurements) return tl::unexpected(measurements.error());
   std::vector<EvaluatedRun> runs;
   Summaries all;

@@ -15,18 +15,20 @@ namespace sailor::cli {
 namespace {
 
 Result<ExecutionModel> execution_model(const std::string& wanted, const ClusterFile& cluster) {
-  if (wanted.empty()) return cluster.network.execution_model();
-  if (const ExecutionModel* built_in = find_execution_model(wanted)) return *built_in;
-  if (wanted != "-" && !std::filesystem::exists(wanted)) {
-    std::string names;
-    for (const ExecutionModel& model : built_in_execution_models()) names += model.name + ", ";
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--execution {}: is unknown; use {}or a file with an ExecutionModel", wanted, names));
-  }
-  return read_execution_model(wanted);
+  return wanted.empty() ? Result<ExecutionModel>(cluster.network.execution_model()) : named_execution_model(wanted);
 }
 
 }  // namespace
+
+Result<ExecutionModel> named_execution_model(const std::string& name) {
+  if (const ExecutionModel* built_in = find_execution_model(name)) return *built_in;
+  if (name != "-" && !std::filesystem::exists(name)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--execution {}: is unknown; use {}, or a file with an ExecutionModel", name,
+                            execution_model_names()));
+  }
+  return read_execution_model(name);
+}
 
 Result<InputFiles> read_input_files(const Inputs& inputs) {
   if (auto checked = check_standard_input({inputs.job, inputs.cluster}); !checked) {

@@ -19,6 +19,9 @@ struct InputFiles {
 
 Result<InputFiles> read_input_files(const Inputs& inputs);
 
+// Returns the built-in model of this name, or the one that the file of this name contains.
+Result<ExecutionModel> named_execution_model(const std::string& name);
+
 // Prints a note for each pool that no plan for the job can use because its accelerator is unknown. For commands whose
 // results have no notes.
 void print_left_out_pools(const InputFiles& world, std::ostream& notes);

@@ -12,6 +12,7 @@
 #include "cli/render.h"
 #include "cli/replay.h"
 #include "cli/terminal_progress.h"
+#include "core/model/execution_model.h"
 
 namespace {
 
@@ -51,8 +52,9 @@ void add_inputs(CLI::App& command, sailor::cli::Inputs& inputs) {
       ->type_name("DIR");
   command
       .add_option("--execution", inputs.execution,
-                  "how plans are executed: default, trainer, sailor-paper, or a file with an ExecutionModel (default: "
-                  "what the NetworkModel says, else the most conservative one)")
+                  "how plans are executed: " + sailor::execution_model_names() +
+                      ", or a file with an ExecutionModel (default: what the NetworkModel says, else the most "
+                      "conservative one)")
       ->type_name("MODEL");
 }
 
@@ -127,6 +129,10 @@ CLI::App* add_evaluate(CLI::App& app, sailor::cli::EvaluateArguments& arguments)
   command->add_option("--profiles", arguments.profiles, "folder with the profiles and bandwidths for these runs")
       ->required()
       ->type_name("DIR");
+  command
+      ->add_option("--execution", arguments.execution,
+                   "how the runs executed their plans (default: deepspeed, or deepspeed-ethernet for RTX GPUs)")
+      ->type_name("MODEL");
   add_choice(*command, "-o,--output", arguments.format, formats, "output format (default table)");
   return command;
 }

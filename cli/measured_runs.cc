@@ -131,6 +131,7 @@ MeasuredRun run_of(const Json& json, const std::string& file) {
   run.file = file;
   run.job.key = {"", file};
   run.job.model = find_model(model_of(file)).value();
+  run.job.model.tied_embeddings = false;  // as in the profiles that belong to the runs
   run.plan = {run.job.model.name, count(json, "gbs"), count(json, "mbs"), {}};
   run.job.training.global_batch_size = run.plan.global_batch_size;
   run.job.training.sequence_length = 2048;  // the same in all these runs

@@ -42,6 +42,7 @@ struct EvaluateArguments {
   std::string runs;      // folder of measured runs
   std::string profiles;  // folder
   Format format = Format::kTable;
+  std::string execution;  // as in Inputs; empty: that of the cluster on which a run was made
 };
 
 }  // namespace sailor::cli

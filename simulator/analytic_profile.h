@@ -1,5 +1,5 @@
 // Analytic profile: time and memory of a layer from the model's shape and the accelerator's data sheet, so that any
-// model can be planned on any known GPU without having run there. docs/simulator.md lists the formulas.
+// model can be planned on any known GPU without having run there. simulator/README.md lists the formulas.
 #pragma once
 
 #include "core/model/accelerator.h"

@@ -45,6 +45,10 @@ RangeNeeds JobSimulation::range_needs(const GroupedPlan& plan, const GroupedStag
                                       const ReplicaGroup& group) const {
   RangeNeeds needs = layer_needs(plan, group).range(stage.layers);
   needs.update = needs.update / optimizer_shards(plan, stage);
+  if (plan.stages.size() > 1) {
+    needs.forward += execution_.pass_overhead;
+    needs.backward += execution_.pass_overhead;
+  }
   return needs;
 }
 
@@ -65,24 +69,30 @@ std::vector<StageTiming> JobSimulation::stage_timings(const GroupedPlan& plan, c
   return stages;
 }
 
+double JobSimulation::held_part(const GroupedPlan& plan, std::size_t boundary) const {
+  if (!std::isfinite(execution_.send_buffer.value())) return 0;
+  return std::max(0.0, 1 - execution_.send_buffer / message_after(plan, plan.stages[boundary]));
+}
+
 // A pass takes longer by the message that follows it, over the slowest link of its group: a forward pass by the
 // activations that it sends, a backward pass by the gradients that it receives. Only the link's latency passes beside
 // passes, because nobody has to send for so long.
-std::vector<StageTiming> JobSimulation::executed(std::vector<StageTiming> stages, int microbatches) const {
-  if (execution_.messages_beside_passes) return stages;
+std::vector<StageTiming> JobSimulation::executed(std::vector<StageTiming> stages, const GroupedPlan& plan) const {
   for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
+    const double part = execution_.messages_beside_passes ? held_part(plan, i) : 1;
+    if (part <= 0) continue;
     const std::size_t below = stages[i + 1].groups.size();
     for (std::size_t group = 0; group < stages[i].groups.size(); ++group) {
       double longest = 0;
       for (std::size_t to = 0; to < below; ++to) {
         longest = std::max(longest, stages[i].links[group * below + to].occupancy);
       }
-      stages[i].groups[group].forward += longest;
-      stages[i].groups[group].backward += longest;
+      stages[i].groups[group].forward += part * longest;
+      stages[i].groups[group].backward += part * longest;
     }
-    for (LinkTiming& link : stages[i].links) link.occupancy = 0;
+    for (LinkTiming& link : stages[i].links) link.occupancy *= 1 - part;
   }
-  set_means(stages, microbatches);
+  set_means(stages, plan.microbatches);
   return stages;
 }
 
@@ -119,7 +129,7 @@ MemoryInputs JobSimulation::memory_inputs(const GroupedPlan& plan, std::size_t s
 int JobSimulation::most_in_flight(const RangeNeeds& needs, int pool, const MemoryInputs& inputs) const {
   constexpr int kUnlimited = 1'000'000;
   if (needs.activations <= Bytes(0)) return kUnlimited;
-  const Bytes room = usable_memory(tables_.accelerator(pool)) - stage_memory(needs, job_.training, inputs).total();
+  const Bytes room = usable_memory(tables_.accelerator(pool), execution_.memory) - memory_of(needs, inputs).total();
   return static_cast<int>(std::clamp(room / needs.activations, 1.0, double{kUnlimited}));
 }
 
@@ -138,11 +148,13 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
       const RangeNeeds needs = range_needs(plan, plan.stages[i], group);
       MemoryInputs inputs = memory_inputs(plan, i, group.tensor_parallel, replicated[i]);
       const double little = longest > 0 ? timing.microbatches * (timing.pass() + downstream[i]) / longest : 1;
-      const int wanted = std::min(flow_policy_cap(little, textbook, i + 1 == stages.size()),
-                                  most_in_flight(needs, group.pool, inputs));
+      const int wanted = execution_.schedule == SchedulePolicy::kFlow
+                             ? std::min(flow_policy_cap(little, textbook, i + 1 == stages.size()),
+                                        most_in_flight(needs, group.pool, inputs))
+                             : static_cast<int>(stages.size() - i);  // this policy does not look at memory
       timing.cap = std::max(1, std::min(wanted, timing.microbatches));
       inputs.in_flight = timing.cap;
-      const StageMemory use{stage_memory(needs, job_.training, inputs), usable_memory(tables_.accelerator(group.pool)),
+      const StageMemory use{memory_of(needs, inputs), usable_memory(tables_.accelerator(group.pool), execution_.memory),
                             group.pool, group.tensor_parallel};
       if (g == 0 || use.excess() > memory[i].excess()) memory[i] = use;
     }
@@ -150,9 +162,9 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
   return memory;
 }
 
-JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, int microbatches) const {
-  const std::vector<StageTiming> played = executed(stages, microbatches);
-  Passes result{.length = Seconds(fast_step_time(played, microbatches)),
+JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, const GroupedPlan& plan) const {
+  const std::vector<StageTiming> played = executed(stages, plan);
+  Passes result{.length = Seconds(fast_step_time(played, plan.microbatches)),
                 .compute = Seconds(longest_work(stages)),
                 .if_links_were_free = {},
                 .tails = tail_times(played)};
@@ -280,7 +292,7 @@ SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const {
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
   std::vector<StageMemory> memory = set_caps(plan, stages);
-  const Passes done = passes(std::move(stages), plan.microbatches);
+  const Passes done = passes(std::move(stages), plan);
   SimulationResult result = summarized(plan, done, synced(stage_ends(plan, links), done.length, done.tails));
   result.memory = std::move(memory);
   return result;
@@ -294,7 +306,7 @@ std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& 
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
   const std::vector<StageEnd> ends = stage_ends(plan, links);
-  std::vector<StageTiming> played = executed(stages, plan.microbatches);
+  std::vector<StageTiming> played = executed(stages, plan);
   const std::vector<double> tails = tail_times(played);
   const Bill bill = bill_of(plan);
   const DollarsPerHour price = bill.gpus();
@@ -318,8 +330,7 @@ std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& 
 Bytes JobSimulation::state_of_layer(int layer) const {
   const ProfilePoint point{job_.training.microbatch_sizes.front(), 1};
   const bool recomputes = job_.training.activation_checkpointing == ActivationCheckpointing::kAlways;
-  const MemoryBreakdown held =
-      stage_memory(tables_.needs(0, point, recomputes).range({layer, layer + 1}), job_.training, {});
+  const MemoryBreakdown held = memory_of(tables_.needs(0, point, recomputes).range({layer, layer + 1}), {});
   return held.weights + held.optimizer;
 }
 
@@ -334,9 +345,9 @@ StageNeeds JobSimulation::stage_needs(const StageShape& shape) const {
   return {.forward = needs.forward,
           .backward = needs.backward,
           .update = needs.update / shape.optimizer_shards,
-          .fixed_memory = stage_memory(needs, job_.training, inputs).total(),
+          .fixed_memory = memory_of(needs, inputs).total(),
           .activation_memory = needs.activations,
-          .capacity = usable_memory(tables_.accelerator(shape.pool))};
+          .capacity = usable_memory(tables_.accelerator(shape.pool), execution_.memory)};
 }
 
 }  // namespace sailor

@@ -114,13 +114,18 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] Bytes message_after(const GroupedPlan& plan, const GroupedStage& stage) const;
   [[nodiscard]] std::vector<StageTiming> stage_timings(const GroupedPlan& plan, const PlanLinks& links) const;
   void add_links(const GroupedPlan& plan, const PlanLinks& links, std::vector<StageTiming>& stages) const;
-  // Returns the same stages with the passes and links that the execution model makes of them: if passes wait for
-  // messages, they are longer and messages occupy no link. The caps of microbatches in flight stay.
-  [[nodiscard]] std::vector<StageTiming> executed(std::vector<StageTiming> stages, int microbatches) const;
+  // The part of a message over this boundary that its sender waits for.
+  [[nodiscard]] double held_part(const GroupedPlan& plan, std::size_t boundary) const;
+  // Returns the same stages with the passes and links that the execution model makes of them: the part of messages that
+  // passes wait for makes these longer and occupies no link. The caps of microbatches in flight stay.
+  [[nodiscard]] std::vector<StageTiming> executed(std::vector<StageTiming> stages, const GroupedPlan& plan) const;
   std::vector<StageMemory> set_caps(const GroupedPlan& plan, std::vector<StageTiming>& stages) const;
   // The inputs for a GPU of the stage that has no microbatch in flight. `peer_parameters` are those of the stage.
   [[nodiscard]] MemoryInputs memory_inputs(const GroupedPlan& plan, std::size_t stage, int tensor_parallel,
                                            double peer_parameters) const;
+  [[nodiscard]] MemoryBreakdown memory_of(const RangeNeeds& needs, const MemoryInputs& inputs) const {
+    return stage_memory(needs, job_.training, execution_.memory, inputs);
+  }
   // Returns how many microbatches in flight fit in the memory of the pool's GPUs. The result is at least one, so that a
   // plan that does not fit can be simulated.
   [[nodiscard]] int most_in_flight(const RangeNeeds& needs, int pool, const MemoryInputs& inputs) const;
@@ -130,10 +135,14 @@ class JobSimulation final : public JobEstimator {
                                        const PlanLinks& links) const;
   [[nodiscard]] std::vector<LinkTimes> links_between(std::span<const MessageEnd> ends, const PlanLinks& links,
                                                      Bytes message) const;
-  [[nodiscard]] static Execution execution(std::span<const StageEnd> ends);
+  [[nodiscard]] Execution execution(const GroupedPlan& plan, std::span<const StageEnd> ends) const;
+  // The schedule that the execution model makes of the plan, or nothing if some stage certainly cannot finish its
+  // passes by its deadline. `deadlines` has one entry a stage, or is empty.
+  [[nodiscard]] std::optional<Schedule> schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
+                                                        const ScheduleTimes& times) const;
   [[nodiscard]] static std::vector<Nanoseconds> deadlines(Seconds most, std::span<const StageEnd> ends,
                                                           std::span<const StageTiming> stages);
-  [[nodiscard]] Passes passes(std::vector<StageTiming> stages, int microbatches) const;
+  [[nodiscard]] Passes passes(std::vector<StageTiming> stages, const GroupedPlan& plan) const;
   [[nodiscard]] bool uses_paper_formula(const GroupedPlan& plan) const {
     return execution_.uses_paper_formula && PaperFormula::can_express(plan);
   }

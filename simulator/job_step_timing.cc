@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/schedule/make_schedule.h"
+#include "core/schedule/one_forward_one_backward.h"
 #include "simulator/job_simulation.h"
 #include "simulator/memory.h"
 #include "simulator/node_placement.h"
@@ -34,6 +35,7 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
   const std::vector<std::vector<int>> nodes = node_placement(plan, cluster_);
   const std::vector<MessageEnd> ends = ends_of(groups);
   const std::vector<double> replicated = peer_parameters(groups);
+  const Seconds overhead = plan.stages.size() > 1 ? execution_.pass_overhead : Seconds(0);
   ScheduleTimes times;
   times.link_classes = static_cast<int>(ends.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
@@ -48,7 +50,8 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
       const bool shares_nic = links_.nic(pool).is_known() && !links.is_inside_node(pool, pool);
       const MessageEnd end{pool, replica.tensor_parallel};
       const auto link_class = static_cast<int>(std::ranges::lower_bound(ends, end) - ends.begin());
-      replicas.push_back({to_nanoseconds(needs.forward), to_nanoseconds(needs.backward), link_class,
+      replicas.push_back({to_nanoseconds(needs.forward + overhead), to_nanoseconds(needs.backward + overhead),
+                          link_class,
                           most_in_flight(needs, pool, memory_inputs(groups, i, replica.tensor_parallel, replicated[i])),
                           shares_nic ? nodes[i][r] : ReplicaTimes::kNoNic});
     }
@@ -64,7 +67,7 @@ ScheduleTimes JobSimulation::executed(ScheduleTimes times, const Plan& plan, con
                                       const PlanLinks& links) const {
   if (execution_.messages_beside_passes) return times;
   const std::vector<StageTiming> stages = stage_timings(groups, links);
-  const std::vector<StageTiming> slower = executed(stages, groups.microbatches);
+  const std::vector<StageTiming> slower = executed(stages, groups);
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     for (std::size_t r = 0; r < plan.stages[i].replicas.size(); ++r) {
       const Replica& replica = plan.stages[i].replicas[r];
@@ -102,11 +105,21 @@ std::vector<LinkTimes> JobSimulation::links_between(std::span<const MessageEnd> 
 }
 
 ScheduleTimes JobSimulation::schedule_times(const Plan& plan, const GroupedPlan& groups) const {
-  return with_in_flight_caps(plan, times_of(plan, groups, PlanLinks(groups, cluster_, links_)), SchedulePolicy::kFlow);
+  return with_in_flight_caps(plan, times_of(plan, groups, PlanLinks(groups, cluster_, links_)), execution_.schedule);
 }
 
-Execution JobSimulation::execution(std::span<const StageEnd> ends) {
-  Execution execution;
+std::optional<Schedule> JobSimulation::schedule_within(std::span<const Nanoseconds> deadlines, const Plan& plan,
+                                                       const ScheduleTimes& times) const {
+  if (execution_.schedule == SchedulePolicy::kFlow) return make_schedule_within(deadlines, plan, times);
+  if (auto schedule = deepspeed_schedule(plan)) return schedule;
+  return make_schedule(plan, times, execution_.schedule);
+}
+
+Execution JobSimulation::execution(const GroupedPlan& plan, std::span<const StageEnd> ends) const {
+  Execution execution{.receives_block = execution_.receives_in_order};
+  for (std::size_t boundary = 0; boundary + 1 < ends.size(); ++boundary) {
+    execution.held.push_back(held_part(plan, boundary));
+  }
   for (const StageEnd& end : ends) {
     execution.all_reduce.push_back(to_nanoseconds(end.reduce));
     execution.buckets.push_back(end.buckets);
@@ -119,9 +132,9 @@ Execution JobSimulation::execution(std::span<const StageEnd> ends) {
 
 StepTiming JobSimulation::step_timing(const Plan& plan, const GroupedPlan& groups) const {
   const PlanLinks links(groups, cluster_, links_);
-  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), SchedulePolicy::kFlow);
-  return time_step(make_schedule(plan, times), executed(times, plan, groups, links),
-                   execution(stage_ends(groups, links)));
+  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), execution_.schedule);
+  return time_step(schedule_within({}, plan, times).value(), executed(times, plan, groups, links),
+                   execution(groups, stage_ends(groups, links)));
 }
 
 // Returns when each stage must have completed its passes for the step to take no longer than `most`. Subtracts what
@@ -157,14 +170,14 @@ std::optional<EstimateSummary> JobSimulation::simulated_below(const Cutoff& cuto
   Seconds most = cutoff.iteration;
   if (price.value() > 0) most = std::min(most, Seconds((cutoff.cost - traffic).value() * 3600 / price.value()));
   const Plan plan = expanded(groups, job_, cluster_);
-  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), SchedulePolicy::kFlow);
+  const ScheduleTimes times = with_in_flight_caps(plan, times_of(plan, groups, links), execution_.schedule);
   std::vector<Nanoseconds> by;
   if (std::isfinite(most.value())) by = deadlines(most * (1 + kSooner), ends, stages);
-  const auto schedule = make_schedule_within(by, plan, times);
+  const auto schedule = schedule_within(by, plan, times);
   if (!schedule) return std::nullopt;
   Bytes excess(0);
   for (const StageMemory& stage : set_caps(groups, stages)) excess = std::max(excess, stage.excess());
-  const StepTiming step = time_step(*schedule, executed(times, plan, groups, links), execution(ends));
+  const StepTiming step = time_step(*schedule, executed(times, plan, groups, links), execution(groups, ends));
   const Seconds iteration = seconds(step.end());
   const EstimateSummary estimate{iteration, price * iteration + traffic, excess,
                                  counted_loss(groups, iteration, links)};
@@ -180,7 +193,7 @@ SimulationResult JobSimulation::result_of(const StepTiming& step, const Plan& pl
   ScheduleTimes free = times_of(plan, groups, links);
   for (auto& boundary : free.links) std::ranges::fill(boundary, LinkTimes{});
   Passes done{.length = seconds(step.passes_end()), .compute = Seconds(longest_work(stages))};
-  done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, SchedulePolicy::kFlow).duration));
+  done.if_links_were_free = std::min(done.length, seconds(make_schedule(plan, free, execution_.schedule).duration));
   done.compute = std::min(done.compute, done.if_links_were_free);  // longest_work() is not rounded to nanoseconds
   Synced end{done.length, seconds(step.end())};
   const std::vector<StageEnd> ends = stage_ends(groups, links);

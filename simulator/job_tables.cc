@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "simulator/layer_times.h"
+
 namespace sailor {
 namespace {
 
@@ -38,7 +40,7 @@ Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, con
 
 Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
                                   const Scope& scope) {
-  const auto [microbatch_sizes, tensor_parallel_sizes, update_share] = scope;
+  const auto& [microbatch_sizes, tensor_parallel_sizes, execution] = scope;
   SAILOR_CHECK(!microbatch_sizes.empty() && !tensor_parallel_sizes.empty(),
                "tables for {} sizes and {} tensor_parallel_sizes", microbatch_sizes.size(),
                tensor_parallel_sizes.size());
@@ -46,7 +48,6 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     return tl::unexpected(std::move(checked.error()));
   }
   JobTables tables;
-  tables.update_share_ = update_share;
   tables.index_of_size_ = index_by_value(microbatch_sizes);
   tables.index_of_tensor_parallel_ = index_by_value(tensor_parallel_sizes);
   tables.sizes_ = microbatch_sizes.size();
@@ -65,9 +66,13 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     if (known != tables.accelerators_.end()) continue;
     tables.accelerators_.push_back(*spec);
     const ModelProfile* profile = profiles.find(job, spec->name);
+    std::optional<ModelProfile> running;
+    if (profile != nullptr && execution.launch_exposed < 1) {
+      profile = &running.emplace(with_launches_exposed(*profile, execution.launch_exposed));
+    }
     for (const int size : microbatch_sizes) {
       for (const int tensor_parallel : tensor_parallel_sizes) {
-        tables.add_needs(job, *spec, profile, {size, tensor_parallel});
+        tables.add_needs(job, *spec, profile, execution, {size, tensor_parallel});
       }
     }
   }
@@ -75,9 +80,10 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
 }
 
 void JobTables::add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
-                          ProfilePoint point) {
+                          const ExecutionModel& execution, ProfilePoint point) {
   for (const bool recompute : recomputes_) {
-    needs_.emplace_back(job, accelerator, profile, point, LayerNeeds::Choices{recompute, update_share_});
+    needs_.emplace_back(job, accelerator, profile, point,
+                        LayerNeeds::Choices{recompute, execution.update_share, execution.memory.score_matrices});
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/model/check.h"
 #include "core/model/cluster_state.h"
+#include "core/model/execution_model.h"
 #include "core/model/job_spec.h"
 #include "simulator/layer_needs.h"
 
@@ -22,7 +23,7 @@ class JobTables {
   struct Scope {
     std::span<const int> microbatch_sizes;
     std::span<const int> tensor_parallel_sizes;
-    double update_share = 1;  // that of the ExecutionModel
+    const ExecutionModel& execution;
   };
   static Result<JobTables> make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
                                 const Scope& scope);
@@ -39,9 +40,8 @@ class JobTables {
     return static_cast<std::size_t>(type);
   }
   void add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
-                 ProfilePoint point);
+                 const ExecutionModel& execution, ProfilePoint point);
 
-  double update_share_ = 1;
   std::vector<AcceleratorSpec> accelerators_;  // each known type of the cluster once
   std::vector<int> type_of_pool_;              // -1: the accelerator is unknown
   std::vector<int> index_of_size_;             // the key is the microbatch size; -1: not in the tables

@@ -23,6 +23,14 @@ void apply_sequence_parallelism(LayerMemory& measured, const JobSpec& job, int t
   activations = std::max(activations - saved, activations / tensor_parallel);
 }
 
+// A matrix of heads x length^2 FP32 values for every sample of a microbatch.
+Bytes attention_scores(const JobSpec& job, ProfilePoint point, int layer) {
+  if (layer_kind(job.model, layer) != LayerKind::kBlock) return Bytes(0);
+  constexpr double kFloat = 4;
+  const double length = job.training.sequence_length;
+  return Bytes(kFloat * point.microbatch_size * job.model.heads / point.tensor_parallel * length * length);
+}
+
 // The parameters of every layer on a single GPU, measured if the profile has a measurement.
 std::vector<double> whole_parameters(const ModelSpec& model, const ModelProfile* profile) {
   std::vector<double> parameters;
@@ -108,9 +116,9 @@ void LayerNeeds::add_memory(const JobSpec& job, const ModelProfile* profile) {
     prefix_[index + 1].whole_parameters = prefix_[index].whole_parameters + whole[index];
     prefix_[index + 1].activations =
         prefix_[index].activations + (is_recomputed ? outputs_.back() / token_shards : activations);
-    reached_.front().push_back(prefix_[index + 1].activations +
-                               analytic_workspace(job.model, job.training, point_, layer) +
-                               (is_recomputed ? activations : Bytes(0)));
+    reached_.front().push_back(
+        prefix_[index + 1].activations + analytic_workspace(job.model, job.training, point_, layer) +
+        attention_scores(job, point_, layer) * choices_.score_matrices + (is_recomputed ? activations : Bytes(0)));
   }
   for (std::size_t half = 1; 2 * half <= reached_.front().size(); half *= 2) {
     const std::vector<Bytes>& halves = reached_.back();

@@ -28,8 +28,9 @@ struct RangeNeeds {
 class LayerNeeds {
  public:
   struct Choices {
-    bool recompute = false;   // activation checkpointing of every block
-    double update_share = 1;  // the time of an update divided by that in the profile
+    bool recompute = false;     // activation checkpointing of every block
+    double update_share = 1;    // ExecutionModel::update_share
+    double score_matrices = 0;  // MemoryOverheads::score_matrices
   };
   // `profile` may be null; then all times and sizes are analytic.
   LayerNeeds(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point,

@@ -92,7 +92,31 @@ Seconds scaled(Seconds target, Seconds reference, Seconds measured) {
   return reference.value() > 0 ? target * (measured / reference) : measured;
 }
 
+// The least time of a layer at this point, at the rate of any microbatch that is at least as large.
+LayerTime at_best_rate(const Measured& measured, ProfilePoint point, std::size_t layer) {
+  LayerTime best = measured.at(point)[layer];
+  for (const auto& [other, times] : measured) {
+    if (other.tensor_parallel != point.tensor_parallel || other.microbatch_size < point.microbatch_size) continue;
+    const double scale = static_cast<double>(point.microbatch_size) / other.microbatch_size;
+    best.forward = std::min(best.forward, times[layer].forward * scale);
+    best.backward = std::min(best.backward, times[layer].backward * scale);
+  }
+  return best;
+}
+
 }  // namespace
+
+ModelProfile with_launches_exposed(ModelProfile profile, double exposed) {
+  const Measured measured = profile.times;
+  for (auto& [point, layers] : profile.times) {
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+      const LayerTime best = at_best_rate(measured, point, layer);
+      layers[layer].forward = mix(best.forward, layers[layer].forward, exposed);
+      layers[layer].backward = mix(best.backward, layers[layer].backward, exposed);
+    }
+  }
+  return profile;
+}
 
 LayerTimes layer_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                        ProfilePoint point) {

@@ -20,4 +20,8 @@ struct LayerTimes {
 LayerTimes layer_times(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                        ProfilePoint point);
 
+// Returns the profile that a running job has which hides all but the part `exposed` of its launch overhead
+// (ExecutionModel::launch_exposed).
+ModelProfile with_launches_exposed(ModelProfile profile, double exposed);
+
 }  // namespace sailor

@@ -3,18 +3,17 @@
 
 #include <string>
 
+#include "core/model/execution_model.h"
 #include "core/model/network_model.h"
 #include "core/model/plan.h"
 #include "core/model/profile.h"
-#include "simulator/measured_system.h"
 
 namespace sailor {
 
 struct MeasuredRun {
   std::string file;
   JobSpec job;
-  Plan plan;  // pools by zone and accelerator
-  int gpus_per_node = 1;
+  Plan plan;     // pools by zone and accelerator
   Seconds time;  // the time of an iteration
   Bytes memory;  // the memory of the GPU that used the most
 };
@@ -24,12 +23,12 @@ struct RunEstimate {
   Bytes memory;
 };
 
-// Returns the system on which the run was made, or kNotFound if it is unknown.
-Result<MeasuredSystem> system_of(const MeasuredRun& run);
+// Returns the execution model of the cluster on which the run was made, or kNotFound if it is unknown.
+Result<ExecutionModel> execution_of(const MeasuredRun& run);
 
-// Returns kNotFound if a profile of the model on one of the accelerators is missing, or the bandwidth between two of
-// them.
+// Simulates the run's plan as `sailor simulate` does, with every replica on a node of its own. Returns kNotFound if a
+// profile of the model on one of the accelerators is missing, or the bandwidth between two of them.
 Result<RunEstimate> estimate_run(const MeasuredRun& run, const ProfileBook& profiles,
-                                 const NetworkMeasurements& network, const MeasuredSystem& system);
+                                 const NetworkMeasurements& network, const ExecutionModel& execution);
 
 }  // namespace sailor

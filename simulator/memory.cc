@@ -30,10 +30,12 @@ ParameterBytes parameter_bytes(Precision precision, int optimizer_shards) {
 
 }  // namespace
 
-Bytes usable_memory(const AcceleratorSpec& accelerator) { return accelerator.memory * (1 - kMemoryMargin); }
+Bytes usable_memory(const AcceleratorSpec& accelerator, const MemoryOverheads& overheads) {
+  return accelerator.memory * (1 - overheads.margin);
+}
 
-// As the paper measured it.
-Bytes context_memory(int tensor_parallel) {
+Bytes context_memory(int tensor_parallel, const MemoryOverheads& overheads) {
+  if (overheads.context) return *overheads.context;
   constexpr double kContextGibibytes = 2;
   constexpr double kGroupContextGibibytes = 3;  // includes the communicators of the group
   return gibibytes(tensor_parallel > 1 ? kGroupContextGibibytes : kContextGibibytes);
@@ -45,15 +47,17 @@ SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer) {
   return bytes;
 }
 
-MemoryBreakdown stage_memory(const RangeNeeds& needs, const TrainingSpec& training, const MemoryInputs& inputs) {
+MemoryBreakdown stage_memory(const RangeNeeds& needs, const TrainingSpec& training, const MemoryOverheads& overheads,
+                             const MemoryInputs& inputs) {
   const ParameterBytes bytes = parameter_bytes(training.precision, inputs.optimizer_shards);
   const Bytes peer_state = Bytes(inputs.peer_parameters * kPeerReplicaStateBytes);
   return {.weights = Bytes(needs.parameters * bytes.weights),
           .gradients = Bytes(needs.parameters * bytes.gradients + inputs.peer_parameters * kPeerReplicaGradientBytes),
           .optimizer = Bytes(needs.parameters * bytes.optimizer) + peer_state,
-          .communication = Bytes(needs.parameters * bytes.communication) + inputs.messages,
+          .communication =
+              Bytes(needs.parameters * (bytes.communication + overheads.bytes_per_parameter)) + inputs.messages,
           .activations = needs.activations * inputs.in_flight,
-          .workspace = context_memory(inputs.tensor_parallel) + needs.workspace};
+          .workspace = context_memory(inputs.tensor_parallel, overheads) + needs.workspace};
 }
 
 }  // namespace sailor

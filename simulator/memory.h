@@ -3,6 +3,7 @@
 
 #include "core/model/accelerator.h"
 #include "core/model/estimate.h"
+#include "core/model/execution_model.h"
 #include "core/model/job_spec.h"
 #include "simulator/layer_needs.h"
 
@@ -20,13 +21,11 @@ struct SyncedBytes {
 inline constexpr double kPeerReplicaStateBytes = 12;
 inline constexpr double kPeerReplicaGradientBytes = 4;
 
-// The part of a GPU's memory that plans leave free, because an allocator cannot use all of it: memory between tensors
-// is lost to fragmentation. Together with the context below it covers what measured runs of other systems needed beside
-// their tensors on GPUs of 24 GiB and more (docs/simulator.md).
-inline constexpr double kMemoryMargin = 0.04;
-Bytes usable_memory(const AcceleratorSpec& accelerator);
-// The memory that driver, libraries and allocator use before the first tensor, in a tensor-parallel group of this size.
-Bytes context_memory(int tensor_parallel);
+// The memory of a GPU without the margin. The usual margin and the usual context together cover what measured runs of
+// other systems needed beside their tensors on GPUs of 24 GiB and more (simulator/README.md).
+Bytes usable_memory(const AcceleratorSpec& accelerator, const MemoryOverheads& overheads);
+// The context's memory in a tensor-parallel group of this size.
+Bytes context_memory(int tensor_parallel, const MemoryOverheads& overheads);
 
 SyncedBytes synced_bytes(Precision precision, bool sharded_optimizer);
 
@@ -40,6 +39,7 @@ struct MemoryInputs {
 };
 
 // Returns the memory that one GPU needs for these layers.
-MemoryBreakdown stage_memory(const RangeNeeds& needs, const TrainingSpec& training, const MemoryInputs& inputs);
+MemoryBreakdown stage_memory(const RangeNeeds& needs, const TrainingSpec& training, const MemoryOverheads& overheads,
+                             const MemoryInputs& inputs);
 
 }  // namespace sailor

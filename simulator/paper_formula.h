@@ -1,5 +1,5 @@
 // The Sailor paper's formula for the time of an iteration (section 4.2), as its public simulator computes it. It
-// reproduces the times that the simulator recorded for the plans of its own planner (docs/simulator.md). The formula
+// reproduces the times that the simulator recorded for the plans of its own planner (simulator/README.md). The formula
 // assumes equal numbers of replicas in all stages, has neither latency nor overlap, and sends activations at the rate
 // of all GPUs of a group.
 #pragma once

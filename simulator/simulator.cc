@@ -107,8 +107,7 @@ Result<Simulator::PlanSimulation> Simulator::simulation_of(const JobSpec& job, c
   if (!groups) return tl::unexpected(groups.error());
   const std::vector<int> microbatch_sizes{plan.microbatch_size};
   const std::vector<int> tensor_parallel_sizes = tensor_parallel_sizes_of(*groups);
-  auto tables =
-      JobTables::make(job, cluster, profiles_, {microbatch_sizes, tensor_parallel_sizes, execution.update_share});
+  auto tables = JobTables::make(job, cluster, profiles_, {microbatch_sizes, tensor_parallel_sizes, execution});
   if (!tables) return tl::unexpected(std::move(tables.error()));
   return PlanSimulation{*std::move(groups),
                         std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), execution)};
@@ -172,8 +171,8 @@ Result<PlanDetails> Simulator::details(const JobSpec& job, const ClusterState& c
 
 Result<std::unique_ptr<JobEstimator>> Simulator::prepare(const JobSpec& job, const ClusterState& cluster,
                                                          std::span<const int> tensor_parallel_sizes) const {
-  auto tables = JobTables::make(job, cluster, profiles_,
-                                {job.training.microbatch_sizes, tensor_parallel_sizes, execution_.update_share});
+  auto tables =
+      JobTables::make(job, cluster, profiles_, {job.training.microbatch_sizes, tensor_parallel_sizes, execution_});
   if (!tables) return tl::unexpected(std::move(tables.error()));
   return std::make_unique<JobSimulation>(job, cluster, network_, *std::move(tables), execution_);
 }

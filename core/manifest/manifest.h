@@ -50,9 +50,10 @@ Result<ModelProfile> profile_from_manifest(const Json& model_profile);
 // Starts from google_cloud_network(); the fields of the manifest replace its values.
 Result<NetworkModel> network_from_manifest(const Json& network_model);
 
-// Starts from default_execution_model(); the fields of the manifest replace its values.
+// Starts from the model that `spec.base` names, or else from default_execution_model(); the fields of the manifest
+// replace its values.
 Result<ExecutionModel> execution_from_manifest(const Json& execution_model);
 // Reads the object `execution` of a NetworkModel, or the spec of an ExecutionModel. Errors are recorded in the reader.
-ExecutionModel execution_from(JsonReader& reader, ExecutionModel model);
+ExecutionModel execution_from(JsonReader& reader);
 
 }  // namespace sailor

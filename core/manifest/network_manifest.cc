@@ -72,7 +72,7 @@ Result<NetworkModel> network_from_manifest(const Json& network_model) {
   read_pairs(spec, network);
   if (spec.has("execution")) {
     JsonReader execution(spec.child("execution"), "spec.execution");
-    network.execution = execution_from(execution, default_execution_model());
+    network.execution = execution_from(execution);
     network.execution->name = "cluster";
     if (const auto& error = execution.error()) spec.absorb(*error);
   }

@@ -1,6 +1,7 @@
 #include "core/manifest/schema.h"
 
 #include <algorithm>
+#include <string>
 
 #include "core/manifest/rules.h"
 
@@ -182,35 +183,55 @@ constexpr Field kNetworkModel[] = {
     {"spec.pairs[].latencyMicroseconds", kInteger},
     {"spec.pairs[].dollarsPerGigabyte", kDecimal},
     {"spec.execution", kObject},
-    {"spec.execution.source", kText},
-    {"spec.execution.measured", kBoolean},
-    {"spec.execution.updateShare", kDecimal},
-    {"spec.execution.messages", kObject},
-    {"spec.execution.messages.besidePasses", kBoolean},
-    {"spec.execution.messages.byGroup", kBoolean},
-    {"spec.execution.messages.latencyMicroseconds", kInteger},
-    {"spec.execution.messages.shareOfRate", kDecimal},
-    {"spec.execution.sums", kObject},
-    {"spec.execution.sums.besidePasses", kBoolean},
-    {"spec.execution.sums.algorithm", kText},
-    {"spec.execution.sums.shareOfRate", kDecimal},
 };
 
 constexpr Field kExecutionModel[] = {
     {"spec", kObject, kRequired},
+    {"spec.base", kText},
     {"spec.source", kText},
     {"spec.measured", kBoolean},
     {"spec.updateShare", kDecimal},
+    {"spec.passes", kObject},
+    {"spec.passes.schedule", kText},
+    {"spec.passes.overheadMicroseconds", kInteger},
+    {"spec.passes.launchExposed", kDecimal},
     {"spec.messages", kObject},
     {"spec.messages.besidePasses", kBoolean},
     {"spec.messages.byGroup", kBoolean},
     {"spec.messages.latencyMicroseconds", kInteger},
     {"spec.messages.shareOfRate", kDecimal},
+    {"spec.messages.receivesInOrder", kBoolean},
+    {"spec.messages.sendBufferMebibytes", kDecimal},
     {"spec.sums", kObject},
     {"spec.sums.besidePasses", kBoolean},
     {"spec.sums.algorithm", kText},
     {"spec.sums.shareOfRate", kDecimal},
+    {"spec.memory", kObject},
+    {"spec.memory.margin", kDecimal},
+    {"spec.memory.contextGibibytes", kDecimal},
+    {"spec.memory.bytesPerParameter", kDecimal},
+    {"spec.memory.scoreMatrices", kDecimal},
 };
+
+// A network model's `execution` has the fields of an execution model.
+std::span<const Field> network_model_fields() {
+  static const std::vector<std::string> paths = [] {
+    std::vector<std::string> below;
+    for (const Field& field : std::span(kExecutionModel).subspan(1)) {
+      below.push_back("spec.execution" + std::string(field.path.substr(std::string_view("spec").size())));
+    }
+    return below;
+  }();
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> all(std::begin(kNetworkModel), std::end(kNetworkModel));
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      all.push_back(kExecutionModel[i + 1]);
+      all.back().path = paths[i];
+    }
+    return all;
+  }();
+  return fields;
+}
 
 // Fields of every kind.
 constexpr Field kCommon[] = {
@@ -218,17 +239,16 @@ constexpr Field kCommon[] = {
     {"metadata.*", kAnything},        {"status", kAnything},
 };
 
-constexpr Schema kSchemas[] = {{"TrainingJob", kTrainingJob},
-                               {"GpuPool", kGpuPool},
-                               {"ModelProfile", kModelProfile},
-                               {"NetworkModel", kNetworkModel, false},
-                               {"ExecutionModel", kExecutionModel, false}};
-
 }  // namespace
 
 const Schema* find_schema(std::string_view kind) {
-  const auto found = std::ranges::find(kSchemas, kind, &Schema::kind);
-  return found == std::end(kSchemas) ? nullptr : &*found;
+  static const Schema schemas[] = {{"TrainingJob", kTrainingJob},
+                                   {"GpuPool", kGpuPool},
+                                   {"ModelProfile", kModelProfile},
+                                   {"NetworkModel", network_model_fields(), false},
+                                   {"ExecutionModel", kExecutionModel, false}};
+  const auto found = std::ranges::find(schemas, kind, &Schema::kind);
+  return found == std::end(schemas) ? nullptr : &*found;
 }
 
 const Field* Schema::find(std::string_view pattern) const {

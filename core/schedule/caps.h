@@ -5,21 +5,10 @@
 #include <vector>
 
 #include "core/model/plan.h"
+#include "core/model/schedule_policy.h"
 #include "core/model/schedule_times.h"
 
 namespace sailor {
-
-// The rule for caps and for the order of passes.
-enum class SchedulePolicy {
-  // Stage i of P stages has at most min(P - i, m) microbatches in flight, where m is the replica's number of
-  // microbatches. An idle replica starts backward passes first. DeepSpeed has this cap and order, and the measured runs
-  // were executed with them.
-  kOneForwardOneBackward,
-  // A replica has as many microbatches in flight as it needs to stay busy, also with unequal replicas and slow links.
-  // An idle replica that is below its cap starts forward passes first if that makes the step shorter, else backward
-  // passes. All replicas of a plan have the same order.
-  kFlow,
-};
 
 // The cap of one replica under kFlow. `little` is L = m (t + time downstream) / (the longest m t of the plan), where t
 // is the time of a forward and a backward pass: by Little's law the number of microbatches that keeps the replica busy

@@ -53,7 +53,7 @@ class BadInput(ProgramTest):
 
     def test_an_unknown_execution_model_is_refused_with_the_names_of_those_that_are_known(self):
         self.assert_refused(sailor("plan", *INPUTS, "--execution", "deepsea"), 2, "--execution deepsea",
-                            "default, trainer, sailor-paper, or a file")
+                            "default, trainer, sailor-paper, deepspeed, ")
 
     def test_an_invalid_plan_is_refused_with_its_field_and_a_remedy(self):
         plan = json.loads(self.planned)["plan"]

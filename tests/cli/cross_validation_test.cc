@@ -1,4 +1,4 @@
-// Cross-validation: do the parameters of a measured system predict runs that they were not fitted to? They are fitted
+// Cross-validation: do the figures of an execution model predict runs that they were not fitted to? They are fitted
 // to some runs on coarse grids of plausible values and compared with the other runs.
 #include <cmath>
 #include <filesystem>
@@ -68,41 +68,42 @@ class CrossValidation : public ::testing::Test {
                                     &MeasurementFlaw::memory};
 
   [[nodiscard]] Errors errors_of(const Quantity& quantity, const std::vector<const MeasuredRun*>& runs,
-                                 const MeasuredSystem& system) const {
+                                 const ExecutionModel& execution) const {
     Errors errors;
     for (const MeasuredRun* run : runs) {
       if (!(known_flaw_of(run->file).*quantity.flaw).empty()) continue;
-      errors.add(quantity.estimated(estimate_run(*run, profiles_, network_, system).value()), quantity.measured(*run));
+      errors.add(quantity.estimated(estimate_run(*run, profiles_, network_, execution).value()),
+                 quantity.measured(*run));
     }
     return errors;
   }
 
   // The parameters with the lowest mean error of time, then of memory, which depends on the context only.
-  [[nodiscard]] MeasuredSystem fitted(const std::vector<const MeasuredRun*>& runs, MeasuredSystem system) const {
-    const double scale = system.name == "RTX" ? 10 : 1;  // the messages of this system take many TCP segments
-    MeasuredSystem best = system;
+  [[nodiscard]] ExecutionModel fitted(const std::vector<const MeasuredRun*>& runs, ExecutionModel execution) const {
+    const double scale = execution.name == "deepspeed-ethernet" ? 10 : 1;  // messages take many TCP segments
+    ExecutionModel best = execution;
     double least = std::numeric_limits<double>::infinity();
     for (const double latency : {0.5e-3, 1e-3, 1.5e-3, 2e-3, 3e-3}) {
       for (const double exposed : {0.6, 0.7, 0.8, 0.9, 1.0}) {
         for (const double efficiency : {0.3, 0.4, 0.5, 0.7, 1.0}) {
-          system.message_latency = Seconds(latency * scale);
-          system.launch_exposed = exposed;
-          system.ring_efficiency = efficiency;
-          const double mean = errors_of(kTime, runs, system).mean();
+          execution.message_latency = Seconds(latency * scale);
+          execution.launch_exposed = exposed;
+          execution.sum_share = efficiency;
+          const double mean = errors_of(kTime, runs, execution).mean();
           if (mean >= least) continue;
           least = mean;
-          best = system;
+          best = execution;
         }
       }
     }
-    system = best;
+    execution = best;
     least = std::numeric_limits<double>::infinity();
     for (double context = 2e9; context <= 6e9; context += 0.2e9) {
-      system.context = Bytes(context);
-      const double mean = errors_of(kMemory, runs, system).mean();
+      execution.memory.context = Bytes(context);
+      const double mean = errors_of(kMemory, runs, execution).mean();
       if (mean >= least) continue;
       least = mean;
-      best.context = system.context;
+      best.memory.context = execution.memory.context;
     }
     return best;
   }
@@ -112,18 +113,17 @@ class CrossValidation : public ::testing::Test {
     Errors time;
     Errors memory;
     for (const Split& split : splits) {
-      const MeasuredSystem& known = *find_system(split.fitted.front()->plan.stages[0].replicas[0].pool.accelerator);
-      const MeasuredSystem system = fitted(split.fitted, known);
-      const Errors of_time = errors_of(kTime, split.held_out, system);
-      const Errors of_memory = errors_of(kMemory, split.held_out, system);
+      const ExecutionModel execution = fitted(split.fitted, execution_of(*split.fitted.front()).value());
+      const Errors of_time = errors_of(kTime, split.held_out, execution);
+      const Errors of_memory = errors_of(kMemory, split.held_out, execution);
       for (const auto& [one, all] : {std::pair(&of_time, &time), std::pair(&of_memory, &memory)}) {
         all->sum += one->sum;
         all->runs += one->runs;
         all->most = std::max(all->most, one->most);
       }
       std::cout << fmt::format("{}: latency {:.1f} ms, exposed {:.1f}, ring {:.1f}, context {:.1f} GB\n", name,
-                               system.message_latency.value() * 1e3, system.launch_exposed, system.ring_efficiency,
-                               system.context.value() / 1e9);
+                               execution.message_latency.value() * 1e3, execution.launch_exposed, execution.sum_share,
+                               execution.memory.context->value() / 1e9);
     }
     std::cout << fmt::format("{}: held out, mean (largest) error: time {:.1f} ({:.1f}) %, memory {:.1f} ({:.1f}) %\n",
                              name, time.mean(), time.most, memory.mean(), memory.most);

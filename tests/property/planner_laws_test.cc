@@ -27,7 +27,7 @@ class PlannerLaws : public ::testing::TestWithParam<std::string> {
   Simulator simulator_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Models, PlannerLaws, ::testing::Values("trainer", "default"),
+INSTANTIATE_TEST_SUITE_P(Models, PlannerLaws, ::testing::Values("trainer", "default", "deepspeed"),
                          [](const auto& model) { return model.param; });
 
 const Simulator& simulator() { return *PlannerLaws::current; }

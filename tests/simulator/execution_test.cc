@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simulator/layer_times.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
 #include "tests/support/networks.h"
@@ -14,6 +15,7 @@ using testing::a_cluster;
 using testing::a_job;
 using testing::a_key;
 using testing::an_even_plan;
+using ::testing::ElementsAre;
 using testing::free_network;
 
 const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
@@ -50,6 +52,75 @@ TEST_F(ExecutionOfAStep, APassThatWaitsForItsMessagesTakesLongerByThem) {
   EXPECT_GE(waiting.iteration.value(), 8 * (9e-3 + 2e-3));
   EXPECT_LT(beside.iteration.value(), 8 * (9e-3 + 2e-3));
   EXPECT_NEAR((waiting.time.compute - beside.time.compute).value(), 0, 1e-12) << "messages are not compute";
+}
+
+// Stage 1 receives while stage 0 is held.
+TEST_F(ExecutionOfAStep, ASenderWaitsUntilAllButItsBufferOfAMessageHasLeft) {
+  const Plan plan = an_even_plan(job_, kPool, 2, 1, 1);
+  const auto iteration = [&](Bytes buffer) {
+    ExecutionModel model = trainer_execution_model();
+    model.send_buffer = buffer;
+    return estimate(model, plan).iteration;
+  };
+  EXPECT_EQ(iteration(Bytes(kMessage)), iteration(Bytes(2 * kMessage))) << "a buffer that holds a message hides it";
+  EXPECT_NEAR((iteration(Bytes(0)) - iteration(Bytes(kMessage))).value(), 8e-3, 2e-3) << "of eight activations";
+  EXPECT_NEAR((iteration(Bytes(kMessage / 2)) - iteration(Bytes(kMessage))).value(), 4e-3, 2e-3);
+}
+
+TEST_F(ExecutionOfAStep, AReceiveInOrderWaitsForItsMessage) {
+  const Plan plan = an_even_plan(job_, kPool, 3, 1, 1);
+  ExecutionModel in_order = trainer_execution_model();
+  in_order.receives_in_order = true;
+  EXPECT_GT(estimate(in_order, plan).iteration, estimate(trainer_execution_model(), plan).iteration);
+}
+
+TEST_F(ExecutionOfAStep, TheHostTakesItsTimeForEveryPassOfAPipeline) {
+  ExecutionModel slow_host = trainer_execution_model();
+  slow_host.pass_overhead = Seconds(1e-3);
+  const auto compute = [&](const ExecutionModel& model, int stages) {
+    return estimate(model, an_even_plan(job_, kPool, stages, 1, 1)).time.compute.value();
+  };
+  EXPECT_NEAR(compute(slow_host, 2) - compute(trainer_execution_model(), 2), 8 * 2 * 1e-3, 1e-9);
+  EXPECT_EQ(compute(slow_host, 1), compute(trainer_execution_model(), 1));
+}
+
+TEST_F(ExecutionOfAStep, OneForwardOneBackwardKeepsAsManyMicrobatchesInFlightAsStagesAreLeft) {
+  ExecutionModel textbook = trainer_execution_model();
+  textbook.schedule = SchedulePolicy::kOneForwardOneBackward;
+  const auto activations = [&](int batch) {
+    const JobSpec job = a_job().batch(batch);
+    const Estimate estimated = simulator(textbook).simulate(job, cluster_, an_even_plan(job, kPool, 3, 1, 1)).value();
+    std::vector<double> stages;
+    for (const MemoryBreakdown& stage : estimated.memory) stages.push_back(stage.activations.value());
+    return stages;
+  };
+  const std::vector<double> of_one = activations(1);
+  EXPECT_THAT(activations(8), ElementsAre(3 * of_one[0], 2 * of_one[1], of_one[2]));
+}
+
+// All layers of the fixture take the same time at both sizes, which then consists of launches only.
+TEST_F(ExecutionOfAStep, AJobHidesAPartOfTheLaunchOverhead) {
+  ModelProfile launches = testing::a_profile(job_, kPool.accelerator, {{1, 1}, {2, 1}});
+  launches.times.at({2, 1}) = launches.times.at({1, 1});
+  const auto forward = [&](double exposed, int microbatch_size) {
+    return with_launches_exposed(launches, exposed).times.at({microbatch_size, 1}).front().forward;
+  };
+  const Seconds measured = launches.times.at({1, 1}).front().forward;
+  EXPECT_EQ(forward(1, 1), measured);
+  EXPECT_NEAR(forward(0, 1) / measured, 0.5, 1e-12) << "at the rate of microbatches of two";
+  EXPECT_NEAR(forward(0.8, 1) / measured, 0.9, 1e-12);
+  EXPECT_EQ(forward(0, 2), measured) << "nothing larger was measured";
+}
+
+TEST_F(ExecutionOfAStep, AttentionThatIsNotFusedHoldsItsScores) {
+  ExecutionModel scores = trainer_execution_model();
+  scores.memory.score_matrices = 1000;  // more than the head's workspace
+  const Plan plan = an_even_plan(job_, kPool, 1, 1, 1);
+  ExecutionModel more = scores;
+  more.memory.score_matrices += 1;
+  const double length = job_.training.sequence_length;
+  EXPECT_DOUBLE_EQ((estimate(more, plan).memory[0].workspace - estimate(scores, plan).memory[0].workspace).value(),
+                   job_.model.heads * length * length * 4);
 }
 
 TEST_F(ExecutionOfAStep, MessagesOfAGroupTravelSideBySide) {

@@ -9,14 +9,14 @@ namespace {
 
 constexpr double kParameters = 1000;
 
-MemoryBreakdown memory(Precision precision, MemoryInputs inputs) {
+MemoryBreakdown memory(Precision precision, MemoryInputs inputs, const MemoryOverheads& overheads = {}) {
   TrainingSpec training;
   training.precision = precision;
   RangeNeeds needs;
   needs.parameters = kParameters;
   needs.activations = Bytes(700);
   needs.workspace = Bytes(50);
-  return stage_memory(needs, training, inputs);
+  return stage_memory(needs, training, overheads, inputs);
 }
 
 // Returns the bytes per parameter of what a worker keeps from step to step: weights, gradients and optimizer.
@@ -74,7 +74,17 @@ TEST(Memory, BuffersOfMessagesAreCommunication) {
 
 TEST(Memory, PlansLeaveAPartOfAGpuFree) {
   const AcceleratorSpec a100 = *find_accelerator(Accelerator("nvidia-a100-80gb"));
-  EXPECT_NEAR(usable_memory(a100) / gibibytes(1), 76.8, 1e-9);
+  EXPECT_NEAR(usable_memory(a100, {}) / gibibytes(1), 76.8, 1e-9);
+  EXPECT_NEAR(usable_memory(a100, {.margin = 0.1}) / gibibytes(1), 72, 1e-9);
+}
+
+TEST(Memory, TheExecutionModelStatesTheContextAndFurtherBytesOfAParameter) {
+  const MemoryOverheads overheads{.context = gibibytes(5), .bytes_per_parameter = 3};
+  const MemoryBreakdown usual = memory(Precision::kFp32, {.tensor_parallel = 2});
+  const MemoryBreakdown more = memory(Precision::kFp32, {.tensor_parallel = 2}, overheads);
+  EXPECT_EQ(more.workspace - usual.workspace, gibibytes(5 - 3));
+  EXPECT_EQ(more.communication - usual.communication, Bytes(3 * kParameters));
+  EXPECT_EQ(held(more), held(usual));
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST(PeerReplicas, LeaveLessMemoryForMicrobatchesInFlight) {
   plan.peer_replicas = true;
   const Bytes one = activations_of_one(job, plan).front();
   const MemoryBreakdown memory = with_peer_replicas(job, plan).memory.front();
-  const Bytes usable = usable_memory(*find_accelerator(Accelerator("nvidia-l4")));
+  const Bytes usable = usable_memory(*find_accelerator(Accelerator("nvidia-l4")), {});
   const int in_flight = Simulator().schedule_times(job, two_zones(), plan)->replicas[0][0].cap;
   plan.peer_replicas = false;
   EXPECT_GT(Simulator().schedule_times(job, two_zones(), plan)->replicas[0][0].cap, in_flight);

@@ -55,6 +55,27 @@ TEST_F(ExecutionFile, ReplacesWhatItStatesOfTheDefaultModel) {
   EXPECT_FALSE(sums.is_measured);
 }
 
+TEST_F(ExecutionFile, ReplacesWhatItStatesOfTheModelThatItIsBasedOn) {
+  const auto model = read_execution_model(written("ExecutionModel", R"(
+  source: our cluster, 2026
+  base: deepspeed
+  passes: {schedule: Flow, overheadMicroseconds: 100, launchExposed: "0.5"}
+  messages: {receivesInOrder: false, sendBufferMebibytes: "2"}
+  memory: {margin: "0.1", contextGibibytes: "1.5", bytesPerParameter: "0", scoreMatrices: "2"}
+)"))
+                         .value();
+  ExecutionModel expected = *find_execution_model("deepspeed");
+  expected.name = "own";
+  expected.source = "our cluster, 2026";
+  expected.schedule = SchedulePolicy::kFlow;
+  expected.pass_overhead = Seconds(100 * 1e-6);
+  expected.launch_exposed = 0.5;
+  expected.receives_in_order = false;
+  expected.send_buffer = Bytes(2.0 * 1024 * 1024);
+  expected.memory = {.margin = 0.1, .context = gibibytes(1.5), .bytes_per_parameter = 0, .score_matrices = 2};
+  EXPECT_EQ(model, expected);
+}
+
 TEST_F(ExecutionFile, IsRefusedIfAFigureIsAbsurd) {
   const auto complaint = [&](const std::string& spec) {
     const std::vector<Error> errors = validate_file(written("ExecutionModel", "  source: test\n" + spec)).errors;
@@ -68,6 +89,12 @@ TEST_F(ExecutionFile, IsRefusedIfAFigureIsAbsurd) {
   EXPECT_THAT(complaint("  messages: {latencyMicroseconds: -5}\n"), HasSubstr("spec.messages.latencyMicroseconds"));
   EXPECT_THAT(complaint("  messages: {overlap: true}\n"), HasSubstr("spec.messages.overlap"));
   EXPECT_THAT(complaint("  updateShare: \"0.0000001\"\n"), HasSubstr("spec.updateShare"));
+  EXPECT_THAT(complaint("  base: magic\n"), HasSubstr("spec.base: \"magic\" is unknown; use one of default, "));
+  EXPECT_THAT(complaint("  passes: {schedule: Random}\n"), HasSubstr("spec.passes.schedule: \"Random\" is unknown"));
+  EXPECT_THAT(complaint("  passes: {launchExposed: \"2\"}\n"),
+              HasSubstr("spec.passes.launchExposed: 2 is not between"));
+  EXPECT_THAT(complaint("  memory: {margin: \"1\"}\n"), HasSubstr("spec.memory.margin: 1 is not between"));
+  EXPECT_THAT(complaint("  memory: {contextGibibytes: \"-1\"}\n"), HasSubstr("spec.memory.contextGibibytes"));
 }
 
 TEST_F(ExecutionFile, OfAnotherKindIsRefused) {

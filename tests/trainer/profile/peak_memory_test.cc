@@ -79,9 +79,9 @@ Bytes kept_by_norms(const JobSpec& job, const MemoryCase& memory) {
 Bytes modelled(const JobSpec& job, const MemoryCase& memory, const ModelProfile* profile) {
   const LayerNeeds needs(job, *find_accelerator(kAccelerator), profile,
                          {memory.microbatch_size, memory.tensor_parallel}, {.recompute = memory.recompute});
-  const MemoryBreakdown use = stage_memory(needs.range(memory.layers), job.training,
+  const MemoryBreakdown use = stage_memory(needs.range(memory.layers), job.training, {},
                                            {.tensor_parallel = memory.tensor_parallel, .in_flight = memory.in_flight});
-  return use.total() - use.communication - context_memory(memory.tensor_parallel);
+  return use.total() - use.communication - context_memory(memory.tensor_parallel, {});
 }
 
 ModelProfile measured_profile(const JobSpec& job, const MemoryCase& memory, SequenceParallelism measured_with) {
