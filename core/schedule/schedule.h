@@ -33,8 +33,9 @@ struct Operation {
 
 // The operations of one replica. All workers of its tensor-parallel group execute the same list.
 //
-// Contract for an executor: execute the operations in this order. A send may return before its message has left, and a
-// receive may be posted early; both hide transfer times. Both ends of a link list its messages in the same order, so a
+// Contract for an executor: execute the operations in this order. A receive is recorded where its message starts to
+// travel: post it there at the latest, and wait for it only at the pass that needs the message. A send may return
+// before its message has left. Both hide transfer times. Both ends of a link list its messages in the same order, so a
 // first-in-first-out channel for each (sender, receiver, direction) needs no tags. An executor whose sends block until
 // the receiver receives does not deadlock: all lists are views of one sequence.
 // Gradients are accumulated in the order of the backward passes in the list, whatever the timing.

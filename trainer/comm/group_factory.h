@@ -28,7 +28,8 @@ class GroupFactory {
 
   // Makes a group for messages between any two members and for small sums. It always uses Gloo over TCP and takes
   // tensors of any device.
-  [[nodiscard]] std::unique_ptr<Group> make_message_group(const std::string& name, const std::vector<int>& ranks);
+  [[nodiscard]] virtual std::unique_ptr<Group> make_message_group(const std::string& name,
+                                                                  const std::vector<int>& ranks);
   // The same, with all ranks below `workers`.
   [[nodiscard]] std::unique_ptr<Group> make_message_group(const std::string& name, int workers);
 

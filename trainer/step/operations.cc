@@ -1,5 +1,6 @@
 #include "trainer/step/operations.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,28 +10,51 @@
 namespace sailor::trainer {
 namespace {
 
-// Follows the list of each peer from one of its messages to the next.
+// Whether the operation is a pass that needs a message of another stage.
+bool needs_message(const Operation& operation, int stage, const Schedule& schedule) {
+  if (operation.kind == OperationKind::kForward) return stage > 0;
+  return operation.kind == OperationKind::kBackward && stage + 1 < std::ssize(schedule.routes);
+}
+
+// For the message of every microbatch that a peer of this replica sends to it: how many messages of this replica the
+// peer has used before, each for one pass.
+std::map<int, int> messages_used_before(const Schedule& schedule, const Role& role, bool peer_is_next, int peer) {
+  const auto& own_microbatches = schedule.routes.at(static_cast<std::size_t>(role.stage));
+  const int stage = role.stage + (peer_is_next ? 1 : -1);
+  const OperationKind pass = peer_is_next ? OperationKind::kForward : OperationKind::kBackward;
+  const OperationKind send = peer_is_next ? OperationKind::kSendGradient : OperationKind::kSendActivation;
+  std::map<int, int> used_before;
+  int used = 0;
+  for (const Operation& operation :
+       schedule.replicas.at(static_cast<std::size_t>(stage)).at(static_cast<std::size_t>(peer)).operations) {
+    if (own_microbatches.at(static_cast<std::size_t>(operation.microbatch)) != role.replica) continue;
+    if (operation.kind == pass) ++used;
+    if (operation.kind == send) used_before[operation.microbatch] = used;
+  }
+  return used_before;
+}
+
 std::vector<int> acknowledged_sends(const Schedule& schedule, const Role& role) {
+  struct Peer {
+    std::map<int, int> used_before;
+    int acknowledged = 0;
+  };
+  std::map<std::pair<bool, int>, Peer> peers;  // whether it is of the next stage; replica
   const auto& own =
       schedule.replicas.at(static_cast<std::size_t>(role.stage)).at(static_cast<std::size_t>(role.replica));
-  std::map<std::pair<int, int>, std::size_t> positions;  // in the lists of the peers, by stage and replica
   std::vector<int> acknowledged;
   acknowledged.reserve(own.operations.size());
   for (const Operation& operation : own.operations) {
     int& count = acknowledged.emplace_back();
-    const bool is_gradient = operation.kind == OperationKind::kReceiveGradient;
-    if (!is_gradient && operation.kind != OperationKind::kReceiveActivation) continue;
-    const int stage = role.stage + (is_gradient ? 1 : -1);
-    const auto& peer =
-        schedule.replicas.at(static_cast<std::size_t>(stage)).at(static_cast<std::size_t>(operation.peer));
-    const Operation message{is_gradient ? OperationKind::kSendGradient : OperationKind::kSendActivation,
-                            operation.microbatch, role.replica};
-    const OperationKind receive = is_gradient ? OperationKind::kReceiveActivation : OperationKind::kReceiveGradient;
-    std::size_t& position = positions[{stage, operation.peer}];
-    for (; peer.operations.at(position) != message; ++position) {
-      const Operation& other = peer.operations[position];
-      if (other.kind == receive && other.peer == role.replica) ++count;
-    }
+    if (!needs_message(operation, role.stage, schedule)) continue;
+    const bool is_next = operation.kind == OperationKind::kBackward;
+    const int replica = schedule.routes[static_cast<std::size_t>(role.stage + (is_next ? 1 : -1))]
+                                       [static_cast<std::size_t>(operation.microbatch)];
+    Peer& peer = peers[{is_next, replica}];
+    if (peer.used_before.empty()) peer.used_before = messages_used_before(schedule, role, is_next, replica);
+    const int used = peer.used_before.at(operation.microbatch);
+    count = std::max(0, used - peer.acknowledged);
+    peer.acknowledged += count;
   }
   return acknowledged;
 }

@@ -10,8 +10,9 @@ namespace sailor::trainer {
 
 struct WorkerSchedule {
   std::vector<Operation> operations;
-  // One entry per operation. A message from a peer shows that the peer has received all messages that precede it in the
-  // peer's list. The entry is how many messages of this worker that are, without those of earlier entries.
+  // One entry per operation, 0 for all but passes that need a message. The message shows that its sender has done all
+  // passes that precede it in the sender's list, and so has received the messages that these needed. The entry is how
+  // many messages of this worker that are, without those of earlier entries.
   std::vector<int> acknowledged;
   // The replicas that messages connect with this one, directly or by way of others, and itself: [stage], ascending. All
   // of them have the same entry.

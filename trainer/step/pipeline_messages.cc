@@ -21,6 +21,11 @@ bool carries_gradient(const Operation& operation) {
   return operation.kind == OperationKind::kSendGradient || operation.kind == OperationKind::kReceiveGradient;
 }
 
+// Whether the receive brings what the pass needs.
+bool is_of_pass(const Operation& receive, const Operation& pass) {
+  return receive.microbatch == pass.microbatch && carries_gradient(receive) == (pass.kind == OperationKind::kBackward);
+}
+
 int tag_of(const Operation& operation) { return 2 * operation.microbatch + (carries_gradient(operation) ? 1 : 0); }
 
 }  // namespace
@@ -32,8 +37,8 @@ PipelineMessages::PipelineMessages(TrainingGroups& groups, const Roster& roster,
       role_(role),
       tensor_parallel_(roster.tensor_parallel_rank_of(roster.rank_of(role)).tensor_parallel),
       shape_(std::move(shape)) {
-  std::ranges::copy_if(operations, std::back_inserter(to_receive_), is_receive);
-  post_receives();
+  std::ranges::copy_if(operations, std::back_inserter(receives_), is_receive);
+  post_receives_until(kReceivesAhead);
 }
 
 void PipelineMessages::send(const Operation& operation, const at::Tensor& tensor) {
@@ -50,13 +55,20 @@ void PipelineMessages::send(const Operation& operation, const at::Tensor& tensor
   }
 }
 
-at::Tensor PipelineMessages::receive(const Operation& operation, int acknowledged) {
-  SAILOR_CHECK(!posted_.empty() && posted_.front().operation == operation, "receives out of order");
-  const PostedReceive posted = std::move(posted_.front());
-  posted_.pop_front();
+void PipelineMessages::reach(const Operation& receive) {
+  SAILOR_CHECK(reached_ < receives_.size() && receives_[reached_] == receive, "receives out of order");
+  ++reached_;
+  post_receives_until(reached_ + kReceivesAhead);
+}
+
+at::Tensor PipelineMessages::take_for(const Operation& pass, int acknowledged) {
+  const auto found =
+      std::ranges::find_if(posted_, [&](const PostedReceive& one) { return is_of_pass(one.operation, pass); });
+  SAILOR_CHECK(found != posted_.end(), "a pass of microbatch {} before its receive", pass.microbatch);
+  const PostedReceive posted = std::move(*found);
+  posted_.erase(found);
   for (const auto& work : posted.works) work->wait();
-  free_acknowledged(peer_of(operation, 0), acknowledged);
-  post_receives();
+  free_acknowledged(peer_of(posted.operation, 0), acknowledged);
   if (!shape_.is_sequence_parallel) return gather_intervals(posted.interval).view(shape_.sizes);
   return posted.interval.view({shape_.sizes[0], shape_.sizes[1] / tensor_parallel_, shape_.sizes[2]});
 }
@@ -77,11 +89,11 @@ void PipelineMessages::finish(std::size_t unfinished) {
   }
 }
 
-void PipelineMessages::post_receives() {
+void PipelineMessages::post_receives_until(std::size_t count) {
   const Interval own = interval_of(elements(), role_.shard, tensor_parallel_);
   const std::int64_t longest = interval_of(elements(), 0, tensor_parallel_).size();
-  while (std::ssize(posted_) < kReceivesAhead && !to_receive_.empty()) {
-    const Operation& operation = to_receive_.front();
+  for (; next_to_post_ < std::min(count, receives_.size()); ++next_to_post_) {
+    const Operation& operation = receives_[next_to_post_];
     PostedReceive next{.operation = operation,
                        .interval = at::empty({longest}, at::device(compute_device()).dtype(shape_.type)),
                        .works = {}};
@@ -94,7 +106,6 @@ void PipelineMessages::post_receives() {
                                      roster_.rank_of(peer_of(operation, sender)), tag_of(operation)));
     }
     posted_.push_back(std::move(next));
-    to_receive_.pop_front();
   }
 }
 

@@ -19,10 +19,12 @@ struct MessageShape {
   bool is_sequence_parallel = false;  // each worker of a tensor-parallel group has only a part of the tokens
 };
 
-// A send returns at once. Receives are posted a few operations ahead, so receive() must be called in the order of the
-// operations. Every element goes once from one tensor-parallel group to the other, even if they differ in size
-// (activation_resharding.h). Each receiver gets one interval of the tensor. With sequence parallelism this interval is
-// its part of the tokens. Without sequence parallelism the receivers then gather their intervals to the whole tensor.
+// A send returns at once. A receive is posted at its place in the list of operations, or some receives earlier; the
+// pass that needs its message takes it. So messages travel while this worker computes what does not need them, and a
+// sender that has to wait for a receive never waits for longer than if each receive waited for its message. Every
+// element goes once from one tensor-parallel group to the other, even if they differ in size (activation_resharding.h).
+// Each receiver gets one interval of the tensor. With sequence parallelism this interval is its part of the tokens.
+// Without sequence parallelism the receivers then gather their intervals to the whole tensor.
 class PipelineMessages {
  public:
   // All arguments outlive this object.
@@ -30,9 +32,11 @@ class PipelineMessages {
                    const std::vector<Operation>& operations);
 
   void send(const Operation& operation, const at::Tensor& tensor);
-  // `acknowledged` is the operation's entry in WorkerSchedule: the memory of so many messages to the same peer is
-  // freed.
-  [[nodiscard]] at::Tensor receive(const Operation& operation, int acknowledged);
+  // Call it for every receive, in the order of the operations.
+  void reach(const Operation& receive);
+  // Waits for the message that the pass needs. The list of operations has its receive earlier. `acknowledged` is the
+  // pass's entry in WorkerSchedule: the memory of so many messages to the same peer is freed.
+  [[nodiscard]] at::Tensor take_for(const Operation& pass, int acknowledged);
   // Waits until at most this many messages are not sent yet.
   void finish(std::size_t unfinished = 0);
 
@@ -46,7 +50,7 @@ class PipelineMessages {
     Role peer;  // of shard 0
     std::vector<std::unique_ptr<Work>> works;
   };
-  void post_receives();
+  void post_receives_until(std::size_t count);
   void free_acknowledged(const Role& peer, int count);
   [[nodiscard]] Role peer_of(const Operation& operation, int index) const;
   [[nodiscard]] int tensor_parallel_of_peer(const Operation& operation) const;
@@ -58,9 +62,11 @@ class PipelineMessages {
   Role role_;
   int tensor_parallel_;
   MessageShape shape_;
-  std::deque<Operation> to_receive_;  // not posted yet
-  std::deque<PostedReceive> posted_;
-  std::deque<Sent> sent_;  // it keeps their tensors
+  std::vector<Operation> receives_;  // of the whole list
+  std::size_t reached_ = 0;          // the first of `receives_` whose place in the list is not reached
+  std::size_t next_to_post_ = 0;
+  std::deque<PostedReceive> posted_;  // whose messages were not taken
+  std::deque<Sent> sent_;             // it keeps their tensors
 };
 
 }  // namespace sailor::trainer

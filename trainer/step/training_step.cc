@@ -74,8 +74,9 @@ void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) 
   backward_passes_left_ = static_cast<int>(std::ranges::count(operations, OperationKind::kBackward, &Operation::kind));
   PipelineMessages messages(groups_, roster_, role_, message_shape(assignment_), operations);
   for (std::size_t i = 0; i < operations.size(); ++i) {
+    take_message_for(operations[i], schedule_.acknowledged[i], messages);
     const ScopedTimer timer(time_of(operations[i].kind));
-    execute(operations[i], schedule_.acknowledged[i], {.step = step, .validation_batch = {}}, messages);
+    execute(operations[i], {.step = step, .validation_batch = {}}, messages);
   }
   {
     const ScopedTimer timer(times_.messages);
@@ -111,7 +112,8 @@ double TrainingStep::evaluate(int batches) {
   for (int batch = 0; batch < batches; ++batch) {
     PipelineMessages messages(groups_, roster_, role_, message_shape(assignment_), operations);
     for (const Operation& operation : operations) {
-      execute(operation, 0, {.step = 0, .validation_batch = batch}, messages);
+      take_message_for(operation, 0, messages);
+      execute(operation, {.step = 0, .validation_batch = batch}, messages);
       messages.finish(kUnfinishedMessages);
     }
     messages.finish();
@@ -129,20 +131,25 @@ Vote TrainingStep::vote(Vote mine) {
   return {.leaving = sum[0], .saved_shards = sum[1], .waiting = sum[2], .checkpoints = sum[3]};
 }
 
-void TrainingStep::execute(const Operation& operation, int acknowledged, const Source& source,
-                           PipelineMessages& messages) {
+void TrainingStep::take_message_for(const Operation& operation, int acknowledged, PipelineMessages& messages) {
+  const StageShape& shape = model_.shape();
+  const bool needs_activation = operation.kind == OperationKind::kForward && !shape.has_embedding();
+  const bool needs_gradient = operation.kind == OperationKind::kBackward && !shape.has_head();
+  if (!needs_activation && !needs_gradient) return;
+  const ScopedTimer timer(times_.messages);
+  (needs_gradient ? gradients_ : inputs_)[operation.microbatch] = messages.take_for(operation, acknowledged);
+}
+
+void TrainingStep::execute(const Operation& operation, const Source& source, PipelineMessages& messages) {
   groups_.check();  // a replica may compute many microbatches before it communicates
   switch (operation.kind) {
     case OperationKind::kReceiveActivation:
-      inputs_[operation.microbatch] = messages.receive(operation, acknowledged);
-      return;
+    case OperationKind::kReceiveGradient:
+      return messages.reach(operation);
     case OperationKind::kForward:
       return forward(operation, source);
     case OperationKind::kSendActivation:
       return messages.send(operation, taken(inputs_, operation.microbatch));
-    case OperationKind::kReceiveGradient:
-      gradients_[operation.microbatch] = messages.receive(operation, acknowledged);
-      return;
     case OperationKind::kBackward:
       return backward(operation);
     case OperationKind::kSendGradient:

@@ -80,8 +80,9 @@ class TrainingStep {
     std::int64_t step = 0;
     std::optional<int> validation_batch;
   };
-  // `acknowledged`: WorkerSchedule.
-  void execute(const Operation& operation, int acknowledged, const Source& source, PipelineMessages& messages);
+  // Waits for the message that the operation needs, if it is a pass that needs one. `acknowledged`: WorkerSchedule.
+  void take_message_for(const Operation& operation, int acknowledged, PipelineMessages& messages);
+  void execute(const Operation& operation, const Source& source, PipelineMessages& messages);
   [[nodiscard]] double& time_of(OperationKind kind);
   void forward(const Operation& operation, const Source& source);
   void backward(const Operation& operation);

@@ -2,7 +2,6 @@
 // generation's record, out of it into an assignment, and to a worker.
 #include "trainer/step/operations.h"
 
-#include <deque>
 #include <map>
 #include <random>
 #include <utility>
@@ -252,7 +251,8 @@ TEST(Operations, OfEqualSharesConnectOneReplicaOfEachStage) {
   }
 }
 
-// Executes the lists of all workers. Every message says how many messages its sender has received from its receiver.
+// Executes the lists of all workers. Every message says how many messages of its receiver its sender has used for
+// passes.
 class Acknowledgements {
  public:
   explicit Acknowledgements(const Assignment& assignment) {
@@ -278,23 +278,29 @@ class Acknowledgements {
     Place place;
     WorkerSchedule schedule;
     std::size_t next = 0;
-    std::map<Place, int> acknowledged = {};  // of its messages to each peer
+    std::map<Place, int> acknowledged = {};                // of its messages to each peer
+    std::map<std::pair<bool, int>, Place> sender_of = {};  // of the message of each microbatch; true: a gradient
   };
   bool advance(Worker& worker) {
     if (worker.next == worker.schedule.operations.size()) return false;
     const auto& [kind, microbatch, replica] = worker.schedule.operations[worker.next];
-    const bool goes_down = kind == OperationKind::kSendActivation || kind == OperationKind::kReceiveGradient;
+    const bool goes_down = goes_to_next_stage(kind);
     const Place peer{worker.place.first + (goes_down ? 1 : -1), replica};
     int acknowledged = 0;
     if (kind == OperationKind::kSendActivation || kind == OperationKind::kSendGradient) {
-      on_the_way_[{worker.place, peer}].push_back(received_[{peer, worker.place}]);
+      on_the_way_[{worker.place, peer}][microbatch] = used_[{peer, worker.place}];
       ++messages_;
     } else if (kind == OperationKind::kReceiveActivation || kind == OperationKind::kReceiveGradient) {
-      auto& arriving = on_the_way_[{peer, worker.place}];
-      if (arriving.empty()) return false;
-      acknowledged = arriving.front() - std::exchange(worker.acknowledged[peer], arriving.front());
-      arriving.pop_front();
-      ++received_[{peer, worker.place}];
+      worker.sender_of[{goes_down, microbatch}] = peer;
+    } else if (const auto sender = worker.sender_of.find({kind == OperationKind::kBackward, microbatch});
+               sender != worker.sender_of.end()) {
+      auto& arriving = on_the_way_[{sender->second, worker.place}];
+      const auto message = arriving.find(microbatch);
+      if (message == arriving.end()) return false;
+      int& known = worker.acknowledged[sender->second];
+      acknowledged = std::max(0, message->second - known);
+      known += acknowledged;
+      ++used_[{sender->second, worker.place}];
     }
     EXPECT_EQ(worker.schedule.acknowledged[worker.next], acknowledged) << "operation " << worker.next;
     ++worker.next;
@@ -302,12 +308,13 @@ class Acknowledgements {
   }
 
   std::vector<Worker> workers_;
-  std::map<std::pair<Place, Place>, std::deque<int>> on_the_way_;  // by sender and receiver
-  std::map<std::pair<Place, Place>, int> received_;                // the same
+  // By sender and receiver: what the message of each microbatch says.
+  std::map<std::pair<Place, Place>, std::map<int, int>> on_the_way_;
+  std::map<std::pair<Place, Place>, int> used_;  // messages, by sender and receiver
   std::size_t messages_ = 0;
 };
 
-TEST(Operations, AcknowledgeTheMessagesThatTheSenderOfAMessageHasReceived) {
+TEST(Operations, AcknowledgeTheMessagesThatTheSenderOfAMessageHasUsed) {
   const std::uint64_t first = sailor::testing::test_seed();
   std::size_t messages = 0;
   for (std::uint64_t seed = first; seed < first + 60; ++seed) {

@@ -8,6 +8,7 @@
 
 #include "core/model/plan_json.h"
 #include "core/schedule/caps.h"
+#include "core/schedule/make_schedule.h"
 #include "tests/support/random_plans.h"
 #include "tests/support/seed.h"
 #include "tests/trainer/support/assignments.h"
@@ -153,6 +154,64 @@ TEST(Plans, AMissingGradientSliceIsDetected) {
   const Difference apart = difference(job, wrong, reference);
   EXPECT_TRUE(apart.loss > kLossTolerance || apart.weights > kWeightTolerance)
       << "losses " << apart.loss << " apart, weights " << apart.weights;
+}
+
+// A worker whose message arrives only after an event.
+class LateMessage : public DelegatingGroup {
+ public:
+  struct Tags {
+    int late = 0;   // of the message that arrives late
+    int after = 0;  // of the message that this worker has to send before
+  };
+  LateMessage(std::unique_ptr<Group> group, Tags tags) : DelegatingGroup(std::move(group)), tags_(tags) {}
+
+  std::unique_ptr<Work> send(const at::Tensor& tensor, int to, int tag) override {
+    is_sent_ = is_sent_ || tag == tags_.after;
+    return DelegatingGroup::send(tensor, to, tag);
+  }
+  std::unique_ptr<Work> receive(const at::Tensor& into, int from, int tag) override {
+    auto work = DelegatingGroup::receive(into, from, tag);
+    if (tag != tags_.late) return work;
+    return std::make_unique<LateWork>(std::move(work), is_sent_);
+  }
+
+ private:
+  class LateWork : public Work {
+   public:
+    LateWork(std::unique_ptr<Work> work, const bool& is_sent) : work_(std::move(work)), is_sent_(is_sent) {}
+    void wait() override {
+      if (!is_sent_) throw std::runtime_error("the worker waits for a message that it does not need yet");
+      work_->wait();
+    }
+
+   private:
+    std::unique_ptr<Work> work_;
+    const bool& is_sent_;
+  };
+
+  Tags tags_;
+  bool is_sent_ = false;  // by the worker's only thread
+};
+
+// Links are slow, so the message of microbatch 1 starts to travel before that of microbatch 0 has arrived.
+TEST(Plans, AMessageIsWaitedForOnlyByThePassThatNeedsIt) {
+  const Scratch scratch;
+  Assignment job = job_of_30_steps(scratch);
+  job.training.steps = 1;
+  const Plan plan = plan_of(job, {{0, 3, {8}}, {3, 5, {8}}});
+  ScheduleTimes times = times_from_shares(plan);
+  for (LinkTimes& link : times.links.front()) link.latency = 3 * times.replicas[0][0].forward;
+  job.schedule_times = with_in_flight_caps(plan, times, SchedulePolicy::kFlow);
+  const std::vector<Operation> list = make_schedule(plan, *job.schedule_times).replicas[1][0].operations;
+  const Operation second{OperationKind::kReceiveActivation, 1, 0};
+  const Operation gradient{OperationKind::kSendGradient, 0, 0};
+  ASSERT_LT(std::ranges::find(list, second), std::ranges::find(list, gradient)) << "the case is of no use";
+  const auto late = [](std::unique_ptr<Group> group, const std::string& name, int rank) {
+    if (rank != 1 || !name.starts_with("pipeline")) return group;
+    constexpr LateMessage::Tags kTags{.late = 2 * 1, .after = 2 * 0 + 1};  // gradients have odd tags
+    return std::unique_ptr<Group>(std::make_unique<LateMessage>(std::move(group), kTags));
+  };
+  EXPECT_NO_THROW(train(job, plan, late));
 }
 
 // Random cuts of the layers, shares of the microbatches, tensor-parallel sizes and options; eight workers at most.

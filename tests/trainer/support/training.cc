@@ -25,13 +25,20 @@ class WrappingFactory : public GroupFactory {
  public:
   WrappingFactory(Rendezvous& rendezvous, const std::string& host, int rank, const Wrap& wrap)
       : GroupFactory(rendezvous, host, rank, kTimeout), rank_(rank), wrap_(wrap) {}
+  using GroupFactory::make_message_group;
 
   std::unique_ptr<Group> make_collective_group(const std::string& name, const std::vector<int>& ranks) override {
-    auto group = GroupFactory::make_collective_group(name, ranks);
-    return wrap_ ? wrap_(std::move(group), name, rank_) : std::move(group);
+    return wrapped(GroupFactory::make_collective_group(name, ranks), name);
+  }
+  std::unique_ptr<Group> make_message_group(const std::string& name, const std::vector<int>& ranks) override {
+    return wrapped(GroupFactory::make_message_group(name, ranks), name);
   }
 
  private:
+  [[nodiscard]] std::unique_ptr<Group> wrapped(std::unique_ptr<Group> group, const std::string& name) const {
+    return wrap_ ? wrap_(std::move(group), name, rank_) : std::move(group);
+  }
+
   int rank_;
   const Wrap& wrap_;
 };
