@@ -4,81 +4,60 @@
 
 #include "core/model/check.h"
 #include "core/schedule/next_events.h"
+#include "core/schedule/step_flow.h"
+#include "core/schedule/step_traffic.h"
 
 namespace sailor {
 namespace {
 
-constexpr Nanoseconds kNever = Nanoseconds::max();
+constexpr std::int64_t kNever = NextEvents::kNever;
 
 struct Worker {
   int stage = 0;
-  int index = 0;
+  int replica = 0;
   std::size_t next = 0;  // operation
-  Nanoseconds now{};
+  std::int64_t now = 0;  // ns since the start of the step
 };
-
-// The queues for sending and receiving, of a replica or of a NIC that replicas share.
-struct Port {
-  Nanoseconds out_free{};
-  Nanoseconds in_free{};
-};
-
-std::size_t replicas_of(const Schedule& schedule) {
-  std::size_t replicas = 0;
-  for (const auto& stage : schedule.replicas) replicas += stage.size();
-  return replicas;
-}
 
 class StepSimulation {
  public:
   StepSimulation(const Schedule& schedule, const ScheduleTimes& times, const Execution& execution)
-      : schedule_(schedule), times_(times), execution_(execution), turns_(replicas_of(schedule)) {
-    const std::size_t stages = schedule.replicas.size();
-    microbatches_ = schedule.routes.front().size();
-    const std::size_t inputs = stages * microbatches_;
+      : schedule_(schedule),
+        times_(times),
+        execution_(execution),
+        flow_(flow_of(times, schedule.routes)),
+        traffic_(flow_),
+        is_waiting_(flow_.workers.size()),
+        turns_(flow_.workers.size()) {
+    const std::size_t inputs = flow_.slot(flow_.stages(), 0);
     for (auto* table : {&activations_, &gradients_}) table->assign(inputs, kNever);
-    for (std::size_t stage = 0; stage < stages; ++stage) {
-      first_of_stage_.push_back(workers_.size());
-      timing_.passes.emplace_back(schedule.replicas[stage].size());
-      for (std::size_t r = 0; r < schedule.replicas[stage].size(); ++r) {
-        timing_.passes[stage][r].reserve(2 * schedule.replicas[stage][r].microbatches.size());
-        workers_.push_back({.stage = static_cast<int>(stage), .index = static_cast<int>(r)});
+    for (int stage = 0; stage < flow_.stages(); ++stage) {
+      const auto& replicas = schedule.replicas[static_cast<std::size_t>(stage)];
+      auto& passes = timing_.passes.emplace_back(replicas.size());
+      for (std::size_t r = 0; r < replicas.size(); ++r) {
+        passes[r].reserve(2 * replicas[r].microbatches.size());
+        workers_.push_back({.stage = stage, .replica = static_cast<int>(r)});
       }
     }
-    set_nics();
-    is_waiting_.assign(workers_.size(), 0);
-    timing_.messages.reserve(2 * (stages - 1) * microbatches_);
+    timing_.messages.reserve(2 * (inputs - flow_.slot(1, 0)));
   }
 
   StepTiming run() {
     for (std::size_t worker = 0; worker < workers_.size(); ++worker) turns_.set(worker, 0);
-    while (turns_.earliest() != NextEvents::kNever) take_turn(turns_.first());
+    while (turns_.earliest() != kNever) take_turn(turns_.first());
     finish_stages();
     return std::move(timing_);
   }
 
  private:
-  void set_nics() {
-    int last = ReplicaTimes::kNoNic;
-    for (const auto& stage : times_.replicas) {
-      for (const ReplicaTimes& replica : stage) last = std::max(last, replica.nic);
-    }
-    nics_.resize(static_cast<std::size_t>(last + 1));
-    ports_.resize(workers_.size());
-  }
-
   const std::vector<Operation>& operations(const Worker& worker) const {
-    return schedule_.replicas[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)]
+    return schedule_.replicas[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.replica)]
         .operations;
   }
-  const ReplicaTimes& times_of(const Worker& worker) const {
-    return times_.replicas[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)];
+  const Worker& worker_of(std::size_t stage, std::size_t replica) const {
+    return workers_[static_cast<std::size_t>(flow_.first(static_cast<int>(stage))) + replica];
   }
-  std::size_t slot(int stage, int microbatch) const {
-    return static_cast<std::size_t>(stage) * microbatches_ + static_cast<std::size_t>(microbatch);
-  }
-  Port& port(const Worker& worker) { return ports_[static_cast<std::size_t>(&worker - workers_.data())]; }
-  bool is_last(const Worker& worker) const { return worker.stage + 1 == std::ssize(schedule_.replicas); }
+  bool is_last(const Worker& worker) const { return worker.stage + 1 == flow_.stages(); }
 
   // Executes operations until another replica must go first. Only transfers must be in the order of time, because they
   // take their places in the queues of the NICs.
@@ -89,18 +68,18 @@ class StepSimulation {
       const Operation& operation = list[worker.next];
       if (!has_input(worker, operation)) {
         is_waiting_[id] = 1;
-        turns_.set(id, NextEvents::kNever);
+        turns_.set(id, kNever);
         return;
       }
       if (operation.kind == OperationKind::kForward || operation.kind == OperationKind::kBackward) {
         compute(worker, operation);
       } else if (operation.kind == OperationKind::kSendActivation || operation.kind == OperationKind::kSendGradient) {
-        turns_.set(id, worker.now.count());
+        turns_.set(id, worker.now);
         if (turns_.first() != id) return;
         send(worker, operation);
       }
     }
-    turns_.set(id, NextEvents::kNever);
+    turns_.set(id, kNever);
   }
 
   // Advances the worker to the time when the input of the operation has arrived. False if its sender has not sent it
@@ -113,72 +92,55 @@ class StepSimulation {
         operation.kind == OperationKind::kForward || operation.kind == OperationKind::kReceiveActivation;
     const bool backward =
         operation.kind == OperationKind::kBackward || operation.kind == OperationKind::kReceiveGradient;
-    Nanoseconds arrival{};
-    if (forward && worker.stage > 0) arrival = activations_[slot(worker.stage, operation.microbatch)];
-    if (backward && !is_last(worker)) arrival = gradients_[slot(worker.stage, operation.microbatch)];
+    std::int64_t arrival = 0;
+    if (forward && worker.stage > 0) arrival = activations_[flow_.slot(worker.stage, operation.microbatch)];
+    if (backward && !is_last(worker)) arrival = gradients_[flow_.slot(worker.stage, operation.microbatch)];
     if (arrival == kNever) return false;
     worker.now = std::max(worker.now, arrival);
     return true;
   }
 
   void compute(Worker& worker, const Operation& operation) {
-    const ReplicaTimes& times = times_of(worker);
-    const Nanoseconds start = worker.now;
-    worker.now += operation.kind == OperationKind::kForward ? times.forward : times.backward;
-    timing_.passes[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.index)].push_back(
-        {operation.kind, operation.microbatch, start, worker.now});
+    const FlowWorker& cost = flow_.workers[static_cast<std::size_t>(flow_.first(worker.stage) + worker.replica)];
+    const std::int64_t start = worker.now;
+    worker.now += operation.kind == OperationKind::kForward ? cost.forward : cost.backward;
+    timing_.passes[static_cast<std::size_t>(worker.stage)][static_cast<std::size_t>(worker.replica)].push_back(
+        {operation.kind, operation.microbatch, Nanoseconds(start), Nanoseconds(worker.now)});
   }
 
   void send(Worker& sender, const Operation& operation) {
     const bool down = operation.kind == OperationKind::kSendActivation;
-    const int to_stage = down ? sender.stage + 1 : sender.stage - 1;
-    const std::size_t id =
-        first_of_stage_[static_cast<std::size_t>(to_stage)] + static_cast<std::size_t>(operation.peer);
-    Worker& receiver = workers_[id];
-    const int boundary = std::min(sender.stage, to_stage);
-    const ReplicaTimes& upper = times_of(down ? sender : receiver);
-    const ReplicaTimes& lower = times_of(down ? receiver : sender);
-    const LinkTimes& link = times_.link(boundary, upper.link_class, lower.link_class);
-    const Nanoseconds start = std::max(sender.now, port(sender).out_free);
-    port(sender).out_free = start + link.occupancy;
-    Nanoseconds passed = start;
-    if (const int nic = times_of(sender).nic; nic != ReplicaTimes::kNoNic) {
-      Port& out = nics_[static_cast<std::size_t>(nic)];
-      passed = std::max(passed, out.out_free);
-      out.out_free = passed + link.nic;
-    }
-    if (const int nic = times_of(receiver).nic; nic != ReplicaTimes::kNoNic) {
-      Port& in = nics_[static_cast<std::size_t>(nic)];
-      passed = std::max(passed, in.in_free);
-      in.in_free = passed + link.nic;
-    }
-    port(receiver).in_free = std::max(passed, port(receiver).in_free) + link.occupancy;
-    const Nanoseconds arrival = port(receiver).in_free + link.latency;
-    (down ? activations_ : gradients_)[slot(to_stage, operation.microbatch)] = arrival;
-    timing_.messages.push_back({!down, boundary, sender.index, receiver.index, operation.microbatch, start, arrival});
-    hold(sender, start, link, boundary);
-    if (is_waiting_[id] != 0) {
-      is_waiting_[id] = 0;
-      turns_.set(id, std::max(receiver.now, sender.now).count());
+    const StepTraffic::Path path =
+        traffic_.path_of(sender.stage, operation.microbatch, down ? StepTraffic::kDown : StepTraffic::kUp);
+    const int boundary = std::min(path.from_stage, path.to_stage);
+    const auto [start, arrival] = traffic_.carry(path, sender.now);
+    const auto receiver = static_cast<std::size_t>(path.to);
+    (down ? activations_ : gradients_)[flow_.slot(path.to_stage, operation.microbatch)] = arrival;
+    timing_.messages.push_back({!down, boundary, sender.replica, workers_[receiver].replica, operation.microbatch,
+                                Nanoseconds(start), Nanoseconds(arrival)});
+    hold(sender, start, *path.link, boundary);
+    if (is_waiting_[receiver] != 0) {
+      is_waiting_[receiver] = 0;
+      turns_.set(receiver, std::max(workers_[receiver].now, sender.now));
     }
   }
 
-  void hold(Worker& sender, Nanoseconds start, const LinkTimes& link, int boundary) const {
+  void hold(Worker& sender, std::int64_t start, const FlowLink& link, int boundary) const {
     if (execution_.held.empty()) return;
     const double part = execution_.held[static_cast<std::size_t>(boundary)];
     if (part <= 0) return;
-    const auto held = static_cast<std::int64_t>(part * static_cast<double>(link.occupancy.count()));
-    sender.now = std::max(sender.now, start + Nanoseconds(held));
+    const auto held = static_cast<std::int64_t>(part * static_cast<double>(link.occupancy));
+    sender.now = std::max(sender.now, start + held);
   }
 
   void finish_stages() {
     for (std::size_t stage = 0; stage < timing_.passes.size(); ++stage) {
       Nanoseconds done{};
       for (std::size_t r = 0; r < timing_.passes[stage].size(); ++r) {
-        const Worker& worker = workers_[first_of_stage_[stage] + r];
+        const Worker& worker = worker_of(stage, r);
         SAILOR_CHECK(worker.next == operations(worker).size(), "stage {} replica {} waits for ever at operation {}",
                      stage, r, worker.next);
-        done = std::max(done, worker.now);
+        done = std::max(done, Nanoseconds(worker.now));
       }
       timing_.passes_done.push_back(done);
       timing_.synced.push_back(execution_.all_reduce.empty() ? done : reduced(stage, execution_.all_reduce[stage]));
@@ -202,8 +164,8 @@ class StepSimulation {
     Nanoseconds end{};
     for (int bucket = 1; bucket <= buckets; ++bucket) {
       for (std::size_t r = 0; r < timing_.passes[stage].size(); ++r) {
-        const Worker& worker = workers_[first_of_stage_[stage] + r];
-        end = std::max(end, worker.now - times_of(worker).backward * (buckets - bucket) / buckets);
+        const Nanoseconds behind = times_.replicas[stage][r].backward * (buckets - bucket) / buckets;
+        end = std::max(end, Nanoseconds(worker_of(stage, r).now) - behind);
       }
       end += all_reduce / buckets;
     }
@@ -214,14 +176,12 @@ class StepSimulation {
   const ScheduleTimes& times_;
   const Execution& execution_;
   StepTiming timing_;
-  std::size_t microbatches_ = 0;
+  StepFlow flow_;
+  StepTraffic traffic_;
   std::vector<Worker> workers_;  // the workers of all stages, in order
-  std::vector<Port> ports_;      // the ports of the workers
-  std::vector<Port> nics_;
-  std::vector<std::size_t> first_of_stage_;
   std::vector<char> is_waiting_;
-  std::vector<Nanoseconds> activations_;  // arrival by stage and microbatch
-  std::vector<Nanoseconds> gradients_;
+  std::vector<std::int64_t> activations_;  // arrival by stage and microbatch, in ns
+  std::vector<std::int64_t> gradients_;
   NextEvents turns_;
 };
 

@@ -51,8 +51,8 @@ std::optional<Schedule> fastest_schedule(std::span<const Nanoseconds> deadlines,
   SAILOR_CHECK(!plan.stages.empty(), "a schedule of no stages");
   auto start = make_routes(plan, RouteRule::kStart);
   auto spread = make_routes(plan, RouteRule::kSpread);
-  const StepFlow from_start = flow_of(plan, times, start);
-  StepFlow spread_out = flow_of(plan, times, spread);
+  const StepFlow from_start = flow_of(times, start);
+  StepFlow spread_out = flow_of(times, spread);
   const std::int64_t one = step_duration(from_start, deadlines);
   const std::int64_t other = start == spread ? one : step_duration(spread_out, deadlines);
   const std::int64_t shorter = std::min(one, other);

@@ -4,8 +4,8 @@
 
 namespace sailor {
 
-StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& routes) {
-  StepFlow flow{.microbatches = plan.microbatches()};
+StepFlow flow_of(const ScheduleTimes& times, const std::vector<std::vector<int>>& routes) {
+  StepFlow flow{.microbatches = static_cast<int>(routes.front().size())};
   for (std::size_t stage = 0; stage < times.replicas.size(); ++stage) {
     flow.first_worker.push_back(static_cast<int>(flow.workers.size()));
     for (const ReplicaTimes& replica : times.replicas[stage]) {

@@ -62,7 +62,7 @@ struct StepFlow {
 };
 
 // `routes` has the layout of Schedule::routes.
-StepFlow flow_of(const Plan& plan, const ScheduleTimes& times, const std::vector<std::vector<int>>& routes);
+StepFlow flow_of(const ScheduleTimes& times, const std::vector<std::vector<int>>& routes);
 
 inline constexpr std::int64_t kTooLate = std::numeric_limits<std::int64_t>::max();
 

@@ -165,7 +165,8 @@ class StepSimulation {
   }
 
   void transfer(const StepTraffic::Path& path, int mb) {
-    const Time arrival = traffic_.carry(path, now_);
+    ++path.channel->used;
+    const Time arrival = traffic_.carry(path, now_).arrival;
     if (record_ != nullptr) {
       path.direction == kDown ? record_->activation(path.from_stage, mb) : record_->gradient(path.from_stage, mb);
     }

@@ -1,5 +1,6 @@
-// StepTraffic: the messages between replicas of neighbouring stages. It keeps the receivers' buffers and the queues at
-// senders, NICs and receivers.
+// StepTraffic: the messages between replicas of neighbouring stages. It keeps the queues at senders, NICs and
+// receivers, and the receivers' buffers. Those who make a schedule and those who time one both send their messages
+// through it.
 #pragma once
 
 #include <algorithm>
@@ -66,6 +67,12 @@ class StepTraffic {
     return path;
   }
 
+  // When a message begins to leave its sender, and when it arrives, in ns since the start of the step.
+  struct Passage {
+    std::int64_t start = 0;
+    std::int64_t arrival = 0;
+  };
+
   // Returns whether the receiver has a free buffer. It has two, and one more for every message that can be in transit
   // while the receiver processes one microbatch.
   [[nodiscard]] bool has_buffer(const Path& path) const {
@@ -75,18 +82,17 @@ class StepTraffic {
     return path.channel->used - 2 < (path.link->latency + path.link->occupancy) / pass;
   }
 
-  // Takes a buffer and returns when the message arrives, in ns since the start of the step. The message queues at its
-  // sender, at the NICs of both nodes and at its receiver, in this order. While it waits in a later queue it does not
-  // block messages behind it in an earlier one.
-  std::int64_t carry(const Path& path, std::int64_t now) {
-    ++path.channel->used;
+  // Sends a message at `now`. It queues at its sender, at the NICs of both nodes and at its receiver, in this order.
+  // While it waits in a later queue it does not block messages behind it in an earlier one. Buffers stay as they are.
+  Passage carry(const Path& path, std::int64_t now) {
     Queues& receiver = ends_[index(path.to)];
     const FlowLink& cost = *path.link;
-    std::int64_t start = occupy(ends_[index(path.from)].out_free, now, cost.occupancy);
-    if (Queues* nic = nic_of(path.from)) start = occupy(nic->out_free, start, cost.nic);
-    if (Queues* nic = nic_of(path.to)) start = occupy(nic->in_free, start, cost.nic);
-    receiver.in_free = std::max(start, receiver.in_free) + cost.occupancy;
-    return receiver.in_free + cost.latency;
+    const std::int64_t start = occupy(ends_[index(path.from)].out_free, now, cost.occupancy);
+    std::int64_t passed = start;
+    if (Queues* nic = nic_of(path.from)) passed = occupy(nic->out_free, passed, cost.nic);
+    if (Queues* nic = nic_of(path.to)) passed = occupy(nic->in_free, passed, cost.nic);
+    receiver.in_free = std::max(passed, receiver.in_free) + cost.occupancy;
+    return {start, receiver.in_free + cost.latency};
   }
 
  private:

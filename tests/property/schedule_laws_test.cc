@@ -26,7 +26,7 @@ struct Case {
 
 Schedule schedule_in_order(const Case& one, RouteRule rule, PassOrder order) {
   auto routes = make_routes(one.plan, rule);
-  StepFlow flow = flow_of(one.plan, one.times, routes);
+  StepFlow flow = flow_of(one.times, routes);
   flow.order = order;
   return simulate_step(flow, one.plan, std::move(routes));
 }
