@@ -40,6 +40,13 @@ std::string how_drawn(const GanttPicture& drawn) {
          "on these passes.";
 }
 
+std::string what_is_drawn(const PlanView& view) {
+  const int drawn = view.details.step_microbatches;
+  if (drawn == view.plan.microbatches()) return "The whole step";
+  return fmt::format("A step of {} microbatches; the job's step has {}, divided in the same way", counted(drawn),
+                     counted(view.plan.microbatches()));
+}
+
 }  // namespace
 
 Element gantt(const PlanView& view) {
@@ -53,9 +60,9 @@ Element gantt(const PlanView& view) {
                       {"purple", "optimizer update"},
                       {"lane", "idle"}}));
   const GanttPicture drawn = gantt_window(view, rows, whole);
-  section.add(
-      figure(fmt::format("The whole step, {}. {} {}", duration(in_seconds(whole.to)), rows.note, how_drawn(drawn)),
-             drawn.svg));
+  section.add(figure(
+      fmt::format("{}, {}. {} {}", what_is_drawn(view), duration(in_seconds(whole.to)), rows.note, how_drawn(drawn)),
+      drawn.svg));
   const Nanoseconds part = close_up(view, rows);
   const bool is_legible = drawn.has_numbers && drawn_width(whole, mean_pass(view, rows)) >= kLegiblePass;
   if (is_legible || part * 10 > whole.to * 6) return section;

@@ -124,6 +124,29 @@ double least_step_time(std::span<const StageTiming> stages) {
   return longest;
 }
 
+double long_step_time(std::span<const StageTiming> stages, int microbatches) {
+  return long_step_time(stages, microbatches, kMostSimulatedPasses / 2);
+}
+
+double long_step_time(std::span<const StageTiming> stages, int microbatches, int passes) {
+  const int copies = copies_of_one_plan(stages);
+  const int all = microbatches / copies;
+  const int rounds = std::max(passes / (2 * static_cast<int>(stages.size())), 2 * kRounds * most_replicas(stages));
+  double least = std::numeric_limits<double>::infinity();
+  for (const PassOrder order : {PassOrder::kForwardFirst, PassOrder::kBackwardFirst}) {
+    const auto beginning = [&](int simulated) {
+      StepFlow flow = first_rounds(stages, copies, simulated);
+      flow.order = order;
+      return static_cast<double>(step_duration(flow, {})) * 1e-9;
+    };
+    const int simulated = std::min(rounds, all);
+    const double whole = beginning(simulated);
+    const double rate = (whole - beginning(simulated / 2)) / (simulated - simulated / 2);
+    least = std::min(least, whole + rate * (all - simulated));
+  }
+  return std::max({longest_work(stages), least_step_time(stages), least});
+}
+
 double fast_step_time(std::span<const StageTiming> stages, int microbatches) {
   const double by_form = pipeline_time(stages);
   const double work = longest_work(stages);

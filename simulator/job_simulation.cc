@@ -6,7 +6,6 @@
 #include "core/model/check.h"
 #include "core/schedule/caps.h"
 #include "simulator/expected_loss.h"
-#include "simulator/fast_step_time.h"
 #include "simulator/memory.h"
 #include "simulator/tied_embedding.h"
 
@@ -162,9 +161,10 @@ std::vector<StageMemory> JobSimulation::set_caps(const GroupedPlan& plan, std::v
   return memory;
 }
 
-JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, const GroupedPlan& plan) const {
+JobSimulation::Passes JobSimulation::passes(std::vector<StageTiming> stages, const GroupedPlan& plan,
+                                            StepTime step_time) const {
   const std::vector<StageTiming> played = executed(stages, plan);
-  Passes result{.length = Seconds(fast_step_time(played, plan.microbatches)),
+  Passes result{.length = Seconds(step_time(played, plan.microbatches)),
                 .compute = Seconds(longest_work(stages)),
                 .if_links_were_free = {},
                 .tails = tail_times(played)};
@@ -285,14 +285,21 @@ SimulationResult JobSimulation::summarized(const GroupedPlan& plan, const Passes
   return result;
 }
 
-SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const {
+SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const { return simulate(plan, fast_step_time); }
+
+SimulationResult JobSimulation::simulate_operations(const Plan& plan, const GroupedPlan& groups) const {
+  if (is_too_long(groups) || uses_paper_formula(groups)) return simulate(groups, long_step_time);
+  return result_of(step_timing(plan, groups), plan, groups);
+}
+
+SimulationResult JobSimulation::simulate(const GroupedPlan& plan, StepTime step_time) const {
   SAILOR_CHECK(!plan.stages.empty() && plan.microbatches > 0, "a plan of {} stages and {} microbatches",
                plan.stages.size(), plan.microbatches);
   if (uses_paper_formula(plan)) return paper_result(plan);
   const PlanLinks links(plan, cluster_, links_);
   std::vector<StageTiming> stages = stage_timings(plan, links);
   std::vector<StageMemory> memory = set_caps(plan, stages);
-  const Passes done = passes(std::move(stages), plan);
+  const Passes done = passes(std::move(stages), plan, step_time);
   SimulationResult result = summarized(plan, done, synced(stage_ends(plan, links), done.length, done.tails));
   result.memory = std::move(memory);
   return result;
@@ -301,6 +308,11 @@ SimulationResult JobSimulation::simulate(const GroupedPlan& plan) const {
 // Computes the same figures as simulate(), without those that only reports need. The rest of a step follows the passes
 // and ends later if they take longer, so a lower bound on the passes gives a lower bound on the step.
 std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& cutoff, const GroupedPlan& plan) const {
+  return estimate_below(cutoff, plan, fast_step_time);
+}
+
+std::optional<EstimateSummary> JobSimulation::estimate_below(const Cutoff& cutoff, const GroupedPlan& plan,
+                                                             StepTime step_time) const {
   constexpr double kRounding = 1e-9;
   if (uses_paper_formula(plan)) return paper_estimate_below(cutoff, plan);
   const PlanLinks links(plan, cluster_, links_);
@@ -321,7 +333,7 @@ std::optional<EstimateSummary> JobSimulation::fast_estimate_below(const Cutoff& 
   for (std::size_t i = 0; i < stages.size(); ++i) {
     for (std::size_t g = 0; g < stages[i].groups.size(); ++g) played[i].groups[g].cap = stages[i].groups[g].cap;
   }
-  EstimateSummary estimate = estimated(fast_step_time(played, plan.microbatches));
+  EstimateSummary estimate = estimated(step_time(played, plan.microbatches));
   estimate.memory_excess = excess;
   estimate.expected_loss = counted_loss(plan, estimate.iteration, links);
   return estimate;

@@ -11,6 +11,7 @@
 #include "core/schedule/schedule.h"
 #include "planner/problem/estimator.h"
 #include "simulator/bill.h"
+#include "simulator/fast_step_time.h"
 #include "simulator/job_tables.h"
 #include "simulator/memory.h"
 #include "simulator/paper_formula.h"
@@ -50,7 +51,14 @@ class JobSimulation final : public JobEstimator {
   JobSimulation(const JobSpec& job, const ClusterState& cluster, const NetworkModel& network, JobTables tables,
                 ExecutionModel execution);
 
+  // Returns the fast estimate.
   [[nodiscard]] SimulationResult simulate(const GroupedPlan& plan) const;
+  // Returns the same with the times of a simulation operation by operation, or, if the step has too many passes, of its
+  // beginning. Here and below, `groups` is grouped(plan).
+  [[nodiscard]] SimulationResult simulate_operations(const Plan& plan, const GroupedPlan& groups) const;
+  [[nodiscard]] static bool is_too_long(const GroupedPlan& plan) {
+    return static_cast<std::int64_t>(plan.stages.size()) * 2 * plan.microbatches > kMostSimulatedPasses;
+  }
   [[nodiscard]] std::optional<EstimateSummary> fast_estimate_below(const Cutoff& cutoff,
                                                                    const GroupedPlan& plan) const override;
   [[nodiscard]] std::optional<EstimateSummary> simulated_below(const Cutoff& cutoff,
@@ -66,10 +74,9 @@ class JobSimulation final : public JobEstimator {
                                               Seconds longest_backward) const override;
   [[nodiscard]] LinkRange link_range(const StageShape& shape, bool in_one_node) const override;
   [[nodiscard]] MessageTime least_message(const StageShape& shape, int to_pool, bool in_one_node) const override;
-  // Returns the times from which the plan's schedule is made, with the policy's caps on microbatches in flight. Here
-  // and below, `groups` is grouped(plan).
+  // Returns the times from which the plan's schedule is made, with the policy's caps on microbatches in flight.
   [[nodiscard]] ScheduleTimes schedule_times(const Plan& plan, const GroupedPlan& groups) const;
-  // Simulates the step operation by operation.
+  // Simulates the step operation by operation, however long it is.
   [[nodiscard]] StepTiming step_timing(const Plan& plan, const GroupedPlan& groups) const;
   // Returns the same as simulate(), but with the times of `step`, which step_timing() has returned for this plan.
   [[nodiscard]] SimulationResult result_of(const StepTiming& step, const Plan& plan, const GroupedPlan& groups) const;
@@ -142,7 +149,11 @@ class JobSimulation final : public JobEstimator {
                                                         const ScheduleTimes& times) const;
   [[nodiscard]] static std::vector<Nanoseconds> deadlines(Seconds most, std::span<const StageEnd> ends,
                                                           std::span<const StageTiming> stages);
-  [[nodiscard]] Passes passes(std::vector<StageTiming> stages, const GroupedPlan& plan) const;
+  using StepTime = double (*)(std::span<const StageTiming> stages, int microbatches);
+  [[nodiscard]] SimulationResult simulate(const GroupedPlan& plan, StepTime step_time) const;
+  [[nodiscard]] Passes passes(std::vector<StageTiming> stages, const GroupedPlan& plan, StepTime step_time) const;
+  [[nodiscard]] std::optional<EstimateSummary> estimate_below(const Cutoff& cutoff, const GroupedPlan& plan,
+                                                              StepTime step_time) const;
   [[nodiscard]] bool uses_paper_formula(const GroupedPlan& plan) const {
     return execution_.uses_paper_formula && PaperFormula::can_express(plan);
   }

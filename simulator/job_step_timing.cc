@@ -161,6 +161,7 @@ std::optional<EstimateSummary> JobSimulation::simulated_below(const Cutoff& cuto
   // there.
   constexpr double kSooner = 0.01;
   if (uses_paper_formula(groups)) return paper_estimate_below(cutoff, groups);
+  if (is_too_long(groups)) return estimate_below(cutoff, groups, long_step_time);
   const PlanLinks links(groups, cluster_, links_);
   const Bill bill = bill_of(groups);
   const DollarsPerHour price = bill.gpus();

@@ -1,6 +1,7 @@
 #include "simulator/plan_details.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace sailor {
@@ -87,11 +88,42 @@ std::vector<PoolCharge> charges_of(const ClusterState& cluster, const GroupedPla
   return charges;
 }
 
+// Every replica has one microbatch, and the others are divided as in the plan.
+Plan shortened(Plan plan, int microbatches) {
+  if (microbatches == plan.microbatches()) return plan;
+  const double whole = plan.microbatches();
+  for (Stage& stage : plan.stages) {
+    int left = microbatches - static_cast<int>(stage.replicas.size());
+    double due = 0;
+    const int to_divide = left;
+    for (Replica& replica : stage.replicas) {
+      due += replica.microbatches / whole * to_divide;
+      const int given = static_cast<int>(std::lround(due)) - (to_divide - left);
+      replica.microbatches = 1 + given;
+      left -= given;
+    }
+  }
+  plan.global_batch_size = microbatches * plan.microbatch_size;
+  return plan;
+}
+
+int microbatches_to_draw(const Plan& plan) {
+  constexpr int kPasses = 1 << 15;
+  std::size_t replicas = 0;
+  for (const Stage& stage : plan.stages) replicas = std::max(replicas, stage.replicas.size());
+  return std::max(kPasses / static_cast<int>(plan.stages.size()), 4 * static_cast<int>(replicas));
+}
+
 }  // namespace
 
 PlanDetails details_of(const JobSimulation& simulation, const Plan& plan, const GroupedPlan& groups) {
-  StepTiming step = simulation.step_timing(plan, groups);
-  SimulationResult result = simulation.result_of(step, plan, groups);
+  const bool is_too_long = JobSimulation::is_too_long(groups);
+  const int drawn = is_too_long ? microbatches_to_draw(plan) : plan.microbatches();
+  const Plan plan_to_draw = shortened(plan, drawn);
+  const GroupedPlan groups_to_draw = is_too_long ? grouped(plan_to_draw, simulation.cluster()).value() : groups;
+  StepTiming step = simulation.step_timing(plan_to_draw, groups_to_draw);
+  SimulationResult result =
+      is_too_long ? simulation.simulate_operations(plan, groups) : simulation.result_of(step, plan, groups);
   std::vector<StageSync> syncs;
   syncs.reserve(groups.stages.size());
   for (const GroupedStage& stage : groups.stages) syncs.push_back(simulation.sync_of(groups, stage));
@@ -101,7 +133,8 @@ PlanDetails details_of(const JobSimulation& simulation, const Plan& plan, const 
           .memory = std::move(result.memory),
           .syncs = std::move(syncs),
           .paper = simulation.compared_with_paper(result.time, groups),
-          .step = std::move(step)};
+          .step = std::move(step),
+          .step_microbatches = drawn};
 }
 
 }  // namespace sailor

@@ -33,7 +33,10 @@ struct PlanDetails {
   std::vector<StageMemory> memory;   // one entry per stage: the replica that needs the most
   std::vector<StageSync> syncs;      // one entry per stage
   PaperComparison paper;
+  // The step, or, if it has too many passes to simulate them one by one, a step of `step_microbatches` whose replicas
+  // have about the same parts of them.
   StepTiming step;
+  int step_microbatches = 0;
 };
 
 // `groups` is grouped(plan).

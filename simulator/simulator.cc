@@ -97,6 +97,12 @@ Result<void> check_length(const Plan& plan) {
                   plan.microbatch_size, plan.microbatches(), passes, plan.stages.size(), kMost));
 }
 
+std::string note_of_long_step(const GroupedPlan& plan) {
+  return fmt::format(
+      "a step has {} microbatches in {} stages, too many to simulate one by one: its time follows from its beginning",
+      plan.microbatches, plan.stages.size());
+}
+
 }  // namespace
 
 Result<Simulator::PlanSimulation> Simulator::simulation_of(const JobSpec& job, const ClusterState& cluster,
@@ -121,9 +127,9 @@ Result<Estimate> Simulator::estimate(const JobSpec& job, const ClusterState& clu
 
 Result<Estimate> Simulator::simulate(const JobSpec& job, const ClusterState& cluster, const Plan& plan) const {
   return simulation_of(job, cluster, plan, execution_).map([&](const PlanSimulation& one) {
-    const StepTiming step = one.simulation->step_timing(plan, one.groups);
     Estimate estimate =
-        estimate_of(one.simulation->result_of(step, plan, one.groups), *one.simulation, plan, one.groups);
+        estimate_of(one.simulation->simulate_operations(plan, one.groups), *one.simulation, plan, one.groups);
+    if (JobSimulation::is_too_long(one.groups)) estimate.notes.push_back(note_of_long_step(one.groups));
     const PaperComparison comparison = one.simulation->compared_with_paper(estimate.time, one.groups);
     if (auto note = note_of(comparison, estimate.iteration)) estimate.notes.push_back(*std::move(note));
     return estimate;
@@ -141,7 +147,7 @@ Result<EstimateBasis> Simulator::basis_of(const JobSpec& job, const ClusterState
     slower.message_latency = slower.message_latency * messages;
     const auto one = simulation_of(job, cluster, plan, slower);
     return one.map([&](const PlanSimulation& it) {
-      return static_cast<double>(it.simulation->step_timing(plan, it.groups).end().count());
+      return it.simulation->simulate_operations(plan, it.groups).iteration.value();
     });
   };
   const Result<double> usual = iteration(1, 1);

@@ -187,6 +187,27 @@ TEST(TimingLaws, WhereMemoryIsTightTheFastTimingIsWithin8PercentInTheMeanAnd20At
   EXPECT_LE(spread.percentile_95, 0.20);
 }
 
+// Steps of 1,000 to 65,000 microbatches, of which the first quarter is simulated.
+TEST(TimingLaws, TheBeginningOfALongStepTellsItsLengthWithin1PercentInTheMean) {
+  double sum = 0;
+  double most = 0;
+  constexpr int kPlans = 48;
+  for (std::uint64_t seed = 1; seed <= kPlans; ++seed) {
+    Case one = CaseMaker(seed, kShapes[seed % 4], kLinks[seed % 3], seed % 2 == 0).make();
+    one.plan.global_batch_size *= 128;
+    for (Stage& stage : one.plan.stages) {
+      for (Replica& replica : stage.replicas) replica.microbatches *= 128;
+    }
+    const int passes = one.plan.microbatches() * static_cast<int>(one.plan.stages.size()) / 2;
+    const double difference = std::abs(long_step_time(grouped(one), one.plan.microbatches(), passes) / exact(one) - 1);
+    sum += difference;
+    most = std::max(most, difference);
+  }
+  std::cout << "difference of long steps: mean " << 100 * sum / kPlans << " %, largest " << 100 * most << " %\n";
+  EXPECT_LE(sum / kPlans, 0.01);
+  EXPECT_LE(most, 0.1);
+}
+
 Case a_case(std::uint64_t seed) { return CaseMaker(seed, kShapes[seed % 4], kLinks[seed % 3], seed % 2 == 0).make(); }
 
 // Both differ only if a message waits for a buffer at its receiver, because the lists do not contain that wait.

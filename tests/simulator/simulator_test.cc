@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "simulator/plan_details.h"
 #include "tests/support/builders.h"
 #include "tests/support/networks.h"
 #include "tests/support/profiles.h"
@@ -185,6 +186,31 @@ TEST(Simulator, AStepOfMorePassesThanCanBeScheduledIsAnErrorThatSaysWhatToDo) {
   const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 1, 1);
   const auto result = Simulator().simulate(job, cluster, an_even_plan(job, kPool, 1, 1, 1));
   EXPECT_THAT(result.error().message, HasSubstr("make microbatches larger"));
+}
+
+// The first stage of three has three replicas of equal speed, which the other two feed on.
+TEST(Simulator, AStepThatIsTooLongToSimulateIsEstimatedFromItsBeginning) {
+  const JobSpec job = a_job().batch(3 << 18);
+  const auto cluster = a_cluster().pool(kZone, "nvidia-l4", 5, 1);
+  Plan plan = an_even_plan(job, kPool, 3, 1, 1);
+  plan.stages[0].replicas.assign(3, {kPool, 1, 1 << 18});
+  const auto time_of = [&](const Plan& one) {
+    JobSpec batch = job;
+    batch.training.global_batch_size = one.global_batch_size;
+    return Simulator().simulate(batch, cluster, one).value();
+  };
+  Plan shorter = plan;
+  shorter.global_batch_size /= 1 << 8;
+  for (Stage& stage : shorter.stages) {
+    for (Replica& replica : stage.replicas) replica.microbatches /= 1 << 8;
+  }
+  const Estimate whole = time_of(plan);
+  EXPECT_NEAR(whole.iteration / time_of(shorter).iteration, 1 << 8, 3);
+  EXPECT_THAT(whole.notes, Contains(HasSubstr("a step has 786432 microbatches in 3 stages, too many to simulate")));
+  const PlanDetails details = Simulator().details(job, cluster, plan).value();
+  EXPECT_LT(details.step_microbatches, 1 << 15);
+  EXPECT_NEAR(static_cast<double>(details.step.passes[0][1].size()) / details.step_microbatches, 2.0 / 3, 1e-3);
+  EXPECT_EQ(details.step.passes[1][0].size(), 2U * static_cast<std::size_t>(details.step_microbatches));
 }
 
 TEST(Simulator, WithoutAMeasurementItSaysThatItComputed) {
