@@ -1,5 +1,9 @@
 #include "trainer/profile/links_command.h"
 
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "trainer/comm/communication_error.h"
 #include "trainer/comm/group_factory.h"
 #include "trainer/device/device.h"
@@ -12,16 +16,28 @@ namespace {
 
 constexpr std::chrono::seconds kLinkTimeout{60};
 
-Link link_within_this_machine(const LinksOptions& options) {
+struct Measured {
   Link link;
-  run_local_group({.port = options.port, .size = 2}, [&](int rank, Group& group) {
-    const Link measured = measure_link(group, rank);
-    if (rank == 0) link = measured;
-  });
-  return link;
+  ExecutionModel execution;
+};
+
+Measured measured(Group& group, int rank) {
+  Measured all{.link = measure_link(group, rank), .execution = {}};
+  all.execution = measure_execution(group, rank, all.link);
+  all.execution.source = fmt::format("sailor-trainer links, {}, {}", cpu_model_name(), current_time());
+  return all;
 }
 
-Link link_to_other_machine(const LinksOptions& options) {
+Measured link_within_this_machine(const LinksOptions& options) {
+  Measured result;
+  run_local_group({.port = options.port, .size = 2}, [&](int rank, Group& group) {
+    Measured of_rank = measured(group, rank);
+    if (rank == 0) result = std::move(of_rank);
+  });
+  return result;
+}
+
+Measured link_to_other_machine(const LinksOptions& options) {
   std::unique_ptr<RendezvousServer> store;
   if (options.rank == 0) {
     auto listening = RendezvousServer::listen(options.store, options.port);
@@ -30,17 +46,18 @@ Link link_to_other_machine(const LinksOptions& options) {
   }
   Rendezvous rendezvous(options.store, options.port, "links", kLinkTimeout);
   GroupFactory factory(rendezvous, options.host, options.rank, kLinkTimeout);
-  return measure_link(*factory.make_collective_group("links", {0, 1}), options.rank);
+  return measured(*factory.make_collective_group("links", {0, 1}), options.rank);
 }
 
 }  // namespace
 
 Result<std::string> measure_links(const LinksOptions& options) try {
   set_cpu_threads(1);
-  const Link link = options.host.empty() ? link_within_this_machine(options) : link_to_other_machine(options);
+  const auto [link, execution] =
+      options.host.empty() ? link_within_this_machine(options) : link_to_other_machine(options);
   if (options.rank == 1) return "";
   const bool has_zones = options.zones.size() == 2;
-  return network_manifest(link, has_zones ? options.zones[0] : "", has_zones ? options.zones[1] : "");
+  return network_manifest(link, has_zones ? options.zones[0] : "", has_zones ? options.zones[1] : "", execution);
 } catch (const CommunicationError& error) {
   return fail(ErrorCode::kUnavailable, error.what());
 }

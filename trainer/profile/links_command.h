@@ -1,4 +1,5 @@
-// The command `sailor-trainer links`: measures bandwidth and latency between two workers and prints a NetworkModel.
+// The command `sailor-trainer links`: measures bandwidth and latency between two workers, and what runs beside compute.
+// Prints a NetworkModel.
 #pragma once
 
 #include <string>

@@ -81,12 +81,18 @@ std::string current_time() {
   return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-std::string network_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone) {
+std::string network_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone,
+                             const ExecutionModel& execution) {
   const std::string figures = fmt::format("gigabytesPerSecond: \"{:.4g}\", latencyMicroseconds: {:.0f}",
                                           link.bandwidth.value() / 1e9, link.latency.value() * 1e6);
   std::string text = "apiVersion: sailor.dev/v1alpha1\nkind: NetworkModel\nspec:\n";
-  if (from_zone.empty()) return text + fmt::format("  tiers:\n    node: {{{}}}\n", figures);
-  return text + fmt::format("  pairs:\n  - {{from: {}, to: {}, {}}}\n", from_zone, to_zone, figures);
+  text += from_zone.empty() ? fmt::format("  tiers:\n    node: {{{}}}\n", figures)
+                            : fmt::format("  pairs:\n  - {{from: {}, to: {}, {}}}\n", from_zone, to_zone, figures);
+  return text + fmt::format(
+                    "  execution:\n    source: {}\n    measured: {}\n    messages: {{besidePasses: {}, "
+                    "latencyMicroseconds: {:.0f}}}\n    sums: {{besidePasses: {}, shareOfRate: \"{:.3g}\"}}\n",
+                    quoted(execution.source), execution.is_measured, execution.messages_beside_passes,
+                    execution.message_latency.value() * 1e6, execution.sums_beside_passes, execution.sum_share);
 }
 
 }  // namespace sailor::trainer

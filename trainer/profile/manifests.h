@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/model/execution_model.h"
 #include "core/model/network_model.h"
 #include "core/model/profile.h"
 
@@ -18,7 +19,9 @@ struct ManifestHeader {
 std::string profile_manifest(const ModelProfile& profile, const ManifestHeader& header);
 
 // Returns a NetworkModel as YAML, with the link between two zones, or the link within a node if the zones are empty.
-std::string network_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone);
+// `execution` was measured on that link; `source` says where and when.
+std::string network_manifest(const Link& link, const std::string& from_zone, const std::string& to_zone,
+                             const ExecutionModel& execution);
 
 std::string cpu_model_name();  // the model of this machine's CPU
 std::string current_time();    // RFC 3339, UTC

@@ -1,6 +1,7 @@
 #include "trainer/profile/measure_link.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include <ATen/ATen.h>
@@ -35,7 +36,97 @@ double one_way_seconds(Group& group, int rank, std::int64_t elements, int messag
   return std::accumulate(seconds.begin(), seconds.begin() + half, 0.0) / static_cast<double>(half);
 }
 
+// A message to the peer and one from it.
+class Exchange : public Work {
+ public:
+  Exchange(Group& group, int peer, const at::Tensor& out, const at::Tensor& in, int tag)
+      : received_(group.receive(in, peer, tag)), sent_(group.send(out, peer, tag)) {}
+  void wait() override {
+    received_->wait();
+    sent_->wait();
+  }
+
+ private:
+  std::unique_ptr<Work> received_;
+  std::unique_ptr<Work> sent_;
+};
+
+using Start = std::function<std::unique_ptr<Work>()>;
+
+class OverlapMeter {
+ public:
+  // `start` starts the communication on both workers.
+  OverlapMeter(Group& group, Start start) : group_(group), start_(std::move(start)) {
+    alone_ = median([&] { start_()->wait(); });
+    const double product = median([&] { compute(1); });
+    products_ = std::max(1, static_cast<int>(alone_ / product));
+  }
+
+  // The time of the communication alone, in seconds.
+  [[nodiscard]] double alone() const { return alone_; }
+
+  // Returns which part of the shorter of communication and compute takes place beside the other, from 0 to 1.
+  [[nodiscard]] double hidden_part() {
+    const double computed = median([&] { compute(products_); });
+    const double both = median([&] {
+      const auto work = start_();
+      compute(products_);
+      work->wait();
+    });
+    return std::clamp((alone_ + computed - both) / std::min(alone_, computed), 0.0, 1.0);
+  }
+
+ private:
+  void compute(int products) {
+    for (int i = 0; i < products; ++i) at::mm_out(product_, factor_, factor_);
+  }
+
+  // Both workers begin at the same time.
+  double median(const std::function<void()>& work) {
+    constexpr int kTimes = 9;
+    std::vector<double> seconds;
+    for (int i = 0; i < kTimes; ++i) {
+      group_.all_reduce(at::zeros({1}, at::kFloat));
+      const auto begin = Clock::now();
+      work();
+      seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    }
+    std::ranges::sort(seconds);
+    return seconds[kTimes / 2];
+  }
+
+  static constexpr std::int64_t kSize = 256;
+
+  Group& group_;
+  Start start_;
+  double alone_ = 0;
+  int products_ = 1;  // that take about as long as the communication
+  at::Tensor factor_ = at::ones({kSize, kSize}, at::kFloat);
+  at::Tensor product_ = at::empty({kSize, kSize}, at::kFloat);
+};
+
 }  // namespace
+
+ExecutionModel measure_execution(Group& group, int rank, const Link& link) {
+  constexpr double kBeside = 0.5;
+  const at::Tensor out = at::zeros({kLargeElements}, at::kFloat);
+  const at::Tensor in = at::zeros({kLargeElements}, at::kFloat);
+  OverlapMeter messages(group, [&] { return std::make_unique<Exchange>(group, 1 - rank, out, in, 1); });
+  OverlapMeter sums(group, [&] { return group.start_all_reduce(in); });
+  // In a ring of two, each worker sends half of the tensor twice.
+  const double bytes = static_cast<double>(kLargeElements) * sizeof(float);
+  const double least = bytes / link.bandwidth.value() + 2 * link.latency.value();
+  const at::Tensor figures =
+      at::tensor({messages.hidden_part(), sums.hidden_part(), least / sums.alone()}, at::kDouble);
+  group.all_reduce(figures);  // both workers get the mean of the two measurements
+  ExecutionModel model = default_execution_model();
+  model.is_measured = true;
+  model.messages_beside_passes = figures[0].item<double>() / 2 > kBeside;
+  model.message_latency = Seconds(0);  // that of the link was measured with the trainer's messages
+  model.sums_beside_passes = figures[1].item<double>() / 2 > kBeside;
+  model.sum_share = figures[2].item<double>() / 2;
+  return model;
+}
 
 Link measure_link(Group& group, int rank) {
   const double latency = one_way_seconds(group, rank, 1, kSmallMessages);

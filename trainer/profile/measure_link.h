@@ -1,6 +1,8 @@
-// Measures bandwidth and latency of messages between two workers, for the network model of the simulator.
+// Measures what two workers get of the network between them, for the network model and the execution model of the
+// simulator.
 #pragma once
 
+#include "core/model/execution_model.h"
 #include "core/model/network_model.h"
 #include "trainer/comm/group.h"
 
@@ -9,5 +11,9 @@ namespace sailor::trainer {
 // Both workers of the group, ranks 0 and 1, call this function. Both get the same result. The price of the returned
 // link is 0.
 Link measure_link(Group& group, int rank);
+
+// Measures whether messages and sums of gradients run beside compute, and which part of the link's rate sums reach. The
+// other figures of the model are those of the default. Both workers call this function and get the same result.
+ExecutionModel measure_execution(Group& group, int rank, const Link& link);
 
 }  // namespace sailor::trainer

@@ -42,10 +42,22 @@ TEST(ProfileManifest, IsReadByThePlannerAsItWasMeasured) {
 TEST(NetworkManifest, IsReadByThePlanner) {
   const Link link{.bandwidth = BytesPerSecond(0.4583e9), .latency = Seconds(416.6e-6)};
   const testing::Scratch scratch;
+  ExecutionModel execution = default_execution_model();
+  execution.name = "cluster";
+  execution.source = "a \"test\": of this";
+  execution.is_measured = true;
+  execution.messages_beside_passes = true;
+  execution.message_latency = Seconds(0);
+  execution.sum_share = 0.625;
   for (const bool has_zones : {false, true}) {
     const auto file = scratch.folder() / "network.yaml";
-    std::ofstream(file) << network_manifest(link, has_zones ? "us-central1-a" : "", has_zones ? "us-west1-b" : "");
+    std::ofstream(file) << network_manifest(link, has_zones ? "us-central1-a" : "", has_zones ? "us-west1-b" : "",
+                                            execution);
     EXPECT_THAT(validate_file(file).errors, ::testing::IsEmpty());
+    std::ofstream(file, std::ios::app) << "---\napiVersion: sailor.dev/v1alpha1\nkind: GpuPool\nmetadata: {name: a}\n"
+                                          "spec: {region: r-1, zone: r-1-a, accelerator: nvidia-l4, gpusPerNode: 1, "
+                                          "nodes: 1, provisioning: Spot}\n";
+    EXPECT_EQ(read_cluster(file).value().network.execution, execution);
   }
 }
 

@@ -10,7 +10,9 @@ namespace sailor::trainer::testing {
 
 class DelegatingGroup : public Group {
  public:
-  explicit DelegatingGroup(std::unique_ptr<Group> group) : group_(std::move(group)) {}
+  explicit DelegatingGroup(std::shared_ptr<Group> group) : group_(std::move(group)) {}
+  // `group` outlives this object.
+  explicit DelegatingGroup(Group& group) : group_(&group, [](Group*) {}) {}
 
   [[nodiscard]] int size() const override { return group_->size(); }
   std::unique_ptr<Work> start_all_reduce(const at::Tensor& tensor) override { return group_->start_all_reduce(tensor); }
@@ -30,7 +32,7 @@ class DelegatingGroup : public Group {
   }
 
  private:
-  std::unique_ptr<Group> group_;
+  std::shared_ptr<Group> group_;
 };
 
 }  // namespace sailor::trainer::testing
