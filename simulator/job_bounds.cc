@@ -82,7 +82,11 @@ LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) c
   range.least = std::min(range.least, latency + messages_.least_between_nodes(shape.point.tensor_parallel, message));
   for (int pool = 0; pool < std::ssize(cluster_.pools); ++pool) {
     const Pool& from = cluster_.pools[static_cast<std::size_t>(pool)];
-    const Seconds shared = links_.nic(pool).occupancy(message) * from.gpus_per_node;
+    Seconds shared = links_.nic(pool).occupancy(message) * from.gpus_per_node;
+    for (int to = 0; to < std::ssize(cluster_.pools); ++to) {
+      const int together = std::max(from.gpus_per_node, cluster_.pools[static_cast<std::size_t>(to)].gpus_per_node);
+      shared = std::max(shared, links_.path(pool, to).occupancy(message) * together);
+    }
     for (const Link& link : links_.distinct()) range.most = std::max(range.most, link.latency + shared);
     if (in_one_node) {
       const MessageEnd end{pool, shape.point.tensor_parallel};

@@ -347,8 +347,8 @@ Bytes JobSimulation::state_of_layer(int layer) const {
 }
 
 Seconds JobSimulation::transfer(Bytes amount, int from_pool, int to_pool) const {
-  const Seconds over_nics = std::max(links_.nic(from_pool).occupancy(amount), links_.nic(to_pool).occupancy(amount));
-  return std::max(links_.between(from_pool, to_pool).transfer(amount), over_nics);
+  return std::max(links_.between(from_pool, to_pool).transfer(amount),
+                  links_.shared_occupancy(from_pool, to_pool, amount));
 }
 
 StageNeeds JobSimulation::stage_needs(const StageShape& shape) const {

@@ -47,7 +47,7 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
       const RangeNeeds needs =
           tables_.needs(pool, {plan.microbatch_size, replica.tensor_parallel}, plan.activation_checkpointing)
               .range({stage.first_layer, stage.last_layer});
-      const bool shares_nic = links_.nic(pool).is_known() && !links.is_inside_node(pool, pool);
+      const bool shares_nic = links_.has_shared_rate(pool) && !links.is_inside_node(pool, pool);
       const MessageEnd end{pool, replica.tensor_parallel};
       const auto link_class = static_cast<int>(std::ranges::lower_bound(ends, end) - ends.begin());
       replicas.push_back({to_nanoseconds(needs.forward + overhead), to_nanoseconds(needs.backward + overhead),
@@ -97,8 +97,8 @@ std::vector<LinkTimes> JobSimulation::links_between(std::span<const MessageEnd> 
       const Seconds latency = messages_.latency(plan_links.between(a.pool, b.pool));
       const Seconds occupancy = plan_links.is_inside_node(a.pool, b.pool) ? messages_.inside_node(a, b, message)
                                                                           : messages_.between_nodes(a, b, message);
-      const Seconds nic = std::max(links_.nic(a.pool).occupancy(message), links_.nic(b.pool).occupancy(message));
-      links.push_back({to_nanoseconds(latency), to_nanoseconds(occupancy), to_nanoseconds(nic)});
+      const Seconds shared = links_.shared_occupancy(a.pool, b.pool, message);
+      links.push_back({to_nanoseconds(latency), to_nanoseconds(occupancy), to_nanoseconds(shared)});
     }
   }
   return links;

@@ -42,10 +42,11 @@ LinkTiming PlanLinks::timing(const End& from, const End& to, Bytes message, cons
   Seconds occupancy =
       is_inside ? rates.inside_node(sender, receiver, message) : rates.between_nodes(sender, receiver, message);
   if (!is_inside) {
-    const NodeNic& out = pools_.nic(from_pool);
-    const NodeNic& in = pools_.nic(to_pool);
-    if (out.is_known()) occupancy = std::max(occupancy, out.occupancy(message) * neighbours_of(from));
-    if (in.is_known()) occupancy = std::max(occupancy, in.occupancy(message) * neighbours_of(to));
+    const int senders = neighbours_of(from);
+    const int receivers = neighbours_of(to);
+    occupancy = std::max({occupancy, pools_.nic(from_pool).occupancy(message) * senders,
+                          pools_.nic(to_pool).occupancy(message) * receivers,
+                          pools_.path(from_pool, to_pool).occupancy(message) * std::max(senders, receivers)});
   }
   return {rates.latency(between(from_pool, to_pool)).value(), occupancy.value()};
 }

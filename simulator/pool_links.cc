@@ -38,6 +38,18 @@ NodeNic nic_of(const Pool& pool, const NetworkModel& network) {
   return nic;
 }
 
+// The GPUs of a node share the way to another region, which has a small part of the NIC's rate. Four GPUs were measured
+// to send at 1.2 to 1.9 times the rate of one.
+NodeNic path_between(const Pool& a, const Pool& b, const NetworkModel& network) {
+  const bool is_declared = a.inter_node_bandwidth || b.inter_node_bandwidth;
+  if (a.region == b.region || is_declared || network.has_override(a.key.zone, b.key.zone)) return {};
+  NodeNic path;
+  const MeasuredEndpoint from{a.key.zone, a.key.accelerator, a.gpus_per_node};
+  const MeasuredEndpoint to{b.key.zone, b.key.accelerator, b.gpus_per_node};
+  if (const BandwidthCurve* curve = network.measured.between(from, to)) path.curve = *curve;
+  return path;
+}
+
 }  // namespace
 
 PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
@@ -52,8 +64,11 @@ PoolLinks::PoolLinks(const ClusterState& cluster, const NetworkModel& network)
     nics_.push_back(nic_of(a, network));
     probed_inside_.push_back(inside_nodes_[i].transfer(probe));
     probed_nics_.push_back(nics_.back().occupancy(probe));
+    has_shared_rate_.push_back(static_cast<char>(nics_.back().is_known()));
     for (const Pool& b : cluster.pools) {
       links_.push_back(link_between(a, b, network));
+      paths_.push_back(path_between(a, b, network));
+      if (paths_.back().is_known()) has_shared_rate_.back() = 1;
       probed_.push_back(links_.back().transfer(probe));
       if (std::ranges::find(distinct_, links_.back()) == distinct_.end()) distinct_.push_back(links_.back());
     }

@@ -1,6 +1,7 @@
 // PoolLinks: the link between the nodes of any two pools of a cluster, and the NICs of the nodes.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -39,6 +40,17 @@ class PoolLinks {
   [[nodiscard]] const std::vector<Link>& distinct() const { return distinct_; }
   [[nodiscard]] const Link& inside_node(int pool) const { return inside_nodes_[static_cast<std::size_t>(pool)]; }
   [[nodiscard]] const NodeNic& nic(int pool) const { return nics_[static_cast<std::size_t>(pool)]; }
+  // What all GPUs of a node share on the way to a node of a pool in another region.
+  [[nodiscard]] const NodeNic& path(int pool, int other) const {
+    return paths_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
+  }
+  // Whether the replicas on a node of the pool share a rate that is known: that of its NIC, or that of a path to another
+  // region.
+  [[nodiscard]] bool has_shared_rate(int pool) const { return has_shared_rate_[static_cast<std::size_t>(pool)] != 0; }
+  // How long a message between nodes of these pools occupies what the replicas of a node share.
+  [[nodiscard]] Seconds shared_occupancy(int from, int to, Bytes message) const {
+    return std::max({nic(from).occupancy(message), nic(to).occupancy(message), path(from, to).occupancy(message)});
+  }
 
  private:
   std::size_t pools_;
@@ -46,6 +58,8 @@ class PoolLinks {
   std::vector<Link> distinct_;
   std::vector<Link> inside_nodes_;
   std::vector<NodeNic> nics_;
+  std::vector<NodeNic> paths_;  // between nodes of two pools in different regions
+  std::vector<char> has_shared_rate_;
   std::vector<Seconds> probed_;
   std::vector<Seconds> probed_inside_;
   std::vector<Seconds> probed_nics_;

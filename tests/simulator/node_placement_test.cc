@@ -72,5 +72,28 @@ TEST(NodePlacement, ASharedNicMakesTheMessagesOfANodeWaitForEachOther) {
   EXPECT_LE(wide.iteration, apart.iteration);
 }
 
+// Four replicas of a node send to four of a node elsewhere. One GPU reaches 0.1 GB/s, all four together 0.2 GB/s.
+TEST(NodePlacement, TheReplicasOfANodeShareTheWayToAnotherRegion) {
+  const JobSpec job = a_job().batch(64);
+  const auto point_to_point = [&](const std::string& zone) {
+    NetworkModel network = google_cloud_network();
+    for (Link& tier : network.tiers) tier.latency = Seconds(0);
+    for (const auto& [gpus, rate] : {std::pair(1, 0.1), std::pair(4, 0.2)}) {
+      const MeasuredEndpoint from{Zone(kZone), Accelerator("nvidia-l4"), gpus};
+      const MeasuredEndpoint to{Zone(zone), Accelerator("nvidia-l4"), gpus};
+      const BandwidthCurve curve{.constant = rate, .peak = BytesPerSecond(rate * 1e9)};
+      network.measured.links.push_back({from, to, curve});
+      network.measured.links.push_back({to, from, curve});
+    }
+    const ClusterState cluster = a_cluster().pool(kZone, "nvidia-l4", 1, 4).pool(zone, "nvidia-l4", 1, 4);
+    Plan plan = an_even_plan(job, kPool, 2, 4, 1);
+    for (Replica& replica : plan.stages[1].replicas) replica.pool = a_key(zone, "nvidia-l4");
+    ExecutionModel waits = trainer_execution_model();
+    waits.messages_beside_passes = false;
+    return Simulator({}, network, waits).simulate(job, cluster, plan).value().time.point_to_point;
+  };
+  EXPECT_NEAR(point_to_point("us-west1-b") / point_to_point("us-central1-b"), 2, 0.1);
+}
+
 }  // namespace
 }  // namespace sailor
