@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Runs all benchmarks and prints a table. Writes build/bench.json, a list of {name, value, unit, goal, holds}, and replaces
-the part of docs/measurements.md between the markers with a table of the same rows.
+"""Runs benchmarks and prints a table. Writes build/bench.json, a list of {name, value, unit, goal, holds}.
 
-There are four kinds of benchmarks: Google Benchmarks in build/dev/bench, whose time and whose counters become rows;
-tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; build/bin/sailor-bench, which measures the whole
-system on the local Kubernetes; and the test of tests/e2e that trains under a hundred random events. The second and the
-third print their rows as JSON.
+Without arguments it runs all parts: `planner` and `regroup`, Google Benchmarks in build/dev/bench, whose time and whose
+counters become rows; `trainer`, tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; `system`,
+build/bin/sailor-bench, which measures the whole system on the local Kubernetes; and `storm`, the test of tests/e2e that
+trains under a hundred random events. `trainer` and `system` print their rows as JSON. With arguments it runs these parts
+only.
+
+A run of all parts replaces the part of docs/measurements.md between the markers with a table of all rows. A run of the
+planner does the same with its rows in docs/planner.md.
 """
 
+import argparse
 import datetime
 import json
 import os
@@ -27,9 +31,10 @@ def row(name, value, unit, goal=None):
     return {"name": name, "value": value, "unit": unit, "goal": goal, "holds": None if goal is None else value <= goal}
 
 
-def google_benchmark(program):
-    print(f"[bench] {program.name}", file=sys.stderr)
-    command = [str(program), "--benchmark_format=json"]
+def google_benchmark(name):
+    """Runs a Google Benchmark. Its time becomes a row, and so do some of its counters, with goals of their own."""
+    print(f"[bench] {name}", file=sys.stderr)
+    command = [str(ROOT / "build/dev/bench" / name), "--benchmark_format=json"]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     rows = []
     for result in json.loads(done.stdout)["benchmarks"]:
@@ -38,9 +43,9 @@ def google_benchmark(program):
             continue
         seconds = result["real_time"] * SECONDS[result["time_unit"]]
         rows.append(row(result["name"], seconds, "s", result.get("goal")))
-        for counter in ("peak_MiB", "bound_gap"):  # besides the time; each has its own goal
+        for counter, unit in (("iteration_seconds", "s"), ("bound_gap", ""), ("peak_MiB", "MiB")):
             if counter in result:
-                rows.append(row(f"{result['name']}/{counter}", result[counter], "", result[f"goal_{counter}"]))
+                rows.append(row(f"{result['name']}/{counter}", result[counter], unit, result.get(f"goal_{counter}")))
     return rows
 
 
@@ -99,7 +104,7 @@ def number(value):
 
 
 def markdown(rows, date, where):
-    """Returns the part of docs/measurements.md that lies between the markers."""
+    """Returns the text that a page has between its markers."""
     lines = [f"{date}, on {where}.", "", "| name | value | unit | goal | holds |", "|---|---|---|---|---|"]
     for result in rows:
         goal, holds = ("", "") if result["goal"] is None else (f"{result['goal']:g}", "yes" if result["holds"] else "**no**")
@@ -113,22 +118,35 @@ def between_markers(page, text):
     return f"{page[:begin]}\n{text}\n{page[end:]}"
 
 
-def write_page(rows):
-    path = ROOT / "docs/measurements.md"
+def write_page(name, rows):
+    path = ROOT / "docs" / name
     text = markdown(rows, datetime.date.today().isoformat(), machine())
     path.write_text(between_markers(path.read_text(), text))
 
 
+PARTS = {
+    "planner": lambda: google_benchmark("planner_bench"),
+    "regroup": lambda: google_benchmark("regroup_bench"),
+    "trainer": trainer,
+    "system": system,
+    "storm": storm,
+}
+
+
 def main():
-    rows = []
-    for program in sorted((ROOT / "build/dev/bench").glob("*_bench")):
-        rows += google_benchmark(program)
-    rows += trainer()
-    rows += system()
-    rows += storm()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(PARTS)}; all by default")
+    chosen = parser.parse_args().parts or list(PARTS)
+    if unknown := [part for part in chosen if part not in PARTS]:
+        parser.error(f"there is no benchmark {unknown[0]}; use {', '.join(PARTS)}")
+    measured = {part: PARTS[part]() for part in chosen}
+    rows = [result for part in measured.values() for result in part]
     table(rows)
     (ROOT / "build/bench.json").write_text(json.dumps(rows, indent=1) + "\n")
-    write_page(rows)
+    if "planner" in measured:
+        write_page("planner.md", measured["planner"])
+    if len(measured) == len(PARTS):
+        write_page("measurements.md", rows)
     return 1 if any(result["name"].endswith(": failed") and not result["holds"] for result in rows) else 0
 
 

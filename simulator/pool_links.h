@@ -44,8 +44,8 @@ class PoolLinks {
   [[nodiscard]] const NodeNic& path(int pool, int other) const {
     return paths_[static_cast<std::size_t>(pool) * pools_ + static_cast<std::size_t>(other)];
   }
-  // Whether the replicas on a node of the pool share a rate that is known: that of its NIC, or that of a path to another
-  // region.
+  // Whether the replicas on a node of the pool share a rate that is known: that of its NIC, or that of a path to
+  // another region.
   [[nodiscard]] bool has_shared_rate(int pool) const { return has_shared_rate_[static_cast<std::size_t>(pool)] != 0; }
   // How long a message between nodes of these pools occupies what the replicas of a node share.
   [[nodiscard]] Seconds shared_occupancy(int from, int to, Bytes message) const {
