@@ -1,5 +1,6 @@
 // Lower bounds for the planner's proofs. Each bound is a term of simulate() that assumes the best choice for everything
-// that the stage's other groups decide.
+// that the stage's other groups decide. If the Sailor paper's formula gives the time of some plans, work alone is
+// bounded: the formula has no latency, other rates of messages and sums, and the update of one layer.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -10,14 +11,13 @@
 namespace sailor {
 namespace {
 
-// The all-reduce of `members`, with `members_per_node` of them on each node.
-Seconds reduced(Bytes size, int members, int members_per_node, const Link& inside, const Link& between) {
-  return all_reduce(size, {.members = members,
-                           .members_per_node = std::min(members_per_node, members),
-                           .tensor_parallel = 1,
-                           .inside = inside,
-                           .between = between,
-                           .nic = {}});
+Ring ring_of(int members, int members_per_node, const Link& inside, const Link& between) {
+  return {.members = members,
+          .members_per_node = std::min(members_per_node, members),
+          .tensor_parallel = 1,
+          .inside = inside,
+          .between = between,
+          .nic = {}};
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ Seconds reduced(Bytes size, int members, int members_per_node, const Link& insid
 // them. It puts at most as many members on a node as fit on a node of this group's pool. NICs are left out, as they can
 // only add time.
 Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) const {
-  if (replicas < 2) return Seconds(0);
+  if (replicas < 2 || execution_.uses_paper_formula) return Seconds(0);
   const RangeNeeds needs = tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
   // A sharded optimizer exchanges this, which never takes longer than without sharding.
   const SyncedBytes bytes = synced_bytes(job_.training.precision, true);
@@ -54,8 +54,9 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
     if (between.transfer(probe) < fastest_pair) continue;
     for (const Link& inside : insides) {
       for (int near = 1; near <= most_near; ++near) {
-        const Seconds scattered = reduced(shard, replicas, near, inside, between);
-        const Seconds returned = gathered == shard ? scattered : reduced(gathered, replicas, near, inside, between);
+        const Ring ring = ring_of(replicas, near, inside, between);
+        const Seconds scattered = summed(shard, ring);
+        const Seconds returned = gathered == shard ? scattered : summed(gathered, ring);
         least = std::min(least, (scattered + returned) / 2);
       }
     }
@@ -66,7 +67,9 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
 Seconds JobSimulation::least_sync_and_update(const StageShape& shape, Seconds reduction,
                                              Seconds longest_backward) const {
   const RangeNeeds needs = tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
-  return exposed_reduction(reduction, longest_backward, shape.layers.size()) + needs.update / shape.optimizer_shards;
+  if (execution_.uses_paper_formula) return Seconds(0);
+  const int buckets = execution_.sums_beside_passes ? shape.layers.size() : 1;
+  return exposed_reduction(reduction, longest_backward, buckets) + needs.update / shape.optimizer_shards;
 }
 
 LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) const {
@@ -94,6 +97,7 @@ LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) c
       range.least = std::min(range.least, inside);
     }
   }
+  if (execution_.uses_paper_formula) range.least = Seconds(0);
   return range;
 }
 
@@ -109,6 +113,7 @@ MessageTime JobSimulation::least_message(const StageShape& shape, int to_pool, b
     if (may_be_inside) least.occupancy = std::min(least.occupancy, messages_.inside_node(from, to, message));
   }
   if (may_be_inside) least.latency = std::min(least.latency, links_.inside_node(to_pool).latency);
+  if (execution_.uses_paper_formula) return {Seconds(0), Seconds(0)};
   return least;
 }
 

@@ -1,4 +1,4 @@
-// Laws of the planner, on random small worlds and with two execution models.
+// Laws of the planner, on random small worlds and with several execution models.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -27,8 +27,12 @@ class PlannerLaws : public ::testing::TestWithParam<std::string> {
   Simulator simulator_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Models, PlannerLaws, ::testing::Values("trainer", "default", "deepspeed"),
-                         [](const auto& model) { return model.param; });
+INSTANTIATE_TEST_SUITE_P(Models, PlannerLaws, ::testing::Values("trainer", "default", "deepspeed", "sailor-paper"),
+                         [](const auto& model) {
+                           std::string name = model.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
 
 const Simulator& simulator() { return *PlannerLaws::current; }
 
