@@ -200,6 +200,10 @@ Result<Accelerator> artifact_accelerator(std::string_view name) {
   });
 }
 
+Result<std::string> artifact_model(std::string_view name) {
+  return find_name(kModels, name, "model").map([](const ModelName& model) { return std::string(model.in_sailor); });
+}
+
 bool is_artifact(const std::filesystem::path& folder) {
   std::error_code error;
   return std::filesystem::exists(folder / "layer_times.json", error);
