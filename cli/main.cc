@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/evaluate.h"
+#include "cli/paper.h"
 #include "cli/render.h"
 #include "cli/replay.h"
 #include "cli/terminal_progress.h"
@@ -137,6 +138,27 @@ CLI::App* add_evaluate(CLI::App& app, sailor::cli::EvaluateArguments& arguments)
   return command;
 }
 
+CLI::App* add_paper(CLI::App& app, sailor::cli::PaperArguments& arguments) {
+  static const std::map<std::string, Format> formats = {
+      {"table", Format::kTable}, {"json", Format::kJson}, {"html", Format::kHtml}, {"markdown", Format::kMarkdown}};
+  CLI::App* command = app.add_subcommand("paper", "Repeat the evaluation of the Sailor paper in simulation");
+  command->add_option("artifact", arguments.artifact, "folder of the public artifact of Sailor's authors")
+      ->required()
+      ->type_name("ARTIFACT_DIR");
+  command
+      ->add_option("--peer-plans", arguments.peer_plans,
+                   "folder of recorded plans of Sailor's planner and others (default: only our plans)")
+      ->type_name("DIR");
+  command
+      ->add_option("--measured", arguments.measured,
+                   "folder of measured runs (default: the errors of the simulator are left out)")
+      ->type_name("DIR");
+  command->add_option("--only", arguments.only, "a figure or table, such as 8a or t2; may be repeated (default: all)")
+      ->type_name("FIGURE");
+  add_choice(*command, "-o,--output", arguments.format, formats, "output format (default table)");
+  return command;
+}
+
 CLI::App* add_render(CLI::App& app, sailor::cli::RenderArguments& arguments) {
   static const std::map<std::string, Format> formats = {{"json", Format::kJson}, {"yaml", Format::kYaml}};
   CLI::App* command = app.add_subcommand("render", "Print the pods that the operator would create for a job");
@@ -216,12 +238,14 @@ int run(int argc, char** argv) {
   sailor::cli::PlanArguments plan;
   sailor::cli::SimulateArguments simulate;
   sailor::cli::EvaluateArguments evaluate;
+  sailor::cli::PaperArguments paper;
   sailor::cli::RenderArguments render;
   sailor::cli::ReplayArguments replay;
   std::vector<std::string> files;
   const CLI::App* plan_command = add_plan(app, plan);
   const CLI::App* simulate_command = add_simulate(app, simulate);
   const CLI::App* evaluate_command = add_evaluate(app, evaluate);
+  const CLI::App* paper_command = add_paper(app, paper);
   const CLI::App* replay_command = add_replay(app, replay);
   const CLI::App* render_command = add_render(app, render);
   add_validate(app, files);
@@ -241,6 +265,9 @@ int run(int argc, char** argv) {
     done = run_simulate(simulate, result);
   } else if (evaluate_command->parsed()) {
     done = run_evaluate(evaluate, result);
+  } else if (paper_command->parsed()) {
+    const TerminalProgress progress("planning the paper's experiments", TerminalProgress::Interrupt::kEndsProgram);
+    done = run_paper(paper, result, progress.token());
   } else if (replay_command->parsed()) {
     const TerminalProgress progress("replaying", TerminalProgress::Interrupt::kEndsProgram);
     done = run_replay(replay, result, std::cerr);

@@ -9,7 +9,7 @@
 
 namespace sailor::cli {
 
-enum class Format { kTable, kJson, kYaml, kHtml };
+enum class Format { kTable, kJson, kYaml, kHtml, kMarkdown };
 
 struct Inputs {
   std::string job;

@@ -13,7 +13,7 @@ import unittest
 
 from program import CLUSTER, INPUTS, JOB, ROOT, SAILOR, ProgramTest, sailor
 
-COMMANDS = ("plan", "simulate", "evaluate", "replay", "validate", "render")
+COMMANDS = ("plan", "simulate", "evaluate", "paper", "replay", "validate", "render")
 
 
 class CommandLine(ProgramTest):

@@ -16,7 +16,7 @@ SAILOR = pathlib.Path(sys.argv.pop(1)).resolve()
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BLOCK = re.compile(r"^```sh(?: fails-with-(\d))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAG = re.compile(r"--[a-z][a-z-]+")
-COMMANDS = ("plan", "simulate", "evaluate", "replay", "validate", "render")
+COMMANDS = ("plan", "simulate", "evaluate", "paper", "replay", "validate", "render")
 
 
 def text_of(name):
