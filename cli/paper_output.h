@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "paper/claims.h"
+#include "report/paper/claims.h"
 
 namespace sailor::cli {
 

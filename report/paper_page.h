@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "paper/claims.h"
+#include "report/paper/claims.h"
 
 namespace sailor::report {
 

@@ -37,8 +37,8 @@ const std::vector<Module>& modules() {
       {"planner/problem", {"core/model"}},
       {"planner", {"core/model", "planner/problem"}, {"relaxation", "proof", "replan", "search", ".", "replay"}},
       {"simulator", {"core/model", "core/schedule", "planner/problem"}},
-      {"paper", {"core", "planner", "simulator"}},
-      {"report", {"core", "planner", "simulator", "paper"}},
+      {"report/paper", {"core", "planner", "simulator"}},
+      {"report", {"core", "planner", "simulator", "report/paper"}},
       {"operator",
        {"core", "planner", "simulator"},
        {"protocol", "kube", "leader", "model", "render", "agents", "reconcile/observe", "reconcile/decide", "reconcile",
@@ -48,7 +48,7 @@ const std::vector<Module>& modules() {
        {"process", "device", "comm", "data", "model", "optim", "checkpoint", "weights", "step", "elastic/protocol",
         "elastic/state", "elastic/control", "elastic/joining", "elastic/regroup", "elastic/preparation",
         "elastic/worker", "agent", "profile", "."}},
-      {"cli", {"core", "planner", "simulator", "paper", "report", "operator"}},
+      {"cli", {"core", "planner", "simulator", "report", "operator"}},
   };
   return table;
 }
@@ -151,7 +151,7 @@ const std::map<std::string, Names>& sources() {
   static const std::map<std::string, Names> found = [] {
     const fs::path root = SAILOR_SOURCE_DIR;
     std::map<std::string, Names> files;
-    for (const std::string top : {"core", "planner", "simulator", "paper", "report", "operator", "trainer", "cli"}) {
+    for (const std::string top : {"core", "planner", "simulator", "report", "operator", "trainer", "cli"}) {
       for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
         if (!is_source(entry.path()) || is_composition_root(entry.path())) continue;
         files[fs::relative(entry.path(), root).string()] = own_includes(entry.path());

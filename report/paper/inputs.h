@@ -11,7 +11,7 @@
 #include "core/model/network_model.h"
 #include "core/model/plan.h"
 #include "core/model/profile.h"
-#include "paper/experiments.h"
+#include "report/paper/experiments.h"
 
 namespace sailor::paper {
 

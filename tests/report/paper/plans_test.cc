@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "paper/claims.h"
-#include "tests/paper/runner_fixture.h"
+#include "report/paper/claims.h"
+#include "tests/report/paper/runner_fixture.h"
 
 namespace sailor::paper {
 namespace {

@@ -1,10 +1,10 @@
 // The runner plans every case in three ways, and prices recorded plans.
-#include "paper/runner.h"
+#include "report/paper/runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/paper/runner_fixture.h"
+#include "tests/report/paper/runner_fixture.h"
 
 namespace sailor::paper {
 namespace {

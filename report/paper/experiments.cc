@@ -1,4 +1,4 @@
-#include "paper/experiments.h"
+#include "report/paper/experiments.h"
 
 #include <algorithm>
 #include <array>

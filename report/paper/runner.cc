@@ -1,4 +1,4 @@
-#include "paper/runner.h"
+#include "report/paper/runner.h"
 
 #include <algorithm>
 #include <array>

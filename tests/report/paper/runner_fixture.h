@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "paper/runner.h"
+#include "report/paper/runner.h"
 
 namespace sailor::paper {
 

@@ -1,5 +1,5 @@
 // The measures of the claims.
-#include "paper/claims.h"
+#include "report/paper/claims.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

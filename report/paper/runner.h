@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "paper/inputs.h"
+#include "report/paper/inputs.h"
 
 namespace sailor::paper {
 

@@ -1,4 +1,4 @@
-#include "paper/inputs.h"
+#include "report/paper/inputs.h"
 
 #include <algorithm>
 #include <fstream>

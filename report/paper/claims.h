@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "paper/experiments.h"
-#include "paper/runner.h"
+#include "report/paper/experiments.h"
+#include "report/paper/runner.h"
 
 namespace sailor::paper {
 

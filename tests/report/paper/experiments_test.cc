@@ -1,5 +1,5 @@
 // The experiments are complete and refer only to what exists.
-#include "paper/experiments.h"
+#include "report/paper/experiments.h"
 
 #include <set>
 

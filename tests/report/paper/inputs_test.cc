@@ -1,5 +1,5 @@
 // Clusters and jobs of the cases are those of the artifact, and those that the recorded plans were made for.
-#include "paper/inputs.h"
+#include "report/paper/inputs.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "paper/claims.h"
+#include "report/paper/claims.h"
 
 #include <algorithm>
 #include <cctype>
