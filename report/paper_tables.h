@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "report/paper/claims.h"
 #include "report/drawing.h"
+#include "report/paper/claims.h"
 
 namespace sailor::report {
 

@@ -354,9 +354,11 @@ Seconds JobSimulation::transfer(Bytes amount, int from_pool, int to_pool) const 
 StageNeeds JobSimulation::stage_needs(const StageShape& shape) const {
   const RangeNeeds needs = tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
   const MemoryInputs inputs{shape.point.tensor_parallel, shape.optimizer_shards};
+  // The Sailor paper's formula counts the update of one layer.
+  const int update_parts = execution_.uses_paper_formula ? shape.layers.size() : shape.optimizer_shards;
   return {.forward = needs.forward,
           .backward = needs.backward,
-          .update = needs.update / shape.optimizer_shards,
+          .update = needs.update / update_parts,
           .fixed_memory = memory_of(needs, inputs).total(),
           .activation_memory = needs.activations,
           .capacity = usable_memory(tables_.accelerator(shape.pool), execution_.memory)};
