@@ -43,27 +43,70 @@ Nanoseconds least_duration(const Plan& plan, const ScheduleTimes& times) {
   return least;
 }
 
+// Returns by when each stage must have completed its passes for the step to take no longer than `duration`: the last
+// gradient still goes up from there. No stage gets a later deadline than the given one.
+std::vector<Nanoseconds> deadlines_within(std::int64_t duration, std::span<const Nanoseconds> given,
+                                          const ScheduleTimes& times) {
+  std::vector<Nanoseconds> deadlines;
+  Nanoseconds left(duration);
+  for (std::size_t stage = 0; stage < times.replicas.size(); ++stage) {
+    deadlines.push_back(given.empty() ? left : std::min(left, given[stage]));
+    left -= std::ranges::min(times.replicas[stage], {}, &ReplicaTimes::backward).backward;
+  }
+  return deadlines;
+}
+
+// Searches the fastest of several ways to execute a step. Of equally fast ways, the one that was tried last wins if its
+// caller says so.
+class FastestWay {
+ public:
+  FastestWay(std::span<const Nanoseconds> deadlines, const Plan& plan, const ScheduleTimes& times)
+      : deadlines_(deadlines), times_(times), least_(least_duration(plan, times).count()) {}
+
+  // Stops the simulation as soon as it is clear that this way is not faster than the fastest one so far. `flow` must
+  // outlive this object.
+  void try_way(const StepFlow& flow, bool wins_ties) {
+    const std::int64_t most = wins_ties || duration_ == kTooLate ? duration_ : duration_ - 1;
+    if (most < least_) return;
+    const std::int64_t duration = most == kTooLate ? step_duration(flow, deadlines_)
+                                                   : step_duration(flow, deadlines_within(most, deadlines_, times_));
+    if (duration == kTooLate || duration > most) return;
+    duration_ = duration;
+    fastest_ = &flow;
+  }
+
+  [[nodiscard]] const StepFlow* fastest() const { return fastest_; }  // null: no way meets the deadlines
+
+ private:
+  std::span<const Nanoseconds> deadlines_;
+  const ScheduleTimes& times_;
+  std::int64_t least_;
+  std::int64_t duration_ = kTooLate;
+  const StepFlow* fastest_ = nullptr;
+};
+
 // Simulates the step with both route rules and backward passes first. Under kFlow it also simulates kSpread with
-// forward passes first, unless the step cannot become shorter. Measured: to choose the route, or to try kStart too,
-// makes steps shorter by at most 0.1 % on average. The candidates must not depend on `deadlines`.
+// forward passes first, which is the fastest way for nine plans in ten with unequal shares, and never for most others:
+// what is tried first shortens the simulation of the rest. Measured: to try kStart too with forward passes first makes
+// steps shorter by at most 0.1 % on average. The candidates must not depend on `deadlines`.
 std::optional<Schedule> fastest_schedule(std::span<const Nanoseconds> deadlines, const Plan& plan,
                                          const ScheduleTimes& times, SchedulePolicy policy) {
   SAILOR_CHECK(!plan.stages.empty(), "a schedule of no stages");
   auto start = make_routes(plan, RouteRule::kStart);
   auto spread = make_routes(plan, RouteRule::kSpread);
-  const StepFlow from_start = flow_of(times, start);
-  StepFlow spread_out = flow_of(times, spread);
-  const std::int64_t one = step_duration(from_start, deadlines);
-  const std::int64_t other = start == spread ? one : step_duration(spread_out, deadlines);
-  const std::int64_t shorter = std::min(one, other);
-  if (policy == SchedulePolicy::kFlow && shorter > least_duration(plan, times).count()) {
-    spread_out.order = PassOrder::kForwardFirst;
-    if (step_duration(spread_out, deadlines) < shorter) return simulate_step(spread_out, plan, std::move(spread));
-    spread_out.order = PassOrder::kBackwardFirst;
-  }
-  if (shorter == kTooLate) return std::nullopt;
-  return other < one ? simulate_step(spread_out, plan, std::move(spread))
-                     : simulate_step(from_start, plan, std::move(start));
+  const bool is_even = start == spread;
+  const StepFlow backward_first = flow_of(times, spread);
+  StepFlow forward_first = backward_first;
+  forward_first.order = PassOrder::kForwardFirst;
+  FastestWay ways(deadlines, plan, times);
+  if (policy == SchedulePolicy::kFlow && !is_even) ways.try_way(forward_first, false);
+  ways.try_way(backward_first, true);
+  if (policy == SchedulePolicy::kFlow && is_even) ways.try_way(forward_first, false);
+  std::optional<StepFlow> from_start;
+  if (!is_even) ways.try_way(from_start.emplace(flow_of(times, start)), true);
+  if (ways.fastest() == nullptr) return std::nullopt;
+  const bool is_from_start = from_start && ways.fastest() == &*from_start;
+  return simulate_step(*ways.fastest(), plan, is_from_start ? std::move(start) : std::move(spread));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // NextEvents: the time of every worker's next event, and which worker comes first. A tournament tree of minima: an
-// update compares one pair of times for each level that changes. A worker has one next event at most.
+// update compares one pair of events for each level that changes. A worker has one next event at most.
 #pragma once
 
 #include <algorithm>
@@ -14,35 +14,37 @@ class NextEvents {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  explicit NextEvents(std::size_t workers) : leaves_(std::bit_ceil(workers)), times_(2 * leaves_, kNever) {}
+  explicit NextEvents(std::size_t workers)
+      : leaves_(std::bit_ceil(workers)), index_bits_(std::countr_zero(leaves_)), events_(2 * leaves_, kNever) {}
 
   void set(std::size_t worker, std::int64_t at) {
     std::size_t node = leaves_ + worker;
-    times_[node] = at;
+    events_[node] = at == kNever ? kNever : (at << index_bits_) | static_cast<std::int64_t>(worker);
     while (node > 1) {
-      const std::int64_t earliest = std::min(times_[node], times_[node ^ 1]);
+      const std::int64_t earliest = std::min(events_[node], events_[node ^ 1]);
       node /= 2;
-      if (times_[node] == earliest) return;
-      times_[node] = earliest;
+      if (events_[node] == earliest) return;
+      events_[node] = earliest;
     }
   }
 
-  [[nodiscard]] std::int64_t of(std::size_t worker) const { return times_[leaves_ + worker]; }
-  [[nodiscard]] std::int64_t earliest() const { return times_[1]; }
+  [[nodiscard]] std::int64_t of(std::size_t worker) const { return time_of(events_[leaves_ + worker]); }
+  [[nodiscard]] std::int64_t earliest() const { return time_of(events_[1]); }
 
-  // The lowest index of the workers whose next event is at `earliest()`.
-  [[nodiscard]] std::size_t first() const {
-    std::size_t node = 1;
-    while (node < leaves_) {
-      node *= 2;
-      if (times_[node] != times_[1]) ++node;
-    }
-    return node - leaves_;
-  }
+  // The lowest index of the workers whose next event is at `earliest()`, which must not be kNever.
+  [[nodiscard]] std::size_t first() const { return static_cast<std::size_t>(events_[1]) & (leaves_ - 1); }
 
  private:
+  [[nodiscard]] std::int64_t time_of(std::int64_t event) const {
+    return event == kNever ? kNever : event >> index_bits_;
+  }
+
   std::size_t leaves_;
-  std::vector<std::int64_t> times_;  // [1] is the root, the children of [i] are [2 i] and [2 i + 1]
+  int index_bits_;
+  // [1] is the root, the children of [i] are [2 i] and [2 i + 1]. An event is its time and, in the lowest bits, its
+  // worker, so that one comparison orders events. Times may therefore reach 2^63 ns, which is 292 years, divided by the
+  // number of workers.
+  std::vector<std::int64_t> events_;
 };
 
 }  // namespace sailor

@@ -7,35 +7,46 @@
 namespace sailor {
 namespace {
 
-// A replica's next microbatch, due at numerator / (2 m) of the step. Fractions are compared exactly, so that all
-// machines sort alike.
+// Neighbouring replicas with equal shares, which always take their next microbatches together. These are due at
+// numerator / (2 m) of the step. Fractions are compared exactly, so that all machines sort alike.
 struct Turn {
   std::int64_t numerator = 0;
   std::int64_t microbatches = 1;
-  int replica = 0;
+  int first = 0;  // replica
+  int last = 0;
 
   friend bool operator>(const Turn& a, const Turn& b) {
     const std::int64_t left = a.numerator * b.microbatches;
     const std::int64_t right = b.numerator * a.microbatches;
-    return left != right ? left > right : a.replica > b.replica;
+    return left != right ? left > right : a.first > b.first;
   }
 };
+
+std::vector<Turn> first_turns(std::span<const int> shares, RouteRule rule) {
+  std::vector<Turn> turns;
+  for (int r = 0; r < std::ssize(shares); ++r) {
+    const int share = shares[static_cast<std::size_t>(r)];
+    if (turns.empty() || turns.back().microbatches != share) {
+      turns.push_back({rule == RouteRule::kSpread ? 1 : 0, share, r, r});
+    }
+    ++turns.back().last;
+  }
+  return turns;
+}
 
 }  // namespace
 
 std::vector<int> make_route(std::span<const int> shares, RouteRule rule, int microbatches) {
-  std::vector<Turn> next;  // one entry per replica; a heap with the earliest first
-  next.reserve(shares.size());
-  for (int r = 0; r < std::ssize(shares); ++r) {
-    next.push_back({rule == RouteRule::kSpread ? 1 : 0, shares[static_cast<std::size_t>(r)], r});
-  }
+  std::vector<Turn> next = first_turns(shares, rule);  // a heap with the earliest first
   std::ranges::make_heap(next, std::greater<>());
   std::vector<int> route;
   route.reserve(static_cast<std::size_t>(microbatches));
   while (std::ssize(route) < microbatches) {
     std::ranges::pop_heap(next, std::greater<>());
-    route.push_back(next.back().replica);
-    next.back().numerator += 2;
+    Turn& turn = next.back();
+    const int last = std::min(turn.last, turn.first + microbatches - static_cast<int>(route.size()));
+    for (int replica = turn.first; replica < last; ++replica) route.push_back(replica);
+    turn.numerator += 2;
     std::ranges::push_heap(next, std::greater<>());
   }
   return route;
