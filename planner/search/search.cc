@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "planner/replan/repair.h"
+#include "planner/search/annealing.h"
 #include "planner/search/exhaustive_search.h"
 #include "planner/search/full_seeds.h"
 #include "planner/search/neighbours.h"
@@ -19,6 +21,8 @@ constexpr std::size_t kClimbs = 5;
 constexpr long kClimbCandidates = 800;
 constexpr long kRepairCandidates = 400;
 constexpr std::size_t kSimulatedNeighbours = 4;  // the number of neighbours of a stage that are simulated
+// A neighbour may have an estimate that is worse by this factor and still be better in the simulation.
+constexpr double kWorseEstimate = 1.02;
 // Passes of microbatches through stages, there and back, that may be simulated, summed over all plans. Each takes less
 // than a microsecond.
 constexpr long kPassesOfRepair = 60'000;
@@ -26,6 +30,8 @@ constexpr long kPassesOfPaper = 80'000;
 constexpr long kPassesOfFlow = 350'000;
 constexpr long kPassesOfEquals = 40'000;
 constexpr long kPassesOfEqualRepairs = 20'000;
+constexpr int kAnnealingRounds = 4;
+constexpr Annealing::Effort kEffortOfRound{.passes = 75'000, .proposals = 2'500};  // of each chain
 constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 constexpr long kExhaustiveSteps = 400'000;
 // A start may be slower than the best plan by this factor and still lead to a better one.
@@ -47,10 +53,6 @@ Draft with_techniques(Draft draft, const Techniques& techniques) {
 }
 
 }  // namespace
-
-bool SearchLimits::is_over() const {
-  return stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
-}
 
 bool Search::is_pruned(Seconds least, DollarsPerHour price, double incumbent) {
   const Cutoff cutoff = goals_.fast.cutoff_for(incumbent);
@@ -75,7 +77,7 @@ std::optional<PlanCandidate> Search::evaluated(const Draft& draft, PlanSpace spa
 std::optional<PlanCandidate> Search::evaluated_plan(const Draft& draft, GroupedPlan plan, double incumbent) {
   if (!keeps_to_resources(plan, problem_)) return std::nullopt;
   const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : goals_.fast.cutoff_for(incumbent);
-  const std::optional<EstimateSummary> estimate = problem_.estimator->fast_estimate_below(cutoff, plan);
+  const std::optional<EstimateSummary> estimate = estimates_.below(cutoff, plan);
   if (!estimate) {
     ++report_.pruned_by_bound;
     return std::nullopt;
@@ -208,6 +210,8 @@ void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::
       is_paper ? run_paper(techniques, starts[techniques]) : run_flow(techniques, starts[techniques], tables);
     }
     simulate_finalists(space, is_paper ? kPassesOfPaper : kPassesOfFlow, keeps_peer_replicas);
+    const bool is_large = problem_.most_gpus() > kFewGpus;
+    if (!is_paper && is_large && best_ && best_->score.is_feasible()) best_ = annealed(*best_);
     search_exhaustively(space, allowed);
     if (known && is_better(*known, best_.value())) best_ = known;
     known = best_;
@@ -227,7 +231,7 @@ void Search::repair(const Plan& running, PlanSpace space) {
 void Search::search_among_equals(PlanSpace space, long most_passes) {
   const std::optional<PlanCandidate> known = std::exchange(best_of_equals_, std::nullopt);
   if (!best_ || !best_->score.is_feasible()) return;
-  const auto fast = problem_.estimator->fast_estimate_below({}, best_->plan);
+  const auto fast = estimates_.below({}, best_->plan);
   Search equals(problem_, limits_, migration_,
                 {goals_.fast.among_equals_of(fast.value()), goals_.simulated.among_equals_of(best_->estimate)});
   equals.evaluated_plan(best_->draft, best_->plan, kNoIncumbent);
@@ -312,16 +316,38 @@ void Search::search_exhaustively(PlanSpace space, std::span<const Techniques> al
   }
 }
 
-// Returns the neighbours at one stage that may be better, the most promising first.
+// Returns the neighbours at one stage that may be better, the most promising first. Compares fast estimates with each
+// other, because neighbours have similar errors.
 std::vector<PlanCandidate> Search::promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space) {
   std::vector<PlanCandidate> found;
+  const auto estimate = estimates_.below({}, of.plan);
+  const double most = std::max(of.score.value, goals_.fast.value_of(estimate.value()) * kWorseEstimate);
   visit_neighbours(of.draft, stage, problem_, space, [&](const Draft& next) {
-    auto candidate = evaluated(next, space, of.score.value);
+    auto candidate = evaluated(next, space, most);
     if (candidate && candidate->score.is_feasible()) found.push_back(*std::move(candidate));
   });
   std::ranges::stable_sort(found, {}, &PlanCandidate::score);
   if (found.size() > kSimulatedNeighbours) found.erase(found.begin() + kSimulatedNeighbours, found.end());
   return found;
+}
+
+// Two chains run at the same time. One relies on simulations, the other on estimates: which of them finds more depends
+// on the problem. After each round both continue from the better plan.
+PlanCandidate Search::annealed(PlanCandidate best) const {
+  Annealing simulating(problem_, goals_, best, {.seed = 1, .changes = 1});
+  Annealing estimating(problem_, goals_, best, {.seed = 2, .changes = 16});
+  for (int round = 0; round < kAnnealingRounds && !limits_.is_over(); ++round) {
+    {
+      const std::jthread other([&] { estimating.run(kEffortOfRound, limits_); });
+      simulating.run(kEffortOfRound, limits_);
+    }
+    for (const Annealing* chain : {&simulating, &estimating}) {
+      if (is_better(chain->best(), best)) best = chain->best();
+    }
+    simulating.continue_from(best);
+    estimating.continue_from(best);
+  }
+  return best;
 }
 
 // Runs a local search as climb() does, but with simulations instead of fast estimates.

@@ -1,40 +1,24 @@
-// Search: finds a good plan in a plan space. The search has four phases:
+// Search: finds a good plan in a plan space. The search has five phases:
 // * It generates starting drafts (seeds.h, relaxation_seeds.h).
 // * It improves the best of them by local search (neighbours.h), guided by fast estimates.
 // * It simulates the most promising plans, the finalists, operation by operation.
+// * It improves the best one by random changes (annealing.h).
 // * If the problem is small, it also lists every plan that may be better (exhaustive_search.h).
 // Then a second search, with the second goal, looks for the best of all plans that are as good (goal.h).
 #pragma once
 
-#include <chrono>
 #include <limits>
 #include <map>
-#include <stop_token>
 #include <tuple>
 
-#include "planner/problem/draft.h"
-#include "planner/problem/goal.h"
 #include "planner/relaxation/group_time_table.h"
 #include "planner/replan/migration_cost.h"
+#include "planner/search/fast_estimates.h"
 #include "planner/search/pareto_front.h"
+#include "planner/search/plan_candidate.h"
 #include "planner/search/search_report.h"
 
 namespace sailor {
-
-// A plan that the search has evaluated.
-struct PlanCandidate {
-  Draft draft;
-  GroupedPlan plan;
-  EstimateSummary estimate;  // the fast estimate, or the result of the simulation
-  Score score;
-};
-
-struct SearchLimits {
-  std::stop_token stop;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-
-  [[nodiscard]] bool is_over() const;
-};
 
 // The incumbent is the best feasible plan known so far. Its value (Score::value) is the value that other plans must
 // stay below. This constant stands for its value while no feasible plan is known; every plan is below it.
@@ -76,19 +60,13 @@ class Search {
   [[nodiscard]] const SearchReport& report() const { return report_; }
 
  private:
-  // The goal for fast estimates and the goal for simulated figures. They differ only in the limits of the second
-  // search, which come from a plan whose two estimates differ.
-  struct Goals {
-    Goal fast;
-    Goal simulated;
-  };
   // Microbatch size, number of stages, whether all replicas have equal shares of microbatches, and techniques.
   using FinalistShape = std::tuple<int, std::size_t, bool, Techniques>;
   // The best start for local search, by microbatch size and number of stages.
   using Starts = std::map<std::pair<int, std::size_t>, PlanCandidate>;
 
-  Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration, Goals goals)
-      : problem_(problem), limits_(std::move(limits)), migration_(migration), goals_(goals) {}
+  Search(const PlanningProblem& problem, SearchLimits limits, const MigrationCost* migration, SearchGoals goals)
+      : problem_(problem), limits_(std::move(limits)), migration_(migration), goals_(goals), estimates_(problem) {}
 
   // Searches one plan space with every choice of techniques. `starts` passes the best starts of the narrower space on.
   void run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::span<const GroupTimeTable> tables);
@@ -108,6 +86,7 @@ class Search {
   // that keep peer replicas although `keeps_peer_replicas` is false, or the other way round, are left out.
   void simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
+  [[nodiscard]] PlanCandidate annealed(PlanCandidate best) const;
   [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
   void keep_finalist_if_best(const PlanCandidate& candidate);
   [[nodiscard]] std::vector<PlanCandidate> finalists() const;
@@ -132,7 +111,8 @@ class Search {
   const PlanningProblem& problem_;
   SearchLimits limits_;
   const MigrationCost* migration_;
-  Goals goals_;
+  SearchGoals goals_;
+  FastEstimates estimates_;
   std::map<FinalistShape, PlanCandidate> finalists_;  // the best feasible plan of each shape
   long passes_left_ = 0;                              // how many more passes may be simulated
   std::optional<PlanCandidate> best_;

@@ -1,0 +1,74 @@
+#include "planner/search/annealing.h"
+
+namespace sailor {
+namespace {
+
+// A plan may be accepted that is worse than the current one by up to this fraction at first, and by less and less.
+constexpr double kFirstTolerance = 0.006;
+// A changed plan is simulated unless its fast estimate exceeds that of the current plan by more than this.
+constexpr double kWorseEstimate = 1.02;
+
+}  // namespace
+
+// Makes one or two random changes. Returns nothing if the plan is not feasible or its fast estimate is above the limit.
+std::optional<PlanCandidate> Annealing::changed(const PlanCandidate& from, double most_estimate) {
+  Draft draft = from.draft;
+  const int changes = random_.is_one_in(3) ? 2 : 1;
+  for (int i = 0; i < changes; ++i) {
+    if (!change_randomly(draft, problem_, random_)) return std::nullopt;
+  }
+  const Cutoff cutoff = goals_.fast.cutoff_for(most_estimate);
+  const Seconds least(least_seconds(draft, problem_));
+  if (least >= cutoff.iteration || gpu_price(draft, problem_) * least >= cutoff.cost) return std::nullopt;
+  auto plan = partitioned(draft, problem_, PlanSpace::kFlow);
+  if (!plan || *plan == from.plan || !keeps_to_resources(*plan, problem_)) return std::nullopt;
+  const auto estimate = estimates_.below(cutoff, *plan);
+  if (!estimate) return std::nullopt;
+  const Score score = goals_.fast.score_of(*estimate, plan->gpus());
+  if (!score.is_feasible()) return std::nullopt;
+  return PlanCandidate{std::move(draft), *std::move(plan), *estimate, score};
+}
+
+// Compares fast estimates only with each other, because plans that differ little have similar errors.
+std::optional<PlanCandidate> Annealing::walked(PlanCandidate from, double tolerance, Effort& left) {
+  double most = current_estimate_ * (manner_.changes == 1 ? kWorseEstimate : 1) * (1 + tolerance);
+  int changes = 0;
+  for (; changes < manner_.changes && left.proposals > 0; --left.proposals) {
+    auto next = changed(from, most);
+    if (!next) continue;
+    from = *std::move(next);
+    if (manner_.changes > 1) most = from.score.value * (1 + tolerance);
+    ++changes;
+  }
+  if (changes == 0) return std::nullopt;
+  return from;
+}
+
+std::optional<PlanCandidate> Annealing::simulated(PlanCandidate candidate, double most) const {
+  const auto estimate = problem_.estimator->simulated_below(goals_.simulated.cutoff_for(most), candidate.plan);
+  if (!estimate) return std::nullopt;
+  candidate.estimate = *estimate;
+  candidate.score = goals_.simulated.score_of(*estimate, candidate.plan.gpus());
+  if (!candidate.score.is_feasible()) return std::nullopt;
+  return candidate;
+}
+
+void Annealing::run(const Effort& effort, const SearchLimits& limits) {
+  Effort left = effort;
+  current_estimate_ = goals_.fast.value_of(estimates_.below({}, current_.plan).value());
+  while (left.proposals > 0 && left.passes > 0 && !limits.is_over()) {
+    const double part_left = static_cast<double>(left.passes) / static_cast<double>(effort.passes);
+    const double tolerance = kFirstTolerance * part_left * part_left * random_.fraction();
+    auto candidate = walked(current_, tolerance, left);
+    if (!candidate) continue;
+    left.passes -= 2L * candidate->plan.microbatches * std::ssize(candidate->plan.stages);
+    const double estimate = candidate->score.value;
+    auto next = simulated(*std::move(candidate), current_.score.value * (1 + tolerance));
+    if (!next) continue;
+    current_ = *std::move(next);
+    current_estimate_ = estimate;
+    if (current_.score < best_.score) best_ = current_;
+  }
+}
+
+}  // namespace sailor

@@ -1,0 +1,56 @@
+// Annealing: improves a plan by random changes. After a few changes that fast estimates favour, it simulates the plan
+// operation by operation, and goes on from there if the plan is better. At first it also goes on from plans that are a
+// little worse.
+#pragma once
+
+#include "planner/search/fast_estimates.h"
+#include "planner/search/plan_candidate.h"
+#include "planner/search/random_change.h"
+
+namespace sailor {
+
+class Annealing {
+ public:
+  // How much work it may do.
+  struct Effort {
+    long passes = 0;     // of microbatches through stages, there and back, in all simulations
+    long proposals = 0;  // changes that are drawn; most are rejected by the estimate
+  };
+  struct Manner {
+    std::uint64_t seed = 1;  // another seed tries other changes
+    int changes = 1;         // accepted changes before the plan is simulated
+  };
+
+  // `from` is a feasible plan with the figures of the simulation. The problem must outlive this object.
+  Annealing(const PlanningProblem& problem, const SearchGoals& goals, PlanCandidate from, Manner manner)
+      : problem_(problem),
+        goals_(goals),
+        manner_(manner),
+        estimates_(problem),
+        random_(manner.seed),
+        current_(std::move(from)),
+        best_(current_) {}
+
+  void run(const Effort& effort, const SearchLimits& limits);
+  // Continues with this plan, which is feasible and has the figures of the simulation.
+  void continue_from(const PlanCandidate& plan) { current_ = best_ = plan; }
+
+  // The best feasible plan so far.
+  [[nodiscard]] const PlanCandidate& best() const { return best_; }
+
+ private:
+  std::optional<PlanCandidate> changed(const PlanCandidate& from, double most_estimate);
+  std::optional<PlanCandidate> walked(PlanCandidate from, double tolerance, Effort& left);
+  [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate, double most) const;
+
+  const PlanningProblem& problem_;
+  SearchGoals goals_;
+  Manner manner_;
+  FastEstimates estimates_;
+  RandomNumbers random_;
+  PlanCandidate current_;
+  PlanCandidate best_;
+  double current_estimate_ = 0;  // the goal's value of the current plan, by its fast estimate
+};
+
+}  // namespace sailor

@@ -1,0 +1,36 @@
+// PlanCandidate: a plan that a search has evaluated, and what all parts of a search share: its goals and its limits.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+
+#include "planner/problem/draft.h"
+#include "planner/problem/goal.h"
+
+namespace sailor {
+
+struct PlanCandidate {
+  Draft draft;
+  GroupedPlan plan;
+  EstimateSummary estimate;  // the fast estimate, or the result of the simulation
+  Score score;
+};
+
+struct SearchLimits {
+  std::stop_token stop;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+
+  [[nodiscard]] bool is_over() const {
+    return stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
+  }
+};
+
+// The goal for fast estimates and the goal for simulated figures. They differ only in the limits of the second search,
+// which come from a plan whose two estimates differ.
+struct SearchGoals {
+  Goal fast;
+  Goal simulated;
+};
+
+}  // namespace sailor

@@ -1,0 +1,124 @@
+// Tests the random part of the search: changes of drafts, and annealing with them.
+#include "planner/search/annealing.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "core/manifest/files.h"
+#include "simulator/simulator.h"
+#include "tests/support/builders.h"
+
+namespace sailor {
+namespace {
+
+using testing::a_cluster;
+using testing::a_job;
+using testing::an_even_plan;
+
+const std::string kZone = "us-central1-a";
+
+// OPT-350M on 64 GPUs of two types, in four equal stages of A100.
+class Annealed : public ::testing::Test {
+ protected:
+  Annealed() {
+    problem_.set_estimator(simulator_.prepare(job_, problem_.cluster, problem_.tensor_parallel_sizes).value());
+  }
+
+  [[nodiscard]] PlanCandidate start() const {
+    const auto plan = grouped(an_even_plan(job_, problem_.cluster.pools[0].key, 4, 8, 1), problem_.cluster).value();
+    const auto estimate = problem_.estimator->simulated_below({}, plan).value();
+    return {draft_of(plan), plan, estimate, goals_.simulated.score_of(estimate, plan.gpus())};
+  }
+  [[nodiscard]] PlanCandidate annealed(std::uint64_t seed) const {
+    Annealing annealing(problem_, goals_, start(), {.seed = seed});
+    annealing.run({.passes = 400'000, .proposals = 2'000}, {});
+    return annealing.best();
+  }
+
+  const Simulator simulator_;
+  const JobSpec job_ = a_job().model("opt-350m").sequence_length(2048).batch(256);
+  PlanningProblem problem_{
+      .job = job_,
+      .cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 8, 4).pool(kZone, "nvidia-tesla-v100", 8, 4),
+      .tensor_parallel_sizes = {1, 2, 4}};
+  const SearchGoals goals_{Goal::of(job_), Goal::of(job_)};
+};
+
+TEST_F(Annealed, ARandomChangeKeepsEveryLayerInOneStageWithReplicas) {
+  RandomNumbers random(1);
+  Draft draft = start().draft;
+  int changed = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    Draft next = draft;
+    if (!change_randomly(next, problem_, random)) continue;
+    ++changed;
+    EXPECT_NE(next, draft) << "change " << i;
+    int layer = 0;
+    for (const GroupedStage& stage : next.stages) {
+      ASSERT_EQ(stage.layers.first, layer) << "change " << i;
+      ASSERT_GT(stage.layers.size(), 0) << "change " << i;
+      ASSERT_GT(stage.replicas(), 0) << "change " << i;
+      layer = stage.layers.last;
+    }
+    ASSERT_EQ(layer, problem_.layers()) << "change " << i;
+    draft = i % 50 == 0 ? start().draft : next;
+  }
+  EXPECT_GT(changed, 10'000);
+}
+
+TEST_F(Annealed, APlanBecomesFasterAndItsFiguresAreThoseOfTheSimulation) {
+  const PlanCandidate best = annealed(1);
+  EXPECT_LT(best.score.value, start().score.value * 0.95);
+  EXPECT_EQ(problem_.estimator->simulated_below({}, best.plan).value().iteration, best.estimate.iteration);
+  EXPECT_TRUE(keeps_to_resources(best.plan, problem_));
+  EXPECT_LE(best.estimate.memory_excess, Bytes(0));
+}
+
+TEST_F(Annealed, EqualSeedsGiveEqualPlans) { EXPECT_EQ(annealed(1).plan, annealed(1).plan); }
+
+GroupedStage a100(int first, int last, int replicas) { return {{first, last}, {draft_replicas(0, 1, replicas)}}; }
+
+// Random changes of a good plan on 512 GPUs, with measured profiles.
+TEST(FastEstimates, AreNearerToTheSimulationThanThoseOfTheEstimatorNearGoodPlans) {
+  const std::filesystem::path folder = std::filesystem::path(SAILOR_SOURCE_DIR) / "../shared/data/sailor-artifact";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
+  NetworkModel network = google_cloud_network();
+  network.measured = read_network_measurements(folder).value();
+  const Simulator simulator(read_profiles(folder).value(), std::move(network), trainer_execution_model());
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(1024).microbatch_sizes({1});
+  PlanningProblem problem{
+      .job = job, .cluster = a_cluster().pool(kZone, "nvidia-tesla-a100", 128, 4), .tensor_parallel_sizes = {1, 2, 4}};
+  problem.set_estimator(simulator.prepare(job, problem.cluster, problem.tensor_parallel_sizes).value());
+  const Draft start{1, {}, {a100(0, 3, 48), a100(3, 11, 128), a100(11, 17, 128), a100(17, 23, 128), a100(23, 26, 80)}};
+  const GroupedPlan good = partitioned(start, problem, PlanSpace::kFlow).value();
+  const Seconds most = problem.estimator->fast_estimate_below({}, good).value().iteration * 1.2;
+  FastEstimates estimates(problem);
+  RandomNumbers random(1);
+  Draft draft = start;
+  double plain_error = 0;
+  double error = 0;
+  for (int samples = 0; samples < 200;) {
+    Draft next = draft;
+    if (!change_randomly(next, problem, random)) continue;
+    const auto plan = partitioned(next, problem, PlanSpace::kFlow);
+    if (!plan || !keeps_to_resources(*plan, problem)) continue;
+    const EstimateSummary plain = problem.estimator->fast_estimate_below({}, *plan).value();
+    if (plain.memory_excess > Bytes(0) || plain.iteration > most) continue;
+    const Seconds simulated = problem.estimator->simulated_below({}, *plan).value().iteration;
+    plain_error += std::pow(plain.iteration / simulated - 1, 2);
+    error += std::pow(estimates.below({}, *plan).value().iteration / simulated - 1, 2);
+    draft = ++samples % 20 == 0 ? start : next;
+  }
+  EXPECT_LT(std::sqrt(error), std::sqrt(plain_error) * 0.8) << "plain " << std::sqrt(plain_error / 200);
+}
+
+TEST_F(Annealed, TheEstimateOfAnEvenPlanIsNotCorrected) {
+  const GroupedPlan plan = start().plan;
+  EXPECT_EQ(FastEstimates(problem_).below({}, plan).value().iteration,
+            problem_.estimator->fast_estimate_below({}, plan).value().iteration);
+}
+
+}  // namespace
+}  // namespace sailor
