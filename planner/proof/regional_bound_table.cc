@@ -47,14 +47,44 @@ RegionalBoundTable::RegionalBoundTable(const PlanningProblem& problem, GroupTime
     }
   }
   entry_begin_.push_back(entries_.size());
-  reductions_ = like != nullptr
-                    ? like->reductions_
-                    : std::make_shared<std::vector<std::vector<float>>>(index_of(0, {layers_, 0}) * kinds_.size());
+  reductions_ = like != nullptr ? like->reductions_ : no_reductions();
   add_messages();
 }
 
 std::size_t RegionalBoundTable::index_of(int region, LayerRange layers) const {
   return static_cast<std::size_t>((region * layers_ + layers.first) * (layers_ + 1) + layers.last);
+}
+
+// Returns a number for every layer. Layers with equal numbers have equal gradients on every kind of group.
+std::vector<int> RegionalBoundTable::classes_of_layers() const {
+  std::map<std::vector<double>, int> known;
+  std::vector<int> classes;
+  for (int layer = 0; layer < layers_; ++layer) {
+    std::vector<double> seconds;
+    for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
+      seconds.push_back(problem_.estimator->least_reduction(shape(kind, {layer, layer + 1}), 2).value());
+    }
+    classes.push_back(known.try_emplace(std::move(seconds), static_cast<int>(known.size())).first->second);
+  }
+  return classes;
+}
+
+// Ranges with equally many layers of each class share a row. Only the range of all layers can have less than the sum of
+// its layers, if embeddings are tied, and no other range has as many layers.
+std::shared_ptr<RegionalBoundTable::Reductions> RegionalBoundTable::no_reductions() const {
+  auto reductions = std::make_shared<Reductions>();
+  reductions->row_of.resize(index_of(0, {layers_, 0}));
+  const std::vector<int> classes = classes_of_layers();
+  std::map<std::vector<int>, std::size_t> rows;
+  for (int first = 0; first < layers_; ++first) {
+    std::vector<int> layers_of_class(classes.size());
+    for (int last = first + 1; last <= layers_; ++last) {
+      ++layers_of_class[static_cast<std::size_t>(classes[static_cast<std::size_t>(last - 1)])];
+      reductions->row_of[index_of(0, {first, last})] = rows.try_emplace(layers_of_class, rows.size()).first->second;
+    }
+  }
+  reductions->known.resize(rows.size() * kinds_.size());
+  return reductions;
 }
 
 void RegionalBoundTable::add_kinds() {
@@ -159,7 +189,8 @@ double RegionalBoundTable::least_occupancy(int layer, bool inside_nodes) const {
 }
 
 double RegionalBoundTable::least_reduction(LayerRange layers, int kind, int replicas) {
-  auto& known = (*reductions_)[index_of(0, layers) * kinds_.size() + static_cast<std::size_t>(kind)];
+  const std::size_t row = reductions_->row_of[index_of(0, layers)];
+  auto& known = reductions_->known[row * kinds_.size() + static_cast<std::size_t>(kind)];
   if (known.empty()) {
     known.assign(static_cast<std::size_t>(std::min(problem_.job.training.global_batch_size, problem_.most_gpus())) + 1,
                  -1);

@@ -72,9 +72,19 @@ class RegionalBoundTable {
   [[nodiscard]] double least_reduction(LayerRange layers, int kind, int replicas);
 
  private:
+  // Bounds of the sums of gradients, which do not depend on the setting.
+  struct Reductions {
+    std::vector<std::size_t> row_of;  // [range of layers]: equal for ranges that exchange equal amounts
+    // [row and kind][replicas], for as many replicas as a stage can have in any table. Values are computed on demand; a
+    // negative value is not computed yet.
+    std::vector<std::vector<float>> known;
+  };
+
   [[nodiscard]] std::size_t index_of(int region, LayerRange layers) const;
   void add_kinds();
   void add_entries(int region, LayerRange layers);
+  [[nodiscard]] std::shared_ptr<Reductions> no_reductions() const;
+  [[nodiscard]] std::vector<int> classes_of_layers() const;
   void add_messages();
   void add_messages(const StageShape& sender);
   [[nodiscard]] std::size_t message_at(int layer, Boundary regions, bool inside_nodes) const;
@@ -93,9 +103,7 @@ class RegionalBoundTable {
   std::vector<Entry> entries_;
   std::vector<std::size_t> entry_begin_;  // [region and range of layers]: index of the first entry
   std::vector<Message> messages_;         // [layer][from][to][inside or not]
-  // [range of layers and kind][replicas], for as many replicas as a stage can have in any table. Values are computed on
-  // demand; a negative value is not computed yet.
-  std::shared_ptr<std::vector<std::vector<float>>> reductions_;
+  std::shared_ptr<Reductions> reductions_;
 };
 
 }  // namespace sailor
