@@ -5,6 +5,7 @@
 
 #include "core/model/tensor_parallel.h"
 #include "planner/problem/planning_problem.h"
+#include "planner/problem/run_both.h"
 #include "planner/problem/worth_moving.h"
 #include "planner/proof/bound.h"
 #include "planner/proof/bound_prover.h"
@@ -230,16 +231,16 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   if (!times) return tl::unexpected(std::move(times.error()));
   PlannedJob planned{
       .plan = chosen->plan, .schedule_times = *std::move(times), .estimate = chosen->estimate, .pause = choice->pause};
-  planned.bound_throughput = chooser.is_answered()
-                                 ? bound_throughput(problem)
-                                 : proved_throughput(problem, planned.estimate.iteration.value(), options, limits);
-  planned.bound_cost = bound_cost(problem);
   planned.search = search.report();
   if (chooser.is_answered()) {
+    planned.bound_throughput = bound_throughput(problem);
     planned.alternatives = {*chosen};
   } else {
-    planned.alternatives = alternatives(estimator_, problem, cluster, search.front(), *chosen);
+    const double seconds = planned.estimate.iteration.value();
+    run_both([&] { planned.bound_throughput = proved_throughput(problem, seconds, options, limits); },
+             [&] { planned.alternatives = alternatives(estimator_, problem, cluster, search.front(), *chosen); });
   }
+  planned.bound_cost = bound_cost(problem);
   planned.search.was_cut_short = limits.is_over();
   planned.search.elapsed = Seconds(std::chrono::duration<double>(Clock::now() - start).count());
   return planned;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
+#include <deque>
 
+#include "planner/problem/run_both.h"
 #include "planner/replan/repair.h"
 #include "planner/search/annealing.h"
 #include "planner/search/exhaustive_search.h"
@@ -154,7 +155,24 @@ void Search::climb_from_starts(PlanSpace space, const Starts& starts) {
   for (const auto& [shape, candidate] : starts) sorted.push_back(candidate);
   std::ranges::stable_sort(sorted, {}, &PlanCandidate::score);
   if (sorted.size() > kClimbs) sorted.resize(kClimbs);
-  for (PlanCandidate& start : sorted) climb(std::move(start.draft), start.score, space, kClimbCandidates);
+  std::deque<Search> climbs;  // two threads take turns, and what they find is collected in the order of the starts
+  for (std::size_t i = 0; i < sorted.size(); ++i) climbs.push_back(Search(problem_, limits_, migration_, goals_));
+  const auto climb_every_second = [&](std::size_t first) {
+    for (std::size_t i = first; i < sorted.size(); i += 2) {
+      climbs[i].climb(std::move(sorted[i].draft), sorted[i].score, space, kClimbCandidates);
+    }
+  };
+  run_both([&] { climb_every_second(0); }, [&] { climb_every_second(1); });
+  for (const Search& one : climbs) add_plans_of(one);
+}
+
+void Search::add_plans_of(const Search& other) {
+  report_.add(other.report_);
+  for (const auto& [shape, candidate] : other.finalists_) keep_finalist_if_best(candidate);
+  for (const auto& [plan, estimate] : other.front_.all()) front_.add_unless_dominated(plan, estimate);
+  if (other.best_ && (!best_ || is_better(*other.best_, *best_))) best_ = other.best_;
+  const auto& fitting = other.best_that_fits_;
+  if (fitting && (!best_that_fits_ || fitting->score < best_that_fits_->score)) best_that_fits_ = fitting;
 }
 
 // A sharded optimizer frees memory and changes little else, and so do plans without peer replicas if plans with them
@@ -185,9 +203,18 @@ void Search::run_flow(const Techniques& techniques, Starts& starts, std::span<co
   if (climb_from_best(PlanSpace::kFlow, techniques)) return;
   if (best_) climb(with_techniques(best_->draft, techniques), best_->score, PlanSpace::kFlow, kClimbCandidates);
   const auto keep = [&](const Draft& draft) { keep_start_if_best(starts, draft, PlanSpace::kFlow); };
-  visit_uneven_seeds(problem_, techniques, keep);
-  visit_full_seeds(problem_, techniques, keep);
-  if (best_) visit_relaxation_seeds(problem_, techniques, tables, best_->estimate.iteration.value(), keep);
+  std::vector<Draft> relaxed;
+  const double seconds = best_ ? best_->estimate.iteration.value() : 0;
+  run_both(
+      [&] {
+        visit_uneven_seeds(problem_, techniques, keep);
+        visit_full_seeds(problem_, techniques, keep);
+      },
+      [&] {
+        const auto collect = [&](const Draft& draft) { relaxed.push_back(draft); };
+        if (seconds > 0) visit_relaxation_seeds(problem_, techniques, tables, seconds, collect);
+      });
+  std::ranges::for_each(relaxed, keep);
   climb_from_starts(PlanSpace::kFlow, starts);
 }
 
@@ -337,10 +364,7 @@ PlanCandidate Search::annealed(PlanCandidate best) const {
   Annealing simulating(problem_, goals_, best, {.seed = 1, .changes = 1});
   Annealing estimating(problem_, goals_, best, {.seed = 2, .changes = 16});
   for (int round = 0; round < kAnnealingRounds && !limits_.is_over(); ++round) {
-    {
-      const std::jthread other([&] { estimating.run(kEffortOfRound, limits_); });
-      simulating.run(kEffortOfRound, limits_);
-    }
+    run_both([&] { simulating.run(kEffortOfRound, limits_); }, [&] { estimating.run(kEffortOfRound, limits_); });
     for (const Annealing* chain : {&simulating, &estimating}) {
       if (is_better(chain->best(), best)) best = chain->best();
     }

@@ -76,6 +76,7 @@ class Search {
   // Local search: each function starts from one or several plans and repeatedly takes the best change.
   bool climb_from_best(PlanSpace space, const Techniques& techniques);
   void climb_from_starts(PlanSpace space, const Starts& starts);
+  void add_plans_of(const Search& other);
   void climb(Draft from, Score score, PlanSpace space, long most_candidates);
   void keep_start_if_best(Starts& starts, const Draft& draft, PlanSpace space);
   [[nodiscard]] double incumbent_for_start(const Starts& starts, const std::pair<int, std::size_t>& shape) const;
