@@ -61,7 +61,7 @@ void Annealing::run(const Effort& effort, const SearchLimits& limits) {
     const double tolerance = kFirstTolerance * part_left * part_left * random_.fraction();
     auto candidate = walked(current_, tolerance, left);
     if (!candidate) continue;
-    left.passes -= 2L * candidate->plan.microbatches * std::ssize(candidate->plan.stages);
+    left.passes -= passes_of(candidate->plan);
     const double estimate = candidate->score.value;
     auto next = simulated(*std::move(candidate), current_.score.value * (1 + tolerance));
     if (!next) continue;

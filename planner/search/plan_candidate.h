@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <stop_token>
 
@@ -16,6 +17,9 @@ struct PlanCandidate {
   EstimateSummary estimate;  // the fast estimate, or the result of the simulation
   Score score;
 };
+
+// The passes of microbatches through stages that a simulation of the plan executes.
+inline long passes_of(const GroupedPlan& plan) { return 2L * plan.microbatches * std::ssize(plan.stages); }
 
 struct SearchLimits {
   std::stop_token stop;

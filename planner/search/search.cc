@@ -237,8 +237,7 @@ void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::
       is_paper ? run_paper(techniques, starts[techniques]) : run_flow(techniques, starts[techniques], tables);
     }
     simulate_finalists(space, is_paper ? kPassesOfPaper : kPassesOfFlow, keeps_peer_replicas);
-    const bool is_large = problem_.most_gpus() > kFewGpus;
-    if (!is_paper && is_large && best_ && best_->score.is_feasible()) best_ = annealed(*best_);
+    if (!is_paper && best_ && is_worth_annealing(*best_)) best_ = annealed(*best_);
     search_exhaustively(space, allowed);
     if (known && is_better(*known, best_.value())) best_ = known;
     known = best_;
@@ -301,7 +300,7 @@ std::vector<PlanCandidate> Search::finalists() const {
 }
 
 std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double incumbent) {
-  passes_left_ -= 2L * candidate.plan.microbatches * std::ssize(candidate.plan.stages);
+  passes_left_ -= passes_of(candidate.plan);
   const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : goals_.simulated.cutoff_for(just_above(incumbent));
   const auto estimate = problem_.estimator->simulated_below(cutoff, candidate.plan);
   if (!estimate) return std::nullopt;
@@ -356,6 +355,11 @@ std::vector<PlanCandidate> Search::promising_neighbours(const PlanCandidate& of,
   std::ranges::stable_sort(found, {}, &PlanCandidate::score);
   if (found.size() > kSimulatedNeighbours) found.erase(found.begin() + kSimulatedNeighbours, found.end());
   return found;
+}
+
+bool Search::is_worth_annealing(const PlanCandidate& plan) const {
+  return plan.score.is_feasible() && problem_.most_gpus() > kFewGpus &&
+         passes_of(plan.plan) <= kAnnealingRounds * kEffortOfRound.passes;
 }
 
 // Two chains run at the same time. One relies on simulations, the other on estimates: which of them finds more depends

@@ -87,6 +87,7 @@ class Search {
   // that keep peer replicas although `keeps_peer_replicas` is false, or the other way round, are left out.
   void simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
+  [[nodiscard]] bool is_worth_annealing(const PlanCandidate& plan) const;
   [[nodiscard]] PlanCandidate annealed(PlanCandidate best) const;
   [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
   void keep_finalist_if_best(const PlanCandidate& candidate);
