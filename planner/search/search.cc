@@ -1,6 +1,7 @@
 #include "planner/search/search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 
@@ -299,8 +300,7 @@ std::vector<PlanCandidate> Search::finalists() const {
   return sorted;
 }
 
-std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double incumbent) {
-  passes_left_ -= passes_of(candidate.plan);
+std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double incumbent) const {
   const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : goals_.simulated.cutoff_for(just_above(incumbent));
   const auto estimate = problem_.estimator->simulated_below(cutoff, candidate.plan);
   if (!estimate) return std::nullopt;
@@ -318,6 +318,7 @@ void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional
     if (is_other) continue;
     const bool is_last = passes_left_ <= 0 || limits_.is_over();
     if (best && best->score.is_feasible() && (is_last || best->score.value <= candidate.score.value)) continue;
+    passes_left_ -= passes_of(candidate.plan);
     auto next = simulated(candidate, best ? value_to_beat(best->score) : kNoIncumbent);
     if (next && (!best || is_better(*next, *best))) best = *std::move(next);
   }
@@ -378,19 +379,35 @@ PlanCandidate Search::annealed(PlanCandidate best) const {
   return best;
 }
 
+// Simulates the candidates two by two, and returns the best of them and `from`.
+PlanCandidate Search::best_simulated(PlanCandidate from, std::span<const PlanCandidate> candidates) {
+  for (std::size_t i = 0; i < candidates.size() && passes_left_ > 0 && !limits_.is_over(); i += 2) {
+    const double incumbent = value_to_beat(from.score);
+    std::array<std::optional<PlanCandidate>, 2> pair;
+    const auto simulate = [&](std::size_t at) {
+      if (i + at < candidates.size()) pair.at(at) = simulated(candidates[i + at], incumbent);
+    };
+    run_both([&] { simulate(0); }, [&] { simulate(1); });
+    for (auto& one : pair) {
+      if (one && is_better(*one, from)) from = *std::move(one);
+    }
+    for (const PlanCandidate& one : candidates.subspan(i, std::min<std::size_t>(2, candidates.size() - i))) {
+      passes_left_ -= passes_of(one.plan);
+    }
+  }
+  return from;
+}
+
 // Runs a local search as climb() does, but with simulations instead of fast estimates.
 PlanCandidate Search::refined(PlanCandidate from, PlanSpace space) {
   int stage = 0;
   for (int unchanged = 0; unchanged < std::ssize(from.draft.stages); ++stage, ++unchanged) {
     stage %= static_cast<int>(from.draft.stages.size());
-    const PlanCandidate before = from;
-    for (const PlanCandidate& next : promising_neighbours(before, stage, space)) {
-      if (passes_left_ <= 0 || limits_.is_over()) return from;
-      auto candidate = simulated(next, value_to_beat(from.score));
-      if (!candidate || !is_better(*candidate, from)) continue;
-      from = *std::move(candidate);
-      unchanged = -1;
-    }
+    PlanCandidate next = best_simulated(from, promising_neighbours(from, stage, space));
+    if (passes_left_ <= 0 || limits_.is_over()) return next;
+    if (next.plan == from.plan) continue;
+    from = std::move(next);
+    unchanged = -1;
   }
   return from;
 }

@@ -40,7 +40,7 @@ class Search {
 
   // Simulates the candidate and returns it with the simulated figures. If `incumbent` is the value of a feasible plan,
   // returns nothing for a candidate that has a higher value or misses a limit that cutoff_for() covers.
-  [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate, double incumbent);
+  [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate, double incumbent) const;
 
   // Adds a plan that the caller already has, such as the running one, and returns its fast estimate. Returns nothing if
   // the plan is infeasible.
@@ -86,6 +86,7 @@ class Search {
   // `most_passes` limits the work: the number of forward and backward passes of microbatches through stages. Plans
   // that keep peer replicas although `keeps_peer_replicas` is false, or the other way round, are left out.
   void simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas);
+  [[nodiscard]] PlanCandidate best_simulated(PlanCandidate from, std::span<const PlanCandidate> candidates);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
   [[nodiscard]] bool is_worth_annealing(const PlanCandidate& plan) const;
   [[nodiscard]] PlanCandidate annealed(PlanCandidate best) const;
