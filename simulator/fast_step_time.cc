@@ -140,8 +140,9 @@ double long_step_time(std::span<const StageTiming> stages, int microbatches, int
       return static_cast<double>(step_duration(flow, {})) * 1e-9;
     };
     const int simulated = std::min(rounds, all);
+    const int half = simulated / 2;
     const double whole = beginning(simulated);
-    const double rate = (whole - beginning(simulated / 2)) / (simulated - simulated / 2);
+    const double rate = (whole - beginning(half)) / (simulated - half);
     least = std::min(least, whole + rate * (all - simulated));
   }
   return std::max({longest_work(stages), least_step_time(stages), least});
