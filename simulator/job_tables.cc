@@ -40,7 +40,8 @@ Result<void> check_profiles(const JobSpec& job, const ClusterState& cluster, con
 
 Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluster, const ProfileBook& profiles,
                                   const Scope& scope) {
-  const auto& [microbatch_sizes, tensor_parallel_sizes, execution] = scope;
+  const auto& microbatch_sizes = scope.microbatch_sizes;
+  const auto& tensor_parallel_sizes = scope.tensor_parallel_sizes;
   SAILOR_CHECK(!microbatch_sizes.empty() && !tensor_parallel_sizes.empty(),
                "tables for {} sizes and {} tensor_parallel_sizes", microbatch_sizes.size(),
                tensor_parallel_sizes.size());
@@ -65,18 +66,22 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
     tables.type_of_pool_.push_back(static_cast<int>(known - tables.accelerators_.begin()));
     if (known != tables.accelerators_.end()) continue;
     tables.accelerators_.push_back(*spec);
-    const ModelProfile* profile = profiles.find(job, spec->name);
-    std::optional<ModelProfile> running;
-    if (profile != nullptr && execution.launch_exposed < 1) {
-      profile = &running.emplace(with_launches_exposed(*profile, execution.launch_exposed));
-    }
-    for (const int size : microbatch_sizes) {
-      for (const int tensor_parallel : tensor_parallel_sizes) {
-        tables.add_needs(job, *spec, profile, execution, {size, tensor_parallel});
-      }
-    }
+    tables.add_accelerator(job, *spec, profiles.find(job, spec->name), scope);
   }
   return tables;
+}
+
+void JobTables::add_accelerator(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
+                                const Scope& scope) {
+  std::optional<ModelProfile> running;
+  if (profile != nullptr && scope.execution.launch_exposed < 1) {
+    profile = &running.emplace(with_launches_exposed(*profile, scope.execution.launch_exposed));
+  }
+  for (const int size : scope.microbatch_sizes) {
+    for (const int tensor_parallel : scope.tensor_parallel_sizes) {
+      add_needs(job, accelerator, profile, scope.execution, {size, tensor_parallel});
+    }
+  }
 }
 
 void JobTables::add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,

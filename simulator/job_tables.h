@@ -39,6 +39,8 @@ class JobTables {
     SAILOR_CHECK(type >= 0, "pool {} has an unknown accelerator", pool);
     return static_cast<std::size_t>(type);
   }
+  void add_accelerator(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
+                       const Scope& scope);
   void add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
                  const ExecutionModel& execution, ProfilePoint point);
 
