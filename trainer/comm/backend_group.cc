@@ -9,30 +9,80 @@
 #include <fmt/ranges.h>
 
 #include "core/model/check.h"
+#include "trainer/comm/backend_error.h"
+#include "trainer/device/device.h"
 
 namespace sailor::trainer {
 namespace {
 
+// What a backend throws after the interrupt is a consequence of the abort.
+template <class Action>
+auto attempt(const std::string& doing, const Interrupt& interrupt, Action action) {
+  interrupt.check(doing);
+  try {
+    return action();
+  } catch (const std::exception& error) {
+    interrupt.check(doing + ": " + first_line(error.what()));
+    throw_translated(doing, error);
+  }
+}
+
+// A collective or message that a backend has started.
+struct Exchange {
+  std::string doing;
+  std::vector<at::Tensor> tensors;
+  c10::intrusive_ptr<c10d::Work> work;
+  std::chrono::milliseconds timeout;
+  std::shared_ptr<const Interrupt> interrupt;
+};
+
 class BackendWork : public Work {
  public:
-  BackendWork(std::string doing, std::vector<at::Tensor> tensors, c10::intrusive_ptr<c10d::Work> work,
-              std::chrono::milliseconds timeout)
-      : doing_(std::move(doing)), tensors_(std::move(tensors)), work_(std::move(work)), timeout_(timeout) {}
+  explicit BackendWork(Exchange exchange) : exchange_(std::move(exchange)) {}
 
+  // An aborted collective or message may look complete, so the interrupt is checked afterwards too.
   void wait() override {
-    translate_errors(doing_, [&] {
-      if (!work_->wait(timeout_)) throw std::runtime_error("a newer generation has ended this one");
+    const auto& [doing, tensors, work, timeout, interrupt] = exchange_;
+    attempt(doing, *interrupt, [&] {
+      if (!work->wait(timeout)) throw std::runtime_error("aborted");
     });
+    interrupt->check(doing);
   }
 
  protected:
-  [[nodiscard]] c10d::Work& work() const { return *work_; }
+  [[nodiscard]] const Exchange& exchange() const { return exchange_; }
 
  private:
-  std::string doing_;
-  std::vector<at::Tensor> tensors_;
-  c10::intrusive_ptr<c10d::Work> work_;
-  std::chrono::milliseconds timeout_;
+  Exchange exchange_;
+};
+
+bool is_complete(c10d::Work& work) {
+  const bool is_over = work.isCompleted();
+  if (const auto error = work.exception()) std::rethrow_exception(error);
+  return is_over;
+}
+
+// A collective whose wait makes the device wait. After the wait the watch looks at the device, so that the collective
+// and its tensors can be freed.
+class WatchedCollective : public BackendWork {
+ public:
+  WatchedCollective(Exchange exchange, CollectiveWatch::Watched watched)
+      : BackendWork(std::move(exchange)), watched_(std::move(watched)) {}
+  ~WatchedCollective() override {
+    if (!is_waited_for_) watched_.end();
+  }
+  WatchedCollective(const WatchedCollective&) = delete;
+  WatchedCollective& operator=(const WatchedCollective&) = delete;
+
+  void wait() override {
+    BackendWork::wait();
+    watched_.replace(completion_of_work_given_to(exchange().tensors.front().device()));
+    is_waited_for_ = true;
+  }
+
+ private:
+  CollectiveWatch::Watched watched_;
+  bool is_waited_for_ = false;
 };
 
 }  // namespace
@@ -68,12 +118,11 @@ namespace {
 
 class AbortableMessage : public BackendWork {
  public:
-  AbortableMessage(std::string doing, const at::Tensor& tensor, c10::intrusive_ptr<c10d::Work> work,
-                   std::chrono::milliseconds timeout, std::shared_ptr<MessagesUnderWay> messages)
-      : BackendWork(std::move(doing), {tensor}, std::move(work), timeout), messages_(std::move(messages)) {
-    messages_->add(this->work());
+  AbortableMessage(Exchange exchange, std::shared_ptr<MessagesUnderWay> messages)
+      : BackendWork(std::move(exchange)), messages_(std::move(messages)) {
+    messages_->add(*this->exchange().work);
   }
-  ~AbortableMessage() override { messages_->remove(work()); }
+  ~AbortableMessage() override { messages_->remove(*exchange().work); }
   AbortableMessage(const AbortableMessage&) = delete;
   AbortableMessage& operator=(const AbortableMessage&) = delete;
 
@@ -90,21 +139,7 @@ std::string described(const std::string& name, const std::vector<Member>& member
   return fmt::format("group {} ({})", name, fmt::join(names, ", "));
 }
 
-// A collective uses the backend's own timeout, from the moment it is started.
-template <class Start>
-std::unique_ptr<Work> started(std::string doing, std::vector<at::Tensor> tensors, Start start) {
-  auto work = translate_errors(doing, [&] { return start(tensors); });
-  return std::make_unique<BackendWork>(std::move(doing), std::move(tensors), std::move(work), kNoTimeout);
-}
-
 }  // namespace
-
-// Gloo's messages begin with their source location, "[.../pair.cc:547] ", which does not help our readers.
-std::string first_line(const std::string& text) {
-  const auto end_of_place = text.starts_with('[') ? text.find("] ") : std::string::npos;
-  const std::size_t begin = end_of_place == std::string::npos ? 0 : end_of_place + 2;
-  return text.substr(begin, text.find('\n') - begin);
-}
 
 BackendGroup::BackendGroup(const std::string& name, std::vector<Member> members, Connection connection,
                            std::chrono::milliseconds timeout, std::shared_ptr<Interrupt> interrupt)
@@ -112,7 +147,8 @@ BackendGroup::BackendGroup(const std::string& name, std::vector<Member> members,
       members_(std::move(members)),
       backend_(std::move(connection.backend)),
       timeout_(timeout),
-      interrupt_(std::move(interrupt)) {
+      interrupt_(std::move(interrupt)),
+      watch_(std::move(connection.watch)) {
   if (connection.aborts_single_messages) messages_ = std::make_shared<MessagesUnderWay>();
   interrupt_->add(this, [messages = messages_, abort = std::move(connection.abort)] {
     if (messages) messages->abort();
@@ -124,52 +160,59 @@ BackendGroup::~BackendGroup() { interrupt_->remove(this); }
 
 void BackendGroup::set_timeout(std::chrono::milliseconds timeout) {
   timeout_ = timeout;
-  backend_->setTimeout(timeout);
+  if (!watch_) backend_->setTimeout(timeout);
 }
 
 std::unique_ptr<Work> BackendGroup::start_all_reduce(const at::Tensor& tensor) {
-  return started(fmt::format("all-reduce in {}", description_), {tensor},
-                 [&](std::vector<at::Tensor>& tensors) { return backend_->allreduce(tensors); });
+  return collective("all-reduce", {tensor}, [&](Tensors& tensors) { return backend_->allreduce(tensors); });
 }
 
 std::unique_ptr<Work> BackendGroup::start_reduce_scatter(const at::Tensor& input, const at::Tensor& output) {
-  return started(
-      fmt::format("reduce-scatter in {}", description_), {input, output},
-      [&](std::vector<at::Tensor>& tensors) { return backend_->_reduce_scatter_base(tensors[1], tensors[0]); });
+  return collective("reduce-scatter", {input, output},
+                    [&](Tensors& tensors) { return backend_->_reduce_scatter_base(tensors[1], tensors[0]); });
 }
 
 std::unique_ptr<Work> BackendGroup::start_all_gather(const at::Tensor& input, const at::Tensor& output) {
-  return started(fmt::format("all-gather in {}", description_), {input, output},
-                 [&](std::vector<at::Tensor>& tensors) { return backend_->_allgather_base(tensors[1], tensors[0]); });
+  return collective("all-gather", {input, output},
+                    [&](Tensors& tensors) { return backend_->_allgather_base(tensors[1], tensors[0]); });
 }
 
 void BackendGroup::all_reduce_max(const at::Tensor& tensor) {
   c10d::AllreduceOptions options;
   options.reduceOp = c10d::ReduceOp::MAX;
-  started(fmt::format("all-reduce (maximum) in {}", description_), {tensor}, [&](std::vector<at::Tensor>& tensors) {
+  collective("all-reduce (maximum)", {tensor}, [&](Tensors& tensors) {
     return backend_->allreduce(tensors, options);
   })->wait();
 }
 
 std::unique_ptr<Work> BackendGroup::send(const at::Tensor& tensor, int to, int tag) {
-  std::vector<at::Tensor> tensors{tensor};
-  const std::string doing = fmt::format("sending to {}", name_of(to));
-  return message(doing, tensor, translate_errors(doing, [&] { return backend_->send(tensors, index_of(to), tag); }));
+  return message(fmt::format("sending to {}", name_of(to)), tensor,
+                 [&](Tensors& tensors) { return backend_->send(tensors, index_of(to), tag); });
 }
 
 std::unique_ptr<Work> BackendGroup::receive(const at::Tensor& into, int from, int tag) {
-  std::vector<at::Tensor> tensors{into};
-  const std::string doing = fmt::format("receiving from {}", name_of(from));
-  return message(doing, into, translate_errors(doing, [&] { return backend_->recv(tensors, index_of(from), tag); }));
+  return message(fmt::format("receiving from {}", name_of(from)), into,
+                 [&](Tensors& tensors) { return backend_->recv(tensors, index_of(from), tag); });
+}
+
+// Without a watch a collective has the backend's own timeout, from the moment at which it was started.
+std::unique_ptr<Work> BackendGroup::collective(const char* kind, Tensors tensors, const Start& start) {
+  const std::string doing = fmt::format("{} in {}", kind, description_);
+  const auto work = attempt(doing, *interrupt_, [&] { return start(tensors); });
+  Exchange exchange{doing, std::move(tensors), work, kNoTimeout, interrupt_};
+  if (!watch_) return std::make_unique<BackendWork>(std::move(exchange));
+  return std::make_unique<WatchedCollective>(std::move(exchange),
+                                             watch_->watch(doing, timeout_, [work] { return is_complete(*work); }));
 }
 
 // A message would use the timeout with which the backend was made, whatever is set later, so its wait is told the
 // timeout.
-std::unique_ptr<Work> BackendGroup::message(std::string doing, const at::Tensor& tensor,
-                                            c10::intrusive_ptr<c10d::Work> work) const {
-  if (messages_)
-    return std::make_unique<AbortableMessage>(std::move(doing), tensor, std::move(work), timeout_, messages_);
-  return std::make_unique<BackendWork>(std::move(doing), std::vector{tensor}, std::move(work), timeout_);
+std::unique_ptr<Work> BackendGroup::message(std::string doing, const at::Tensor& tensor, const Start& start) {
+  Tensors tensors{tensor};
+  auto work = attempt(doing, *interrupt_, [&] { return start(tensors); });
+  Exchange exchange{std::move(doing), std::move(tensors), std::move(work), timeout_, interrupt_};
+  if (!messages_) return std::make_unique<BackendWork>(std::move(exchange));
+  return std::make_unique<AbortableMessage>(std::move(exchange), messages_);
 }
 
 int BackendGroup::index_of(int rank) const {

@@ -1,30 +1,19 @@
 // BackendGroup: a Group over one of LibTorch's communication backends. This class is the same for Gloo and NCCL;
-// group_factory.cc makes the backends.
+// group_factory.cc connects the backends.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
-#include "trainer/comm/communication_error.h"
+#include "trainer/comm/collective_watch.h"
 #include "trainer/comm/group.h"
 #include "trainer/comm/interrupt.h"
 
 namespace sailor::trainer {
-
-// Returns the first line of a backend's error message, without the source location at its beginning.
-std::string first_line(const std::string& text);
-
-// Runs an action of a backend. Throws its exceptions as CommunicationError with a message of one line.
-template <class Action>
-auto translate_errors(const std::string& doing, Action action) {
-  try {
-    return action();
-  } catch (const std::exception& error) {
-    throw CommunicationError(doing + ": " + first_line(error.what()));
-  }
-}
 
 struct Member {
   int rank = 0;
@@ -37,6 +26,7 @@ struct Connection {
   c10::intrusive_ptr<c10d::Backend> backend;
   std::function<void()> abort;
   bool aborts_single_messages = false;
+  std::shared_ptr<CollectiveWatch> watch = {};  // null: the backend itself reports timeouts and errors of collectives
 };
 
 class MessagesUnderWay;
@@ -57,16 +47,19 @@ class BackendGroup : public Group {
   std::unique_ptr<Work> receive(const at::Tensor& into, int from, int tag) override;
 
  private:
-  [[nodiscard]] std::unique_ptr<Work> message(std::string doing, const at::Tensor& tensor,
-                                              c10::intrusive_ptr<c10d::Work> work) const;
+  using Tensors = std::vector<at::Tensor>;
+  using Start = std::function<c10::intrusive_ptr<c10d::Work>(Tensors& tensors)>;
+  [[nodiscard]] std::unique_ptr<Work> collective(const char* kind, Tensors tensors, const Start& start);
+  [[nodiscard]] std::unique_ptr<Work> message(std::string doing, const at::Tensor& tensor, const Start& start);
   [[nodiscard]] int index_of(int rank) const;
   [[nodiscard]] const std::string& name_of(int rank) const;
 
   std::string description_;  // the group's name, with its members' names if they are few
   std::vector<Member> members_;
   c10::intrusive_ptr<c10d::Backend> backend_;
-  std::chrono::milliseconds timeout_;  // timeout of messages; the backend has that of collectives
+  std::chrono::milliseconds timeout_;  // a backend without a watch has that of collectives itself
   std::shared_ptr<Interrupt> interrupt_;
+  std::shared_ptr<CollectiveWatch> watch_;      // null: Connection::watch
   std::shared_ptr<MessagesUnderWay> messages_;  // null if the backend does not abort single messages
 };
 

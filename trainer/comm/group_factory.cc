@@ -1,39 +1,23 @@
 #include "trainer/comm/group_factory.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <future>
-#include <limits>
 #include <numeric>
+#include <utility>
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
-#include "core/log/log.h"
 #include "core/model/check.h"
-#include "trainer/comm/backend_group.h"
+#include "trainer/comm/backend_error.h"
 #include "trainer/comm/collective_only_group.h"
+#include "trainer/comm/connect_device_backend.h"
+#include "trainer/comm/gloo.h"
 #include "trainer/comm/host_copy_group.h"
 #include "trainer/comm/nccl.h"
 #include "trainer/device/device.h"
 
 namespace sailor::trainer {
 namespace {
-
-// LibTorch's flight recorder notes every collective with a stack trace. Its first note of a group is not guarded by a
-// lock: two groups that start in two threads at once corrupt its map. The trainer does not use it. It is switched off
-// before main(), because LibTorch reads the variable only once.
-[[maybe_unused]] const int kWithoutFlightRecorder = setenv("TORCH_FR_BUFFER_SIZE", "0", /*overwrite=*/0);
-
-// A lost peer should show up as an error of the write, which names the peer; the signal would end the survivor too. It
-// is ignored here so that this holds in every program that communicates, its tests included.
-[[maybe_unused]] const auto kBrokenPipesAreErrors = std::signal(SIGPIPE, SIG_IGN);
 
 class SingleMemberGroup : public CollectiveOnlyGroup {
  public:
@@ -50,74 +34,25 @@ class SingleMemberGroup : public CollectiveOnlyGroup {
   void all_reduce_max(const at::Tensor&) override {}
 };
 
-// Gloo has no call that aborts a group. But when a receive times out, Gloo closes all connections of the group, and
-// most waits in it end. So this posts a receive for which no peer ever sends, and lets it time out when the group is
-// to be aborted. The receive accepts any sender: if it named one, only the connection to that peer would be closed.
-std::function<void()> abort_of_gloo(c10d::Backend& backend) {
-  constexpr int kUnusedTag = std::numeric_limits<int>::max();
-  constexpr std::chrono::milliseconds kAtOnce{1};
-  std::vector<at::Tensor> nothing = {at::empty({1})};
-  return [receive = backend.recvAnysource(nothing, kUnusedTag), kAtOnce] {
-    try {
-      receive->wait(kAtOnce);
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the timeout is the purpose of this wait
-    }
-  };
-}
-
-// Runs a function that starts threads of Gloo, on a thread with the policy that they inherit.
-//
-// While one thread holds the lock of a connection that has data, the thread that receives for it polls without a pause.
-// It must not do so on the core of the lock's holder, so a message that arrives must not preempt the running thread.
-// That is what SCHED_BATCH means.
-template <class Function>
-auto without_preemption(Function function) {
-  return std::async(std::launch::async,
-                    [&] {
-                      const sched_param no_priority{};
-                      if (sched_setscheduler(0, SCHED_BATCH, &no_priority) != 0) {
-                        log_warning(
-                            "cannot set the scheduling policy of communication threads, so steps may take longer",
-                            {{"why", std::strerror(errno)}});
-                      }
-                      return function();
-                    })
-      .get();
-}
-
-Connection connect_gloo(const BackendMembership& membership, std::chrono::milliseconds timeout,
-                        const std::shared_ptr<void>& device) {
-  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
-  options->devices = {std::static_pointer_cast<gloo::transport::Device>(device)};
-  options->threads = 1;
-  auto backend = without_preemption([&] {
-    return c10::make_intrusive<c10d::ProcessGroupGloo>(membership.store, membership.index, membership.size, options);
-  });
-  return {backend, abort_of_gloo(*backend), /*aborts_single_messages=*/true};
-}
-
-Connection connect_nccl(const BackendMembership& membership, std::chrono::milliseconds timeout) {
-  auto backend = make_nccl_backend(membership, timeout);
-  return {backend, [backend] { backend->abort(); }};
-}
-
 }  // namespace
 
 GroupFactory::GroupFactory(Rendezvous& rendezvous, std::string host, int rank, std::chrono::milliseconds timeout,
-                           std::vector<std::string> names)
+                           GroupOptions options)
     : rendezvous_(rendezvous),
       host_(std::move(host)),
       rank_(rank),
       timeout_(timeout),
-      names_(std::move(names)),
-      interrupt_(std::make_shared<Interrupt>()) {}
+      options_(std::move(options)),
+      interrupt_(options_.interrupt ? options_.interrupt : std::make_shared<Interrupt>()) {
+  if (!options_.make_device_backend && !compute_device().is_cpu()) options_.make_device_backend = make_nccl_backend;
+}
 
 std::unique_ptr<Group> GroupFactory::make_collective_group(const std::string& name, const std::vector<int>& ranks) {
-  return connect(name, ranks, compute_device().is_cpu() ? BackendType::kGloo : BackendType::kNccl);
+  return make_group(name, ranks, options_.make_device_backend ? Type::kDevice : Type::kGloo);
 }
 
 std::unique_ptr<Group> GroupFactory::make_message_group(const std::string& name, const std::vector<int>& ranks) {
-  auto group = connect(name, ranks, BackendType::kGloo);
+  auto group = make_group(name, ranks, Type::kGloo);
   return compute_device().is_cpu() ? std::move(group) : std::make_unique<HostCopyGroup>(std::move(group));
 }
 
@@ -127,27 +62,36 @@ std::unique_ptr<Group> GroupFactory::make_message_group(const std::string& name,
   return make_message_group(name, ranks);
 }
 
-std::unique_ptr<Group> GroupFactory::connect(const std::string& name, const std::vector<int>& ranks, BackendType type) {
+std::unique_ptr<Group> GroupFactory::make_group(const std::string& name, const std::vector<int>& ranks, Type type) {
   if (ranks.size() == 1) return std::make_unique<SingleMemberGroup>();
   const auto found = std::ranges::find(ranks, rank_);
   SAILOR_CHECK(found != ranks.end(), "rank {} is not a member of group {}, which it connects", rank_, name);
-  auto connection = translate_errors(fmt::format("connecting group {}", name), [&] {
-    const BackendMembership membership{.store = c10::make_intrusive<c10d::PrefixStore>(name, rendezvous_.store()),
-                                       .index = static_cast<int>(found - ranks.begin()),
-                                       .size = static_cast<int>(ranks.size())};
-    if (type == BackendType::kNccl) return connect_nccl(membership, timeout_);
-    if (!gloo_device_) {
-      gloo_device_ = without_preemption([&] { return c10d::ProcessGroupGloo::createDeviceForHostname(host_); });
-    }
-    return connect_gloo(membership, timeout_, gloo_device_);
-  });
+  const BackendMembership membership{.store = c10::make_intrusive<c10d::PrefixStore>(name, rendezvous_.store()),
+                                     .index = static_cast<int>(found - ranks.begin()),
+                                     .size = static_cast<int>(ranks.size())};
   std::vector<Member> members;
   members.reserve(ranks.size());
   for (const int rank : ranks) {
-    members.push_back(
-        {rank, names_.empty() ? fmt::format("rank {}", rank) : names_.at(static_cast<std::size_t>(rank))});
+    const auto& names = options_.names;
+    members.push_back({rank, names.empty() ? fmt::format("rank {}", rank) : names.at(static_cast<std::size_t>(rank))});
   }
+  auto connection =
+      type == Type::kDevice ? connect_device({name, membership, members}) : connect_gloo(name, membership);
   return std::make_unique<BackendGroup>(name, std::move(members), std::move(connection), timeout_, interrupt_);
+}
+
+Connection GroupFactory::connect_gloo(const std::string& name, const BackendMembership& membership) {
+  return translate_errors(fmt::format("connecting group {}", name), [&] {
+    if (!gloo_device_) gloo_device_ = make_gloo_device(host_);
+    return trainer::connect_gloo(membership, timeout_, gloo_device_);
+  });
+}
+
+Connection GroupFactory::connect_device(const DeviceGroup& group) {
+  const auto timeout = options_.connect_timeout.value_or(timeout_);
+  auto backend = connect_device_backend(options_.make_device_backend, group, rendezvous_, timeout, *interrupt_);
+  if (!watch_) watch_ = std::make_shared<CollectiveWatch>(interrupt_);
+  return {.backend = backend, .abort = [backend] { backend->abort(); }, .watch = watch_};
 }
 
 }  // namespace sailor::trainer

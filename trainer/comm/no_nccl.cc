@@ -5,7 +5,7 @@
 
 namespace sailor::trainer {
 
-c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendMembership&, std::chrono::milliseconds) {
+c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const BackendMembership&) {
   SAILOR_CHECK(false, "NCCL in a program that is not linked with CUDA");
 }
 

@@ -1,7 +1,10 @@
 #include "trainer/device/device.h"
 
+#include <memory>
+
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 namespace sailor::trainer {
@@ -25,6 +28,19 @@ bool use_gpu(int index) {
   device() = at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
   gpus.setDevice(device());
   return true;
+}
+
+std::function<bool()> completion_of_work_given_to(at::Device device) {
+  if (device.is_cpu()) return nullptr;
+  const auto event = std::make_shared<c10::Event>(device.type());
+  event->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+  return [event] { return event->query(); };
+}
+
+void wait_for_compute_device() {
+  if (compute_device().is_cpu()) return;
+  const c10::impl::VirtualGuardImpl gpus(compute_device().type());
+  gpus.synchronizeStream(gpus.getStream(compute_device()));
 }
 
 void allow_tf32() { at::globalContext().setAllowTF32CuBLAS(true); }

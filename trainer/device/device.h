@@ -2,6 +2,8 @@
 // the process starts.
 #pragma once
 
+#include <functional>
+
 #include <c10/core/Device.h>
 
 namespace sailor::trainer {
@@ -15,6 +17,13 @@ bool has_cuda_support();
 // From now on, this process computes on the GPU with this index among those of the pod. Returns false if the program
 // has no CUDA support or the machine has no such GPU.
 bool use_gpu(int index);
+
+// Returns a function that tells whether the device has done all work that this thread has given it so far. Any thread
+// may call the function, and it throws if the device has failed. Returns null for the CPU, which works at once.
+std::function<bool()> completion_of_work_given_to(at::Device device);
+
+// Waits until the compute device has done all work that this thread has given it.
+void wait_for_compute_device();
 
 // Lets GPUs that have TF32 use it for matrix products of FP32 tensors
 // (docs/decisions/0010-fp32-multiplies-in-tf32-on-gpus.md).

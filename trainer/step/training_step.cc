@@ -84,6 +84,8 @@ void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) 
   }
   const ScopedTimer timer(times_.sums);
   sums_.finish();
+  wait_for_compute_device();
+  groups_.check();
 }
 
 Totals TrainingStep::totals() {

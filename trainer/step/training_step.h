@@ -51,7 +51,8 @@ class TrainingStep {
 
   // Runs forward and backward passes of all microbatches and sums the gradients over the workers. `step` counts from 0.
   // The function calls `on_complete` for each gradient as soon as it is complete, so that the caller can send it to
-  // peers while other gradients are still being computed.
+  // peers while other gradients are still being computed. When run() returns, the device has computed all gradients: on
+  // a GPU a sum may otherwise still run, or may have been aborted, which looks like its end.
   void run(std::int64_t step, GradientSums::OnComplete on_complete);
 
   // Returns the summed gradient of this worker's held shard of the layer state. Call it after run().

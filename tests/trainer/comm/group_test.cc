@@ -39,7 +39,7 @@ std::string failure(const std::function<void(Group&)>& act, const std::function<
   const auto join = [&](int rank, const std::function<void(Group&)>& work,
                         const std::function<void(Interrupt&)>& meanwhile) {
     Rendezvous rendezvous(host, kPort, "group-test", kLong);
-    GroupFactory factory(rendezvous, host, rank, conditions.timeout_at_first, {"pod-a", "pod-b"});
+    GroupFactory factory(rendezvous, host, rank, conditions.timeout_at_first, {.names = {"pod-a", "pod-b"}});
     const auto group = factory.make_collective_group("pair", {0, 1});
     group->all_reduce(at::ones({1}));  // both are there
     group->set_timeout(conditions.timeout_set);

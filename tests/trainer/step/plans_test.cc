@@ -14,7 +14,9 @@
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/delegating_group.h"
 #include "tests/trainer/support/family_name.h"
+#include "tests/trainer/support/nccl_like_backend.h"
 #include "tests/trainer/support/training.h"
+#include "trainer/comm/communication_error.h"
 
 namespace sailor::trainer::testing {
 namespace {
@@ -147,10 +149,10 @@ TEST(Plans, AMissingGradientSliceIsDetected) {
   const Assignment job = job_of_30_steps(scratch);
   const Trained reference = train(job, plan_of(job, kOneWorker));
   const Trained wrong = train(job, plan_of(job, {{0, 5, {5, 3}, {2, 1}}}),
-                              [](std::unique_ptr<Group> group, const std::string& name, int rank) {
+                              {.wrap = [](std::unique_ptr<Group> group, const std::string& name, int rank) {
                                 if (rank != 2 || name != "data-parallel-0-2") return group;
                                 return std::unique_ptr<Group>(std::make_unique<Forgetful>(std::move(group)));
-                              });
+                              }});
   const Difference apart = difference(job, wrong, reference);
   EXPECT_TRUE(apart.loss > kLossTolerance || apart.weights > kWeightTolerance)
       << "losses " << apart.loss << " apart, weights " << apart.weights;
@@ -248,6 +250,21 @@ TEST(Plans, PeakMemoryDoesNotGrowWithTheNumberOfMicrobatches) {
   const auto message = 2 * job.training.sequence_length * job.model.hidden_size * 4;
   const auto few = peaks(16), many = peaks(96);
   for (const auto& [rank, peak] : many) EXPECT_LT(peak, few.at(rank) + 8 * message) << "rank " << rank;
+}
+
+// The last stage starts the sum of the tied embeddings in its last backward pass. If that waited for stage 0 to
+// connect, it would wait for a stage that waits for the gradient of that pass.
+TEST(Plans, TiedStagesDeadlockUnlessTheirGroupsConnectBeforeTheFirstSum) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = 2;
+  const Plan plan = plan_of(job, {{0, 3, {8}}, {3, 5, {8}}});
+  const auto losses = [&](bool connects_eagerly) {
+    const NcclManners manners{.connects_eagerly = connects_eagerly, .connect_timeout = std::chrono::seconds(1)};
+    return train(job, plan, {.collectives = nccl_like(manners)}).losses;
+  };
+  EXPECT_THROW(losses(false), CommunicationError);
+  EXPECT_THAT(losses(true), ::testing::SizeIs(2));
 }
 
 // If two workers of a plan waited for each other, no step would end. Their timeout would pass, and the test would fail.

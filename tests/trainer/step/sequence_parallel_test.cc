@@ -103,11 +103,11 @@ TEST(SequenceParallel, DetectsReplicatedGradientsThatAreNotSummedOverTheGroup) {
   const Scratch scratch;
   const Assignment job = a_job(scratch);
   const Trained reference = train(job, plan_of(job, {{0, 5, {8}}}));
-  const Trained wrong =
-      train(job, plan_of(job, {{0, 5, {8}, {2}}}), [](std::unique_ptr<Group> group, const std::string& name, int) {
-        if (name != "data-parallel-0-1") return group;
-        return std::unique_ptr<Group>(std::make_unique<Unsummed>(std::move(group)));
-      });
+  const Trained wrong = train(job, plan_of(job, {{0, 5, {8}, {2}}}),
+                              {.wrap = [](std::unique_ptr<Group> group, const std::string& name, int) {
+                                if (name != "data-parallel-0-1") return group;
+                                return std::unique_ptr<Group>(std::make_unique<Unsummed>(std::move(group)));
+                              }});
   const Difference apart = difference(job, wrong, reference);
   EXPECT_GT(apart.loss, kLossTolerance);
   EXPECT_GT(apart.weights, kWeightTolerance);

@@ -19,12 +19,13 @@ namespace sailor::trainer::testing {
 namespace {
 
 constexpr int kStorePort = 7072;
-constexpr std::chrono::milliseconds kTimeout{60'000};
 
 class WrappingFactory : public GroupFactory {
  public:
-  WrappingFactory(Rendezvous& rendezvous, const std::string& host, int rank, const Wrap& wrap)
-      : GroupFactory(rendezvous, host, rank, kTimeout), rank_(rank), wrap_(wrap) {}
+  WrappingFactory(Rendezvous& rendezvous, const std::string& host, int rank, const TrainOptions& options)
+      : GroupFactory(rendezvous, host, rank, options.timeout, {.make_device_backend = options.collectives}),
+        rank_(rank),
+        wrap_(options.wrap) {}
   using GroupFactory::make_message_group;
 
   std::unique_ptr<Group> make_collective_group(const std::string& name, const std::vector<int>& ranks) override {
@@ -46,12 +47,12 @@ class WrappingFactory : public GroupFactory {
 // One worker's life: the loop of elastic/worker/generation.h without votes on generations and checkpoints.
 class TrainingWorker {
  public:
-  TrainingWorker(const Assignment& assignment, int rank, const std::string& host, const Wrap& wrap)
+  TrainingWorker(const Assignment& assignment, int rank, const std::string& host, const TrainOptions& options)
       : assignment_(assignment),
         rank_(rank),
         roster_(assignment),
-        rendezvous_(host, kStorePort, "training", kTimeout),
-        factory_(rendezvous_, host, rank, wrap),
+        rendezvous_(host, kStorePort, "training", options.timeout),
+        factory_(rendezvous_, host, rank, options),
         schedule_(worker_schedule_of(assignment, assignment.workers.at(static_cast<std::size_t>(rank)).role.value())),
         groups_(roster_, rank, schedule_, factory_, factory_.make_message_group("everyone", roster_.workers())) {
     for (const int id : roster_.layer_states_of(rank)) {
@@ -113,7 +114,7 @@ std::vector<AgentAddress> agents_of(const Plan& plan) {
 
 }  // namespace
 
-Trained train(const Assignment& job, const Plan& plan, const Wrap& wrap) {
+Trained train(const Assignment& job, const Plan& plan, const TrainOptions& options) {
   set_cpu_threads(1);
   const Assignment assignment = generation(job, 1, plan, agents_of(plan));
   const std::string host = own_address();
@@ -127,7 +128,7 @@ Trained train(const Assignment& job, const Plan& plan, const Wrap& wrap) {
     threads.emplace_back([&, rank] {
       set_cpu_threads(1);
       try {
-        TrainingWorker worker(assignment, rank, host, wrap);
+        TrainingWorker worker(assignment, rank, host, options);
         const TensorMemory tensors;
         auto losses = worker.run();
         const std::lock_guard lock(mutex);

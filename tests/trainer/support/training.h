@@ -2,12 +2,14 @@
 // elasticity and checkpoints. What every plan has to learn alike.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "core/protocol/assignment.h"
+#include "tests/trainer/support/nccl_like_backend.h"
 #include "trainer/comm/group.h"
 
 namespace sailor::trainer::testing {
@@ -21,7 +23,13 @@ struct Trained {
 // Puts something of a test's own in a worker's group's place.
 using Wrap = std::function<std::unique_ptr<Group>(std::unique_ptr<Group> group, const std::string& name, int rank)>;
 
-Trained train(const Assignment& job, const Plan& plan, const Wrap& wrap = {});
+struct TrainOptions {
+  Wrap wrap = {};
+  MakeDeviceBackend collectives = collectives_under_test();
+  std::chrono::milliseconds timeout{60'000};
+};
+
+Trained train(const Assignment& job, const Plan& plan, const TrainOptions& options = {});
 
 // How far apart two trainings of one job are.
 struct Difference {

@@ -68,17 +68,20 @@ class CollectingReporter : public Reporter {
 
 }  // namespace
 
-WorkerThreads::WorkerThreads(int count) : host_(own_address()), collector_(std::make_unique<Collector>()) {
+WorkerThreads::WorkerThreads(int count, const MakeDeviceBackend& collectives)
+    : host_(own_address()), collector_(std::make_unique<Collector>()) {
   set_cpu_threads(1);
   auto store = RendezvousServer::listen(host_, kStorePort);
   if (!store) throw std::runtime_error(store.error().message);
   store_ = *std::move(store);
   for (int worker = 0; worker < count; ++worker) mailboxes_.push_back(std::make_unique<AssignmentMailbox>());
   for (int worker = 0; worker < count; ++worker) {
-    threads_.emplace_back([this, worker, &mailbox = *mailboxes_[static_cast<std::size_t>(worker)]] {
+    threads_.emplace_back([this, worker, collectives, &mailbox = *mailboxes_[static_cast<std::size_t>(worker)]] {
       set_cpu_threads(1);
       CollectingReporter reporter(*collector_, worker);
-      run_worker({.agent = name_of(worker), .host = host_, .gpu = 0, .timeouts = {}}, mailbox, reporter);
+      run_worker(
+          {.agent = name_of(worker), .host = host_, .gpu = 0, .timeouts = {}, .make_device_backend = collectives},
+          mailbox, reporter);
     });
   }
 }

@@ -10,6 +10,7 @@
 
 #include "core/protocol/agent_report.h"
 #include "core/protocol/assignment.h"
+#include "tests/trainer/support/nccl_like_backend.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/elastic/control/assignment_mailbox.h"
 
@@ -19,7 +20,7 @@ constexpr std::int64_t kStepsWithoutEnd = 1'000'000;
 
 class WorkerThreads {
  public:
-  explicit WorkerThreads(int count);
+  explicit WorkerThreads(int count, const MakeDeviceBackend& collectives = collectives_under_test());
   ~WorkerThreads();
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/protocol/timeouts.h"
+#include "trainer/comm/device_backend.h"
 
 namespace sailor::trainer {
 
@@ -26,6 +27,7 @@ struct WorkerSettings {
   std::string host;   // the pod's IP, where peers connect to
   int gpu = 0;
   Timeouts timeouts;
+  MakeDeviceBackend make_device_backend = nullptr;  // GroupOptions::make_device_backend
 };
 
 }  // namespace sailor::trainer

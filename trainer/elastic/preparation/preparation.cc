@@ -60,6 +60,7 @@ void Preparation::abandon() {
   deadline_ = Clock::time_point::min();
   const std::lock_guard lock(mutex_);
   is_abandoned_ = true;
+  if (!is_over_) connecting_->raise();
   changed_.notify_all();
   if (connections_) connections_->break_off();
 }
@@ -168,7 +169,7 @@ std::optional<Prepared> Preparation::prepare() {
   if (report.trains > 0) report.room = room_of(*assignment_, *rank);
   if (!prepared.membership.rendezvous->gather(report, deadline_)) return std::nullopt;
   if (assignment_->releases_gpus) return prepared;
-  connect(*assignment_, settings_.host, settings_.timeouts, prepared.membership);
+  connect(*assignment_, settings_, connecting_, prepared.membership);
   return prepared;
 }
 

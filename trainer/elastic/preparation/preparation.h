@@ -75,7 +75,8 @@ class Preparation {
   AssignmentMailbox& mailbox_;
   LiveState& live_;
   const std::function<void(const UnsentState&)> on_unsent_;
-  std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};  // when all workers must have arrived
+  const std::shared_ptr<Interrupt> connecting_ = std::make_shared<Interrupt>();  // aborts the generation's groups
+  std::atomic<Clock::time_point> deadline_{Clock::time_point::max()};            // when all workers must have arrived
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool is_over_ = false;

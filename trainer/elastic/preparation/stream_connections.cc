@@ -15,7 +15,8 @@ namespace sailor::trainer {
 StreamConnections::StreamConnections(const std::shared_ptr<const Assignment>& assignment,
                                      GenerationRendezvous& rendezvous, const WorkerSettings& settings, LiveState& live)
     : timeout_(settings.timeouts.peer), lost_limit_(settings.timeouts.replacement()) {
-  GroupFactory factory(rendezvous.store(), settings.host, rendezvous.rank(), timeout_, names_of_workers(*assignment));
+  GroupFactory factory(rendezvous.store(), settings.host, rendezvous.rank(), timeout_,
+                       {.names = names_of_workers(*assignment)});
   interrupt_ = factory.interrupt();
   connect(assignment, rendezvous, factory, live);
 }

@@ -40,9 +40,14 @@ void settle(const Assignment& assignment, const GenerationRendezvous& rendezvous
   if (rendezvous.point()) learn_losses(rendezvous, held);
 }
 
-void connect(const Assignment& assignment, const std::string& host, const Timeouts& timeouts, Membership& membership) {
+void connect(const Assignment& assignment, const WorkerSettings& settings, const std::shared_ptr<Interrupt>& interrupt,
+             Membership& membership) {
   GenerationRendezvous& rendezvous = *membership.rendezvous;
-  GroupFactory factory(rendezvous.store(), host, rendezvous.rank(), timeouts.peer, names_of_workers(assignment));
+  GroupFactory factory(rendezvous.store(), settings.host, rendezvous.rank(), settings.timeouts.peer,
+                       {.names = names_of_workers(assignment),
+                        .make_device_backend = settings.make_device_backend,
+                        .connect_timeout = settings.timeouts.join,
+                        .interrupt = interrupt});
   membership.interrupt = factory.interrupt();
   membership.everyone = factory.make_message_group("everyone", rendezvous.roster().workers());
   const bool has_role = rendezvous.rank() < assignment.training_workers();

@@ -39,8 +39,10 @@ struct Membership {
 // resume point.
 void settle(const Assignment& assignment, const GenerationRendezvous& rendezvous, HeldState& held);
 
-// Connects the groups of the membership. The membership must have a rendezvous. Throws CommunicationError.
-void connect(const Assignment& assignment, const std::string& host, const Timeouts& timeouts, Membership& membership);
+// Connects the groups of the membership, which the interrupt aborts from then on. The membership must have a
+// rendezvous. Throws CommunicationError.
+void connect(const Assignment& assignment, const WorkerSettings& settings, const std::shared_ptr<Interrupt>& interrupt,
+             Membership& membership);
 
 // Sends and receives the transfers of the rendezvous. If there is no resume point, it restores the state instead
 // (state/restore.h). Afterwards `held.arrived` has the state for the role of this worker. The state that the worker had
