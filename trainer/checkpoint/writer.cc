@@ -15,15 +15,16 @@ void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t st
                 [](const Task& task) { return task.writes_shard; });  // but not the manifest of a finished checkpoint
   step_ = step;
   saved_ = 0;
+  unsaved_ = shards.size();
   saving_since_ = std::chrono::steady_clock::now();
-  const std::size_t shards_of_step = shards.size();
   if (deletes_incomplete) tasks_.push_back({.run = [folder, step] { delete_incomplete_checkpoints(folder, step); }});
   for (SavedShard& shard : shards) {
-    auto write = [this, folder, step, shards_of_step, saved = std::move(shard)] {
+    auto write = [this, folder, step, size = shards.size(), saved = std::move(shard)] {
       const Result<void> result = write_shard_file(step_folder(folder, step), step, saved);
       const std::lock_guard inner(mutex_);
+      if (step_ == step) --unsaved_;
       if (step_ == step && result) ++saved_;
-      if (step_ == step && std::cmp_equal(saved_, shards_of_step)) {
+      if (step_ == step && std::cmp_equal(saved_, size)) {
         last_error_.clear();
         writing_time_ = std::chrono::steady_clock::now() - saving_since_;
       }
@@ -50,6 +51,11 @@ void CheckpointWriter::complete(const std::filesystem::path& folder, Manifest ma
 std::optional<std::chrono::steady_clock::duration> CheckpointWriter::writing_time() const {
   const std::lock_guard lock(mutex_);
   return writing_time_;
+}
+
+bool CheckpointWriter::is_saving(std::int64_t step) const {
+  const std::lock_guard lock(mutex_);
+  return step == step_ && unsaved_ > 0;
 }
 
 int CheckpointWriter::saved_shards(std::int64_t step) const {

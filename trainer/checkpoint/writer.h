@@ -21,9 +21,9 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Starts to write the files of a checkpoint. Files of an older checkpoint that are still waiting are dropped. One
-  // worker passes `deletes_incomplete`: it first deletes older incomplete checkpoints, because they could fill the
-  // disk.
+  // Starts to write the files of a checkpoint. Files of a checkpoint that another generation has left unfinished are
+  // dropped; within a generation the caller waits until no worker is saving. One worker passes `deletes_incomplete`: it
+  // first deletes older incomplete checkpoints, because they could fill the disk.
   void save(const std::filesystem::path& folder, std::int64_t step, std::vector<SavedShard> shards,
             bool deletes_incomplete);
 
@@ -35,6 +35,8 @@ class CheckpointWriter {
 
   // Returns how long the newest complete save() took until the last file of this worker was written.
   [[nodiscard]] std::optional<std::chrono::steady_clock::duration> writing_time() const;
+  // Returns whether files of this step are still to be written. Once it returns false, saved_shards() is final.
+  [[nodiscard]] bool is_saving(std::int64_t step) const;
   // Returns how many files of this step this worker has written.
   [[nodiscard]] int saved_shards(std::int64_t step) const;
   // Returns the step of the newest checkpoint that this worker has completed, or 0.
@@ -59,6 +61,7 @@ class CheckpointWriter {
   bool is_busy_ = false;
   std::int64_t step_ = 0;
   int saved_ = 0;
+  std::size_t unsaved_ = 0;  // files of the step that are neither written nor failed
   std::chrono::steady_clock::time_point saving_since_;
   std::optional<std::chrono::steady_clock::duration> writing_time_;
   std::int64_t last_complete_ = 0;

@@ -127,10 +127,11 @@ double TrainingStep::evaluate(int batches) {
 
 Vote TrainingStep::vote(Vote mine) {
   const ScopedTimer timer(times_.sums);
-  const at::Tensor all = at::tensor({mine.leaving, mine.saved_shards, mine.waiting, mine.checkpoints}, at::kDouble);
+  const at::Tensor all =
+      at::tensor({mine.leaving, mine.saving, mine.saved_shards, mine.waiting, mine.checkpoints}, at::kDouble);
   groups_.control().all_reduce(all);
   const auto* sum = all.const_data_ptr<double>();
-  return {.leaving = sum[0], .saved_shards = sum[1], .waiting = sum[2], .checkpoints = sum[3]};
+  return {.leaving = sum[0], .saving = sum[1], .saved_shards = sum[2], .waiting = sum[3], .checkpoints = sum[4]};
 }
 
 void TrainingStep::take_message_for(const Operation& operation, int acknowledged, PipelineMessages& messages) {

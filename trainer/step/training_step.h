@@ -28,7 +28,8 @@ struct Totals {
 // and totals.
 struct Vote {
   double leaving = 0;       // number of workers that want to end the generation after this step
-  double saved_shards = 0;  // number of files that are written of the checkpoint in progress
+  double saving = 0;        // number of workers that still write files of the checkpoint in progress
+  double saved_shards = 0;  // number of files that are written of it
   double waiting = 0;       // number of workers that wait until joining workers have their state
   double checkpoints = 0;   // above 0: a checkpoint is due after this step; only one worker looks at its clock
 };

@@ -23,6 +23,7 @@ using ::testing::ThrowsMessage;
 constexpr int kPort = 7073;
 constexpr std::chrono::milliseconds kLong{60'000};
 constexpr std::chrono::milliseconds kShort{400};
+constexpr std::chrono::hours kForEver{24};
 
 // The two members of a group. Member 0 is pod-a, which runs on the thread of the test.
 class DeviceCollectives : public ::testing::Test {
@@ -98,7 +99,7 @@ TEST_F(DeviceCollectives, AddUpTheTensorsOfAllMembers) {
 TEST_F(DeviceCollectives, ThatWereAbortedAreNotTakenForComplete) {
   const auto interrupted = [](GroupFactory& factory, Group& group) {
     const auto work = group.start_all_reduce(at::ones({4}));
-    factory.interrupt()->raise();
+    const std::jthread newer([&] { factory.interrupt()->raise(); });
     EXPECT_THAT([&] { work->wait(); }, ThrowsMessage<CommunicationError>(HasSubstr("pod-b")));
     EXPECT_THROW((void)group.start_all_reduce(at::ones({4})), CommunicationError);
   };
@@ -135,6 +136,7 @@ TEST_F(DeviceCollectives, AreGivenUpWithAPeerThatDoesNotArrive) {
 TEST_F(DeviceCollectives, AreGivenUpWithAPeerThatFreezesWhileItConnects) {
   std::latch may_continue(1);
   connect_timeout_ = kShort;
+  manners_.connect_timeout = kForEver;
   manners_.while_connecting = [&](int index) {
     if (index == 1) may_continue.wait();
   };
@@ -147,6 +149,7 @@ TEST_F(DeviceCollectives, AreGivenUpWithAPeerThatFreezesWhileItConnects) {
 
 TEST_F(DeviceCollectives, StopConnectingWhenInterrupted) {
   std::latch may_continue(1);
+  manners_.connect_timeout = kForEver;
   manners_.while_connecting = [&](int index) {
     if (index == 1) may_continue.wait();
   };

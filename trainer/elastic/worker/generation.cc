@@ -89,6 +89,7 @@ void Generation::compute() {
 
 bool Generation::vote(const VoteIntent& intent) {
   const Vote vote = step_.vote({.leaving = intent.leaves ? 1.0 : 0.0,
+                                .saving = writer_.is_saving(checkpoint_in_progress_) ? 1.0 : 0.0,
                                 .saved_shards = static_cast<double>(writer_.saved_shards(checkpoint_in_progress_)),
                                 .waiting = intent.waits ? 1.0 : 0.0,
                                 .checkpoints = is_first() && is_checkpoint_too_old() ? 1.0 : 0.0});
@@ -163,14 +164,22 @@ std::string Generation::culprit(const Totals& totals) const {
                      assignment_.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.role.value().stage);
 }
 
+// Only one checkpoint is in progress at a time: the next one would drop files of it that are not written yet, and where
+// writing takes longer than the interval, no checkpoint would ever be complete.
 void Generation::advance_checkpoint(const Vote& vote) {
   if (folder_.empty()) return;
-  if (checkpoint_in_progress_ > 0 && vote.saved_shards == shard_total()) {
-    if (is_first()) complete_checkpoint(checkpoint_in_progress_);
-    checkpoint_in_progress_ = 0;
+  if (checkpoint_in_progress_ > 0 && vote.saving == 0) {
+    if (is_first() && vote.saved_shards == shard_total()) complete_checkpoint(checkpoint_in_progress_);
+    checkpoint_in_progress_ = 0;  // complete, or failed with an error that the writer reports
   }
   const auto& every = assignment_.checkpoint.every_steps;
-  if ((every && held_.step % *every == 0) || vote.checkpoints > 0) begin_checkpoint();
+  const bool is_due = (every && held_.step % *every == 0) || vote.checkpoints > 0;
+  if (is_due && checkpoint_in_progress_ == 0)
+    begin_checkpoint();
+  else if (is_due && is_first())
+    log_warning("checkpoint skipped",
+                {{"step", std::to_string(held_.step)},
+                 {"why", fmt::format("the checkpoint of step {} is still being written", checkpoint_in_progress_)}});
 }
 
 // A job without a checkpoint gets its first one as long after the start of this process as later ones after each other.
@@ -180,7 +189,7 @@ std::chrono::steady_clock::time_point Generation::time_of_last_checkpoint() cons
 }
 
 bool Generation::is_checkpoint_too_old() const {
-  if (folder_.empty()) return false;
+  if (folder_.empty() || checkpoint_in_progress_ > 0) return false;
   const auto limit = most_checkpoint_age();
   return limit && std::chrono::steady_clock::now() - last_checkpoint_ >= *limit;
 }
@@ -213,20 +222,27 @@ void Generation::complete_checkpoint(std::int64_t step) {
 
 // Completes a checkpoint of the last step, or fails for a known reason.
 void Generation::finish_last_checkpoint() {
-  if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) {
-    if (checkpoint_in_progress_ != held_.step) begin_checkpoint();
-    bool is_decided = false;
-    while (!is_decided) {
-      const bool is_idle = writer_.wait_until_idle(kLastWriteLook);
-      const int saved = writer_.saved_shards(held_.step);
-      const at::Tensor sums = at::tensor({static_cast<double>(saved), is_idle ? 0.0 : 1.0}, at::kDouble);
-      membership_.groups->control().all_reduce(sums);
-      is_decided = sums[1].item<double>() == 0;
-      if (is_decided && is_first() && sums[0].item<double>() == shard_total()) complete_checkpoint(held_.step);
-    }
-    while (!writer_.wait_until_idle(kLastWriteLook)) {
-    }
+  if (folder_.empty() || newest_checkpoint(folder_) == held_.step) return;
+  if (checkpoint_in_progress_ > 0 && checkpoint_in_progress_ != held_.step) finish_checkpoint();
+  if (checkpoint_in_progress_ != held_.step) begin_checkpoint();
+  finish_checkpoint();
+}
+
+// Waits until all workers have written the files of the checkpoint in progress, and the checkpoint is complete.
+void Generation::finish_checkpoint() {
+  bool is_decided = false;
+  while (!is_decided) {
+    const bool is_idle = writer_.wait_until_idle(kLastWriteLook);
+    const int saved = writer_.saved_shards(checkpoint_in_progress_);
+    const at::Tensor sums = at::tensor({static_cast<double>(saved), is_idle ? 0.0 : 1.0}, at::kDouble);
+    membership_.groups->control().all_reduce(sums);
+    is_decided = sums[1].item<double>() == 0;
+    if (is_decided && is_first() && sums[0].item<double>() == shard_total())
+      complete_checkpoint(checkpoint_in_progress_);
   }
+  while (!writer_.wait_until_idle(kLastWriteLook)) {
+  }
+  checkpoint_in_progress_ = 0;
 }
 
 // No worker leaves before the checkpoint is complete. A peer that leaves may close its connection before its last

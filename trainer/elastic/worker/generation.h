@@ -57,6 +57,7 @@ class Generation {
   void begin_checkpoint();
   void complete_checkpoint(std::int64_t step);
   void finish_last_checkpoint();
+  void finish_checkpoint();
   void leave_together();
   void note_step();
   void log_times();

@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/worker_threads.h"
@@ -245,6 +247,25 @@ TEST(Worker, AFolderThatIsGoneWhileItTrainsIsReportedUntilItIsBack) {
                      [&](const WorkerReport& now) { return now.message.empty() && has_checkpoint_after(report.step); });
   EXPECT_EQ(workers.last(0).phase, WorkerPhase::kTraining);
   workers.lose(0);
+}
+
+// One of the files of worker 1 is a pipe that nobody reads yet, and that cannot be flushed.
+TEST(Worker, ACheckpointThatTakesLongDelaysOthersAndOneThatFailsDoesNot) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = kStepsWithoutEnd;
+  job.checkpoint = {.path = (scratch.folder() / "saved").string(), .every_steps = 2, .keep = 1};
+  const auto pipe = step_folder(checkpoint_folder(job), 2) / "piece-003-01.bin.part";
+  std::filesystem::create_directories(pipe.parent_path());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  WorkerThreads workers(2);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 2, {8}}, {2, 5, {8}}}), workers.agents()));
+  wait_for_step(workers, 0, 20);
+  EXPECT_FALSE(std::filesystem::exists(step_folder(checkpoint_folder(job), 4)));
+  std::ifstream(pipe, std::ios::binary).ignore(std::numeric_limits<std::streamsize>::max());
+  workers.wait_until(0, [&](const WorkerReport&) { return newest_checkpoint(job) > 0; });
+  EXPECT_GE(newest_checkpoint(job), 20);
+  workers.assign(releasing_assignment(job, 2, workers));
 }
 
 // What a worker says when it is given this job.
