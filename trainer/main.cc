@@ -3,9 +3,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <pthread.h>
 
 #include "core/log/log.h"
@@ -43,6 +45,7 @@ int agent_main(AgentSettings& settings) {
 
 struct WorkerOptions {
   WorkerSettings settings;
+  DeviceChoice device = DeviceChoice::kAuto;
   int threads = 1;
   long peer_timeout_s = kPeerTimeout.count();
   int channel = -1;
@@ -52,11 +55,21 @@ int worker_main(WorkerOptions& options) {
   start_log(fmt::format("worker-{}", options.settings.gpu));
   options.settings.timeouts.peer = std::chrono::seconds(options.peer_timeout_s);
   set_cpu_threads(options.threads);
-  const bool has_gpu = use_gpu(options.settings.gpu);
+  if (const auto device = use_device(options.device, options.settings.gpu); !device) {
+    report_failure(options.settings, options.channel, device.error().message);
+    return kExitFailed;
+  }
+  const bool has_gpu = !compute_device().is_cpu();
   if (has_gpu) allow_tf32();
   log_info(has_gpu ? "computing on the GPU" : "computing on the CPU", {{"threads", std::to_string(options.threads)}});
   serve_agent(options.settings, options.channel);
   return 0;
+}
+
+const std::map<std::string, DeviceChoice>& device_choices() {
+  static const std::map<std::string, DeviceChoice> choices = {
+      {"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"gpu", DeviceChoice::kGpu}};
+  return choices;
 }
 
 void add_agent_options(CLI::App& command, AgentSettings& settings, long& peer_timeout_s) {
@@ -69,6 +82,12 @@ void add_agent_options(CLI::App& command, AgentSettings& settings, long& peer_ti
   command.add_option("--threads", settings.threads, "CPU threads of each worker")->check(CLI::Range(1, 1024));
   command.add_option("--peer-timeout", peer_timeout_s, "seconds without an answer after which a peer counts as lost")
       ->check(CLI::Range(1, 3600));
+  command
+      .add_option("--device", settings.device,
+                  "what workers compute on: gpu, cpu, or auto, which means gpu if this program is built for GPUs; a "
+                  "worker without its GPU fails")
+      ->envname("SAILOR_DEVICE")
+      ->check(CLI::IsMember(device_choices()));
   command.add_option("--termination-log", settings.termination_log, "file for the termination report");
 }
 
@@ -77,6 +96,8 @@ void add_worker_options(CLI::App& command, WorkerOptions& options) {
   command.add_option("--host", options.settings.host, "IP address of the pod")->required();
   command.add_option("--gpu", options.settings.gpu, "index of the GPU in the pod")->required();
   command.add_option("--threads", options.threads, "CPU threads");
+  command.add_option("--device", options.device, "as of the agent")
+      ->transform(CLI::CheckedTransformer(device_choices()));
   command.add_option("--peer-timeout", options.peer_timeout_s,
                      "seconds without an answer after which a peer counts as lost");
   command.add_option("--channel", options.channel, "file descriptor of the socket to the agent")->required();
@@ -202,6 +223,11 @@ int links_main(const LinksOptions& options) {
   return manifest ? 0 : 1;
 }
 
+int capabilities_main() {
+  fmt::print("{}\n", to_json(gpu_support()).dump(2));
+  return 0;
+}
+
 struct WeightCommands {
   std::string model_folder;
   ExportOptions to_export;
@@ -258,6 +284,8 @@ int run(int argc, char** argv) {
   CLI::App* links_command =
       app.add_subcommand("links", "measure the network between two workers and print a NetworkModel");
   add_links_options(*links_command, links);
+  CLI::App* capabilities_command =
+      app.add_subcommand("capabilities", "print as JSON the GPUs that this program can use, here and at all");
   WeightCommands weights;
   CLI::App* import_command = app.add_subcommand(
       "import", "check that a Hugging Face model can be trained and print the spec of a job that does so");
@@ -267,6 +295,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (links_command->parsed()) return links_main(links);
+    if (capabilities_command->parsed()) return capabilities_main();
     if (import_command->parsed()) return import_main(weights);
     if (export_command->parsed()) return export_main(weights);
     if (profile_command->parsed()) return profile_main(profile, argc, argv);

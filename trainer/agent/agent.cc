@@ -82,6 +82,8 @@ class Agent {
             std::to_string(gpu),
             "--threads",
             std::to_string(settings_.threads),
+            "--device",
+            settings_.device,
             "--peer-timeout",
             std::to_string(settings_.peer_timeout.count())};
   }

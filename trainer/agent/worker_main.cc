@@ -101,4 +101,14 @@ void serve_agent(const WorkerSettings& settings, int descriptor) {
   reader.join();
 }
 
+void report_failure(const WorkerSettings& settings, int descriptor, const std::string& why) {
+  die_with_parent();
+  Channel channel(descriptor);
+  ChannelReporter(channel).report(
+      {.gpu = settings.gpu, .phase = WorkerPhase::kFailed, .generation = 0, .step = 0, .message = why}, std::nullopt);
+  channel.close_sending();
+  while (channel.receive()) {
+  }
+}
+
 }  // namespace sailor::trainer

@@ -2,6 +2,8 @@
 // the main thread runs the worker loop (elastic/worker/worker.h) and sends reports.
 #pragma once
 
+#include <string>
+
 #include "trainer/elastic/control/worker_settings.h"
 
 namespace sailor::trainer {
@@ -10,5 +12,9 @@ namespace sailor::trainer {
 // agent has closed its end. If the agent dies, the process ends at once, whatever it is doing, because nothing else
 // could stop it. The function does not return.
 void serve_agent(const WorkerSettings& settings, int channel);
+
+// Reports to the agent that this worker cannot train and why, in place of serve_agent(). Returns when the agent has
+// closed its end.
+void report_failure(const WorkerSettings& settings, int channel, const std::string& why);
 
 }  // namespace sailor::trainer

@@ -2,10 +2,16 @@
 
 #include <memory>
 
+#include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "trainer/device/allocation.h"
 
 namespace sailor::trainer {
 namespace {
@@ -20,6 +26,17 @@ at::Device& device() {
 at::Device compute_device() { return device(); }
 
 bool has_cuda_support() { return c10::impl::hasDeviceGuardImpl(at::kCUDA); }
+
+GpuSupport gpu_support() {
+  GpuSupport support{
+      .cuda_version = 0, .architectures = {}, .driver = nvidia_driver(), .models = nvidia_models(), .usable_gpus = 0};
+  if (!has_cuda_support()) return support;
+  const at::CUDAHooksInterface& cuda = at::detail::getCUDAHooks();
+  support.cuda_version = static_cast<int>(cuda.versionCUDART());
+  support.architectures = architectures_in(cuda.showConfig());
+  support.usable_gpus = c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount();
+  return support;
+}
 
 bool use_gpu(int index) {
   if (!has_cuda_support()) return false;
@@ -41,6 +58,22 @@ void wait_for_compute_device() {
   if (compute_device().is_cpu()) return;
   const c10::impl::VirtualGuardImpl gpus(compute_device().type());
   gpus.synchronizeStream(gpus.getStream(compute_device()));
+}
+
+// A GPU that is too old for the program's kernels is only noticed by the first of them.
+Result<void> use_device(DeviceChoice choice, int gpu) {
+  if (choice == DeviceChoice::kCpu || (choice == DeviceChoice::kAuto && !has_cuda_support())) return {};
+  const GpuSupport support = gpu_support();
+  if (auto usable = check_gpu(support, gpu); !usable) return usable;
+  const auto failure = allocation_failure([&] {
+    use_gpu(gpu);
+    (void)at::ones({1}, at::device(compute_device())).add(1).item<float>();
+  });
+  if (!failure) return {};
+  return fail(
+      ErrorCode::kUnavailable,
+      fmt::format("GPU {} of this pod cannot compute: {} (NVIDIA driver {}; this program has kernels for {})", gpu,
+                  failure->substr(0, failure->find('\n')), *support.driver, fmt::join(support.architectures, ", ")));
 }
 
 void allow_tf32() { at::globalContext().setAllowTF32CuBLAS(true); }

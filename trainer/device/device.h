@@ -6,6 +6,8 @@
 
 #include <c10/core/Device.h>
 
+#include "trainer/device/gpu_support.h"
+
 namespace sailor::trainer {
 
 // Returns the CPU, unless use_gpu() has found a GPU.
@@ -14,9 +16,23 @@ at::Device compute_device();
 // True if this program is linked with the CUDA half of LibTorch (cuda.cmake).
 bool has_cuda_support();
 
+// Returns what this program and this machine have for computing on GPUs.
+GpuSupport gpu_support();
+
 // From now on, this process computes on the GPU with this index among those of the pod. Returns false if the program
 // has no CUDA support or the machine has no such GPU.
 bool use_gpu(int index);
+
+// The device that the workers of a pod are to compute on.
+enum class DeviceChoice {
+  kAuto,  // the GPU if the program has CUDA support, else the CPU
+  kCpu,
+  kGpu,
+};
+
+// Makes this process compute on the chosen device; `gpu` is the index of its GPU. Returns an error if that has to be a
+// GPU and it cannot compute: training on the CPU instead would cost days at the price of a GPU.
+Result<void> use_device(DeviceChoice choice, int gpu);
 
 // Returns a function that tells whether the device has done all work that this thread has given it so far. Any thread
 // may call the function, and it throws if the device has failed. Returns null for the CPU, which works at once.

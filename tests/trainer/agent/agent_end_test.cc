@@ -63,6 +63,13 @@ TEST_F(Agents, AnUnusableJobEndsThePodWithTheReasonInItsTerminationReport) {
   EXPECT_THAT(agents_[0]->termination_report(), HasSubstr("/nonexistent/*.txt: no file matches"));
 }
 
+// The program of this test is built for CPUs.
+TEST_F(Agents, AWorkerWithoutItsPlannedGpuEndsThePodWithASentenceBeforeAnyAssignment) {
+  AgentProcess agent(scratch_.folder(), {"--device", "gpu"});
+  EXPECT_EQ(agent.wait_for_exit(), 1);
+  EXPECT_THAT(agent.termination_report(), HasSubstr("GPU 0 of this pod cannot be used"));
+}
+
 TEST_F(Agents, AnIdleAgentThatIsToldToStopEndsAtOnce) {
   start(1);
   agents_[0]->signal(SIGTERM);
