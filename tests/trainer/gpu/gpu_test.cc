@@ -21,15 +21,15 @@ const char* why_not() {
 
 std::string refusal_of_nccl() {
   try {
-    (void)make_nccl_backend({.store = c10::make_intrusive<c10d::HashStore>(), .index = 0, .size = 1},
-                            std::chrono::seconds(1));
+    make_nccl_backend({.store = c10::make_intrusive<c10d::HashStore>(), .index = 0, .size = 1})
+        ->eagerConnectSingleDevice(compute_device());
     return "";
   } catch (const std::exception& error) {
     return error.what();
   }
 }
 
-// Also on a machine without a GPU: the libraries are found and loaded, and who refuses is NCCL's half.
+// Also on a machine without a GPU: the libraries are found and loaded, and NCCL's half refuses to make a group.
 TEST(Gpu, CollectivesAreThoseOfNccl) {
   if (!has_cuda_support()) GTEST_SKIP() << why_not();
   if (use_gpu(0)) {
