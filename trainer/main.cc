@@ -61,6 +61,8 @@ int worker_main(WorkerOptions& options) {
   }
   const bool has_gpu = !compute_device().is_cpu();
   if (has_gpu) allow_tf32();
+  if (!has_gpu && nvidia_driver())
+    log_warning("computing on the CPU of a machine with an NVIDIA driver", {{"remedy", "use the image for GPUs"}});
   log_info(has_gpu ? "computing on the GPU" : "computing on the CPU", {{"threads", std::to_string(options.threads)}});
   serve_agent(options.settings, options.channel);
   return 0;

@@ -16,13 +16,16 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
   virtual ~Work() = default;
-  virtual void wait() = 0;  // throws CommunicationError
+  virtual void wait() = 0;  // throws as the functions of Group do
 };
 
 // All ranks are ranks of the generation, not positions in the group. Every call throws CommunicationError when a member
-// is gone or does not respond within the timeout. Afterwards the group cannot be used any more. The functions
-// start_...(), send() and receive() return at once. All members must start the same collectives in the same order. The
-// caller must not read or change the tensors until wait() returns.
+// is gone or does not respond within the timeout, and CannotCommunicate when this worker itself has failed. Afterwards
+// the group cannot be used any more. The functions start_...(), send() and receive() return at once. All members must
+// start the same collectives in the same order. The caller must not read or change the tensors until wait() returns.
+//
+// On a GPU, wait() makes the device wait and not the host, so a failure may be noticed only after it has returned: the
+// result is then undefined, and the next call throws.
 class Group {
  public:
   Group() = default;
