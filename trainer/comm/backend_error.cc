@@ -29,8 +29,11 @@ bool contains_one_of(std::string_view text, const std::array<std::string_view, n
 constexpr std::array<std::string_view, 3> kOwnFailuresOfNccl = {"ncclInvalidUsage", "ncclInvalidArgument",
                                                                 "ncclUnhandledCudaError"};
 
-// LibTorch has no type for a wait that took too long.
-constexpr std::array<std::string_view, 2> kTimeouts = {"timed out", "Timed out"};
+bool is_own_failure(const std::exception& error, UntypedErrors untyped) {
+  if (typeid(error) == typeid(c10::Error)) return untyped == UntypedErrors::kMeanWrongArguments;
+  if (is_one_of<c10::DistError>(error)) return contains_one_of(error.what(), kOwnFailuresOfNccl);
+  return is_one_of<c10::Error, std::bad_alloc, std::logic_error>(error);
+}
 
 }  // namespace
 
@@ -41,15 +44,9 @@ std::string first_line(const std::string& text) {
   return text.substr(begin, text.find('\n') - begin);
 }
 
-bool is_own_failure(const std::exception& error) {
-  if (is_one_of<std::bad_alloc, std::logic_error, CannotCommunicate>(error)) return true;
-  if (is_one_of<c10::DistError>(error)) return contains_one_of(error.what(), kOwnFailuresOfNccl);
-  return is_one_of<c10::Error>(error) && !contains_one_of(error.what(), kTimeouts);
-}
-
-void throw_translated(const std::string& doing, const std::exception& error) {
+void throw_translated(const std::string& doing, const std::exception& error, UntypedErrors untyped) {
   const std::string message = doing + ": " + first_line(error.what());
-  if (is_own_failure(error)) throw CannotCommunicate(message);
+  if (is_own_failure(error, untyped)) throw CannotCommunicate(message);
   throw CommunicationError(message);
 }
 

@@ -10,19 +10,21 @@ namespace sailor::trainer {
 // Returns the first line of a backend's error message, without the source location at its beginning.
 std::string first_line(const std::string& text);
 
-// Returns true for out of memory, errors of the GPU and wrong use of the backend. Everything else may be due to a peer.
-bool is_own_failure(const std::exception& error);
+// Much of what LibTorch throws has no type of its own. What such an exception means depends on what was done: a call
+// that starts an exchange checks its arguments, but connecting and waits fail so because of a peer.
+enum class UntypedErrors { kMeanLostPeer, kMeanWrongArguments };
 
-// Throws the error as CannotCommunicate if it is an own failure, else as CommunicationError. The message has one line.
-[[noreturn]] void throw_translated(const std::string& doing, const std::exception& error);
+// Throws the error as CannotCommunicate if it is out of memory, an error of the GPU or wrong use of the backend. Throws
+// everything else, which may be due to a peer, as CommunicationError. The message has one line.
+[[noreturn]] void throw_translated(const std::string& doing, const std::exception& error, UntypedErrors untyped);
 
-// Runs an action of a backend, and translates its exceptions.
+// Connects, or waits, and translates the exceptions of the backend.
 template <class Action>
 auto translate_errors(const std::string& doing, Action action) {
   try {
     return action();
   } catch (const std::exception& error) {
-    throw_translated(doing, error);
+    throw_translated(doing, error, UntypedErrors::kMeanLostPeer);
   }
 }
 

@@ -17,13 +17,13 @@ namespace {
 
 // What a backend throws after the interrupt is a consequence of the abort.
 template <class Action>
-auto attempt(const std::string& doing, const Interrupt& interrupt, Action action) {
+auto attempt(const std::string& doing, const Interrupt& interrupt, UntypedErrors untyped, Action action) {
   interrupt.check(doing);
   try {
     return action();
   } catch (const std::exception& error) {
     interrupt.check(doing + ": " + first_line(error.what()));
-    throw_translated(doing, error);
+    throw_translated(doing, error, untyped);
   }
 }
 
@@ -43,7 +43,7 @@ class BackendWork : public Work {
   // An aborted collective or message may look complete, so the interrupt is checked afterwards too.
   void wait() override {
     const auto& [doing, tensors, work, timeout, interrupt] = exchange_;
-    attempt(doing, *interrupt, [&] {
+    attempt(doing, *interrupt, UntypedErrors::kMeanLostPeer, [&] {
       if (!work->wait(timeout)) throw std::runtime_error("aborted");
     });
     interrupt->check(doing);
@@ -198,7 +198,7 @@ std::unique_ptr<Work> BackendGroup::receive(const at::Tensor& into, int from, in
 // Without a watch a collective has the backend's own timeout, from the moment at which it was started.
 std::unique_ptr<Work> BackendGroup::collective(const char* kind, Tensors tensors, const Start& start) {
   const std::string doing = fmt::format("{} in {}", kind, description_);
-  const auto work = attempt(doing, *interrupt_, [&] { return start(tensors); });
+  const auto work = attempt(doing, *interrupt_, UntypedErrors::kMeanWrongArguments, [&] { return start(tensors); });
   Exchange exchange{doing, std::move(tensors), work, kNoTimeout, interrupt_};
   if (!watch_) return std::make_unique<BackendWork>(std::move(exchange));
   return std::make_unique<WatchedCollective>(std::move(exchange),
@@ -209,7 +209,7 @@ std::unique_ptr<Work> BackendGroup::collective(const char* kind, Tensors tensors
 // timeout.
 std::unique_ptr<Work> BackendGroup::message(std::string doing, const at::Tensor& tensor, const Start& start) {
   Tensors tensors{tensor};
-  auto work = attempt(doing, *interrupt_, [&] { return start(tensors); });
+  auto work = attempt(doing, *interrupt_, UntypedErrors::kMeanWrongArguments, [&] { return start(tensors); });
   Exchange exchange{std::move(doing), std::move(tensors), std::move(work), timeout_, interrupt_};
   if (!messages_) return std::make_unique<BackendWork>(std::move(exchange));
   return std::make_unique<AbortableMessage>(std::move(exchange), messages_);

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLook{20};  // how soon a wait notices the interrupt
+constexpr std::chrono::milliseconds kLook{100};  // how soon a wait notices the interrupt
 
 std::string doing_of(const DeviceGroup& group) { return fmt::format("connecting group {}", group.name); }
 

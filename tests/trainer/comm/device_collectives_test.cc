@@ -161,6 +161,23 @@ TEST_F(DeviceCollectives, StopConnectingWhenInterrupted) {
   run(sum, sum_for_a_short_time);
 }
 
+// So LibTorch's checks of arguments fail.
+TEST_F(DeviceCollectives, ThatAreStartedWithWrongArgumentsAreAFailureOfTheWorkerItself) {
+  manners_.at_collective = [](int index) { TORCH_CHECK(index != 0, "tensors must be contiguous"); };
+  const auto sum = [](GroupFactory& factory) {
+    const auto group = connect(factory);
+    EXPECT_THROW((void)group->start_all_reduce(at::ones({4})), CannotCommunicate);
+  };
+  run(sum, [](GroupFactory& factory) { (void)connect(factory); });
+}
+
+// So Gloo's connections fail in LibTorch's words.
+TEST_F(DeviceCollectives, ThatFailToConnectWithoutATypeOfErrorMayBeDueToAPeer) {
+  manners_.connect_timeout = kShort;
+  manners_.while_connecting = [](int index) { TORCH_CHECK(index != 0, "connecting the full mesh failed"); };
+  run([](GroupFactory& factory) { EXPECT_THROW((void)connect(factory), CommunicationError); }, sum_for_a_short_time);
+}
+
 // What NCCL and LibTorch throw, and whether other peers may help.
 struct Failure {
   const char* name;
@@ -215,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Failure{"OutOfMemory", std::make_exception_ptr(c10::OutOfMemoryError({"", "", 0}, "no memory")), true},
         Failure{"ErrorOfTheGpu", std::make_exception_ptr(c10::AcceleratorError({"", "", 0}, 700, "illegal")), true},
-        Failure{"WrongArguments", std::make_exception_ptr(c10::Error({"", "", 0}, "wrong shape")), true},
+        Failure{"WrongArguments", std::make_exception_ptr(c10::ValueError({"", "", 0}, "wrong shape")), true},
         nccl_failure("TwoWorkersOnOneGpu", "ncclInvalidUsage: Duplicate GPU detected", true),
         nccl_failure("ErrorOfCudaInNccl", "ncclUnhandledCudaError: Call to CUDA function failed.", true),
         nccl_failure("LostPeer", "ncclRemoteError: A call failed possibly due to a network error", false),
