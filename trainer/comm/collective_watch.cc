@@ -67,7 +67,7 @@ bool CollectiveWatch::is_over(Entry& entry) {
   const std::lock_guard lock(entry.mutex);
   bool is_over = !entry.is_complete || interrupt_->is_raised();
   const auto failure = exception_of([&] {
-    is_over = is_over || translate_errors(entry.doing, entry.is_complete);
+    is_over = is_over || translate_errors(entry.doing, [&] { return entry.is_complete(); });
     const bool is_late = !is_over && std::chrono::steady_clock::now() > entry.deadline;
     if (is_late)
       throw CommunicationError(fmt::format("{}: not complete after {} ms", entry.doing, entry.timeout.count()));

@@ -6,6 +6,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
@@ -34,7 +35,8 @@ GpuSupport gpu_support() {
   const at::CUDAHooksInterface& cuda = at::detail::getCUDAHooks();
   support.cuda_version = static_cast<int>(cuda.versionCUDART());
   support.architectures = architectures_in(cuda.showConfig());
-  support.usable_gpus = c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount();
+  const c10::DeviceIndex usable = c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount();
+  support.usable_gpus = static_cast<unsigned char>(usable);  // never negative
   return support;
 }
 
@@ -70,10 +72,14 @@ Result<void> use_device(DeviceChoice choice, int gpu) {
     (void)at::ones({1}, at::device(compute_device())).add(1).item<float>();
   });
   if (!failure) return {};
-  return fail(
-      ErrorCode::kUnavailable,
-      fmt::format("GPU {} of this pod cannot compute: {} (NVIDIA driver {}; this program has kernels for {})", gpu,
-                  failure->substr(0, failure->find('\n')), *support.driver, fmt::join(support.architectures, ", ")));
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("GPU {} of this pod cannot compute: {} (NVIDIA driver {}; this program has kernels for {})",
+                          gpu, failure->substr(0, failure->find('\n')), support.driver.value_or("unknown"),
+                          fmt::join(support.architectures, ", ")));
+}
+
+void release_cached_device_memory() {
+  if (!compute_device().is_cpu()) at::getDeviceAllocator(compute_device().type())->emptyCache();
 }
 
 void allow_tf32() { at::globalContext().setAllowTF32CuBLAS(true); }

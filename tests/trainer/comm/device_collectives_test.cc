@@ -43,26 +43,18 @@ class DeviceCollectives : public ::testing::Test {
 
   static std::unique_ptr<Group> connect(GroupFactory& factory) { return factory.make_collective_group("pair", {0, 1}); }
 
-  // A sum in which pod-b takes part only once pod-a is done.
-  void sum_without_peer(const std::function<void(GroupFactory& factory, Group& group)>& act) {
+  // Both members connect. Then pod-a acts, and pod-b stays until that is over.
+  void beside_idle_peer(const std::function<void(GroupFactory& factory, Group& group)>& act) {
     std::latch is_over(1);
-    const auto sum = [&](GroupFactory& factory) {
-      const auto group = connect(factory);
-      group->all_reduce(at::ones({1}));
-      try {
-        act(factory, *group);
-      } catch (...) {
-        is_over.count_down();
-        throw;
-      }
-      is_over.count_down();
+    const auto act_until_over = [&](GroupFactory& factory) {
+      const std::shared_ptr<void> end(nullptr, [&](void*) { is_over.count_down(); });
+      act(factory, *connect(factory));
     };
     const auto wait = [&](GroupFactory& factory) {
       const auto group = connect(factory);
-      group->all_reduce(at::ones({1}));
       is_over.wait();
     };
-    run(sum, wait);
+    run(act_until_over, wait);
   }
 
   static void sum_for_a_short_time(GroupFactory& factory) {
@@ -103,7 +95,7 @@ TEST_F(DeviceCollectives, ThatWereAbortedAreNotTakenForComplete) {
     EXPECT_THAT([&] { work->wait(); }, ThrowsMessage<CommunicationError>(HasSubstr("pod-b")));
     EXPECT_THROW((void)group.start_all_reduce(at::ones({4})), CommunicationError);
   };
-  sum_without_peer(interrupted);
+  beside_idle_peer(interrupted);
 }
 
 TEST_F(DeviceCollectives, EndAfterTheTimeoutThatWasSetLast) {
@@ -112,7 +104,7 @@ TEST_F(DeviceCollectives, EndAfterTheTimeoutThatWasSetLast) {
     EXPECT_THAT([&] { group.all_reduce(at::ones({4})); }, ThrowsMessage<CommunicationError>(HasSubstr("pod-b")));
     EXPECT_TRUE(factory.interrupt()->is_raised()) << "the device would wait for ever";
   };
-  sum_without_peer(sum);
+  beside_idle_peer(sum);
 }
 
 TEST_F(DeviceCollectives, ThatNobodyWaitsForEndAfterTheTimeoutToo) {
@@ -121,7 +113,7 @@ TEST_F(DeviceCollectives, ThatNobodyWaitsForEndAfterTheTimeoutToo) {
     const auto work = group.start_all_reduce(at::ones({4}));
     while (!factory.interrupt()->is_raised()) std::this_thread::yield();
   };
-  sum_without_peer(sum);
+  beside_idle_peer(sum);
 }
 
 TEST_F(DeviceCollectives, AreGivenUpWithAPeerThatDoesNotArrive) {
@@ -164,11 +156,10 @@ TEST_F(DeviceCollectives, StopConnectingWhenInterrupted) {
 // So LibTorch's checks of arguments fail.
 TEST_F(DeviceCollectives, ThatAreStartedWithWrongArgumentsAreAFailureOfTheWorkerItself) {
   manners_.at_collective = [](int index) { TORCH_CHECK(index != 0, "tensors must be contiguous"); };
-  const auto sum = [](GroupFactory& factory) {
-    const auto group = connect(factory);
-    EXPECT_THROW((void)group->start_all_reduce(at::ones({4})), CannotCommunicate);
+  const auto sum = [](GroupFactory&, Group& group) {
+    EXPECT_THROW((void)group.start_all_reduce(at::ones({4})), CannotCommunicate);
   };
-  run(sum, [](GroupFactory& factory) { (void)connect(factory); });
+  beside_idle_peer(sum);
 }
 
 // So Gloo's connections fail in LibTorch's words.
@@ -211,20 +202,16 @@ TEST_P(FailuresOfDeviceCollectives, AreToldApartWhileConnecting) {
 
 TEST_P(FailuresOfDeviceCollectives, AreToldApartWhereACollectiveStarts) {
   manners_.at_collective = fail;
-  const auto sum = [](GroupFactory& factory) {
-    const auto group = connect(factory);
-    expect_its_type([&] { (void)group->start_all_reduce(at::ones({4})); });
+  const auto sum = [](GroupFactory&, Group& group) {
+    expect_its_type([&] { (void)group.start_all_reduce(at::ones({4})); });
   };
-  run(sum, [](GroupFactory& factory) { (void)connect(factory); });
+  beside_idle_peer(sum);
 }
 
 TEST_P(FailuresOfDeviceCollectives, AreToldApartWhereOnlyTheDeviceNoticesThem) {
   manners_.error = [](int index) { return index == 0 ? GetParam().error : nullptr; };
-  const auto sum = [](GroupFactory& factory) {
-    const auto group = connect(factory);
-    expect_its_type([&] { group->all_reduce(at::ones({4})); });
-  };
-  run(sum, sum_for_a_short_time);
+  const auto sum = [](GroupFactory&, Group& group) { expect_its_type([&] { group.all_reduce(at::ones({4})); }); };
+  beside_idle_peer(sum);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -6,6 +6,7 @@
 #include "core/log/log.h"
 #include "core/model/check.h"
 #include "trainer/comm/communication_error.h"
+#include "trainer/device/device.h"
 #include "trainer/elastic/preparation/next_generation.h"
 #include "trainer/elastic/preparation/preparations.h"
 #include "trainer/elastic/protocol/command.h"
@@ -191,6 +192,7 @@ class Worker {
     closer_.close(std::exchange(membership_, std::move(forming_.value().membership)));
     batches_ = std::move(forming_.value().batches);
     forming_.reset();
+    release_cached_device_memory();  // the new plan needs tensors of other sizes
     // A regroup is not worth finishing once a newer generation is known.
     mailbox_.arm_interrupt(
         state_.generation, [](const Assignment&) { return true; }, membership().interrupt);
