@@ -45,7 +45,7 @@ CollectiveWatch::Watched CollectiveWatch::watch(std::string doing, std::chrono::
   watched.entry_->is_complete = std::move(is_complete);
   const std::lock_guard lock(mutex_);
   entries_.push_back(watched.entry_);
-  changed_.notify_all();
+  if (is_idle_) changed_.notify_all();
   return watched;
 }
 
@@ -54,7 +54,9 @@ void CollectiveWatch::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
       std::unique_lock lock(mutex_);
-      if (watched.empty()) changed_.wait(lock, stop, [&] { return !entries_.empty(); });
+      is_idle_ = watched.empty();
+      if (is_idle_) changed_.wait(lock, stop, [&] { return !entries_.empty(); });
+      is_idle_ = false;
       watched.splice(watched.end(), entries_);
     }
     watched.remove_if([&](const auto& entry) { return is_over(*entry); });

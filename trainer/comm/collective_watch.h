@@ -57,8 +57,9 @@ class CollectiveWatch {
   std::shared_ptr<Interrupt> interrupt_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::list<std::shared_ptr<Entry>> entries_;
-  std::jthread thread_;  // declared last because it uses the other members
+  std::list<std::shared_ptr<Entry>> entries_;  // that the thread does not know yet
+  bool is_idle_ = false;                       // the thread waits for entries, and not only for its next look
+  std::jthread thread_;                        // declared last because it uses the other members
 };
 
 }  // namespace sailor::trainer
