@@ -148,6 +148,8 @@ void add_profile_options(CLI::App& command, ProfileCommand& profile) {
                   "processes that compute at the same time; one of them is measured")
       ->check(CLI::Range(1, 256));
   command.add_option("--threads", profile.options.threads, "CPU threads of each process")->check(CLI::Range(1, 1024));
+  command.add_option("--device", profile.options.device, "what to measure: gpu, cpu, or auto, as of the agent")
+      ->transform(CLI::CheckedTransformer(device_choices()));
   command.add_option("--name", profile.options.name,
                      "metadata.name of the manifest; default: made of model and accelerator");
   command.add_option("--channel", profile.options.channel)

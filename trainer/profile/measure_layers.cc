@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "core/model/tensor_parallel.h"
+#include "trainer/device/device.h"
 #include "trainer/model/stage_model.h"
 #include "trainer/optim/adamw.h"
 #include "trainer/profile/local_group.h"
@@ -41,7 +42,13 @@ LayerStates initial_states(const ModelSpec& spec, TensorParallelRank place) {
   return states;
 }
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+// Returns the time at which the device has done its work so far.
+Clock::time_point now_on_device() {
+  wait_for_compute_device();
+  return Clock::now();
+}
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(now_on_device() - begin).count(); }
 
 double thread_cpu_seconds() {
   timespec time{};
@@ -60,7 +67,8 @@ class MeasuredPass {
         // The same on all workers of a group: token n has the value n, modulo the vocabulary.
         tokens_(at::arange(microbatch_size * request.sequence_length, at::kLong)
                     .remainder(spec_.vocab_size)
-                    .view({microbatch_size, request.sequence_length})),
+                    .view({microbatch_size, request.sequence_length})
+                    .to(compute_device())),
         times_(spec_.layer_count()) {
     if (request.precision != Precision::kFp32) round_weights();
   }
@@ -98,7 +106,7 @@ class MeasuredPass {
     outputs_.clear();
     for (int layer = 0; layer < spec_.layer_count(); ++layer) {
       at::Tensor input = layer == 0 ? tokens_ : outputs_.back().detach().requires_grad_();
-      const auto begin = Clock::now();
+      const auto begin = now_on_device();
       at::Tensor output = model_.layer_forward(layer, input, tokens_);
       times_.layer(layer).forward += Seconds(seconds_since(begin));
       inputs_.push_back(std::move(input));
@@ -108,10 +116,10 @@ class MeasuredPass {
   }
 
   void backward() {
-    at::Tensor gradient = at::ones({});
+    at::Tensor gradient = at::ones({}, at::device(compute_device()));
     for (int layer = spec_.layer_count() - 1; layer >= 0; --layer) {
       const auto index = static_cast<std::size_t>(layer);
-      const auto begin = Clock::now();
+      const auto begin = now_on_device();
       // The exchange frees the activations, as in a training step.
       torch::autograd::backward({std::exchange(outputs_[index], {})}, {gradient});
       times_.layer(layer).backward += Seconds(seconds_since(begin));
@@ -123,7 +131,7 @@ class MeasuredPass {
   // norm, run the optimizer. The token and position embeddings count as layer 0. Tied embeddings count once, there.
   void update() {
     for (auto& [id, parameters] : model_.parameters()) {
-      const auto begin = Clock::now();
+      const auto begin = now_on_device();
       (void)parameters.gradient().square().sum(at::kDouble).item<double>();
       apply_adamw(states_.at(id), parameters.gradient(), {.steps = 1}, 1, 1);
       parameters.gradient().zero_();
@@ -247,6 +255,11 @@ std::vector<LayerMemory> measure_memory(const MeasureRequest& request, ProfilePo
 Result<void> check_tensor_parallel_sizes(const MeasureRequest& request) {
   const int most = max_tensor_parallel(request.model);
   for (const int tensor_parallel : request.tensor_parallel_sizes) {
+    if (tensor_parallel > 1 && !compute_device().is_cpu()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "the workers of a group are threads of one process, which has one GPU, so only --degrees 1 can be "
+                  "measured on GPUs");
+    }
     if (tensor_parallel > most) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("the layers of {} can be split over at most {} workers, not over {}", request.model.name,

@@ -1,5 +1,5 @@
-// Measures on this machine how long each layer of a model takes (forward, backward, optimizer update) and how much
-// memory its activations need.
+// Measures on the compute device how long each layer of a model takes (forward, backward, optimizer update) and how
+// much memory its activations need.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,8 @@ struct MeasureRequest {
 struct Measurement {
   ModelProfile profile;
   // The CPU time of the measured thread as a fraction of the elapsed time: the lowest fraction of all measurements with
-  // tensor_parallel 1. (In larger groups the thread also waits for the others.) A fraction below 1 means that the
-  // machine was busy.
+  // tensor_parallel 1. (In larger groups the thread also waits for the others.) On a CPU a fraction below 1 means that
+  // the machine was busy.
   double cpu_utilization = 1;
 };
 

@@ -5,6 +5,8 @@
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 
+#include "trainer/device/device.h"
+
 namespace sailor::trainer {
 
 // LibTorch's allocator reports each allocation to such a listener; LibTorch's own profiler uses the same way. The
@@ -12,7 +14,7 @@ namespace sailor::trainer {
 struct TensorMemory::Counter : c10::MemoryReportingInfoBase {
   void reportMemoryUsage(void* /*address*/, std::int64_t size, std::size_t /*total_allocated*/,
                          std::size_t /*total_reserved*/, c10::Device device) override {
-    if (!device.is_cpu()) return;
+    if (device.type() != compute_device().type()) return;
     allocated += size;
     peak = std::max(peak, allocated);
   }

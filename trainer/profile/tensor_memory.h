@@ -1,4 +1,5 @@
-// TensorMemory: counts the bytes of CPU tensors that this thread allocates and frees while the object lives.
+// TensorMemory: counts the bytes of tensors on the compute device that this thread allocates and frees while the object
+// lives.
 #pragma once
 
 #include <cstdint>
