@@ -213,7 +213,7 @@ TEST(Plans, AMessageIsWaitedForOnlyByThePassThatNeedsIt) {
     constexpr LateMessage::Tags kTags{.late = 2 * 1, .after = 2 * 0 + 1};  // gradients have odd tags
     return std::unique_ptr<Group>(std::make_unique<LateMessage>(std::move(group), kTags));
   };
-  EXPECT_NO_THROW(train(job, plan, late));
+  EXPECT_NO_THROW(train(job, plan, {.wrap = late}));
 }
 
 // Random cuts of the layers, shares of the microbatches, tensor-parallel sizes and options; eight workers at most.
