@@ -1,7 +1,12 @@
 // What a worker makes of failures of its device and of its device's collectives.
+#include <algorithm>
+#include <map>
+#include <random>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/seed.h"
 #include "tests/trainer/support/assignments.h"
 #include "tests/trainer/support/nccl_like_backend.h"
 #include "tests/trainer/support/worker_threads.h"
@@ -54,6 +59,27 @@ TEST(DeviceFailures, AWorkerWhoseGpuFailsInASumFailsAndItsPeerTrainsOnWithoutTha
   workers.lose_all();
   EXPECT_EQ(workers.progress().resumed_step, 0);
   expect_undisturbed(job, workers.losses(), 1e-5);
+}
+
+// A generation that drops a worker of the last one ends that at once, in whatever sum or message it is. A sum that was
+// aborted and taken for complete would change the losses.
+TEST(DeviceFailures, TwentyChangesThatDropWorkersInTheMiddleOfAStepLearnTheSame) {
+  constexpr int kChanges = 20;
+  const std::map<std::size_t, std::vector<StageShares>> shares = {
+      {2, {{0, 2, {8}}, {2, 5, {8}}}}, {3, {{0, 5, {5, 3}, {2, 1}}}}, {4, {{0, 3, {4, 4}}, {3, 5, {8}, {2}}}}};
+  std::mt19937 random(sailor::testing::test_seed());
+  const auto number = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
+  const Scratch scratch;
+  const Assignment job = endless_job(scratch);
+  WorkerThreads workers(4, nccl_like());
+  for (int change = 1; change <= kChanges; ++change) {
+    std::vector<AgentAddress> agents = workers.agents();
+    std::ranges::shuffle(agents, random);
+    agents.resize(static_cast<std::size_t>(number(2, 4)));
+    workers.train(generation(job, change, plan_of(job, shares.at(agents.size())), agents), number(1, 3));
+  }
+  workers.lose_all();
+  expect_undisturbed(job, workers.losses(), 1e-4, kChanges);
 }
 
 }  // namespace
