@@ -62,7 +62,7 @@ TEST(DeviceFailures, AWorkerWhoseGpuFailsInASumFailsAndItsPeerTrainsOnWithoutTha
 }
 
 // A generation that drops a worker of the last one ends that at once, in whatever sum or message it is. A sum that was
-// aborted and taken for complete would change the losses.
+// aborted and taken for complete could change the losses.
 TEST(DeviceFailures, TwentyChangesThatDropWorkersInTheMiddleOfAStepLearnTheSame) {
   constexpr int kChanges = 20;
   const std::map<std::size_t, std::vector<StageShares>> shares = {
