@@ -44,15 +44,6 @@ std::optional<PlanCandidate> Annealing::walked(PlanCandidate from, double tolera
   return from;
 }
 
-std::optional<PlanCandidate> Annealing::simulated(PlanCandidate candidate, double most) const {
-  const auto estimate = problem_.estimator->simulated_below(goals_.simulated.cutoff_for(most), candidate.plan);
-  if (!estimate) return std::nullopt;
-  candidate.estimate = *estimate;
-  candidate.score = goals_.simulated.score_of(*estimate, candidate.plan.gpus());
-  if (!candidate.score.is_feasible()) return std::nullopt;
-  return candidate;
-}
-
 void Annealing::run(const Effort& effort, const SearchLimits& limits) {
   Effort left = effort;
   current_estimate_ = goals_.fast.value_of(estimates_.below({}, current_.plan).value());
@@ -63,8 +54,9 @@ void Annealing::run(const Effort& effort, const SearchLimits& limits) {
     if (!candidate) continue;
     left.passes -= passes_of(candidate->plan);
     const double estimate = candidate->score.value;
-    auto next = simulated(*std::move(candidate), current_.score.value * (1 + tolerance));
-    if (!next) continue;
+    const Cutoff cutoff = goals_.simulated.cutoff_for(current_.score.value * (1 + tolerance));
+    auto next = simulated_below(cutoff, problem_, goals_.simulated, *std::move(candidate));
+    if (!next || !next->score.is_feasible()) continue;
     current_ = *std::move(next);
     current_estimate_ = estimate;
     if (current_.score < best_.score) best_ = current_;

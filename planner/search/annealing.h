@@ -41,7 +41,6 @@ class Annealing {
  private:
   std::optional<PlanCandidate> changed(const PlanCandidate& from, double most_estimate);
   std::optional<PlanCandidate> walked(PlanCandidate from, double tolerance, Effort& left);
-  [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate, double most) const;
 
   const PlanningProblem& problem_;
   SearchGoals goals_;

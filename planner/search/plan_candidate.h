@@ -37,4 +37,14 @@ struct SearchGoals {
   Goal simulated;
 };
 
+// Simulates the candidate, and returns it with the simulated figures. Returns nothing if they reach the cutoff.
+inline std::optional<PlanCandidate> simulated_below(const Cutoff& cutoff, const PlanningProblem& problem,
+                                                    const Goal& goal, PlanCandidate candidate) {
+  const auto estimate = problem.estimator->simulated_below(cutoff, candidate.plan);
+  if (!estimate) return std::nullopt;
+  candidate.estimate = *estimate;
+  candidate.score = goal.score_of(*estimate, candidate.plan.gpus());
+  return candidate;
+}
+
 }  // namespace sailor

@@ -302,11 +302,7 @@ std::vector<PlanCandidate> Search::finalists() const {
 
 std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double incumbent) const {
   const Cutoff cutoff = incumbent == kNoIncumbent ? Cutoff{} : goals_.simulated.cutoff_for(just_above(incumbent));
-  const auto estimate = problem_.estimator->simulated_below(cutoff, candidate.plan);
-  if (!estimate) return std::nullopt;
-  candidate.estimate = *estimate;
-  candidate.score = goals_.simulated.score_of(*estimate, candidate.plan.gpus());
-  return candidate;
+  return simulated_below(cutoff, problem_, goals_.simulated, std::move(candidate));
 }
 
 void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas) {
