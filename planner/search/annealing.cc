@@ -1,5 +1,7 @@
 #include "planner/search/annealing.h"
 
+#include "planner/problem/run_both.h"
+
 namespace sailor {
 namespace {
 
@@ -7,6 +9,8 @@ namespace {
 constexpr double kFirstTolerance = 0.006;
 // A changed plan is simulated unless its fast estimate exceeds that of the current plan by more than this.
 constexpr double kWorseEstimate = 1.02;
+constexpr int kRounds = 4;
+constexpr Annealing::Effort kEffortOfRound{.passes = kAnnealingPasses / kRounds, .proposals = 2'500};
 
 }  // namespace
 
@@ -61,6 +65,21 @@ void Annealing::run(const Effort& effort, const SearchLimits& limits) {
     current_estimate_ = estimate;
     if (current_.score < best_.score) best_ = current_;
   }
+}
+
+PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
+                       PlanCandidate best, const IsBetter& is_better) {
+  Annealing simulating(problem, goals, best, {.seed = 1, .changes = 1});
+  Annealing estimating(problem, goals, best, {.seed = 2, .changes = 16});
+  for (int round = 0; round < kRounds && !limits.is_over(); ++round) {
+    run_both([&] { simulating.run(kEffortOfRound, limits); }, [&] { estimating.run(kEffortOfRound, limits); });
+    for (const Annealing* chain : {&simulating, &estimating}) {
+      if (is_better(chain->best(), best)) best = chain->best();
+    }
+    simulating.continue_from(best);
+    estimating.continue_from(best);
+  }
+  return best;
 }
 
 }  // namespace sailor

@@ -3,6 +3,8 @@
 // little worse.
 #pragma once
 
+#include <functional>
+
 #include "planner/search/fast_estimates.h"
 #include "planner/search/plan_candidate.h"
 #include "planner/search/random_change.h"
@@ -51,5 +53,16 @@ class Annealing {
   PlanCandidate best_;
   double current_estimate_ = 0;  // the goal's value of the current plan, by its fast estimate
 };
+
+// The passes that annealed() may simulate in each of its chains.
+inline constexpr long kAnnealingPasses = 300'000;
+
+using IsBetter = std::function<bool(const PlanCandidate&, const PlanCandidate&)>;
+
+// Anneals a feasible plan, which has the figures of the simulation. Two chains run at the same time. One relies on
+// simulations, the other on estimates: which of them finds more depends on the problem. After each of a few rounds,
+// both continue from the better plan.
+PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
+                       PlanCandidate best, const IsBetter& is_better);
 
 }  // namespace sailor

@@ -32,8 +32,6 @@ constexpr long kPassesOfPaper = 80'000;
 constexpr long kPassesOfFlow = 350'000;
 constexpr long kPassesOfEquals = 40'000;
 constexpr long kPassesOfEqualRepairs = 20'000;
-constexpr int kAnnealingRounds = 4;
-constexpr Annealing::Effort kEffortOfRound{.passes = 75'000, .proposals = 2'500};  // of each chain
 constexpr int kFewGpus = 12;  // a problem with at most this many GPUs is small enough for the exhaustive search
 constexpr long kExhaustiveSteps = 400'000;
 // A start may be slower than the best plan by this factor and still lead to a better one.
@@ -238,7 +236,10 @@ void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::
       is_paper ? run_paper(techniques, starts[techniques]) : run_flow(techniques, starts[techniques], tables);
     }
     simulate_finalists(space, is_paper ? kPassesOfPaper : kPassesOfFlow, keeps_peer_replicas);
-    if (!is_paper && best_ && is_worth_annealing(*best_)) best_ = annealed(*best_);
+    if (!is_paper && best_ && is_worth_annealing(*best_)) {
+      const auto is_better_plan = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
+      best_ = annealed(problem_, goals_, limits_, *best_, is_better_plan);
+    }
     search_exhaustively(space, allowed);
     if (known && is_better(*known, best_.value())) best_ = known;
     known = best_;
@@ -305,20 +306,28 @@ std::optional<PlanCandidate> Search::simulated(PlanCandidate candidate, double i
   return simulated_below(cutoff, problem_, goals_.simulated, std::move(candidate));
 }
 
+// The first feasible plan sets the limit for the others, which are then simulated two by two.
 void Search::simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas) {
   passes_left_ = most_passes;
   std::optional<PlanCandidate> best;
-  for (const PlanCandidate& candidate : finalists()) {
+  std::vector<PlanCandidate> waiting;
+  for (PlanCandidate& candidate : finalists()) {
     const bool is_other = keeps_peer_replicas.value_or(candidate.plan.techniques.keeps_peer_replicas) !=
                           candidate.plan.techniques.keeps_peer_replicas;
     if (is_other) continue;
-    const bool is_last = passes_left_ <= 0 || limits_.is_over();
-    if (best && best->score.is_feasible() && (is_last || best->score.value <= candidate.score.value)) continue;
-    passes_left_ -= passes_of(candidate.plan);
-    auto next = simulated(candidate, best ? value_to_beat(best->score) : kNoIncumbent);
-    if (next && (!best || is_better(*next, *best))) best = *std::move(next);
+    if (best && best->score.is_feasible()) {
+      if (best->score.value <= candidate.score.value) continue;
+      waiting.push_back(std::move(candidate));
+      if (waiting.size() < 2) continue;
+      best = best_simulated(*std::move(best), std::exchange(waiting, {}));
+    } else {
+      passes_left_ -= passes_of(candidate.plan);
+      auto next = simulated(std::move(candidate), kNoIncumbent);
+      if (next && (!best || is_better(*next, *best))) best = *std::move(next);
+    }
   }
   if (!best) return;
+  best = best_simulated(*std::move(best), waiting);
   best_ = best->score.is_feasible() ? refined(*std::move(best), space) : *std::move(best);
 }
 
@@ -355,24 +364,7 @@ std::vector<PlanCandidate> Search::promising_neighbours(const PlanCandidate& of,
 }
 
 bool Search::is_worth_annealing(const PlanCandidate& plan) const {
-  return plan.score.is_feasible() && problem_.most_gpus() > kFewGpus &&
-         passes_of(plan.plan) <= kAnnealingRounds * kEffortOfRound.passes;
-}
-
-// Two chains run at the same time. One relies on simulations, the other on estimates: which of them finds more depends
-// on the problem. After each round both continue from the better plan.
-PlanCandidate Search::annealed(PlanCandidate best) const {
-  Annealing simulating(problem_, goals_, best, {.seed = 1, .changes = 1});
-  Annealing estimating(problem_, goals_, best, {.seed = 2, .changes = 16});
-  for (int round = 0; round < kAnnealingRounds && !limits_.is_over(); ++round) {
-    run_both([&] { simulating.run(kEffortOfRound, limits_); }, [&] { estimating.run(kEffortOfRound, limits_); });
-    for (const Annealing* chain : {&simulating, &estimating}) {
-      if (is_better(chain->best(), best)) best = chain->best();
-    }
-    simulating.continue_from(best);
-    estimating.continue_from(best);
-  }
-  return best;
+  return plan.score.is_feasible() && problem_.most_gpus() > kFewGpus && passes_of(plan.plan) <= kAnnealingPasses;
 }
 
 // Simulates the candidates two by two, and returns the best of them and `from`.

@@ -89,7 +89,6 @@ class Search {
   [[nodiscard]] PlanCandidate best_simulated(PlanCandidate from, std::span<const PlanCandidate> candidates);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
   [[nodiscard]] bool is_worth_annealing(const PlanCandidate& plan) const;
-  [[nodiscard]] PlanCandidate annealed(PlanCandidate best) const;
   [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
   void keep_finalist_if_best(const PlanCandidate& candidate);
   [[nodiscard]] std::vector<PlanCandidate> finalists() const;
