@@ -13,6 +13,9 @@ constexpr double kExposed = 0.7;  // of the rest
 // The part of the longest detour through slow replicas that makes a step longer.
 constexpr double kTaken = 0.3;
 
+// The stages of a plan times the replicas of its largest stage, in plans of which the estimator simulates two rounds.
+constexpr int kMostReplicas = 225;
+
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 double pass_of(const ReplicaGroup& group, const GroupedStage& stage, const GroupedPlan& plan,
@@ -46,8 +49,7 @@ double detour(const GroupedPlan& plan, const PlanningProblem& problem) {
   return detour;
 }
 
-// Whether all replicas of all stages take turns. The fast estimate of such a plan is nearly exact, and so is that of a
-// single stage.
+// Whether all replicas of all stages take turns. The fast estimate of such a plan is nearly exact.
 bool is_even(const GroupedPlan& plan) {
   int fewest = plan.microbatches;
   int most = 0;
@@ -58,6 +60,13 @@ bool is_even(const GroupedPlan& plan) {
     }
   }
   return most - fewest <= 1;
+}
+
+// Whether the plan is so small that its fast estimate simulates the first rounds, and with them how messages queue.
+bool is_small(const GroupedPlan& plan) {
+  int most = 0;
+  for (const GroupedStage& stage : plan.stages) most = std::max(most, stage.replicas());
+  return most * std::ssize(plan.stages) <= kMostReplicas;
 }
 
 DollarsPerHour gpu_price(const GroupedPlan& plan, const PlanningProblem& problem) {
@@ -88,8 +97,10 @@ std::optional<EstimateSummary> FastEstimates::below(const Cutoff& cutoff, const 
 }
 
 Seconds FastEstimates::queueing(const GroupedPlan& plan) {
+  const Seconds taken(kTaken * detour(plan, problem_));
+  if (is_small(plan)) return taken;
   const double messages = std::max(0.0, busiest_link(plan) - kHidden * longest_work(plan, problem_));
-  return Seconds(kExposed * messages + kTaken * detour(plan, problem_));
+  return Seconds(kExposed * messages) + taken;
 }
 
 // Returns for how long the messages to the next stage keep the busiest replica busy.

@@ -13,37 +13,16 @@ class RandomChange {
 
   // The most useful changes are drawn most often.
   bool make() {
-    switch (random_.below(20)) {
-      case 0:
-      case 1:
-      case 2:
-      case 3:
-        return move_layers();
-      case 4:
-      case 5:
-      case 6:
-      case 7:
-      case 8:
-      case 9:
-        return move_replicas();
-      case 10:
-      case 11:
-        return change_tensor_parallel();
-      case 12:
-      case 13:
-        return swap_replicas();
-      case 14:
-        return add_replicas();
-      case 15:
-        return drop_replicas();
-      case 16:
-        return merge();
-      case 17:
-      case 18:
-        return split();
-      default:
-        return change_microbatch_size();
-    }
+    const int drawn = random_.below(20);
+    if (drawn < 4) return move_layers();
+    if (drawn < 10) return move_replicas();
+    if (drawn < 12) return change_tensor_parallel();
+    if (drawn < 14) return swap_replicas();
+    if (drawn < 15) return add_replicas();
+    if (drawn < 16) return drop_replicas();
+    if (drawn < 17) return merge();
+    if (drawn < 19) return split();
+    return change_microbatch_size();
   }
 
  private:
