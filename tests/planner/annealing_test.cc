@@ -1,12 +1,15 @@
-// Tests the random part of the search: changes of drafts, and annealing with them.
+// Tests the parts of the search that are random or use threads: changes of drafts, annealing, and whole answers.
 #include "planner/search/annealing.h"
 
 #include <cmath>
 #include <filesystem>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include "core/manifest/files.h"
+#include "planner/planner.h"
 #include "simulator/simulator.h"
 #include "tests/support/builders.h"
 
@@ -118,6 +121,28 @@ TEST_F(Annealed, TheEstimateOfAnEvenPlanIsNotCorrected) {
   const GroupedPlan plan = start().plan;
   EXPECT_EQ(FastEstimates(problem_).below({}, plan).value().iteration,
             problem_.estimator->fast_estimate_below({}, plan).value().iteration);
+}
+
+// Threads inherit the processors of the thread that starts them.
+TEST(Planner, OneProcessorGivesTheSameAnswerAsSeveral) {
+  const Simulator simulator;
+  const JobSpec job = a_job().model("opt-350m").sequence_length(2048).batch(256);
+  const ClusterState cluster =
+      a_cluster().pool(kZone, "nvidia-tesla-a100", 8, 4).pool(kZone, "nvidia-tesla-v100", 8, 4);
+  const auto plan = [&] { return Planner(simulator).plan(job, cluster, {}, {}).value(); };
+  const PlannedJob on_all = plan();
+  std::optional<PlannedJob> on_one;
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    on_one = plan();
+  }).join();
+  ASSERT_TRUE(on_one);
+  EXPECT_EQ(on_one->plan, on_all.plan);
+  EXPECT_EQ(on_one->bound_throughput, on_all.bound_throughput);
+  EXPECT_EQ(on_one->search.candidates, on_all.search.candidates);
 }
 
 }  // namespace
