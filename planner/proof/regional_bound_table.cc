@@ -61,6 +61,7 @@ std::vector<int> RegionalBoundTable::classes_of_layers() const {
   std::vector<int> classes;
   for (int layer = 0; layer < layers_; ++layer) {
     std::vector<double> seconds;
+    seconds.reserve(kinds_.size());
     for (int kind = 0; kind < std::ssize(kinds_); ++kind) {
       seconds.push_back(problem_.estimator->least_reduction(shape(kind, {layer, layer + 1}), 2).value());
     }
