@@ -47,8 +47,13 @@ class BadInput(ProgramTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # The cases below change the only stage of this plan.
-        cls.planned = sailor("plan", *INPUTS, "--execution", "trainer", "-o", "json").stdout
+        # The cases below change the only stage of this plan, and its only replica.
+        planned = json.loads(sailor("plan", *INPUTS, "-o", "json").stdout)
+        plan = planned["plan"]
+        only = {"pool": plan["stages"][0]["replicas"][0]["pool"], "tensorParallel": 1,
+                "microbatches": plan["globalBatchSize"] // plan["microbatchSize"]}
+        plan["stages"] = [{"layers": [0, LAYERS], "replicas": [only]}]
+        cls.planned = json.dumps(planned)
         cls.plan = cls.write("plan.json", cls.planned)
 
     def test_an_unknown_execution_model_is_refused_with_the_names_of_those_that_are_known(self):
