@@ -22,8 +22,9 @@ struct Measured {
 };
 
 Measured measured(Group& group, int rank) {
+  const auto compute = matrix_products();
   Measured all{.link = measure_link(group, rank), .execution = {}};
-  all.execution = measure_execution(group, rank, all.link);
+  all.execution = measure_execution(group, rank, all.link, *compute);
   all.execution.source = fmt::format("sailor-trainer links, {}, {}", cpu_model_name(), current_time());
   return all;
 }

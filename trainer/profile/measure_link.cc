@@ -54,68 +54,79 @@ class Exchange : public Work {
 
 using Start = std::function<std::unique_ptr<Work>()>;
 
+class MatrixProducts : public TimedCompute {
+ public:
+  void run(int parts) override {
+    for (int i = 0; i < parts; ++i) at::mm_out(product_, factor_, factor_);
+  }
+  [[nodiscard]] Seconds now() const override {
+    return Seconds(std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
+  }
+
+ private:
+  static constexpr std::int64_t kSize = 256;
+  at::Tensor factor_ = at::ones({kSize, kSize}, at::kFloat);
+  at::Tensor product_ = at::empty({kSize, kSize}, at::kFloat);
+};
+
 class OverlapMeter {
  public:
   // `start` starts the communication on both workers.
-  OverlapMeter(Group& group, Start start) : group_(group), start_(std::move(start)) {
+  OverlapMeter(Group& group, TimedCompute& compute, Start start)
+      : group_(group), compute_(compute), start_(std::move(start)) {
     alone_ = fastest([&] { start_()->wait(); });
-    const double product = fastest([&] { compute(1); });
-    products_ = std::max(1, static_cast<int>(alone_ / product));
+    const Seconds part = fastest([&] { compute_.run(1); });
+    parts_ = std::max(1, static_cast<int>(alone_ / part));
   }
 
-  // The time of the communication alone, in seconds.
-  [[nodiscard]] double alone() const { return alone_; }
+  // The time of the communication alone.
+  [[nodiscard]] Seconds alone() const { return alone_; }
 
   // Returns which part of the shorter of communication and compute takes place beside the other, from 0 to 1.
   [[nodiscard]] double hidden_part() {
-    const double computed = fastest([&] { compute(products_); });
-    const double both = fastest([&] {
+    const Seconds computed = fastest([&] { compute_.run(parts_); });
+    const Seconds both = fastest([&] {
       const auto work = start_();
-      compute(products_);
+      compute_.run(parts_);
       work->wait();
     });
     return std::clamp((alone_ + computed - both) / std::min(alone_, computed), 0.0, 1.0);
   }
 
  private:
-  void compute(int products) {
-    for (int i = 0; i < products; ++i) at::mm_out(product_, factor_, factor_);
-  }
-
   // Both workers begin at the same time. The fastest of several times is the one that other programs disturb least.
-  double fastest(const std::function<void()>& work) {
+  Seconds fastest(const std::function<void()>& work) {
     constexpr int kTimes = 9;
-    double least = std::numeric_limits<double>::infinity();
+    Seconds least(std::numeric_limits<double>::infinity());
     for (int i = 0; i < kTimes; ++i) {
       group_.all_reduce(at::zeros({1}, at::kFloat));
-      const auto begin = Clock::now();
+      const Seconds begin = compute_.now();
       work();
-      least = std::min(least, std::chrono::duration<double>(Clock::now() - begin).count());
+      least = std::min(least, compute_.now() - begin);
     }
     return least;
   }
 
-  static constexpr std::int64_t kSize = 256;
-
   Group& group_;
+  TimedCompute& compute_;
   Start start_;
-  double alone_ = 0;
-  int products_ = 1;  // that take about as long as the communication
-  at::Tensor factor_ = at::ones({kSize, kSize}, at::kFloat);
-  at::Tensor product_ = at::empty({kSize, kSize}, at::kFloat);
+  Seconds alone_{0};
+  int parts_ = 1;  // of compute, which take about as long as the communication
 };
 
 }  // namespace
 
-ExecutionModel measure_execution(Group& group, int rank, const Link& link) {
+std::unique_ptr<TimedCompute> matrix_products() { return std::make_unique<MatrixProducts>(); }
+
+ExecutionModel measure_execution(Group& group, int rank, const Link& link, TimedCompute& compute) {
   constexpr double kBeside = 0.5;
   const at::Tensor out = at::zeros({kLargeElements}, at::kFloat);
   const at::Tensor in = at::zeros({kLargeElements}, at::kFloat);
-  OverlapMeter messages(group, [&] { return std::make_unique<Exchange>(group, 1 - rank, out, in, 1); });
-  OverlapMeter sums(group, [&] { return group.start_all_reduce(in); });
+  OverlapMeter messages(group, compute, [&] { return std::make_unique<Exchange>(group, 1 - rank, out, in, 1); });
+  OverlapMeter sums(group, compute, [&] { return group.start_all_reduce(in); });
   // In a ring of two, each worker sends half of the tensor twice.
   const double bytes = static_cast<double>(kLargeElements) * sizeof(float);
-  const double least = bytes / link.bandwidth.value() + 2 * link.latency.value();
+  const Seconds least(bytes / link.bandwidth.value() + 2 * link.latency.value());
   const at::Tensor figures =
       at::tensor({messages.hidden_part(), sums.hidden_part(), least / sums.alone()}, at::kDouble);
   group.all_reduce(figures);  // both workers get the mean of the two measurements

@@ -2,6 +2,8 @@
 // simulator.
 #pragma once
 
+#include <memory>
+
 #include "core/model/execution_model.h"
 #include "core/model/network_model.h"
 #include "trainer/comm/group.h"
@@ -12,8 +14,20 @@ namespace sailor::trainer {
 // link is 0.
 Link measure_link(Group& group, int rank);
 
+// The compute that a measurement runs beside communication, and the clock that times both.
+class TimedCompute {
+ public:
+  virtual ~TimedCompute() = default;
+  // Computes `parts` equal parts, at least 1, before it returns.
+  virtual void run(int parts) = 0;
+  [[nodiscard]] virtual Seconds now() const = 0;
+};
+
+// Multiplies matrices, timed by the steady clock.
+std::unique_ptr<TimedCompute> matrix_products();
+
 // Measures whether messages and sums of gradients run beside compute, and which part of the link's rate sums reach. The
 // other figures of the model are those of the default. Both workers call this function and get the same result.
-ExecutionModel measure_execution(Group& group, int rank, const Link& link);
+ExecutionModel measure_execution(Group& group, int rank, const Link& link, TimedCompute& compute);
 
 }  // namespace sailor::trainer

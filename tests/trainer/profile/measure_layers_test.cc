@@ -1,4 +1,4 @@
-// What the profiler measures: tensor-parallel sizes, precisions, links.
+// What the profiler measures of layers: tensor-parallel sizes and precisions.
 #include "trainer/profile/measure_layers.h"
 
 #include <chrono>
@@ -9,9 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/support/assignments.h"
-#include "tests/trainer/support/delegating_group.h"
-#include "trainer/profile/local_group.h"
-#include "trainer/profile/measure_link.h"
 
 namespace sailor::trainer {
 namespace {
@@ -94,78 +91,6 @@ TEST(Measure, RefusesTensorParallelSizesThatCannotComputeTheModel) {
   EXPECT_TRUE(check_tensor_parallel_sizes(wrong));
   wrong.sequence_parallelism = SequenceParallelism::kAlways;
   EXPECT_THAT(check_tensor_parallel_sizes(wrong).error().message, HasSubstr("divide the 15 tokens"));
-}
-
-TEST(Links, HaveTheSameResultAtBothEnds) {
-  Link seen[2];
-  run_local_group({.host = testing::own_address(), .size = 2},
-                  [&](int rank, Group& group) { seen[rank] = measure_link(group, rank); });
-  EXPECT_EQ(seen[0], seen[1]);
-  EXPECT_GT(seen[0].bandwidth.value(), 1e6);
-  EXPECT_GT(seen[0].latency.value(), 0);
-  EXPECT_LT(seen[0].latency.value(), 1);
-}
-
-// A group on whose messages and sums another thread, or else the caller, works for some milliseconds.
-class SlowGroup : public testing::DelegatingGroup {
- public:
-  struct Caller {
-    bool works_on_messages = false;
-    bool works_on_sums = false;
-  };
-  SlowGroup(Group& group, Caller caller) : DelegatingGroup(group), caller_(caller) {}
-
-  std::unique_ptr<Work> start_all_reduce(const at::Tensor& tensor) override {
-    auto work = DelegatingGroup::start_all_reduce(tensor);
-    return tensor.numel() < kLarge ? std::move(work) : slowed(std::move(work), caller_.works_on_sums);
-  }
-  std::unique_ptr<Work> send(const at::Tensor& tensor, int to, int tag) override {
-    return slowed(DelegatingGroup::send(tensor, to, tag), caller_.works_on_messages);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::int64_t kLarge = 1000;  // elements
-
-  class SlowWork : public Work {
-   public:
-    SlowWork(std::unique_ptr<Work> work, Clock::time_point end) : work_(std::move(work)), end_(end) {}
-    void wait() override {
-      if (std::exchange(is_done_, true)) return;
-      work_->wait();
-      std::this_thread::sleep_until(end_);
-    }
-
-   private:
-    std::unique_ptr<Work> work_;
-    Clock::time_point end_;
-    bool is_done_ = false;
-  };
-  static std::unique_ptr<Work> slowed(std::unique_ptr<Work> work, bool by_caller) {
-    auto slow = std::make_unique<SlowWork>(std::move(work), Clock::now() + std::chrono::milliseconds(15));
-    if (by_caller) slow->wait();
-    return slow;
-  }
-
-  Caller caller_;
-};
-
-TEST(Links, SayWhatRunsBesideCompute) {
-  for (const bool is_message : {false, true}) {
-    const SlowGroup::Caller caller{.works_on_messages = is_message, .works_on_sums = !is_message};
-    ExecutionModel seen[2];
-    const auto work = [&](int rank, Group& group) {
-      SlowGroup slow(group, caller);
-      seen[rank] = measure_execution(slow, rank, {.bandwidth = BytesPerSecond(4e9), .latency = Seconds(0)});
-    };
-    run_local_group({.host = testing::own_address(), .size = 2}, work);
-    EXPECT_EQ(seen[0], seen[1]);
-    EXPECT_TRUE(seen[0].is_measured);
-    EXPECT_EQ(seen[0].messages_beside_passes, !is_message);
-    EXPECT_EQ(seen[0].sums_beside_passes, is_message);
-    EXPECT_GT(seen[0].sum_share, 0);
-    EXPECT_LT(seen[0].sum_share, 0.3) << "8 MiB at 4 GB/s take 2 ms, not 15";
-  }
 }
 
 }  // namespace
