@@ -64,14 +64,6 @@ Seconds JobSimulation::least_reduction(const StageShape& shape, int replicas) co
   return least;
 }
 
-Seconds JobSimulation::least_sync_and_update(const StageShape& shape, Seconds reduction,
-                                             Seconds longest_backward) const {
-  const RangeNeeds needs = tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).range(shape.layers);
-  if (execution_.uses_paper_formula) return Seconds(0);
-  const int buckets = execution_.sums_beside_passes ? shape.layers.size() : 1;
-  return exposed_reduction(reduction, longest_backward, buckets) + needs.update / shape.optimizer_shards;
-}
-
 LinkRange JobSimulation::link_range(const StageShape& shape, bool in_one_node) const {
   const Bytes message =
       tables_.needs(shape.pool, shape.point, shape.activation_checkpointing).output(shape.layers.last - 1);

@@ -218,7 +218,7 @@ JobSimulation::Sync JobSimulation::sync_of(double parameters, const GroupedPlan&
 
 JobSimulation::StageEnd JobSimulation::stage_end(const GroupedPlan& plan, const GroupedStage& stage,
                                                  const PlanLinks& links) const {
-  StageEnd end{.buckets = execution_.sums_beside_passes ? stage.layers.size() : 1};
+  StageEnd end{.buckets = buckets(stage.layers)};
   const Sync parts = sync(plan, stage, links);
   end.reduce = plan.techniques.shards_optimizer ? parts.reduce : parts.reduce + parts.gather;
   end.gather = plan.techniques.shards_optimizer ? parts.gather : Seconds(0);
@@ -359,6 +359,7 @@ StageNeeds JobSimulation::stage_needs(const StageShape& shape) const {
   return {.forward = needs.forward,
           .backward = needs.backward,
           .update = needs.update / update_parts,
+          .buckets = buckets(shape.layers),
           .fixed_memory = memory_of(needs, inputs).total(),
           .activation_memory = needs.activations,
           .capacity = usable_memory(tables_.accelerator(shape.pool), execution_.memory)};

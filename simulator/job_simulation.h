@@ -70,8 +70,6 @@ class JobSimulation final : public JobEstimator {
   [[nodiscard]] std::optional<std::string> note_of_peer_replicas(const GroupedPlan& plan) const;
   [[nodiscard]] StageNeeds stage_needs(const StageShape& shape) const override;
   [[nodiscard]] Seconds least_reduction(const StageShape& shape, int replicas) const override;
-  [[nodiscard]] Seconds least_sync_and_update(const StageShape& shape, Seconds reduction,
-                                              Seconds longest_backward) const override;
   [[nodiscard]] LinkRange link_range(const StageShape& shape, bool in_one_node) const override;
   [[nodiscard]] MessageTime least_message(const StageShape& shape, int to_pool, bool in_one_node) const override;
   // Returns the times from which the plan's schedule is made, with the policy's caps on microbatches in flight.
@@ -116,6 +114,8 @@ class JobSimulation final : public JobEstimator {
     Seconds updated;    // when it is done
   };
 
+  // The parts in which a stage with these layers sums its gradients.
+  [[nodiscard]] int buckets(LayerRange layers) const { return execution_.sums_beside_passes ? layers.size() : 1; }
   [[nodiscard]] RangeNeeds range_needs(const GroupedPlan& plan, const GroupedStage& stage,
                                        const ReplicaGroup& group) const;
   [[nodiscard]] Bytes message_after(const GroupedPlan& plan, const GroupedStage& stage) const;

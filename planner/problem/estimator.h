@@ -30,6 +30,7 @@ struct StageNeeds {
   Seconds forward;   // the forward pass of one microbatch
   Seconds backward;  // the backward pass of one microbatch
   Seconds update;
+  int buckets = 1;          // the parts in which gradients are summed; see exposed_reduction()
   Bytes fixed_memory;       // everything but activations, per GPU
   Bytes activation_memory;  // the activations of one microbatch in flight, per GPU
   Bytes capacity;           // the memory of a GPU
@@ -113,10 +114,6 @@ class JobEstimator {
   // The time to sum the gradients of a stage that has a group of this shape and at least this number of replicas. It
   // grows with the number of replicas and does not depend on the microbatch size.
   [[nodiscard]] virtual Seconds least_reduction(const StageShape& shape, int replicas) const = 0;
-  // The time from the end of the last backward pass of a stage with such a group to its last update, if the gradient
-  // sum takes `reduction` and no replica of the stage has a backward pass longer than `longest_backward`.
-  [[nodiscard]] virtual Seconds least_sync_and_update(const StageShape& shape, Seconds reduction,
-                                                      Seconds longest_backward) const = 0;
   // The time to send the activations of a microbatch from the last layer of such a group to the next stage.
   // `in_one_node` also allows for the fast links inside a node. The simulator uses these links for a pool if all GPUs
   // that the plan takes from this pool fit on one node.

@@ -125,7 +125,7 @@ void RegionalBoundTable::add_entries(int region, LayerRange layers) {
     const StageNeeds needs = problem_.estimator->stage_needs(shape(kind, layers));
     if (!needs.fits()) continue;
     entries_.push_back({kind, in_whole_nanoseconds(needs.forward), in_whole_nanoseconds(needs.backward),
-                        in_whole_nanoseconds(needs.update), 0, 0});
+                        in_whole_nanoseconds(needs.update), needs.buckets, 0, 0});
   }
   std::stable_sort(entries_.begin() + begin, entries_.end(),
                    [](const Entry& a, const Entry& b) { return a.pass() < b.pass(); });
@@ -203,9 +203,9 @@ double RegionalBoundTable::least_reduction(LayerRange layers, int kind, int repl
 }
 
 // The simulator rounds every bucket to nanoseconds separately.
-double RegionalBoundTable::least_sync_and_update(const Entry& entry, int layers, double reduction) {
-  const Seconds left = exposed_reduction(Seconds(reduction), Seconds(entry.backward + kNanosecond), layers);
-  return entry.update + std::max(0.0, left.value() - 2 * (layers + 1) * kNanosecond);
+double RegionalBoundTable::least_sync_and_update(const Entry& entry, double reduction) {
+  const Seconds left = exposed_reduction(Seconds(reduction), Seconds(entry.backward + kNanosecond), entry.buckets);
+  return entry.update + std::max(0.0, left.value() - 2 * (entry.buckets + 1) * kNanosecond);
 }
 
 }  // namespace sailor

@@ -23,6 +23,7 @@ class RegionalBoundTable {
     double forward = 0;
     double backward = 0;
     double update = 0;
+    int buckets = 1;  // as in StageNeeds
     // The minimum of `forward`, and of `backward`, over this entry and all entries with a longer pass. It bounds the
     // passes of any group that is at most as fast as this one.
     double least_forward = 0;
@@ -66,7 +67,7 @@ class RegionalBoundTable {
   [[nodiscard]] double least_occupancy(int layer, bool inside_nodes) const;
   // Returns a lower bound on the time from the last backward pass of such a group to the last update of its stage, if
   // the gradient sum of the stage takes `reduction`.
-  [[nodiscard]] static double least_sync_and_update(const Entry& entry, int layers, double reduction);
+  [[nodiscard]] static double least_sync_and_update(const Entry& entry, double reduction);
   // Returns a lower bound on the time to sum the gradients of a stage that has a group of this kind and at least this
   // number of replicas.
   [[nodiscard]] double least_reduction(LayerRange layers, int kind, int replicas);

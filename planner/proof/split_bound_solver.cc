@@ -21,7 +21,7 @@ SplitBoundSolver::Work SplitBoundSolver::most_work(const Stage& stage, const Reg
                                                    double reduction) const {
   Work work{.kind = entry.kind,
             .price = price_of(entry),
-            .sync_and_update = RegionalBoundTable::least_sync_and_update(entry, stage.layers.size(), reduction)};
+            .sync_and_update = RegionalBoundTable::least_sync_and_update(entry, reduction)};
   const Label& from = *stage.from;
   const double seconds = plans_.seconds * (1 + kRoundingSlack);
   const double room = seconds - std::max(from.end, from.head + work.sync_and_update);

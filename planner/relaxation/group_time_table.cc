@@ -165,11 +165,11 @@ void GroupTimeTable::add_syncs_and_updates(const PlanningProblem& problem, Layer
     longest = std::max(longest, problem.estimator->stage_needs(shape(entry.kind, layers)).backward);
   }
   for (const Entry& entry : entries(layers)) {
-    const StageShape one = shape(entry.kind, layers);
+    const StageNeeds needs = problem.estimator->stage_needs(shape(entry.kind, layers));
     const std::size_t row = (index_of(layers) * kinds_.size() + static_cast<std::size_t>(entry.kind)) * steps_.size();
     for (std::size_t step = 0; step < steps_.size(); ++step) {
-      syncs_and_updates_[row + step] = rounded_down(
-          problem.estimator->least_sync_and_update(one, Seconds(reductions_[row + step]), longest).value());
+      const Seconds sync = exposed_reduction(Seconds(reductions_[row + step]), longest, needs.buckets);
+      syncs_and_updates_[row + step] = rounded_down((sync + needs.update).value());
     }
   }
 }
