@@ -35,7 +35,6 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
   const std::vector<std::vector<int>> nodes = node_placement(plan, cluster_);
   const std::vector<MessageEnd> ends = ends_of(groups);
   const std::vector<double> replicated = peer_parameters(groups);
-  const Seconds overhead = plan.stages.size() > 1 ? execution_.pass_overhead : Seconds(0);
   ScheduleTimes times;
   times.link_classes = static_cast<int>(ends.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
@@ -44,14 +43,12 @@ ScheduleTimes JobSimulation::times_of(const Plan& plan, const GroupedPlan& group
     for (std::size_t r = 0; r < stage.replicas.size(); ++r) {
       const Replica& replica = stage.replicas[r];
       const int pool = pool_index(cluster_, replica.pool);
-      const RangeNeeds needs =
-          tables_.needs(pool, {plan.microbatch_size, replica.tensor_parallel}, plan.activation_checkpointing)
-              .range({stage.first_layer, stage.last_layer});
+      const ReplicaGroup alone{.pool = pool, .tensor_parallel = replica.tensor_parallel};
+      const RangeNeeds needs = range_needs(groups, groups.stages[i], alone);
       const bool shares_nic = links_.has_shared_rate(pool) && !links.is_inside_node(pool, pool);
       const MessageEnd end{pool, replica.tensor_parallel};
       const auto link_class = static_cast<int>(std::ranges::lower_bound(ends, end) - ends.begin());
-      replicas.push_back({to_nanoseconds(needs.forward + overhead), to_nanoseconds(needs.backward + overhead),
-                          link_class,
+      replicas.push_back({to_nanoseconds(needs.forward), to_nanoseconds(needs.backward), link_class,
                           most_in_flight(needs, pool, memory_inputs(groups, i, replica.tensor_parallel, replicated[i])),
                           shares_nic ? nodes[i][r] : ReplicaTimes::kNoNic});
     }
