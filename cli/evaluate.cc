@@ -8,31 +8,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/input_files.h"
-#include "cli/measured_runs.h"
-#include "cli/results.h"
+#include "cli/evaluated_runs.h"
 #include "cli/tables.h"
-#include "core/manifest/files.h"
 
 namespace sailor::cli {
 namespace {
-
-struct Comparison {
-  double measured = 0;
-  double estimated = 0;
-  std::string flaw;  // why the measurement is excluded from the summary; empty: it is included
-
-  [[nodiscard]] double error_percent() const { return 100 * (estimated / measured - 1); }
-};
-
-struct EvaluatedRun {
-  std::string file;
-  std::string group;          // hardware and model
-  std::string reason;         // why there is no estimate; empty if there is one
-  bool is_bad_input = false;  // the reason is bad input; otherwise the record does not describe a plan of Sailor
-  std::optional<Comparison> time;
-  std::optional<Comparison> memory;
-};
 
 struct Summary {
   double sum = 0;
@@ -58,40 +38,6 @@ struct Summaries {
     memory.add(run.memory);
   }
 };
-
-struct Measurements {
-  std::string folder;
-  ProfileBook profiles;
-  NetworkMeasurements network;
-  std::optional<ExecutionModel> execution;  // absent: that of the cluster on which a run was made
-};
-
-EvaluatedRun evaluated(const RunRecord& record, const Measurements& measurements) {
-  EvaluatedRun result{.file = record.file};
-  const auto execution = record.run.and_then([&](const MeasuredRun& run) {
-    return measurements.execution ? Result<ExecutionModel>(*measurements.execution) : execution_of(run);
-  });
-  if (!execution) {
-    result.reason = execution.error().message;
-    result.is_bad_input = !record.run && record.run.error().code == ErrorCode::kInvalidArgument;
-    return result;
-  }
-  result.group = fmt::format("{} {}", execution->name, record.run->job.model.name);
-  auto estimate = estimate_run(*record.run, measurements.profiles, measurements.network, *execution);
-  if (!estimate) {
-    result.reason = std::move(estimate.error()).within(measurements.folder).message;
-    result.is_bad_input = true;
-    return result;
-  }
-  const MeasurementFlaw flaw = known_flaw_of(record.file);
-  if (record.run->time > Seconds(0)) {
-    result.time = {record.run->time.value(), estimate->time.value(), std::string(flaw.time)};
-  }
-  if (record.run->memory > Bytes(0)) {
-    result.memory = {record.run->memory.value(), estimate->memory.value(), std::string(flaw.memory)};
-  }
-  return result;
-}
 
 nlohmann::json to_json(const Comparison& one) {
   nlohmann::json json{{"measured", one.measured}, {"estimated", one.estimated}, {"errorPercent", one.error_percent()}};
@@ -168,49 +114,23 @@ std::string as_table(const std::vector<EvaluatedRun>& runs, const Summaries& all
   return table(rows) + "\n" + notes + (notes.empty() ? "" : "* excluded from the summary\n\n") + table(summary);
 }
 
-Result<Measurements> read_measurements(const EvaluateArguments& arguments) {
-  const std::string& folder = arguments.profiles;
-  auto profiles = read_profiles(folder);
-  if (!profiles) return tl::unexpected(std::move(profiles.error()));
-  auto network = read_network_measurements(folder);
-  if (!network) return tl::unexpected(std::move(network.error()));
-  Measurements all{folder, *std::move(profiles), *std::move(network), {}};
-  if (arguments.execution.empty()) return all;
-  auto execution = named_execution_model(arguments.execution);
-  if (!execution) return tl::unexpected(std::move(execution.error()));
-  all.execution = *std::move(execution);
-  return all;
-}
-
-Result<void> check_input(const std::vector<EvaluatedRun>& runs) {
-  const auto bad = std::ranges::count_if(runs, &EvaluatedRun::is_bad_input);
-  if (bad == 0) return {};
-  const auto first = std::ranges::find_if(runs, &EvaluatedRun::is_bad_input);
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{} of {} records cannot be estimated; the first error: {}", bad,
-                                                       runs.size(), first->reason));
-}
-
 }  // namespace
 
 Result<void> run_evaluate(const EvaluateArguments& arguments, std::ostream& out) {
-  const auto records = read_runs(arguments.runs);
-  if (!records) return tl::unexpected(records.error());
-  const auto measurements = read_measurements(arguments);
-  if (!measurements) return tl::unexpected(measurements.error());
-  std::vector<EvaluatedRun> runs;
+  const auto runs = evaluated_runs(arguments);
+  if (!runs) return tl::unexpected(runs.error());
   Summaries all;
   std::map<std::string, Summaries> groups;
-  for (const RunRecord& record : *records) {
-    runs.push_back(evaluated(record, *measurements));
-    all.add(runs.back());
-    if (!runs.back().group.empty()) groups[runs.back().group].add(runs.back());
+  for (const EvaluatedRun& run : *runs) {
+    all.add(run);
+    if (!run.group.empty()) groups[run.group].add(run);
   }
   if (arguments.format == Format::kTable) {
-    out << as_table(runs, all, groups);
+    out << as_table(*runs, all, groups);
   } else {
-    out << to_json(runs, all, groups).dump(2) << "\n";
+    out << to_json(*runs, all, groups).dump(2) << "\n";
   }
-  return check_input(runs);
+  return check_all_estimated(*runs);
 }
 
 }  // namespace sailor::cli

@@ -2,11 +2,10 @@
 
 #include <filesystem>
 #include <ostream>
-#include <sstream>
 
 #include <fmt/format.h>
 
-#include "cli/evaluate.h"
+#include "cli/evaluated_runs.h"
 #include "cli/paper_output.h"
 #include "cli/results.h"
 #include "report/paper_page.h"
@@ -14,7 +13,6 @@
 namespace sailor::cli {
 namespace {
 
-using nlohmann::json;
 using paper::ExperimentResult;
 
 Result<std::vector<const paper::Experiment*>> chosen_experiments(const std::vector<std::string>& ids) {
@@ -35,23 +33,20 @@ Result<void> check_folder(const std::string& option, const std::string& folder) 
   return fail(ErrorCode::kInvalidArgument, fmt::format("{} {}: is not a folder; check its name", option, folder));
 }
 
-std::optional<double> error_of(const json& run, const char* quantity) {
-  if (!run.contains(quantity) || run.at(quantity).contains("suspect")) return std::nullopt;
-  return run.at(quantity).at("errorPercent").get<double>() / 100;
+std::optional<double> error_of(const std::optional<Comparison>& one) {
+  if (!one || !one->flaw.empty()) return std::nullopt;
+  return one->error_percent() / 100;
 }
 
 // The errors of measured runs are those that `sailor evaluate` prints.
 Result<std::vector<paper::RunErrors>> read_run_errors(const PaperArguments& arguments) {
-  std::vector<paper::RunErrors> runs;
-  if (arguments.measured.empty()) return runs;
-  std::ostringstream text;
-  const EvaluateArguments evaluate{.runs = arguments.measured, .profiles = arguments.artifact, .format = Format::kJson};
-  if (auto done = run_evaluate(evaluate, text); !done) return tl::unexpected(std::move(done.error()));
-  const json evaluated = json::parse(text.str());
-  for (const json& run : evaluated.at("runs")) {
-    runs.push_back({run.at("file").get<std::string>(), error_of(run, "time"), error_of(run, "memory")});
-  }
-  return runs;
+  std::vector<paper::RunErrors> errors;
+  if (arguments.measured.empty()) return errors;
+  const auto runs = evaluated_runs({.runs = arguments.measured, .profiles = arguments.artifact});
+  if (!runs) return tl::unexpected(runs.error());
+  if (auto checked = check_all_estimated(*runs); !checked) return tl::unexpected(std::move(checked.error()));
+  for (const EvaluatedRun& run : *runs) errors.push_back({run.file, error_of(run.time), error_of(run.memory)});
+  return errors;
 }
 
 // Gives each experiment its cases, in the order in which they were collected.
