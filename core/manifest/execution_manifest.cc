@@ -36,12 +36,7 @@ void read_number(JsonReader& reader, std::string_view key, const Range& range, d
 }
 
 void read_microseconds(JsonReader& reader, std::string_view key, Seconds& value) {
-  const auto given = reader.optional<double>(key);
-  if (!given) return;
-  if (*given < kMicroseconds.least || *given > kMicroseconds.most) {
-    reader.record(key, fmt::format("{} is not between {} and {}", *given, kMicroseconds.least, kMicroseconds.most));
-  }
-  value = Seconds(*given * 1e-6);
+  if (const auto given = number(reader, key, kMicroseconds)) value = Seconds(*given * 1e-6);
 }
 
 template <class T>

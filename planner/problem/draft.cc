@@ -139,9 +139,9 @@ double least_seconds(const Draft& draft, const PlanningProblem& problem) {
   return longest;
 }
 
-DollarsPerHour gpu_price(const Draft& draft, const PlanningProblem& problem) {
+DollarsPerHour gpu_price(std::span<const GroupedStage> stages, const PlanningProblem& problem) {
   DollarsPerHour price;
-  for (const GroupedStage& stage : draft.stages) {
+  for (const GroupedStage& stage : stages) {
     for (const ReplicaGroup& group : stage.groups) price += problem.pool(group.pool).price_per_gpu * group.gpus();
   }
   return price;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "planner/problem/grouped_plan.h"
@@ -32,8 +33,8 @@ std::optional<GroupedPlan> partitioned(const Draft& draft, const PlanningProblem
 // need for all microbatches if the work is divided perfectly. The result is the largest of these sums.
 double least_seconds(const Draft& draft, const PlanningProblem& problem);
 
-// Returns the price of the draft's GPUs.
-DollarsPerHour gpu_price(const Draft& draft, const PlanningProblem& problem);
+// Returns the price of the stages' GPUs.
+DollarsPerHour gpu_price(std::span<const GroupedStage> stages, const PlanningProblem& problem);
 
 // Drops the numbers of microbatches from the plan.
 Draft draft_of(const GroupedPlan& plan);

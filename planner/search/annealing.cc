@@ -23,7 +23,7 @@ std::optional<PlanCandidate> Annealing::changed(const PlanCandidate& from, doubl
   }
   const Cutoff cutoff = goals_.fast.cutoff_for(most_estimate);
   const Seconds least(least_seconds(draft, problem_));
-  if (least >= cutoff.iteration || gpu_price(draft, problem_) * least >= cutoff.cost) return std::nullopt;
+  if (least >= cutoff.iteration || gpu_price(draft.stages, problem_) * least >= cutoff.cost) return std::nullopt;
   auto plan = partitioned(draft, problem_, PlanSpace::kFlow);
   if (!plan || *plan == from.plan || !keeps_to_resources(*plan, problem_)) return std::nullopt;
   const auto estimate = estimates_.below(cutoff, *plan);

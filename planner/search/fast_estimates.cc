@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "planner/problem/draft.h"
+
 namespace sailor {
 namespace {
 
@@ -69,14 +71,6 @@ bool is_small(const GroupedPlan& plan) {
   return most * std::ssize(plan.stages) <= kMostReplicas;
 }
 
-DollarsPerHour gpu_price(const GroupedPlan& plan, const PlanningProblem& problem) {
-  DollarsPerHour price;
-  for (const GroupedStage& stage : plan.stages) {
-    for (const ReplicaGroup& group : stage.groups) price += problem.pool(group.pool).price_per_gpu * group.gpus();
-  }
-  return price;
-}
-
 }  // namespace
 
 FastEstimates::FastEstimates(const PlanningProblem& problem)
@@ -91,7 +85,7 @@ std::optional<EstimateSummary> FastEstimates::below(const Cutoff& cutoff, const 
   const Seconds queueing = this->queueing(plan);
   if (queueing <= Seconds(0)) return estimate;
   estimate->iteration += queueing;
-  estimate->cost += gpu_price(plan, problem_) * queueing;
+  estimate->cost += gpu_price(plan.stages, problem_) * queueing;
   if (cutoff.is_reached_by(*estimate)) return std::nullopt;
   return estimate;
 }

@@ -73,7 +73,7 @@ class RandomChange {
 
   // Takes replicas of about as many GPUs as `count` replicas of `group` have, and as many GPUs on both sides.
   bool convert(int from, const ReplicaGroup& group, int count, int to, int tensor_parallel) {
-    int made = std::max(1, count * group.tensor_parallel / tensor_parallel);
+    const int made = std::max(1, count * group.tensor_parallel / tensor_parallel);
     const int taken = made * tensor_parallel / group.tensor_parallel;
     if (taken < 1 || taken > group.count || taken * group.tensor_parallel != made * tensor_parallel) return false;
     add(from, group, -taken);

@@ -64,7 +64,7 @@ bool Search::is_pruned(Seconds least, DollarsPerHour price, double incumbent) {
 // Compares the lower bound of the draft, without estimating a plan.
 bool Search::is_pruned(const Draft& draft, double incumbent) {
   return incumbent != kNoIncumbent &&
-         is_pruned(Seconds(least_seconds(draft, problem_)), gpu_price(draft, problem_), incumbent);
+         is_pruned(Seconds(least_seconds(draft, problem_)), gpu_price(draft.stages, problem_), incumbent);
 }
 
 std::optional<PlanCandidate> Search::evaluated(const Draft& draft, PlanSpace space, double incumbent) {
