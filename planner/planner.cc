@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
+#include "core/model/slow_nodes.h"
 #include "core/model/tensor_parallel.h"
 #include "planner/problem/planning_problem.h"
 #include "planner/problem/run_both.h"
@@ -33,6 +35,17 @@ Result<EstimatedPlan> estimated(const Estimator& estimator, const PlanningProble
   return EstimatedPlan{std::move(plan), *std::move(estimate)};
 }
 
+// Computes what follows from the job and the cluster. The problem must stay where it is, because the estimator refers
+// to its cluster.
+Result<void> prepare(PlanningProblem& problem, const Estimator& estimator, const PlanOptions& options) {
+  problem.tensor_parallel_sizes = usable_tensor_parallel_sizes(
+      problem.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(problem.job)));
+  auto prepared = estimator.prepare(problem.job, problem.cluster, problem.tensor_parallel_sizes);
+  if (!prepared) return tl::unexpected(std::move(prepared.error()));
+  problem.set_estimator(*std::move(prepared));
+  return {};
+}
+
 // Explains why no plan is feasible. If the search saw no plan that fits in memory, searches again while ignoring
 // memory, to find the plan that comes nearest.
 Error nearest_miss(PlanningProblem problem, const PlanOptions& options, const SearchLimits& limits,
@@ -50,9 +63,9 @@ std::vector<EstimatedPlan> alternatives(const Estimator& estimator, const Planni
                                         const ClusterState& cluster, const ParetoFront& front,
                                         const EstimatedPlan& chosen) {
   std::vector<EstimatedPlan> plans{chosen};
-  const auto chosen_plan = grouped(chosen.plan, problem.cluster).value();
+  const auto chosen_plan = grouped(chosen.plan, problem.cluster);  // an error if it runs in another cluster
   for (const ParetoFront::Entry& entry : front.sample(kAlternatives)) {
-    if (entry.plan == chosen_plan) continue;
+    if (chosen_plan && entry.plan == *chosen_plan) continue;
     auto other = estimated(estimator, problem, entry.plan, cluster);
     if (other && other->estimate.fits()) plans.push_back(*std::move(other));
   }
@@ -83,13 +96,6 @@ bool is_in_search_space(const Plan& plan, const PlanningProblem& problem) {
   });
 }
 
-// Returns the running plan, or nothing if it has lost some of its GPUs.
-std::optional<GroupedPlan> intact(const Plan& running, const PlanningProblem& problem) {
-  auto plan = grouped(running, problem.cluster);
-  if (!plan || !keeps_to_resources(*plan, problem)) return std::nullopt;
-  return *std::move(plan);
-}
-
 // Returns the part of the running plan that still has its GPUs. It tells which GPUs hold which state, but it is not a
 // complete plan.
 GroupedPlan remainder_of(const Plan& running, const PlanningProblem& problem) {
@@ -108,32 +114,70 @@ std::optional<Plan> known_running_plan(const std::optional<Plan>& current, const
   return is_in_search_space(running, problem) ? std::optional(std::move(running)) : std::nullopt;
 }
 
-std::optional<MigrationCost> migration_from(const std::optional<Plan>& running,
-                                            const std::optional<GroupedPlan>& intact, const PlanningProblem& problem) {
+// A running plan that still has all its GPUs.
+class IntactPlan {
+ public:
+  // Returns nothing if the plan has lost some of its GPUs.
+  static std::optional<IntactPlan> find(const Plan& running, const PlanningProblem& problem, const Estimator& estimator,
+                                        const PlanOptions& options) {
+    auto own = make_own_problem(problem, estimator, options);
+    const PlanningProblem& where = own ? *own : problem;
+    auto plan = grouped(running, where.cluster);
+    if (!plan || !keeps_to_resources(*plan, where)) return std::nullopt;
+    return IntactPlan(*std::move(plan), std::move(own));
+  }
+
+  [[nodiscard]] const GroupedPlan& plan() const { return plan_; }
+  // Returns the problem in which the plan runs, or null if that is the one in which other plans are searched.
+  [[nodiscard]] const PlanningProblem* own_problem() const { return own_.get(); }
+
+ private:
+  IntactPlan(GroupedPlan plan, std::unique_ptr<PlanningProblem> own) : plan_(std::move(plan)), own_(std::move(own)) {}
+
+  // Returns the problem with PlanOptions::current_cluster, or nothing if that is not set.
+  static std::unique_ptr<PlanningProblem> make_own_problem(const PlanningProblem& problem, const Estimator& estimator,
+                                                           const PlanOptions& options) {
+    if (!options.current_cluster) return nullptr;
+    auto own = std::make_unique<PlanningProblem>(
+        PlanningProblem{.job = problem.job, .cluster = usable_part(problem.job, *options.current_cluster)});
+    return own->pools() > 0 && prepare(*own, estimator, options) ? std::move(own) : nullptr;
+  }
+
+  GroupedPlan plan_;
+  std::unique_ptr<PlanningProblem> own_;
+};
+
+std::optional<MigrationCost> migration_from(const std::optional<Plan>& running, const std::optional<IntactPlan>& intact,
+                                            const PlanningProblem& problem) {
   if (!running) return std::nullopt;
-  return MigrationCost(problem, intact ? *intact : remainder_of(*running, problem));
+  if (intact) {
+    const PlanningProblem* own = intact->own_problem();
+    return MigrationCost(problem, intact->plan(), own != nullptr ? own->cluster : problem.cluster);
+  }
+  return MigrationCost(problem, remainder_of(*running, problem), problem.cluster);
 }
 
 struct Choice {
   PlanCandidate plan;
   Seconds pause;
+  bool is_current = false;
 };
 
 // Searches near the running plan, if there is one, and chooses between the running plan and the plans that the search
 // has found.
 class PlanChooser {
  public:
-  PlanChooser(const PlanningProblem& problem, const PlanOptions& options, const SearchLimits& limits)
-      : options_(options),
+  PlanChooser(const PlanningProblem& problem, const Estimator& estimator, const PlanOptions& options,
+              const SearchLimits& limits)
+      : problem_(problem),
+        options_(options),
         running_(known_running_plan(options.current, problem)),
-        intact_(running_ ? intact(*running_, problem) : std::nullopt),
+        intact_(running_ ? IntactPlan::find(*running_, problem, estimator, options) : std::nullopt),
         migration_(migration_from(running_, intact_, problem)),
         search_(problem, limits, migration_ ? &*migration_ : nullptr) {
     if (!running_) return;
-    if (intact_) {
-      if (const auto stay = search_.add_known_plan(*intact_)) stay_ = search_.simulated(*stay, kNoIncumbent);
-    }
-    search_.repair(*running_, options.space);
+    if (intact_) stay_ = simulated_current(limits);
+    search_.repair(running_.value(), options.space);
     if (has_feasible()) near_ = *search_.best();
   }
 
@@ -144,11 +188,16 @@ class PlanChooser {
   // Compares the plans by their values after the pause for moving to them. Returns the best one, or the running plan if
   // it is nearly as good. Returns nothing if no plan is feasible.
   [[nodiscard]] std::optional<Choice> choice() const {
-    if (!has_feasible()) return std::nullopt;
-    Choice best{*search_.best(), pause_for(*search_.best())};
-    if (near_ && value_of({*near_, pause_for(*near_)}) < value_of(best)) best = {*near_, pause_for(*near_)};
-    const bool stays = stay_ && !is_worth_moving(stay_->score.value, value_of(best));
-    return stays ? Choice{*stay_, Seconds(0)} : best;
+    std::optional<Choice> best;
+    if (has_feasible()) best = {*search_.best(), pause_for(*search_.best())};
+    if (near_ && value_of({*near_, pause_for(*near_)}) < value_of(best.value())) best = {*near_, pause_for(*near_)};
+    const bool stays = stay_ && (!best || !is_worth_moving(stay_->score.value, value_of(*best)));
+    return stays ? Choice{*stay_, Seconds(0), true} : best;
+  }
+  // Returns the problem whose pools the plan of the choice refers to.
+  [[nodiscard]] const PlanningProblem& problem_of(const Choice& choice) const {
+    const PlanningProblem* own = choice.is_current ? intact_.value().own_problem() : nullptr;
+    return own != nullptr ? *own : problem_;
   }
 
  private:
@@ -159,10 +208,23 @@ class PlanChooser {
   [[nodiscard]] double value_of(const Choice& choice) const {
     return value_with_pause(choice.plan.score.value, choice.pause, options_.expected_lifetime);
   }
+  // Returns the running plan as it is now, or nothing if it is not feasible. If it runs in the problem's cluster, the
+  // search knows it from then on.
+  std::optional<PlanCandidate> simulated_current(const SearchLimits& limits) {
+    const IntactPlan& intact = intact_.value();
+    if (intact.own_problem() == nullptr) {
+      const auto known = search_.add_known_plan(intact.plan());
+      return known ? search_.simulated(*known, kNoIncumbent) : std::nullopt;
+    }
+    Search elsewhere(*intact.own_problem(), limits, nullptr);
+    const auto known = elsewhere.add_known_plan(intact.plan());
+    return known ? elsewhere.simulated(*known, kNoIncumbent) : std::nullopt;
+  }
 
+  const PlanningProblem& problem_;
   const PlanOptions& options_;
-  std::optional<Plan> running_;        // known_running_plan()
-  std::optional<GroupedPlan> intact_;  // the running plan, if it still has all its GPUs
+  std::optional<Plan> running_;       // known_running_plan()
+  std::optional<IntactPlan> intact_;  // the running plan, if it still has all its GPUs
   std::optional<MigrationCost> migration_;
   Search search_;
   std::optional<PlanCandidate> stay_;  // the running plan, if it is feasible
@@ -198,6 +260,23 @@ double proved_throughput(const PlanningProblem& problem, double seconds, const P
   return 1 / unreachable;
 }
 
+std::vector<GroupTimeTable> tables_of(const PlanningProblem& problem) {
+  return problem.layers() <= kMostLayersOfTables ? group_time_tables(problem) : std::vector<GroupTimeTable>();
+}
+
+// Plans the job as if all GPUs of a node were equally fast. If some are slow, a good plan is often near that plan: a
+// few groups are replaced by smaller ones.
+std::optional<Plan> plan_with_equal_gpus(const Estimator& estimator, const PlanningProblem& given,
+                                         const PlanOptions& options, const SearchLimits& limits) {
+  if (!has_slow_gpus(given.cluster) || limits.is_over()) return std::nullopt;
+  PlanningProblem problem{.job = given.job, .cluster = with_equal_gpus(given.cluster)};
+  if (problem.cluster == given.cluster || !prepare(problem, estimator, options)) return std::nullopt;
+  Search search(problem, limits, nullptr);
+  search.run(options.space, tables_of(problem));
+  if (search.best() == nullptr || !search.best()->score.is_feasible()) return std::nullopt;
+  return expanded(search.best()->plan, problem.job, problem.cluster);
+}
+
 }  // namespace
 
 Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, const PlanOptions& options,
@@ -208,29 +287,30 @@ Result<PlannedJob> Planner::plan(const JobSpec& job, const ClusterState& given, 
   if (auto checked = check_capacity(job, cluster, problem.cluster); !checked) {
     return tl::unexpected(std::move(checked.error()));
   }
-  problem.tensor_parallel_sizes =
-      usable_tensor_parallel_sizes(problem.cluster, std::min(options.max_tensor_parallel, max_tensor_parallel(job)));
-  auto estimator = estimator_.prepare(job, problem.cluster, problem.tensor_parallel_sizes);
-  if (!estimator) return tl::unexpected(std::move(estimator.error()));
-  problem.set_estimator(*std::move(estimator));
+  if (auto done = prepare(problem, estimator_, options); !done) return tl::unexpected(std::move(done.error()));
 
   const SearchLimits limits = limits_of(options, start, std::move(stop));
-  PlanChooser chooser(problem, options, limits);
+  PlanChooser chooser(problem, estimator_, options, limits);
   const Search& search = chooser.search();
-  std::vector<GroupTimeTable> tables;
   if (!chooser.is_answered()) {
-    if (problem.layers() <= kMostLayersOfTables) tables = group_time_tables(problem);
-    chooser.search().run(options.space, tables);
+    chooser.search().run(options.space, tables_of(problem));
+    const auto equal = plan_with_equal_gpus(estimator_, problem, options, limits);
+    if (equal) chooser.search().search_near(*equal, options.space);
   }
   const std::optional<Choice> choice = chooser.choice();
   if (!choice) return tl::unexpected(nearest_miss(problem, options, limits, search.best_that_fits()));
 
-  auto chosen = estimated(estimator_, problem, choice->plan.plan, cluster);
+  const bool is_elsewhere = choice->is_current && options.current_cluster;
+  const ClusterState& where = is_elsewhere ? *options.current_cluster : cluster;
+  auto chosen = estimated(estimator_, chooser.problem_of(*choice), choice->plan.plan, where);
   if (!chosen) return tl::unexpected(std::move(chosen.error()));
-  auto times = estimator_.schedule_times(job, cluster, chosen->plan);
+  auto times = estimator_.schedule_times(job, where, chosen->plan);
   if (!times) return tl::unexpected(std::move(times.error()));
-  PlannedJob planned{
-      .plan = chosen->plan, .schedule_times = *std::move(times), .estimate = chosen->estimate, .pause = choice->pause};
+  PlannedJob planned{.plan = chosen->plan,
+                     .schedule_times = *std::move(times),
+                     .estimate = chosen->estimate,
+                     .pause = choice->pause,
+                     .keeps_current = choice->is_current};
   planned.search = search.report();
   if (chooser.is_answered()) {
     planned.bound_throughput = bound_throughput(problem);

@@ -25,7 +25,8 @@ struct PlannedJob {
   Estimate estimate;
   double bound_throughput = 0;  // an upper bound: no plan of the space has more iterations per second
   Dollars bound_cost;           // a lower bound: no plan of the space costs less per iteration
-  Seconds pause;  // how long training stops while the job moves to the plan; zero if the job does not move
+  Seconds pause;               // how long training stops while the job moves to the plan; zero if the job does not move
+  bool keeps_current = false;  // the plan is PlanOptions::current
   SearchReport search;
   // The chosen plan and other plans of the Pareto front of iteration time and cost, the fastest first.
   std::vector<EstimatedPlan> alternatives;

@@ -8,6 +8,19 @@
 #include "simulator/peer_replicas.h"
 
 namespace sailor {
+namespace {
+
+// Calls `visit` with the indices of each group of mixed nodes that both pools offer GPUs of.
+template <class Visit>
+void each_shared_node_group(const Pool& a, const Pool& b, Visit visit) {
+  for (std::size_t i = 0; i < a.nodes.size(); ++i) {
+    for (std::size_t j = 0; j < b.nodes.size(); ++j) {
+      if (a.nodes[i].is_mixed() && a.nodes[i].gpus_of_grades == b.nodes[j].gpus_of_grades) visit(i, j);
+    }
+  }
+}
+
+}  // namespace
 
 const LayerNeeds& Bill::layer_needs_of(const GroupedStage& stage) const {
   const ReplicaGroup& first = stage.groups.front();
@@ -69,16 +82,32 @@ std::vector<Bill::Transfer> Bill::peer_replicas() const {
   return transfers;
 }
 
+// A node whose GPUs belong to pools of several grades is paid for once, by the pool of the lowest grade that uses it.
+int Bill::nodes_paid_by(std::size_t pool) const {
+  const auto packed = [&](std::size_t index) {
+    return pack_groups(cluster_.pools[index], groups_of_pool(plan_.stages, static_cast<int>(index)));
+  };
+  const Pool& of = cluster_.pools[pool];
+  const PackedGroups used = packed(pool);
+  int nodes = used.nodes_used;
+  std::vector<int> paid_already(of.nodes.size());
+  for (std::size_t above = pool; above > 0; --above) {
+    const Pool& lower = cluster_.pools[above - 1];
+    if (!lower.key.is_like(of.key)) break;
+    const PackedGroups used_below = packed(above - 1);
+    each_shared_node_group(of, lower, [&](std::size_t group, std::size_t same) {
+      paid_already[group] = std::max(paid_already[group], used_below.nodes_of_group[same]);
+    });
+  }
+  for (std::size_t i = 0; i < paid_already.size(); ++i) nodes -= std::min(paid_already[i], used.nodes_of_group[i]);
+  return nodes;
+}
+
 int Bill::paid_gpus(std::size_t pool, int used) const {
   const Pool& of = cluster_.pools[pool];
   if (!of.whole_nodes || used == 0) return used;
-  std::vector<GroupsOfSize> groups;
-  for (const GroupedStage& stage : plan_.stages) {
-    for (const ReplicaGroup& group : stage.groups) {
-      if (std::cmp_equal(group.pool, pool)) groups.push_back({group.tensor_parallel, group.count});
-    }
-  }
-  return std::max(used, pack_groups(of, groups).nodes_used * of.gpus_per_node);
+  const int paid = nodes_paid_by(pool) * of.gpus_per_node;
+  return of.key.grade == 0 ? std::max(used, paid) : paid;
 }
 
 DollarsPerHour Bill::gpus() const {

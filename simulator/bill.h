@@ -16,7 +16,8 @@ class Bill {
        const PoolLinks& links)
       : plan_(plan), job_(job), cluster_(cluster), tables_(tables), links_(links) {}
 
-  // The number of GPUs that are paid for: at least `used`, more if the pool is paid for by whole nodes.
+  // The number of GPUs that are paid for: `used`, or all of its nodes if the pool is paid for by whole nodes. Nodes
+  // that a pool of a lower speed grade pays for are left out.
   [[nodiscard]] int paid_gpus(std::size_t pool, int used) const;
   [[nodiscard]] DollarsPerHour gpus() const;
   // The price of all traffic of an iteration.
@@ -65,6 +66,7 @@ class Bill {
   }
 
  private:
+  [[nodiscard]] int nodes_paid_by(std::size_t pool) const;
   // `parameters` are those of all GPUs of a replica.
   [[nodiscard]] RingTraffic ring_of(const GroupedStage& stage, double parameters) const;
   [[nodiscard]] double summed_parameters(const GroupedStage& stage) const;

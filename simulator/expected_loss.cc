@@ -17,6 +17,13 @@ Seconds time_since_checkpoint(const JobSpec& job, Seconds iteration, double fail
   return std::min(whole_job, time_between_checkpoints(job.checkpoint, iteration, failures_per_hour)) / 2;
 }
 
+// Whether a pool of a lower speed grade offers GPUs of these nodes too. Plans use the faster GPUs of a node first, so
+// the node counts there.
+bool has_faster_gpus(const NodeGroup& group, int grade) {
+  const auto& gpus = group.gpus_of_grades;
+  return group.is_mixed() && std::any_of(gpus.begin(), gpus.begin() + grade, [](int faster) { return faster > 0; });
+}
+
 // The fewest nodes that have this number of free GPUs. Nodes that do not exist, because the plan does not fit, are
 // full.
 int nodes_with(const Pool& pool, int gpus) {
@@ -24,7 +31,7 @@ int nodes_with(const Pool& pool, int gpus) {
   for (const NodeGroup& group : pool.nodes) {
     if (gpus <= 0) break;
     const int used = std::min(group.count, (gpus + group.free_gpus - 1) / group.free_gpus);
-    nodes += used;
+    if (!has_faster_gpus(group, pool.key.grade)) nodes += used;
     gpus -= used * group.free_gpus;
   }
   return gpus <= 0 ? nodes : nodes + (gpus + pool.gpus_per_node - 1) / pool.gpus_per_node;

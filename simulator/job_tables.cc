@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/speed_grade.h"
 #include "simulator/layer_times.h"
 
 namespace sailor {
@@ -62,33 +63,35 @@ Result<JobTables> JobTables::make(const JobSpec& job, const ClusterState& cluste
       tables.type_of_pool_.push_back(-1);
       continue;
     }
-    const auto known = std::ranges::find(tables.accelerators_, spec->name, &AcceleratorSpec::name);
-    tables.type_of_pool_.push_back(static_cast<int>(known - tables.accelerators_.begin()));
-    if (known != tables.accelerators_.end()) continue;
-    tables.accelerators_.push_back(*spec);
-    tables.add_accelerator(job, *spec, profiles.find(job, spec->name), scope);
+    const auto known = std::ranges::find_if(tables.types_, [&](const GpuType& type) {
+      return type.spec.name == spec->name && type.grade == pool.key.grade;
+    });
+    tables.type_of_pool_.push_back(static_cast<int>(known - tables.types_.begin()));
+    if (known != tables.types_.end()) continue;
+    tables.types_.push_back({*spec, pool.key.grade});
+    tables.add_type(job, tables.types_.back(), profiles.find(job, spec->name), scope);
   }
   return tables;
 }
 
-void JobTables::add_accelerator(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
-                                const Scope& scope) {
+void JobTables::add_type(const JobSpec& job, const GpuType& type, const ModelProfile* profile, const Scope& scope) {
   std::optional<ModelProfile> running;
   if (profile != nullptr && scope.execution.launch_exposed < 1) {
     profile = &running.emplace(with_launches_exposed(*profile, scope.execution.launch_exposed));
   }
   for (const int size : scope.microbatch_sizes) {
     for (const int tensor_parallel : scope.tensor_parallel_sizes) {
-      add_needs(job, accelerator, profile, scope.execution, {size, tensor_parallel});
+      add_needs(job, type, profile, scope.execution, {size, tensor_parallel});
     }
   }
 }
 
-void JobTables::add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
+void JobTables::add_needs(const JobSpec& job, const GpuType& type, const ModelProfile* profile,
                           const ExecutionModel& execution, ProfilePoint point) {
   for (const bool recompute : recomputes_) {
-    needs_.emplace_back(job, accelerator, profile, point,
-                        LayerNeeds::Choices{recompute, execution.update_share, execution.memory.score_matrices});
+    const LayerNeeds::Choices choices{recompute, execution.update_share, execution.memory.score_matrices,
+                                      slowdown_of(type.grade)};
+    needs_.emplace_back(job, type.spec, profile, point, choices);
   }
 }
 

@@ -31,20 +31,24 @@ class JobTables {
   // The accelerator of the pool must be known. `recompute` must be a value that the job allows.
   [[nodiscard]] const LayerNeeds& needs(int pool, ProfilePoint point, bool recompute) const;
   [[nodiscard]] const std::vector<int>& tensor_parallel_sizes() const { return tensor_parallel_sizes_; }  // ascending
-  [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const { return accelerators_[type_of(pool)]; }
+  [[nodiscard]] const AcceleratorSpec& accelerator(int pool) const { return types_[type_of(pool)].spec; }
 
  private:
+  struct GpuType {
+    AcceleratorSpec spec;
+    int grade = 0;
+  };
+
   [[nodiscard]] std::size_t type_of(int pool) const {
     const int type = type_of_pool_[static_cast<std::size_t>(pool)];
     SAILOR_CHECK(type >= 0, "pool {} has an unknown accelerator", pool);
     return static_cast<std::size_t>(type);
   }
-  void add_accelerator(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
-                       const Scope& scope);
-  void add_needs(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile,
-                 const ExecutionModel& execution, ProfilePoint point);
+  void add_type(const JobSpec& job, const GpuType& type, const ModelProfile* profile, const Scope& scope);
+  void add_needs(const JobSpec& job, const GpuType& type, const ModelProfile* profile, const ExecutionModel& execution,
+                 ProfilePoint point);
 
-  std::vector<AcceleratorSpec> accelerators_;  // each known type of the cluster once
+  std::vector<GpuType> types_;                 // each known type of the cluster once
   std::vector<int> type_of_pool_;              // -1: the accelerator is unknown
   std::vector<int> index_of_size_;             // the key is the microbatch size; -1: not in the tables
   std::vector<int> index_of_tensor_parallel_;  // the key is the tensor-parallel size

@@ -63,10 +63,11 @@ void LayerNeeds::add_times(const JobSpec& job, const AcceleratorSpec& accelerato
     const bool is_block = layer_kind(job.model, static_cast<int>(layer)) == LayerKind::kBlock;
     RangeNeeds& sum = prefix_[layer + 1];
     sum = prefix_[layer];
-    sum.forward += time.forward;
-    sum.backward += time.backward;
-    if (choices_.recompute && is_block) sum.backward += time.forward;  // computed again from the block's input
-    sum.update += time.update * choices_.update_share;
+    sum.forward += time.forward * choices_.slowdown;
+    sum.backward += time.backward * choices_.slowdown;
+    // Computed again from the block's input.
+    if (choices_.recompute && is_block) sum.backward += time.forward * choices_.slowdown;
+    sum.update += time.update * (choices_.update_share * choices_.slowdown);
   }
 }
 

@@ -31,6 +31,7 @@ class LayerNeeds {
     bool recompute = false;     // activation checkpointing of every block
     double update_share = 1;    // ExecutionModel::update_share
     double score_matrices = 0;  // MemoryOverheads::score_matrices
+    double slowdown = 1;        // slowdown_of() the GPU's speed grade
   };
   // `profile` may be null; then all times and sizes are analytic.
   LayerNeeds(const JobSpec& job, const AcceleratorSpec& accelerator, const ModelProfile* profile, ProfilePoint point,

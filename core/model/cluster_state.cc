@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <utility>
 
 #include "core/model/check.h"
 
@@ -9,16 +11,20 @@ namespace sailor {
 namespace {
 
 std::vector<NodeGroup> merged(const std::vector<NodeGroup>& groups) {
-  std::map<int, int, std::greater<>> counts;
-  for (const NodeGroup& group : groups) counts[group.free_gpus] += group.count;
+  std::map<std::pair<int, std::vector<int>>, int, std::greater<>> counts;
+  for (const NodeGroup& group : groups) counts[{group.free_gpus, group.gpus_of_grades}] += group.count;
   std::vector<NodeGroup> result;
-  for (const auto& [free_gpus, count] : counts) {
-    if (free_gpus > 0 && count > 0) result.push_back({free_gpus, count});
+  for (const auto& [gpus, count] : counts) {
+    if (gpus.first > 0 && count > 0) result.push_back({gpus.first, count, gpus.second});
   }
   return result;
 }
 
 }  // namespace
+
+int NodeGroup::gpus_of_all_grades() const {
+  return is_mixed() ? std::accumulate(gpus_of_grades.begin(), gpus_of_grades.end(), 0) : free_gpus;
+}
 
 int Pool::free_gpus() const {
   int sum = 0;

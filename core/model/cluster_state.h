@@ -11,18 +11,25 @@
 
 namespace sailor {
 
-// The nodes of a pool that have the same number of free GPUs.
+// The nodes of a pool that have the same free GPUs.
 struct NodeGroup {
   int free_gpus = 0;
   int count = 0;
-  friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
+  // [grade]: the free GPUs of each node, if this pool does not offer all of them (core/model/slow_nodes.h). The last
+  // entry counts those that no pool offers. Empty if the pool offers all.
+  std::vector<int> gpus_of_grades = {};
+  friend auto operator<=>(const NodeGroup&, const NodeGroup&) = default;
+
+  [[nodiscard]] bool is_mixed() const { return !gpus_of_grades.empty(); }
+  // The free GPUs of each node, whether this pool offers them or not.
+  [[nodiscard]] int gpus_of_all_grades() const;
 };
 
 struct Pool {
   PoolKey key;
   Region region;
   int gpus_per_node = 0;
-  std::vector<NodeGroup> nodes;  // sorted by descending free_gpus, each value once
+  std::vector<NodeGroup> nodes;  // in descending order, equal ones merged
   DollarsPerHour price_per_gpu;
   bool whole_nodes = false;                            // a job uses all GPUs of a node or none, and pays for all
   std::optional<BytesPerSecond> inter_node_bandwidth;  // a node's NIC; absent: that of the network model
@@ -32,6 +39,8 @@ struct Pool {
 
   [[nodiscard]] int free_gpus() const;
   [[nodiscard]] Seconds expected_node_lifetime() const;
+  // Whether nobody else uses a GPU of these nodes.
+  [[nodiscard]] bool is_whole(const NodeGroup& group) const { return group.gpus_of_all_grades() == gpus_per_node; }
   // The number of tensor-parallel groups of this size that fit on its nodes. A group never spans nodes.
   [[nodiscard]] int group_capacity(int tensor_parallel) const;
 };

@@ -2,28 +2,47 @@
 
 #include <fmt/format.h>
 
+#include "core/model/parse_number.h"
+#include "core/model/speed_grade.h"
+
 namespace sailor {
+namespace {
+
+constexpr std::string_view kSlow = "/slow";
+
+}  // namespace
 
 std::string_view to_string(Provisioning provisioning) {
   return provisioning == Provisioning::kSpot ? "spot" : "ondemand";
 }
 
 std::string to_string(const PoolKey& key) {
-  return fmt::format("{}/{}/{}", key.zone.str(), key.accelerator.str(), to_string(key.provisioning));
+  const std::string pool = fmt::format("{}/{}/{}", key.zone.str(), key.accelerator.str(), to_string(key.provisioning));
+  return key.grade == 0 ? pool : fmt::format("{}{}{}", pool, kSlow, key.grade);
 }
 
 Result<PoolKey> parse_pool_key(std::string_view text) {
+  const auto error = [&] {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("\"{}\" is not a pool; write zone/accelerator/spot or zone/accelerator/ondemand, and for "
+                            "slow GPUs /slow1 to /slow{} after it",
+                            text, kSlowestGrade));
+  };
   const std::size_t first = text.find('/');
   const std::size_t second = first == text.npos ? text.npos : text.find('/', first + 1);
-  const std::string_view provisioning = second == text.npos ? std::string_view() : text.substr(second + 1);
-  const bool well_formed = first != 0 && second != text.npos && second > first + 1;
-  if (!well_formed || (provisioning != "spot" && provisioning != "ondemand")) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("\"{}\" is not a pool; write zone/accelerator/spot or zone/accelerator/ondemand", text));
+  if (first == 0 || second == text.npos || second == first + 1) return error();
+  std::string_view provisioning = text.substr(second + 1);
+  PoolKey key{Zone(std::string(text.substr(0, first))),
+              Accelerator(std::string(text.substr(first + 1, second - first - 1)))};
+  if (const std::size_t slow = provisioning.find(kSlow); slow != provisioning.npos) {
+    const auto grade = parse_number<int>(provisioning.substr(slow + kSlow.size()));
+    if (!grade || *grade < 1 || *grade > kSlowestGrade) return error();
+    key.grade = *grade;
+    provisioning = provisioning.substr(0, slow);
   }
-  return PoolKey{Zone(std::string(text.substr(0, first))),
-                 Accelerator(std::string(text.substr(first + 1, second - first - 1))),
-                 provisioning == "spot" ? Provisioning::kSpot : Provisioning::kOnDemand};
+  if (provisioning != "spot" && provisioning != "ondemand") return error();
+  key.provisioning = provisioning == "spot" ? Provisioning::kSpot : Provisioning::kOnDemand;
+  return key;
 }
 
 Region region_of(const Zone& zone) {

@@ -33,13 +33,27 @@ enum class Provisioning { kOnDemand, kSpot };
 
 std::string_view to_string(Provisioning provisioning);  // "ondemand" or "spot", as in pool keys
 
-// The key of a pool: GPUs of one type in one zone with one provisioning. As text
-// "us-central1-a/nvidia-tesla-a100/spot".
+// GPUs whose passes take equally long.
+struct GpuClass {
+  Accelerator accelerator;
+  int grade = 0;  // core/model/speed_grade.h
+
+  friend auto operator<=>(const GpuClass&, const GpuClass&) = default;
+};
+
+// The key of a pool: GPUs of one type and speed grade in one zone with one provisioning. As text
+// "us-central1-a/nvidia-tesla-a100/spot", and above grade 0 "us-central1-a/nvidia-tesla-a100/spot/slow3".
 struct PoolKey {
   Zone zone;
   Accelerator accelerator;
   Provisioning provisioning = Provisioning::kOnDemand;
+  int grade = 0;  // core/model/speed_grade.h
 
+  [[nodiscard]] GpuClass gpu_class() const { return {accelerator, grade}; }
+  // Whether both are the same apart from their grades.
+  [[nodiscard]] bool is_like(const PoolKey& other) const {
+    return zone == other.zone && accelerator == other.accelerator && provisioning == other.provisioning;
+  }
   friend auto operator<=>(const PoolKey&, const PoolKey&) = default;
 };
 
@@ -72,6 +86,7 @@ struct std::hash<sailor::PoolKey> {
   std::size_t operator()(const sailor::PoolKey& key) const noexcept {
     const std::size_t zone = std::hash<sailor::Zone>{}(key.zone);
     const std::size_t accelerator = std::hash<sailor::Accelerator>{}(key.accelerator);
-    return (zone * 31 + accelerator) * 31 + static_cast<std::size_t>(key.provisioning);
+    const auto rest = static_cast<std::size_t>(2 * key.grade) + static_cast<std::size_t>(key.provisioning);
+    return (zone * 31 + accelerator) * 31 + rest;
   }
 };

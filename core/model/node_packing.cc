@@ -11,17 +11,20 @@ namespace {
 struct NodeClass {
   int left = 0;
   int count = 0;
+  std::size_t group = 0;  // index in Pool::nodes
   bool is_used = false;
 
   friend bool operator<(const NodeClass& a, const NodeClass& b) {
-    return a.is_used != b.is_used ? a.is_used : a.left < b.left;
+    if (a.is_used != b.is_used) return a.is_used;
+    return a.left != b.left ? a.left < b.left : a.group < b.group;
   }
 };
 
 std::vector<NodeClass> free_nodes(const Pool& pool) {
   std::vector<NodeClass> nodes;
-  for (const NodeGroup& group : pool.nodes) {
-    if (!pool.whole_nodes || group.free_gpus == pool.gpus_per_node) nodes.push_back({group.free_gpus, group.count});
+  for (std::size_t i = 0; i < pool.nodes.size(); ++i) {
+    const NodeGroup& group = pool.nodes[i];
+    if (!pool.whole_nodes || pool.is_whole(group)) nodes.push_back({group.free_gpus, group.count, i});
   }
   return nodes;
 }
@@ -31,11 +34,11 @@ int fill(NodeClass& nodes, int size, int count, std::vector<NodeClass>& changed)
   const int in_a_node = nodes.left / size;
   if (in_a_node == 0 || count == 0) return count;
   const int full = std::min(nodes.count, count / in_a_node);
-  if (full > 0) changed.push_back({nodes.left - in_a_node * size, full, true});
+  if (full > 0) changed.push_back({nodes.left - in_a_node * size, full, nodes.group, true});
   nodes.count -= full;
   count -= full * in_a_node;
   if (nodes.count > 0 && count > 0) {
-    changed.push_back({nodes.left - count * size, 1, true});
+    changed.push_back({nodes.left - count * size, 1, nodes.group, true});
     --nodes.count;
     count = 0;
   }
@@ -44,11 +47,11 @@ int fill(NodeClass& nodes, int size, int count, std::vector<NodeClass>& changed)
 
 }  // namespace
 
-Packing pack_groups(const Pool& pool, const std::vector<GroupsOfSize>& groups) {
+PackedGroups pack_groups(const Pool& pool, const std::vector<GroupsOfSize>& groups) {
   std::map<int, int, std::greater<>> counts;
   for (const GroupsOfSize& group : groups) counts[group.size] += group.count;
   std::vector<NodeClass> nodes = free_nodes(pool);
-  Packing packing;
+  PackedGroups packing;
   for (auto [size, count] : counts) {
     std::ranges::sort(nodes, std::less<>());
     std::vector<NodeClass> changed;
@@ -57,7 +60,12 @@ Packing pack_groups(const Pool& pool, const std::vector<GroupsOfSize>& groups) {
     std::erase_if(nodes, [](const NodeClass& node) { return node.count == 0; });
     nodes.insert(nodes.end(), changed.begin(), changed.end());
   }
-  for (const NodeClass& node : nodes) packing.nodes_used += node.is_used ? node.count : 0;
+  packing.nodes_of_group.resize(pool.nodes.size());
+  for (const NodeClass& node : nodes) {
+    if (!node.is_used) continue;
+    packing.nodes_used += node.count;
+    packing.nodes_of_group[node.group] += node.count;
+  }
   return packing;
 }
 

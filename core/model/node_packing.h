@@ -12,14 +12,15 @@ struct GroupsOfSize {
   int count = 0;
 };
 
-struct Packing {
+struct PackedGroups {
   int left_over = 0;  // groups that did not fit
   int nodes_used = 0;
+  std::vector<int> nodes_of_group;  // [i]: those of the pool's nodes[i]
 };
 
 // Places the largest groups first, each on the node with the fewest free GPUs that can hold it, used nodes first. The
 // result is optimal if the sizes divide one another, as tensor-parallel sizes do in practice. A pool of whole nodes
 // offers only nodes whose GPUs are all free.
-Packing pack_groups(const Pool& pool, const std::vector<GroupsOfSize>& groups);
+PackedGroups pack_groups(const Pool& pool, const std::vector<GroupsOfSize>& groups);
 
 }  // namespace sailor

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 namespace sailor {
 namespace {
@@ -145,6 +146,35 @@ DollarsPerHour gpu_price(std::span<const GroupedStage> stages, const PlanningPro
     for (const ReplicaGroup& group : stage.groups) price += problem.pool(group.pool).price_per_gpu * group.gpus();
   }
   return price;
+}
+
+std::vector<ReplicaGroup> unused_groups(const Draft& draft, const PlanningProblem& problem) {
+  std::vector<ReplicaGroup> unused;
+  for (int pool = 0; pool < problem.pools(); ++pool) {
+    std::vector<GroupsOfSize> used = groups_of_pool(draft.stages, pool);
+    int left = problem.pool(pool).free_gpus();
+    for (const GroupsOfSize& group : used) left -= group.size * group.count;
+    for (const int size : problem.tensor_parallel_sizes | std::views::reverse) {
+      if (left < size) continue;
+      used.push_back({size, left / size});
+      const int count = left / size - pack_groups(problem.pool(pool), used).left_over;
+      used.back().count = std::max(0, count);
+      if (count <= 0) continue;
+      unused.push_back(draft_replicas(pool, size, count));
+      left -= count * size;
+    }
+  }
+  return unused;
+}
+
+double speed_of(const GroupedStage& stage, const Draft& draft, const PlanningProblem& problem) {
+  const int middle = problem.layers() / 2;
+  double speed = 0;
+  for (const ReplicaGroup& group : stage.groups) {
+    const ProfilePoint point{draft.microbatch_size, group.tensor_parallel};
+    speed += group.count / problem.pass(group.pool, point, {middle, middle + 1}, draft.techniques);
+  }
+  return speed;
 }
 
 std::optional<GroupedPlan> partitioned(const Draft& draft, const PlanningProblem& problem, PlanSpace space) {

@@ -36,6 +36,12 @@ double least_seconds(const Draft& draft, const PlanningProblem& problem);
 // Returns the price of the stages' GPUs.
 DollarsPerHour gpu_price(std::span<const GroupedStage> stages, const PlanningProblem& problem);
 
+// Returns the unused GPUs of each pool, in the largest groups that their nodes allow.
+std::vector<ReplicaGroup> unused_groups(const Draft& draft, const PlanningProblem& problem);
+
+// Returns how many microbatches the stage would process in a second if it had one layer in the middle of the model.
+double speed_of(const GroupedStage& stage, const Draft& draft, const PlanningProblem& problem);
+
 // Drops the numbers of microbatches from the plan.
 Draft draft_of(const GroupedPlan& plan);
 

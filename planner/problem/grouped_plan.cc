@@ -118,6 +118,16 @@ std::vector<int> gpus_of_pools(const GroupedPlan& plan, std::size_t pools) {
   return gpus;
 }
 
+std::vector<GroupsOfSize> groups_of_pool(std::span<const GroupedStage> stages, int pool) {
+  std::vector<GroupsOfSize> groups;
+  for (const GroupedStage& stage : stages) {
+    for (const ReplicaGroup& group : stage.groups) {
+      if (group.pool == pool) groups.push_back({group.tensor_parallel, group.count});
+    }
+  }
+  return groups;
+}
+
 int zones_of(const GroupedStage& stage, const ClusterState& cluster) {
   if (stage.groups.size() < 2) return 1;
   std::set<std::string_view> zones;

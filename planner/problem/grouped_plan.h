@@ -2,9 +2,11 @@
 // The search uses it because its size does not grow with the number of GPUs.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/model/cluster_state.h"
+#include "core/model/node_packing.h"
 #include "core/model/plan.h"
 #include "planner/problem/layer_range.h"
 #include "planner/problem/techniques.h"
@@ -63,6 +65,9 @@ bool has_equal_shares(const GroupedPlan& plan);
 
 // The GPUs that the plan uses of each pool, by index.
 std::vector<int> gpus_of_pools(const GroupedPlan& plan, std::size_t pools);
+
+// Returns the groups that the stages have in one pool. A size may occur several times.
+std::vector<GroupsOfSize> groups_of_pool(std::span<const GroupedStage> stages, int pool);
 
 // In how many zones the stage has replicas.
 int zones_of(const GroupedStage& stage, const ClusterState& cluster);

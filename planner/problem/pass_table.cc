@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <set>
-#include <string_view>
 
 namespace sailor {
 namespace {
@@ -22,12 +21,12 @@ PassTable::PassTable(const JobSpec& job, const ClusterState& cluster, std::span<
   index_of_size_.assign(static_cast<std::size_t>(std::ranges::max(sizes)) + 1, 0);
   for (std::size_t i = 0; i < sizes.size(); ++i) index_of_size_[static_cast<std::size_t>(sizes[i])] = i;
   std::vector<int> pool_of_type;
-  std::vector<std::string_view> types;
+  std::vector<GpuClass> types;
   for (const Pool& pool : cluster.pools) {
-    const auto known = std::ranges::find(types, std::string_view(pool.key.accelerator.str()));
+    const auto known = std::ranges::find(types, pool.key.gpu_class());
     type_of_pool_.push_back(static_cast<std::size_t>(known - types.begin()));
     if (known != types.end()) continue;
-    types.emplace_back(pool.key.accelerator.str());
+    types.push_back(pool.key.gpu_class());
     pool_of_type.push_back(static_cast<int>(&pool - cluster.pools.data()));
   }
   per_type_ = sizes.size() * tensor_parallel_sizes_ * (layers_ + 1);

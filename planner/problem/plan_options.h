@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "core/model/cluster_state.h"
 #include "core/model/plan.h"
 #include "core/model/units.h"
 
@@ -33,6 +34,11 @@ struct PlanOptions {
   // other plan, spread over `expected_lifetime`. It keeps the running plan while that is feasible and no other plan is
   // still better by kWorthwhileGain.
   std::optional<Plan> current;
+  // The cluster as `current` uses it, if that is not the cluster in which to plan. A tensor-parallel group is as slow
+  // as its slowest GPU, so if that GPU has become slow, the others count as of its speed grade here, and `current`
+  // names the pool of this grade. The planner estimates `current` in this cluster. Every other plan forms groups of
+  // equal GPUs.
+  std::optional<ClusterState> current_cluster;
   // How long the chosen plan will probably run, until the next node joins or leaves.
   Seconds expected_lifetime{3600};
   SearchScope scope = SearchScope::kEverywhere;

@@ -4,25 +4,16 @@
 
 #include <fmt/format.h>
 
-#include "core/model/node_packing.h"
-
 namespace sailor {
 namespace {
 
 bool keeps_to_pool(const GroupedPlan& plan, int index, const Pool& pool) {
-  std::vector<GroupsOfSize> groups;
+  const std::vector<GroupsOfSize> groups = groups_of_pool(plan.stages, index);
   int gpus = 0;
-  bool is_simple = true;
-  for (const GroupedStage& stage : plan.stages) {
-    for (const ReplicaGroup& group : stage.groups) {
-      if (group.pool != index) continue;
-      groups.push_back({group.tensor_parallel, group.count});
-      gpus += group.gpus();
-      is_simple = is_simple && group.tensor_parallel == 1;
-    }
-  }
+  for (const GroupsOfSize& group : groups) gpus += group.size * group.count;
   if (gpus > pool.free_gpus()) return false;
-  return is_simple || groups.empty() || pack_groups(pool, groups).left_over == 0;
+  const bool is_simple = std::ranges::all_of(groups, [](const GroupsOfSize& group) { return group.size == 1; });
+  return is_simple || pack_groups(pool, groups).left_over == 0;
 }
 
 bool keeps_to_one_region(const GroupedStage& stage, const PlanningProblem& problem) {
@@ -75,13 +66,19 @@ ClusterState usable_part(const JobSpec& job, const ClusterState& cluster) {
   ClusterState usable = normalized(cluster);
   for (Pool& pool : usable.pools) {
     if (!pool.whole_nodes) continue;
-    std::erase_if(pool.nodes, [&](const NodeGroup& group) { return group.free_gpus < pool.gpus_per_node; });
+    std::erase_if(pool.nodes, [&](const NodeGroup& group) { return !pool.is_whole(group); });
   }
   std::erase_if(usable.pools, [&](const Pool& pool) {
     return !job.resources.allows(pool.key) || pool.free_gpus() == 0 ||
            usable.accelerators.find(pool.key.accelerator) == nullptr;
   });
   return usable;
+}
+
+bool has_slow_gpus(const ClusterState& cluster) {
+  return std::ranges::any_of(cluster.pools, [](const Pool& pool) {
+    return pool.key.grade > 0 || std::ranges::any_of(pool.nodes, &NodeGroup::is_mixed);
+  });
 }
 
 std::vector<std::string> notes_on_unknown_pools(const JobSpec& job, const ClusterState& cluster) {

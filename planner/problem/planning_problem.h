@@ -49,6 +49,10 @@ struct PlanningProblem {
 // unknown. In pools that are used by whole nodes only, leaves out nodes that are partly used.
 ClusterState usable_part(const JobSpec& job, const ClusterState& cluster);
 
+// Whether some GPUs are slower than others of their node or type, or a node has GPUs that cannot be used. Good plans
+// are then hard to find, because a few groups differ from all others.
+bool has_slow_gpus(const ClusterState& cluster);
+
 // Returns a sentence for each pool that the job may use but whose accelerator is unknown (AcceleratorBook::find()).
 std::vector<std::string> notes_on_unknown_pools(const JobSpec& job, const ClusterState& cluster);
 

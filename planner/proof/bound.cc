@@ -23,10 +23,10 @@ struct GpuType {
 };
 
 std::vector<GpuType> gpu_types(const PlanningProblem& problem) {
-  std::map<std::string_view, GpuType> types;
+  std::map<GpuClass, GpuType> types;
   for (int index = 0; index < problem.pools(); ++index) {
     const Pool& pool = problem.pool(index);
-    GpuType& type = types[pool.key.accelerator.str()];
+    GpuType& type = types[pool.key.gpu_class()];
     type.price = type.gpus == 0 ? pool.price_per_gpu : std::min(type.price, pool.price_per_gpu);
     type.pool = index;
     type.gpus += pool.free_gpus();
@@ -34,7 +34,7 @@ std::vector<GpuType> gpu_types(const PlanningProblem& problem) {
   }
   std::vector<GpuType> result;
   result.reserve(types.size());
-  for (auto& [name, type] : types) result.push_back(std::move(type));
+  for (auto& [gpus, type] : types) result.push_back(std::move(type));
   return result;
 }
 

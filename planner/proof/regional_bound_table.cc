@@ -91,11 +91,11 @@ std::shared_ptr<RegionalBoundTable::Reductions> RegionalBoundTable::no_reduction
 void RegionalBoundTable::add_kinds() {
   const std::vector<int> regions = regions_of_pools(problem_);
   regions_ = 1 + std::ranges::max(regions);
-  std::map<std::pair<int, std::string_view>, int> types;
+  std::map<std::pair<int, GpuClass>, int> types;
   for (int pool = 0; pool < problem_.pools(); ++pool) {
     const Pool& one = problem_.pool(pool);
     const int region = regions[static_cast<std::size_t>(pool)];
-    const auto [found, is_new] = types.try_emplace({region, one.key.accelerator.str()}, static_cast<int>(types.size()));
+    const auto [found, is_new] = types.try_emplace({region, one.key.gpu_class()}, static_cast<int>(types.size()));
     const int type = found->second;
     if (is_new) {
       gpus_.push_back(0);

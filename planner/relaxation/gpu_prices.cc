@@ -4,16 +4,14 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <string_view>
 
 namespace sailor {
 
 std::vector<int> gpus_of_types(const PlanningProblem& problem, std::span<const int> pools) {
-  std::map<std::string_view, std::size_t> types;
-  for (const Pool& pool : problem.cluster.pools) types.try_emplace(pool.key.accelerator.str(), types.size());
+  std::map<GpuClass, std::size_t> types;
+  for (const Pool& pool : problem.cluster.pools) types.try_emplace(pool.key.gpu_class(), types.size());
   std::vector<int> gpus(types.size());
-  for (const int pool : pools)
-    gpus[types.at(problem.pool(pool).key.accelerator.str())] += problem.pool(pool).free_gpus();
+  for (const int pool : pools) gpus[types.at(problem.pool(pool).key.gpu_class())] += problem.pool(pool).free_gpus();
   return gpus;
 }
 

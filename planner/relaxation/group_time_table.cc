@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <string_view>
 
 #include "planner/relaxation/rounded_down.h"
 
@@ -42,11 +41,10 @@ GroupTimeTable::GroupTimeTable(const PlanningProblem& problem, Setting setting, 
 }
 
 void GroupTimeTable::add_kinds(const PlanningProblem& problem) {
-  std::map<std::string_view, int> types;
+  std::map<GpuClass, int> types;
   for (int pool = 0; pool < problem.pools(); ++pool) {
     const int largest_node = problem.pool(pool).nodes.front().free_gpus;
-    const auto [found, is_new] =
-        types.try_emplace(problem.pool(pool).key.accelerator.str(), static_cast<int>(types.size()));
+    const auto [found, is_new] = types.try_emplace(problem.pool(pool).key.gpu_class(), static_cast<int>(types.size()));
     type_of_pool_.push_back(found->second);
     for (const int tensor_parallel : problem.tensor_parallel_sizes) {
       const auto same = [&](const GroupKind& kind) {

@@ -4,23 +4,39 @@
 #include <limits>
 
 namespace sailor {
-namespace {
-
-// The workers need this time to agree on the new plan and to connect, even if no state moves.
-constexpr Seconds kRegroup(2);
-
-}  // namespace
-
-MigrationCost::MigrationCost(const PlanningProblem& problem, const GroupedPlan& running)
-    : problem_(problem), running_(running), now_(holders_of(running)) {
+MigrationCost::MigrationCost(const PlanningProblem& problem, const GroupedPlan& running, const ClusterState& cluster)
+    : problem_(problem), kinds_(kinds_of(problem.cluster.pools)), now_(holders_of(running, cluster)) {
+  if (cluster == problem.cluster) running_ = running;
   for (int layer = 0; layer < problem.layers(); ++layer) state_.push_back(problem.estimator->state_of_layer(layer));
 }
 
-std::vector<MigrationCost::StateHolders> MigrationCost::holders_of(const GroupedPlan& plan) {
+// Pools are in the order of their keys, so pools that differ only in the grade are next to each other.
+std::vector<int> MigrationCost::kinds_of(const std::vector<Pool>& pools) {
+  std::vector<int> kinds;
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    const bool is_new = i == 0 || !pools[i].key.is_like(pools[i - 1].key);
+    kinds.push_back(is_new ? static_cast<int>(i) : kinds.back());
+  }
+  return kinds;
+}
+
+std::optional<int> MigrationCost::pool_like(const PoolKey& key) const {
+  const auto& pools = problem_.cluster.pools;
+  auto found = std::ranges::find(pools, key, &Pool::key);
+  if (found == pools.end()) {
+    found = std::ranges::find_if(pools, [&](const Pool& pool) { return pool.key.is_like(key); });
+  }
+  if (found == pools.end()) return std::nullopt;
+  return static_cast<int>(found - pools.begin());
+}
+
+std::vector<MigrationCost::StateHolders> MigrationCost::holders_of(const GroupedPlan& plan,
+                                                                   const ClusterState& cluster) const {
   std::vector<StateHolders> holders;
   for (const GroupedStage& stage : plan.stages) {
     for (const ReplicaGroup& group : stage.groups) {
-      holders.push_back({group.pool, stage.layers, group.tensor_parallel, group.gpus()});
+      const auto pool = pool_like(cluster.pools[static_cast<std::size_t>(group.pool)].key);
+      if (pool) holders.push_back({*pool, stage.layers, group.tensor_parallel, group.gpus()});
     }
   }
   return holders;
@@ -47,11 +63,11 @@ std::vector<MigrationCost::MissingState> MigrationCost::missing_states_of(const 
     std::size_t then = 0;
   };
   std::vector<StateHolders> now = now_;
-  std::vector<StateHolders> then = holders_of(next);
+  std::vector<StateHolders> then = holders_of(next, problem_.cluster);
   std::vector<Pair> pairs;
   for (std::size_t n = 0; n < now.size(); ++n) {
     for (std::size_t t = 0; t < then.size(); ++t) {
-      if (now[n].pool != then[t].pool) continue;
+      if (kind_of(now[n].pool) != kind_of(then[t].pool)) continue;
       const Bytes kept = missing_state_of(then[t], nullptr).sum - missing_state_of(then[t], &now[n]).sum;
       if (kept > Bytes(0)) pairs.push_back({kept.value(), n, t});
     }
@@ -120,7 +136,7 @@ Seconds MigrationCost::send_time(const std::vector<MissingState>& all) const {
 }
 
 Seconds MigrationCost::pause_for(const GroupedPlan& next) const {
-  if (next == running_) return Seconds(0);
+  if (running_ && next == *running_) return Seconds(0);
   const std::vector<MissingState> all = missing_states_of(next);
   if (all.empty()) return kRegroup;
   Seconds longest = send_time(all);

@@ -2,23 +2,28 @@
 // another one.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "planner/problem/planning_problem.h"
 
 namespace sailor {
 
+// The workers need this time to agree on a new plan and to connect, even if no state moves.
+inline constexpr Seconds kRegroup{2};
+
 class MigrationCost {
  public:
-  // `running` is the part of the running plan that still has its GPUs in the problem's cluster. The problem must
-  // outlive this object.
-  MigrationCost(const PlanningProblem& problem, const GroupedPlan& running);
+  // `running` is the part of the running plan that still has its GPUs in `cluster`, to which its pool indices refer.
+  // That is the problem's cluster or one that differs in the speed grades of GPUs. The problem must outlive this
+  // object.
+  MigrationCost(const PlanningProblem& problem, const GroupedPlan& running, const ClusterState& cluster);
 
   // Returns the pause. It is zero if the plan does not change. Otherwise it is a fixed time in which the workers
   // connect, plus the time to move state. The GPUs that miss the most state and those that send the most determine the
   // latter.
-  // The GPUs get their new roles only later, so the estimate assumes a good assignment: within its pool, each GPU gets
-  // the role that lets it keep as much of its state as possible.
+  // The GPUs get their new roles only later, so the estimate assumes a good assignment: within its pool and those that
+  // differ from it in the speed grade, each GPU gets the role that lets it keep as much of its state as possible.
   [[nodiscard]] Seconds pause_for(const GroupedPlan& next) const;
   // Returns the size of the state that GPUs must receive, summed over all GPUs.
   [[nodiscard]] Bytes bytes_to_move(const GroupedPlan& next) const;
@@ -38,16 +43,22 @@ class MigrationCost {
     Bytes sum;
   };
 
-  static std::vector<StateHolders> holders_of(const GroupedPlan& plan);
+  // [pool]: the first of the pools that differ from it only in the speed grade.
+  static std::vector<int> kinds_of(const std::vector<Pool>& pools);
+  [[nodiscard]] int kind_of(int pool) const { return kinds_[static_cast<std::size_t>(pool)]; }
+  // Returns the index in the problem's cluster of the pool, or of one like it.
+  [[nodiscard]] std::optional<int> pool_like(const PoolKey& key) const;
+  [[nodiscard]] std::vector<StateHolders> holders_of(const GroupedPlan& plan, const ClusterState& cluster) const;
   [[nodiscard]] MissingState missing_state_of(const StateHolders& next, const StateHolders* now) const;
   [[nodiscard]] std::vector<MissingState> missing_states_of(const GroupedPlan& next) const;
   [[nodiscard]] Seconds receive_time(const MissingState& missing) const;
   [[nodiscard]] Seconds send_time(const std::vector<MissingState>& all) const;
 
   const PlanningProblem& problem_;
-  GroupedPlan running_;
-  std::vector<StateHolders> now_;  // the holders of the running plan
-  std::vector<Bytes> state_;       // size of the state of each layer
+  std::vector<int> kinds_;              // kinds_of() the problem's pools
+  std::optional<GroupedPlan> running_;  // the running plan, if it runs in the problem's cluster
+  std::vector<StateHolders> now_;       // the holders of the running plan
+  std::vector<Bytes> state_;            // size of the state of each layer
 };
 
 // Returns the effective time or cost of an iteration if the job pauses for `pause` and then runs the plan for the rest

@@ -1,6 +1,8 @@
 #include "planner/replan/repair.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <limits>
 
 #include "core/model/node_packing.h"
@@ -27,16 +29,9 @@ Draft known_part(const Plan& running, const PlanningProblem& problem) {
 }
 
 bool has_room(const Draft& draft, int pool, const PlanningProblem& problem) {
-  std::vector<GroupsOfSize> groups;
+  const std::vector<GroupsOfSize> groups = groups_of_pool(draft.stages, pool);
   int gpus = 0;
-  for (const GroupedStage& stage : draft.stages) {
-    for (const ReplicaGroup& group : stage.groups) {
-      if (group.pool != pool) continue;
-      groups.push_back({group.tensor_parallel, group.count});
-      gpus += group.gpus();
-    }
-  }
-  if (groups.empty()) return true;
+  for (const GroupsOfSize& group : groups) gpus += group.size * group.count;
   return gpus <= problem.pool(pool).free_gpus() && pack_groups(problem.pool(pool), groups).left_over == 0;
 }
 
@@ -81,6 +76,64 @@ void lose_one(Draft& draft, int pool, const PlanningProblem& problem) {
   best->add(least.value().replica);
 }
 
+// Leaves out groups that are so slow that their share of the layers would be less than half a layer.
+std::vector<ReplicaGroup> useful_groups(const Draft& draft, const PlanningProblem& problem) {
+  std::vector<ReplicaGroup> unused = unused_groups(draft, problem);
+  const auto speed_of_one = [&](const ReplicaGroup& group) {
+    return speed_of({{}, {draft_replicas(group.pool, group.tensor_parallel, 1)}}, draft, problem);
+  };
+  double all = 0;
+  for (const GroupedStage& stage : draft.stages) all += speed_of(stage, draft, problem);
+  for (const ReplicaGroup& group : unused) all += group.count * speed_of_one(group);
+  std::erase_if(unused, [&](const ReplicaGroup& group) { return problem.layers() * speed_of_one(group) < all / 2; });
+  return unused;
+}
+
+// Takes groups that have this many GPUs together at most, the largest first.
+std::vector<ReplicaGroup> take(std::vector<ReplicaGroup>& groups, int gpus) {
+  std::ranges::stable_sort(groups, std::greater<>(), &ReplicaGroup::tensor_parallel);
+  std::vector<ReplicaGroup> taken;
+  for (ReplicaGroup& group : groups) {
+    for (; group.count > 0 && group.tensor_parallel <= gpus; --group.count) {
+      taken.push_back(draft_replicas(group.pool, group.tensor_parallel, 1));
+      gpus -= group.tensor_parallel;
+    }
+  }
+  return taken;
+}
+
+int gpus_of(const GroupedStage& stage) {
+  int gpus = 0;
+  for (const ReplicaGroup& group : stage.groups) gpus += group.gpus();
+  return gpus;
+}
+
+int gpus_of(const Stage& stage) {
+  int gpus = 0;
+  for (const Replica& replica : stage.replicas) gpus += replica.tensor_parallel;
+  return gpus;
+}
+
+// Gives every stage layers in proportion to its speed, and at least one. Returns false if there are too many stages.
+bool divide_layers(Draft& draft, const PlanningProblem& problem) {
+  const auto stages = static_cast<int>(draft.stages.size());
+  if (stages == 0 || stages > problem.layers()) return false;
+  double all = 0;
+  for (const GroupedStage& stage : draft.stages) all += speed_of(stage, draft, problem);
+  double until = 0;
+  int first = 0;
+  for (int i = 0; i < stages; ++i) {
+    GroupedStage& stage = draft.stages[static_cast<std::size_t>(i)];
+    until += speed_of(stage, draft, problem);
+    const int due = static_cast<int>(std::lround(problem.layers() * until / all));
+    const int last =
+        i + 1 == stages ? problem.layers() : std::clamp(due, first + 1, problem.layers() - (stages - 1 - i));
+    stage.layers = {first, last};
+    first = last;
+  }
+  return true;
+}
+
 void merge_into(GroupedStage& stage, const GroupedStage& empty) {
   stage.layers.first = std::min(stage.layers.first, empty.layers.first);
   stage.layers.last = std::max(stage.layers.last, empty.layers.last);
@@ -109,6 +162,27 @@ std::vector<Draft> repairs(const Draft& surviving) {
     merge_into(next.stages[static_cast<std::size_t>(neighbour)], *empty);
     next.stages.erase(next.stages.begin() + at);
     for (Draft& draft : repairs(next)) found.push_back(std::move(draft));
+  }
+  sort_unique(found);
+  return found;
+}
+
+std::vector<Draft> refills(const Plan& running, const Draft& surviving, const PlanningProblem& problem) {
+  std::vector<Draft> found;
+  for (const bool is_shared : {false, true}) {
+    std::vector<ReplicaGroup> unused = useful_groups(surviving, problem);
+    Draft draft{surviving.microbatch_size, surviving.techniques, {}};
+    bool is_refilled = false;
+    for (std::size_t i = 0; i < surviving.stages.size(); ++i) {
+      if (!surviving.stages[i].groups.empty()) draft.stages.push_back(surviving.stages[i]);
+      const std::vector<ReplicaGroup> taken = take(unused, gpus_of(running.stages[i]) - gpus_of(surviving.stages[i]));
+      for (const ReplicaGroup& group : taken) {
+        if (!is_shared || &group == &taken.front()) draft.stages.push_back({});
+        draft.stages.back().add(group);
+        is_refilled = true;
+      }
+    }
+    if (is_refilled && divide_layers(draft, problem)) found.push_back(std::move(draft));
   }
   sort_unique(found);
   return found;

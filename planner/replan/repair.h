@@ -18,4 +18,9 @@ Draft surviving_part(const Plan& running, const PlanningProblem& problem);
 // are.
 std::vector<Draft> repairs(const Draft& surviving);
 
+// Returns drafts in which unused GPUs take the place of the replicas that the running plan has lost. They are mostly in
+// smaller groups, and so get stages of their own, with layers in proportion to their speed: a stage for each group, or
+// one for all that replace a group. Returns nothing if no GPU is unused.
+std::vector<Draft> refills(const Plan& running, const Draft& surviving, const PlanningProblem& problem);
+
 }  // namespace sailor

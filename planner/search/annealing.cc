@@ -10,6 +10,8 @@ constexpr double kFirstTolerance = 0.006;
 // A changed plan is simulated unless its fast estimate exceeds that of the current plan by more than this.
 constexpr double kWorseEstimate = 1.02;
 constexpr int kRounds = 4;
+// With slow GPUs, chains end in different places, so several pairs start from the same plan.
+constexpr int kPairsWithSlowGpus = 3;
 constexpr Annealing::Effort kEffortOfRound{.passes = kAnnealingPasses / kRounds, .proposals = 2'500};
 
 }  // namespace
@@ -67,10 +69,11 @@ void Annealing::run(const Effort& effort, const SearchLimits& limits) {
   }
 }
 
-PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
-                       PlanCandidate best, const IsBetter& is_better) {
-  Annealing simulating(problem, goals, best, {.seed = 1, .changes = 1});
-  Annealing estimating(problem, goals, best, {.seed = 2, .changes = 16});
+namespace {
+
+// Anneals the plan from which both chains start.
+PlanCandidate annealed_by_pair(Annealing& simulating, Annealing& estimating, PlanCandidate best,
+                               const SearchLimits& limits, const IsBetter& is_better) {
   for (int round = 0; round < kRounds && !limits.is_over(); ++round) {
     run_both([&] { simulating.run(kEffortOfRound, limits); }, [&] { estimating.run(kEffortOfRound, limits); });
     for (const Annealing* chain : {&simulating, &estimating}) {
@@ -78,6 +81,22 @@ PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals,
     }
     simulating.continue_from(best);
     estimating.continue_from(best);
+  }
+  return best;
+}
+
+}  // namespace
+
+PlanCandidate annealed(const PlanningProblem& problem, const SearchGoals& goals, const SearchLimits& limits,
+                       PlanCandidate best, const IsBetter& is_better) {
+  const int pairs = has_slow_gpus(problem.cluster) ? kPairsWithSlowGpus : 1;
+  const PlanCandidate from = best;
+  for (int pair = 0; pair < pairs && !limits.is_over(); ++pair) {
+    const auto seed = static_cast<std::uint64_t>(2 * pair + 1);
+    Annealing simulating(problem, goals, from, {.seed = seed, .changes = 1});
+    Annealing estimating(problem, goals, from, {.seed = seed + 1, .changes = 16});
+    PlanCandidate next = annealed_by_pair(simulating, estimating, from, limits, is_better);
+    if (is_better(next, best)) best = std::move(next);
   }
   return best;
 }

@@ -25,11 +25,11 @@ std::vector<double> pool_slowness(const PlanningProblem& problem, const Techniqu
 
 std::vector<std::vector<int>> accelerators_by_speed(const PlanningProblem& problem,
                                                     const std::vector<double>& slowness) {
-  std::map<std::string_view, std::vector<int>> pools;
-  for (int pool = 0; pool < problem.pools(); ++pool) pools[problem.pool(pool).key.accelerator.str()].push_back(pool);
+  std::map<GpuClass, std::vector<int>> pools;
+  for (int pool = 0; pool < problem.pools(); ++pool) pools[problem.pool(pool).key.gpu_class()].push_back(pool);
   std::vector<std::vector<int>> types;
   types.reserve(pools.size());
-  for (auto& [name, members] : pools) types.push_back(std::move(members));
+  for (auto& [gpus, members] : pools) types.push_back(std::move(members));
   std::ranges::stable_sort(types, {}, [&](const auto& type) { return slowness[static_cast<std::size_t>(type[0])]; });
   return types;
 }
@@ -71,7 +71,7 @@ int gpus_of(const RegionPools& pools, const PlanningProblem& problem) {
   return gpus;
 }
 
-using RegionKind = std::vector<std::tuple<std::string_view, double, std::vector<std::pair<int, int>>>>;
+using RegionKind = std::vector<std::tuple<GpuClass, double, std::vector<std::pair<int, int>>>>;
 
 // The GPU types, prices and sizes of the pools of a region. Regions for which these are equal differ only in their
 // location, so only one of them is tried alone.
@@ -79,8 +79,8 @@ RegionKind kind_of(const RegionPools& pools, const PlanningProblem& problem) {
   RegionKind kind;
   for (const int index : pools) {
     const Pool& pool = problem.pool(index);
-    auto& [accelerator, price, nodes] = kind.emplace_back();
-    accelerator = pool.key.accelerator.str();
+    auto& [gpus, price, nodes] = kind.emplace_back();
+    gpus = pool.key.gpu_class();
     price = pool.price_per_gpu.value();
     for (const NodeGroup& group : pool.nodes) nodes.emplace_back(group.free_gpus, group.count);
   }

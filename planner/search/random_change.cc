@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace sailor {
 namespace {
@@ -13,7 +14,7 @@ class RandomChange {
 
   // The most useful changes are drawn most often.
   bool make() {
-    const int drawn = random_.below(20);
+    const int drawn = random_.below(has_slow_gpus(problem_.cluster) ? 22 : 20);
     if (drawn < 4) return move_layers();
     if (drawn < 10) return move_replicas();
     if (drawn < 12) return change_tensor_parallel();
@@ -22,7 +23,8 @@ class RandomChange {
     if (drawn < 16) return drop_replicas();
     if (drawn < 17) return merge();
     if (drawn < 19) return split();
-    return change_microbatch_size();
+    if (drawn < 20) return change_microbatch_size();
+    return add_stage();
   }
 
  private:
@@ -158,6 +160,46 @@ class RandomChange {
     if (first.groups.empty() || second.groups.empty()) return false;
     stage(i) = first;
     draft_.stages.insert(draft_.stages.begin() + i + 1, second);
+    return true;
+  }
+
+  // Makes a stage of unused GPUs, with layers in proportion to their speed. The other stages become shorter in the same
+  // proportion. GPUs of nodes with another number of them than a power of two are too few for any other stage.
+  bool add_stage() {
+    if (stages_ >= problem_.layers()) return false;
+    GroupedStage added;
+    for (const ReplicaGroup& group : unused_groups(draft_, problem_)) {
+      if (random_.is_one_in(4)) continue;
+      const int count = random_.is_one_in(2) ? group.count : any_part_of(group.count);
+      added.groups.push_back(draft_replicas(group.pool, group.tensor_parallel, count));
+    }
+    if (added.groups.empty()) return false;
+    double others = 0;
+    for (const GroupedStage& one : draft_.stages) others += speed_of(one, draft_, problem_);
+    const double speed = speed_of(added, draft_, problem_);
+    const int share = static_cast<int>(std::lround(problem_.layers() * speed / (others + speed)));
+    const int layers = std::clamp(share - 1 + random_.below(3), 1, problem_.layers() - stages_);
+    const int at = random_.below(stages_ + 1);
+    if (!shorten_stages(layers, at)) return false;
+    added.layers.first = at == 0 ? 0 : stage(at - 1).layers.last;
+    added.layers.last = added.layers.first + layers;
+    draft_.stages.insert(draft_.stages.begin() + at, added);
+    return true;
+  }
+
+  // Leaves `layers` layers without a stage before stage `at`. Returns false if a stage would have none.
+  bool shorten_stages(int layers, int at) {
+    const double part = 1 - static_cast<double>(layers) / problem_.layers();
+    const double rounding = random_.fraction();
+    int end = 0;
+    for (int i = 0; i < stages_; ++i) {
+      const int last =
+          i + 1 == stages_ ? problem_.layers() - layers : static_cast<int>(stage(i).layers.last * part + rounding);
+      if (last <= end) return false;
+      const int moved = i < at ? 0 : layers;
+      stage(i).layers = {end + moved, last + moved};
+      end = last;
+    }
     return true;
   }
 

@@ -31,7 +31,7 @@ class RandomNumbers {
 // * Layers move from one stage to another, alone or with their share of a group of replicas.
 // * Replicas move to another stage, change places with replicas there, or change their tensor-parallel size.
 // * Replicas are added or removed.
-// * Two stages are merged, or a stage is split.
+// * Two stages are merged, or a stage is split. If some GPUs are slow, unused GPUs become a stage.
 // * The microbatch size changes.
 // Returns false if the change that was drawn is not possible; the draft is then undefined. The draft may need more GPUs
 // or memory than there is; the caller checks this.

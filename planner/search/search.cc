@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <iterator>
 
 #include "planner/problem/run_both.h"
 #include "planner/replan/repair.h"
@@ -236,10 +237,7 @@ void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::
       is_paper ? run_paper(techniques, starts[techniques]) : run_flow(techniques, starts[techniques], tables);
     }
     simulate_finalists(space, is_paper ? kPassesOfPaper : kPassesOfFlow, keeps_peer_replicas);
-    if (!is_paper && best_ && is_worth_annealing(*best_)) {
-      const auto is_better_plan = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
-      best_ = annealed(problem_, goals_, limits_, *best_, is_better_plan);
-    }
+    if (!is_paper && best_ && is_worth_annealing(*best_)) anneal_best();
     search_exhaustively(space, allowed);
     if (known && is_better(*known, best_.value())) best_ = known;
     known = best_;
@@ -248,11 +246,29 @@ void Search::run_in(PlanSpace space, std::map<Techniques, Starts>& starts, std::
 }
 
 void Search::repair(const Plan& running, PlanSpace space) {
-  for (const Draft& draft : repairs(surviving_part(running, problem_))) {
+  const Draft surviving = surviving_part(running, problem_);
+  std::vector<Draft> starts = repairs(surviving);
+  if (has_slow_gpus(problem_.cluster)) {
+    std::ranges::move(refills(running, surviving, problem_), std::back_inserter(starts));
+  }
+  for (const Draft& draft : starts) {
     if (auto start = evaluated(draft, space, kNoIncumbent)) climb(draft, start->score, space, kRepairCandidates);
   }
   simulate_finalists(space, kPassesOfRepair, std::nullopt);
   search_among_equals(space, kPassesOfEqualRepairs);
+}
+
+void Search::search_near(const Plan& plan, PlanSpace space) {
+  Search near(problem_, limits_, migration_, goals_);
+  near.repair(plan, space);
+  if (near.best_ && near.is_worth_annealing(*near.best_)) near.anneal_best();
+  add_plans_of(near);
+  search_among_equals(space, kPassesOfEquals);
+}
+
+void Search::anneal_best() {
+  const auto is_better_plan = [this](const PlanCandidate& a, const PlanCandidate& b) { return is_better(a, b); };
+  best_ = annealed(problem_, goals_, limits_, best_.value(), is_better_plan);
 }
 
 // The front has the fastest plans that may be as cheap and the cheapest that may be as fast.

@@ -38,6 +38,9 @@ class Search {
   // Searches only near the part of the running plan that still has its GPUs (see repair.h).
   void repair(const Plan& running, PlanSpace space);
 
+  // Searches near this plan too, after run(), and more thoroughly than repair() does.
+  void search_near(const Plan& plan, PlanSpace space);
+
   // Simulates the candidate and returns it with the simulated figures. If `incumbent` is the value of a feasible plan,
   // returns nothing for a candidate that has a higher value or misses a limit that cutoff_for() covers.
   [[nodiscard]] std::optional<PlanCandidate> simulated(PlanCandidate candidate, double incumbent) const;
@@ -88,6 +91,7 @@ class Search {
   void simulate_finalists(PlanSpace space, long most_passes, std::optional<bool> keeps_peer_replicas);
   [[nodiscard]] PlanCandidate best_simulated(PlanCandidate from, std::span<const PlanCandidate> candidates);
   [[nodiscard]] PlanCandidate refined(PlanCandidate from, PlanSpace space);
+  void anneal_best();
   [[nodiscard]] bool is_worth_annealing(const PlanCandidate& plan) const;
   [[nodiscard]] std::vector<PlanCandidate> promising_neighbours(const PlanCandidate& of, int stage, PlanSpace space);
   void keep_finalist_if_best(const PlanCandidate& candidate);

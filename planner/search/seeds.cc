@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "planner/search/pool_orders.h"
@@ -38,8 +37,8 @@ using Floors = std::vector<int>;
 // Returns every combination of tensor-parallel sizes if there are two types of GPU. Otherwise, all types have the same
 // size.
 std::vector<Floors> all_floors(const PlanningProblem& problem) {
-  std::map<std::string_view, std::size_t> types;
-  for (const Pool& pool : problem.cluster.pools) types.try_emplace(pool.key.accelerator.str(), types.size());
+  std::map<GpuClass, std::size_t> types;
+  for (const Pool& pool : problem.cluster.pools) types.try_emplace(pool.key.gpu_class(), types.size());
   std::vector<Floors> all;
   const bool is_combined = types.size() == 2;
   for (const int one : problem.tensor_parallel_sizes) {
@@ -47,7 +46,7 @@ std::vector<Floors> all_floors(const PlanningProblem& problem) {
       if (!is_combined && other != one) continue;
       Floors floors;
       for (const Pool& pool : problem.cluster.pools) {
-        floors.push_back(types.at(pool.key.accelerator.str()) == 0 ? one : other);
+        floors.push_back(types.at(pool.key.gpu_class()) == 0 ? one : other);
       }
       all.push_back(std::move(floors));
     }

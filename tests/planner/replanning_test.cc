@@ -51,20 +51,20 @@ class MigrationCostOf4x4 : public ::testing::Test {
 };
 
 TEST_F(MigrationCostOf4x4, MigratingToTheRunningPlanTakesNoTime) {
-  const MigrationCost migration(problem_, even(2, 8, 1));
+  const MigrationCost migration(problem_, even(2, 8, 1), cluster_);
   EXPECT_EQ(migration.pause_for(even(2, 8, 1)), Seconds(0));
   EXPECT_EQ(migration.bytes_to_move(even(2, 8, 1)), Bytes(0));
 }
 
 TEST_F(MigrationCostOf4x4, GpusThatKeepTheirLayersReceiveNothing) {
-  const MigrationCost migration(problem_, even(2, 8, 1));
+  const MigrationCost migration(problem_, even(2, 8, 1), cluster_);
   EXPECT_EQ(migration.bytes_to_move(even(2, 4, 1)), Bytes(0));
   EXPECT_EQ(migration.bytes_to_move(even(2, 8, 2)), Bytes(0));
 }
 
 // The whole model is 25 layers on one stage; 12 or 13 of them are there already.
 TEST_F(MigrationCostOf4x4, AGpuReceivesTheStateOfItsNewLayers) {
-  const MigrationCost migration(problem_, even(2, 1, 1));
+  const MigrationCost migration(problem_, even(2, 1, 1), cluster_);
   Bytes first_half(0);
   Bytes second_half(0);
   for (int layer = 0; layer < problem_.layers(); ++layer) {
@@ -85,7 +85,7 @@ TEST(MigrationCost, TakesLongerOverSlowerLinks) {
     return grouped(an_even_plan(job, a_key(zone, "nvidia-tesla-a100", Provisioning::kOnDemand), 2, 2, 1), cluster)
         .value();
   };
-  const MigrationCost migration(problem, at(kZone));
+  const MigrationCost migration(problem, at(kZone), cluster);
   EXPECT_GT(migration.pause_for(at("us-central1-b")), Seconds(2));
   EXPECT_GT(migration.pause_for(at("europe-west4-a")), migration.pause_for(at("us-central1-b")) * 1.5);
 }

@@ -1,6 +1,7 @@
 // Random small worlds: a job and a cluster of at most two pools, for laws of the planner and for brute force.
 #pragma once
 
+#include "core/model/slow_nodes.h"
 #include "tests/support/random_plans.h"
 
 namespace sailor::testing {
@@ -47,6 +48,16 @@ inline SmallWorld a_small_world(std::uint64_t seed, int most_gpus) {
   world.job = job;
   world.cluster = cluster;
   return world;
+}
+
+// Makes one or all GPUs of a node slow, by a random grade.
+inline void make_a_node_slow(SmallWorld& world, std::uint64_t seed) {
+  Random random(seed);
+  const auto index = static_cast<std::size_t>(between(random, 0, static_cast<int>(world.cluster.pools.size()) - 1));
+  const Pool& pool = world.cluster.pools[index];
+  const int gpus = between(random, 1, pool.gpus_per_node);
+  const std::vector<int> grades(static_cast<std::size_t>(gpus), between(random, 1, kUnusableGrade));
+  world.cluster = with_slow_nodes(world.cluster, {{pool.key, grades}}).value();
 }
 
 }  // namespace sailor::testing

@@ -22,7 +22,7 @@ TEST(NodePacking, AGroupNeverSpansNodes) {
 
 TEST(NodePacking, SmallGroupsFillTheSpaceThatLargeOnesLeave) {
   const Pool pool = a_pool(a_cluster().pool("z-1-a", "nvidia-l4", 2, 4));
-  const Packing packing = pack_groups(pool, {{1, 2}, {2, 1}, {4, 1}});
+  const PackedGroups packing = pack_groups(pool, {{1, 2}, {2, 1}, {4, 1}});
   EXPECT_EQ(packing.left_over, 0);
   EXPECT_EQ(packing.nodes_used, 2);
 }
