@@ -8,21 +8,15 @@
 #include <fmt/format.h>
 
 #include "cli/input_files.h"
+#include "cli/replay_output.h"
 #include "cli/results.h"
-#include "cli/tables.h"
-#include "report/numbers.h"
+#include "planner/replay/trace_parser.h"
 #include "report/replay_page.h"
 
 namespace sailor::cli {
 namespace {
 
-using report::counted;
-using report::duration;
-using report::money;
-using report::percent;
-using report::significant;
-
-struct NamedTrace {
+struct NamedFile {
   PoolKey pool;
   std::string file;
 };
@@ -33,8 +27,8 @@ std::string names_of(const std::vector<PoolKey>& pools) {
   return names;
 }
 
-// A trace without a pool applies to the only spot pool, or to the only pool.
-Result<PoolKey> only_pool(const ClusterState& cluster) {
+// A file without a pool applies to the only spot pool, or to the only pool.
+Result<PoolKey> only_pool(const std::string& option, const ClusterState& cluster) {
   std::vector<PoolKey> all;
   std::vector<PoolKey> spot;
   for (const Pool& pool : cluster.pools) {
@@ -44,23 +38,23 @@ Result<PoolKey> only_pool(const ClusterState& cluster) {
   if (spot.size() == 1) return spot.front();
   if (all.size() == 1) return all.front();
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("--trace: it is unclear which pool the trace is for; write --trace POOL=FILE, with one of {}",
+              fmt::format("{0}: it is unclear which pool the file is for; write {0} POOL=FILE, with one of {1}", option,
                           names_of(all)));
 }
 
-Result<NamedTrace> named(const std::string& argument, const ClusterState& cluster) {
+Result<NamedFile> named(const std::string& option, const std::string& argument, const ClusterState& cluster) {
   const auto equals = argument.find('=');
   if (equals != std::string::npos) {
     if (auto pool = parse_pool_key(argument.substr(0, equals))) {
-      return NamedTrace{*std::move(pool), argument.substr(equals + 1)};
+      return NamedFile{*std::move(pool), argument.substr(equals + 1)};
     }
   }
-  auto pool = only_pool(cluster);
+  auto pool = only_pool(option, cluster);
   if (!pool) return tl::unexpected(std::move(pool.error()));
-  return NamedTrace{*std::move(pool), argument};
+  return NamedFile{*std::move(pool), argument};
 }
 
-Result<Trace> read_trace(const std::string& file) {
+Result<std::string> read_text(const std::string& file) {
   std::error_code error;
   std::ifstream stream(file);
   if (!stream || std::filesystem::is_directory(file, error)) {
@@ -68,85 +62,58 @@ Result<Trace> read_trace(const std::string& file) {
   }
   std::stringstream text;
   text << stream.rdbuf();
-  auto trace = parse_trace(text.str());
-  if (!trace) return tl::unexpected(std::move(trace.error()).within(file));
-  return trace;
+  return text.str();
 }
 
-Result<std::map<PoolKey, Trace>> read_traces(const std::vector<std::string>& arguments, const ClusterState& cluster) {
-  std::map<PoolKey, Trace> traces;
+// Reads a file for each argument of the option, "FILE" or "POOL=FILE", with `parse`.
+template <class Parse>
+auto read_by_pool(const std::string& option, const std::vector<std::string>& arguments, const ClusterState& cluster,
+                  Parse parse) -> Result<std::map<PoolKey, std::decay_t<decltype(*parse(std::string()))>>> {
+  std::map<PoolKey, std::decay_t<decltype(*parse(std::string()))>> values;
   for (const std::string& argument : arguments) {
-    const auto name = named(argument, cluster);
+    const auto name = named(option, argument, cluster);
     if (!name) return tl::unexpected(name.error());
-    auto trace = read_trace(name->file);
-    if (!trace) return tl::unexpected(std::move(trace.error()));
-    if (!traces.try_emplace(name->pool, *std::move(trace)).second) {
+    const auto text = read_text(name->file);
+    if (!text) return tl::unexpected(text.error());
+    auto value = parse(*text);
+    if (!value) return tl::unexpected(std::move(value.error()).within(name->file));
+    if (!values.try_emplace(name->pool, *std::move(value)).second) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--trace: pool {} has two traces; remove one", to_string(name->pool)));
+                  fmt::format("{}: pool {} has two files; remove one", option, to_string(name->pool)));
     }
   }
-  return traces;
+  return values;
 }
 
-double tokens_of(const JobSpec& job, const ReplayReport& report) {
-  return report.steps * job.training.global_batch_size * job.training.sequence_length;
-}
-
-nlohmann::json as_json(const JobSpec& job, const ReplayReport& report, ReplayPolicy policy) {
-  nlohmann::json periods = nlohmann::json::array();
-  for (const ReplayPeriod& period : report.periods) {
-    periods.push_back({{"from", period.from.value()},
-                       {"to", period.to.value()},
-                       {"availableGpus", period.available_gpus},
-                       {"usedGpus", period.used_gpus},
-                       {"throughput", period.throughput},
-                       {"pausedSeconds", period.paused.value()},
-                       {"lostSteps", period.lost_steps},
-                       {"plan", period.plan}});
+std::vector<ReplayPolicy> policies_of(PolicyChoice choice, const JobSpec& job) {
+  switch (choice) {
+    case PolicyChoice::kLive:
+      return {ReplayPolicy::kLive};
+    case PolicyChoice::kRestart:
+      return {ReplayPolicy::kRestart};
+    case PolicyChoice::kStatic:
+      return {ReplayPolicy::kStatic};
+    case PolicyChoice::kVaruna:
+      return {ReplayPolicy::kVaruna};
+    case PolicyChoice::kOracle:
+      return {ReplayPolicy::kOracle};
+    case PolicyChoice::kAll:
+      return {kAllReplayPolicies.begin(), kAllReplayPolicies.end()};
+    case PolicyChoice::kOfJob:
+      break;
   }
-  return {{"policy", std::string(to_string(policy))},
-          {"steps", report.steps},
-          {"computedSteps", report.computed},
-          {"goodput", report.goodput()},
-          {"tokens", tokens_of(job, report)},
-          {"cost", report.cost.value()},
-          {"done", report.is_done},
-          {"planChanges", report.changes},
-          {"seconds",
-           {{"total", report.end.value()},
-            {"training", report.training.value()},
-            {"paused", report.paused.value()},
-            {"waiting", report.waiting.value()}}},
-          {"periods", std::move(periods)}};
+  return {policy_of(job.elasticity)};
 }
 
-std::string share(Seconds part, Seconds whole) {
-  return fmt::format("{} ({})", duration(part), percent(whole > Seconds(0) ? part / whole : 0));
-}
-
-std::string as_text(const JobSpec& job, const ReplayReport& report, ReplayPolicy policy) {
-  const double tokens = tokens_of(job, report);
-  std::string text = table(
-      {{"Policy", std::string(to_string(policy))},
-       {"Steps", fmt::format("{} of {}{}", significant(report.steps, 4), counted(static_cast<long>(job.training.steps)),
-                             report.is_done ? ", complete" : "")},
-       {"Goodput", fmt::format("{} of {} computed steps", percent(report.goodput()), significant(report.computed, 4))},
-       {"Time", duration(report.end)},
-       {"  training", share(report.training, report.end)},
-       {"  paused", share(report.paused, report.end)},
-       {"  waiting", share(report.waiting, report.end)},
-       {"Cost",
-        fmt::format("{}{}", money(report.cost.value()),
-                    tokens > 0 ? ", " + money(report.cost.value() / tokens * 1e6) + " per million tokens" : "")},
-       {"Plan changes", counted(report.changes)}});
-  std::vector<std::vector<std::string>> rows{
-      {"FROM", "DURATION", "AVAILABLE GPUS", "USED", "ITERATIONS/S", "PAUSED", "STEPS LOST", "PLAN"}};
-  for (const ReplayPeriod& period : report.periods) {
-    rows.push_back({duration(period.from), duration(period.to - period.from), counted(period.available_gpus),
-                    counted(period.used_gpus), significant(period.throughput), duration(period.paused),
-                    significant(period.lost_steps), period.plan});
+Result<report::ReplayResults> results_of(Replay& replay, const std::vector<ReplayPolicy>& policies,
+                                         std::uint64_t seed) {
+  report::ReplayResults results{.reports = {}, .notes = replay.notes(), .seed = seed};
+  for (const ReplayPolicy policy : policies) {
+    auto report = replay.run(policy);
+    if (!report) return tl::unexpected(std::move(report.error()));
+    results.reports.emplace_back(policy, *std::move(report));
   }
-  return text + "\n" + table(rows);
+  return results;
 }
 
 }  // namespace
@@ -154,18 +121,26 @@ std::string as_text(const JobSpec& job, const ReplayReport& report, ReplayPolicy
 Result<void> run_replay(const ReplayArguments& arguments, std::ostream& out, std::ostream& notes) {
   const auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
-  const auto traces = read_traces(arguments.traces, world->cluster);
+  const auto traces = read_by_pool("--trace", arguments.traces, world->cluster, parse_trace);
   if (!traces) return tl::unexpected(traces.error());
-  const auto report = replay(world->job, world->cluster, *traces, *world->simulator, arguments.options);
-  if (!report) return tl::unexpected(Error(report.error()).within("replaying job " + to_string(world->job.key)));
+  const auto prices = read_by_pool("--prices", arguments.prices, world->cluster, parse_prices);
+  if (!prices) return tl::unexpected(prices.error());
   print_left_out_pools(*world, notes);
-  const ReplayPolicy policy = arguments.options.policy;
+  const auto within = [&](Error error) {
+    return tl::unexpected(std::move(error).within("replaying job " + to_string(world->job.key)));
+  };
+  ReplayOptions options = arguments.options;
+  options.prices = *prices;
+  auto replay = Replay::make(world->job, world->cluster, *traces, *world->simulator, options);
+  if (!replay) return within(replay.error());
+  const auto results = results_of(*replay, policies_of(arguments.policy, world->job), options.seed);
+  if (!results) return within(results.error());
   if (arguments.format == Format::kHtml) {
-    out << report::replay_page(world->job, *report, policy);
+    out << report::replay_page(world->job, *results);
   } else if (arguments.format == Format::kTable) {
-    out << as_text(world->job, *report, policy);
+    out << replay_text(world->job, *results);
   } else {
-    print_json(as_json(world->job, *report, policy), arguments.format, out);
+    print_json(replay_json(world->job, *results), arguments.format, out);
   }
   return {};
 }

@@ -8,9 +8,13 @@
 
 namespace sailor::cli {
 
+enum class PolicyChoice { kOfJob, kLive, kRestart, kStatic, kVaruna, kOracle, kAll };
+
 struct ReplayArguments {
   Inputs inputs;
-  std::vector<std::string> traces;  // "FILE", or "POOL=FILE"
+  std::vector<std::string> traces;             // "FILE", or "POOL=FILE"
+  std::vector<std::string> prices;             // likewise
+  PolicyChoice policy = PolicyChoice::kOfJob;  // by default, the policy of the job's elasticity mode
   ReplayOptions options;
   Format format = Format::kTable;
 };

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/speed_grade.h"
 #include "report/numbers.h"
 
 namespace sailor::report {
@@ -50,8 +51,9 @@ std::string similar_text(const Plan& plan, const SimilarReplicas& group) {
 std::string microbatches_text(long count) { return counted(count) + (count == 1 ? " microbatch" : " microbatches"); }
 
 std::string pool_text(const PoolKey& pool) {
-  return fmt::format("{} in {}, {}", pool.accelerator.str(), pool.zone.str(),
-                     pool.provisioning == Provisioning::kSpot ? "spot" : "on demand");
+  const std::string slow = pool.grade == 0 ? "" : fmt::format(", {:.3g} times as slow", slowdown_of(pool.grade));
+  return fmt::format("{} in {}, {}{}", pool.accelerator.str(), pool.zone.str(),
+                     pool.provisioning == Provisioning::kSpot ? "spot" : "on demand", slow);
 }
 
 std::string layers_text(const Stage& stage) {

@@ -1,69 +1,19 @@
 #include "report/replay_page.h"
 
 #include <algorithm>
-#include <functional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "report/drawing.h"
 #include "report/numbers.h"
 #include "report/page_frame.h"
+#include "report/replay_charts.h"
 
 namespace sailor::report {
 namespace {
 
-constexpr double kLeft = 70;
-constexpr double kRight = kPictureWidth - 10;
-constexpr double kTop = 26;
-constexpr double kBottom = 210;
-constexpr double kHeight = 236;
 constexpr std::size_t kMaxRows = 200;
-
-// A quantity over time that is constant within a period.
-struct Curve {
-  std::string colour;
-  std::function<double(const ReplayPeriod&)> value;
-};
-
-std::string area(const std::vector<ReplayPeriod>& periods, const Curve& curve, const Scale& x, const Scale& y) {
-  std::string path = fmt::format("M{} {}", coordinate(kLeft), coordinate(kBottom));
-  for (const ReplayPeriod& period : periods) {
-    path += fmt::format("V{}H{}", coordinate(y.at(curve.value(period))), coordinate(x.at(period.to.value())));
-  }
-  return path + fmt::format("V{}Z", coordinate(kBottom));
-}
-
-// The unit of a time axis that ends at `end`, in seconds, so that its ticks are round numbers.
-double time_unit(Seconds end) {
-  for (const double unit : {86400.0, 3600.0, 60.0}) {
-    if (end.value() >= 2 * unit) return unit;
-  }
-  return 1;
-}
-
-Element over_time(const ReplayReport& report, const std::string& name, const std::vector<Curve>& curves) {
-  double most = 0;
-  for (const Curve& curve : curves) {
-    for (const ReplayPeriod& period : report.periods) most = std::max(most, curve.value(period));
-  }
-  const Scale x(0, std::max(report.end.value(), 1e-9), kLeft, kRight);
-  const Scale y(0, most > 0 ? most * 1.05 : 1, kBottom, kTop);
-  Element svg = picture(kHeight, name);
-  svg.add(label({0, kTop - 12}, name, "soft"));
-  for (const double tick : y.ticks(4)) {
-    svg.add(line({kLeft, y.at(tick)}, {kRight, y.at(tick)}, "grid"));
-    svg.add(label({kLeft - 6, y.at(tick) + 4}, significant(tick), "soft end"));
-  }
-  const double unit = time_unit(report.end);
-  for (const double tick : Scale(0, std::max(report.end.value(), 1e-9) / unit, kLeft, kRight).ticks(8)) {
-    svg.add(
-        label({x.at(tick * unit), kBottom + 18}, duration(Seconds(tick * unit)), tick > 0 ? "soft middle" : "soft"));
-  }
-  for (const Curve& curve : curves) {
-    svg.add(Element("path", {{"class", curve.colour}, {"d", area(report.periods, curve, x, y)}}));
-  }
-  return svg;
-}
 
 Element periods_table(const ReplayReport& report) {
   std::vector<Row> rows;
@@ -73,7 +23,8 @@ Element periods_table(const ReplayReport& report) {
                      period.used_gpus > 0 ? counted(period.used_gpus) : "waits",
                      period.used_gpus > 0 ? significant(period.throughput) : "",
                      period.paused > Seconds(0) ? duration(period.paused) : "",
-                     period.lost_steps > 0 ? significant(period.lost_steps) : "", period.plan}});
+                     period.lost_steps > 0 ? significant(period.lost_steps) : "",
+                     fmt::format("{}", fmt::join(period.lost_nodes, " ")), period.plan}});
   }
   const std::string rest = report.periods.size() > kMaxRows
                                ? fmt::format("The first {} of {} periods.", kMaxRows, report.periods.size())
@@ -85,11 +36,12 @@ Element periods_table(const ReplayReport& report) {
                              {"iterations/s", true},
                              {"paused", true},
                              {"steps lost", true},
+                             {"Nodes lost"},
                              {"Plan"}},
                             rows));
 }
 
-Element words(const JobSpec& job, const ReplayReport& report, ReplayPolicy policy) {
+Element words(const JobSpec& job, ReplayPolicy policy, const ReplayReport& report) {
   const std::string end =
       report.is_done ? fmt::format("The job completed after {}.", duration(report.end))
                      : fmt::format("The trace ends after {}, before the job's {} are complete.", duration(report.end),
@@ -99,30 +51,87 @@ Element words(const JobSpec& job, const ReplayReport& report, ReplayPolicy polic
       report.changes == 1 ? "once" : counted(report.changes) + " times", significant(report.computed - report.steps)));
 }
 
-}  // namespace
-
-std::string replay_page(const JobSpec& job, const ReplayReport& report, ReplayPolicy policy) {
-  const std::string title = fmt::format("{}: replay", job.key.name);
+Element facts_of(const JobSpec& job, const ReplayReport& report) {
   const double tokens = report.steps * job.training.global_batch_size * job.training.sequence_length;
   const double whole = std::max(report.end.value(), 1e-9);
   Element facts("dl", {{"class", "facts"}});
   facts.add(fact("Steps", significant(report.steps, 4), significant(tokens / 1e6) + " million tokens"))
-      .add(fact("Goodput", percent(report.goodput()), "of the computed steps were not lost"))
-      .add(fact("Training", percent(report.training.value() / whole),
-                fmt::format("paused {}, waiting {}", percent(report.paused.value() / whole),
-                            percent(report.waiting.value() / whole))))
+      .add(fact("Goodput", percent(report.goodput()), "of the time since the first plan"))
+      .add(fact("Training", percent(report.training().value() / whole),
+                fmt::format("paused {}, waiting {}", percent(report.paused().value() / whole),
+                            percent(report.lost_to(LostTime::kWaiting).value() / whole))))
       .add(fact("Cost", money(report.cost.value()),
                 tokens > 0 ? money(report.cost.value() / tokens * 1e6) + " per million tokens" : ""));
-  Element body("body");
-  body.add(Element("h1").text(title)).add(words(job, report, policy)).add(facts);
-  body.add(Element("h2").text("Over time"));
-  body.add(legend({{"sky", "available GPUs"}, {"blue", "GPUs that the plan used"}}));
-  body.add(figure("", over_time(report, "GPUs",
-                                {{"sky", [](const ReplayPeriod& period) { return period.available_gpus; }},
-                                 {"blue", [](const ReplayPeriod& period) { return period.used_gpus; }}})));
-  body.add(figure("", over_time(report, "iterations per second",
-                                {{"green", [](const ReplayPeriod& period) { return period.throughput; }}})));
+  return facts;
+}
+
+Element over_time(const ReplayReport& report) {
+  Element section("section");
+  section.add(legend({{"sky", "available GPUs"}, {"blue", "GPUs that the plan used"}}));
+  section.add(figure("", areas_over_time(report, "GPUs",
+                                         {{"sky", [](const ReplayPeriod& period) { return period.available_gpus; }},
+                                          {"blue", [](const ReplayPeriod& period) { return period.used_gpus; }}})));
+  return section;
+}
+
+void add_one_policy(Element& body, const JobSpec& job, const ReplayResults& results) {
+  const auto& [policy, report] = results.reports.front();
+  body.add(words(job, policy, report)).add(facts_of(job, report));
+  body.add(Element("h2").text("Over time")).add(over_time(report));
+  body.add(figure("", areas_over_time(report, "iterations per second",
+                                      {{"green", [](const ReplayPeriod& period) { return period.throughput; }}})));
+  body.add(Element("h2").text("Where the time went")).add(legend_of_times()).add(figure("", time_bars(results)));
   body.add(Element("h2").text("Periods")).add(periods_table(report));
+}
+
+Element comparison(const ReplayResults& results) {
+  const double most = steps_of_oracle(results);
+  std::vector<Row> rows;
+  rows.reserve(results.reports.size());
+  for (const auto& [policy, report] : results.reports) {
+    rows.push_back(
+        {{std::string(to_string(policy)), significant(report.steps, 4), most > 0 ? percent(report.steps / most) : "",
+          percent(report.goodput()), money(report.cost.value()), money(report.idle_cost.value()),
+          counted(report.changes), duration(report.lost_to(LostTime::kWaiting)), duration(report.paused()),
+          duration(report.lost_to(LostTime::kRepeating))}});
+  }
+  return figure("", table({{"Policy"},
+                           {"steps", true},
+                           {"of the oracle", true},
+                           {"goodput", true},
+                           {"cost", true},
+                           {"of it idle", true},
+                           {"changes", true},
+                           {"waiting", true},
+                           {"paused", true},
+                           {"repeating", true}},
+                          rows));
+}
+
+void add_comparison(Element& body, const ReplayResults& results) {
+  body.add(
+      Element("p").text("The same job over the same nodes, by several policies. The oracle knows the future, so no "
+                        "policy completes more steps."));
+  body.add(comparison(results));
+  body.add(Element("h2").text("Completed steps")).add(legend_of_policies(results));
+  body.add(figure("", steps_over_time(results)));
+  body.add(Element("h2").text("Where the time went")).add(legend_of_times()).add(figure("", time_bars(results)));
+  const auto& [policy, report] = results.reports.front();
+  body.add(Element("h2").text(fmt::format("GPUs of policy {}", to_string(policy)))).add(over_time(report));
+}
+
+}  // namespace
+
+std::string replay_page(const JobSpec& job, const ReplayResults& results) {
+  const std::string title = fmt::format("{}: replay", job.key.name);
+  Element body("body");
+  body.add(Element("h1").text(title));
+  if (results.reports.size() == 1) {
+    add_one_policy(body, job, results);
+  } else {
+    add_comparison(body, results);
+  }
+  for (const std::string& note : results.notes) body.add(Element("p", {{"class", "small"}}).text(note));
   body.add(Element("footer").text(fmt::format("Job {}. Estimated by the simulator of Sailor.", to_string(job.key))));
   return page(title, body);
 }

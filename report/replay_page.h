@@ -1,12 +1,14 @@
-// The HTML page of a replay: the work that the job completed, and its GPUs and throughput over time.
+// The HTML page of a replay: the work that the job completed, where its time went, and its GPUs over time. A page of
+// several policies compares them.
 #pragma once
 
 #include <string>
 
-#include "planner/replay/replay.h"
+#include "core/model/job_spec.h"
+#include "report/replay_results.h"
 
 namespace sailor::report {
 
-std::string replay_page(const JobSpec& job, const ReplayReport& report, ReplayPolicy policy);
+std::string replay_page(const JobSpec& job, const ReplayResults& results);
 
 }  // namespace sailor::report

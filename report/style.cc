@@ -44,6 +44,8 @@ svg .outlined { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; st
 .lane { fill: var(--panel); }
 .blue { fill: var(--blue); } .orange { fill: var(--orange); } .green { fill: var(--green); }
 .purple { fill: var(--purple); } .sky { fill: var(--sky); } .red { fill: var(--red); } .grey { fill: var(--grey); }
+.curve { fill: none; stroke-width: 2; } .curve.blue { stroke: var(--blue); } .curve.orange { stroke: var(--orange); }
+.curve.purple { stroke: var(--purple); } .curve.red { stroke: var(--red); } .curve.grey { stroke: var(--grey); }
 .cut { stroke: var(--paper); stroke-width: .6; }
 .message { stroke: var(--soft); stroke-width: .7; opacity: .6; fill: none; }
 .limit { stroke: var(--red); stroke-width: 2; }

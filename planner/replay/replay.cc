@@ -1,170 +1,141 @@
 #include "planner/replay/replay.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
-#include "core/model/checkpoint_interval.h"
-#include "core/model/plan_hash.h"
+#include "planner/problem/planning_problem.h"
+#include "planner/replan/migration_cost.h"
+#include "planner/replay/job_replay.h"
+#include "planner/replay/oracle.h"
 
 namespace sailor {
 namespace {
 
-constexpr Seconds kNever(std::numeric_limits<double>::infinity());
-
-ClusterState cluster_at(const ClusterState& whole, const std::map<PoolKey, Trace>& traces, Seconds time) {
-  ClusterState cluster = whole;
-  for (Pool& pool : cluster.pools) {
-    const auto found = traces.find(pool.key);
-    if (found == traces.end()) continue;
-    int amount = 0;
-    for (const Trace::Change& change : found->second.changes) {
-      if (change.at <= time) amount = change.amount;
-    }
-    pool = limited(std::move(pool), found->second.unit, amount);
-  }
-  return cluster;
-}
-
-// Returns the times at which the availability changes. The last one is the end of the shortest trace.
-std::vector<Seconds> moments_of(const std::map<PoolKey, Trace>& traces) {
-  Seconds end = kNever;
-  std::set<Seconds> moments{Seconds(0)};
+Result<void> check_pools(const ClusterState& cluster, const std::map<PoolKey, Trace>& traces,
+                         const PricesOfPools& prices) {
+  const auto check = [&](const PoolKey& pool, std::string_view what) -> Result<void> {
+    if (cluster.find(pool) != nullptr) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("pool {} has a {}, but is not in the cluster", to_string(pool), what));
+  };
+  if (traces.empty()) return fail(ErrorCode::kInvalidArgument, "there is no trace to replay");
   for (const auto& [pool, trace] : traces) {
-    end = std::min(end, trace.end);
-    for (const Trace::Change& change : trace.changes) moments.insert(change.at);
+    if (auto done = check(pool, "trace"); !done) return done;
   }
-  moments.erase(moments.lower_bound(end), moments.end());
-  std::vector<Seconds> result(moments.begin(), moments.end());
-  result.push_back(end);
-  return result;
+  for (const auto& [pool, changes] : prices) {
+    if (auto done = check(pool, "price"); !done) return done;
+  }
+  return {};
 }
 
-class Replayer {
- public:
-  Replayer(const JobSpec& job, const ClusterState& cluster, const Estimator& estimator, const ReplayOptions& options)
-      : job_(job), whole_(cluster), estimator_(estimator), options_(options) {}
+// Fails if no plan fits the whole cluster. A job that may use no pool at all gets the planner's reason.
+Result<PlanBook> book_for(const JobSpec& job, const ClusterState& cluster, const Estimator& estimator,
+                          const PlanOptions& options) {
+  const ClusterState whole = usable_part(job, cluster);
+  if (whole.pools.empty()) return tl::unexpected(Planner(estimator).plan(job, cluster, options, {}).error());
+  auto book = PlanBook::make(job, whole, estimator, options);
+  if (!book) return book;
+  if (const auto plan = book->best(book->number_of(whole), PlanStyle::kAny); !plan) return tl::unexpected(plan.error());
+  return book;
+}
 
-  Result<ReplayReport> run(const std::map<PoolKey, Trace>& traces) {
-    if (options_.policy == ReplayPolicy::kStatic) {
-      auto fixed = planned(whole_, std::nullopt);
-      if (!fixed) return tl::unexpected(std::move(fixed.error()));
-      fixed_ = *std::move(fixed);
+Seconds end_of(const std::map<PoolKey, Trace>& traces) {
+  Seconds end = kNever;
+  for (const auto& [pool, trace] : traces) end = std::min(end, trace.end);
+  return end;
+}
+
+std::vector<std::string> notes_on(const std::map<PoolKey, Trace>& traces, const ReplayOptions& options, Seconds end) {
+  std::vector<std::string> notes;
+  for (const auto& [pool, trace] : traces) {
+    if (trace.end > end) {
+      notes.push_back(
+          fmt::format("The trace of pool {} lasts for {:.0f} s, but only {:.0f} s of it are used, because "
+                      "another trace ends then.",
+                      to_string(pool), trace.end.value(), end.value()));
     }
-    const std::vector<Seconds> moments = moments_of(traces);
-    for (std::size_t i = 0; i + 1 < moments.size() && !report_.is_done; ++i) {
-      const ClusterState cluster = cluster_at(whole_, traces, moments[i]);
-      auto next = plan_for(cluster);
-      if (!next) return tl::unexpected(std::move(next.error()));
-      ReplayPeriod period{.from = moments[i], .to = moments[i + 1], .available_gpus = cluster.free_gpus()};
-      change_to(*std::move(next), cluster, period);
-      train(period);
+    if (!trace.names_nodes) {
+      notes.push_back(fmt::format("The trace of pool {} has counts only; the nodes that leave are drawn with seed {}.",
+                                  to_string(pool), options.seed));
     }
-    return std::move(report_);
   }
+  return notes;
+}
 
- private:
-  Result<EstimatedPlan> planned(const ClusterState& cluster, const std::optional<Plan>& current) const {
-    PlanOptions options = options_.plan;
-    options.current = current;
-    auto result = Planner(estimator_).plan(job_, cluster, options, {});
-    if (!result) return tl::unexpected(std::move(result.error()));
-    return EstimatedPlan{std::move(result->plan), std::move(result->estimate)};
+Reaction reaction_of(ReplayPolicy policy) {
+  switch (policy) {
+    case ReplayPolicy::kRestart:
+      return {.mode = ElasticityMode::kRestart};
+    case ReplayPolicy::kStatic:
+      return {.mode = ElasticityMode::kOff};
+    case ReplayPolicy::kVaruna:
+      return {.mode = ElasticityMode::kRestart, .style = PlanStyle::kEqualPipelines, .survivors_save = false};
+    case ReplayPolicy::kLive:
+    case ReplayPolicy::kOracle:
+      break;
   }
-
-  // Returns nothing if no plan is feasible. The job then waits.
-  Result<std::optional<EstimatedPlan>> plan_for(const ClusterState& cluster) const {
-    if (options_.policy == ReplayPolicy::kStatic) {
-      return resource_violations(fixed_.value().plan, job_, cluster).empty() ? fixed_ : std::nullopt;
-    }
-    auto next = planned(cluster, running_ ? std::optional(running_->plan) : std::nullopt);
-    if (next) return std::optional(*std::move(next));
-    if (next.error().code == ErrorCode::kInfeasible) return std::optional<EstimatedPlan>();
-    return tl::unexpected(std::move(next.error()));
-  }
-
-  void change_to(std::optional<EstimatedPlan> next, const ClusterState& cluster, ReplayPeriod& period) {
-    const bool is_same = running_ && next && running_->plan == next->plan;
-    const bool is_forced = running_ && !resource_violations(running_->plan, job_, cluster).empty();
-    if (is_forced) period.lost_steps = lose_steps(next.has_value());
-    if (next && !is_same) {
-      pause_left_ = options_.policy == ReplayPolicy::kLive && running_ ? options_.rescale : options_.restart;
-      if (has_started_) ++report_.changes;
-      has_started_ = true;
-    }
-    running_ = std::move(next);
-  }
-
-  [[nodiscard]] double steps_between_checkpoints() const {
-    if (!running_) return 1;
-    constexpr double kRounding = 1e-9;
-    const Seconds iteration = running_->estimate.iteration;
-    const double failures = running_->estimate.expected_loss.failures_per_hour;
-    const double steps = time_between_checkpoints(job_.checkpoint, iteration, failures) / iteration;
-    return std::max(1.0, std::floor(steps * (1 + kRounding)));
-  }
-
-  // Nodes disappeared without notice. Workers that continue have everything except the step in flight; else the job
-  // continues from its checkpoint.
-  double lose_steps(bool goes_on) {
-    const double every = steps_between_checkpoints();
-    double kept = std::floor(report_.steps);
-    if (options_.policy != ReplayPolicy::kLive || !goes_on) {
-      kept = job_.checkpoint.path.empty() ? 0 : std::floor(report_.steps / every) * every;
-    }
-    const double lost = report_.steps - kept;
-    report_.steps = kept;
-    return lost;
-  }
-
-  void train(ReplayPeriod& period) {
-    const Seconds length = period.to - period.from;
-    if (!running_) {
-      report_.waiting += length;
-      close(period, period.to);
-      return;
-    }
-    const Estimate& estimate = running_->estimate;
-    period.used_gpus = gpu_count(running_->plan);
-    period.throughput = estimate.throughput();
-    period.plan = plan_hash(running_->plan);
-    period.paused = std::min(pause_left_, length);
-    pause_left_ -= period.paused;
-    const double left = static_cast<double>(job_.training.steps) - report_.steps;
-    const Seconds trained = std::min(length - period.paused, estimate.iteration * left);
-    report_.is_done = trained < length - period.paused;
-    const double steps = trained / estimate.iteration;
-    report_.steps += steps;
-    report_.computed += steps;
-    report_.training += trained;
-    report_.paused += period.paused;
-    const double paid_steps = steps + period.paused / estimate.iteration;  // GPUs that pause cost as much
-    report_.cost += estimate.gpu_cost_per_iteration * paid_steps + estimate.traffic_cost_per_iteration * steps;
-    close(period, period.from + period.paused + trained);
-  }
-
-  void close(ReplayPeriod& period, Seconds at) {
-    period.to = report_.is_done ? at : period.to;
-    report_.end = period.to;
-    report_.periods.push_back(period);
-  }
-
-  const JobSpec& job_;
-  const ClusterState& whole_;
-  const Estimator& estimator_;
-  const ReplayOptions& options_;
-  std::optional<EstimatedPlan> fixed_;  // the only plan of the static policy
-  std::optional<EstimatedPlan> running_;
-  Seconds pause_left_;
-  bool has_started_ = false;
-  ReplayReport report_;
-};
+  return {};
+}
 
 }  // namespace
+
+struct Replay::World {
+  const JobSpec& job;
+  ReplayTimes times;
+  Timeline timeline;
+  Timeline until_end;  // with nodes until their end, without notice
+  PlanBook book;
+  std::vector<std::string> notes;
+
+  Result<ReplayReport> run_static();
+  Result<ReplayReport> run_oracle();
+  void limit_searches();
+  Result<void> learn_plans(const std::vector<ClusterState>& clusters, PlanStyle style);
+};
+
+// Plays the best plan of every cluster that occurs, and returns the report of the one that completes the most steps. A
+// job without any plan waits.
+Result<ReplayReport> Replay::World::run_static() {
+  auto most = JobReplay(job, timeline, book, times, reaction_of(ReplayPolicy::kStatic)).run(std::nullopt);
+  for (const ClusterState& cluster : timeline.clusters) {
+    const auto plan = book.best(book.number_of(cluster), PlanStyle::kAny);
+    if (!plan) {
+      if (plan.error().code == ErrorCode::kInfeasible) continue;
+      return tl::unexpected(plan.error());
+    }
+    auto report = JobReplay(job, timeline, book, times, reaction_of(ReplayPolicy::kStatic)).run(*plan);
+    if (!report) return report;
+    if (report->steps > most->steps) most = std::move(report);
+  }
+  return most;
+}
+
+void Replay::World::limit_searches() {
+  std::vector<int> clusters;
+  for (const Timeline* known : {&timeline, &until_end}) {
+    for (const ClusterState& cluster : known->clusters) clusters.push_back(book.number_of(cluster));
+  }
+  book.limit_searches(std::move(clusters));
+}
+
+Result<void> Replay::World::learn_plans(const std::vector<ClusterState>& clusters, PlanStyle style) {
+  for (const ClusterState& cluster : clusters) {
+    const auto plan = book.best(book.number_of(cluster), style);
+    if (!plan && plan.error().code != ErrorCode::kInfeasible) return tl::unexpected(plan.error());
+  }
+  return {};
+}
+
+Result<ReplayReport> Replay::World::run_oracle() {
+  for (const PlanStyle style : {PlanStyle::kAny, PlanStyle::kEqualPipelines}) {
+    for (const Timeline* known : {&timeline, &until_end}) {
+      if (auto done = learn_plans(known->clusters, style); !done) return tl::unexpected(std::move(done.error()));
+    }
+  }
+  const OraclePauses pauses{times.restart, std::min(kRegroup, times.restart)};
+  return replay_oracle(job, until_end, book, pauses);
+}
 
 std::string_view to_string(ReplayPolicy policy) {
   switch (policy) {
@@ -174,20 +145,68 @@ std::string_view to_string(ReplayPolicy policy) {
       return "restart";
     case ReplayPolicy::kStatic:
       return "static";
+    case ReplayPolicy::kVaruna:
+      return "varuna";
+    case ReplayPolicy::kOracle:
+      return "oracle";
   }
   return "";
 }
 
-Result<ReplayReport> replay(const JobSpec& job, const ClusterState& cluster, const std::map<PoolKey, Trace>& traces,
-                            const Estimator& estimator, const ReplayOptions& options) {
-  if (traces.empty()) return fail(ErrorCode::kInvalidArgument, "there is no trace to replay");
-  for (const auto& [pool, trace] : traces) {
-    if (cluster.find(pool) == nullptr) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("pool {} has a trace, but is not in the cluster", to_string(pool)));
-    }
+std::string_view to_string(LostTime cause) {
+  switch (cause) {
+    case LostTime::kWaiting:
+      return "waiting";
+    case LostTime::kPlanning:
+      return "planning";
+    case LostTime::kSaving:
+      return "saving";
+    case LostTime::kStarting:
+      return "starting";
+    case LostTime::kRescaling:
+      return "rescaling";
+    case LostTime::kRepeating:
+      return "repeating";
   }
-  return Replayer(job, cluster, estimator, options).run(traces);
+  return "";
 }
+
+ReplayPolicy policy_of(ElasticityMode mode) {
+  switch (mode) {
+    case ElasticityMode::kRestart:
+      return ReplayPolicy::kRestart;
+    case ElasticityMode::kOff:
+      return ReplayPolicy::kStatic;
+    case ElasticityMode::kLive:
+      break;
+  }
+  return ReplayPolicy::kLive;
+}
+
+Result<Replay> Replay::make(const JobSpec& job, const ClusterState& cluster, const std::map<PoolKey, Trace>& traces,
+                            const Estimator& estimator, const ReplayOptions& options) {
+  if (auto done = check_pools(cluster, traces, options.prices); !done) return tl::unexpected(std::move(done.error()));
+  const ClusterState whole = usable_part(job, cluster);
+  auto book = book_for(job, cluster, estimator, options.plan);
+  if (!book) return tl::unexpected(std::move(book.error()));
+  const NodeTimes nodes{options.node_start, options.notice};
+  const ReplayTimes times{nodes, options.planning, options.restart, options.plan.expected_lifetime};
+  const Seconds end = end_of(traces);
+  const auto lifetimes = node_lifetimes(whole, traces, options.seed);
+  const auto timeline = [&](const NodeTimes& of) { return timeline_of(whole, lifetimes, options.prices, of, end); };
+  auto world = std::make_shared<World>(World{job, times, timeline(nodes), timeline({nodes.start, Seconds(0)}),
+                                             *std::move(book), notes_on(traces, options, end)});
+  world->limit_searches();
+  return Replay(std::move(world));
+}
+
+Result<ReplayReport> Replay::run(ReplayPolicy policy) {
+  if (policy == ReplayPolicy::kStatic) return world_->run_static();
+  if (policy == ReplayPolicy::kOracle) return world_->run_oracle();
+  return JobReplay(world_->job, world_->timeline, world_->book, world_->times, reaction_of(policy)).run(std::nullopt);
+}
+
+const std::vector<NodeLifetime>& Replay::nodes() const { return world_->timeline.nodes; }
+const std::vector<std::string>& Replay::notes() const { return world_->notes; }
 
 }  // namespace sailor

@@ -2,61 +2,65 @@
 // cost.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "planner/planner.h"
-#include "planner/replay/trace.h"
+#include "planner/replay/replay_report.h"
+#include "planner/replay/timeline.h"
 
 namespace sailor {
 
 enum class ReplayPolicy {
   kLive,     // a new plan for every change of availability, live: workers pass their state on
   kRestart,  // a new plan for every change of availability, started from a checkpoint
-  kStatic,   // one plan for the whole cluster; the job waits while some of its GPUs are missing
+  kStatic,   // one plan, of the size that completes the most steps; the job waits while some of its GPUs are missing
+  kVaruna,   // as kRestart, but with equal pipelines of single GPUs, and with periodic checkpoints only
+  kOracle,   // knows the future; no policy completes more steps (oracle.h)
 };
+
+inline constexpr std::array kAllReplayPolicies{ReplayPolicy::kLive, ReplayPolicy::kRestart, ReplayPolicy::kStatic,
+                                               ReplayPolicy::kVaruna, ReplayPolicy::kOracle};
 
 std::string_view to_string(ReplayPolicy policy);
+// The policy that plays a job of this mode.
+ReplayPolicy policy_of(ElasticityMode mode);
 
 struct ReplayOptions {
-  ReplayPolicy policy = ReplayPolicy::kLive;
-  Seconds rescale{2};   // the pause of a live change of plan
-  Seconds restart{60};  // the pause of a restart: pods, processes, the checkpoint
-  PlanOptions plan;     // the options of each call of the planner; the replay sets `current`
-};
-
-// The time between two changes of availability.
-struct ReplayPeriod {
-  Seconds from;
-  Seconds to;
-  int available_gpus = 0;
-  int used_gpus = 0;      // 0: the job waits for capacity
-  double throughput = 0;  // iterations per second after the pause
-  Seconds paused;         // the pause at the start of the period
-  double lost_steps = 0;  // steps from before the period that must be computed again
-  std::string plan;       // the hash of the plan; empty: none
-};
-
-struct ReplayReport {
-  std::vector<ReplayPeriod> periods;
-  double steps = 0;     // completed steps, without lost ones
-  double computed = 0;  // completed steps, including lost ones
-  Dollars cost;
-  Seconds training;  // the time in which the job computes steps
-  Seconds paused;
-  Seconds waiting;  // the time in which the job waits for capacity
-  Seconds end;      // the end of the trace, or the time when the job was done
-  int changes = 0;  // how often the plan changed, without the first start
-  bool is_done = false;
-
-  [[nodiscard]] double goodput() const { return computed > 0 ? steps / computed : 1; }
+  Seconds restart{60};     // from the start of pods and processes until all workers have loaded the checkpoint
+  Seconds planning{0.5};   // the time for which a job that lost GPUs waits for its new plan
+  Seconds node_start{60};  // from when a new node exists until workers can start on it
+  Seconds notice{15};      // how long before its end a node is known to leave
+  std::uint64_t seed = 1;  // draws the nodes that leave, where a trace has only counts
+  PricesOfPools prices;    // pools without prices here keep that of the cluster
+  PlanOptions plan;        // the options of each call of the planner
 };
 
 // The trace of a pool limits the nodes that the pool has in the cluster; pools without a trace have all their nodes all
-// the time. Nodes disappear without notice. A live change loses the step in flight; a restart, or a time in which the
-// job must wait, loses everything since the last checkpoint.
-Result<ReplayReport> replay(const JobSpec& job, const ClusterState& cluster, const std::map<PoolKey, Trace>& traces,
-                            const Estimator& estimator, const ReplayOptions& options);
+// the time. The replay ends with the shortest trace.
+class Replay {
+ public:
+  // The job and the estimator must outlive the replay. Fails if a trace or a price is of a pool that the cluster does
+  // not have, and with kInfeasible if no plan fits even the whole cluster.
+  static Result<Replay> make(const JobSpec& job, const ClusterState& cluster, const std::map<PoolKey, Trace>& traces,
+                             const Estimator& estimator, const ReplayOptions& options);
+
+  // The result does not depend on the policies that were played before, except that the oracle also knows their plans.
+  Result<ReplayReport> run(ReplayPolicy policy);
+
+  [[nodiscard]] const std::vector<NodeLifetime>& nodes() const;
+  // Sentences on what a reader must know to understand the result: how nodes were drawn, and which traces are cut
+  // short.
+  [[nodiscard]] const std::vector<std::string>& notes() const;
+
+ private:
+  struct World;
+  explicit Replay(std::shared_ptr<World> world) : world_(std::move(world)) {}
+  std::shared_ptr<World> world_;
+};
 
 }  // namespace sailor

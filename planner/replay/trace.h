@@ -13,19 +13,22 @@ struct Trace {
   struct Change {
     Seconds at;
     int amount = 0;  // nodes or GPUs that are available from this time on
+    // The nodes that are available from this time on, in alphabetical order; empty if the trace does not name nodes.
+    std::vector<std::string> nodes = {};
     friend bool operator==(const Change&, const Change&) = default;
   };
 
   Unit unit = Unit::kNodes;
-  std::vector<Change> changes;  // ascending in time, starting at 0; consecutive amounts differ
+  bool names_nodes = false;
+  std::vector<Change> changes;  // ascending in time, starting at 0; neighbours differ
   Seconds end;                  // the end of the recording
 };
 
-// Reads three formats: {"metadata": {"gap_seconds": 300}, "data": [nodes, ...]} (SkyPilot's spot traces),
-// [{"Time": seconds, "GPUs": count}, ...], and one line [milliseconds, verb, {"nodes": [...], "duration": ms}] per
-// event (Parcae's traces; only the verbs "add" and "remove" change the nodes). An error starts with the place in the
-// trace.
-Result<Trace> parse_trace(const std::string& text);
+struct PriceChange {
+  Seconds at;
+  DollarsPerHour per_gpu;
+  friend bool operator==(const PriceChange&, const PriceChange&) = default;
+};
 
 // The pool with at most this number of its nodes or GPUs.
 Pool limited(Pool pool, Trace::Unit unit, int amount);

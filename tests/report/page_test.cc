@@ -208,8 +208,10 @@ TEST(ReplayPage, EveryPeriodIsDrawnAndListed) {
   }
   report.end = Seconds(3000);
   const JobSpec job = a_job().named("<b>bold</b>");
-  const std::string page = replay_page(job, report, ReplayPolicy::kLive);
-  EXPECT_EQ(page, replay_page(job, report, ReplayPolicy::kLive));
+  const ReplayResults results{.reports = {{ReplayPolicy::kLive, report}}, .notes = {"Drawn with seed 1."}};
+  const std::string page = replay_page(job, results);
+  EXPECT_EQ(page, replay_page(job, results));
+  EXPECT_THAT(page, HasSubstr("Drawn with seed 1."));
   const auto root = parse_xml(page);
   ASSERT_NE(root, nullptr);
   EXPECT_EQ(root->count("b"), 0);
@@ -219,7 +221,25 @@ TEST(ReplayPage, EveryPeriodIsDrawnAndListed) {
 }
 
 TEST(ReplayPage, AnEmptyReplayIsAValidPage) {
-  EXPECT_NE(parse_xml(replay_page(a_job(), {}, ReplayPolicy::kStatic)), nullptr);
+  EXPECT_NE(parse_xml(replay_page(a_job(), {.reports = {{ReplayPolicy::kStatic, {}}}, .notes = {}})), nullptr);
+}
+
+TEST(ReplayPage, SeveralPoliciesAreComparedWithTheOracle) {
+  ReplayReport report;
+  report.steps = 50;
+  report.end = Seconds(100);
+  report.periods.push_back({.from = Seconds(0), .to = Seconds(100), .used_gpus = 4, .throughput = 0.5});
+  report.useful = Seconds(60);
+  report.lost[LostTime::kStarting] = Seconds(40);
+  ReplayReport most = report;
+  most.steps = 100;
+  const std::string page =
+      replay_page(a_job(), {.reports = {{ReplayPolicy::kLive, report}, {ReplayPolicy::kOracle, most}}, .notes = {}});
+  const auto root = parse_xml(page);
+  ASSERT_NE(root, nullptr);
+  EXPECT_THAT(root->whole_text(), HasSubstr("50 %"));
+  EXPECT_THAT(root->whole_text(), HasSubstr("starting: 40 s"));
+  EXPECT_EQ(root->count("path"), 4) << "two curves of steps, and available and used GPUs";
 }
 
 }  // namespace

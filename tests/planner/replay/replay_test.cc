@@ -1,4 +1,4 @@
-// Replays whose results can be computed by hand, and laws of all replays.
+// Replays whose results can be computed by hand.
 #include "planner/replay/replay.h"
 
 #include <cmath>
@@ -6,140 +6,252 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/replan/change_rules.h"
+#include "planner/replan/migration_cost.h"
 #include "simulator/simulator.h"
-#include "tests/support/builders.h"
+#include "tests/planner/replay/replays.h"
 
 namespace sailor {
 namespace {
 
 using testing::a_cluster;
 using testing::a_job;
-using testing::a_key;
-
-const PoolKey kPool = a_key("us-central1-a", "nvidia-l4", Provisioning::kSpot);
-
-// Returns a trace in which each number of nodes lasts for `gap` seconds.
-Trace trace_of(const std::vector<int>& nodes, double gap = 1000) {
-  Trace trace;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    trace.changes.push_back({Seconds(gap * static_cast<double>(i)), nodes[i]});
-  }
-  trace.end = Seconds(gap * static_cast<double>(nodes.size()));
-  return trace;
-}
-
-JobSpec a_long_job() {
-  JobSpec job = a_job().batch(64);
-  job.training.steps = 1'000'000'000;
-  job.checkpoint = {"/checkpoints", 1000, 3};
-  return job;
-}
-
-ClusterState four_nodes() {
-  return a_cluster().pool("us-central1-a", "nvidia-l4", 4, 1, Provisioning::kSpot).price(0.3);
-}
-
-ReplayReport replayed(const JobSpec& job, const Trace& trace, ReplayPolicy policy) {
-  ReplayOptions options;
-  options.policy = policy;
-  const Simulator simulator;
-  return replay(job, four_nodes(), {{kPool, trace}}, simulator, options).value();
-}
+using testing::a_long_job;
+using testing::at_once;
+using ::testing::ElementsAre;
+using testing::four_nodes;
+using ::testing::HasSubstr;
+using testing::kSpotPool;
+using testing::named_trace;
+using testing::replayed;
+using testing::trace_of;
 
 TEST(Replay, OnSteadyCapacityAllTimeButTheStartIsTraining) {
-  const auto report = replayed(a_long_job(), trace_of({4}), ReplayPolicy::kLive);
+  const auto report = replayed(a_long_job(), trace_of({4}), ReplayPolicy::kLive, at_once());
   ASSERT_EQ(report.periods.size(), 1U);
-  EXPECT_EQ(report.paused, Seconds(60));
-  EXPECT_EQ(report.training, Seconds(940));
+  EXPECT_EQ(report.paused(), Seconds(60));
+  EXPECT_EQ(report.training(), Seconds(940));
   EXPECT_NEAR(report.steps, 940 * report.periods.front().throughput, 1e-6);
-  EXPECT_EQ(report.goodput(), 1.0);
+  EXPECT_EQ(report.goodput(), 0.94);
   EXPECT_EQ(report.changes, 0);
 }
 
-TEST(Replay, TimeIsTrainingPausedOrWaitingAndNothingElse) {
-  for (const auto policy : {ReplayPolicy::kLive, ReplayPolicy::kRestart, ReplayPolicy::kStatic}) {
-    const auto report = replayed(a_long_job(), trace_of({4, 2, 0, 3, 4, 1}), policy);
-    EXPECT_NEAR((report.training + report.paused + report.waiting).value(), 6000, 1e-9) << to_string(policy);
-    EXPECT_EQ(report.end, Seconds(6000));
-    EXPECT_LE(report.steps, report.computed);
-  }
+// The plan replicates the model, so each node holds all of the state. Planning takes 0.5 s, and to connect takes 2 s.
+TEST(Replay, AJobThatLosesOneOfFourReplicasLosesTheStepInFlight) {
+  ReplayOptions options = at_once();
+  options.planning = Seconds(0.5);
+  const auto report = replayed(a_long_job(), trace_of({4, 3}), ReplayPolicy::kLive, options);
+  ASSERT_EQ(report.periods.size(), 2U);
+  const double before = 939.5 * report.periods[0].throughput;
+  EXPECT_NEAR(report.periods[1].lost_steps, before - std::floor(before), 1e-6);
+  EXPECT_EQ(report.periods[1].paused, Seconds(0.5) + kRegroup);
+  EXPECT_EQ(report.periods[1].lost_nodes.size(), 1U);
+  EXPECT_NEAR(report.steps, std::floor(before) + 997.5 * report.periods[1].throughput, 1e-6);
 }
 
-TEST(Replay, NoPeriodUsesMoreGpusThanAreAvailable) {
-  for (const auto policy : {ReplayPolicy::kLive, ReplayPolicy::kRestart, ReplayPolicy::kStatic}) {
-    for (const ReplayPeriod& period : replayed(a_long_job(), trace_of({4, 2, 0, 3, 9, 1}), policy).periods) {
-      EXPECT_LE(period.used_gpus, period.available_gpus) << to_string(policy);
-    }
-  }
+TEST(Replay, AJobWhoseNodesAreAllReplacedGoesBackToItsCheckpoint) {
+  const Trace replaced = named_trace({{"a", "b", "c", "d"}, {"e", "f", "g", "h"}});
+  const auto report = replayed(a_long_job(), replaced, ReplayPolicy::kLive, at_once());
+  const double before = 940 * report.periods[0].throughput;
+  EXPECT_NEAR(report.periods[1].lost_steps, before - std::floor(before / 1000) * 1000, 1e-6);
 }
 
-TEST(Replay, LiveLosesAtMostOneStepAndARestartLosesAllSinceTheCheckpoint) {
-  const Trace loss = trace_of({4, 2});
-  const auto live = replayed(a_long_job(), loss, ReplayPolicy::kLive);
-  EXPECT_LT(live.computed - live.steps, 1);
-  const auto restart = replayed(a_long_job(), loss, ReplayPolicy::kRestart);
-  EXPECT_GT(restart.computed - restart.steps, 1);
-  EXPECT_LE(restart.computed - restart.steps, 1000);
-  EXPECT_GT(live.steps, restart.steps);
+TEST(Replay, ANoticeThatIsLongEnoughSavesTheStateOfNodesThatAreAllReplaced) {
+  ReplayOptions options = at_once();
+  options.notice = Seconds(15);
+  const Trace replaced = named_trace({{"a", "b", "c", "d"}, {"e", "f", "g", "h"}});
+  EXPECT_EQ(replayed(a_long_job(), replaced, ReplayPolicy::kLive, options).computed,
+            replayed(a_long_job(), replaced, ReplayPolicy::kLive, options).steps);
 }
 
-TEST(Replay, ARestartLosesNoMoreThanCheckpointsByTimeAllow) {
+TEST(Replay, ANodeThatReplacesAnotherAtEqualCountIsAChange) {
+  const Trace swapped = named_trace({{"a", "b", "c", "d"}, {"a", "b", "d", "e"}});
+  const auto report = replayed(a_long_job(), swapped, ReplayPolicy::kLive, at_once());
+  ASSERT_EQ(report.periods.size(), 2U);
+  EXPECT_THAT(report.periods[1].lost_nodes, ElementsAre("c"));
+  EXPECT_GE(report.periods[1].paused, kRegroup);
+}
+
+TEST(Replay, TheModeOfTheJobChoosesThePolicy) {
+  EXPECT_EQ(policy_of(ElasticityMode::kLive), ReplayPolicy::kLive);
+  EXPECT_EQ(policy_of(ElasticityMode::kRestart), ReplayPolicy::kRestart);
+  EXPECT_EQ(policy_of(ElasticityMode::kOff), ReplayPolicy::kStatic);
+}
+
+// The fourth node receives the whole model from the others.
+TEST(Replay, ALargerModelPausesLongerWhenANodeJoins) {
+  const auto pause = [](const std::string& model) {
+    JobSpec job = a_long_job();
+    job.model = find_model(model).value();
+    return replayed(job, trace_of({3, 4}), ReplayPolicy::kLive, at_once()).periods.back().paused;
+  };
+  EXPECT_GE(pause("tiny-gpt2"), kRegroup);
+  EXPECT_GT(pause("opt-125m"), pause("tiny-gpt2"));
+}
+
+TEST(Replay, ANewNodeIsUsedOnceItHasStarted) {
+  ReplayOptions options = at_once();
+  options.node_start = Seconds(90);
+  const auto report = replayed(a_long_job(), trace_of({3, 4}), ReplayPolicy::kLive, options);
+  ASSERT_EQ(report.periods.size(), 2U);
+  EXPECT_EQ(report.periods[0].used_gpus, 3);
+  EXPECT_EQ(report.periods[1].from, Seconds(1090));
+  EXPECT_EQ(report.periods[1].used_gpus, 4);
+}
+
+TEST(Replay, ANodeThatIsNoticedBeforeItHasStartedIsNotUsed) {
+  ReplayOptions options = at_once();
+  options.node_start = Seconds(90);
+  options.notice = Seconds(15);
+  const Trace brief = named_trace({{"a", "b", "c"}, {"a", "b", "c", "d"}, {"a", "b", "c"}}, 100);
+  EXPECT_EQ(replayed(a_long_job(), brief, ReplayPolicy::kLive, options).changes, 0);
+}
+
+TEST(Replay, AVoluntaryChangeWaitsForTheCoolDownOfTheOperator) {
+  const auto report = replayed(a_long_job(), trace_of({4, 3, 4, 4}, 4), ReplayPolicy::kLive, [] {
+    ReplayOptions options = at_once();
+    options.restart = Seconds(1);
+    return options;
+  }());
+  ASSERT_EQ(report.periods.size(), 4U);
+  EXPECT_EQ(report.periods[2].used_gpus, 3) << "the fourth node is back, but the last change was 4 s ago";
+  EXPECT_EQ(report.periods[3].from, Seconds(4) + Seconds(std::chrono::duration<double>(kCoolDown).count()));
+  EXPECT_EQ(report.periods[3].used_gpus, 4);
+}
+
+TEST(Replay, AStaticJobHasTheSizeThatCompletesTheMostSteps) {
+  const auto small = replayed(a_long_job(), trace_of({4, 1, 1, 1, 1, 1}), ReplayPolicy::kStatic, at_once());
+  EXPECT_EQ(small.periods.front().used_gpus, 1);
+  EXPECT_EQ(small.lost_to(LostTime::kWaiting), Seconds(0));
+  const auto large = replayed(a_long_job(), trace_of({4, 4, 4, 4, 4, 1}), ReplayPolicy::kStatic, at_once());
+  EXPECT_EQ(large.periods.front().used_gpus, 4);
+  EXPECT_EQ(large.lost_to(LostTime::kWaiting), Seconds(1000));
+}
+
+// Four nodes at $0.3 for 5,000 s, and the one that is left, idle, for 1,000 s.
+TEST(Replay, NodesOfAStaticJobArePaidForWhileItWaits) {
+  const auto report = replayed(a_long_job(), trace_of({4, 4, 4, 4, 4, 1}), ReplayPolicy::kStatic, at_once());
+  EXPECT_NEAR(report.cost.value(), 0.3 * (4 * 5000 + 1000) / 3600, 1e-9);
+  EXPECT_NEAR(report.idle_cost.value(), 0.3 * 1000 / 3600, 1e-9);
+}
+
+// A third more speed is worth a pause of 2 s in 100 s, and not one of 60 s.
+TEST(Replay, ARestartCountsItsOwnPauseAgainstAChange) {
+  ReplayOptions options = at_once();
+  options.plan.expected_lifetime = Seconds(100);
+  EXPECT_EQ(replayed(a_long_job(), trace_of({3, 4}), ReplayPolicy::kLive, options).changes, 1);
+  EXPECT_EQ(replayed(a_long_job(), trace_of({3, 4}), ReplayPolicy::kRestart, options).changes, 0);
+}
+
+// The start takes 60 s. The loss after 30 s would only pause the job for 2 s.
+TEST(Replay, APauseIsNotCutShortByAnother) {
+  ReplayOptions options = at_once();
+  const auto report = replayed(a_long_job(), trace_of({4, 3, 3, 3}, 30), ReplayPolicy::kLive, options);
+  EXPECT_EQ(report.paused(), Seconds(60));
+  EXPECT_EQ(report.training(), Seconds(60));
+}
+
+TEST(Replay, AJobWithoutAPlanIsParkedWithItsState) {
+  JobSpec job = a_long_job();
+  job.resources.min_gpus = 2;
+  const auto survives = replayed(job, trace_of({4, 1, 4}), ReplayPolicy::kLive, at_once());
+  EXPECT_EQ(survives.lost_to(LostTime::kWaiting), Seconds(1000));
+  EXPECT_LT(survives.computed - survives.steps, 1) << "the node that is left saves the state";
+  const auto gone = replayed(job, trace_of({4, 0, 4}), ReplayPolicy::kLive, at_once());
+  EXPECT_GT(gone.computed - gone.steps, 1) << "nobody is left to save";
+  ReplayOptions noticed = at_once();
+  noticed.notice = Seconds(15);
+  const auto in_time = replayed(job, trace_of({4, 0, 4}), ReplayPolicy::kLive, noticed);
+  EXPECT_EQ(in_time.computed, in_time.steps) << "a checkpoint is written in 10 s";
+}
+
+// 2,000 s: the start 60 s, 940 s of steps, and after the loss a restart of 60 s beside 10 s to save. The rest is useful
+// but for the part of a step that is computed again.
+TEST(Replay, GoodputIsAShareOfTime) {
+  const auto report = replayed(a_long_job(), trace_of({4, 3}), ReplayPolicy::kRestart, at_once());
+  const double repeated = report.periods[1].lost_steps / report.periods[1].throughput;
+  EXPECT_NEAR(report.lost_to(LostTime::kRepeating).value(), repeated, 1e-9);
+  EXPECT_NEAR(report.goodput(), (940 + 930 - repeated) / 2000, 1e-9);
+}
+
+TEST(Replay, VarunaGoesBackToItsPeriodicCheckpoint) {
+  const auto report = replayed(a_long_job(), trace_of({4, 3}), ReplayPolicy::kVaruna, at_once());
+  const double before = 940 * report.periods[0].throughput;
+  EXPECT_NEAR(report.periods[1].lost_steps, before - std::floor(before / 1000) * 1000, 1e-6);
+}
+
+TEST(Replay, PeriodicCheckpointsBoundWhatIsLost) {
   JobSpec job = a_long_job();
   job.checkpoint.every_steps = 1'000'000;
   job.checkpoint.every_seconds = 10;
-  const auto report = replayed(job, trace_of({4, 2}), ReplayPolicy::kRestart);
+  const auto report = replayed(job, trace_of({4, 2}), ReplayPolicy::kVaruna, at_once());
   EXPECT_LE(report.periods[1].lost_steps, std::ceil(10 * report.periods[0].throughput));
   job.checkpoint.every_seconds.reset();  // so the job has had no checkpoint yet
-  EXPECT_NEAR(replayed(job, trace_of({4, 2}), ReplayPolicy::kRestart).periods[1].lost_steps,
+  EXPECT_NEAR(replayed(job, trace_of({4, 2}), ReplayPolicy::kVaruna, at_once()).periods[1].lost_steps,
               940 * report.periods[0].throughput, 1e-6);
 }
 
-TEST(Replay, AStaticJobWaitsWhileANodeOfItsPlanIsMissing) {
-  const auto report = replayed(a_long_job(), trace_of({4, 3, 4}), ReplayPolicy::kStatic);
-  EXPECT_EQ(report.waiting, Seconds(1000));
-  EXPECT_EQ(report.paused, Seconds(120)) << "it starts twice";
-  EXPECT_EQ(report.periods[1].used_gpus, 0);
+// $0.3 for half an hour and $0.6 for another half, of four GPUs.
+TEST(Replay, PricesChangeOverTime) {
+  ReplayOptions options = at_once();
+  options.prices[kSpotPool] = {{Seconds(0), DollarsPerHour(0.3)}, {Seconds(1800), DollarsPerHour(0.6)}};
+  const auto report = replayed(a_long_job(), trace_of({4}, 3600), ReplayPolicy::kLive, options);
+  EXPECT_NEAR(report.cost.value(), 4 * 0.45, 1e-9);
+  EXPECT_EQ(report.idle_cost, Dollars(0));
 }
 
-TEST(Replay, WithoutCheckpointsARestartBeginsAtStepZero) {
+TEST(Replay, NodesThatNoPlanUsesArePaidFor) {
   JobSpec job = a_long_job();
-  job.checkpoint.path.clear();
-  const auto report = replayed(job, trace_of({4, 2, 2}), ReplayPolicy::kRestart);
-  EXPECT_NEAR(report.periods[1].lost_steps, 940 * report.periods[0].throughput, 1e-6);
-}
-
-TEST(Replay, WaitingCostsNothing) {
-  EXPECT_EQ(replayed(a_long_job(), trace_of({0}), ReplayPolicy::kLive).cost, Dollars(0));
-  const auto report = replayed(a_long_job(), trace_of({4}), ReplayPolicy::kLive);
-  EXPECT_NEAR(report.cost.value(), 4 * 0.3 * 1000 / 3600, 1e-9) << "paused or not, the GPUs are paid for";
+  job.resources.max_gpus = 3;
+  const auto report = replayed(job, trace_of({4}), ReplayPolicy::kLive, at_once());
+  EXPECT_NEAR(report.cost.value(), 4 * 0.3 * 1000 / 3600, 1e-9);
+  EXPECT_NEAR(report.idle_cost.value(), (4 - report.periods[0].used_gpus) * 0.3 * 1000 / 3600, 1e-9);
+  EXPECT_EQ(replayed(a_long_job(), trace_of({0}), ReplayPolicy::kLive, at_once()).cost, Dollars(0));
 }
 
 TEST(Replay, EndsWhenTheJobIsDone) {
   JobSpec job = a_long_job();
   job.training.steps = 10;
-  const auto report = replayed(job, trace_of({4, 4, 2}), ReplayPolicy::kLive);
-  EXPECT_TRUE(report.is_done);
-  EXPECT_NEAR(report.steps, 10, 1e-9);
-  EXPECT_LT(report.end, Seconds(1000));
-  EXPECT_EQ(report.periods.size(), 1U);
+  for (const auto policy : {ReplayPolicy::kLive, ReplayPolicy::kOracle}) {
+    const auto report = replayed(job, trace_of({4, 4, 2}), policy, at_once());
+    EXPECT_TRUE(report.is_done);
+    EXPECT_NEAR(report.steps, 10, 1e-9);
+    EXPECT_LT(report.end, Seconds(1000));
+    EXPECT_EQ(report.periods.size(), 1U);
+  }
 }
 
-TEST(Replay, AStaticPlanThatIsNotFeasibleAtAllIsAnError) {
+TEST(Replay, AJobThatDoesNotFitTheWholeClusterIsAnError) {
   const JobSpec job = a_job().model("opt-30b").batch(4);
   const Simulator simulator;
-  ReplayOptions options;
-  options.policy = ReplayPolicy::kStatic;
-  const auto report = replay(job, four_nodes(), {{kPool, trace_of({4})}}, simulator, options);
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, ErrorCode::kInfeasible);
+  const auto replay = Replay::make(job, four_nodes(), {{kSpotPool, trace_of({4})}}, simulator, {});
+  ASSERT_FALSE(replay);
+  EXPECT_EQ(replay.error().code, ErrorCode::kInfeasible);
 }
 
-TEST(Replay, ATraceOfAMissingPoolIsAnError) {
+TEST(Replay, ATraceOrAPriceOfAMissingPoolIsAnError) {
   const Simulator simulator;
-  const auto report =
-      replay(a_long_job(), four_nodes(), {{a_key("us-west1-a", "nvidia-l4"), trace_of({4})}}, simulator, {});
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, ErrorCode::kInvalidArgument);
+  const JobSpec job = a_long_job();
+  const PoolKey missing = testing::a_key("us-west1-a", "nvidia-l4");
+  EXPECT_EQ(Replay::make(job, four_nodes(), {{missing, trace_of({4})}}, simulator, {}).error().code,
+            ErrorCode::kInvalidArgument);
+  ReplayOptions options;
+  options.prices[missing] = {{Seconds(0), DollarsPerHour(1)}};
+  EXPECT_EQ(Replay::make(job, four_nodes(), {{kSpotPool, trace_of({4})}}, simulator, options).error().code,
+            ErrorCode::kInvalidArgument);
+}
+
+TEST(Replay, ATraceThatEndsBeforeAnotherIsSaid) {
+  const ClusterState cluster = a_cluster()
+                                   .pool("us-central1-a", "nvidia-l4", 4, 1, Provisioning::kSpot)
+                                   .pool("us-central1-b", "nvidia-l4", 4, 1, Provisioning::kSpot);
+  const Simulator simulator;
+  const JobSpec job = a_long_job();
+  const auto other = testing::a_key("us-central1-b", "nvidia-l4", Provisioning::kSpot);
+  const auto replay =
+      Replay::make(job, cluster, {{kSpotPool, trace_of({4, 3})}, {other, named_trace({{"a"}})}}, simulator, {});
+  EXPECT_THAT(replay->notes(),
+              ElementsAre(HasSubstr("lasts for 2000 s, but only 1000 s"), HasSubstr("drawn with seed 1")));
 }
 
 }  // namespace

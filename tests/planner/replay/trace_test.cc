@@ -1,9 +1,8 @@
 // Reads traces of availability in the formats in which they are published.
-#include "planner/replay/trace.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/replay/trace_parser.h"
 #include "tests/support/builders.h"
 
 namespace sailor {
@@ -36,25 +35,69 @@ TEST(Trace, EventsAddAndRemoveNodes) {
                           "[60000, \"no-op\", {\"nodes\": [], \"duration\": 60000}]\n"
                           "[120000, \"remove\", {\"nodes\": [\"b\"], \"duration\": 30000}]\n")
                           .value();
-  EXPECT_THAT(trace.changes, ElementsAre(Change{Seconds(0), 2}, Change{Seconds(120), 1}));
+  EXPECT_TRUE(trace.names_nodes);
+  EXPECT_THAT(trace.changes, ElementsAre(Change{Seconds(0), 2, {"a", "b"}}, Change{Seconds(120), 1, {"a"}}));
   EXPECT_EQ(trace.end, Seconds(150));
 }
 
-TEST(Trace, AnInvalidTraceIsRefusedWithTheLineOrField) {
+TEST(Trace, ANodeThatReplacesAnotherIsAChange) {
+  const Trace trace = parse_trace(
+                          "[0, \"add\", {\"nodes\": [\"a\"], \"duration\": 1000}]\n"
+                          "[1000, \"remove\", {\"nodes\": [\"a\"], \"duration\": 0}]\n"
+                          "[1000, \"add\", {\"nodes\": [\"b\"], \"duration\": 1000}]\n")
+                          .value();
+  EXPECT_THAT(trace.changes,
+              ElementsAre(Change{Seconds(0), 1, {"a"}}, Change{Seconds(1), 0}, Change{Seconds(1), 1, {"b"}}));
+}
+
+TEST(Trace, CsvHasAHeaderThatNamesTheUnit) {
+  const Trace nodes = parse_trace("seconds,nodes\n0,4\n60,4\n120,3\n").value();
+  EXPECT_EQ(nodes.unit, Trace::Unit::kNodes);
+  EXPECT_THAT(nodes.changes, ElementsAre(Change{Seconds(0), 4}, Change{Seconds(120), 3}));
+  EXPECT_EQ(nodes.end, Seconds(180));
+  EXPECT_EQ(parse_trace("seconds,gpus\r\n0,4\r\n60,4\r\n").value().unit, Trace::Unit::kGpus);
+}
+
+TEST(Trace, PricesChangeOverTime) {
+  EXPECT_THAT(parse_prices(R"([{"Time": 0, "Price": 0.5}, {"Time": 60, "Price": 0}])").value(),
+              ElementsAre(PriceChange{Seconds(0), DollarsPerHour(0.5)}, PriceChange{Seconds(60), DollarsPerHour(0)}));
+  EXPECT_THAT(parse_prices(R"([{"Time": 0, "Price": -1}])").error().message, HasSubstr("line 1, column 23: [0].Price"));
+  EXPECT_THAT(parse_prices("{}").error().message, HasSubstr("line 1, column 1: "));
+}
+
+TEST(Trace, AnInvalidTraceIsRefusedWithLineAndColumn) {
+  const std::string first = "[0, \"add\", {\"nodes\": [\"a\"], \"duration\": 1000}]\n";
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"", "line 1: is missing"},
-      {"{}", "metadata.gap_seconds: "},
-      {R"({"metadata": {"gap_seconds": 0}, "data": [1]})", "metadata.gap_seconds: "},
-      {R"({"metadata": {"gap_seconds": 60}, "data": []})", "data: "},
-      {R"({"metadata": {"gap_seconds": 60}, "data": [1, -1]})", "data[1]: "},
-      {R"({"metadata": {"gap_seconds": 60}, "data": [1, 1.5]})", "data[1]: "},
-      {R"({"metadata": {"gap_seconds": 60}, "data": [1e300]})", "data[0]: "},
-      {R"([{"Time": 0, "GPUs": 1}])", "[1]: is missing"},
-      {R"([{"Time": 5, "GPUs": 1}, {"Time": 5, "GPUs": 2}])", "[1].Time: "},
-      {R"([{"Time": 5, "GPUs": "many"}])", "[0].GPUs: "},
-      {"[0, \"add\", {}]", "line 1: duration: "},
-      {"[0, \"add\", {\"nodes\": 3, \"duration\": 1}]", "line 1: nodes: "},
-      {"nonsense", "line 1: is not an event"},
+      {"", "line 1, column 1: the file is empty"},
+      {"{}", "line 1, column 1: metadata.gap_seconds: "},
+      {R"({"metadata": {"gap_seconds": 0}, "data": [1]})", "line 1, column 30: metadata.gap_seconds: "},
+      {R"({"metadata": {"gap_seconds": 60}, "data": []})", "line 1, column 43: data: "},
+      {R"({"metadata": {"gap_seconds": 60}, "data": [1, -1]})", "line 1, column 47: data[1]: "},
+      {"{\"metadata\": {\"gap_seconds\": 60}, \"data\": [1,\n 1.5]}", "line 2, column 2: data[1]: "},
+      {R"({"metadata": {"gap_seconds": 60}, "data": [1, null]})", "line 1, column 47: data[1]: "},
+      {R"({"metadata": {"gap_seconds": 60}, "data": [1e300]})", "line 1, column 44: data[0]: "},
+      {R"({"metadata": {"gap_seconds": 60}, "data": [1, 2)", "line 1, column 48: the text ends within a value"},
+      {R"({"data": [1, x]})", "line 1, column 14: the text is not JSON"},
+      {R"([{"Time": 0, "GPUs": 1}])", "line 1, column 1: [1]: is missing"},
+      {R"([{"Time": 5, "GPUs": 1}, {"Time": 5, "GPUs": 2}])", "line 1, column 35: [1].Time: is not after"},
+      {R"([{"Time": 5, "GPUs": "many"}])", "line 1, column 22: [0].GPUs: "},
+      {R"([{"Time": 5, "GPUs": 1}, 3])", "line 1, column 26: [1]: "},
+      {"[0, \"add\", {}]", "line 1, column 12: duration: "},
+      {"[0, \"add\", {\"nodes\": 3, \"duration\": 1}]", "line 1, column 22: nodes: "},
+      {"[0, \"fly\", {\"nodes\": [], \"duration\": 1}]", "line 1, column 5: unknown verb fly"},
+      {first + "[500, \"no-op\", {\"nodes\": [], \"duration\": 1}]", "line 2, column 2: overlaps"},
+      {first + "\n[1500, \"no-op\", {\"nodes\": [], \"duration\": 1}]", "line 3, column 2: leaves a gap"},
+      {first + "[1000, \"remove\", {\"nodes\": [\"b\"], \"duration\": 1}]", "line 2, column 29: removes node b"},
+      {first + "[1000, \"add\", {\"nodes\": [\"a\"], \"duration\": 1}]", "line 2, column 26: adds node a"},
+      {first + "[1000, \"add\", {\"nodes\": [\"b\"], \"dura", "line 2, column 37: the text ends within a value"},
+      {"nonsense", "line 1, column 1: is neither JSON nor the header"},
+      {"seconds,nodes\n0,1\n60,1.5\n", "line 3, column 4: is not a count"},
+      {"seconds,nodes\n0,1\n60,-1\n", "line 3, column 4: is not a count"},
+      {"seconds,nodes\n0,1\n60\n", "line 3, column 3: the line ends before"},
+      {"seconds,nodes\n0,1\nsoon,1\n", "line 3, column 1: is not a number of seconds"},
+      {"seconds,nodes\n60,1\n30,1\n", "line 3, column 1: the time is not after"},
+      {"seconds,nodes\n0,1\n", "line 3, column 1: the trace ends here"},
+      {"seconds,nodes\n0,1\n60,1", "line 3, column 5: the last line has no end"},
   };
   for (const auto& [text, message] : cases) {
     const auto trace = parse_trace(text);
