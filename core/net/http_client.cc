@@ -25,6 +25,7 @@ http::client::http_client_config config_of(const HttpClientSettings& settings, s
   http::client::http_client_config config;
   config.set_timeout(idle_timeout);
   config.set_validate_certificates(true);
+  config.set_max_redirects(0);  // a redirect would lead requests, and their credentials, to another server
   if (settings.tls) {
     config.set_ssl_context_callback([tls = *settings.tls](boost::asio::ssl::context& context) {
       apply_tls_settings(context.native_handle(), tls);

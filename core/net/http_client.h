@@ -28,7 +28,8 @@ struct HttpClientSettings {
 };
 
 // Errors are kUnavailable if there was no complete answer (the request may have taken effect), and kInvalidArgument if
-// the request could not be sent. A status such as 404 is an answer, not an error.
+// the request could not be sent. A status such as 404 is an answer, not an error, and so is a redirect, which is not
+// followed.
 class HttpClient {
  public:
   using ResponseSink = std::function<void(Result<HttpResponse>)>;

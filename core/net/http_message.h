@@ -46,6 +46,14 @@ inline std::string address_of(const std::string& host, int port) {
   return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+// Returns "HOST:PORT" with brackets around the host if it is an IPv6 address without them: "[fd00::1]:8082".
+inline std::string with_brackets(const std::string& address) {
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos || address.starts_with('[')) return address;
+  const bool is_v6 = address.find(':') != colon;
+  return is_v6 ? "[" + address.substr(0, colon) + "]" + address.substr(colon) : address;
+}
+
 inline std::string http_url(const std::string& host, int port) { return "http://" + address_of(host, port); }
 
 }  // namespace sailor::net

@@ -47,6 +47,8 @@ Json worker_json(const WorkerReport& worker) {
     json["unsentBytes"] = worker.unsent.bytes;
     json["sentBytesPerSecond"] = worker.unsent.bytes_per_second;
   }
+  if (worker.microbatch_seconds) json["microbatchSeconds"] = *worker.microbatch_seconds;
+  if (worker.probe_seconds) json["probeSeconds"] = *worker.probe_seconds;
   return json;
 }
 
@@ -78,7 +80,9 @@ Result<WorkerReport> worker_from_json(const Json& json, const std::string& path)
                       .step = reader.required<std::int64_t>("step"),
                       .message = reader.value_or<std::string>("message", ""),
                       .unsent = {.bytes = reader.value_or<std::int64_t>("unsentBytes", 0),
-                                 .bytes_per_second = reader.value_or("sentBytesPerSecond", 0.0)}};
+                                 .bytes_per_second = reader.value_or("sentBytesPerSecond", 0.0)},
+                      .microbatch_seconds = reader.optional<double>("microbatchSeconds"),
+                      .probe_seconds = reader.optional<double>("probeSeconds")};
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   return worker;
 }
@@ -119,7 +123,10 @@ Json to_json(const AgentReport& report) {
                {"workers", std::move(workers)},
                {"callback", report.callback},
                {"unresponsivePeers", report.unresponsive_peers},
-               {"assignedGeneration", report.assigned_generation}};
+               {"assignedGeneration", report.assigned_generation},
+               {"podUid", report.pod_uid}};
+  if (report.superseded_claim > 0) json["supersededClaim"] = report.superseded_claim;
+  if (!report.claim_error.empty()) json["claimError"] = report.claim_error;
   if (report.progress) json["progress"] = progress_json(*report.progress);
   return json;
 }
@@ -132,7 +139,10 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
                      .progress = {},
                      .callback = reader.value_or<std::string>("callback", ""),
                      .unresponsive_peers = reader.value_or<std::vector<std::string>>("unresponsivePeers", {}),
-                     .assigned_generation = reader.value_or<std::int64_t>("assignedGeneration", 0)};
+                     .assigned_generation = reader.value_or<std::int64_t>("assignedGeneration", 0),
+                     .pod_uid = reader.value_or<std::string>("podUid", ""),
+                     .superseded_claim = reader.value_or<std::int64_t>("supersededClaim", 0),
+                     .claim_error = reader.value_or<std::string>("claimError", "")};
   const Json& workers = reader.child("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
     auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));

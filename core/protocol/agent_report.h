@@ -42,6 +42,13 @@ struct WorkerReport {
   std::int64_t step = 0;        // how many optimizer steps its state includes
   std::string message;          // one sentence: why it is broken, has failed, waits, or could not write a checkpoint
   UnsentState unsent = {};      // set only in an urgent change
+  // How long the forward and the backward pass of one microbatch take this worker together: the mean over the steps of
+  // the last second, or over the last step if it is longer. It counts wall-clock time, without any waiting for other
+  // workers. Set while the worker trains, from its second step of a generation on.
+  std::optional<double> microbatch_seconds = {};
+  // How long a fixed piece of work took on the GPU of a worker that is released: it shows whether a GPU that is too
+  // slow to train has recovered.
+  std::optional<double> probe_seconds = {};
   friend bool operator==(const WorkerReport&, const WorkerReport&) = default;
 };
 
@@ -74,7 +81,7 @@ struct JobProgress {
   double first_loss = 0;                  // the loss of the job's first step
   std::int64_t tokens = 0;                // processed in all steps since the job began; repeated steps count once
   double tokens_per_second = 0;           // over the last few steps of this generation
-  double step_seconds = 0;                // the mean over the same steps
+  double step_seconds = 0;                // the median of the same steps, so a downtime in one of them does not count
   std::int64_t last_checkpoint_step = 0;  // the step of the newest complete checkpoint; 0: none
   std::int64_t resumed_step = 0;          // the step from which this generation resumed
   // Steps that had to be repeated because this generation resumed from an older step.
@@ -90,7 +97,7 @@ struct JobProgress {
 };
 
 struct AgentReport {
-  std::string agent;
+  std::string agent;            // the name of the pod
   bool is_terminating = false;  // the agent has received SIGTERM
   std::vector<WorkerReport> workers;
   std::optional<JobProgress> progress;  // set only by the agent whose worker has rank 0
@@ -100,6 +107,10 @@ struct AgentReport {
   // The generation of the newest assignment that the agent has taken; 0: none. Its workers may follow much later,
   // because a worker that trains first prepares the new generation.
   std::int64_t assigned_generation = 0;
+  std::string pod_uid = {};  // empty: an older agent, which does not know it
+  std::int64_t superseded_claim =
+      0;                         // the older generation whose claim of the folder the agent superseded last; 0: none
+  std::string claim_error = {};  // why it could not; a sentence without a full stop
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 

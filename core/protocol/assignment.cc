@@ -9,6 +9,8 @@
 #include "core/model/job_json.h"
 #include "core/model/json_reader.h"
 #include "core/model/plan_json.h"
+#include "core/protocol/claim.h"
+#include "core/protocol/limits.h"
 
 namespace sailor {
 namespace {
@@ -153,6 +155,10 @@ Result<Assignment> assignment_from_json(const Json& json) {
   read_all(reader, "workers", assignment.workers, slot_from_json);
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   if (auto complete = check_complete(assignment); !complete) return tl::unexpected(complete.error());
+  if (auto checked = check_path_names(assignment.job, assignment.job_uid); !checked)
+    return tl::unexpected(checked.error());
+  if (assignment.generation < 1 || assignment.generation > kLargestGeneration)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("generation {} is out of range", assignment.generation));
   return assignment;
 }
 

@@ -11,6 +11,7 @@ namespace sailor {
 inline constexpr std::string_view kStatePath = "/v1/state";            // GET: an AgentReport
 inline constexpr std::string_view kAssignmentPath = "/v1/assignment";  // PUT an Assignment
 inline constexpr std::string_view kCallbackPath = "/v1/callback";      // PUT a CallbackAddress
+inline constexpr std::string_view kClaimPath = "/v1/claim";            // PUT a FolderClaim
 // GET: status 200; the operator serves this path too.
 inline constexpr std::string_view kHealthPath = "/healthz";
 
@@ -23,5 +24,7 @@ inline constexpr std::string_view kLeasesPath = "/v1/leases";  // POST a LeaseQu
 inline constexpr int kStatusConflict = 409;
 // From the operator, in answer to a hint: the job does not need this agent any more.
 inline constexpr int kStatusGone = 410;
+// From the operator: it cannot answer, because it does not lead, or does not know the job yet. Ask again.
+inline constexpr int kStatusRetry = 503;
 
 }  // namespace sailor

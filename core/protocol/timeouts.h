@@ -29,4 +29,7 @@ inline constexpr std::chrono::milliseconds kAgentRequestTimeout{5000};
 // is part of the grace period of the pod.
 inline constexpr std::chrono::milliseconds kCallbackTimeout{2000};
 
+// The time after which an agent repeats a hint that the operator could not answer.
+inline constexpr std::chrono::milliseconds kHintRetry{1000};
+
 }  // namespace sailor

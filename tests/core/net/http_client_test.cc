@@ -54,6 +54,17 @@ TEST(HttpClient, ReturnsStatusBodyAndRetryAfter) {
   EXPECT_EQ(response->retry_after, std::chrono::seconds(7));
 }
 
+TEST(HttpClient, FollowsNoRedirect) {
+  const TcpListener other;  // nobody accepts here, so a request that was led here would time out
+  const TcpListener server;
+  const std::string moved =
+      fmt::format("HTTP/1.1 307 Moved\r\nLocation: http://127.0.0.1:{}/\r\nContent-Length: 0\r\n\r\n", other.port());
+  const auto peer = serving(server, [&](const Socket& connection) { EXPECT_TRUE(connection.send(moved)); });
+  const auto response = client_of(server).send({});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 307);
+}
+
 TEST(HttpClient, SaysWhichServerDoesNotAnswer) {
   const std::string url = http_url("127.0.0.1", free_port());
   const auto response = HttpClient(url, {}).send({.target = "/v1/state"});

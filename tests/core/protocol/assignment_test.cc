@@ -99,18 +99,18 @@ TEST(Assignment, AMissingFieldIsNamed) {
 }
 
 TEST(AgentReport, ReadsBackAsWritten) {
-  const AgentReport report{
-      .agent = "opt-a-0",
-      .is_terminating = true,
-      .workers = {{0, WorkerPhase::kTraining, 3, 41, ""}, {1, WorkerPhase::kBroken, 3, 41, "lost", {1200, 300.5}}},
-      .progress = JobProgress{.generation = 3,
-                              .step = 41,
-                              .loss = 2.5,
-                              .tokens = 1000,
-                              .source = StateSource::kPeerReplica,
-                              .times = {0.1, 0.2, 0.3, 0.6}},
-      .callback = "http://10.0.0.1:8082",
-      .unresponsive_peers = {"job-1", "job-2"}};
+  const AgentReport report{.agent = "opt-a-0",
+                           .is_terminating = true,
+                           .workers = {{0, WorkerPhase::kTraining, 3, 41, ""},
+                                       {1, WorkerPhase::kBroken, 3, 41, "lost", {1200, 300.5}, 0.25, 0.125}},
+                           .progress = JobProgress{.generation = 3,
+                                                   .step = 41,
+                                                   .loss = 2.5,
+                                                   .tokens = 1000,
+                                                   .source = StateSource::kPeerReplica,
+                                                   .times = {0.1, 0.2, 0.3, 0.6}},
+                           .callback = "http://10.0.0.1:8082",
+                           .unresponsive_peers = {"job-1", "job-2"}};
   EXPECT_EQ(agent_report_from_json(to_json(report)).value(), report);
 }
 
