@@ -76,6 +76,7 @@ const std::map<std::string, DeviceChoice>& device_choices() {
 
 void add_agent_options(CLI::App& command, AgentSettings& settings, long& peer_timeout_s) {
   command.add_option("--name", settings.name, "name of the pod")->required();
+  command.add_option("--pod-uid", settings.pod_uid, "UID of the pod");
   command.add_option("--host", settings.host, "IP address of the pod; the agent listens on this address only")
       ->required();
   command.add_option("--gpus", settings.gpus, "worker processes to start")->check(CLI::Range(1, 64));
@@ -214,6 +215,8 @@ void add_links_options(CLI::App& command, LinksOptions& links) {
   store->needs(host);
   command.add_option("--port", links.port, "port of the rendezvous store on the machine with rank 0")
       ->check(CLI::Range(1, 65535));
+  command.add_option("--device", links.device, "what sends and sums: gpu, cpu, or auto, as of the agent")
+      ->transform(CLI::CheckedTransformer(device_choices()));
   command.add_option("--zones", links.zones, "FROM,TO: zones of the two machines; default: the link within a node")
       ->delimiter(',')
       ->expected(2);
@@ -272,6 +275,7 @@ int export_main(const WeightCommands& command) {
 int run(int argc, char** argv) {
   CLI::App app("Trains a model according to the operator's plan.", "sailor-trainer");
   app.require_subcommand(1);
+  app.set_version_flag("--version", SAILOR_VERSION);
   AgentSettings agent;
   long peer_timeout_s = kPeerTimeout.count();
   CLI::App* agent_command =

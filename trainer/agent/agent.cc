@@ -12,6 +12,7 @@
 
 #include "core/log/log.h"
 #include "core/net/http_server.h"
+#include "core/protocol/claim.h"
 #include "core/protocol/endpoints.h"
 #include "core/protocol/limits.h"
 #include "core/protocol/message.h"
@@ -20,6 +21,8 @@
 #include "trainer/agent/lease_keeper.h"
 #include "trainer/agent/peer_watch.h"
 #include "trainer/agent/worker_process.h"
+#include "trainer/checkpoint/claims.h"
+#include "trainer/checkpoint/files.h"
 #include "trainer/comm/rendezvous.h"
 
 namespace sailor::trainer {
@@ -29,7 +32,8 @@ net::HttpAnswer bad_request(const Error& error) { return net::json_answer(400, {
 
 class Agent {
  public:
-  explicit Agent(const AgentSettings& settings) : settings_(settings), state_(settings.name, settings.gpus) {}
+  explicit Agent(const AgentSettings& settings)
+      : settings_(settings), state_(settings.name, settings.gpus, settings.pod_uid) {}
 
   Result<int> run() {
     auto store = RendezvousServer::listen(settings_.host, settings_.store_port);
@@ -141,7 +145,8 @@ class Agent {
              }},
             {"GET", std::string(kStatePath), [this](const auto&) { return net::json_answer(200, report()); }},
             {"PUT", std::string(kAssignmentPath), [this](const auto& body) { return take_assignment(body); }},
-            {"PUT", std::string(kCallbackPath), [this](const auto& body) { return take_callback(body); }}};
+            {"PUT", std::string(kCallbackPath), [this](const auto& body) { return take_callback(body); }},
+            {"PUT", std::string(kClaimPath), [this](const auto& body) { return take_claim(body); }}};
   }
 
   // An operator that has restarted has another address than the newest assignment says.
@@ -151,6 +156,19 @@ class Agent {
     const std::lock_guard lock(mutex_);
     state_.note_callback(address->url);
     leases_.set_callback(state_.report().callback);
+    return net::json_answer(200, to_json(state_.report()));
+  }
+
+  // A slow file system must not hold up other requests, so the function does not hold the lock while it claims.
+  net::HttpAnswer take_claim(const std::string& body) {
+    const auto claim = read_message(body, "a claim").and_then(folder_claim_from_json);
+    if (!claim) return bad_request(claim.error());
+    if (const std::string uid = job_uid(); !uid.empty() && uid != claim->job_uid)
+      return bad_request({ErrorCode::kInvalidArgument, "the agent belongs to another job"});
+    const auto folder = checkpoint_folder(claim->path, claim->job, claim->job_uid);
+    const auto claimed = supersede_claim(folder, claim->older_generation, claim->generation);
+    const std::lock_guard lock(mutex_);
+    state_.note_claim(claim->older_generation, claimed);
     return net::json_answer(200, to_json(state_.report()));
   }
 

@@ -15,6 +15,7 @@ namespace sailor::trainer {
 struct AgentSettings {
   std::string program;  // the path of this executable, which the agent also starts as the worker
   std::string name;     // the pod's name
+  std::string pod_uid;  // the pod's UID; empty: unknown
   std::string host;     // the pod's IP, where the operator and the workers of other pods connect
   int gpus = 1;         // number of workers
   int port = kAgentPort;

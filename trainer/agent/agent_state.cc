@@ -18,8 +18,9 @@ bool is_final(WorkerPhase phase) {
 
 }  // namespace
 
-AgentState::AgentState(std::string name, int gpus) {
+AgentState::AgentState(std::string name, int gpus, std::string pod_uid) {
   report_.agent = std::move(name);
+  report_.pod_uid = std::move(pod_uid);
   for (int gpu = 0; gpu < gpus; ++gpu)
     report_.workers.push_back({.gpu = gpu, .phase = WorkerPhase::kStarting, .message = ""});
 }
@@ -51,6 +52,11 @@ Result<void> AgentState::take(const Assignment& assignment) {
   report_.assigned_generation = generation_;
   report_.unresponsive_peers.clear();
   return {};
+}
+
+void AgentState::note_claim(std::int64_t older_generation, const Result<void>& claimed) {
+  if (claimed) report_.superseded_claim = older_generation;
+  report_.claim_error = claimed ? "" : claimed.error().message;
 }
 
 void AgentState::note(const WorkerReport& worker, const std::optional<JobProgress>& progress) {

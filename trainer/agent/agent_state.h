@@ -16,7 +16,7 @@ namespace sailor::trainer {
 
 class AgentState {
  public:
-  AgentState(std::string name, int gpus);
+  AgentState(std::string name, int gpus, std::string pod_uid = {});
 
   // Accepts the assignment or returns an error. kConflict: the assignment is not newer than the newest accepted one.
   // kInvalidArgument: the assignment is not for this agent.
@@ -25,6 +25,8 @@ class AgentState {
   void note_end_of_worker(int gpu, const std::string& how);
   void note_unresponsive_worker(int gpu);  // the agent killed the worker, because it did not answer
   void note_peer(std::int64_t generation, const std::string& pod, bool is_unresponsive);
+  // Notes whether the claim of the older generation was superseded.
+  void note_claim(std::int64_t older_generation, const Result<void>& claimed);
   void note_callback(const std::string& callback) { report_.callback = callback; }
   void note_termination();  // the pod was told to stop (SIGTERM)
   // The operator has answered a hint that it no longer needs this agent. The answer counts only if the pod was told to

@@ -5,6 +5,7 @@
 #include "core/log/log.h"
 #include "core/net/http_message.h"
 #include "core/protocol/endpoints.h"
+#include "core/protocol/timeouts.h"
 #include "trainer/agent/post_to_operator.h"
 
 namespace sailor::trainer {
@@ -35,13 +36,17 @@ void HintSender::work() {
     const auto [callback, hint] = std::move(hints_.front());
     hints_.pop_front();
     lock.unlock();
-    post(callback, hint);
+    const bool is_done = post(callback, hint);
     lock.lock();
+    if (is_done || is_ending_) continue;
+    hints_.emplace_back(callback, hint);
+    changed_.wait_for(lock, kHintRetry, [&] { return is_ending_; });
   }
 }
 
-void HintSender::post(const std::string& callback, const Hint& hint) const {
+bool HintSender::post(const std::string& callback, const Hint& hint) const {
   const Result<int> status = post_to_operator(callback, kHintsPath, to_json(hint));
+  if (status && *status == kStatusRetry) return false;
   if (status && *status == kStatusGone) {
     on_dismissal_();
   } else if (!status || !net::is_success(*status)) {
@@ -49,6 +54,7 @@ void HintSender::post(const std::string& callback, const Hint& hint) const {
     log_warning("hint not delivered",
                 {{"reason", std::string(to_string(hint.reason))}, {"message", hint.message}, {"why", why}});
   }
+  return true;
 }
 
 }  // namespace sailor::trainer

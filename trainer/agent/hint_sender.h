@@ -17,7 +17,8 @@ namespace sailor::trainer {
 class HintSender {
  public:
   // The sender's thread calls `on_dismissal` when the operator answers a hint with kStatusGone. This status means that
-  // the operator does not need this agent any more.
+  // the operator does not need this agent any more. After kStatusRetry the sender posts the hint again, every
+  // kHintRetry until it is destroyed.
   explicit HintSender(std::function<void()> on_dismissal);
   ~HintSender();  // sends the remaining hints, each within kCallbackTimeout
   HintSender(const HintSender&) = delete;
@@ -27,7 +28,7 @@ class HintSender {
 
  private:
   void work();
-  void post(const std::string& callback, const Hint& hint) const;
+  bool post(const std::string& callback, const Hint& hint) const;  // returns false if the hint must be posted again
 
   std::function<void()> on_dismissal_;
   std::mutex mutex_;

@@ -1,13 +1,16 @@
 // LeaseKeeper: renews the leases of the agent's generations (core/protocol/lease.h): that of the newest one, and that
 // of the one that trains on until the newest one does. On its own thread it asks the operator whether a generation may
-// continue to train: kQuestionsPerLease times per lease, and more often while the operator does not answer. If the
-// operator refuses, the lease lapses and the workers stop applying updates.
+// continue to train: kQuestionsPerLease times per lease, and more often while the lease is not renewed. If the operator
+// does not answer, the claim of the checkpoint folder decides (core/protocol/claim.h). If the operator refuses, or if a
+// newer generation has superseded the claim, the lease lapses and the workers stop applying updates.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,7 +22,7 @@ namespace sailor::trainer {
 
 class LeaseKeeper {
  public:
-  // The thread of this object calls `on_renewal` with each lease that the operator grants.
+  // The thread of this object calls `on_renewal` with each renewed lease.
   explicit LeaseKeeper(std::function<void(const Lease&)> on_renewal);
   ~LeaseKeeper();  // waits for a request that is under way, at most kCallbackTimeout
   LeaseKeeper(const LeaseKeeper&) = delete;
@@ -36,14 +39,18 @@ class LeaseKeeper {
     std::string job_uid;
     std::int64_t generation = 0;
     std::chrono::seconds length{0};
+    std::filesystem::path folder;  // of the job's checkpoints; empty: none
   };
   void work();
-  bool ask(const Terms& terms) const;  // returns whether the lease was renewed
+  bool renew(const Terms& terms);  // returns whether the lease was renewed
+  void claim(const Terms& terms);  // claims the folder for the generation, once
+  static bool holds_claim(const Terms& terms);
 
   std::function<void(const Lease&)> on_renewal_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Terms> terms_;  // of each generation that needs a lease, in ascending order
+  std::vector<Terms> terms_;        // of each generation that needs a lease, in ascending order
+  std::set<std::int64_t> claimed_;  // the generations for which the folder was claimed; only the thread uses it
   bool has_news_ = false;
   bool is_ending_ = false;
   std::thread thread_;  // the last member, because it uses the others

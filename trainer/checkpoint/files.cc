@@ -64,9 +64,12 @@ bool is_complete(const fs::path& folder) {
 }  // namespace
 
 fs::path checkpoint_folder(const Assignment& assignment) {
-  if (assignment.checkpoint.path.empty()) return {};
-  return fs::path(assignment.checkpoint.path) / assignment.job.namespace_name / assignment.job.name /
-         assignment.job_uid;
+  return checkpoint_folder(assignment.checkpoint.path, assignment.job, assignment.job_uid);
+}
+
+fs::path checkpoint_folder(const std::string& path, const JobKey& job, const std::string& job_uid) {
+  if (path.empty()) return {};
+  return fs::path(path) / job.namespace_name / job.name / job_uid;
 }
 
 fs::path step_folder(const fs::path& folder, std::int64_t step) {

@@ -30,6 +30,7 @@ struct Manifest {
 // Returns the folder of a job's checkpoints, or an empty path if the job has none. It contains the uid, so that a new
 // job does not continue where a deleted job of the same name ended.
 std::filesystem::path checkpoint_folder(const Assignment& assignment);
+std::filesystem::path checkpoint_folder(const std::string& path, const JobKey& job, const std::string& job_uid);
 std::filesystem::path step_folder(const std::filesystem::path& folder, std::int64_t step);
 
 // Writes the manifest atomically and durably, which completes the checkpoint. Fails if one of the files is missing. In

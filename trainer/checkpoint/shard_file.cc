@@ -30,6 +30,7 @@ std::string sha256(std::string_view header, const std::vector<std::span<const st
 struct ShardFileHeader {
   int layer_state = 0;
   std::int64_t step = 0;
+  std::int64_t generation = 0;
   std::vector<Slice> slices;
   std::int64_t elements = 0;
   std::string checksum;
@@ -68,6 +69,7 @@ Result<ShardFileHeader> read_header(std::ifstream& stream, const fs::path& file)
   JsonReader reader(json, "header");
   ShardFileHeader header{reader.required<int>("piece"),
                          reader.required<std::int64_t>("step"),
+                         reader.optional<std::int64_t>("generation").value_or(0),
                          slices_from(reader),
                          reader.required<std::int64_t>("elements"),
                          reader.required<std::string>("sha256"),
@@ -99,6 +101,7 @@ Result<void> write_shard_file(const fs::path& step_folder, std::int64_t step, co
                                                            bytes_of(saved.variance)};
   nlohmann::json header = {{"piece", saved.layer_state},
                            {"step", step},
+                           {"generation", saved.generation},
                            {"ranges", slices_json(saved.slices)},
                            {"elements", saved.weights.size()}};
   header["sha256"] = sha256(header.dump(), payload);
@@ -108,6 +111,14 @@ Result<void> write_shard_file(const fs::path& step_folder, std::int64_t step, co
                                                    bytes_of(text)};
   parts.insert(parts.end(), payload.begin(), payload.end());
   return write_durably(shard_file(step_folder, {saved.layer_state, saved.writer}), parts);
+}
+
+bool is_written_in(std::int64_t generation, const fs::path& step_folder, const ShardFileName& name) {
+  const fs::path file = shard_file(step_folder, name);
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return false;
+  const auto header = read_header(stream, file);
+  return header && header->generation == generation;
 }
 
 Result<std::vector<Slice>> read_slices(const fs::path& step_folder, const ShardFileName& name) {
@@ -132,7 +143,7 @@ Result<SavedShard> read_shard_file(const fs::path& step_folder, std::int64_t ste
     return damaged(file, fmt::format("it is layer state {} of step {} with {} elements in {} bytes",
                                      header->layer_state, header->step, header->elements, size));
   }
-  SavedShard saved{name.layer_state, name.writer, header->slices, {}, {}, {}};
+  SavedShard saved{name.layer_state, name.writer, header->slices, {}, {}, {}, header->generation};
   const bool is_read = read_values(stream, saved.weights, header->elements) &&
                        read_values(stream, saved.momentum, header->elements) &&
                        read_values(stream, saved.variance, header->elements);

@@ -11,8 +11,7 @@ CheckpointWriter::~CheckpointWriter() = default;
 void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t step, std::vector<SavedShard> shards,
                             bool deletes_incomplete) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(tasks_,
-                [](const Task& task) { return task.writes_shard; });  // but not the manifest of a finished checkpoint
+  (void)drop_unwritten_locked();
   step_ = step;
   saved_ = 0;
   unsaved_ = shards.size();
@@ -37,15 +36,53 @@ void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t st
 
 void CheckpointWriter::complete(const std::filesystem::path& folder, Manifest manifest, int keep) {
   const std::lock_guard lock(mutex_);
-  auto finish = [this, folder, manifest = std::move(manifest), keep] {
-    const Result<void> result = write_manifest(step_folder(folder, manifest.step), manifest);
-    if (result) delete_old_checkpoints(folder, keep);
-    const std::lock_guard inner(mutex_);
-    if (result) last_complete_ = manifest.step;
-    note(result);
-  };
-  tasks_.push_back({.run = std::move(finish)});
+  tasks_.push_back({.run = [this, folder, manifest = std::move(manifest), keep] { finish(folder, manifest, keep); }});
   changed_.notify_all();
+}
+
+void CheckpointWriter::complete_if_written(const std::filesystem::path& folder, Manifest manifest,
+                                           std::int64_t generation, int keep) {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_look_queued_, true)) return;
+  auto look = [this, folder, manifest = std::move(manifest), generation, keep] {
+    {
+      const std::lock_guard inner(mutex_);
+      is_look_queued_ = false;  // files that come from now on are for another look
+    }
+    if (last_complete() != manifest.step && all_are_written(folder, manifest, generation))
+      finish(folder, manifest, keep);
+  };
+  tasks_.push_back({.run = std::move(look)});
+  changed_.notify_all();
+}
+
+// Goes on where the look before this one ended, because a look after each step would else read all files again.
+bool CheckpointWriter::all_are_written(const std::filesystem::path& folder, const Manifest& manifest,
+                                       std::int64_t generation) {
+  if (found_.step != manifest.step || found_.generation != generation) found_ = {manifest.step, generation, 0};
+  const auto files = step_folder(folder, manifest.step);
+  while (found_.files < manifest.files.size() && is_written_in(generation, files, manifest.files[found_.files]))
+    ++found_.files;
+  return found_.files == manifest.files.size();
+}
+
+void CheckpointWriter::finish(const std::filesystem::path& folder, const Manifest& manifest, int keep) {
+  const Result<void> result = write_manifest(step_folder(folder, manifest.step), manifest);
+  if (result) delete_old_checkpoints(folder, keep);
+  const std::lock_guard lock(mutex_);
+  if (result) last_complete_ = manifest.step;
+  note(result);
+}
+
+void CheckpointWriter::drop_unwritten() {
+  const std::lock_guard lock(mutex_);
+  unsaved_ -= drop_unwritten_locked();
+  changed_.notify_all();
+}
+
+// Does not drop the manifest of a finished checkpoint.
+std::size_t CheckpointWriter::drop_unwritten_locked() {
+  return std::erase_if(tasks_, [](const Task& task) { return task.writes_shard; });
 }
 
 std::optional<std::chrono::steady_clock::duration> CheckpointWriter::writing_time() const {
@@ -53,9 +90,9 @@ std::optional<std::chrono::steady_clock::duration> CheckpointWriter::writing_tim
   return writing_time_;
 }
 
-bool CheckpointWriter::is_saving(std::int64_t step) const {
+bool CheckpointWriter::is_saving() const {
   const std::lock_guard lock(mutex_);
-  return step == step_ && unsaved_ > 0;
+  return unsaved_ > 0;
 }
 
 int CheckpointWriter::saved_shards(std::int64_t step) const {

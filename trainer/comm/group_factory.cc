@@ -53,7 +53,8 @@ std::unique_ptr<Group> GroupFactory::make_collective_group(const std::string& na
 
 std::unique_ptr<Group> GroupFactory::make_message_group(const std::string& name, const std::vector<int>& ranks) {
   auto group = make_group(name, ranks, Type::kGloo);
-  return compute_device().is_cpu() ? std::move(group) : std::make_unique<HostCopyGroup>(std::move(group));
+  if (compute_device().is_cpu()) return group;
+  return std::make_unique<HostCopyGroup>(std::move(group), host_copies_of_compute_device());
 }
 
 std::unique_ptr<Group> GroupFactory::make_message_group(const std::string& name, int workers) {

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Event.h>
@@ -13,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "trainer/device/allocation.h"
+#include "trainer/device/cuda_flags.h"
 
 namespace sailor::trainer {
 namespace {
@@ -34,7 +36,7 @@ GpuSupport gpu_support() {
   if (!has_cuda_support()) return support;
   const at::CUDAHooksInterface& cuda = at::detail::getCUDAHooks();
   support.cuda_version = static_cast<int>(cuda.versionCUDART());
-  support.architectures = architectures_in(cuda.showConfig());
+  support.architectures = architectures_in(cuda_flags());
   const c10::DeviceIndex usable = c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount();
   support.usable_gpus = static_cast<unsigned char>(usable);  // never negative
   return support;
@@ -78,8 +80,10 @@ Result<void> use_device(DeviceChoice choice, int gpu) {
                           fmt::join(support.architectures, ", ")));
 }
 
-void release_cached_device_memory() {
-  if (!compute_device().is_cpu()) at::getDeviceAllocator(compute_device().type())->emptyCache();
+void release_cached_memory() {
+  if (compute_device().is_cpu()) return;
+  at::getDeviceAllocator(compute_device().type())->emptyCache();
+  at::getHostAllocator(compute_device().type())->empty_cache();
 }
 
 void allow_tf32() { at::globalContext().setAllowTF32CuBLAS(true); }

@@ -41,9 +41,9 @@ std::function<bool()> completion_of_work_given_to(at::Device device);
 // Waits until the compute device has done all work that this thread has given it.
 void wait_for_compute_device();
 
-// Returns the memory of the compute device that LibTorch keeps for later tensors, so that others can allocate it, NCCL
-// among them.
-void release_cached_device_memory();
+// Returns the memory that LibTorch keeps for later tensors of the compute device and for copies to and from it, so that
+// others can allocate it, NCCL among them.
+void release_cached_memory();
 
 // Lets GPUs that have TF32 use it for matrix products of FP32 tensors
 // (docs/decisions/0010-fp32-multiplies-in-tf32-on-gpus.md).

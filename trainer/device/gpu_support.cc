@@ -78,11 +78,10 @@ std::vector<std::string> nvidia_models(const fs::path& root) {
   return models;
 }
 
-std::vector<std::string> architectures_in(const std::string& build_description) {
+std::vector<std::string> architectures_in(const std::string& flags) {
   static const std::regex architecture("code=(sm_[0-9a-z]+)");
   std::vector<std::string> architectures;
-  for (std::sregex_iterator match(build_description.begin(), build_description.end(), architecture), end; match != end;
-       ++match) {
+  for (std::sregex_iterator match(flags.begin(), flags.end(), architecture), end; match != end; ++match) {
     architectures.push_back((*match)[1]);
   }
   return architectures;

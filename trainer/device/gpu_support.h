@@ -31,8 +31,8 @@ int oldest_driver_for(int cuda_version);
 std::optional<std::string> nvidia_driver(const std::filesystem::path& root = "/");
 std::vector<std::string> nvidia_models(const std::filesystem::path& root = "/");
 
-// Returns the architectures in LibTorch's description of how it was built.
-std::vector<std::string> architectures_in(const std::string& build_description);
+// Returns the architectures in the options of a compiler (cuda_flags.h).
+std::vector<std::string> architectures_in(const std::string& flags);
 
 nlohmann::json to_json(const GpuSupport& support);  // docs/trainer.md describes it
 

@@ -88,8 +88,9 @@ at::Tensor packed(const at::Tensor& flat, const std::vector<StridedSpan>& spans)
 }
 
 void pack_into(const at::Tensor& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
+  const bool is_pinned = !flat.is_cpu() && message.is_cpu() && message.is_pinned();
   for_each_part(message, spans,
-                [&](const at::Tensor& part, const StridedSpan& span) { part.copy_(view_of(flat, span)); });
+                [&](const at::Tensor& part, const StridedSpan& span) { part.copy_(view_of(flat, span), is_pinned); });
 }
 
 void unpack(const at::Tensor& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans) {

@@ -38,7 +38,8 @@ at::Tensor view_of(const at::Tensor& flat, const StridedSpan& span);
 // there is a single contiguous span; otherwise it is a copy.
 at::Tensor packed(const at::Tensor& flat, const std::vector<StridedSpan>& spans);
 
-// Copies these elements to `message`, which is flat, has their number, and may be on another device.
+// Copies these elements to `message`, which is flat, has their number, and may be on another device. From a GPU to
+// pinned host memory the function only starts the copy, as part of the work of the GPU.
 void pack_into(const at::Tensor& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans);
 
 // The inverse of packed(): copies the elements of a message to the spans. Does nothing if the message shares the

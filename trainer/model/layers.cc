@@ -21,6 +21,20 @@ at::Tensor linear(const Parameters& parameters, const std::string& name, const a
   return at::linear(x, weight, bias);
 }
 
+// Returns this worker's query, key and value. One product computes them if their weights are adjacent in memory. Gate
+// and up are not computed so: autograd would have to join their gradients, which takes longer than it saves.
+std::vector<at::Tensor> query_key_value(const TensorParallel& group, const Parameters& block, const at::Tensor& x) {
+  std::vector<Linear> linears;
+  std::vector<std::int64_t> outputs;
+  for (const std::string_view name : kQueryKeyValue) {
+    linears.push_back(linear_of(block, std::string(name)));
+    outputs.push_back(linears.back().weight.size(0));
+  }
+  const at::Tensor joined = block.find(kJoinedQueryKeyValue);
+  if (!joined.defined()) return group.column_linears(x, linears);
+  return group.column_linears(x, {{joined, {}}}).front().split_with_sizes(outputs, -1);
+}
+
 // Each worker has some of the inputs. The partial products are summed over the workers, then the bias is added once.
 at::Tensor row_linear(const TensorParallel& group, const Parameters& parameters, const std::string& name,
                       const at::Tensor& x) {
@@ -41,20 +55,6 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t head_size) {  // (B, T,
   return x.view({x.size(0), x.size(1), -1, head_size}).transpose(1, 2);
 }
 
-// Rotary position embedding: rotates each pair (x_i, x_{i + D/2}) by the token's position times a frequency that
-// decreases with i.
-at::Tensor rotated(const ModelSpec& spec, const at::Tensor& x) {
-  const std::int64_t tokens = x.size(2);
-  const std::int64_t head_size = x.size(3);
-  const at::TensorOptions in_float = x.options().dtype(at::kFloat);
-  const at::Tensor exponents = at::arange(0, head_size, 2, in_float) / static_cast<double>(head_size);
-  const at::Tensor angles = at::outer(at::arange(tokens, in_float), at::pow(spec.rope_theta, -exponents));
-  const at::Tensor cosine = angles.cos().to(x.scalar_type());
-  const at::Tensor sine = angles.sin().to(x.scalar_type());
-  const auto halves = x.chunk(2, -1);
-  return at::cat({halves[0] * cosine - halves[1] * sine, halves[1] * cosine + halves[0] * sine}, -1);
-}
-
 at::Tensor local_mask(std::int64_t tokens, std::int64_t window, at::Device device) {
   const at::Tensor all = at::ones({tokens, tokens}, at::device(device).dtype(at::kBool));
   return all.tril().logical_and(all.triu(1 - window));
@@ -63,29 +63,25 @@ at::Tensor local_mask(std::int64_t tokens, std::int64_t window, at::Device devic
 at::Tensor attend(const ModelSpec& spec, int layer, const at::Tensor& query, const at::Tensor& key,
                   const at::Tensor& value) {
   const std::optional<double> scale = spec.scales_attention() ? std::nullopt : std::optional(1.0);
+  const bool shares_keys = query.size(1) > key.size(1);
   if (spec.is_local(layer) && query.size(2) > spec.local_window) {
     const at::Tensor mask = local_mask(query.size(2), spec.local_window, query.device());
-    return at::scaled_dot_product_attention(query, key, value, mask, 0.0, false, scale);
+    return at::scaled_dot_product_attention(query, key, value, mask, 0.0, false, scale, shares_keys);
   }
-  return at::scaled_dot_product_attention(query, key, value, {}, 0.0, true, scale);
+  return at::scaled_dot_product_attention(query, key, value, {}, 0.0, true, scale, shares_keys);
 }
 
 // Each worker of the group has some of the key-value heads, and the query heads that use them.
 at::Tensor attention(const LayerContext& context, int layer, const Parameters& block, const at::Tensor& input) {
   const ModelSpec& spec = context.spec;
-  const auto projected = context.group.column_linears(
-      input,
-      {linear_of(block, "attention.query"), linear_of(block, "attention.key"), linear_of(block, "attention.value")});
+  const auto projected = query_key_value(context.group, block, input);
   at::Tensor query = split_heads(projected[0], spec.head_size());
   at::Tensor key = split_heads(projected[1], spec.head_size());
   at::Tensor value = split_heads(projected[2], spec.head_size());
   if (spec.family == ModelFamily::kLlama) {
-    query = rotated(spec, query);
-    key = rotated(spec, key);
-  }
-  if (spec.kv_heads < spec.heads) {
-    key = key.repeat_interleave(spec.heads / spec.kv_heads, 1);
-    value = value.repeat_interleave(spec.heads / spec.kv_heads, 1);
+    query = context.rotary->rotated(query);
+    key = context.rotary->rotated(key);
+    value = value.contiguous();  // else the backward pass would keep all projections, of which value is a part
   }
   const at::Tensor heads = attend(spec, layer, query, key, value);
   return row_linear(context.group, block, "attention.output", heads.transpose(1, 2).flatten(2));
@@ -191,8 +187,11 @@ at::Tensor head_loss(const LayerContext& context, const Parameters& head, const 
   if (head.find("projection.weight").defined()) x = linear(head, "projection", x);
   const Parameters& words = tokens != nullptr ? *tokens : head;
   const std::string name = tokens != nullptr ? "tokens.weight" : "output.weight";
-  const at::Tensor logits = context.group.column_linears(x, {{words.at(name), {}}}).front().to(at::kFloat);
-  return sum_of_losses(context.group, logits.flatten(0, 1), targets.flatten(), words.layout_of(name).begin);
+  at::Tensor logits = context.group.column_linears(x, {{words.padded(name), {}}}).front();
+  const std::int64_t vocabulary = words.at(name).size(0);
+  if (logits.size(-1) > vocabulary) logits = logits.narrow(-1, 0, vocabulary);
+  return sum_of_losses(context.group, logits.to(at::kFloat).flatten(0, 1), targets.flatten(),
+                       words.layout_of(name).begin);
 }
 
 }  // namespace sailor::trainer

@@ -4,7 +4,10 @@
 // takes all token ids, and all workers get the same loss.
 #pragma once
 
+#include <memory>
+
 #include "trainer/model/parameters.h"
+#include "trainer/model/rotary.h"
 #include "trainer/model/tensor_parallel.h"
 
 namespace sailor::trainer {
@@ -13,6 +16,7 @@ namespace sailor::trainer {
 struct LayerContext {
   ModelSpec spec;
   TensorParallel group;
+  std::shared_ptr<RotaryEmbedding> rotary = std::make_shared<RotaryEmbedding>(spec.rope_theta);
 };
 
 // Shapes: B sequences, T tokens (with sequence parallelism T / workers), H hidden_size. Layer 0 takes token ids (B, T)

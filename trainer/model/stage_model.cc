@@ -18,9 +18,24 @@ at::Tensor leaf(const at::Tensor& tensor) {
   return detached;
 }
 
+// The rows that a vocabulary lacks to a multiple with which GPUs multiply BF16 matrices fast, in elements.
+std::int64_t padding_of(const StateLayout& shard) {
+  constexpr std::int64_t kFastMultiple = 64;
+  if (shard.tensors.empty()) return 0;
+  const TensorLayout& last = shard.tensors.back();
+  if (last.name != "tokens.weight" && last.name != "output.weight") return 0;
+  const std::int64_t rows = last.shape[0];
+  return ((rows + kFastMultiple - 1) / kFastMultiple * kFastMultiple - rows) * last.shape[1];
+}
+
+// Weights of the model's own are the only ones that can be padded.
 at::Tensor computed_weights(const StateLayout& shard, const LayerState& state, Precision precision) {
   if (precision == Precision::kFp32 && state.layout == shard) return state.weights;
-  return at::empty({shard.size}, state.weights.options().dtype(scalar_type_of(precision)));
+  const std::int64_t padding = precision == Precision::kBf16 ? padding_of(shard) : 0;
+  const at::Tensor weights =
+      at::empty({shard.size + padding}, state.weights.options().dtype(scalar_type_of(precision)));
+  weights.narrow(0, shard.size, padding).zero_();
+  return weights;
 }
 
 }  // namespace

@@ -16,13 +16,14 @@ struct TensorLists {
 
 TensorLists tensors_of(const LayerState& state, const at::Tensor& gradient, bool is_decayed, std::int64_t step) {
   TensorLists lists;
+  const at::Tensor steps = at::scalar_tensor(static_cast<double>(step), state.weights.options());
   for (const TensorLayout& tensor : state.layout.tensors) {
     if (tensor.is_decayed != is_decayed) continue;
     lists.weights.push_back(view_of(state.weights, tensor));
     lists.gradients.push_back(view_of(gradient, tensor));
     lists.momenta.push_back(view_of(state.momentum, tensor));
     lists.variances.push_back(view_of(state.variance, tensor));
-    lists.steps.push_back(at::scalar_tensor(static_cast<double>(step), state.weights.options()));
+    lists.steps.push_back(steps);
   }
   return lists;
 }

@@ -7,6 +7,8 @@
 
 #include <ATen/ATen.h>
 
+#include "trainer/device/device.h"
+
 namespace sailor::trainer {
 namespace {
 
@@ -16,14 +18,19 @@ constexpr int kSmallMessages = 200;
 constexpr int kLargeMessages = 16;
 constexpr std::int64_t kLargeElements = 2 << 20;  // 8 MiB, about the size of activations and gradients
 
+at::Tensor zeros(std::int64_t elements) {
+  return at::zeros({elements}, at::device(compute_device()).dtype(at::kFloat));
+}
+
 // Sends messages back and forth. Returns the time of one direction, as the mean of the faster half of the messages.
 double one_way_seconds(Group& group, int rank, std::int64_t elements, int messages) {
-  const at::Tensor tensor = at::zeros({elements}, at::kFloat);
+  const at::Tensor tensor = zeros(elements);
   const int peer = 1 - rank;
   const auto exchange = [&](int tag) {
     if (rank == 0) group.send(tensor, peer, tag)->wait();
     group.receive(tensor, peer, tag)->wait();
     if (rank == 1) group.send(tensor, peer, tag)->wait();
+    wait_for_compute_device();
   };
   exchange(0);  // the first message opens connections
   std::vector<double> seconds;
@@ -58,6 +65,7 @@ class MatrixProducts : public TimedCompute {
  public:
   void run(int parts) override {
     for (int i = 0; i < parts; ++i) at::mm_out(product_, factor_, factor_);
+    wait_for_compute_device();
   }
   [[nodiscard]] Seconds now() const override {
     return Seconds(std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
@@ -65,16 +73,16 @@ class MatrixProducts : public TimedCompute {
 
  private:
   static constexpr std::int64_t kSize = 256;
-  at::Tensor factor_ = at::ones({kSize, kSize}, at::kFloat);
-  at::Tensor product_ = at::empty({kSize, kSize}, at::kFloat);
+  at::Tensor factor_ = zeros(kSize * kSize).view({kSize, kSize});
+  at::Tensor product_ = zeros(kSize * kSize).view({kSize, kSize});
 };
 
 class OverlapMeter {
  public:
-  // `start` starts the communication on both workers.
+  // `start` starts the communication on both workers. They meet in `group`.
   OverlapMeter(Group& group, TimedCompute& compute, Start start)
       : group_(group), compute_(compute), start_(std::move(start)) {
-    alone_ = fastest([&] { start_()->wait(); });
+    alone_ = fastest([&] { finish(*start_()); });
     const Seconds part = fastest([&] { compute_.run(1); });
     parts_ = std::max(1, static_cast<int>(alone_ / part));
   }
@@ -88,12 +96,17 @@ class OverlapMeter {
     const Seconds both = fastest([&] {
       const auto work = start_();
       compute_.run(parts_);
-      work->wait();
+      finish(*work);
     });
     return std::clamp((alone_ + computed - both) / std::min(alone_, computed), 0.0, 1.0);
   }
 
  private:
+  static void finish(Work& work) {
+    work.wait();
+    wait_for_compute_device();
+  }
+
   // Both workers begin at the same time. The fastest of several times is the one that other programs disturb least.
   Seconds fastest(const std::function<void()>& work) {
     constexpr int kTimes = 9;
@@ -118,12 +131,13 @@ class OverlapMeter {
 
 std::unique_ptr<TimedCompute> matrix_products() { return std::make_unique<MatrixProducts>(); }
 
-ExecutionModel measure_execution(Group& group, int rank, const Link& link, TimedCompute& compute) {
+ExecutionModel measure_execution(const LinkGroups& groups, int rank, const Link& link, TimedCompute& compute) {
   constexpr double kBeside = 0.5;
-  const at::Tensor out = at::zeros({kLargeElements}, at::kFloat);
-  const at::Tensor in = at::zeros({kLargeElements}, at::kFloat);
+  Group& group = groups.messages;
+  const at::Tensor out = zeros(kLargeElements);
+  const at::Tensor in = zeros(kLargeElements);
   OverlapMeter messages(group, compute, [&] { return std::make_unique<Exchange>(group, 1 - rank, out, in, 1); });
-  OverlapMeter sums(group, compute, [&] { return group.start_all_reduce(in); });
+  OverlapMeter sums(group, compute, [&] { return groups.sums.start_all_reduce(in); });
   // In a ring of two, each worker sends half of the tensor twice.
   const double bytes = static_cast<double>(kLargeElements) * sizeof(float);
   const Seconds least(bytes / link.bandwidth.value() + 2 * link.latency.value());
@@ -139,12 +153,12 @@ ExecutionModel measure_execution(Group& group, int rank, const Link& link, Timed
   return model;
 }
 
-Link measure_link(Group& group, int rank) {
-  const double latency = one_way_seconds(group, rank, 1, kSmallMessages);
-  const double large = one_way_seconds(group, rank, kLargeElements, kLargeMessages);
+Link measure_link(Group& messages, int rank) {
+  const double latency = one_way_seconds(messages, rank, 1, kSmallMessages);
+  const double large = one_way_seconds(messages, rank, kLargeElements, kLargeMessages);
   const double bytes = static_cast<double>(kLargeElements) * sizeof(float);
   const at::Tensor figures = at::tensor({latency, bytes / std::max(large - latency, 1e-9)}, at::kDouble);
-  group.all_reduce(figures);  // both workers get the mean of the two measurements
+  messages.all_reduce(figures);  // both workers get the mean of the two measurements
   return {.bandwidth = BytesPerSecond(figures[1].item<double>() / 2),
           .latency = Seconds(figures[0].item<double>() / 2)};
 }

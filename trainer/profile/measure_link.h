@@ -10,9 +10,15 @@
 
 namespace sailor::trainer {
 
+// What a generation has between two workers. One group may serve for both.
+struct LinkGroups {
+  Group& messages;
+  Group& sums;  // of gradients
+};
+
 // Both workers of the group, ranks 0 and 1, call this function. Both get the same result. The price of the returned
-// link is 0.
-Link measure_link(Group& group, int rank);
+// link is 0. The messages are tensors of the compute device, as in training.
+Link measure_link(Group& messages, int rank);
 
 // The compute that a measurement runs beside communication, and the clock that times both.
 class TimedCompute {
@@ -28,6 +34,6 @@ std::unique_ptr<TimedCompute> matrix_products();
 
 // Measures whether messages and sums of gradients run beside compute, and which part of the link's rate sums reach. The
 // other figures of the model are those of the default. Both workers call this function and get the same result.
-ExecutionModel measure_execution(Group& group, int rank, const Link& link, TimedCompute& compute);
+ExecutionModel measure_execution(const LinkGroups& groups, int rank, const Link& link, TimedCompute& compute);
 
 }  // namespace sailor::trainer

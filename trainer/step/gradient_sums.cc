@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 
+#include "trainer/device/device.h"
 #include "trainer/step/holder_spans.h"
 
 namespace sailor::trainer {
@@ -20,21 +21,16 @@ std::vector<Slice> replicated_slices(const StateLayout& shard) {
 
 // Computes the norms of short runs of elements in FP32 and sums them in double precision. This reads the memory only
 // once.
-double squared_norm(const at::Tensor& rows) {
+void add_squared_norm(const at::Tensor& sum, const at::Tensor& rows) {
   constexpr std::int64_t kRun = 4096;
-  double sum = 0;
   const auto add = [&](const at::Tensor& runs) {
     const at::Tensor norms = at::linalg_vector_norm(runs, 2, at::IntArrayRef{1}).to(at::kDouble);
-    sum += norms.square().sum().item<double>();
+    sum.add_(norms.square().sum());
   };
-  if (rows.size(0) > 1) {
-    add(rows);
-    return sum;
-  }
+  if (rows.size(0) > 1) return add(rows);
   const std::int64_t even = rows.size(1) / kRun * kRun;
   if (even > 0) add(rows.narrow(1, 0, even).view({-1, kRun}));
   if (even < rows.size(1)) add(rows.narrow(1, even, rows.size(1) - even));
-  return sum;
 }
 
 }  // namespace
@@ -111,10 +107,12 @@ void GradientSums::finish() {
   pending_.clear();
 }
 
-double GradientSums::squared_norm_of_saved() const {
-  double sum = 0;
+at::Tensor GradientSums::squared_norm_of_saved() const {
+  const at::Tensor sum = at::zeros({}, at::device(compute_device()).dtype(at::kDouble));
   for (const auto& [id, layer_state] : layer_states_) {
-    for (const StridedSpan& span : layer_state.saved) sum += squared_norm(view_of(layer_state.held_gradient, span));
+    for (const StridedSpan& span : layer_state.saved) {
+      add_squared_norm(sum, view_of(layer_state.held_gradient, span));
+    }
   }
   return sum;
 }

@@ -34,7 +34,8 @@ class GradientSums {
 
   // Returns the squared norm of the gradient of this worker's saved slices (Roster::saved_slices). The sum over all
   // workers contains every element of the model once.
-  [[nodiscard]] double squared_norm_of_saved() const;
+  // It is a scalar on the compute device, for which the host does not wait.
+  [[nodiscard]] at::Tensor squared_norm_of_saved() const;
 
  private:
   struct Sum {  // the sum of one transfer unit

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "trainer/comm/untimed_group.h"
+
 namespace sailor::trainer {
 namespace {
 
@@ -43,7 +45,8 @@ TrainingGroups::TrainingGroups(const Roster& roster, int rank, const WorkerSched
   const std::vector<int> pipeline = pipeline_of(roster, schedule);
   pipeline_ = factory.make_message_group(fmt::format("pipeline-{}", pipeline.front()), pipeline);
   const std::vector<int> replica = roster.group_of(rank);
-  tensor_parallel_ = factory.make_collective_group(fmt::format("tensor-parallel-{}", fmt::join(replica, "-")), replica);
+  tensor_parallel_ = std::make_unique<UntimedGroup>(
+      factory.make_collective_group(fmt::format("tensor-parallel-{}", fmt::join(replica, "-")), replica), own_passes_);
   for (const auto& holders : holders_of_units(roster, rank)) {
     data_parallel_[holders] =
         factory.make_collective_group(fmt::format("data-parallel-{}", fmt::join(holders, "-")), holders);

@@ -9,6 +9,8 @@
 #include "trainer/comm/group.h"
 #include "trainer/comm/group_factory.h"
 #include "trainer/comm/interrupt.h"
+#include "trainer/device/device.h"
+#include "trainer/device/stopwatch.h"
 #include "trainer/step/operations.h"
 #include "trainer/step/roster.h"
 
@@ -26,6 +28,8 @@ class TrainingGroups {
   [[nodiscard]] Group& control() { return *control_; }    // all workers: votes and small sums
   [[nodiscard]] Group& pipeline() { return *pipeline_; }  // the connected replicas: messages between stages
   [[nodiscard]] Group& tensor_parallel() { return *tensor_parallel_; }  // the workers of this replica
+  // Measures this worker's own passes: it does not run during collectives of tensor_parallel().
+  [[nodiscard]] Stopwatch& own_passes() { return own_passes_; }
   // Returns the group of the workers that compute with the same parameters, to reduce their gradients. `holders` are
   // their ranks, and include this worker.
   [[nodiscard]] Group& data_parallel(const std::vector<int>& holders);
@@ -34,6 +38,7 @@ class TrainingGroups {
   std::shared_ptr<Interrupt> interrupt_;
   std::shared_ptr<Group> control_;
   std::unique_ptr<Group> pipeline_;
+  Stopwatch own_passes_{compute_device()};
   std::unique_ptr<Group> tensor_parallel_;
   std::map<std::vector<int>, std::unique_ptr<Group>> data_parallel_;
 };

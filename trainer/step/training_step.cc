@@ -9,6 +9,7 @@
 
 #include "core/model/check.h"
 #include "trainer/device/device.h"
+#include "trainer/device/host_copies.h"
 #include "trainer/step/cannot_train.h"
 
 namespace sailor::trainer {
@@ -32,8 +33,10 @@ MessageShape message_shape(const Assignment& assignment) {
 
 at::Tensor token_tensor(std::vector<std::int64_t>& tokens, const Assignment& assignment) {
   const auto shape = {std::int64_t{assignment.plan.microbatch_size}, std::int64_t{assignment.training.sequence_length}};
-  return at::from_blob(tokens.data(), shape, at::kLong).clone().to(compute_device());
+  return on_compute_device(at::from_blob(tokens.data(), shape, at::kLong));
 }
+
+at::Tensor zero_loss() { return at::zeros({}, at::device(compute_device()).dtype(at::kDouble)); }
 
 const Role& role_of(const Assignment& assignment, int rank) {
   return assignment.workers.at(static_cast<std::size_t>(rank)).role.value();
@@ -62,16 +65,18 @@ TrainingStep::TrainingStep(const TrainingRank& worker, TrainingGroups& groups, S
       batches_(batches),
       sums_(roster_, rank_, groups, model),
       weights_(roster_, rank_, groups, model),
-      schedule_(worker.schedule) {}
+      schedule_(worker.schedule),
+      microbatches_(static_cast<int>(
+          std::ranges::count(worker.schedule.operations, OperationKind::kBackward, &Operation::kind))) {}
 
 void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) {
   model_.clear_gradients();
   sums_.begin(std::move(on_complete));
   inputs_.clear();
   gradients_.clear();
-  loss_ = 0;
+  loss_ = zero_loss();
   const std::vector<Operation>& operations = schedule_.operations;
-  backward_passes_left_ = static_cast<int>(std::ranges::count(operations, OperationKind::kBackward, &Operation::kind));
+  backward_passes_left_ = microbatches_;
   PipelineMessages messages(groups_, roster_, role_, message_shape(assignment_), operations);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     take_message_for(operations[i], schedule_.acknowledged[i], messages);
@@ -86,15 +91,18 @@ void TrainingStep::run(std::int64_t step, GradientSums::OnComplete on_complete) 
   sums_.finish();
   wait_for_compute_device();
   groups_.check();
+  own_seconds_ = groups_.own_passes().take();
 }
 
 Totals TrainingStep::totals() {
   const ScopedTimer timer(times_.sums);
-  const double loss = role_.shard == 0 ? loss_ : 0;  // all workers of a tensor-parallel group have the same loss
+  const at::Tensor own = at::stack({sums_.squared_norm_of_saved(), loss_}).cpu();
+  const auto squared_norm = own[0].item<double>();
+  // All workers of a tensor-parallel group have the same loss.
+  const double loss = role_.shard == 0 ? own[1].item<double>() : 0;
   const bool is_bad = !std::isfinite(loss);
   const at::Tensor all =
-      at::tensor({sums_.squared_norm_of_saved(), loss, is_bad ? 1.0 : 0.0, is_bad ? static_cast<double>(rank_) : 0.0},
-                 at::kDouble);
+      at::tensor({squared_norm, loss, is_bad ? 1.0 : 0.0, is_bad ? static_cast<double>(rank_) : 0.0}, at::kDouble);
   groups_.control().all_reduce(all);
   const auto* sum = all.const_data_ptr<double>();
   return {.squared_norm = sum[0], .loss = sum[1], .non_finite_workers = sum[2], .non_finite_ranks = sum[3]};
@@ -109,7 +117,7 @@ double TrainingStep::evaluate(int batches) {
     return operation.kind == OperationKind::kForward || operation.kind == OperationKind::kReceiveActivation ||
            operation.kind == OperationKind::kSendActivation;
   });
-  loss_ = 0;
+  loss_ = zero_loss();
   inputs_.clear();
   for (int batch = 0; batch < batches; ++batch) {
     PipelineMessages messages(groups_, roster_, role_, message_shape(assignment_), operations);
@@ -120,7 +128,9 @@ double TrainingStep::evaluate(int batches) {
     }
     messages.finish();
   }
-  const at::Tensor sum = at::full({1}, role_.shard == 0 ? loss_ / batches : 0, at::kDouble);
+  wait_for_compute_device();
+  (void)groups_.own_passes().take();
+  const at::Tensor sum = at::full({1}, role_.shard == 0 ? loss_.item<double>() / batches : 0, at::kDouble);
   groups_.control().all_reduce(sum);
   return sum.item<double>();
 }
@@ -149,12 +159,16 @@ void TrainingStep::execute(const Operation& operation, const Source& source, Pip
     case OperationKind::kReceiveActivation:
     case OperationKind::kReceiveGradient:
       return messages.reach(operation);
-    case OperationKind::kForward:
+    case OperationKind::kForward: {
+      const Running running(groups_.own_passes());
       return forward(operation, source);
+    }
     case OperationKind::kSendActivation:
       return messages.send(operation, taken(inputs_, operation.microbatch));
-    case OperationKind::kBackward:
+    case OperationKind::kBackward: {
+      const Running running(groups_.own_passes());
       return backward(operation);
+    }
     case OperationKind::kSendGradient:
       return messages.send(operation, taken(gradients_, operation.microbatch));
   }
@@ -179,7 +193,7 @@ void TrainingStep::forward(const Operation& operation, const Source& source) {
   if (!shape.has_embedding()) input = taken(inputs_, index);
   at::Tensor output = source.validation_batch ? model_.infer(input, targets) : model_.forward(index, input, targets);
   if (shape.has_head()) {
-    loss_ += output.item<double>() / tokens_of_batch(assignment_);
+    loss_.add_(output.to(at::kDouble).div_(tokens_of_batch(assignment_)));
   } else {
     inputs_[index] = std::move(output);
   }

@@ -56,6 +56,10 @@ class TrainingStep {
   // a GPU a sum may otherwise still run, or may have been aborted, which looks like its end.
   void run(std::int64_t step, GradientSums::OnComplete on_complete);
 
+  // Returns how long this worker's own passes of the last run() took, in seconds, without any waiting.
+  [[nodiscard]] double own_seconds() const { return own_seconds_; }
+  [[nodiscard]] int microbatches() const { return microbatches_; }  // that this worker processes in each step
+
   // Returns the summed gradient of this worker's held shard of the layer state. Call it after run().
   [[nodiscard]] const at::Tensor& gradient_of(int layer_state) const { return sums_.of(layer_state); }
 
@@ -101,11 +105,15 @@ class TrainingStep {
   GradientSums sums_;
   WeightSync weights_;
   const WorkerSchedule& schedule_;
+  int microbatches_;
   int backward_passes_left_ = 0;
+  double own_seconds_ = 0;
   StepTimes times_;
   std::map<int, at::Tensor> inputs_;     // activations received and activations to send, by microbatch
   std::map<int, at::Tensor> gradients_;  // the same for gradients
-  double loss_ = 0;  // sum over this worker's microbatches, divided by the tokens of the whole batch
+  // Sum over this worker's microbatches, divided by the tokens of the whole batch. It stays on the device, so that the
+  // host does not wait for each microbatch.
+  at::Tensor loss_;
 };
 
 }  // namespace sailor::trainer

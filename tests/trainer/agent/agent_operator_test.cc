@@ -1,4 +1,5 @@
 // What an agent and the operator tell each other, over real HTTP; the test plays the operator.
+#include <chrono>
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -7,6 +8,8 @@
 #include "core/protocol/lease.h"
 #include "tests/trainer/support/agents.h"
 #include "tests/trainer/support/http.h"
+#include "trainer/checkpoint/claims.h"
+#include "trainer/checkpoint/files.h"
 
 namespace sailor::trainer::testing {
 namespace {
@@ -80,6 +83,33 @@ TEST_F(Agents, APodThatTrainsAloneStopsWhenItsLeaseLapsesAndContinuesWhenItIsRen
   agents_[0]->wait_until(has_stopped);
   assign(job, 2, {{0, 5, {8}}}, {0});
   EXPECT_EQ(wait_for_step(0, 2, step + 4).steps_lost, 0) << "what waits obeys at once, and rolls forward";
+}
+
+// The operator is away: nobody listens at its address.
+TEST_F(Agents, APodThatTrainsAloneContinuesWhileTheOperatorIsAway) {
+  Assignment job = leased(this->job(100'000), own_address());
+  job.checkpoint.path = (scratch_.folder() / "checkpoints").string();
+  start(1);
+  assign(job, 1, {{0, 5, {8}}}, {0});
+  const auto two_leases_later = std::chrono::steady_clock::now() + std::chrono::seconds(2 * job.lease_seconds);
+  const auto is_later = [&](const AgentReport&) { return std::chrono::steady_clock::now() > two_leases_later; };
+  const std::int64_t step = agents_[0]->wait_until(is_later).workers.front().step;
+  wait_for_step(0, 1, step + 2);
+}
+
+TEST_F(Agents, APodThatTrainsAloneStopsWhenItsClaimIsSuperseded) {
+  Assignment job = leased(this->job(100'000), own_address());
+  job.checkpoint.path = (scratch_.folder() / "checkpoints").string();
+  start(1);
+  assign(job, 1, {{0, 5, {8}}}, {0});
+  wait_for_step(0, 1, 2);
+  const auto superseded = supersede_claim(checkpoint_folder(job), 1, 2);
+  ASSERT_TRUE(superseded) << superseded.error().message;
+  const auto has_stopped = [](const AgentReport& report) {
+    return report.workers.front().message.starts_with("waits for the operator");
+  };
+  const std::int64_t step = agents_[0]->wait_until(has_stopped).workers.front().step;
+  for (int look = 0; look < 20; ++look) EXPECT_EQ(agents_[0]->report().workers.front().step, step);
 }
 
 TEST_F(Agents, APodThatTrainsAloneKeepsItsLeaseWhileTheNextGenerationIsPrepared) {

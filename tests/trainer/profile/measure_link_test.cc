@@ -96,7 +96,7 @@ TEST(Links, SayWhatRunsBesideCompute) {
       ManualCompute compute;
       SlowGroup slow(group, caller, compute);
       const Link link{.bandwidth = BytesPerSecond(4e9), .latency = Seconds(0)};
-      seen[rank] = measure_execution(slow, rank, link, compute);
+      seen[rank] = measure_execution({slow, slow}, rank, link, compute);
     };
     run_local_group({.host = testing::own_address(), .size = 2}, work);
     EXPECT_EQ(seen[0], seen[1]);
@@ -111,7 +111,8 @@ TEST(Links, AreMeasuredBesideRealCompute) {
   ExecutionModel seen[2];
   const auto work = [&](int rank, Group& group) {
     const auto compute = matrix_products();
-    seen[rank] = measure_execution(group, rank, {.bandwidth = BytesPerSecond(4e9), .latency = Seconds(0)}, *compute);
+    seen[rank] =
+        measure_execution({group, group}, rank, {.bandwidth = BytesPerSecond(4e9), .latency = Seconds(0)}, *compute);
   };
   run_local_group({.host = testing::own_address(), .size = 2}, work);
   EXPECT_EQ(seen[0], seen[1]);

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "core/schedule/make_schedule.h"
-#include "operator/model/record.h"
+#include "operator/model/record_object.h"
 #include "simulator/simulator.h"
 #include "tests/support/random_plans.h"
 #include "tests/support/seed.h"
@@ -123,8 +123,8 @@ GenerationRecord record_of_plan(const Plan& plan, ScheduleTimes times) {
 
 // What a worker hears: everything on the way is text.
 Assignment sent_assignment(const Case& one, const ScheduleTimes& times) {
-  const auto map = kube::Json::parse(config_map_of(record_of_plan(one.plan, times), one.job.key, "").dump());
-  const Assignment sent = assignment_of(sailor::record_of(map).value(), one.job, "");
+  const auto object = kube::Json::parse(job_record_of(record_of_plan(one.plan, times), one.job.key, "").dump());
+  const Assignment sent = assignment_of(sailor::record_of(object).value(), one.job, "");
   return assignment_from_json(nlohmann::json::parse(to_json(sent).dump())).value();
 }
 

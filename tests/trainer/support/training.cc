@@ -79,9 +79,12 @@ class TrainingWorker {
       for (const auto& [id, state] : held_) apply_adamw(state, gradients.at(id), assignment_.training, k + 1, scale);
       step.take_weights(held_);
       losses.push_back(totals.loss);
+      microbatch_seconds_ = step.own_seconds() / step.microbatches();
     }
     return losses;
   }
+
+  [[nodiscard]] double microbatch_seconds() const { return microbatch_seconds_; }
 
   // Writes what this worker keeps into the whole layer states.
   void hand_over(std::map<int, std::vector<float>>& weights) const {
@@ -104,6 +107,7 @@ class TrainingWorker {
   WorkerSchedule schedule_;
   TrainingGroups groups_;
   LayerStates held_;
+  double microbatch_seconds_ = 0;
 };
 
 std::vector<AgentAddress> agents_of(const Plan& plan) {
@@ -133,6 +137,7 @@ Trained train(const Assignment& job, const Plan& plan, const TrainOptions& optio
         auto losses = worker.run();
         const std::lock_guard lock(mutex);
         trained.peak_bytes[rank] = tensors.peak();
+        trained.microbatch_seconds[rank] = worker.microbatch_seconds();
         if (rank == 0) trained.losses = std::move(losses);
         worker.hand_over(trained.weights);
       } catch (...) {

@@ -17,6 +17,7 @@ namespace sailor::trainer::testing {
 struct Trained {
   std::vector<double> losses;                 // by step
   std::map<int, std::vector<float>> weights;  // whole layer states, by id
+  std::map<int, double> microbatch_seconds;   // TrainingStep::own_seconds() of the last step, per microbatch, by rank
   std::map<int, std::int64_t> peak_bytes;     // of the tensors that a worker adds to its state while it trains, by rank
 };
 

@@ -1,5 +1,6 @@
 // HostBuffers: memory for messages, used again for later messages of the same size. To get the memory from the system
-// anew takes several times as long as to fill it, because each page arrives with a page fault.
+// anew takes several times as long as to fill it, because each page arrives with a page fault. A GPU copies to it
+// without making the host wait, because it is pinned.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,8 @@
 #include <mutex>
 
 #include <ATen/ATen.h>
+
+#include "trainer/device/device.h"
 
 namespace sailor::trainer {
 
@@ -17,7 +20,7 @@ class HostBuffers {
   at::Tensor take(std::int64_t elements) {
     const std::lock_guard lock(mutex_);
     if (auto unused = unused_.extract(elements)) return std::move(unused.mapped());
-    return at::empty({elements}, at::kFloat);
+    return at::empty({elements}, at::dtype(at::kFloat).pinned_memory(!compute_device().is_cpu()));
   }
 
   // Call it for a tensor of take() that nobody uses any more.

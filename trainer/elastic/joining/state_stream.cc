@@ -8,6 +8,7 @@
 #include "core/log/log.h"
 #include "trainer/comm/communication_error.h"
 #include "trainer/device/allocation.h"
+#include "trainer/device/host_copies.h"
 #include "trainer/elastic/state/state_transfer.h"
 
 namespace sailor::trainer {
@@ -20,7 +21,7 @@ constexpr std::int64_t kLeastLimit = 16 << 20;  // elements, 64 MB: steps of a s
 }  // namespace
 
 // Copies the elements to host memory, because the next step changes the tensor, and training may need all memory of the
-// GPU.
+// GPU. A GPU copies them between what it was given before and what it is given later; only the sending thread waits.
 void StateStream::add(Message& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans) {
   const std::int64_t elements = size_of(spans);
   message.tensors.push_back(buffers_.take(elements));
@@ -53,6 +54,7 @@ void StateStream::before_update(const HeldState& held) {
       add(step_, held.gradients.at(shard.layer_state),
           spans_of(held.layer_states.at(shard.layer_state).layout, shard.slices));
     }
+    step_.wait_until_copied = end_of_work_given();
   });
   if (!failure) return;
   step_ = {};
@@ -131,6 +133,7 @@ void StateStream::send_messages(StreamLink& link) {
     if (!message) return;
     link.send_header(message->header);
     if (message->header.is_sign_of_life()) continue;
+    if (message->wait_until_copied) message->wait_until_copied();
     for (const at::Tensor& tensor : message->tensors) link.send(tensor);
     link.await_acknowledgement(message->elements);
     note_sent(*message);
@@ -188,6 +191,7 @@ std::optional<StateStream::Message> StateStream::next_shard() {
                        .known_shards = sent_shards_,
                        .sent_shards = sent_shards_ + 1};
     for (const at::Tensor& tensor : tensors_of(state)) add(*message, tensor, spans_of(state.layout, shard.slices));
+    message->wait_until_copied = end_of_work_given();
     ++sent_shards_;
   });
   if (!trains) next_shard_at_ = shard_began_ + kSign;

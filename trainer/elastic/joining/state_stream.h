@@ -52,6 +52,7 @@ class StateStream : public UpdateListener {
     StreamHeader header;
     std::vector<at::Tensor> tensors;  // in host memory
     std::int64_t elements = 0;
+    std::function<void()> wait_until_copied = nullptr;  // null: the tensors are copied
   };
   void add(Message& message, const at::Tensor& flat, const std::vector<StridedSpan>& spans);
   void run(StreamLink link);

@@ -1,15 +1,12 @@
 #include "trainer/elastic/worker/generation.h"
 
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "core/log/log.h"
-#include "core/model/checkpoint_interval.h"
-#include "trainer/checkpoint/saved_shard.h"
 #include "trainer/comm/communication_error.h"
 #include "trainer/elastic/protocol/vote.h"
 #include "trainer/step/cannot_train.h"
@@ -17,34 +14,14 @@
 namespace sailor::trainer {
 namespace {
 
-constexpr std::size_t kStepsOfMean = 10;  // the reported speed is a mean over so many steps
-constexpr int kStepsOfTimes = 10;         // times are logged as means over so many steps
-constexpr std::chrono::milliseconds kLastWriteLook{
-    500};  // peers get a message at least this often while this worker writes
-
-std::int64_t newest_checkpoint(const std::filesystem::path& folder) {
-  const auto steps = complete_checkpoints(folder);
-  return steps.empty() ? 0 : steps.front();
-}
-
-// The files that all workers together write for a checkpoint.
-std::vector<ShardFileName> all_shard_files(const Roster& roster) {
-  std::vector<ShardFileName> files;
-  for (const int layer_state : roster.layer_states()) {
-    for (const int rank : roster.holders_of(layer_state)) {
-      if (!roster.saved_slices(rank, layer_state).empty()) files.push_back({layer_state, rank});
-    }
-  }
-  return files;
-}
+constexpr int kStepsOfTimes = 10;  // times are logged as means over so many steps
 
 }  // namespace
 
 Generation::Generation(const Assignment& assignment, Membership& membership, const Batches& batches,
-                       CheckpointWriter& writer, LiveState& live)
+                       WorkerCheckpoints& kept, LiveState& live)
     : assignment_(assignment),
       membership_(membership),
-      writer_(writer),
       live_(live),
       held_(live.held()),
       roster_(assignment),
@@ -54,10 +31,7 @@ Generation::Generation(const Assignment& assignment, Membership& membership, con
       step_({assignment, roster_, membership.schedule, membership.rank()}, *membership.groups, model_, batches),
       peer_replica_gradients_(roster_, membership.rank(), membership.rendezvous->peer_replicas(), held_.peer_replicas,
                               membership.peer_replica_group.get()),
-      folder_(checkpoint_folder(assignment)),
-      shard_files_(all_shard_files(roster_)),
-      known_checkpoint_(newest_checkpoint(folder_)),
-      last_checkpoint_(time_of_last_checkpoint()),
+      checkpoints_(assignment, membership, roster_, held_, kept),
       resumed_step_(held_.step) {
   live_.begin(assignment.generation, membership.updated_by);
 }
@@ -88,15 +62,13 @@ void Generation::compute() {
 }
 
 bool Generation::vote(const VoteIntent& intent) {
-  const Vote vote = step_.vote({.leaving = intent.leaves ? 1.0 : 0.0,
-                                .saving = writer_.is_saving(checkpoint_in_progress_) ? 1.0 : 0.0,
-                                .saved_shards = static_cast<double>(writer_.saved_shards(checkpoint_in_progress_)),
-                                .waiting = intent.waits ? 1.0 : 0.0,
-                                .checkpoints = is_first() && is_checkpoint_too_old() ? 1.0 : 0.0});
+  Vote mine{.leaving = intent.leaves ? 1.0 : 0.0, .waiting = intent.waits ? 1.0 : 0.0};
+  checkpoints_.add_to(mine);
+  const Vote vote = step_.vote(mine);
   const bool all_leave = ends_generation(vote.leaving, vote.waiting);
   update(all_leave);
   note_step();
-  advance_checkpoint(vote);
+  checkpoints_.advance(vote);
   return all_leave;
 }
 
@@ -110,7 +82,7 @@ void Generation::update(bool is_last) {
 void Generation::finish() {
   step_.take_weights(held_.layer_states);
   evaluate();
-  finish_last_checkpoint();
+  checkpoints_.finish_last();
   leave_together();
 }
 
@@ -164,102 +136,21 @@ std::string Generation::culprit(const Totals& totals) const {
                      assignment_.agents.at(static_cast<std::size_t>(slot.agent)).name, slot.role.value().stage);
 }
 
-// Only one checkpoint is in progress at a time: the next one would drop files of it that are not written yet, and where
-// writing takes longer than the interval, no checkpoint would ever be complete.
-void Generation::advance_checkpoint(const Vote& vote) {
-  if (folder_.empty()) return;
-  if (checkpoint_in_progress_ > 0 && vote.saving == 0) {
-    if (is_first() && vote.saved_shards == shard_total()) complete_checkpoint(checkpoint_in_progress_);
-    checkpoint_in_progress_ = 0;  // complete, or failed with an error that the writer reports
-  }
-  const auto& every = assignment_.checkpoint.every_steps;
-  const bool is_due = (every && held_.step % *every == 0) || vote.checkpoints > 0;
-  if (is_due && checkpoint_in_progress_ == 0)
-    begin_checkpoint();
-  else if (is_due && is_first())
-    log_warning("checkpoint skipped",
-                {{"step", std::to_string(held_.step)},
-                 {"why", fmt::format("the checkpoint of step {} is still being written", checkpoint_in_progress_)}});
-}
-
-// A job without a checkpoint gets its first one as long after the start of this process as later ones after each other.
-std::chrono::steady_clock::time_point Generation::time_of_last_checkpoint() const {
-  if (folder_.empty() || known_checkpoint_ == 0) return writer_.created();
-  return std::chrono::steady_clock::now() - age_of_checkpoint(step_folder(folder_, known_checkpoint_));
-}
-
-bool Generation::is_checkpoint_too_old() const {
-  if (folder_.empty() || checkpoint_in_progress_ > 0) return false;
-  const auto limit = most_checkpoint_age();
-  return limit && std::chrono::steady_clock::now() - last_checkpoint_ >= *limit;
-}
-
-std::optional<std::chrono::duration<double>> Generation::most_checkpoint_age() const {
-  const CheckpointSpec& spec = assignment_.checkpoint;
-  if (spec.every_seconds) return std::chrono::seconds(*spec.every_seconds);
-  if (!spec.is_automatic()) return std::nullopt;
-  const auto measured = writer_.writing_time();
-  const Seconds writing =
-      measured ? Seconds(std::chrono::duration<double>(*measured).count()) : kAssumedCheckpointWriting;
-  return std::chrono::duration<double>(automatic_checkpoint_interval(writing, assignment_.failures_per_hour).value());
-}
-
-void Generation::begin_checkpoint() {
-  checkpoint_in_progress_ = held_.step;
-  last_checkpoint_ = std::chrono::steady_clock::now();
-  std::vector<SavedShard> shards;
-  for (const auto& [id, state] : held_.layer_states) {
-    const std::vector<Slice> saved = roster_.saved_slices(membership_.rank(), id);
-    if (!saved.empty()) shards.push_back(saved_shard_of(state, saved, membership_.rank()));
-  }
-  writer_.save(folder_, held_.step, std::move(shards), is_first());
-}
-
-// Call it when all workers have written their files of this step.
-void Generation::complete_checkpoint(std::int64_t step) {
-  writer_.complete(folder_, {step, held_.first_loss, assignment_.model, shard_files_}, assignment_.checkpoint.keep);
-}
-
-// Completes a checkpoint of the last step, or fails for a known reason.
-void Generation::finish_last_checkpoint() {
-  if (folder_.empty() || newest_checkpoint(folder_) == held_.step) return;
-  if (checkpoint_in_progress_ > 0 && checkpoint_in_progress_ != held_.step) finish_checkpoint();
-  if (checkpoint_in_progress_ != held_.step) begin_checkpoint();
-  finish_checkpoint();
-}
-
-// Waits until all workers have written the files of the checkpoint in progress, and the checkpoint is complete.
-void Generation::finish_checkpoint() {
-  bool is_decided = false;
-  while (!is_decided) {
-    const bool is_idle = writer_.wait_until_idle(kLastWriteLook);
-    const int saved = writer_.saved_shards(checkpoint_in_progress_);
-    const at::Tensor sums = at::tensor({static_cast<double>(saved), is_idle ? 0.0 : 1.0}, at::kDouble);
-    membership_.groups->control().all_reduce(sums);
-    is_decided = sums[1].item<double>() == 0;
-    if (is_decided && is_first() && sums[0].item<double>() == shard_total())
-      complete_checkpoint(checkpoint_in_progress_);
-  }
-  while (!writer_.wait_until_idle(kLastWriteLook)) {
-  }
-  checkpoint_in_progress_ = 0;
-}
-
 // No worker leaves before the checkpoint is complete. A peer that leaves may close its connection before its last
 // message arrives; then the complete checkpoint shows that all is done.
 void Generation::leave_together() {
   try {
     membership_.groups->control().all_reduce(at::zeros({1}));
   } catch (const CommunicationError&) {
-    if (!folder_.empty() && newest_checkpoint(folder_) != held_.step) throw;
+    if (!checkpoints_.has_last()) throw;
   }
 }
 
 void Generation::note_step() {
   const double seconds = seconds_of_step();
   if (held_.step == resumed_step_ + 1) membership_.times.first_step_seconds = seconds;
-  durations_.push_back(seconds);
-  if (durations_.size() > kStepsOfMean) durations_.pop_front();
+  durations_.add(seconds);
+  recent_passes_.note({.seconds = seconds, .own = step_.own_seconds(), .microbatches = step_.microbatches()});
   if ((held_.step - resumed_step_) % kStepsOfTimes == 0) log_times();
 }
 
@@ -287,10 +178,7 @@ double Generation::usual_step_seconds() const {
   return durations_.empty() ? membership_.known_step_seconds : mean_step_seconds();
 }
 
-double Generation::mean_step_seconds() const {
-  if (durations_.empty()) return 0;
-  return std::reduce(durations_.begin(), durations_.end()) / static_cast<double>(durations_.size());
-}
+double Generation::mean_step_seconds() const { return durations_.mean(); }
 
 JobProgress Generation::progress() const {
   const double tokens_of_step =
@@ -302,8 +190,8 @@ JobProgress Generation::progress() const {
           .first_loss = held_.first_loss,
           .tokens = held_.step * static_cast<std::int64_t>(tokens_of_step),
           .tokens_per_second = mean > 0 ? tokens_of_step / mean : 0,
-          .step_seconds = mean,
-          .last_checkpoint_step = std::max(known_checkpoint_, writer_.last_complete()),
+          .step_seconds = durations_.median(),
+          .last_checkpoint_step = checkpoints_.last_complete(),
           .resumed_step = resumed_step_,
           .steps_lost = membership_.steps_lost,
           .steps_skipped = steps_skipped_,

@@ -38,7 +38,8 @@ void StatusReporter::report(const Status& status) {
            .generation = status.generation,
            .step = status.step,
            .message = status.message,
-           .unsent = may_send ? last_.unsent : UnsentState{}};
+           .unsent = may_send ? last_.unsent : UnsentState{},
+           .microbatch_seconds = status.microbatch_seconds};
   reporter_.report(last_, status.progress);
 }
 
@@ -47,6 +48,13 @@ void StatusReporter::note_unsent(const UnsentState& unsent) {
   const bool is_known = unsent == last_.unsent || (unsent.bytes == 0 && last_.unsent.bytes == 0);
   if (is_known || last_.phase != WorkerPhase::kTraining) return;
   last_.unsent = unsent;
+  reporter_.report(last_, std::nullopt);
+}
+
+void StatusReporter::note_probe(double seconds) {
+  const std::lock_guard lock(mutex_);
+  if (last_.phase != WorkerPhase::kReleased) return;
+  last_.probe_seconds = seconds;
   reporter_.report(last_, std::nullopt);
 }
 

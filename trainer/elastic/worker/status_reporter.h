@@ -22,11 +22,14 @@ class StatusReporter {
     std::int64_t generation = 0;
     std::int64_t step = 0;
     std::string message = {};
-    std::optional<JobProgress> progress = {};  // only of rank 0
+    std::optional<JobProgress> progress = {};       // only of rank 0
+    std::optional<double> microbatch_seconds = {};  // WorkerReport::microbatch_seconds
   };
   void report(const Status& status);
   // Adds it to the report, until the worker has left the generation that it trains. Any thread may call it.
   void note_unsent(const UnsentState& unsent);
+  // Adds it to the report, until the worker is not released any more. Any thread may call it.
+  void note_probe(double seconds);
   [[nodiscard]] bool has_reported(WorkerPhase phase, std::int64_t generation) const {
     const std::lock_guard lock(mutex_);
     return phase == last_.phase && generation == last_.generation;

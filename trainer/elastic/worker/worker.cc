@@ -5,6 +5,7 @@
 
 #include "core/log/log.h"
 #include "core/model/check.h"
+#include "trainer/comm/backend_error.h"
 #include "trainer/comm/communication_error.h"
 #include "trainer/device/device.h"
 #include "trainer/elastic/preparation/next_generation.h"
@@ -15,6 +16,8 @@
 #include "trainer/elastic/regroup/peer_names.h"
 #include "trainer/elastic/worker/downtime.h"
 #include "trainer/elastic/worker/generation.h"
+#include "trainer/elastic/worker/generation_checkpoints.h"
+#include "trainer/elastic/worker/probe.h"
 #include "trainer/elastic/worker/status_reporter.h"
 #include "trainer/step/cannot_train.h"
 
@@ -49,8 +52,10 @@ class Worker {
         give_up_generation(error.what());
         // The job or this program has a fault that another generation would not solve.
       } catch (const std::exception& error) {
-        log_error("cannot continue", {{"generation", std::to_string(state_.generation)}, {"why", error.what()}});
-        report(WorkerPhase::kFailed, error.what());
+        // LibTorch's messages end with a stack trace.
+        const std::string why = first_line(error.what());
+        log_error("cannot continue", {{"generation", std::to_string(state_.generation)}, {"why", why}});
+        report(WorkerPhase::kFailed, why);
         return;
       }
     }
@@ -112,6 +117,7 @@ class Worker {
   }
 
   void begin_generation() {
+    probe_.reset();
     mailbox_.disarm_interrupt();
     mailbox_.stop_listening();
     assignment_ = next_generation_.take();
@@ -149,6 +155,15 @@ class Worker {
     preparations_.abandon();
     preparations_.destroy_ended();
     held_ = {};
+    finish_files();
+    probe_.emplace([this](double seconds) { status_reporter_.note_probe(seconds); });
+  }
+
+  // Writes the files of a checkpoint that the job has in progress, because the pod may be deleted once it is released.
+  void finish_files() {
+    constexpr std::chrono::milliseconds kLook{100};  // how soon the wait notices that a newer generation is known
+    while (!checkpoints_.writer.wait_until_idle(kLook) && !mailbox_.has_newer_than(state_.generation)) {
+    }
   }
 
   // --- regrouping ---
@@ -159,6 +174,7 @@ class Worker {
     if (auto received = std::exchange(forming_->received, std::nullopt)) take_over(*std::move(received));
     GenerationRendezvous& rendezvous = *forming_.value().membership.rendezvous;
     held_.join_arrived(assignment_->model);
+    if (assignment_->releases_gpus) drop_older_checkpoint();
     StateReport mine = held_.state_report(state_.version);
     mine.stopped_seconds = downtime_.seconds();
     if (!rendezvous.exchange(mine, held_.slices())) return newer_assignment();
@@ -170,6 +186,13 @@ class Worker {
                                     .step = point.step,
                                     .updated_by = point.updated_by,
                                     .may_be_behind = point.may_be_behind};
+  }
+
+  // The checkpoint of a job that releases its GPUs is newer, or has files of the same names.
+  void drop_older_checkpoint() {
+    checkpoints_.writer.drop_unwritten();
+    checkpoints_.unfinished.reset();
+    finish_files();
   }
 
   // The state that this worker received while others, or it itself, trained.
@@ -192,7 +215,7 @@ class Worker {
     closer_.close(std::exchange(membership_, std::move(forming_.value().membership)));
     batches_ = std::move(forming_.value().batches);
     forming_.reset();
-    release_cached_device_memory();  // the new plan needs tensors of other sizes
+    release_cached_memory();  // the new plan needs tensors of other sizes
     // A regroup is not worth finishing once a newer generation is known.
     mailbox_.arm_interrupt(
         state_.generation, [](const Assignment&) { return true; }, membership().interrupt);
@@ -229,7 +252,7 @@ class Worker {
     is_first_step_ = true;
     membership().known_step_seconds = step_seconds_;
     membership().updated_by = state_.version.updated_by;
-    training_.emplace(*assignment_, membership(), *batches_, writer_, live_);
+    training_.emplace(*assignment_, membership(), *batches_, checkpoints_, live_);
     log_beginning(training().progress(), membership().rank());
     // A step may take long, and a notice be short. So the next generation is prepared as soon as it is known.
     mailbox_.listen_for_newer_than(
@@ -297,17 +320,24 @@ class Worker {
   // Reports the phase, with the progress of the job if this worker knows it.
   void report_phase(WorkerPhase phase) {
     const bool knows_progress = training_ && membership_ && membership_->rank() == 0;
-    report(phase, message_of(phase), knows_progress ? std::optional(training_->progress()) : std::nullopt);
+    status_reporter_.report({.phase = phase,
+                             .generation = state_.generation,
+                             .step = held_.step,
+                             .message = message_of(phase),
+                             .progress = knows_progress ? std::optional(training_->progress()) : std::nullopt,
+                             .microbatch_seconds = training_ && phase == WorkerPhase::kTraining
+                                                       ? training_->microbatch_seconds()
+                                                       : std::nullopt});
   }
 
   [[nodiscard]] std::string message_of(WorkerPhase phase) const {
     if (state_.place == WorkerPlace::kAwaitingLease)
       return "waits for the operator to renew its lease, without which a generation in a single pod must not train";
-    return phase == WorkerPhase::kBroken ? failure_ : writer_.last_error();
+    return phase == WorkerPhase::kBroken ? failure_ : checkpoints_.writer.last_error();
   }
 
-  void report(WorkerPhase phase, const std::string& message = "", const std::optional<JobProgress>& progress = {}) {
-    status_reporter_.report({phase, state_.generation, held_.step, message, progress});
+  void report(WorkerPhase phase, const std::string& message = "") {
+    status_reporter_.report({.phase = phase, .generation = state_.generation, .step = held_.step, .message = message});
   }
 
   const WorkerSettings& settings_;
@@ -324,13 +354,14 @@ class Worker {
   std::unique_ptr<Batches> batches_;      // those of the newest generation whose rendezvous is over
   std::optional<Membership> membership_;  // set after the rendezvous, until the worker leaves the generation
   MembershipCloser closer_;
-  CheckpointWriter writer_;
+  WorkerCheckpoints checkpoints_;
   std::optional<Generation> training_;
   std::string failure_;
   Downtime downtime_;
   double step_seconds_ = 0;     // mean of the last few steps; 0: no step was done here
   bool is_first_step_ = false;  // the next step is the first of its generation
   bool is_closed_ = false;
+  std::optional<Probe> probe_;  // set while the worker is released; its thread uses `status_reporter_`
 };
 
 }  // namespace

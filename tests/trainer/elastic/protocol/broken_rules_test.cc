@@ -72,6 +72,18 @@ TEST(BrokenRule, ALeaseIsRenewedAlthoughANewerGenerationIsRecorded) {
               ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
 }
 
+TEST(BrokenRule, ALeaseCountsAsLapsedAlthoughTheFolderIsNotClaimed) {
+  const Rules rules{.has_lapsed = [](const LeaseKnowledge& lease) { return lease.is_unrenewed; }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}, lone_world()),
+              ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
+}
+
+TEST(BrokenRule, TheFolderRenewsALeaseAlthoughItsClaimIsSuperseded) {
+  const Rules rules{.folder_renews = [](std::int64_t) { return true; }};
+  EXPECT_THAT(failures(rules, {.faults = 2, .steps = 2}, lone_world()),
+              ElementsAre(StartsWith("a generation trains on without its lease while another trains")));
+}
+
 TEST(BrokenRule, ALeavingWorkerIsNotInvited) {
   const Rules rules{.participants = [](const std::vector<PodState>& pods) {
     auto taking_part = participants(pods);

@@ -27,6 +27,12 @@ void explore_all(const World& first, const Limits& limits) {
   for (const std::string& failure : survey.failures) ADD_FAILURE() << failure;
 }
 
+// Worlds that take seconds. `make test` runs them.
+
+TEST(Protocol, EveryStateOfAStartAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(first_world(), {.changes = 0, .faults = 1, .steps = 1});
+}
+
 TEST(Protocol, EveryStateOfTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.faults = 2, .steps = 1});
 }
@@ -39,17 +45,70 @@ TEST(Protocol, EveryStateOfTwoPlannedChangesKeepsTheInvariantsAndLeadsToTraining
   explore_all(training_world(), {.changes = 2, .faults = 0, .steps = 2});
 }
 
-TEST(WholeProtocol, EveryStateOfAPlannedChangeAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(training_world(), {.changes = 1, .faults = 2, .steps = 1});
+TEST(Protocol, EveryStateOfTwoPlannedChangesWithoutStateStreamingAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(training_world(), {.changes = 2, .faults = 1, .steps = 1, .state_is_streamed = false});
 }
 
-TEST(Protocol, EveryStateOfTwoPlannedChangesAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+TEST(Protocol, EveryStateOfACheckpointAndReleaseAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(training_world(), {.faults = 1, .steps = 2, .releases = 1});
+}
+
+TEST(Protocol, EveryStateOfAChangeAndACheckpointAndReleaseKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(training_world(), {.changes = 1, .faults = 0, .steps = 1, .releases = 1});
+}
+
+TEST(Protocol, EveryStateOfAWithdrawnChangeAndAnotherKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(training_world(), {.changes = 2, .faults = 0, .steps = 1, .withdrawals = 1});
+}
+
+TEST(Protocol, EveryStateOfAWithdrawnChangeAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(training_world(), {.changes = 1, .faults = 1, .steps = 1, .withdrawals = 1});
+}
+
+TEST(Protocol, EveryStateOfTwoStagesWithAChangeAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(pipeline_world(), {.changes = 1, .faults = 1, .steps = 2});
+}
+
+TEST(Protocol, EveryStateOfALoneWorkerWithAChangeAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(lone_world(), {.changes = 1, .faults = 1, .steps = 2});
+}
+
+TEST(Protocol, EveryStateOfALoneWorkerWithTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(lone_world(), {.faults = 2, .steps = 2});
+}
+
+TEST(Protocol, EveryStateOfABrokenPathKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(training_world(), {.faults = 1, .steps = 2, .paths_break = true});
+}
+
+TEST(Protocol, EveryStateOfABrokenPathFromALoneWorkerAndAnotherFaultKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(lone_world(), {.faults = 2, .steps = 1, .paths_break = true});
+}
+
+TEST(Protocol, EveryStateOfABrokenPathAndACheckpointAndReleaseKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(training_world(), {.faults = 1, .steps = 2, .releases = 1, .paths_break = true});
+}
+
+TEST(Protocol, EveryStateOfABrokenPathAndAPlannedChangeKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(training_world(), {.changes = 1, .faults = 1, .steps = 1, .paths_break = true});
+}
+
+TEST(Protocol, EveryStateOfABrokenPathBetweenTwoStagesAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(pipeline_world(), {.changes = 1, .faults = 1, .steps = 1, .paths_break = true});
+}
+
+TEST(Protocol, EveryStateOfABrokenPathFromALoneWorkerAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(lone_world(), {.changes = 1, .faults = 1, .steps = 1, .paths_break = true});
+}
+
+// Worlds that take minutes. They have the label long: `make test-all` runs them. Each has a smaller one above.
+
+TEST(WholeProtocol, EveryStateOfTwoPlannedChangesAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.changes = 2, .faults = 1, .steps = 1});
 }
 
-// The suite WholeProtocol has the label long: `make test-all` runs it. Each of its tests has a smaller one in Protocol.
-TEST(Protocol, EveryStateOfTwoPlannedChangesWithoutStateStreamingAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(training_world(), {.changes = 2, .faults = 1, .steps = 1, .state_is_streamed = false});
+TEST(WholeProtocol, EveryStateOfAPlannedChangeAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
+  explore_all(training_world(), {.changes = 1, .faults = 2, .steps = 1});
 }
 
 // 86 million states take ten minutes of one core. All other worlds, except the smaller version of this one, stream
@@ -64,19 +123,11 @@ TEST(WholeProtocol, EveryStateOfTwoPlannedChangesAndTwoFaultsKeepsTheInvariantsA
   explore_all(training_world(), {.changes = 2, .faults = 2, .steps = 1});
 }
 
-TEST(Protocol, EveryStateOfAStartAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(first_world(), {.changes = 0, .faults = 1, .steps = 1});
-}
-
-TEST(Protocol, EveryStateOfACheckpointAndReleaseAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(training_world(), {.faults = 1, .steps = 2, .releases = 1});
-}
-
-TEST(Protocol, EveryStateOfAChangeACheckpointAndReleaseAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+TEST(WholeProtocol, EveryStateOfAChangeACheckpointAndReleaseAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.changes = 1, .faults = 1, .steps = 1, .releases = 1});
 }
 
-TEST(Protocol, EveryStateOfAWithdrawnChangeAnotherAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
+TEST(WholeProtocol, EveryStateOfAWithdrawnChangeAnotherAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.changes = 2, .faults = 1, .steps = 1, .withdrawals = 1});
 }
 
@@ -85,39 +136,23 @@ TEST(WholeProtocol, EveryStateOfTwoStagesWithAChangeAndTwoFaultsKeepsTheInvarian
   explore_all(pipeline_world(), {.changes = 1, .faults = 2, .steps = 1});
 }
 
-TEST(Protocol, EveryStateOfTwoStagesWithAChangeAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(pipeline_world(), {.changes = 1, .faults = 1, .steps = 2});
-}
-
-TEST(Protocol, EveryStateOfALoneWorkerWithAChangeAndAFaultKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(lone_world(), {.changes = 1, .faults = 1, .steps = 2});
-}
-
 TEST(WholeProtocol, EveryStateOfALoneWorkerWithAChangeAndTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(lone_world(), {.changes = 1, .faults = 2, .steps = 1});
 }
 
-TEST(Protocol, EveryStateOfALoneWorkerWithTwoFaultsKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(lone_world(), {.faults = 2, .steps = 2});
-}
-
-TEST(Protocol, EveryStateOfABrokenPathAndAnotherFaultKeepsTheInvariantsAndLeadsToTraining) {
+TEST(WholeProtocol, EveryStateOfABrokenPathAndAnotherFaultKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.faults = 2, .steps = 1, .paths_break = true});
 }
 
-TEST(Protocol, EveryStateOfABrokenPathAndAPlannedChangeKeepsTheInvariantsAndLeadsToTraining) {
+TEST(WholeProtocol, EveryStateOfABrokenPathAndAPlannedChangeKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(training_world(), {.changes = 1, .faults = 1, .steps = 2, .paths_break = true});
 }
 
-TEST(Protocol, EveryStateOfABrokenPathAndACheckpointAndReleaseKeepsTheInvariantsAndLeadsToTraining) {
-  explore_all(training_world(), {.faults = 1, .steps = 2, .releases = 1, .paths_break = true});
-}
-
-TEST(Protocol, EveryStateOfABrokenPathBetweenTwoStagesAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
+TEST(WholeProtocol, EveryStateOfABrokenPathBetweenTwoStagesAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(pipeline_world(), {.changes = 1, .faults = 1, .steps = 2, .paths_break = true});
 }
 
-TEST(Protocol, EveryStateOfABrokenPathFromALoneWorkerAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
+TEST(WholeProtocol, EveryStateOfABrokenPathFromALoneWorkerAndAChangeKeepsTheInvariantsAndLeadsToTraining) {
   explore_all(lone_world(), {.changes = 1, .faults = 1, .steps = 2, .paths_break = true});
 }
 

@@ -93,6 +93,7 @@ class Explorer {
   void write_record(TransitionKind kind, Mask excluded = 0);
   void withdraw();
   [[nodiscard]] Rendezvous planned() const;
+  void claim_folder();
   void commit_membership();
   [[nodiscard]] std::vector<PodState> pod_states(const Rendezvous& next, bool is_late) const;
   void give_roles(const std::vector<int>& usable, Rendezvous& next) const;

@@ -10,6 +10,7 @@ void Explorer::operate() {
   if (from_.record == from_.committed) {
     write_next_record();
   } else {
+    claim_folder();
     commit_membership();
     if (from_.is_voluntary != 0 && from_.withdrawals < limits_.withdrawals) withdraw();
   }
@@ -107,6 +108,20 @@ Rendezvous Explorer::planned() const {
   return next;
 }
 
+// The operator waits for a generation that trains alone, so it has the folder claimed for the newest one.
+void Explorer::claim_folder() {
+  const Rendezvous next = planned();
+  if (from_.claim == from_.record || next.members == 0 || trains_on(from_) != 0) return;
+  const std::vector<PodState> pods = pod_states(next, false);
+  const auto taking_part = rules_.participants(pods);
+  if (!taking_part) return;
+  const auto is_lone = [&](int generation) { return is_alone(from_, generation); };
+  if (std::ranges::none_of(unfenced(pods, *taking_part), is_lone)) return;
+  World world = from_;
+  world.claim = from_.record;
+  keep(world, {TransitionKind::kClaimsFolder, -1, from_.record});
+}
+
 void Explorer::commit_membership() {
   const Rendezvous next = planned();
   if (from_.releases_gpus == 0 && next.members == 0) return;
@@ -169,12 +184,16 @@ std::vector<int> Explorer::unfenced(const std::vector<PodState>& pods,
                                     const std::vector<std::size_t>& taking_part) const {
   std::vector<int> found;
   for (int generation = 1; generation <= from_.committed; ++generation) {
-    OlderGeneration older{.generation = generation, .pods = {}, .lease_has_lapsed = generation != trains_on(from_)};
+    OlderGeneration older{.generation = generation, .pods = {}};
+    bool is_leased = generation == trains_on(from_);
     for (int id = 0; id < kWorkers; ++id) {
       if (rendezvous(generation).roles[static_cast<std::size_t>(id)] == 0) continue;
       older.pods.push_back(static_cast<std::size_t>(id));
-      older.lease_has_lapsed = older.lease_has_lapsed && !has(from_.leased, id);
+      is_leased = is_leased || has(from_.leased, id);
     }
+    // The operator waits for the length of a lease, after which no lease is left that was given before.
+    older.lease_has_lapsed =
+        rules_.has_lapsed({.is_unrenewed = !is_leased, .is_claimed = !is_leased && from_.claim > generation});
     if (!older.pods.empty() && !rules_.is_fenced(older, pods, taking_part)) found.push_back(generation);
   }
   return found;

@@ -66,6 +66,7 @@ void transfer_world(Transfer& transfer, Value& world) {
   transfer(world.releases, 2);
   transfer(world.withdrawals, 2);
   transfer(world.checkpoint, 2);
+  transfer(world.claim, 3);
   transfer(world.crashed, kWorkers);
   transfer(world.unresponsive, kWorkers);
   transfer(world.leased, kWorkers);

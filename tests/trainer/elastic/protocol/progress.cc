@@ -48,18 +48,23 @@ int worker_progress(const World& world, int id, const Rules& rules) {
          (has(world.unresponsive, id) ? kUnresponsive : 0);
 }
 
+// The generation that has superseded the claim of the worker's generation; 0: none.
+std::int64_t superseded_by(const World& world, const Worker& worker) {
+  return world.claim > worker.generation ? world.claim : 0;
+}
+
 }  // namespace
 
 bool is_lease_renewed(const World& world, int id, const Rules& rules) {
   const Worker& worker = world.workers[static_cast<std::size_t>(id)];
   const bool joins_newest = world.committed == world.record && worker.generation == world.replaced;
-  return !has(world.unresponsive, id) &&
-         rules.renews_lease(worker.generation, world.record, trains_on(world), joins_newest);
+  if (has(world.unresponsive, id)) return rules.folder_renews(superseded_by(world, worker));
+  return rules.renews_lease(worker.generation, world.record, trains_on(world), joins_newest);
 }
 
 int progress(const World& world, const Rules& rules) {
-  int sum =
-      world.faults * (kUnresponsive + kOperator) + (world.issued + world.committed + world.withdrawals) * kOperator;
+  int sum = world.faults * (kUnresponsive + kOperator) +
+            (world.issued + world.committed + world.withdrawals + world.claim) * kOperator;
   for (int id = 0; id < kWorkers; ++id) sum += worker_progress(world, id, rules);
   return sum;
 }

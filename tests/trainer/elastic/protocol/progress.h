@@ -10,7 +10,8 @@ namespace sailor::trainer::exploration {
 
 int progress(const World& world, const Rules& rules);
 
-// Returns whether the operator renews the lease of the generation that the worker obeys.
+// Returns whether the lease of the generation that the worker obeys is renewed: by the operator if the worker answers
+// it, or else by the claims of the checkpoint folder.
 bool is_lease_renewed(const World& world, int id, const Rules& rules);
 
 }  // namespace sailor::trainer::exploration

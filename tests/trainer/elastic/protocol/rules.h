@@ -2,6 +2,7 @@
 // one by a broken one, to check that the exploration finds the violation.
 #pragma once
 
+#include "core/protocol/claim.h"
 #include "operator/protocol/fencing.h"
 #include "trainer/elastic/protocol/agent_rule.h"
 #include "trainer/elastic/protocol/state_report.h"
@@ -39,6 +40,8 @@ struct Rules {
   decltype(&sailor::participants) participants = sailor::participants;
   decltype(&sailor::is_fenced) is_fenced = sailor::is_fenced;
   decltype(&sailor::renews_lease) renews_lease = sailor::renews_lease;
+  decltype(&sailor::folder_renews) folder_renews = sailor::folder_renews;
+  decltype(&sailor::has_lapsed) has_lapsed = sailor::has_lapsed;
 };
 
 }  // namespace sailor::trainer::exploration

@@ -31,6 +31,7 @@ constexpr std::array kWords = {
     "records generation {} to save the job and release its GPUs",
     "records generation {} to restart the released job",
     "withdraws generation {}",
+    "has the checkpoint folder claimed for generation {}",
     "commits the membership of generation {}",
     "CRASHES in generation {}",
     "is PARTITIONED from the operator, or FREEZES, in generation {}",

@@ -30,6 +30,7 @@ enum class TransitionKind : std::uint8_t {
   kReleasesGpus,
   kRestartsJob,
   kWithdrawsChange,
+  kClaimsFolder,
   kCommitsMembership,
   kCrashes,  // this and the following are faults
   kIsPartitioned,

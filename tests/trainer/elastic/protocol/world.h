@@ -88,6 +88,7 @@ struct World {
   std::uint8_t releases = 0;       // checkpoint-and-releases so far
   std::uint8_t withdrawals = 0;    // withdrawn changes so far
   std::uint8_t checkpoint = 0;     // the step of the newest complete checkpoint
+  std::uint8_t claim = 0;          // the newest generation for which the operator had the checkpoint folder claimed
   Mask crashed = 0;
   Mask unresponsive = 0;   // does not answer the operator: partitioned from it, or frozen
   Mask leased = 0;         // the worker's lease holds

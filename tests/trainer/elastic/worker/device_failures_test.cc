@@ -1,5 +1,6 @@
 // What a worker makes of failures of its device and of its device's collectives.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -14,7 +15,9 @@
 namespace sailor::trainer::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::chrono::seconds kConnectTimeout{1};
 
@@ -44,6 +47,18 @@ TEST(DeviceFailures, AWorkerWithoutMemoryToConnectFailsAndItsPeerWaitsForAnother
   workers.wait_until(0, has_failed);
   EXPECT_THAT(workers.last(0).message, HasSubstr("connecting group data-parallel-0-1: CUDA out of memory"));
   workers.wait_until(1, [](const WorkerReport& report) { return report.phase == WorkerPhase::kBroken; });
+  workers.lose_all();
+}
+
+TEST(DeviceFailures, AWorkerWithoutMemoryForTheModelSaysSoInOneSentence) {
+  const Scratch scratch;
+  Assignment job = endless_job(scratch);
+  job.model.hidden_size = 1 << 15;
+  job.model.max_positions = std::numeric_limits<int>::max();  // 2^48 bytes, more than a process can address
+  WorkerThreads workers(1, nullptr);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  workers.wait_until(0, has_failed);
+  EXPECT_THAT(workers.last(0).message, AllOf(HasSubstr("memory"), Not(HasSubstr("\n"))));
   workers.lose_all();
 }
 

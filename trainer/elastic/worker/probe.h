@@ -1,0 +1,19 @@
+// Probe: measures once a second how long a fixed piece of work takes on the compute device. A worker that does not
+// train runs it, so that its GPU can be used again when it is as fast as before.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+namespace sailor::trainer {
+
+class Probe {
+ public:
+  // Calls `report` with the seconds of each measurement, on a thread of its own, until the object is destroyed.
+  explicit Probe(std::function<void(double seconds)> report);
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace sailor::trainer
