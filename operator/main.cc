@@ -25,6 +25,7 @@ struct Flags {
   long pod_start_limit = OperatorOptions{}.pod_start_limit.count();
   long cool_down = OperatorOptions{}.cool_down.count();
   long peer_timeout = OperatorOptions{}.peer_timeout.count();
+  std::string least_capability = to_string(OperatorOptions{}.least_capability);
 };
 
 void declare(CLI::App& app, Flags& flags) {
@@ -43,9 +44,17 @@ void declare(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(0, 86400));
   app.add_option("--peer-timeout", flags.peer_timeout, "Seconds after which an unresponsive worker counts as lost")
       ->check(CLI::Range(1, 3600));
+  app.add_option(
+         "--min-compute-capability", flags.least_capability,
+         "The least compute capability for which the trainer's image has kernels; nodes of older GPUs are not used")
+      ->check([](const std::string& text) {
+        const auto capability = parse_compute_capability(text);
+        return capability ? std::string() : capability.error().message;
+      });
   app.add_option("--network-model", flags.network_model, "File with a NetworkModel, instead of Google Cloud's figures");
   app.add_option("--log-level", flags.log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}));
+  app.add_option("--lease-name", flags.options.lease_name, "Name of that Lease; each release has its own");
   app.add_flag("--leader-elect", flags.options.elects_leader, "Wait for a Lease before doing anything");
 }
 
@@ -75,6 +84,7 @@ Result<void> complete(Flags& flags) {
   flags.options.pod_start_limit = std::chrono::seconds(flags.pod_start_limit);
   flags.options.cool_down = std::chrono::seconds(flags.cool_down);
   flags.options.peer_timeout = std::chrono::seconds(flags.peer_timeout);
+  flags.options.least_capability = parse_compute_capability(flags.least_capability).value();
   if (flags.network_model.empty()) return {};
   auto network = read_network(flags.network_model);
   if (!network) return tl::unexpected(std::move(network).error());
@@ -120,6 +130,7 @@ int run(int argc, char** argv) {
   CLI::App app("Trains TrainingJobs on the GPUs of a Kubernetes cluster, wherever they are.", "sailor-operator");
   Flags flags;
   declare(app, flags);
+  app.set_version_flag("--version", SAILOR_VERSION);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/model/network_model.h"
+#include "core/net/http_message.h"
 #include "operator/agents/agent_link.h"
 #include "operator/kube/cluster_config.h"
 
@@ -19,15 +20,17 @@ struct OperatorOptions {
   std::string watch_namespace;   // empty: all namespaces
   std::string identity;          // names this process in the leader election and in events
   bool elects_leader = false;
+  std::string lease_name = "sailor-operator";  // of the leader election; each release has its own
   int planner_threads = 1;
   std::chrono::seconds pod_start_limit = OperatorSettings{}.start_limit;
   std::chrono::seconds cool_down = OperatorSettings{}.cool_down;
   std::chrono::seconds peer_timeout = OperatorSettings{}.peer_timeout;
+  ComputeCapability least_capability = kLeastComputeCapability;
   NetworkModel network = google_cloud_network();
   AgentLink::Options agents;
 
   [[nodiscard]] std::string callback_url() const {
-    return callback_address.empty() ? "" : "http://" + callback_address;
+    return callback_address.empty() ? "" : "http://" + net::with_brackets(callback_address);
   }
 };
 

@@ -16,16 +16,17 @@
 namespace sailor {
 namespace {
 
-constexpr const char* kLeaderLease = "sailor-operator";
 constexpr auto kMetricsPeriod = std::chrono::seconds(2);   // the leader's Lease is renewed with the same period
-constexpr auto kStuck = std::chrono::minutes(2);           // a reconcile that takes longer counts as stuck
 constexpr auto kPlanningBudget = std::chrono::seconds(5);  // a search that takes longer returns its best plan so far
 
 std::vector<AgentTarget> targets_of(const Observation& observation) {
   std::vector<AgentTarget> targets;
   for (const PodView& pod : observation.pods) {
     const bool may_answer = pod.is_ours && !pod.has_ended() && !pod.ip.empty();
-    if (may_answer) targets.push_back({pod.uid, pod.name, pod.ip, kAgentPort});
+    if (may_answer && !pod.is_gone) targets.push_back({pod.uid, pod.name, pod.ip, kAgentPort});
+  }
+  for (const Member& member : observation.vanished) {
+    targets.push_back({member.pod_uid, member.address.name, member.address.host, member.address.port});
   }
   return targets;
 }
@@ -45,19 +46,21 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
       queue_([this](double seconds) { metrics_.waited(seconds); }),
       transport_(options_.cluster),
       lease_api_(transport_, api_hooks(false)),
-      election_(
-          lease_api_,
-          {.namespace_name = options_.cluster.namespace_name, .name = kLeaderLease, .identity = options_.identity}),
+      election_(lease_api_, {.namespace_name = options_.cluster.namespace_name,
+                             .name = options_.lease_name,
+                             .identity = options_.identity}),
       api_(transport_, api_hooks(options_.elects_leader)),
+      caches_(options_.watch_namespace),
       profiles_(caches_.profiles),
       link_(options_.agents, [this](const JobKey& job) { queue_.add(job); }),
       planning_([this](const PlanQuestion& question, std::stop_token stop) { return search(question, stop); },
                 planning_hooks(), options_.planner_threads),
       observer_(caches_,
                 {options_.trainer_image, options_.callback_url(), options_.pod_start_limit, options_.cool_down,
-                 options_.peer_timeout},
+                 options_.peer_timeout, options_.least_capability},
                 sources()),
-      applier_(api_, caches_, sinks(), options_.identity),
+      events_(api_, options_.identity),
+      applier_(api_, caches_, refusals_, sinks()),
       controller_(observer_, applier_, queue_, hooks()),
       watches_(api_, caches_, queue_, [this] { profiles_.changed(); }) {}
 
@@ -65,6 +68,7 @@ kube::ApiHooks OperatorRuntime::api_hooks(bool is_fenced) {
   kube::ApiHooks api_hooks;
   api_hooks.requested = [this](const std::string& method, int code, double seconds) {
     metrics_.requested(method, code, seconds);
+    watchdog_.progress(std::chrono::steady_clock::now());
   };
   if (is_fenced) api_hooks.may_write = [this] { return election_.may_write(); };
   return api_hooks;
@@ -76,6 +80,7 @@ ObserverSources OperatorRuntime::sources() {
   sources.profiles = [this] { return profiles_.book(); };
   sources.agents = [this](const JobKey& job) { return link_.views(job); };
   sources.answers = [this](const JobKey& job) { return planning_.answers(job); };
+  sources.refusal = [this](const JobKey& job) { return refusals_.find(job); };
   return sources;
 }
 
@@ -84,16 +89,24 @@ ApplierSinks OperatorRuntime::sinks() {
           [this](const PlanQuestion& question) { planning_.ask(question); },
           [this](const JobKey& job, const UpdateCallback& update) {
             link_.update_callback(job, update.pod_uid, options_.callback_url());
-          }};
+          },
+          [this](const JobReference& job, const JobEvent& event) { events_.take(job, event); },
+          [this](const JobKey& job) { queue_.add(job); },
+          [this](const JobKey& job, const ClaimFolder& claim) { link_.claim(job, claim.pod_uid, claim.claim); }};
 }
 
 ControllerHooks OperatorRuntime::hooks() {
   ControllerHooks hooks;
-  hooks.follow = [this](const Observation& observation) { link_.follow(observation.job.key, targets_of(observation)); };
+  hooks.follow = [this](const Observation& observation) {
+    link_.follow(observation.job.key, targets_of(observation));
+    if (!observation.vanished.empty()) link_.poll_now(observation.job.key);  // do they live?
+  };
   hooks.forget = [this](const JobKey& job) {
     link_.follow(job, {});
     planning_.forget(job);
+    refusals_.forget(job);
     metrics_.forget(job);
+    deleted_jobs_.add(job);
   };
   hooks.reconciled = [this](const ReconcileReport& report) {
     metrics_.reconciled(report);
@@ -117,6 +130,7 @@ Result<PlannedJob> OperatorRuntime::search(const PlanQuestion& question, std::st
                             options_.network.execution_model());
   PlanOptions plan_options;
   plan_options.current = question.current;
+  plan_options.current_cluster = question.current_cluster;
   if (question.is_urgent) plan_options.scope = SearchScope::kNearCurrent;
   plan_options.budget = kPlanningBudget;
   return Planner(simulator).plan(question.job, question.cluster, plan_options, std::move(stop));
@@ -128,33 +142,40 @@ CallbackHooks OperatorRuntime::callback_hooks() {
     log_debug("hint", {{"job", to_string(job)}});
     link_.poll_now(job);
     const kube::Object object = caches_.jobs.find(job);
-    return object != nullptr && needs_agents(*object);
+    if (object != nullptr) return needs_agents(*object) ? HintAnswer::kNeeded : HintAnswer::kDismissed;
+    return deleted_jobs_.contains(job) ? HintAnswer::kDismissed : HintAnswer::kUnknown;
   };
   callback_hooks.renews = [this](const LeaseQuestion& question) {
     const auto record = observer_.record(question.job, question.job_uid);
-    return may_write() && record && is_renewed(*record, question.generation);
+    if (!may_write() || !record) return LeaseAnswer::kUnknown;
+    return is_renewed(*record, question.generation) ? LeaseAnswer::kRenewed : LeaseAnswer::kRefused;
   };
   return callback_hooks;
 }
 
 bool OperatorRuntime::may_write() const { return !options_.elects_leader || election_.may_write(); }
 
-bool OperatorRuntime::is_alive() const {
-  const std::int64_t since = busy_since_.load();
-  if (since == 0) return true;
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return now - std::chrono::seconds(since) < kStuck;
-}
+bool OperatorRuntime::is_alive() const { return !watchdog_.is_stuck(std::chrono::steady_clock::now()); }
 
-void OperatorRuntime::start_servers() {
+void OperatorRuntime::start_probes_and_metrics() {
   if (!options_.metrics_address.empty()) {
-    exposer_ = std::make_unique<prometheus::Exposer>(options_.metrics_address, 1);
+    exposer_ = std::make_unique<prometheus::Exposer>(net::with_brackets(options_.metrics_address), 1);
     exposer_->RegisterCollectable(metrics_.registry());
   }
   if (!options_.health_address.empty()) {
     health_ = serve(options_.health_address,
                     health_routes([this] { return is_alive(); }, [this] { return caches_.are_synced(); }));
   }
+}
+
+bool OperatorRuntime::await_caches(const std::stop_token& stop) const {
+  while (!caches_.are_synced() && !stop.stop_requested()) {
+    kube::interruptible_sleep(std::chrono::milliseconds(20), stop);
+  }
+  return !stop.stop_requested();
+}
+
+void OperatorRuntime::start_callback_server() {
   if (!options_.callback_address.empty()) {
     callback_ = serve(options_.callback_address, callback_routes(callback_hooks()), {.largest_body = kLargestCallback});
   }
@@ -162,22 +183,19 @@ void OperatorRuntime::start_servers() {
 
 void OperatorRuntime::update_metrics() {
   metrics_.queue(queue_.depth(), queue_.statistics());
-  metrics_.leads(kLeaderLease, may_write());
+  metrics_.leads(options_.lease_name, may_write());
   if (caches_.are_synced()) metrics_.cluster(observer_.cluster());
   metrics_.process();
 }
 
 void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
-  while (!caches_.are_synced() && !stop.stop_requested())
-    kube::interruptible_sleep(std::chrono::milliseconds(20), stop);
   log_info("reconciling", {{"jobs", std::to_string(caches_.jobs.all().size())}});
   watches_.queue_all_jobs();
   while (const auto key = queue_.take(stop)) {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    busy_since_ = std::chrono::duration_cast<std::chrono::seconds>(now).count() + 1;
+    watchdog_.begin(std::chrono::steady_clock::now());
     controller_.reconcile(*key);
     queue_.done(*key);
-    busy_since_ = 0;
+    watchdog_.end();
   }
 }
 
@@ -186,6 +204,7 @@ void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
 bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   if (options_.elects_leader && !election_.acquire(stop)) return true;
   if (options_.elects_leader) log_info("leading", {{"identity", options_.identity}});
+  const std::jthread event_sender([this](std::stop_token sender_stop) { events_.run(std::move(sender_stop)); });
   std::jthread worker([this](std::stop_token worker_stop) { reconcile_jobs(std::move(worker_stop)); });
   bool has_lost = false;
   while (!stop.stop_requested() && !has_lost) {
@@ -198,6 +217,7 @@ bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   }
   worker.request_stop();
   worker.join();
+  if (!has_lost) events_.flush();
   if (has_lost) log_error("leadership lost", {{"identity", options_.identity}});
   if (options_.elects_leader && !has_lost) election_.release();
   return !has_lost;
@@ -210,8 +230,10 @@ OperatorRuntime::~OperatorRuntime() {
 }
 
 bool OperatorRuntime::run(std::stop_token stop) {
-  start_servers();
+  start_probes_and_metrics();
   watches_.start(options_.watch_namespace);
+  if (!await_caches(stop)) return true;
+  start_callback_server();  // an operator that knows no job yet must not answer agents
   return reconcile_while_leading(std::move(stop));
 }
 

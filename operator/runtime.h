@@ -1,7 +1,6 @@
 // OperatorRuntime: the operator's process. It makes all parts, connects them to each other, and runs them.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <stop_token>
 
@@ -10,6 +9,7 @@
 #include "core/net/http_server.h"
 #include "operator/agents/agent_link.h"
 #include "operator/agents/callback_routes.h"
+#include "operator/agents/deleted_jobs.h"
 #include "operator/kube/http_transport.h"
 #include "operator/leader/leader_election.h"
 #include "operator/metrics/metrics.h"
@@ -17,6 +17,7 @@
 #include "operator/profile_cache.h"
 #include "operator/reconcile/controller.h"
 #include "operator/reconcile/planning_service.h"
+#include "operator/watchdog.h"
 #include "operator/watches.h"
 
 namespace sailor {
@@ -32,7 +33,9 @@ class OperatorRuntime {
   bool run(std::stop_token stop);
 
  private:
-  void start_servers();
+  void start_probes_and_metrics();
+  bool await_caches(const std::stop_token& stop) const;  // returns false after a stop
+  void start_callback_server();
   bool reconcile_while_leading(std::stop_token stop);
   void reconcile_jobs(std::stop_token stop);
   void update_metrics();
@@ -49,6 +52,7 @@ class OperatorRuntime {
 
   OperatorOptions options_;
   Metrics metrics_;
+  Watchdog watchdog_{std::chrono::minutes(2)};
   WorkQueue queue_;
   kube::HttpTransport transport_;
   kube::Api lease_api_;
@@ -56,13 +60,15 @@ class OperatorRuntime {
   kube::Api api_;
   Caches caches_;
   ProfileCache profiles_;
+  DeletedJobs deleted_jobs_;
   AgentLink link_;
   PlanningService planning_;
+  PodRefusals refusals_;
   Observer observer_;
+  EventSender events_;
   Applier applier_;
   Controller controller_;
   Watches watches_;
-  std::atomic<std::int64_t> busy_since_{0};  // the start of the present reconcile by the steady clock, in s; 0: none
   std::unique_ptr<prometheus::Exposer> exposer_;
   std::unique_ptr<net::HttpServer> health_;
   std::unique_ptr<net::HttpServer> callback_;

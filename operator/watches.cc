@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/log/log.h"
+#include "operator/changes.h"
 #include "operator/model/names.h"
 
 namespace sailor {
@@ -12,16 +13,6 @@ using kube::Json;
 
 constexpr auto kSettle = std::chrono::milliseconds(50);  // nodes change in bursts, so the jobs wait for this long
 
-// Returns the job that controls a pod or a ConfigMap, if a job does.
-std::optional<JobKey> owner_of(const Json& object) {
-  for (const Json& owner : kube::list_at(object, {"metadata", "ownerReferences"})) {
-    const bool is_job =
-        kube::text_at(owner, {"kind"}) == kube::kTrainingJobs.kind && kube::bool_at(owner, {"controller"});
-    if (is_job) return JobKey{kube::namespace_of(object), kube::text_at(owner, {"name"})};
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Watches::Watches(kube::Api& api, Caches& caches, WorkQueue& queue, std::function<void()> profiles_changed)
@@ -30,22 +21,52 @@ Watches::Watches(kube::Api& api, Caches& caches, WorkQueue& queue, std::function
 }
 
 void Watches::queue_all_jobs() {
-  for (const kube::Object& job : caches_.jobs.all()) queue_.add_after(kube::key_of(*job), kSettle);
+  for (const kube::Object& job : caches_.jobs.all()) queue_.add_after(kube::key_of(*job), kSettle, Lane::kRoutine);
+}
+
+void Watches::queue_jobs_that_may_grow() {
+  for (const kube::Object& job : caches_.jobs.all()) {
+    if (may_use_gpus(*job)) queue_.add_after(kube::key_of(*job), kSettle, Lane::kRoutine);
+  }
+}
+
+void Watches::queue_jobs_on(const Json& node) {
+  for (const kube::Object& pod : caches_.pods.tagged(node_tag(kube::name_of(node)))) {
+    if (const auto job = owner_of(*pod)) queue_.add(*job);
+  }
+}
+
+void Watches::queue_owners(const Json* before, const Json* now) {
+  for (const Json* object : {before, now}) {
+    const auto job = object == nullptr ? std::nullopt : owner_of(*object);
+    if (job) queue_.add(*job);
+  }
 }
 
 void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
-  const auto queue_owner = [this](const Json& object) {
-    if (const auto job = owner_of(object)) queue_.add(*job);
-  };
-  caches_.jobs.on_change([this](const Json& job) { queue_.add(kube::key_of(job)); });
-  caches_.pods.on_change(queue_owner);
-  caches_.records.on_change(queue_owner);
-  caches_.foreign_pods.on_change([this](const Json&) { queue_all_jobs(); });
-  caches_.nodes.on_change([this](const Json&) { queue_all_jobs(); });
-  caches_.pools.on_change([this](const Json&) { queue_all_jobs(); });
-  caches_.profiles.on_change([this, notify = std::move(profiles_changed)](const Json&) {
+  caches_.jobs.on_change([this](const Json* before, const Json* now) {
+    if (changes_job(before, now)) queue_.add(kube::key_of(now == nullptr ? *before : *now));
+  });
+  caches_.pods.on_change([this](const Json* before, const Json* now) {
+    queue_owners(before, now);
+    if (frees_gpus(before, now)) queue_jobs_that_may_grow();
+  });
+  // A JobRecord has the name of its job, also one that no job owns.
+  caches_.records.on_change(
+      [this](const Json* before, const Json* now) { queue_.add(kube::key_of(now == nullptr ? *before : *now)); });
+  caches_.plan_maps.on_change([this](const Json* before, const Json* now) { queue_owners(before, now); });
+  caches_.foreign_pods.on_change([this](const Json* before, const Json* now) {
+    if (changes_gpu_use(before, now)) queue_jobs_that_may_grow();
+  });
+  caches_.nodes.on_change([this](const Json* before, const Json* now) {
+    if (!changes_capacity_of_node(before, now)) return;
+    queue_jobs_on(now == nullptr ? *before : *now);
+    queue_jobs_that_may_grow();
+  });
+  caches_.pools.on_change([this](const Json*, const Json*) { queue_jobs_that_may_grow(); });
+  caches_.profiles.on_change([this, notify = std::move(profiles_changed)](const Json*, const Json*) {
     notify();
-    queue_all_jobs();
+    queue_jobs_that_may_grow();
   });
 }
 
@@ -63,12 +84,15 @@ void Watches::start(const std::string& namespace_name) {
   const std::string ours = kJobNameLabel;
   watch(kube::kTrainingJobs, {namespace_name, "", ""}, caches_.jobs);
   watch(kube::kPods, {namespace_name, ours, ""}, caches_.pods);
-  watch(kube::kPods, {namespace_name, "!" + ours, "status.phase!=Succeeded,status.phase!=Failed"},
-        caches_.foreign_pods);
+  // Nodes belong to all namespaces, so GPUs that pods elsewhere use must be seen, also those of other Sailor releases.
+  const std::string foreign = namespace_name.empty() ? "!" + ours : "";
+  watch(kube::kPods, {"", foreign, "status.phase!=Succeeded,status.phase!=Failed"}, caches_.foreign_pods);
   watch(kube::kNodes, {"", "", ""}, caches_.nodes);
   watch(kube::kGpuPools, {"", "", ""}, caches_.pools);
   watch(kube::kModelProfiles, {"", "", ""}, caches_.profiles);
-  watch(kube::kConfigMaps, {namespace_name, fmt::format("{}={}", kManagedByLabel, kOperatorName), ""}, caches_.records);
+  watch(kube::kJobRecords, {namespace_name, "", ""}, caches_.records);
+  watch(kube::kConfigMaps, {namespace_name, fmt::format("{}={}", kManagedByLabel, kOperatorName), ""},
+        caches_.plan_maps);
 }
 
 void Watches::stop() {

@@ -19,14 +19,17 @@ class Watches {
   // `profiles_changed` is called when a ModelProfile has changed.
   Watches(kube::Api& api, Caches& caches, WorkQueue& queue, std::function<void()> profiles_changed);
 
-  // Watches the jobs, pods and ConfigMaps of this namespace, or of all namespaces if it is empty, and the
-  // cluster-scoped objects.
+  // Watches the jobs, their records, pods and ConfigMaps of this namespace, or of all namespaces if it is empty. Also
+  // watches the cluster-scoped objects, and in all namespaces the pods that use GPUs.
   void start(const std::string& namespace_name);
   void stop();  // stops all watches and waits for their threads
   void queue_all_jobs();
 
  private:
   void queue_changed_jobs(std::function<void()> profiles_changed);
+  void queue_jobs_that_may_grow();  // after the capacity has changed
+  void queue_jobs_on(const kube::Json& node);
+  void queue_owners(const kube::Json* before, const kube::Json* now);
   void watch(const kube::Resource& resource, kube::Selection selection, kube::Store& store);
 
   kube::Api& api_;

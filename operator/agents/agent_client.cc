@@ -36,6 +36,10 @@ void AgentClient::update_callback(const std::string& callback, ReportSink sink) 
   exchange(put(kCallbackPath, to_json(CallbackAddress{callback})), std::move(sink));
 }
 
+void AgentClient::claim(const FolderClaim& claim, ReportSink sink) {
+  exchange(put(kClaimPath, to_json(claim)), std::move(sink));
+}
+
 void AgentClient::assign(const Assignment& assignment, ReportSink sink) {
   exchange(put(kAssignmentPath, to_json(assignment)), std::move(sink));
 }

@@ -9,6 +9,7 @@
 #include "core/net/http_client.h"
 #include "core/protocol/agent_report.h"
 #include "core/protocol/assignment.h"
+#include "core/protocol/claim.h"
 
 namespace sailor {
 
@@ -20,6 +21,7 @@ class AgentClient {
   AgentClient(const std::string& host, int port, std::chrono::milliseconds timeout);
 
   void poll(ReportSink sink);
+  void claim(const FolderClaim& claim, ReportSink sink);
   void update_callback(const std::string& callback, ReportSink sink);
   // A refusal carries a report only if the agent obeys a newer generation. Otherwise the next poll shows its state.
   void assign(const Assignment& assignment, ReportSink sink);

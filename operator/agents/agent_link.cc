@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <utility>
 
 #include "operator/agents/agent_client.h"
 
@@ -24,11 +25,29 @@ std::int64_t prepared_generation(const AgentReport& report) {
   return newest;
 }
 
+// Returns the report without what changes with every step or probe.
+AgentReport without_steps(AgentReport report) {
+  for (WorkerReport& worker : report.workers) {
+    worker.step = 0;
+    worker.microbatch_seconds.reset();
+    worker.probe_seconds.reset();
+  }
+  if (report.progress) {
+    report.progress = JobProgress{.generation = report.progress->generation, .times = report.progress->times};
+  }
+  return report;
+}
+
 // Returns whether no worker is about to change its phase without a new assignment.
 bool is_settled(const AgentReport& report) {
   return std::ranges::none_of(report.workers, [](const WorkerReport& worker) {
     return worker.phase == WorkerPhase::kStarting || worker.phase == WorkerPhase::kPreparing;
   });
+}
+
+// An agent that does not know the UID of its pod is identified by its name alone.
+bool is_of(const AgentReport& report, const AgentTarget& target) {
+  return report.agent == target.name && (report.pod_uid.empty() || report.pod_uid == target.pod_uid);
 }
 
 }  // namespace
@@ -42,31 +61,41 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     bool is_polling = false;
     std::int64_t sending = 0;  // the generation of the assignment on its way; 0: none
     bool is_updating = false;  // a callback address is on its way
+    bool is_claiming = false;  // a claim is on its way
     Instant due;               // the time of the next poll
   };
   using Agents = std::map<std::string, Agent>;  // by the UID of the pod
+  struct Job {
+    Agents agents;
+    Instant steps_told;  // when a change of the steps alone was last worth a call of `changed`
+  };
 
   Shared(Options options_given, std::function<void(const JobKey&)> changed_given)
       : options(std::move(options_given)), changed(std::move(changed_given)) {}
 
-  Agent* find(const JobKey& job, const std::string& uid) {
-    const auto agents = jobs.find(job);
-    if (agents == jobs.end()) return nullptr;
-    const auto agent = agents->second.find(uid);
-    return agent == agents->second.end() ? nullptr : &agent->second;
+  Job* find(const JobKey& key) {
+    const auto job = jobs.find(key);
+    return job == jobs.end() ? nullptr : &job->second;
+  }
+
+  static Agent* find(Job* job, const std::string& uid) {
+    if (job == nullptr) return nullptr;
+    const auto agent = job->agents.find(uid);
+    return agent == job->agents.end() ? nullptr : &agent->second;
   }
 
   // Stores the result of a request in the view of the agent. Returns whether the view has changed, or may lead to
   // another decision as time passes.
-  bool note(Agent& agent, std::optional<AgentReport> report) {
+  bool note(Job& job, Agent& agent, std::optional<AgentReport> report) {
     AgentView& view = agent.view;
-    if (report && report->agent != agent.target.name) report.reset();  // another pod has taken over the address
+    if (report && !is_of(*report, agent.target)) report.reset();  // another pod has taken over the address
+    if (report) view.answered_at = options.monotonic();
     if (!report) {
       ++view.unanswered_polls;
       if (!view.unanswered_since) view.unanswered_since = options.clock();
-      return true;
+      return view.unanswered_polls <= kHighestPollCount;
     }
-    const bool is_new = view.unanswered_polls > 0 || view.report != report;
+    const bool is_new = view.unanswered_polls > 0 || !view.report || is_news(job, *view.report, *report);
     view.unanswered_polls = 0;
     view.unanswered_since.reset();
     if (!has_broken_worker(*report)) view.broken_since.reset();
@@ -79,39 +108,65 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     return is_new || view.broken_since.has_value();
   }
 
-  void take_poll(const JobKey& job, const std::string& uid, std::optional<AgentReport> report) {
+  // Returns whether a report differs from the one before by more than its steps, or by its steps after a while.
+  bool is_news(Job& job, const AgentReport& before, const AgentReport& report) const {
+    if (report == before) return false;
+    if (without_steps(report) != without_steps(before)) return true;
+    const Instant now = std::chrono::steady_clock::now();
+    if (now - job.steps_told < options.steps_period) return false;
+    job.steps_told = now;
+    return true;
+  }
+
+  void take_poll(const JobKey& key, const std::string& uid, std::optional<AgentReport> report) {
     {
       const std::scoped_lock lock(mutex);
+      Job* job = find(key);
       Agent* agent = find(job, uid);
       if (agent == nullptr || !running) return;
       agent->is_polling = false;
       const bool is_calm = report.has_value() && is_settled(*report);
       agent->due = std::chrono::steady_clock::now() + (is_calm ? options.period : options.quick_period);
-      if (!note(*agent, std::move(report))) return;
+      if (agent->due < ticker_wakes_at) wake_ticker();
+      if (!note(*job, *agent, std::move(report))) return;
     }
-    notify(job);
+    notify(key);
   }
 
-  void take_sent(const JobKey& job, const std::string& uid, std::optional<AgentReport> report) {
+  // Returns the client for a request to the agent; nothing if the agent is gone, or such a request is on its way.
+  // `mark` notes that one is on its way, and returns false if one was.
+  std::shared_ptr<AgentClient> begin(const JobKey& key, const std::string& uid,
+                                     const std::function<bool(Agent&)>& mark) {
+    const std::scoped_lock lock(mutex);
+    Agent* agent = find(find(key), uid);
+    return agent != nullptr && mark(*agent) ? agent->sends : nullptr;
+  }
+
+  // Returns what takes the answer of a request. `release` notes that it is no longer on its way.
+  ReportSink answer_to(const JobKey& key, const std::string& uid, void (*release)(Agent&)) {
+    return [shared = shared_from_this(), key, uid, release](std::optional<AgentReport> report) {
+      shared->take_answer(key, uid, release, std::move(report));
+    };
+  }
+
+  void take_answer(const JobKey& key, const std::string& uid, void (*release)(Agent&),
+                   std::optional<AgentReport> report) {
     {
       const std::scoped_lock lock(mutex);
+      Job* job = find(key);
       Agent* agent = find(job, uid);
       if (agent == nullptr || !running) return;
-      agent->sending = 0;
+      release(*agent);
+      if (report && is_of(*report, agent->target)) note(*job, *agent, std::move(report));
       agent->due = std::chrono::steady_clock::now();  // the next poll shows the effect
-      if (report && report->agent == agent->target.name) note(*agent, std::move(report));
-      woken = true;
+      wake_ticker();
     }
-    wake.notify_all();
-    notify(job);
+    notify(key);
   }
 
-  void take_updated(const JobKey& job, const std::string& uid, std::optional<AgentReport> report) {
-    const std::scoped_lock lock(mutex);
-    Agent* agent = find(job, uid);
-    if (agent == nullptr || !running) return;
-    agent->is_updating = false;
-    if (report && report->agent == agent->target.name) note(*agent, std::move(report));
+  void wake_ticker() {
+    woken = true;
+    wake.notify_all();
   }
 
   // Calls `changed`. Does not hold `mutex`, because the callee may ask for views.
@@ -137,19 +192,19 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   };
   std::vector<Poll> due_polls(Instant now) {
     std::vector<Poll> polls;
-    for (auto& [job, agents] : jobs) {
-      for (auto& [uid, agent] : agents) {
+    for (auto& [key, job] : jobs) {
+      for (auto& [uid, agent] : job.agents) {
         if (agent.is_polling || agent.due > now) continue;
         agent.is_polling = true;
-        polls.push_back({job, uid, agent.polls});
+        polls.push_back({key, uid, agent.polls});
       }
     }
     return polls;
   }
   Instant next_due() const {
     Instant next = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    for (const auto& [job, agents] : jobs) {
-      for (const auto& [uid, agent] : agents) {
+    for (const auto& [key, job] : jobs) {
+      for (const auto& [uid, agent] : job.agents) {
         if (!agent.is_polling) next = std::min(next, agent.due);
       }
     }
@@ -164,7 +219,8 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   std::condition_variable_any wake;
   bool running = true;
   bool woken = false;  // a poll is due sooner than the ticker expects
-  std::map<JobKey, Agents> jobs;
+  Instant ticker_wakes_at;
+  std::map<JobKey, Job> jobs;
 };
 
 AgentLink::AgentLink(Options options, std::function<void(const JobKey&)> changed)
@@ -179,7 +235,8 @@ void AgentLink::tick(std::stop_token stop) {
     std::vector<Shared::Poll> polls;
     {
       std::unique_lock lock(shared->mutex);
-      shared->wake.wait_until(lock, stop, shared->next_due(), [&] { return shared->woken; });
+      shared->ticker_wakes_at = shared->next_due();
+      shared->wake.wait_until(lock, stop, shared->ticker_wakes_at, [&] { return shared->woken; });
       shared->woken = false;
       polls = shared->due_polls(std::chrono::steady_clock::now());
     }
@@ -192,74 +249,64 @@ void AgentLink::tick(std::stop_token stop) {
 }
 
 void AgentLink::follow(const JobKey& job, std::vector<AgentTarget> targets) {
-  {
-    const std::scoped_lock lock(shared_->mutex);
-    if (targets.empty()) {
-      shared_->jobs.erase(job);
-      return;
-    }
-    Shared::Agents& agents = shared_->jobs[job];
-    std::erase_if(agents,
-                  [&](const auto& agent) { return std::ranges::find(targets, agent.second.target) == targets.end(); });
-    for (AgentTarget& target : targets) {
-      if (agents.contains(target.pod_uid)) continue;
-      Shared::Agent agent;
-      agent.polls = std::make_shared<AgentClient>(target.host, target.port, shared_->options.timeout);
-      agent.sends = std::make_shared<AgentClient>(target.host, target.port, shared_->options.send_timeout);
-      agent.target = target;
-      agents.emplace(target.pod_uid, std::move(agent));
-      shared_->woken = true;
-    }
-    if (!shared_->woken) return;
+  const std::scoped_lock lock(shared_->mutex);
+  if (targets.empty()) {
+    shared_->jobs.erase(job);
+    return;
   }
-  shared_->wake.notify_all();
+  Shared::Agents& agents = shared_->jobs[job].agents;
+  std::erase_if(agents,
+                [&](const auto& agent) { return std::ranges::find(targets, agent.second.target) == targets.end(); });
+  for (AgentTarget& target : targets) {
+    if (agents.contains(target.pod_uid)) continue;
+    Shared::Agent agent;
+    agent.polls = std::make_shared<AgentClient>(target.host, target.port, shared_->options.timeout);
+    agent.sends = std::make_shared<AgentClient>(target.host, target.port, shared_->options.send_timeout);
+    agent.target = target;
+    agents.emplace(target.pod_uid, std::move(agent));
+    shared_->wake_ticker();
+  }
 }
 
 void AgentLink::poll_now(const JobKey& job) {
-  {
-    const std::scoped_lock lock(shared_->mutex);
-    const auto agents = shared_->jobs.find(job);
-    if (agents == shared_->jobs.end()) return;
-    for (auto& [uid, agent] : agents->second) agent.due = std::chrono::steady_clock::now();
-    shared_->woken = true;
-  }
-  shared_->wake.notify_all();
+  const std::scoped_lock lock(shared_->mutex);
+  Shared::Job* followed = shared_->find(job);
+  if (followed == nullptr) return;
+  for (auto& [uid, agent] : followed->agents) agent.due = std::chrono::steady_clock::now();
+  shared_->wake_ticker();
 }
 
 void AgentLink::send(const JobKey& job, const std::string& pod_uid, std::shared_ptr<const Assignment> assignment) {
-  std::shared_ptr<AgentClient> client;
-  {
-    const std::scoped_lock lock(shared_->mutex);
-    Shared::Agent* agent = shared_->find(job, pod_uid);
-    if (agent == nullptr || agent->sending >= assignment->generation) return;  // gone, or the assignment is on its way
-    agent->sending = assignment->generation;
-    client = agent->sends;
-  }
-  client->assign(*assignment, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
-    shared->take_sent(job, pod_uid, std::move(report));
+  const auto client = shared_->begin(job, pod_uid, [&](Shared::Agent& agent) {
+    if (agent.sending >= assignment->generation) return false;
+    agent.sending = assignment->generation;
+    return true;
   });
+  if (client == nullptr) return;
+  client->assign(*assignment, shared_->answer_to(job, pod_uid, [](Shared::Agent& agent) { agent.sending = 0; }));
 }
 
 void AgentLink::update_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback) {
-  std::shared_ptr<AgentClient> client;
-  {
-    const std::scoped_lock lock(shared_->mutex);
-    Shared::Agent* agent = shared_->find(job, pod_uid);
-    if (agent == nullptr || agent->is_updating) return;
-    agent->is_updating = true;
-    client = agent->sends;
-  }
-  client->update_callback(callback, [shared = shared_, job, pod_uid](std::optional<AgentReport> report) {
-    shared->take_updated(job, pod_uid, std::move(report));
-  });
+  const auto client =
+      shared_->begin(job, pod_uid, [](Shared::Agent& agent) { return !std::exchange(agent.is_updating, true); });
+  if (client == nullptr) return;
+  client->update_callback(callback,
+                          shared_->answer_to(job, pod_uid, [](Shared::Agent& agent) { agent.is_updating = false; }));
+}
+
+void AgentLink::claim(const JobKey& job, const std::string& pod_uid, const FolderClaim& claim) {
+  const auto client =
+      shared_->begin(job, pod_uid, [](Shared::Agent& agent) { return !std::exchange(agent.is_claiming, true); });
+  if (client == nullptr) return;
+  client->claim(claim, shared_->answer_to(job, pod_uid, [](Shared::Agent& agent) { agent.is_claiming = false; }));
 }
 
 std::map<std::string, AgentView> AgentLink::views(const JobKey& job) const {
   const std::scoped_lock lock(shared_->mutex);
   std::map<std::string, AgentView> views;
-  const auto agents = shared_->jobs.find(job);
-  if (agents == shared_->jobs.end()) return views;
-  for (const auto& [uid, agent] : agents->second) views[uid] = agent.view;
+  const Shared::Job* followed = shared_->find(job);
+  if (followed == nullptr) return views;
+  for (const auto& [uid, agent] : followed->agents) views[uid] = agent.view;
   return views;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/protocol/assignment.h"
+#include "core/protocol/claim.h"
 #include "core/protocol/timeouts.h"
 #include "operator/model/observation.h"
 
@@ -19,7 +20,7 @@ namespace sailor {
 
 struct AgentTarget {
   std::string pod_uid;
-  std::string name;  // the name of the pod; an agent that reports another name has taken over the address
+  std::string name;  // the name of the pod; an agent that reports another name or UID has taken over the address
   std::string host;
   int port = 0;
   friend bool operator==(const AgentTarget&, const AgentTarget&) = default;
@@ -31,12 +32,16 @@ class AgentLink {
     std::chrono::milliseconds period{1000};  // the time between two polls of an agent
     // The time between two polls of an agent that did not answer, or whose workers start or prepare.
     std::chrono::milliseconds quick_period{100};
+    // The least time between two calls of `changed` for a job of which only the steps have changed. The estimates of
+    // the GPUs' speeds need a report each second (operator/stragglers).
+    std::chrono::milliseconds steps_period{1000};
     std::chrono::milliseconds timeout = kPollTimeout;               // the limit for a poll
     std::chrono::milliseconds send_timeout = kAgentRequestTimeout;  // the limit for any other request
     Clock clock = system_time;
+    MonotonicClock monotonic = monotonic_time;
   };
-  // `changed` is called on threads of the link when the view of an agent differs from before. It is not called any more
-  // once the destructor has returned.
+  // `changed` is called on threads of the link when the view of an agent differs from before so much that another
+  // decision is possible. It is not called any more once the destructor has returned.
   AgentLink(Options options, std::function<void(const JobKey&)> changed);
   ~AgentLink();
   AgentLink(const AgentLink&) = delete;
@@ -49,6 +54,8 @@ class AgentLink {
   void send(const JobKey& job, const std::string& pod_uid, std::shared_ptr<const Assignment> assignment);
   // Sends the agent the URL of the operator, unless such a message is on its way.
   void update_callback(const JobKey& job, const std::string& pod_uid, const std::string& callback);
+  // Asks the agent to claim the checkpoint folder, unless such a message is on its way.
+  void claim(const JobKey& job, const std::string& pod_uid, const FolderClaim& claim);
   // Returns the views of the agents of the job, by the UID of the pod.
   [[nodiscard]] std::map<std::string, AgentView> views(const JobKey& job) const;
 

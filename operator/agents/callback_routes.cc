@@ -15,14 +15,29 @@ constexpr int kBadRequest = 400;
 net::HttpAnswer take_hint(const std::string& body, const CallbackHooks& hooks) {
   const auto hint = read_message(body, "a hint").and_then(hint_from_json);
   if (!hint) return {kBadRequest, hint.error().message};
-  return {hooks.hinted(hint->job) ? kNoContent : kStatusGone};
+  switch (hooks.hinted(hint->job)) {
+    case HintAnswer::kNeeded:
+      return {kNoContent};
+    case HintAnswer::kDismissed:
+      return {kStatusGone};
+    case HintAnswer::kUnknown:
+      break;
+  }
+  return {kStatusRetry, "this operator does not know the job; ask again"};
 }
 
 net::HttpAnswer take_lease_question(const std::string& body, const CallbackHooks& hooks) {
   const auto question = read_message(body, "a lease question").and_then(lease_question_from_json);
   if (!question) return {kBadRequest, question.error().message};
-  if (hooks.renews(*question)) return {kNoContent};
-  return {kStatusConflict, "the lease is not renewed"};
+  switch (hooks.renews(*question)) {
+    case LeaseAnswer::kRenewed:
+      return {kNoContent};
+    case LeaseAnswer::kRefused:
+      return {kStatusConflict, "the lease is not renewed"};
+    case LeaseAnswer::kUnknown:
+      break;
+  }
+  return {kStatusRetry, "this operator does not lead, or does not know the job; ask again"};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // docs/protocol.md.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -11,9 +12,17 @@
 
 namespace sailor {
 
+enum class HintAnswer : std::uint8_t {
+  kNeeded,     // the job needs its agents
+  kDismissed,  // it does not: it is suspended, has ended, or is being deleted
+  kUnknown,    // this operator does not know, so the agent asks again
+};
+
+enum class LeaseAnswer : std::uint8_t { kRenewed, kRefused, kUnknown };
+
 struct CallbackHooks {
-  std::function<bool(const JobKey&)> hinted;         // called for each hint; returns whether the job needs its agents
-  std::function<bool(const LeaseQuestion&)> renews;  // returns whether the operator renews the lease
+  std::function<HintAnswer(const JobKey&)> hinted;  // called for each hint
+  std::function<LeaseAnswer(const LeaseQuestion&)> renews;
 };
 
 std::vector<net::Route> callback_routes(const CallbackHooks& hooks);

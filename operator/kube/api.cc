@@ -10,8 +10,8 @@ namespace sailor::kube {
 namespace {
 
 constexpr int kTries = 4;
-constexpr int kPage = 500;                            // the largest number of objects in one page of a list
-constexpr auto kPatience = std::chrono::seconds(10);  // a request with a longer Retry-After fails at once
+constexpr int kPage = 500;                           // the largest number of objects in one page of a list
+constexpr auto kPatience = std::chrono::seconds(1);  // a request with a longer Retry-After fails at once
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -51,7 +51,7 @@ Api::Api(Transport& transport, ApiHooks hooks) : transport_(transport), hooks_(s
 ApiResult<HttpResponse> Api::try_once(const HttpRequest& request) {
   if (is_write(request) && !hooks_.may_write()) {
     return tl::unexpected(
-        ApiError{403, "NotLeader", "not the leader any more: " + request.method + " was not sent", {}});
+        ApiError{403, kNotLeader, "not the leader any more: " + request.method + " was not sent", {}});
   }
   const auto start = std::chrono::steady_clock::now();
   try {
@@ -95,7 +95,7 @@ ApiResult<Json> Api::get(const Resource& resource, const JobKey& key) {
   return parsed({"GET", object_path(resource, key.namespace_name, key.name), "", ""}, true);
 }
 
-ApiResult<ObjectList> Api::list(const Resource& resource, const Selection& selection) {
+ApiResult<ObjectList> Api::list(const Resource& resource, const Selection& selection, const Trim& trim) {
   ObjectList list;
   std::string next;
   do {
@@ -108,7 +108,7 @@ ApiResult<ObjectList> Api::list(const Resource& resource, const Selection& selec
     for (Json& item : (*page)["items"]) {
       item["kind"] = resource.kind;
       item["apiVersion"] = resource.group_version;
-      list.items.push_back(std::move(item));
+      if (auto kept = trim(std::move(item))) list.items.push_back(*std::move(kept));
     }
     list.version = version_of(*page);
     next = text_at(*page, {"metadata", "continue"});
@@ -130,8 +130,8 @@ ApiResult<Json> Api::apply_status(const Resource& resource, const Json& object) 
 }
 
 ApiResult<Json> Api::create(const Resource& resource, const Json& object) {
-  const std::string target =
-      fmt::format("{}?fieldManager={}", collection_path(resource, namespace_of(object)), kFieldManager);
+  const std::string target = fmt::format("{}?fieldManager={}&fieldValidation=Strict",
+                                         collection_path(resource, namespace_of(object)), kFieldManager);
   return parsed({"POST", target, object.dump(), "application/json"}, false);
 }
 

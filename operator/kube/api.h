@@ -36,6 +36,10 @@ struct ObjectList {
   std::string version;  // the resourceVersion of the list; a watch continues from it
 };
 
+// Returns the part of an object that its readers need, or nothing if they need nothing of it.
+using Trim = std::function<std::optional<Json>(Json)>;
+inline std::optional<Json> keep_all(Json object) { return object; }
+
 // The defaults suit a program that has no metrics and takes no part in a leader election.
 struct ApiHooks {
   // Called after each attempt with its HTTP method ("WATCH" for a watch), the HTTP status (0: there was no answer) and
@@ -48,14 +52,18 @@ struct ApiHooks {
 };
 
 // A function repeats its request after a transient error (ApiError::is_transient()), up to four attempts. It gives up
-// earlier if the server asks to wait for more than ten seconds. create() and replace() repeat a request only after a
-// 429, because the server has not carried out such a request. watch() never repeats its request.
+// earlier if the server asks to wait for more than a second: the caller then waits, without keeping its thread
+// (ApiError::retry_after). create() refuses an object with fields that its kind does not have. create() and replace()
+// repeat a request only after a 429, because the server has not carried out such a request. watch() never repeats its
+// request.
 class Api {
  public:
   explicit Api(Transport& transport, ApiHooks hooks = {});
 
   [[nodiscard]] ApiResult<Json> get(const Resource& resource, const JobKey& key);
-  [[nodiscard]] ApiResult<ObjectList> list(const Resource& resource, const Selection& selection);
+  // Passes each object through `trim` as soon as its page is read, so that only what is kept of it stays in memory.
+  [[nodiscard]] ApiResult<ObjectList> list(const Resource& resource, const Selection& selection,
+                                           const Trim& trim = keep_all);
   // apply() and apply_status() use server-side apply. metadata.uid and metadata.resourceVersion in the object are
   // preconditions. The functions that write an object return it as the server has stored it.
   [[nodiscard]] ApiResult<Json> apply(const Resource& resource, const Json& object);

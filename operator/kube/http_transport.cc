@@ -8,7 +8,7 @@ namespace {
 constexpr auto kWatchIdleTimeout = std::chrono::seconds(150);
 // The limit suffices for a list of 15,000 pods of 10 KB, as in a large cluster.
 constexpr std::size_t kLargestResponse = std::size_t{256} << 20U;
-constexpr const char* kUserAgent = "sailor-operator/0.1.0 (linux/amd64)";
+constexpr const char* kUserAgent = "sailor-operator/" SAILOR_VERSION " (linux)";
 constexpr int kUnauthorized = 401;
 
 net::HttpClientSettings settings_of(const ClusterConfig& config, std::chrono::milliseconds timeout) {

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <random>
+#include <utility>
 
 namespace sailor::kube {
 namespace {
@@ -40,7 +41,8 @@ void Reflector::run(std::stop_token stop) {
     const auto start = std::chrono::steady_clock::now();
     const bool went_well = run_once(stop);
     if (went_well || std::chrono::steady_clock::now() - start > kHealthy) backoff.reset();
-    if (!went_well && !stop.stop_requested()) hooks_.sleep(backoff.next(), stop);
+    if (went_well || stop.stop_requested()) continue;
+    hooks_.sleep(std::max(backoff.next(), std::exchange(retry_after_, std::chrono::milliseconds(0))), stop);
   }
 }
 
@@ -60,7 +62,7 @@ bool Reflector::run_once(std::stop_token stop) {
 }
 
 bool Reflector::relist() {
-  auto list = api_.list(resource_, selection_);
+  auto list = api_.list(resource_, selection_, [this](Json object) { return store_.trimmed(std::move(object)); });
   if (!list) {
     note_failure(list.error());
     return false;
@@ -80,6 +82,7 @@ void Reflector::take(WatchEvent event) {
 
 void Reflector::note_failure(const ApiError& error) {
   if (error.is_expired()) version_.clear();  // the server no longer has the history since this version
+  retry_after_ = error.retry_after.value_or(std::chrono::milliseconds(0));
   hooks_.failed(error);
 }
 

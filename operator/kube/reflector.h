@@ -37,7 +37,8 @@ class Reflector {
   Store& store_;
   ReflectorHooks hooks_;
   std::string version_;  // the resourceVersion from which the next watch continues; empty: a list comes first
-  long events_ = 0;      // the number of events received, for comparison before and after a watch
+  std::chrono::milliseconds retry_after_{0};  // the least wait that the server has asked for
+  long events_ = 0;                           // the number of events received, for comparison before and after a watch
 };
 
 // Returns after this time, or as soon as a stop is requested.

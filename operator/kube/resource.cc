@@ -7,6 +7,7 @@ namespace sailor::kube {
 const Resource kTrainingJobs{"sailor.dev/v1alpha1", "TrainingJob", "trainingjobs", true};
 const Resource kGpuPools{"sailor.dev/v1alpha1", "GpuPool", "gpupools", false};
 const Resource kModelProfiles{"sailor.dev/v1alpha1", "ModelProfile", "modelprofiles", false};
+const Resource kJobRecords{"sailor.dev/v1alpha1", "JobRecord", "jobrecords", true};
 const Resource kPods{"v1", "Pod", "pods", true};
 const Resource kNodes{"v1", "Node", "nodes", false};
 const Resource kConfigMaps{"v1", "ConfigMap", "configmaps", true};

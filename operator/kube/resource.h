@@ -17,6 +17,7 @@ struct Resource {
 extern const Resource kTrainingJobs;
 extern const Resource kGpuPools;
 extern const Resource kModelProfiles;
+extern const Resource kJobRecords;
 extern const Resource kPods;
 extern const Resource kNodes;
 extern const Resource kConfigMaps;

@@ -20,14 +20,26 @@ bool is_same(const Json& object, const Json& held) {
 
 }  // namespace
 
-Store::Store(Trim trim) : trim_(std::move(trim)) {}
+Store::Store(Trim trim, Tags tags) : trim_(std::move(trim)), tags_(std::move(tags)) {}
 
 void Store::on_change(Listener listener) { listener_ = std::move(listener); }
 
 std::optional<Json> Store::trimmed(Json object) const { return trim_ ? trim_(std::move(object)) : std::move(object); }
 
-void Store::tell(const std::vector<Object>& changed) const {
-  for (const Object& object : changed) listener_(*object);
+void Store::tell(const std::vector<Change>& changes) const {
+  for (const Change& change : changes) listener_(change.before.get(), change.now.get());
+}
+
+void Store::index(const JobKey& key, const Object& before, const Object& now) {
+  if (!tags_) return;
+  for (const std::string& tag : before == nullptr ? std::vector<std::string>() : tags_(*before)) {
+    const auto keys = keys_by_tag_.find(tag);
+    if (keys == keys_by_tag_.end()) continue;
+    keys->second.erase(key);
+    if (keys->second.empty()) keys_by_tag_.erase(keys);
+  }
+  for (const std::string& tag : now == nullptr ? std::vector<std::string>() : tags_(*now))
+    keys_by_tag_[tag].insert(key);
 }
 
 void Store::replace(std::vector<Json> objects) {
@@ -38,40 +50,44 @@ void Store::replace(std::vector<Json> objects) {
     const JobKey key = key_of(*kept);
     fresh[key] = std::make_shared<const Json>(std::move(*kept));
   }
-  std::vector<Object> changed;
+  std::vector<Change> changes;
   {
     const std::scoped_lock lock(mutex_);
     for (auto& [key, object] : fresh) {
       const auto held = objects_.find(key);
+      const Object before = held == objects_.end() ? nullptr : held->second;
       // The list may be older than an object that the operator has written and put into the store.
-      if (held != objects_.end() && is_older(*object, *held->second)) object = held->second;
-      if (held == objects_.end() || !is_same(*object, *held->second)) changed.push_back(object);
+      if (before != nullptr && is_older(*object, *before)) object = before;
+      if (before == nullptr || !is_same(*object, *before)) changes.push_back({before, object});
     }
     for (const auto& [key, object] : objects_) {
-      const auto now = fresh.find(key);
-      if (now == fresh.end() || !is_same(*now->second, *object)) changed.push_back(object);
+      if (!fresh.contains(key)) changes.push_back({object, nullptr});
+    }
+    for (const Change& change : changes) {
+      index(key_of(change.now != nullptr ? *change.now : *change.before), change.before, change.now);
     }
     objects_ = std::move(fresh);
     is_synced_ = true;
   }
-  tell(changed);
+  tell(changes);
 }
 
 void Store::put(Json object) {
   const JobKey key = key_of(object);
   auto kept = trimmed(std::move(object));
-  std::vector<Object> changed;
+  Change change;
   {
     const std::scoped_lock lock(mutex_);
     const auto held = objects_.find(key);
     if (held != objects_.end()) {
       if (kept && (is_older(*kept, *held->second) || is_same(*kept, *held->second))) return;
-      changed.push_back(held->second);
+      change.before = held->second;
       objects_.erase(held);
     }
-    if (kept) changed.push_back(objects_[key] = std::make_shared<const Json>(std::move(*kept)));
+    if (kept) change.now = objects_[key] = std::make_shared<const Json>(std::move(*kept));
+    index(key, change.before, change.now);
   }
-  tell(changed);
+  if (change.before != nullptr || change.now != nullptr) tell({change});
 }
 
 void Store::erase(const Json& object) {
@@ -81,9 +97,10 @@ void Store::erase(const Json& object) {
     const auto held = objects_.find(key_of(object));
     if (held == objects_.end() || uid_of(*held->second) != uid_of(object)) return;
     gone = held->second;
+    index(held->first, gone, nullptr);
     objects_.erase(held);
   }
-  tell({gone});
+  tell({{gone, nullptr}});
 }
 
 Object Store::find(const JobKey& key) const {
@@ -97,6 +114,15 @@ std::vector<Object> Store::all() const {
   std::vector<Object> objects;
   objects.reserve(objects_.size());
   for (const auto& [key, object] : objects_) objects.push_back(object);
+  return objects;
+}
+
+std::vector<Object> Store::tagged(const std::string& tag) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Object> objects;
+  const auto keys = keys_by_tag_.find(tag);
+  if (keys == keys_by_tag_.end()) return objects;
+  for (const JobKey& key : keys->second) objects.push_back(objects_.at(key));
   return objects;
 }
 

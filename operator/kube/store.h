@@ -7,6 +7,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "operator/kube/object.h"
@@ -15,13 +17,18 @@ namespace sailor::kube {
 
 class Store {
  public:
-  // Returns the part of an object that its readers need, or nothing if the store does not keep the object.
+  // Returns the part of an object that its readers need, or nothing if the store does not keep the object. To trim an
+  // object twice must be the same as to trim it once.
   using Trim = std::function<std::optional<Json>(Json)>;
-  // The store calls the listener after each change: once with the old object and once with the new one. An object that
-  // was added or deleted causes one call. The listener may use the store, because the store holds no lock meanwhile.
-  using Listener = std::function<void(const Json&)>;
+  // The store calls the listener after each change, with the object before and after it: `before` is null if the object
+  // was added, `now` if it was deleted. The listener may use the store, because the store holds no lock meanwhile.
+  using Listener = std::function<void(const Json* before, const Json* now)>;
 
-  explicit Store(Trim trim = nullptr);  // without `trim`, the store keeps all objects entirely
+  // Returns the tags by which readers look for an object, such as its node.
+  using Tags = std::function<std::vector<std::string>(const Json&)>;
+
+  // Without `trim`, the store keeps all objects entirely.
+  explicit Store(Trim trim = nullptr, Tags tags = nullptr);
 
   void on_change(Listener listener);  // call it before the first object is put
 
@@ -30,19 +37,28 @@ class Store {
   void erase(const Json& object);           // ignores an object if the stored one of its name has another UID
 
   // An object is found by its namespace and name; JobKey serves as the key of every kind.
-  [[nodiscard]] Object find(const JobKey& key) const;  // null: the store has no such object
-  [[nodiscard]] std::vector<Object> all() const;       // in ascending order of keys
-  [[nodiscard]] bool is_synced() const;                // returns whether the store has received a complete list
+  [[nodiscard]] Object find(const JobKey& key) const;                      // null: the store has no such object
+  [[nodiscard]] std::vector<Object> all() const;                           // in ascending order of keys
+  [[nodiscard]] std::vector<Object> tagged(const std::string& tag) const;  // in ascending order of keys
+  [[nodiscard]] std::optional<Json> trimmed(Json object) const;            // any thread may call it
+  [[nodiscard]] bool is_synced() const;  // returns whether the store has received a complete list
 
  private:
   using Objects = std::map<JobKey, Object>;
-  [[nodiscard]] std::optional<Json> trimmed(Json object) const;
-  void tell(const std::vector<Object>& changed) const;
+  struct Change {
+    Object before;
+    Object now;
+  };
+  void tell(const std::vector<Change>& changes) const;
+
+  void index(const JobKey& key, const Object& before, const Object& now);
 
   Trim trim_;
-  Listener listener_ = [](const Json&) {};
+  Tags tags_;
+  Listener listener_ = [](const Json*, const Json*) {};
   mutable std::mutex mutex_;
   Objects objects_;
+  std::map<std::string, std::set<JobKey>> keys_by_tag_;
   bool is_synced_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "operator/kube/time.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/model/parse_number.h"
@@ -82,6 +84,16 @@ std::optional<Time> parse_rfc3339(std::string_view text) {
                                          std::chrono::day(*day)};
   if (!offset || !date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
   return Time(std::chrono::sys_days(date)) + hours(*hour) + minutes(*minute) + seconds(*second) + fraction - *offset;
+}
+
+MonotonicTime monotonic_time() {
+  return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now());
+}
+
+Time later(Time time, double seconds) {
+  constexpr double kThousandYears = 1000.0 * 366 * 24 * 3600;
+  const double bounded = std::clamp(seconds, -kThousandYears, kThousandYears);
+  return time + std::chrono::milliseconds(static_cast<std::int64_t>(bounded * 1000));
 }
 
 double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "operator/model/job_status.h"
-#include "operator/model/observation_queries.h"
 
 namespace sailor {
 namespace {
@@ -15,31 +12,19 @@ using prometheus::BuildGauge;
 using prometheus::BuildHistogram;
 using prometheus::Labels;
 
-const prometheus::Histogram::BucketBoundaries kRescaleBuckets = {0.01, 0.05, 0.1, 0.25, 0.5, 1,   2,   3,  5,
-                                                                 8,    12,   20,  30,   60,  120, 300, 900};
-
-auto& gauge(prometheus::Registry& registry, const char* name, const char* help) {
-  return BuildGauge().Name(name).Help(help).Register(registry);
-}
+// Few, because every job has its own.
+const prometheus::Histogram::BucketBoundaries kRescaleBuckets = {0.25, 1, 3, 10, 30, 60, 300, 900};
 
 auto& histogram(prometheus::Registry& registry, const char* name, const char* help) {
   return BuildHistogram().Name(name).Help(help).Register(registry);
 }
 
-auto& counter(prometheus::Registry& registry, const char* name, const char* help) {
-  return BuildCounter().Name(name).Help(help).Register(registry);
-}
-
-Labels labels_of(const JobKey& job, Labels more) {
-  more.emplace("namespace", job.namespace_name);
-  more.emplace("job", job.name);
+Labels labels_of(const JobKey& key, Labels more) {
+  more.emplace("namespace", key.namespace_name);
+  more.emplace("job", key.name);
+  more.emplace("job_namespace", key.namespace_name);
+  more.emplace("job_name", key.name);
   return more;
-}
-
-std::string text_of(const std::string& family, const Labels& labels) {
-  std::string text = family;
-  for (const auto& [name, value] : labels) text += fmt::format("|{}={}", name, value);
-  return text;
 }
 
 // Returns the newest rescale that an earlier operator has counted. Counters begin at zero with the process, and such
@@ -52,52 +37,24 @@ std::int64_t newest_counted(const JobStatus& status) {
   return newest;
 }
 
+bool is_counter(const JobSample& sample) { return sample.metric->kind == MetricKind::kCounter; }
+
 }  // namespace
 
 JobSeries::JobSeries(prometheus::Registry& registry)
-    : step_(gauge(registry, "sailor_job_step", "Optimizer steps done.")),
-      loss_(gauge(registry, "sailor_job_loss", "Mean loss of the last step, nats per token.")),
-      validation_loss_(
-          gauge(registry, "sailor_job_validation_loss", "Mean loss of the newest evaluation, nats per token.")),
-      skipped_steps_(gauge(registry, "sailor_job_skipped_steps",
-                           "Steps of the newest plan left out because their loss or gradient was no number.")),
-      tokens_(counter(registry, "sailor_job_tokens_total", "Tokens learned from.")),
-      tokens_per_second_(gauge(registry, "sailor_job_tokens_per_second", "Measured speed.")),
-      planned_tokens_per_second_(
-          gauge(registry, "sailor_job_planned_tokens_per_second", "Speed that the planner expects.")),
-      gpus_(gauge(registry, "sailor_job_gpus", "GPUs of the newest plan.")),
-      dollars_(counter(registry, "sailor_job_cost_dollars_total", "US dollars of GPUs and traffic so far.")),
-      dollars_per_hour_(
-          gauge(registry, "sailor_job_cost_dollars_per_hour", "US dollars an hour of the pods that run.")),
-      dollars_per_million_tokens_(
-          gauge(registry, "sailor_job_cost_dollars_per_million_tokens", "US dollars so far, for a million tokens.")),
-      goodput_(gauge(
-          registry, "sailor_job_goodput_ratio",
-          "Share of the job's time, but for that in which it is suspended, in which steps were computed that count.")),
-      generation_(gauge(registry, "sailor_job_generation", "Number of the newest plan.")),
-      bound_ratio_(
-          gauge(registry, "sailor_plan_bound_ratio", "Throughput of the plan over a bound that no plan exceeds.")),
-      rescales_(counter(registry, "sailor_job_rescales_total", "Changes from one plan to the next.")),
-      lost_steps_(counter(registry, "sailor_job_lost_steps_total", "Steps that had to be done again.")),
-      rescale_seconds_(histogram(registry, "sailor_job_rescale_seconds",
-                                 "From the cause of a change to the first step under the new plan.")),
-      rescale_part_seconds_(
-          histogram(registry, "sailor_job_rescale_part_seconds", "What the seconds of a change were spent on.")),
+    : rescale_seconds_(histogram(registry, "sailor_job_rescale_seconds",
+                                 "From the cause of a change to the first step of the new plan.")),
       rescale_stopped_seconds_(
-          histogram(registry, "sailor_job_rescale_stopped_seconds", "How long training stood still for a change.")) {}
-
-void JobSeries::set(const JobKey& job, Gauges& family, double value, Labels labels) {
-  labels = labels_of(job, std::move(labels));
-  auto& entry = jobs_[job].gauges[text_of(family.GetName(), labels)];
-  if (entry.second == nullptr) entry = {&family, &family.Add(labels)};
-  entry.second->Set(value);
-}
-
-void JobSeries::raise(const JobKey& job, Counters& family, double value, Labels labels) {
-  labels = labels_of(job, std::move(labels));
-  auto& entry = jobs_[job].counters[text_of(family.GetName(), labels)];
-  if (entry.second == nullptr) entry = {&family, &family.Add(labels)};
-  if (value > entry.second->Value()) entry.second->Increment(value - entry.second->Value());
+          histogram(registry, "sailor_job_rescale_stopped_seconds", "Time without training in a change.")),
+      rescale_part_seconds_(histogram(registry, "sailor_job_rescale_part_seconds",
+                                      "Seconds of the changes of all jobs, split into their parts.")) {
+  for (const JobMetric* metric : job_metrics::kAll) {
+    if (metric->kind == MetricKind::kCounter) {
+      counters_[metric] = &BuildCounter().Name(metric->name).Help(metric->help).Register(registry);
+    } else {
+      gauges_[metric] = &BuildGauge().Name(metric->name).Help(metric->help).Register(registry);
+    }
+  }
 }
 
 void JobSeries::note(const ReconcileReport& report) {
@@ -105,84 +62,89 @@ void JobSeries::note(const ReconcileReport& report) {
   const JobStatus& last = report.observation->job.status;
   if (!jobs_.contains(report.job)) jobs_[report.job].counted_generation = newest_counted(last);
   const JobStatus& status = report.decision->status ? *report.decision->status : last;
-  if (status.progress) note_progress(report.job, *status.progress);
-  if (status.plan) note_plan(report, *status.plan);
+  std::vector<JobSample> samples = job_samples(*report.observation, status);
+  if (status.progress) {
+    GoodputWindow& goodput = jobs_[report.job].goodput;
+    goodput.add(status.progress->elapsed_seconds, status.progress->useful_seconds);
+    if (const auto ratio = goodput.ratio()) samples.push_back({&job_metrics::kGoodputOfHour, *ratio});
+  }
+  set_gauges(report.job, samples);
+  raise_counters(report.job, samples);
   note_rescales(report.job, status);
 }
 
-void JobSeries::note_progress(const JobKey& job, const ProgressStatus& progress) {
-  if (!progress.newest) return;
-  const StepStatus& newest = *progress.newest;
-  const auto tokens = static_cast<double>(newest.tokens);
-  set(job, step_, static_cast<double>(newest.step));
-  set(job, loss_, newest.loss);
-  if (newest.validation_loss) set(job, validation_loss_, *newest.validation_loss);
-  set(job, skipped_steps_, static_cast<double>(newest.steps_skipped));
-  raise(job, tokens_, tokens);
-  set(job, tokens_per_second_, static_cast<double>(newest.tokens_per_second));
-  raise(job, dollars_, progress.dollars_spent);
-  if (tokens > 0) set(job, dollars_per_million_tokens_, progress.dollars_spent / tokens * 1e6);
-  raise(job, lost_steps_, static_cast<double>(newest.steps_lost));
-  const double elapsed = progress.elapsed_seconds;
-  if (elapsed > 0) set(job, goodput_, std::min(1.0, progress.useful_seconds / elapsed));
+void JobSeries::set_gauges(const JobKey& key, const std::vector<JobSample>& samples) {
+  Job& job = jobs_[key];
+  rest_gauges(job, samples);
+  for (const JobSample& sample : samples) {
+    if (is_counter(sample)) continue;
+    auto& gauge = job.gauges[{sample.metric, sample.labels}];
+    if (gauge == nullptr) gauge = &gauges_.at(sample.metric)->Add(labels_of(key, sample.labels));
+    gauge->Set(sample.value);
+  }
 }
 
-void JobSeries::drop_gpu_series(const JobKey& job) {
-  auto& gauges = jobs_[job].gauges;
-  std::erase_if(gauges, [this](const auto& entry) {
-    if (entry.second.first != &gpus_) return false;
-    gpus_.Remove(entry.second.second);
+// Handles the gauges that have no sample now.
+void JobSeries::rest_gauges(Job& job, const std::vector<JobSample>& samples) {
+  std::erase_if(job.gauges, [&](const auto& entry) {
+    const auto& [metric, labels] = entry.first;
+    const bool has_sample = std::ranges::any_of(
+        samples, [&](const JobSample& sample) { return sample.metric == metric && sample.labels == labels; });
+    if (has_sample) return false;
+    if (metric->kind == MetricKind::kAmount) {
+      entry.second->Set(0);
+      return false;
+    }
+    gauges_.at(metric)->Remove(entry.second);
     return true;
   });
 }
 
-void JobSeries::note_plan(const ReconcileReport& report, const PlanStatus& plan) {
-  set(report.job, generation_, static_cast<double>(plan.generation));
-  set(report.job, planned_tokens_per_second_, static_cast<double>(plan.tokens_per_second));
-  set(report.job, dollars_per_hour_, dollars_per_hour(*report.observation));
-  if (report.observation->record) set(report.job, bound_ratio_, report.observation->record->summary.bound_ratio);
-  drop_gpu_series(report.job);
-  for (const auto& [pool, gpus] : plan.gpus) {
-    set(report.job, gpus_, gpus,
-        {{"pool", to_string(pool)}, {"accelerator", pool.accelerator.str()}, {"zone", pool.zone.str()}});
+prometheus::Counter& JobSeries::counter(const JobKey& key, const JobMetric& metric, const Labels& labels) {
+  auto& counter = jobs_[key].counters[{&metric, labels}];
+  if (counter == nullptr) counter = &counters_.at(&metric)->Add(labels_of(key, labels));
+  return *counter;
+}
+
+void JobSeries::raise_counters(const JobKey& key, const std::vector<JobSample>& samples) {
+  for (const JobSample& sample : samples) {
+    if (!is_counter(sample)) continue;
+    prometheus::Counter& series = counter(key, *sample.metric, sample.labels);
+    if (sample.value > series.Value()) series.Increment(sample.value - series.Value());
   }
 }
 
-void JobSeries::observe(const JobKey& job, Histograms& family, double seconds, Labels labels) {
-  labels = labels_of(job, std::move(labels));
-  auto& entry = jobs_[job].histograms[text_of(family.GetName(), labels)];
-  if (entry.second == nullptr) entry = {&family, &family.Add(labels, kRescaleBuckets)};
-  entry.second->Observe(seconds);
+void JobSeries::observe(const JobKey& key, Histograms& family, double seconds) {
+  auto& histogram = jobs_[key].histograms[&family];
+  if (histogram == nullptr) histogram = &family.Add(labels_of(key, {}), kRescaleBuckets);
+  histogram->Observe(seconds);
 }
 
 // Each rescale is counted once, when its first step is done.
-void JobSeries::note_rescales(const JobKey& job, const JobStatus& status) {
+void JobSeries::note_rescales(const JobKey& key, const JobStatus& status) {
   for (const RescaleStatus& rescale : status.rescales) {
-    Series& series = jobs_[job];
-    if (rescale.to_generation <= series.counted_generation || !rescale.seconds) continue;
-    series.counted_generation = rescale.to_generation;
-    note_rescale(job, rescale);
+    Job& job = jobs_[key];
+    if (rescale.to_generation <= job.counted_generation || !rescale.seconds) continue;
+    job.counted_generation = rescale.to_generation;
+    note_rescale(key, rescale);
   }
 }
 
-void JobSeries::note_rescale(const JobKey& job, const RescaleStatus& rescale) {
-  observe(job, rescale_seconds_, rescale.seconds.value());
-  if (rescale.stopped_seconds) observe(job, rescale_stopped_seconds_, *rescale.stopped_seconds);
+void JobSeries::note_rescale(const JobKey& key, const RescaleStatus& rescale) {
+  observe(key, rescale_seconds_, rescale.seconds.value());
+  if (rescale.stopped_seconds) observe(key, rescale_stopped_seconds_, *rescale.stopped_seconds);
   for (const auto& [part, seconds] : rescale.parts) {
-    observe(job, rescale_part_seconds_, seconds, {{"part", std::string(to_string(part))}});
+    rescale_part_seconds_.Add({{"part", std::string(to_string(part))}}, kRescaleBuckets).Observe(seconds);
   }
-  const Labels reason = labels_of(job, {{"reason", std::string(to_string(rescale.reason))}});
-  auto& count = jobs_[job].counters[text_of("sailor_job_rescales_total", reason)];
-  if (count.second == nullptr) count = {&rescales_, &rescales_.Add(reason)};
-  count.second->Increment();
+  counter(key, job_metrics::kRescales, {{"reason", std::string(to_string(rescale.reason))}}).Increment();
 }
 
-void JobSeries::forget(const JobKey& job) {
-  const auto found = jobs_.find(job);
+void JobSeries::forget(const JobKey& key) {
+  const auto found = jobs_.find(key);
   if (found == jobs_.end()) return;
-  for (auto& [name, entry] : found->second.gauges) entry.first->Remove(entry.second);
-  for (auto& [name, entry] : found->second.counters) entry.first->Remove(entry.second);
-  for (auto& [name, entry] : found->second.histograms) entry.first->Remove(entry.second);
+  for (auto& [series, gauge] : found->second.gauges) gauges_.at(series.first)->Remove(gauge);
+  for (auto& [series, counter] : found->second.counters) counters_.at(series.first)->Remove(counter);
+  for (auto& [family, histogram] : found->second.histograms) family->Remove(histogram);
   jobs_.erase(found);
 }
 

@@ -1,8 +1,12 @@
 // JobSeries: the Prometheus series of all jobs. The series of a job stay in the registry for as long as the job exists.
+//
+// Each series names its job twice: as `job_namespace` and `job_name`, and as `namespace` and `job`. A scrape without
+// honorLabels renames the latter (docs/decisions/0031-series-name-their-job-twice.md).
 #pragma once
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <prometheus/counter.h>
@@ -10,6 +14,8 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "operator/metrics/goodput_window.h"
+#include "operator/metrics/job_samples.h"
 #include "operator/reconcile/controller.h"
 
 namespace sailor {
@@ -25,44 +31,29 @@ class JobSeries {
   using Gauges = prometheus::Family<prometheus::Gauge>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
   using Counters = prometheus::Family<prometheus::Counter>;
-  // The series of one job, by their names and labels.
-  struct Series {
-    std::map<std::string, std::pair<Gauges*, prometheus::Gauge*>> gauges;
-    std::map<std::string, std::pair<Counters*, prometheus::Counter*>> counters;
-    std::map<std::string, std::pair<Histograms*, prometheus::Histogram*>> histograms;
+  using SeriesKey = std::pair<const JobMetric*, prometheus::Labels>;
+  struct Job {
+    std::map<SeriesKey, prometheus::Gauge*> gauges;
+    std::map<SeriesKey, prometheus::Counter*> counters;
+    std::map<Histograms*, prometheus::Histogram*> histograms;
+    GoodputWindow goodput;
     std::int64_t counted_generation = 0;  // the generation that the newest counted rescale led to
   };
 
-  void set(const JobKey& job, Gauges& family, double value, prometheus::Labels labels = {});
-  // Increases the counter to `value` unless it is greater already.
-  void raise(const JobKey& job, Counters& family, double value, prometheus::Labels labels = {});
-  void note_progress(const JobKey& job, const ProgressStatus& progress);
-  void note_plan(const ReconcileReport& report, const PlanStatus& plan);
-  void note_rescales(const JobKey& job, const JobStatus& status);
-  void note_rescale(const JobKey& job, const RescaleStatus& rescale);
-  void observe(const JobKey& job, Histograms& family, double seconds, prometheus::Labels labels = {});
-  void drop_gpu_series(const JobKey& job);
+  void set_gauges(const JobKey& key, const std::vector<JobSample>& samples);
+  void rest_gauges(Job& job, const std::vector<JobSample>& samples);
+  prometheus::Counter& counter(const JobKey& key, const JobMetric& metric, const prometheus::Labels& labels);
+  void raise_counters(const JobKey& key, const std::vector<JobSample>& samples);
+  void note_rescales(const JobKey& key, const JobStatus& status);
+  void note_rescale(const JobKey& key, const RescaleStatus& rescale);
+  void observe(const JobKey& key, Histograms& family, double seconds);
 
-  std::map<JobKey, Series> jobs_;
-  Gauges& step_;
-  Gauges& loss_;
-  Gauges& validation_loss_;
-  Gauges& skipped_steps_;
-  Counters& tokens_;
-  Gauges& tokens_per_second_;
-  Gauges& planned_tokens_per_second_;
-  Gauges& gpus_;
-  Counters& dollars_;
-  Gauges& dollars_per_hour_;
-  Gauges& dollars_per_million_tokens_;
-  Gauges& goodput_;
-  Gauges& generation_;
-  Gauges& bound_ratio_;
-  Counters& rescales_;
-  Counters& lost_steps_;
+  std::map<JobKey, Job> jobs_;
+  std::map<const JobMetric*, Gauges*> gauges_;
+  std::map<const JobMetric*, Counters*> counters_;
   Histograms& rescale_seconds_;
-  Histograms& rescale_part_seconds_;
   Histograms& rescale_stopped_seconds_;
+  Histograms& rescale_part_seconds_;
 };
 
 }  // namespace sailor

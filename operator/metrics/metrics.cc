@@ -1,11 +1,8 @@
 #include "operator/metrics/metrics.h"
 
-#include <fstream>
-
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include "operator/metrics/job_series.h"
+#include "operator/metrics/pool_series.h"
+#include "operator/metrics/process_series.h"
 
 namespace sailor {
 namespace {
@@ -32,29 +29,13 @@ void raise_to(prometheus::Counter& counter, double value) {
   if (value > counter.Value()) counter.Increment(value - counter.Value());
 }
 
-// Returns the second field of /proc/self/statm, the resident pages, in bytes.
-double resident_bytes() {
-  std::ifstream stream("/proc/self/statm");
-  long size = 0;
-  long resident = 0;
-  stream >> size >> resident;
-  return static_cast<double>(resident * sysconf(_SC_PAGESIZE));
-}
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 }  // namespace
 
 Metrics::Metrics()
     : registry_(std::make_shared<prometheus::Registry>()),
       jobs_(std::make_unique<JobSeries>(*registry_)),
+      pools_(std::make_unique<PoolSeries>(*registry_)),
+      process_(std::make_unique<ProcessSeries>(*registry_)),
       reconciles_(counter(*registry_, "controller_runtime_reconcile_total", "Passes over jobs, by result.")),
       reconcile_errors_(counter(*registry_, "controller_runtime_reconcile_errors_total", "Passes that failed.")),
       reconcile_seconds_(histogram(*registry_, "controller_runtime_reconcile_time_seconds", "Length of a pass.")),
@@ -66,10 +47,11 @@ Metrics::Metrics()
       request_seconds_(
           histogram(*registry_, "rest_client_request_duration_seconds", "Length of a request to the API server.")),
       leader_(gauge(*registry_, "leader_election_master_status", "Whether this process leads.")),
-      plan_seconds_(histogram(*registry_, "sailor_plan_seconds", "Length of a search for a plan.")),
-      pool_gpus_(gauge(*registry_, "sailor_pool_gpus", "GPUs of a pool by state.")),
-      memory_(gauge(*registry_, "process_resident_memory_bytes", "Resident memory.")),
-      cpu_(counter(*registry_, "process_cpu_seconds_total", "User and system CPU time.")) {}
+      plan_seconds_(histogram(*registry_, "sailor_plan_seconds", "Length of a search for a plan.")) {
+  gauge(*registry_, "sailor_build_info", "1; the label says which version runs.")
+      .Add({{"version", SAILOR_VERSION}})
+      .Set(1);
+}
 
 Metrics::~Metrics() = default;
 
@@ -109,32 +91,10 @@ void Metrics::leads(const std::string& lease, bool is_leader) { leader_.Add({{"n
 
 void Metrics::cluster(const ClusterView& view) {
   const std::scoped_lock lock(mutex_);
-  std::map<PoolKey, std::map<std::string, int>> counts;
-  for (const auto& [key, pool] : view.pools) counts[key];
-  for (const NodeView& node : view.nodes) {
-    auto& count = counts[node.pool];
-    count["allocatable"] += node.gpus;
-    count["used"] += node.used_by_others("none");
-    if (node.is_terminating) count["terminating"] += node.gpus;
-  }
-  std::map<std::string, prometheus::Gauge*> now;
-  for (auto& [key, count] : counts) {
-    for (const char* state : {"allocatable", "used", "terminating"}) {
-      prometheus::Gauge& series = pool_gpus_.Add({{"pool", to_string(key)}, {"state", state}});
-      series.Set(count[state]);
-      now[to_string(key) + state] = &series;
-    }
-  }
-  for (const auto& [name, series] : pool_series_) {
-    if (!now.contains(name)) pool_gpus_.Remove(series);
-  }
-  pool_series_ = std::move(now);
+  pools_->note(view);
 }
 
-void Metrics::process() {
-  memory_.Add({}).Set(resident_bytes());
-  raise_to(cpu_.Add({}), cpu_seconds());
-}
+void Metrics::process() { process_->update(); }
 
 void Metrics::forget(const JobKey& job) {
   const std::scoped_lock lock(mutex_);

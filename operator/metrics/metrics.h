@@ -1,7 +1,7 @@
 // Metrics: what Prometheus scrapes from the operator. Dashboards rely on the names, so none may change.
+// docs/monitoring.md lists them.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,6 +18,8 @@
 namespace sailor {
 
 class JobSeries;
+class PoolSeries;
+class ProcessSeries;
 
 class Metrics {
  public:
@@ -33,7 +35,7 @@ class Metrics {
   void queue(std::size_t depth, const QueueStatistics& statistics);
   void leads(const std::string& lease, bool is_leader);
   void cluster(const ClusterView& view);
-  void process();                  // updates the memory, the CPU time and the start time of this process
+  void process();                  // updates the metrics of this process
   void forget(const JobKey& job);  // removes the series of a job that is gone
 
   [[nodiscard]] const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
@@ -42,6 +44,8 @@ class Metrics {
   std::shared_ptr<prometheus::Registry> registry_;
   std::mutex mutex_;
   std::unique_ptr<JobSeries> jobs_;
+  std::unique_ptr<PoolSeries> pools_;
+  std::unique_ptr<ProcessSeries> process_;
   prometheus::Family<prometheus::Counter>& reconciles_;
   prometheus::Family<prometheus::Counter>& reconcile_errors_;
   prometheus::Family<prometheus::Histogram>& reconcile_seconds_;
@@ -53,10 +57,6 @@ class Metrics {
   prometheus::Family<prometheus::Histogram>& request_seconds_;
   prometheus::Family<prometheus::Gauge>& leader_;
   prometheus::Family<prometheus::Histogram>& plan_seconds_;
-  prometheus::Family<prometheus::Gauge>& pool_gpus_;
-  prometheus::Family<prometheus::Gauge>& memory_;
-  prometheus::Family<prometheus::Counter>& cpu_;
-  std::map<std::string, prometheus::Gauge*> pool_series_;
 };
 
 }  // namespace sailor

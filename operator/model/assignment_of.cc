@@ -14,10 +14,9 @@ namespace {
 std::vector<WorkerSlot> training_workers(const GenerationRecord& record) {
   std::vector<WorkerSlot> workers;
   for (const ReplicaPlacement& placed : record.placement.replicas) {
-    const Stage& stage = record.plan.stages.at(static_cast<std::size_t>(placed.stage));
-    const Replica& replica = stage.replicas.at(static_cast<std::size_t>(placed.replica));
-    for (int shard = 0; shard < replica.tensor_parallel; ++shard) {
-      workers.push_back({placed.slot, placed.first_gpu + shard, Role{placed.stage, placed.replica, shard}});
+    int shard = 0;
+    for (const int gpu : record.gpus_of(placed)) {
+      workers.push_back({placed.slot, gpu, Role{placed.stage, placed.replica, shard++}});
     }
   }
   return workers;

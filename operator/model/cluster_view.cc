@@ -25,9 +25,22 @@ int gpus_of_container(const Json& container) {
   return limits == nullptr ? 0 : gpu_quantity(*limits);
 }
 
-bool has_taint(const Json& node, const char* key) {
-  return std::ranges::any_of(list_at(node, {"spec", "taints"}),
-                             [&](const Json& taint) { return text_at(taint, {"key"}) == key; });
+std::vector<Taint> taints_of(const Json& node) {
+  std::vector<Taint> taints;
+  for (const Json& taint : list_at(node, {"spec", "taints"})) {
+    taints.push_back({text_at(taint, {"key"}), text_at(taint, {"value"}), text_at(taint, {"effect"})});
+  }
+  return taints;
+}
+
+std::shared_ptr<const std::map<std::string, std::string>> labels_of(const Json& node) {
+  auto labels = std::make_shared<std::map<std::string, std::string>>();
+  const Json* stated = kube::find_at(node, {"metadata", "labels"});
+  if (stated == nullptr || !stated->is_object()) return labels;
+  for (const auto& [name, value] : stated->items()) {
+    if (value.is_string()) labels->emplace(name, value.get<std::string>());
+  }
+  return labels;
 }
 
 PoolKey pool_of(const Json& node) {
@@ -43,7 +56,10 @@ NodeView node_view(const Json& node) {
   view.pool = pool_of(node);
   if (const Json* allocatable = kube::find_at(node, {"status", "allocatable"})) view.gpus = gpu_quantity(*allocatable);
   view.is_cordoned = kube::bool_at(node, {"spec", "unschedulable"});
-  view.is_terminating = kube::is_deleting(node) || has_taint(node, kTerminationTaint);
+  view.labels = labels_of(node);
+  view.taints = taints_of(node);
+  const bool is_announced = std::ranges::find(view.taints, kTerminationTaint, &Taint::key) != view.taints.end();
+  view.is_terminating = kube::is_deleting(node) || is_announced;
   for (const Json& condition : list_at(node, {"status", "conditions"})) {
     if (text_at(condition, {"type"}) == "Ready") view.is_ready = text_at(condition, {"status"}) == "True";
     const auto heartbeat = parse_rfc3339(text_at(condition, {"lastHeartbeatTime"}));
@@ -73,7 +89,11 @@ std::optional<PoolDeclaration> discovered(const NodeView& node, const Json& obje
 }
 
 // Returns whether the node belongs to a pool. Adds the pool to the view if the node is the first one of it.
-bool joins_pool(const NodeView& node, const Json& object, ClusterView& view) {
+bool joins_pool(const NodeView& node, const Json& object, const ComputeCapability& least, ClusterView& view) {
+  if (lacks_kernels(node.pool.accelerator, least)) {
+    view.without_kernels.insert(node.pool);
+    return false;
+  }
   if (view.of_unknown_accelerator.contains(node.pool)) return false;
   const auto known = view.pools.find(node.pool);
   if (known != view.pools.end()) return matches(object, known->second.node_selector);
@@ -84,27 +104,23 @@ bool joins_pool(const NodeView& node, const Json& object, ClusterView& view) {
   return pool.has_value();
 }
 
-void add_declared_pools(const std::vector<kube::Object>& gpu_pools, ClusterView& view) {
+void add_declared_pools(const ClusterObjects& objects, ClusterView& view) {
   std::vector<PoolDeclaration> declared;
-  for (const kube::Object& object : gpu_pools) {
+  for (const kube::Object& object : objects.gpu_pools) {
     auto pool = pool_from_manifest(*object);
     if (!pool) continue;
     declared.push_back(*std::move(pool));
     if (const auto& gpu = declared.back().gpu) view.accelerators.add(*gpu);
   }
   for (const PoolDeclaration& pool : declared) {
-    if (view.accelerators.find(pool.key.accelerator) == nullptr) {
+    if (lacks_kernels(pool.key.accelerator, objects.least_capability)) {
+      view.without_kernels.insert(pool.key);
+    } else if (view.accelerators.find(pool.key.accelerator) == nullptr) {
       view.of_unknown_accelerator.insert(pool.key);
     } else {
       view.pools.emplace(pool.key, pool);
     }
   }
-}
-
-// Returns the node that a pod runs on, or is pinned to while it waits for the scheduler.
-std::string node_of_pod(const Json& pod) {
-  const std::string bound = text_at(pod, {"spec", "nodeName"});
-  return bound.empty() ? kube::annotation_of(pod, kNodeAnnotation) : bound;
 }
 
 void count_pods(ClusterView& view, const ClusterObjects& objects) {
@@ -117,10 +133,11 @@ void count_pods(ClusterView& view, const ClusterObjects& objects) {
   }
   // A claim and its pod use the same GPUs, so the larger of the two numbers counts.
   for (const Claim& claim : objects.claims) {
+    if (claim.node.empty()) ++view.claimed_growth[claim.pool][claim.job_uid];
     const auto node = nodes.find(claim.node);
-    if (node == nodes.end()) continue;
+    if (node == nodes.end() || node->second->uid != claim.node_uid) continue;
     int& used = node->second->used[claim.job_uid];
-    used = std::max(used, claim.gpus);
+    used = std::max(used, std::min(claim.gpus, node->second->gpus));
   }
 }
 
@@ -132,9 +149,29 @@ int NodeView::used_by_others(const std::string& job_uid) const {
   return sum;
 }
 
+const std::string* NodeView::find_label(const std::string& label) const {
+  if (labels == nullptr) return nullptr;
+  const auto found = labels->find(label);
+  return found == labels->end() ? nullptr : &found->second;
+}
+
 const NodeView* ClusterView::find_node(const std::string& name) const {
   const auto found = std::ranges::lower_bound(nodes, name, {}, &NodeView::name);
   return found == nodes.end() || found->name != name ? nullptr : &*found;
+}
+
+std::string node_of_pod(const Json& pod) {
+  const std::string bound = text_at(pod, {"spec", "nodeName"});
+  return bound.empty() ? kube::annotation_of(pod, kNodeAnnotation) : bound;
+}
+
+int ClusterView::growth_left(const PoolDeclaration& pool, const std::string& job_uid) const {
+  std::int64_t left = pool.max_nodes.value_or(0);
+  left -= std::ranges::count(nodes, pool.key, &NodeView::pool);
+  if (const auto claims = claimed_growth.find(pool.key); claims != claimed_growth.end()) {
+    for (const auto& [owner, count] : claims->second) left -= owner == job_uid ? 0 : count;
+  }
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
 int gpus_asked_for(const Json& pod_spec) {
@@ -154,12 +191,12 @@ int gpus_of_pod(const Json& pod) {
 
 ClusterView cluster_view(const ClusterObjects& objects) {
   ClusterView view;
-  add_declared_pools(objects.gpu_pools, view);
+  add_declared_pools(objects, view);
   for (const kube::Object& object : objects.nodes) {
     NodeView node = node_view(*object);
     view.node_uids.insert(node.uid);
     if (node.gpus == 0 || node.pool.accelerator.empty() || node.pool.zone.empty()) continue;
-    if (joins_pool(node, *object, view)) view.nodes.push_back(std::move(node));
+    if (joins_pool(node, *object, objects.least_capability, view)) view.nodes.push_back(std::move(node));
   }
   std::ranges::sort(view.nodes, {}, &NodeView::name);
   count_pods(view, objects);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,10 +11,18 @@
 
 #include "core/manifest/manifest.h"
 #include "core/model/cluster_state.h"
+#include "core/model/compute_capability.h"
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
 
 namespace sailor {
+
+struct Taint {
+  std::string key;
+  std::string value;
+  std::string effect;  // "NoSchedule", "NoExecute" or "PreferNoSchedule"
+  friend bool operator==(const Taint&, const Taint&) = default;
+};
 
 struct NodeView {
   std::string name;
@@ -24,13 +33,16 @@ struct NodeView {
   bool is_cordoned = false;
   bool is_terminating = false;  // the node has the taint of an impending termination, or is being deleted
   Time terminating_since;       // when the operator first saw that it is terminating
-  Time heartbeat;               // the newest lastHeartbeatTime of the node's conditions
+  std::shared_ptr<const std::map<std::string, std::string>> labels;  // shared by all copies of the view; null: none
+  std::vector<Taint> taints;
+  Time heartbeat;  // the newest lastHeartbeatTime of the node's conditions
   // The number of GPUs in use, by the UID of the job. The key "" stands for all pods that do not belong to a job. The
   // number for a job includes the GPUs that its record claims.
   std::map<std::string, int> used;
   friend bool operator==(const NodeView&, const NodeView&) = default;
 
   [[nodiscard]] int used_by_others(const std::string& job_uid) const;
+  [[nodiscard]] const std::string* find_label(const std::string& label) const;  // null: the node does not have it
 };
 
 struct ClusterView {
@@ -39,18 +51,26 @@ struct ClusterView {
   AcceleratorBook accelerators;              // if GpuPools disagree about an accelerator, the first one by name counts
   std::set<PoolKey> unpriced;  // pools without a GpuPool and without a list price; `nodes` omits their nodes
   std::set<PoolKey> of_unknown_accelerator;  // `nodes` and `pools` omit them
+  std::set<PoolKey> without_kernels;         // the trainer's image cannot use their GPUs; `nodes` and `pools` omit them
+  // The number of nodes that do not exist yet and that records claim, by the pool and the UID of the job.
+  std::map<PoolKey, std::map<std::string, int>> claimed_growth;
   std::set<std::string> node_uids;  // includes the nodes that `nodes` omits; a node whose UID is missing here is gone
   friend bool operator==(const ClusterView&, const ClusterView&) = default;
 
   [[nodiscard]] const NodeView* find_node(const std::string& name) const;
+  // Returns by how many nodes the pool can grow, without those that other jobs claim.
+  [[nodiscard]] int growth_left(const PoolDeclaration& pool, const std::string& job_uid) const;
 };
 
 // GPUs that the record of an uncommitted generation claims on a node. The claim counts until the pod exists, so that no
-// other job plans with the same GPUs.
+// other job plans with the same GPUs. A claim on a node that does not exist does not count, and a claim takes at most
+// the GPUs that the node has.
 struct Claim {
   std::string job_uid;
-  std::string node;
+  std::string node;  // empty: a node of the pool that does not exist yet
+  std::string node_uid;
   int gpus = 0;
+  PoolKey pool;
 };
 
 struct ClusterObjects {
@@ -58,10 +78,13 @@ struct ClusterObjects {
   std::vector<kube::Object> gpu_pools;
   std::vector<kube::Object> pods;  // all pods that request GPUs, whether they belong to a job or not
   std::vector<Claim> claims;
+  ComputeCapability least_capability = {};  // for which the trainer's image has kernels; {}: for all
 };
 
 ClusterView cluster_view(const ClusterObjects& objects);
 
+// Returns the node that a pod runs on, or is pinned to while it waits for the scheduler.
+std::string node_of_pod(const kube::Json& pod);
 // Returns the number of GPUs that a pod uses: 0 once it has ended.
 int gpus_of_pod(const kube::Json& pod);
 // Returns the number of GPUs that the containers of a pod request.

@@ -123,8 +123,13 @@ PlanStatus plan_from(const Json& json) {
 
 Json progress_json(const ProgressStatus& progress) {
   Json json = {{"dollarsSpent", fmt::format("{:.6f}", progress.dollars_spent)},
+               {"trafficDollars", fmt::format("{:.6f}", progress.traffic_dollars)},
+               {"savedDollars", fmt::format("{:.6f}", progress.saved_dollars)},
                {"elapsedSeconds", seconds_text(progress.elapsed_seconds)},
                {"usefulSeconds", seconds_text(progress.useful_seconds)}};
+  for (const auto& [cause, seconds] : progress.lost_seconds) {
+    json["lostSeconds"][to_string(cause)] = seconds_text(seconds);
+  }
   if (progress.time) json["time"] = to_rfc3339_micro(*progress.time);
   if (progress.furthest_step) json["furthestStep"] = *progress.furthest_step;
   if (progress.total_steps) json["totalSteps"] = *progress.total_steps;
@@ -142,12 +147,25 @@ Json progress_json(const ProgressStatus& progress) {
   return json;
 }
 
+std::map<LostCause, double> lost_seconds_from(const Json& progress) {
+  std::map<LostCause, double> seconds;
+  const Json* lost = find_at(progress, {"lostSeconds"});
+  if (lost == nullptr) return seconds;
+  for (const LostCause cause : kLostCauses) {
+    if (const auto found = decimal_in(*lost, std::string(to_string(cause)))) seconds[cause] = *found;
+  }
+  return seconds;
+}
+
 ProgressStatus progress_from(const Json& json) {
   ProgressStatus progress;
   progress.time = time_in(json, "time");
   progress.dollars_spent = decimal_in(json, "dollarsSpent").value_or(0);
   progress.elapsed_seconds = decimal_in(json, "elapsedSeconds").value_or(0);
   progress.useful_seconds = decimal_in(json, "usefulSeconds").value_or(0);
+  progress.traffic_dollars = decimal_in(json, "trafficDollars").value_or(0);
+  progress.saved_dollars = decimal_in(json, "savedDollars").value_or(0);
+  progress.lost_seconds = lost_seconds_from(json);
   progress.furthest_step = integer_in(json, "furthestStep");
   progress.total_steps = integer_in(json, "totalSteps");
   const auto step = integer_in(json, "step");
@@ -242,6 +260,7 @@ JobStatus job_status_from_json(const Json& json) {
   for (const Json& entry : list_at(json, {"rescales"})) status.rescales.push_back(rescale_from(entry));
   status.unpriced_pools = texts_in(json, "unpricedPools");
   status.pools_of_unknown_accelerators = texts_in(json, "poolsOfUnknownAccelerators");
+  status.pools_without_kernels = texts_in(json, "poolsWithoutKernels");
   return status;
 }
 
@@ -259,6 +278,7 @@ Json to_json(const JobStatus& status) {
   if (!status.pools_of_unknown_accelerators.empty()) {
     json["poolsOfUnknownAccelerators"] = status.pools_of_unknown_accelerators;
   }
+  if (!status.pools_without_kernels.empty()) json["poolsWithoutKernels"] = status.pools_without_kernels;
   return json;
 }
 

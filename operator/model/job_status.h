@@ -15,6 +15,7 @@
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
 #include "operator/model/conditions.h"
+#include "operator/model/lost_time.h"
 
 namespace sailor {
 
@@ -46,10 +47,14 @@ struct StepStatus {
 
 // The progress of the job and its cost so far.
 struct ProgressStatus {
-  std::optional<Time> time;  // the dollars and seconds below are counted up to this time
-  double dollars_spent = 0;
+  std::optional<Time> time;    // the dollars and seconds below are counted up to this time
+  double dollars_spent = 0;    // for GPUs and traffic
+  double traffic_dollars = 0;  // the part for traffic
+  double saved_dollars = 0;    // what the GPUs would have cost on demand, less what they have cost
   double elapsed_seconds = 0;  // since the first plan; excludes the time in which the job was suspended
   double useful_seconds = 0;   // the time of the steps up to `furthest_step`; a repeated step counts once
+  // The elapsed time that was not useful. While the job trains, up to two steps in flight are in neither.
+  std::map<LostCause, double> lost_seconds;
   std::optional<std::int64_t> furthest_step;
   std::optional<std::int64_t> total_steps;
   std::optional<StepStatus> newest;  // empty: no trainer has reported a step yet
@@ -105,6 +110,7 @@ struct JobStatus {
   std::vector<RescaleStatus> rescales;  // oldest first
   std::vector<std::string> unpriced_pools;
   std::vector<std::string> pools_of_unknown_accelerators;
+  std::vector<std::string> pools_without_kernels;
 
   [[nodiscard]] const ConditionStatus* find(ConditionType type) const;  // null: the status has no such condition
   [[nodiscard]] bool is_true(ConditionType type) const;

@@ -16,13 +16,15 @@ std::string short_hash(const std::string& text) { return sha256_hex(text).substr
 
 std::string short_job_name(const std::string& job) {
   if (job.size() <= kLongestJobName) return job;
-  return fmt::format("{}-{}", job.substr(0, kLongestJobName - kHashDigits - 1), short_hash(job));
+  std::string start = job.substr(0, kLongestJobName - kHashDigits - 1);
+  while (start.ends_with('-') || start.ends_with('.')) start.pop_back();  // "a.-b" is not a name in Kubernetes
+  return fmt::format("{}-{}", start, short_hash(job));
 }
 
 std::string slot_name(const std::string& job, const PoolKey& pool, int slot) {
   return fmt::format("{}-{}-{}", short_job_name(job), short_hash(to_string(pool)), slot);
 }
 
-std::string record_name(const std::string& job) { return short_job_name(job) + "-plan"; }
+std::string plan_map_name(const std::string& job) { return short_job_name(job) + "-plan"; }
 
 }  // namespace sailor

@@ -20,6 +20,8 @@ inline constexpr const char* kPoolLabel =
     "sailor.dev/pool";  // the short_hash of the pool's key; the annotation contains the whole key
 inline constexpr const char* kPoolAnnotation = "sailor.dev/pool";
 inline constexpr const char* kCreatedForAnnotation = "sailor.dev/created-for-generation";
+inline constexpr const char* kGenerationAnnotation =
+    "sailor.dev/generation";  // of a ConfigMap with a plan: the generation whose plan it shows
 inline constexpr const char* kNodeAnnotation =
     "sailor.dev/node";  // the node that the pod is pinned to; absent: any node of the pool
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
@@ -39,6 +41,6 @@ std::string short_hash(const std::string& text);  // 6 hexadecimal digits
 std::string short_job_name(const std::string& job);
 // Returns the name of a pod. `slot` numbers the pods of the job in one pool; it is not an index into a placement.
 std::string slot_name(const std::string& job, const PoolKey& pool, int slot);
-std::string record_name(const std::string& job);  // the name of the ConfigMap that holds the record
+std::string plan_map_name(const std::string& job);  // the name of the ConfigMap that shows the plan to people
 
 }  // namespace sailor

@@ -15,13 +15,16 @@
 #include "operator/model/cluster_view.h"
 #include "operator/model/job_status.h"
 #include "operator/model/record.h"
+#include "operator/stragglers/job_speeds.h"
 #include "planner/planner.h"
+#include "planner/replan/change_rules.h"
 
 namespace sailor {
 
 struct JobView {
   JobKey key;
   std::string uid;
+  std::string version;               // the resourceVersion
   std::int64_t spec_generation = 0;  // the metadata.generation of the TrainingJob; see record.h
   bool is_deleting = false;
   Time created;
@@ -38,8 +41,9 @@ struct PodView {
   std::string node;  // the node that the pod runs on, or is pinned to while it is unscheduled; empty: any node
   std::string ip;
   PodPhase phase = PodPhase::kPending;
-  bool is_deleting = false;
+  bool is_deleting = false;                       // also if the object is gone
   std::optional<Time> killed_at;                  // if it is being deleted: when its grace period ends
+  bool is_gone = false;                           // the object is gone, but the agent answers with its UID
   bool is_ours = true;                            // false: an earlier job of the same name owns the pod
   std::string status_reason;                      // status.reason of the pod: "Evicted", "NodeShutdown" ...
   std::string waiting;                            // a sentence that says why the pod does not start; empty: unknown
@@ -54,6 +58,9 @@ struct PodView {
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 };
 
+// No decision depends on more unanswered polls than these.
+inline constexpr int kHighestPollCount = 5;
+
 // The results of polling an agent.
 struct AgentView {
   std::optional<AgentReport> report;     // the newest report; it stays when later polls fail
@@ -61,8 +68,23 @@ struct AgentView {
   std::optional<Time> broken_since;      // when a worker was first reported as broken; empty: none is broken
   std::optional<Time> preparing_since;   // when one was first reported as preparing its generation; empty: none is
   std::optional<Time> unanswered_since;  // when the first of these polls timed out
+  MonotonicTime answered_at{};           // when the newest report arrived
 
   [[nodiscard]] bool answers() const { return report.has_value() && unanswered_polls == 0; }
+};
+
+// The newest refusal of the API server to create a pod of the job.
+struct PodRefusal {
+  std::string pod;
+  std::string message;               // the words of the server, and a remedy: one or more sentences
+  std::int64_t spec_generation = 0;  // the metadata.generation of the job that the pod was rendered from
+  int tries = 0;                     // the number of consecutive refusals
+  Time retry_at;
+
+  // Returns whether the operator creates no pod of the job for now. A changed spec is tried at once.
+  [[nodiscard]] bool holds(Time now, std::int64_t of_spec_generation) const {
+    return now < retry_at && spec_generation == of_spec_generation;
+  }
 };
 
 // A question to the planner. The answer depends on nothing else, so equal questions share an answer.
@@ -70,6 +92,7 @@ struct PlanQuestion {
   JobSpec job;
   ClusterState cluster;
   std::optional<Plan> current;
+  std::optional<ClusterState> current_cluster;  // PlanOptions::current_cluster
   std::shared_ptr<const ProfileBook> profiles;
   bool is_urgent = false;  // the job does not train meanwhile, so the planner searches only near `current`
   friend bool operator==(const PlanQuestion&, const PlanQuestion&) = default;
@@ -79,6 +102,7 @@ struct PlanAnswer {
   PlanQuestion question;
   Result<PlannedJob> result;
   Time asked_at;
+  bool is_overtaken = false;  // the job had asked a newer question before the answer came
 };
 
 // Options of this operator.
@@ -86,9 +110,16 @@ struct OperatorSettings {
   std::string trainer_image;
   std::string callback;  // the URL at which agents reach the operator; empty: they have no way to reach it
   std::chrono::seconds start_limit = std::chrono::minutes(10);  // the time in which a new pod must start
-  std::chrono::seconds cool_down{10};  // the least time from a generation to the next voluntary change
+  std::chrono::seconds cool_down = kCoolDown;  // the least time from a generation to the next voluntary change
   std::chrono::seconds peer_timeout =
       kPeerTimeout;  // workers consider a peer lost once it was unresponsive for this long
+  ComputeCapability least_capability = kLeastComputeCapability;  // for which the trainer's image has kernels
+};
+
+// The ConfigMap that shows the newest plan to people.
+struct PlanMapView {
+  bool is_ours = true;          // false: another object owns it, or none does
+  std::int64_t generation = 0;  // whose plan it shows
 };
 
 struct Observation {
@@ -96,13 +127,25 @@ struct Observation {
   OperatorSettings settings;
   JobView job;
   std::optional<GenerationRecord> record;
-  std::string record_version;               // the resourceVersion of the record's ConfigMap; empty: no ConfigMap exists
-  std::string record_error;                 // why the ConfigMap cannot be parsed; empty: it can, or does not exist
+  bool is_record_imported =
+      false;                 // an operator without JobRecords has left the record, and no JobRecord stores it yet
+  std::string record_error;  // why the JobRecord cannot be used; empty: it can, or does not exist
+  // For how long this operator has known that the lease of an older generation is not renewed
+  // (OlderRecord::is_unrenewed), by the number of the generation.
+  std::map<std::int64_t, std::chrono::milliseconds> unrenewed_for;
+  // For how long it has known that a newer generation has claimed the checkpoint folder.
+  std::map<std::int64_t, std::chrono::milliseconds> claimed_for;
+  std::optional<PlanMapView> plan_map;      // empty: no such ConfigMap exists
   std::vector<PodView> pods;                // the pods with the label of this job, in ascending order of names
+  std::vector<Member> vanished;             // the members whose pod objects are gone; their agents are still polled
   std::map<std::string, AgentView> agents;  // by the UID of the pod
+  std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
   ClusterView cluster;
   std::shared_ptr<const ProfileBook> profiles;
-  std::vector<PlanAnswer> answers;  // the planner's newest answers for this job
+  std::vector<PlanAnswer> answers;         // the planner's newest answers for this job
+  std::map<GpuName, GpuSpeed> gpu_speeds;  // as the workers' reports show; Measurements sets it
+  // How long a step takes at present, by measurement, in units of the planner's estimates; empty: unknown.
+  std::optional<double> present_step_seconds;
 };
 
 }  // namespace sailor

@@ -3,8 +3,19 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/model/accelerator.h"
+
 namespace sailor {
 namespace {
+
+// Returns the newest generation that the status has seen train after a change; 0: none.
+std::int64_t last_trained(const JobStatus& status) {
+  std::int64_t last = 0;
+  for (const RescaleStatus& rescale : status.rescales) {
+    if (rescale.stopped_seconds) last = std::max(last, rescale.to_generation);
+  }
+  return last;
+}
 
 void offer(std::optional<JobProgress>& best, const std::optional<AgentReport>& report) {
   if (!report || !report->progress) return;
@@ -12,6 +23,19 @@ void offer(std::optional<JobProgress>& best, const std::optional<AgentReport>& r
     return std::tuple(progress.generation, progress.step, progress.last_checkpoint_step);
   };
   if (!best || rank(*report->progress) > rank(*best)) best = report->progress;
+}
+
+// Returns the pool of a pod that costs money. Null: the pod does not run, or its pool is gone.
+const PoolDeclaration* paid_pool(const Observation& observation, const PodView& pod) {
+  if (!pod.is_ours || pod.phase != PodPhase::kRunning) return nullptr;
+  const auto pool = observation.cluster.pools.find(pod.pool);
+  return pool == observation.cluster.pools.end() ? nullptr : &pool->second;
+}
+
+std::optional<DollarsPerHour> price_on_demand(const ClusterView& cluster, PoolKey key) {
+  key.provisioning = Provisioning::kOnDemand;
+  const auto pool = cluster.pools.find(key);
+  return pool == cluster.pools.end() ? list_price(key.accelerator) : pool->second.price_per_gpu;
 }
 
 }  // namespace
@@ -73,21 +97,41 @@ bool is_occupied(const Observation& observation, const Slot& slot) {
   });
 }
 
+const PodRefusal* find_refusal(const Observation& observation, const Placement& placement) {
+  const auto& refusal = observation.refusal;
+  if (!refusal || find_pod(observation, refusal->pod) != nullptr) return nullptr;
+  // An older refusal belongs to a pod that was given up and is about to be tried again.
+  if (observation.now > refusal->retry_at + std::chrono::minutes(1)) return nullptr;
+  const bool is_in_placement = std::ranges::find(placement.slots, refusal->pod, &Slot::pod) != placement.slots.end();
+  return is_in_placement ? &*refusal : nullptr;
+}
+
 std::optional<JobProgress> newest_progress(const Observation& observation) {
   std::optional<JobProgress> best;
   for (const auto& [uid, agent] : observation.agents) offer(best, agent.report);
   for (const PodView& pod : observation.pods) {
     if (pod.is_ours) offer(best, pod.termination_report);
   }
+  // A released pod still reports the generation that it trained in, and for a moment no other pod reports any.
+  if (best && best->generation < last_trained(observation.job.status)) best.reset();
   return best;
 }
 
 double dollars_per_hour(const Observation& observation) {
   double sum = 0;
   for (const PodView& pod : observation.pods) {
-    const auto pool = observation.cluster.pools.find(pod.pool);
-    if (!pod.is_ours || pod.phase != PodPhase::kRunning || pool == observation.cluster.pools.end()) continue;
-    sum += pool->second.price_per_gpu.value() * pod.gpus;
+    if (const PoolDeclaration* pool = paid_pool(observation, pod)) sum += pool->price_per_gpu.value() * pod.gpus;
+  }
+  return sum;
+}
+
+double saved_dollars_per_hour(const Observation& observation) {
+  double sum = 0;
+  for (const PodView& pod : observation.pods) {
+    const PoolDeclaration* pool = paid_pool(observation, pod);
+    if (pool == nullptr || pod.pool.provisioning != Provisioning::kSpot) continue;
+    const auto price = price_on_demand(observation.cluster, pod.pool);
+    if (price) sum += (*price - pool->price_per_gpu).value() * pod.gpus;
   }
   return sum;
 }

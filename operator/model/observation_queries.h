@@ -43,11 +43,18 @@ bool trains(const Observation& observation, const Generation& generation);
 // Returns the UID of the node that the pod of this name runs on, or "" if the pod or the node does not exist.
 std::string node_uid_of_pod(const Observation& observation, const std::string& pod);
 
+// Returns the refusal that keeps the placement from being complete; null: no pod of it is refused.
+const PodRefusal* find_refusal(const Observation& observation, const Placement& placement);
+
 // Returns the progress of the newest generation that agents, or termination reports, mention; of several, that of the
-// highest step.
+// highest step. Returns nothing if the status has already seen a newer generation train.
 std::optional<JobProgress> newest_progress(const Observation& observation);
 
 // Returns the price of the GPUs of all running pods of the job.
 double dollars_per_hour(const Observation& observation);
+
+// Returns by how much they are cheaper than on demand. The price on demand is that of a pool in the same zone, or else
+// the accelerator's list price. Pods whose price on demand is unknown save nothing.
+double saved_dollars_per_hour(const Observation& observation);
 
 }  // namespace sailor

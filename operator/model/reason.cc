@@ -7,11 +7,14 @@
 namespace sailor {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 44> kTexts = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 51> kTexts = {{
     {Reason::kNotYetKnown, "NotYetKnown"},
     {Reason::kStarted, "Started"},
     {Reason::kResumed, "Resumed"},
     {Reason::kScaleUpOpportunity, "ScaleUpOpportunity"},
+    {Reason::kStraggler, "Straggler"},
+    {Reason::kStragglerEvicted, "StragglerEvicted"},
+    {Reason::kStragglerRecovered, "StragglerRecovered"},
     {Reason::kSpecChanged, "SpecChanged"},
     {Reason::kSuspended, "Suspended"},
     {Reason::kWaitingForCapacity, "WaitingForCapacity"},
@@ -25,13 +28,16 @@ constexpr std::array<std::pair<Reason, std::string_view>, 44> kTexts = {{
     {Reason::kWorkerUnresponsive, "WorkerUnresponsive"},
     {Reason::kTrainerFailed, "TrainerFailed"},
     {Reason::kJoiningPodFailed, "JoiningPodFailed"},
+    {Reason::kRecordLost, "RecordLost"},
     {Reason::kPlanned, "Planned"},
     {Reason::kPlanning, "Planning"},
     {Reason::kNotPlanned, "NotPlanned"},
     {Reason::kPlanInfeasible, "PlanInfeasible"},
     {Reason::kInvalidSpec, "InvalidSpec"},
+    {Reason::kInvalidRecord, "InvalidRecord"},
     {Reason::kAllPodsAnswer, "AllPodsAnswer"},
     {Reason::kPodsPending, "PodsPending"},
+    {Reason::kPodRefused, "PodRefused"},
     {Reason::kOlderGenerationMayTrain, "OlderGenerationMayTrain"},
     {Reason::kTraining, "Training"},
     {Reason::kStarting, "Starting"},
@@ -52,6 +58,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 44> kTexts = {{
     {Reason::kChangeWithdrawn, "ChangeWithdrawn"},
     {Reason::kPoolWithoutPrice, "PoolWithoutPrice"},
     {Reason::kPoolOfUnknownAccelerator, "PoolOfUnknownAccelerator"},
+    {Reason::kPoolWithoutKernels, "PoolWithoutKernels"},
 }};
 
 constexpr bool is_in_order() {
@@ -60,7 +67,7 @@ constexpr bool is_in_order() {
   }
   return true;
 }
-static_assert(is_in_order() && kTexts.size() == static_cast<std::size_t>(Reason::kPoolOfUnknownAccelerator) + 1);
+static_assert(is_in_order() && kTexts.size() == static_cast<std::size_t>(Reason::kPoolWithoutKernels) + 1);
 
 }  // namespace
 
@@ -71,6 +78,9 @@ std::optional<Reason> reason_from_string(std::string_view text) {
   return found == kTexts.end() ? std::nullopt : std::optional(found->first);
 }
 
-bool is_voluntary(Reason reason) { return reason == Reason::kScaleUpOpportunity || reason == Reason::kSpecChanged; }
+bool is_voluntary(Reason reason) {
+  return reason == Reason::kScaleUpOpportunity || reason == Reason::kSpecChanged || reason == Reason::kStraggler ||
+         reason == Reason::kStragglerEvicted || reason == Reason::kStragglerRecovered;
+}
 
 }  // namespace sailor

@@ -16,6 +16,9 @@ enum class Reason : std::uint8_t {
   kStarted,             // the first generation of the job
   kResumed,             // the job was suspended, or waited for capacity
   kScaleUpOpportunity,  // a better plan has become possible
+  kStraggler,           // a GPU has got slow
+  kStragglerEvicted,    // a GPU has got so slow that the job is faster without it
+  kStragglerRecovered,  // a slow GPU is as fast as usual again
   kSpecChanged,
   kSuspended,           // spec.suspend is true
   kWaitingForCapacity,  // no plan fits the available GPUs
@@ -29,15 +32,18 @@ enum class Reason : std::uint8_t {
   kWorkerUnresponsive,  // an agent stopped its worker, which did not respond
   kTrainerFailed,
   kJoiningPodFailed,  // a new pod failed before it trained
+  kRecordLost,        // the record is lost, or is older than what the agents know
 
   // Reasons for a condition to be true or false.
   kPlanned,                  // Planned is true
   kPlanning,                 // Planned is false: the planner has not answered yet
   kNotPlanned,               // other conditions are false because there is no plan
   kPlanInfeasible,           // Planned is false although there are enough GPUs
-  kInvalidSpec,              // the spec or the record cannot be read
+  kInvalidSpec,              // the spec cannot be read
+  kInvalidRecord,            // the JobRecord cannot be used
   kAllPodsAnswer,            // PodsReady is true
   kPodsPending,              // PodsReady is false
+  kPodRefused,               // PodsReady is false: the API server refuses to create a pod
   kOlderGenerationMayTrain,  // PodsReady is false: an older generation is not fenced yet
   kTraining,                 // Running is true
   kStarting,                 // Running is false
@@ -60,6 +66,7 @@ enum class Reason : std::uint8_t {
   kChangeWithdrawn,
   kPoolWithoutPrice,
   kPoolOfUnknownAccelerator,
+  kPoolWithoutKernels,
 };
 
 std::string_view to_string(Reason reason);  // "NodePreempted"

@@ -1,17 +1,14 @@
 #include "operator/model/record.h"
 
+#include <algorithm>
+
 #include "core/model/check.h"
 #include "core/model/json_reader.h"
 #include "core/model/plan_json.h"
 #include "core/protocol/timeouts.h"
-#include "operator/kube/resource.h"
-#include "operator/model/names.h"
 
 namespace sailor {
 namespace {
-
-constexpr const char* kRecordKey = "record.json";
-constexpr const char* kPlanKey = "plan.json";  // a copy of the plan for people and for `sailor simulate --plan`
 
 std::string time_text(Time time) { return to_rfc3339_micro(time); }
 Time time_from(const std::string& text) { return parse_rfc3339(text).value_or(Time()); }
@@ -39,15 +36,19 @@ PoolKey pool_from(const Json& json) {
 }
 
 Json slot_json(const Slot& slot) {
-  return {{"pod", slot.pod},
-          {"pool", to_string(slot.pool)},
-          {"node", slot.node},
-          {"nodeUid", slot.node_uid},
-          {"gpus", slot.gpus}};
+  Json json = {{"pod", slot.pod},
+               {"pool", to_string(slot.pool)},
+               {"node", slot.node},
+               {"nodeUid", slot.node_uid},
+               {"gpus", slot.gpus}};
+  if (!slot.gpu_order.empty()) json["gpuOrder"] = slot.gpu_order;
+  return json;
 }
 
 Slot slot_from(const Json& json) {
-  return {json.at("pod"), pool_from(json.at("pool")), json.at("node"), json.at("nodeUid"), json.at("gpus")};
+  return {json.at("pod"),  pool_from(json.at("pool")),
+          json.at("node"), json.at("nodeUid"),
+          json.at("gpus"), json.value("gpuOrder", std::vector<int>{})};
 }
 
 // The JSON is an array without field names, because a plan may have thousands of replicas.
@@ -107,15 +108,38 @@ QuarantinedNode quarantined_node_from(const Json& json) {
           std::chrono::seconds(json.value("durationSeconds", std::int64_t{0}))};
 }
 
+Json slow_gpu_json(const SlowGpu& slow) {
+  return {{"nodeUid", slow.node_uid},
+          {"gpu", slow.gpu},
+          {"slowdown", slow.slowdown},
+          {"since", time_text(slow.since)},
+          {"slowUntil", time_text(slow.slow_until)},
+          {"distrustSeconds", slow.distrust.count()}};
+}
+
+SlowGpu slow_gpu_from(const Json& json) {
+  return {json.at("nodeUid"),
+          json.at("gpu"),
+          json.at("slowdown"),
+          time_from(json.at("since")),
+          time_from(json.at("slowUntil")),
+          std::chrono::seconds(json.at("distrustSeconds").get<std::int64_t>())};
+}
+
 Json older_json(const OlderRecord& older) {
   return {{"generation", older.generation},
           {"leased", older.is_leased},
-          {"unrenewedSince", time_text(older.unrenewed_since)},
+          {"unrenewed", older.is_unrenewed},
           {"members", list_json(older.members, member_json)}};
 }
 
+// Older operators wrote the time since when the lease is not renewed.
+bool is_unrenewed(const Json& older) {
+  return older.value("unrenewed", time_from(older.value("unrenewedSince", "")) != Time());
+}
+
 OlderRecord older_from(const Json& json) {
-  return {json.at("generation"), json.at("leased"), time_from(json.at("unrenewedSince")),
+  return {json.at("generation"), json.at("leased"), is_unrenewed(json),
           list_from<Member>(json.at("members"), member_from)};
 }
 
@@ -189,6 +213,8 @@ GenerationRecord record_from(const Json& json) {
   record.unresponsive_at_step = json.value("unresponsiveAtStep", record.unresponsive_at_step);
   record.not_before = time_from(json.at("notBefore"));
   record.quarantined_nodes = list_from<QuarantinedNode>(json.at("quarantinedNodes"), quarantined_node_from);
+  // Older operators did not write it.
+  record.slow_gpus = list_from<SlowGpu>(json.value("slowGpus", Json::array()), slow_gpu_from);
   record.unreachable_pods = json.value("unreachablePods", record.unreachable_pods);
   return record;
 }
@@ -218,6 +244,7 @@ Json to_json(const GenerationRecord& record) {
                {"unresponsiveAtStep", record.unresponsive_at_step},
                {"notBefore", time_text(record.not_before)},
                {"quarantinedNodes", list_json(record.quarantined_nodes, quarantined_node_json)},
+               {"slowGpus", list_json(record.slow_gpus, slow_gpu_json)},
                {"unreachablePods", record.unreachable_pods}});
   if (record.running) json["running"] = generation_json(*record.running);
   return json;
@@ -227,26 +254,27 @@ Result<GenerationRecord> record_from_json(const Json& json) {
   try {
     return record_from(json);
   } catch (const std::exception& error) {  // a JSON error, or an invalid pool or plan
-    return fail(ErrorCode::kInvalidArgument, std::string("the generation record is damaged: ") + error.what());
+    return fail(ErrorCode::kInvalidArgument, std::string("the record is damaged: ") + error.what());
   }
 }
 
-Json config_map_of(const GenerationRecord& record, const JobKey& job, const std::string& version) {
-  Json map = {{"apiVersion", kube::kConfigMaps.group_version},
-              {"kind", kube::kConfigMaps.kind},
-              {"metadata",
-               {{"name", record_name(job.name)},
-                {"namespace", job.namespace_name},
-                {"labels", {{kManagedByLabel, kOperatorName}, {kJobNameLabel, short_job_name(job.name)}}},
-                {"ownerReferences", Json::array({{{"apiVersion", kube::kTrainingJobs.group_version},
-                                                  {"kind", kube::kTrainingJobs.kind},
-                                                  {"name", job.name},
-                                                  {"uid", record.job_uid},
-                                                  {"controller", true},
-                                                  {"blockOwnerDeletion", true}}})}}},
-              {"data", {{kRecordKey, to_json(record).dump()}, {kPlanKey, to_compact_json(record.plan).dump(2)}}}};
-  if (!version.empty()) map["metadata"]["resourceVersion"] = version;
-  return map;
+const Stage& Generation::stage_of(const ReplicaPlacement& placed) const {
+  return plan.stages.at(static_cast<std::size_t>(placed.stage));
+}
+
+const Replica& Generation::replica_of(const ReplicaPlacement& placed) const {
+  return stage_of(placed).replicas.at(static_cast<std::size_t>(placed.replica));
+}
+
+const Slot& Generation::slot_of(const ReplicaPlacement& placed) const {
+  return placement.slots.at(static_cast<std::size_t>(placed.slot));
+}
+
+std::vector<int> Generation::gpus_of(const ReplicaPlacement& placed) const {
+  const Slot& slot = slot_of(placed);
+  std::vector<int> gpus(static_cast<std::size_t>(replica_of(placed).tensor_parallel));
+  std::ranges::generate(gpus, [&, place = placed.first_gpu]() mutable { return slot.gpu_at(place++); });
+  return gpus;
 }
 
 bool leaves_urgently(const Generation& generation, const Member& member) {
@@ -256,17 +284,6 @@ bool leaves_urgently(const Generation& generation, const Member& member) {
 bool pauses_job(const Generation& generation) {
   return generation.releases_gpus &&
          (generation.reason == Reason::kSuspended || generation.reason == Reason::kWaitingForCapacity);
-}
-
-Result<GenerationRecord> record_of(const Json& config_map) {
-  const std::string text = kube::text_at(config_map, {"data", kRecordKey});
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the ConfigMap {} holds no generation record; delete it to plan the job again",
-                            kube::name_of(config_map)));
-  }
-  return record_from_json(json);
 }
 
 }  // namespace sailor

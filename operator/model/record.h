@@ -1,5 +1,5 @@
-// GenerationRecord: everything that the operator must remember about a job. It is stored in a ConfigMap that the job
-// owns, so an operator that restarts continues from it.
+// GenerationRecord: everything that the operator must remember about a job. It is stored in a JobRecord that the job
+// owns (record_object.h), so an operator that restarts continues from it.
 //
 // A generation is one numbered plan of a job, with its placement. Kubernetes calls another number a generation:
 // metadata.generation of the TrainingJob, which the API server increases with each change of the spec. The operator's
@@ -49,15 +49,23 @@ struct Slot {
   std::string node;      // empty: any node of the pool, which the scheduler finds or the autoscaler creates
   std::string node_uid;  // distinguishes a node from a later node of the same name
   int gpus = 0;
+  // The GPUs of the pod in the order in which replicas take them, if some of them are slow: GPUs of one speed are then
+  // neighbours. Empty: 0, 1, 2 and so on.
+  std::vector<int> gpu_order = {};
   friend bool operator==(const Slot&, const Slot&) = default;
+
+  // Returns the GPU of the pod at this place of the order.
+  [[nodiscard]] int gpu_at(int place) const {
+    return gpu_order.empty() ? place : gpu_order.at(static_cast<std::size_t>(place));
+  }
 };
 
-// Where a replica of a stage runs: on `tensor_parallel` consecutive GPUs of one slot.
+// Where a replica of a stage runs: on `tensor_parallel` GPUs of one slot that are neighbours in its order.
 struct ReplicaPlacement {
   int stage = 0;
   int replica = 0;
-  int slot = 0;  // an index into Placement::slots
-  int first_gpu = 0;
+  int slot = 0;       // an index into Placement::slots
+  int first_gpu = 0;  // a place in Slot::gpu_order
   friend bool operator==(const ReplicaPlacement&, const ReplicaPlacement&) = default;
 };
 
@@ -89,6 +97,20 @@ struct QuarantinedNode {
   friend bool operator==(const QuarantinedNode&, const QuarantinedNode&) = default;
 };
 
+// A GPU whose passes take longer than those of others of its type. The entry stays for a while after the GPU has
+// recovered, because one that gets slow again and again is trusted later each time (decide/slow_gpus.h).
+struct SlowGpu {
+  std::string node_uid;
+  int gpu = 0;                       // its index in the pod on the node
+  double slowdown = 1;               // the time of a pass over its usual time; 1: the GPU has recovered
+  Time since;                        // when it got so slow, or recovered
+  Time slow_until;                   // the GPU counts as slow at least until then, whatever is measured
+  std::chrono::seconds distrust{0};  // how long `slow_until` was after the GPU got slow the last time
+  friend bool operator==(const SlowGpu&, const SlowGpu&) = default;
+
+  [[nodiscard]] bool is_slow() const { return slowdown > 1; }
+};
+
 // One numbered plan of a job, with its placement.
 struct Generation {
   std::int64_t generation = 0;
@@ -117,6 +139,12 @@ struct Generation {
 
   // A generation that releases the GPUs is never committed if no pod holds state.
   [[nodiscard]] bool is_committed() const { return !members.empty(); }
+
+  // What a replica of `placement` is and where it runs. `placed` is one of these replicas.
+  [[nodiscard]] const Stage& stage_of(const ReplicaPlacement& placed) const;
+  [[nodiscard]] const Replica& replica_of(const ReplicaPlacement& placed) const;
+  [[nodiscard]] const Slot& slot_of(const ReplicaPlacement& placed) const;
+  [[nodiscard]] std::vector<int> gpus_of(const ReplicaPlacement& placed) const;  // of the pod, by shard
 };
 
 // Returns whether the member leaves in an urgent change: its node is about to be terminated, or something has failed.
@@ -131,7 +159,7 @@ bool pauses_job(const Generation& generation);
 struct OlderRecord {
   std::int64_t generation = 0;
   bool is_leased = false;
-  Time unrenewed_since;         // the lease is not renewed after this time; Time(): unknown
+  bool is_unrenewed = false;    // no operator renews the lease since it has read this
   std::vector<Member> members;  // the members with a role in this generation
   friend bool operator==(const OlderRecord&, const OlderRecord&) = default;
 };
@@ -155,6 +183,7 @@ struct GenerationRecord : Generation {
   std::int64_t unresponsive_at_step = 0;  // the highest step at which an agent stopped an unresponsive worker
   Time not_before;                        // after a failure, no pod is created before this time
   std::vector<QuarantinedNode> quarantined_nodes;
+  std::vector<SlowGpu> slow_gpus;
   std::set<std::string>
       unreachable_pods;  // the UIDs of pods that answer the operator but not all peers; they do not take part
 
@@ -164,12 +193,8 @@ struct GenerationRecord : Generation {
 PlanSummary summary_of(const Estimate& estimate, double bound_ratio);
 
 kube::Json to_json(const GenerationRecord& record);
+// Fails if the JSON is damaged. What the record says is not checked; see record_check.h.
 Result<GenerationRecord> record_from_json(const kube::Json& json);
-
-// Returns the ConfigMap that stores the record. Writing it fails unless the stored ConfigMap still has the
-// resourceVersion `version`; "" means that no ConfigMap must exist.
-kube::Json config_map_of(const GenerationRecord& record, const JobKey& job, const std::string& version);
-Result<GenerationRecord> record_of(const kube::Json& config_map);
 
 // Returns what the operator sends to every agent of a committed generation.
 Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, const std::string& callback);

@@ -10,6 +10,8 @@ bool may_hold_state(const PodState& pod) { return pod.holds_state || pod.notifie
 
 }  // namespace
 
+bool has_lapsed(const LeaseKnowledge& lease) { return lease.is_unrenewed && lease.is_claimed; }
+
 std::optional<std::vector<std::size_t>> participants(const std::vector<PodState>& pods) {
   std::vector<std::size_t> staying, leaving;
   for (std::size_t i = 0; i < pods.size(); ++i) {

@@ -30,11 +30,21 @@ struct PodState {
   friend bool operator==(const PodState&, const PodState&) = default;
 };
 
+// What the operator knows about the lease of an earlier generation of a single pod.
+struct LeaseKnowledge {
+  bool is_unrenewed = false;  // no operator has renewed it for the length of a lease
+  bool is_claimed = false;    // a newer generation has claimed the checkpoint folder for the length of a lease
+};
+
+// Returns whether the lease has lapsed. The agent renews it by the operator's answer or by its own look at the folder,
+// so both must have ended.
+bool has_lapsed(const LeaseKnowledge& lease);
+
 // An earlier generation that may still train.
 struct OlderGeneration {
   std::int64_t generation = 0;
   std::vector<std::size_t> pods;  // the indices of the pods with a role in this generation
-  bool lease_has_lapsed = false;  // the generation had a lease, which was not renewed in time
+  bool lease_has_lapsed = false;  // the generation had a lease, and has_lapsed()
 };
 
 // Returns the indices of the pods that take part: all pods with a slot, then all pods that leave and hold state, or may

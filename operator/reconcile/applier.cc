@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "core/model/cut_text.h"
+#include "operator/kube/remedy.h"
 #include "operator/model/names.h"
+#include "operator/model/record_object.h"
 
 namespace sailor {
 namespace {
@@ -17,12 +20,13 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
-Json job_reference(const Observation& observation) {
-  return {{"apiVersion", kube::kTrainingJobs.group_version},
-          {"kind", kube::kTrainingJobs.kind},
-          {"namespace", observation.job.key.namespace_name},
-          {"name", observation.job.key.name},
-          {"uid", observation.job.uid}};
+constexpr std::size_t kLongestRefusal = 600;  // leaves room for a remedy in the note of an event
+
+// Returns the words of the server and a remedy, as sentences.
+std::string explained(const kube::ApiError& refusal) {
+  std::string words = cut_text(refusal.server_message, kLongestRefusal);
+  while (words.ends_with('.') || words.ends_with(' ')) words.pop_back();
+  return fmt::format("{}. {}", words, kube::remedy_for_pod(refusal));
 }
 
 }  // namespace
@@ -34,16 +38,21 @@ ApiResult<void> Applier::apply(const Observation& observation, const Decision& d
   if (decision.status) {
     if (auto done = write_status(observation, *decision.status); !done) return done;
   }
-  for (const JobEvent& event : decision.events) post_event(observation, event);
+  for (const JobEvent& event : decision.events) sinks_.post({observation.job.key, observation.job.uid}, event);
   return {};
 }
 
 ApiResult<void> Applier::perform(const Observation& observation, const Action& action) {
   return std::visit(Overloaded{[&](const WriteRecord& write) { return write_record(observation, write.record); },
-                               [&](const CreatePod& create) { return create_pod(create.pod); },
+                               [&](const PublishPlan& publish) { return publish_plan(publish.plan_map); },
+                               [&](const CreatePod& create) { return create_pod(observation, create.pod); },
                                [&](const DeletePod& pod) { return delete_pod(observation, pod); },
                                [&](const SendAssignment& send) {
                                  sinks_.send(observation.job.key, send);
+                                 return ApiResult<void>();
+                               },
+                               [&](const ClaimFolder& claim) {
+                                 sinks_.claim(observation.job.key, claim);
                                  return ApiResult<void>();
                                },
                                [&](const UpdateCallback& update) {
@@ -64,64 +73,89 @@ ApiResult<void> Applier::perform(const Observation& observation, const Action& a
 // decided again. The version comes from the cache and not from the observation, because one decision may write the
 // record twice.
 ApiResult<void> Applier::write_record(const Observation& observation, const GenerationRecord& record) {
-  const kube::Object held =
-      caches_.records.find({observation.job.key.namespace_name, record_name(observation.job.key.name)});
+  const kube::Object held = caches_.records.find(observation.job.key);
   const bool is_known = held != nullptr && kube::controller_uid(*held) == observation.job.uid;
-  const Json map = config_map_of(record, observation.job.key, is_known ? kube::version_of(*held) : "");
-  auto written = is_known ? api_.apply(kube::kConfigMaps, map) : api_.create(kube::kConfigMaps, map);
+  const Json object = job_record_of(record, observation.job.key, is_known ? kube::version_of(*held) : "");
+  auto written = is_known ? api_.apply(kube::kJobRecords, object) : api_.create(kube::kJobRecords, object);
   if (!written) return tl::unexpected(std::move(written).error());
   caches_.records.put(std::move(*written));
   return {};
 }
 
-// A pod that exists already counts as success. The name identifies the slot; if the pod is a different one, the next
-// observation shows it.
-ApiResult<void> Applier::create_pod(const Json& pod) {
+// A ConfigMap of this name that is not the job's stays as it is. The cache keeps it with the generation that it should
+// show, so the next decision reports it, and only the next generation tries again.
+ApiResult<void> Applier::publish_plan(const Json& plan_map) {
+  const JobKey key = kube::key_of(plan_map);
+  const kube::Object held = caches_.plan_maps.find(key);
+  const bool is_known = held != nullptr && kube::controller_uid(*held) == kube::controller_uid(plan_map);
+  auto written = is_known ? api_.apply(kube::kConfigMaps, plan_map) : api_.create(kube::kConfigMaps, plan_map);
+  if (!written && written.error().already_exists()) {
+    written = api_.get(kube::kConfigMaps, key);
+    if (written) {
+      (*written)["metadata"]["annotations"][kGenerationAnnotation] =
+          kube::annotation_of(plan_map, kGenerationAnnotation);
+    }
+    if (held != nullptr) caches_.plan_maps.erase(*held);  // the cache would ignore an object of the same version
+  }
+  if (!written) return tl::unexpected(std::move(written).error());
+  caches_.plan_maps.put(std::move(*written));
+  return {};
+}
+
+ApiResult<void> Applier::create_pod(const Observation& observation, const Json& pod) {
+  const auto refusal = refusals_.find(observation.job.key);
+  if (refusal && refusal->holds(observation.now, observation.job.spec_generation)) return {};
   auto created = api_.create(kube::kPods, pod);
   if (created) {
+    refusals_.accept(observation.job.key, kube::name_of(pod));
     caches_.pods.put(std::move(*created));
-  } else if (!created.error().already_exists()) {
-    return tl::unexpected(std::move(created).error());
+    return {};
   }
+  if (created.error().already_exists()) return accept_existing(observation, kube::key_of(pod));
+  if (!created.error().is_refusal()) return tl::unexpected(std::move(created).error());
+  note_refusal(observation, kube::name_of(pod), explained(created.error()));
   return {};
+}
+
+// A pod of this job that exists already was created before the operator last stopped, or its watch event is late.
+ApiResult<void> Applier::accept_existing(const Observation& observation, const JobKey& key) {
+  auto existing = api_.get(kube::kPods, key);
+  if (!existing && existing.error().is_not_found()) return {};  // it is gone again, and the next decision creates it
+  if (!existing) return tl::unexpected(std::move(existing).error());
+  if (kube::controller_uid(*existing) == observation.job.uid) {
+    refusals_.accept(observation.job.key, key.name);
+    caches_.pods.put(std::move(*existing));
+    return {};
+  }
+  note_refusal(observation, key.name,
+               "a pod that does not belong to the job has this name. Delete that pod, or give the job another name.");
+  return {};
+}
+
+void Applier::note_refusal(const Observation& observation, const std::string& pod, const std::string& message) {
+  refusals_.note(observation, pod, fmt::format("Pod {} is refused: {}", pod, message));
+  sinks_.refused(observation.job.key);
 }
 
 ApiResult<void> Applier::delete_pod(const Observation& observation, const DeletePod& pod) {
   return api_.remove(kube::kPods, {observation.job.key.namespace_name, pod.name}, pod.uid);
 }
 
+// The resourceVersion makes a status of an outdated observation fail: a former leader that was paused before this write
+// cannot undo what the next leader has written, such as the end of the job.
 ApiResult<void> Applier::write_status(const Observation& observation, const JobStatus& status) {
   const Json object = {{"apiVersion", kube::kTrainingJobs.group_version},
                        {"kind", kube::kTrainingJobs.kind},
                        {"metadata",
                         {{"name", observation.job.key.name},
                          {"namespace", observation.job.key.namespace_name},
-                         {"uid", observation.job.uid}}},
+                         {"uid", observation.job.uid},
+                         {"resourceVersion", observation.job.version}}},
                        {"status", to_json(status)}};
   auto written = api_.apply_status(kube::kTrainingJobs, object);
   if (!written) return tl::unexpected(std::move(written).error());
   caches_.jobs.put(std::move(*written));
   return {};
-}
-
-void Applier::post_event(const Observation& observation, const JobEvent& event) {
-  const auto nanoseconds = std::chrono::system_clock::now().time_since_epoch().count();
-  const Json object = {
-      {"apiVersion", kube::kEvents.group_version},
-      {"kind", kube::kEvents.kind},
-      {"metadata",
-       {{"name", fmt::format("{}.{:x}{:x}", short_job_name(observation.job.key.name), nanoseconds, ++events_)},
-        {"namespace", observation.job.key.namespace_name}}},
-      {"eventTime", to_rfc3339_micro(observation.now)},
-      {"regarding", job_reference(observation)},
-      {"type", event.is_warning ? "Warning" : "Normal"},
-      {"reason", to_string(event.reason)},
-      {"note", event.message},
-      {"action", to_string(event.reason)},
-      {"reportingController", "sailor.dev/operator"},
-      {"reportingInstance", instance_}};
-  // A failure is ignored, because the status contains the same information.
-  [[maybe_unused]] const auto posted = api_.create(kube::kEvents, object);
 }
 
 }  // namespace sailor

@@ -1,5 +1,5 @@
-// Applier: carries out a decision. It writes to the API server, and sends messages to the agents and questions to the
-// planner.
+// Applier: carries out a decision. It writes to the API server, and hands out messages to the agents, questions to the
+// planner and events.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,9 @@
 
 #include "operator/kube/api.h"
 #include "operator/reconcile/decide/decision.h"
+#include "operator/reconcile/event_sender.h"
 #include "operator/reconcile/observe/caches.h"
+#include "operator/reconcile/pod_refusals.h"
 
 namespace sailor {
 
@@ -15,32 +17,37 @@ struct ApplierSinks {
   std::function<void(const JobKey&, const SendAssignment&)> send;
   std::function<void(const PlanQuestion&)> ask;
   std::function<void(const JobKey&, const UpdateCallback&)> update_callback;
+  std::function<void(const JobReference&, const JobEvent&)> post;     // must not wait for the API server
+  std::function<void(const JobKey&)> refused = [](const JobKey&) {};  // called when a pod was refused, to queue the job
+  std::function<void(const JobKey&, const ClaimFolder&)> claim;
 };
 
 class Applier {
  public:
-  // `instance` names this operator's process in events. The applier also puts the objects that it writes into the
-  // caches, so that the next observation contains them even if the watch is late.
-  Applier(kube::Api& api, Caches& caches, ApplierSinks sinks, std::string instance)
-      : api_(api), caches_(caches), sinks_(std::move(sinks)), instance_(std::move(instance)) {}
+  // The applier also puts the objects that it writes into the caches, so that the next observation contains them even
+  // if the watch is late. It notes in `refusals` which pod the API server has refused.
+  Applier(kube::Api& api, Caches& caches, PodRefusals& refusals, ApplierSinks sinks)
+      : api_(api), caches_(caches), refusals_(refusals), sinks_(std::move(sinks)) {}
 
-  // Performs the actions in order, then writes the status, then posts the events. Returns the first error and skips
-  // what follows it. A failure to post an event is ignored.
+  // Performs the actions in order, then writes the status, then hands out the events. Returns the first error and skips
+  // what follows it. A pod that the API server refuses is not an error; the other pods of the decision are then not
+  // created, because all are needed together.
   [[nodiscard]] kube::ApiResult<void> apply(const Observation& observation, const Decision& decision);
 
  private:
   kube::ApiResult<void> perform(const Observation& observation, const Action& action);
   kube::ApiResult<void> write_record(const Observation& observation, const GenerationRecord& record);
-  kube::ApiResult<void> create_pod(const kube::Json& pod);
+  kube::ApiResult<void> publish_plan(const kube::Json& plan_map);
+  kube::ApiResult<void> create_pod(const Observation& observation, const kube::Json& pod);
+  kube::ApiResult<void> accept_existing(const Observation& observation, const JobKey& pod);
+  void note_refusal(const Observation& observation, const std::string& pod, const std::string& message);
   kube::ApiResult<void> delete_pod(const Observation& observation, const DeletePod& pod);
   kube::ApiResult<void> write_status(const Observation& observation, const JobStatus& status);
-  void post_event(const Observation& observation, const JobEvent& event);
 
   kube::Api& api_;
   Caches& caches_;
+  PodRefusals& refusals_;
   ApplierSinks sinks_;
-  std::string instance_;
-  long events_ = 0;
 };
 
 }  // namespace sailor

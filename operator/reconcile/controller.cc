@@ -20,7 +20,7 @@ void Controller::reconcile(const JobKey& key) {
   if (report.failure.empty()) {
     queue_.forget(key);
   } else {
-    queue_.retry(key);
+    queue_.retry(key, report.retry_after);
   }
 }
 
@@ -40,6 +40,7 @@ void Controller::reconcile_once(const JobKey& key, ReconcileReport& report) {
   report.decision = &decision;
   if (!applied) {
     report.failure = applied.error().message;
+    report.retry_after = applied.error().retry_after.value_or(std::chrono::milliseconds(0));
     report.is_conflict = applied.error().is_conflict() || applied.error().already_exists();
   }
   if (applied && decision.requeue_after) queue_.add_after(key, *decision.requeue_after);

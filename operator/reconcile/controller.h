@@ -17,6 +17,7 @@ struct ReconcileReport {
   JobKey job;
   double seconds = 0;
   std::string failure;                       // empty: the reconcile succeeded
+  std::chrono::milliseconds retry_after{0};  // after a failure: the least time that the API server asks to wait
   bool is_conflict = false;                  // another process has written an object meanwhile: expected now and then
   const Observation* observation = nullptr;  // null: the job is gone, or an exception was thrown
   const Decision* decision = nullptr;        // null if `observation` is null

@@ -13,8 +13,9 @@ constexpr std::size_t kKept = 4;
 
 PlanningService::PlanningService(Search search, Hooks hooks, int threads)
     : search_(std::move(search)), hooks_(std::move(hooks)) {
+  threads_.emplace_back([this](std::stop_token stop) { work(std::move(stop), true); });
   for (int i = 0; i < threads; ++i) {
-    threads_.emplace_back([this](std::stop_token stop) { work(stop); });
+    threads_.emplace_back([this](std::stop_token stop) { work(std::move(stop), false); });
   }
 }
 
@@ -31,11 +32,16 @@ void PlanningService::ask(const PlanQuestion& question) {
       std::ranges::find(questions.answers, question, &PlanAnswer::question) != questions.answers.end();
   const bool is_searched = questions.searching == question && !questions.stop.stop_requested();
   if (questions.waiting == question || is_searched || is_answered) return;
-  if (questions.searching) questions.stop.request_stop();
-  if (!questions.waiting) queue_.push_back(question.job.key);
+  if (questions.searching && question.is_urgent) questions.stop.request_stop();
+  const bool has_turn = questions.waiting && (questions.waiting->is_urgent || !question.is_urgent);
   questions.waiting = question;
   questions.asked_at = hooks_.clock();
-  asked_.notify_one();
+  if (!questions.searching && !has_turn) give_turn(question);
+}
+
+void PlanningService::give_turn(const PlanQuestion& waiting) {
+  (waiting.is_urgent ? urgent_ : routine_).push_back(waiting.job.key);
+  asked_.notify_all();  // not every thread may take it
 }
 
 std::vector<PlanAnswer> PlanningService::answers(const JobKey& job) const {
@@ -55,19 +61,23 @@ void PlanningService::forget(const JobKey& job) {
   if (!questions->second.searching) jobs_.erase(questions);
 }
 
-void PlanningService::work(std::stop_token stop) {
+std::optional<JobKey> PlanningService::take(bool is_for_urgent_questions) {
+  std::deque<JobKey>* queue = urgent_.empty() && !is_for_urgent_questions ? &routine_ : &urgent_;
+  if (queue->empty()) return std::nullopt;
+  JobKey job = std::move(queue->front());
+  queue->pop_front();
+  return job;
+}
+
+void PlanningService::work(std::stop_token stop, bool is_for_urgent_questions) {
   std::unique_lock lock(mutex_);
-  while (asked_.wait(lock, stop, [this] { return !queue_.empty(); }) && !stop.stop_requested()) {
-    const JobKey job = queue_.front();
-    queue_.pop_front();
+  const auto has_work = [&] { return !urgent_.empty() || (!is_for_urgent_questions && !routine_.empty()); };
+  while (asked_.wait(lock, stop, has_work) && !stop.stop_requested()) {
+    const JobKey job = take(is_for_urgent_questions).value();
     const auto found = jobs_.find(job);
-    if (found == jobs_.end() || !found->second.waiting) continue;
+    if (found == jobs_.end()) continue;
     JobQuestions& questions = found->second;
-    if (questions.searching) {  // another thread is still stopping its search, so try again soon
-      queue_.push_back(job);
-      asked_.wait_for(lock, stop, std::chrono::milliseconds(10), [] { return false; });
-      continue;
-    }
+    if (!questions.waiting || questions.searching) continue;  // it has had its turn as an urgent one
     const PlanQuestion question = std::exchange(questions.waiting, std::nullopt).value();
     questions.searching = question;
     questions.stop = std::stop_source();
@@ -94,10 +104,12 @@ void PlanningService::answer(const PlanQuestion& question, Time asked, std::stop
     const auto questions = jobs_.find(job);
     if (questions == jobs_.end()) return;
     questions->second.searching.reset();
-    if (stop.stop_requested()) {  // the cluster has changed, so nobody needs the answer
+    if (questions->second.waiting) give_turn(*questions->second.waiting);
+    if (stop.stop_requested()) {  // an urgent question has replaced this one, or the job is gone
       if (!questions->second.waiting && questions->second.answers.empty()) jobs_.erase(questions);
       return;
     }
+    found.is_overtaken = questions->second.waiting.has_value();
     questions->second.answers.push_back(found);
     if (questions->second.answers.size() > kKept) questions->second.answers.pop_front();
   }

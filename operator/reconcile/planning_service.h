@@ -25,14 +25,17 @@ class PlanningService {
     Clock clock = system_time;
   };
 
+  // Runs up to `threads` searches at the same time. One more thread serves urgent questions only, so that they never
+  // wait for the end of a routine search.
   PlanningService(Search search, Hooks hooks, int threads);
   ~PlanningService();  // stops the searches and waits for them
   PlanningService(const PlanningService&) = delete;
   PlanningService& operator=(const PlanningService&) = delete;
 
-  // Each job has at most one waiting question and one search. A new question replaces the waiting one and stops the
-  // search, because the cluster has changed and the job no longer needs that answer. A question that is waiting, being
-  // searched for, or answered is ignored.
+  // Each job has at most one waiting question and one search. A new question replaces the waiting one. An urgent one
+  // also stops the search, because the job needs the answer at once. A routine one lets the search end: in a cluster
+  // that changes faster than searches end, a job would never get a plan otherwise. The answer is then marked as
+  // overtaken. A question that is waiting, being searched for, or answered is ignored.
   void ask(const PlanQuestion& question);
   [[nodiscard]] std::vector<PlanAnswer> answers(const JobKey& job) const;  // the newest four
   void forget(const JobKey& job);  // stops the search for the job and drops its answers
@@ -45,7 +48,9 @@ class PlanningService {
     std::stop_source stop;  // stops the search for `searching`
     std::deque<PlanAnswer> answers;
   };
-  void work(std::stop_token stop);
+  void give_turn(const PlanQuestion& waiting);
+  void work(std::stop_token stop, bool is_for_urgent_questions);
+  [[nodiscard]] std::optional<JobKey> take(bool is_for_urgent_questions);
   void answer(const PlanQuestion& question, Time asked, std::stop_token stop);
 
   Search search_;
@@ -53,7 +58,10 @@ class PlanningService {
   mutable std::mutex mutex_;
   std::condition_variable_any asked_;
   std::map<JobKey, JobQuestions> jobs_;
-  std::deque<JobKey> queue_;           // the jobs with a waiting question, in the order of their turns
+  // The jobs with a waiting question, in the order of their turns. A job whose question has become urgent is in both. A
+  // job for which a thread searches gets its turn when the search ends.
+  std::deque<JobKey> urgent_;
+  std::deque<JobKey> routine_;
   std::vector<std::jthread> threads_;  // declared last, because the threads use all other members
 };
 

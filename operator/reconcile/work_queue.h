@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -16,6 +17,10 @@
 
 namespace sailor {
 
+// Keys in the urgent lane are taken first: something has happened to the job itself. Keys in the routine lane wait for
+// them, for at most two seconds: the cluster has changed, and the job may do better.
+enum class Lane : std::uint8_t { kUrgent, kRoutine };
+
 struct QueueStatistics {
   long adds = 0;
   long retries = 0;
@@ -27,9 +32,11 @@ class WorkQueue {
   // The queue calls `waited` with the number of seconds that a key was in the queue.
   explicit WorkQueue(std::function<void(double)> waited = [](double) {}) : waited_(std::move(waited)) {}
 
-  void add(const JobKey& key);
-  void add_after(const JobKey& key, std::chrono::milliseconds delay);  // of two delays, the earlier end counts
-  void retry(const JobKey& key);   // adds the key after its back-off: 5 ms, doubling up to a minute
+  void add(const JobKey& key, Lane lane = Lane::kUrgent);
+  // Waits for at most a day. Of two delays, the earlier end counts; of two lanes, the urgent one.
+  void add_after(const JobKey& key, std::chrono::milliseconds delay, Lane lane = Lane::kUrgent);
+  // Adds the key after its back-off: 5 ms, doubling up to a minute, or after `at_least` if that is longer.
+  void retry(const JobKey& key, std::chrono::milliseconds at_least = std::chrono::milliseconds(0));
   void forget(const JobKey& key);  // resets the back-off of the key
 
   std::optional<JobKey> take(std::stop_token stop);  // waits for a key; returns nothing after a stop
@@ -39,19 +46,25 @@ class WorkQueue {
   [[nodiscard]] QueueStatistics statistics() const;
 
  private:
-  void push(const JobKey& key);
+  struct Entry {
+    Instant time;  // in queued_: of the addition; in delayed_: when the key is due
+    Lane lane = Lane::kUrgent;
+  };
+  void push(const JobKey& key, Lane lane);
   void push_due(Instant now);
+  [[nodiscard]] std::deque<JobKey>& next_lane(Instant now);
   std::optional<Instant> next_due() const;
 
   std::function<void(double)> waited_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<JobKey> ready_;
-  std::map<JobKey, Instant> queued_;   // the keys in ready_, with the time of their addition
-  std::map<JobKey, Instant> delayed_;  // the keys to add later, with the time when they are due
+  std::deque<JobKey> urgent_;
+  std::deque<JobKey> routine_;
+  std::map<JobKey, Entry> queued_;   // the keys of both lanes
+  std::map<JobKey, Entry> delayed_;  // the keys to add later
   std::map<JobKey, int> failures_;
   std::set<JobKey> working_;
-  std::set<JobKey> again_;  // the keys that were added while a thread worked on them
+  std::map<JobKey, Lane> again_;  // the keys that were added while a thread worked on them
   QueueStatistics statistics_;
 };
 

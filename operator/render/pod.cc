@@ -6,6 +6,7 @@
 #include "operator/kube/resource.h"
 #include "operator/model/names.h"
 #include "operator/render/merge.h"
+#include "operator/render/pod_defaults.h"
 
 namespace sailor {
 namespace {
@@ -46,17 +47,32 @@ Json field_env(const char* name, const char* path) {
 
 Json trainer_container(const Slot& slot, const OperatorSettings& settings) {
   const std::string gpus = std::to_string(slot.gpus);
-  return {
+  Json container = {
       {"name", kTrainerContainer},
       {"image", settings.trainer_image},
       {"args",
-       {"agent", "--name=$(POD_NAME)", "--host=$(POD_IP)", "--gpus=" + gpus, fmt::format("--port={}", kAgentPort),
-        fmt::format("--store-port={}", kStorePort), fmt::format("--peer-timeout={}", settings.peer_timeout.count())}},
-      {"env", {field_env("POD_NAME", "metadata.name"), field_env("POD_IP", "status.podIP")}},
+       {"agent", "--name=$(POD_NAME)", "--pod-uid=$(POD_UID)", "--host=$(POD_IP)", "--gpus=" + gpus,
+        fmt::format("--port={}", kAgentPort), fmt::format("--store-port={}", kStorePort),
+        fmt::format("--peer-timeout={}", settings.peer_timeout.count())}},
+      {"env",
+       {field_env("POD_NAME", "metadata.name"), field_env("POD_UID", "metadata.uid"),
+        field_env("POD_IP", "status.podIP")}},
       {"ports",
        {{{"name", "agent"}, {"containerPort", kAgentPort}}, {{"name", "store"}, {"containerPort", kStorePort}}}},
       {"resources", {{"requests", {{kGpuResource, gpus}}}, {"limits", {{kGpuResource, gpus}}}}},
       {"readinessProbe", {{"httpGet", {{"path", "/healthz"}, {"port", "agent"}}}, {"periodSeconds", 5}}}};
+  add_container_defaults(container, slot.gpus);
+  return container;
+}
+
+// Requires the node of the slot, in addition to the affinity of the template: the terms of a node affinity are
+// alternatives, so each of them gets the requirement.
+void require_node(Json& affinity, const std::string& node) {
+  Json& terms = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+  if (!terms.is_array() || terms.empty()) terms = Json::array({Json::object()});
+  for (Json& term : terms) {
+    term["matchFields"].push_back({{"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({node})}});
+  }
 }
 
 // Pins the pod to the labels of its pool, and to the node of its slot if it has one. The node is a required affinity,
@@ -66,10 +82,7 @@ void pin(Json& spec, const Slot& slot) {
   spec["nodeSelector"][kZoneLabel] = slot.pool.zone.str();
   if (slot.pool.provisioning == Provisioning::kSpot) spec["nodeSelector"][kSpotLabel] = "true";
   if (slot.node.empty()) return;
-  const Json field = {{"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({slot.node})}};
-  const Json term = {{"matchFields", Json::array({field})}};
-  spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
-      Json::array({term});
+  require_node(spec["affinity"], slot.node);
 }
 
 Json tolerations() {
@@ -97,15 +110,25 @@ Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, c
                 {"terminationGracePeriodSeconds", kTerminationGrace.count()},
                 {"tolerations", tolerations()},
                 {"containers", Json::array({trainer_container(slot, settings)})}}}};
+  add_pod_defaults(pod["spec"]);
   // The operator decides the pod's identity and placement, so it ignores these fields of the template.
   const Json own = pod["metadata"];
   if (job.pod_template.is_object()) merge_over(pod, job.pod_template);
+  reconcile_defaults(pod["spec"], job.pod_template);
   Json& merged = pod["metadata"];
   for (const char* field : {"name", "namespace", "ownerReferences"}) merged[field] = own[field];
   merged["labels"].update(own["labels"]);
   merged["annotations"].update(own["annotations"]);
   pin(pod["spec"], slot);
   return pod;
+}
+
+Json scheduling_spec(const JobView& job) {
+  Json spec = {{"tolerations", tolerations()}};
+  for (const char* field : {"tolerations", "nodeSelector", "affinity"}) {
+    if (const Json* stated = kube::find_at(job.pod_template, {"spec", field})) merge_over(spec, {{field, *stated}});
+  }
+  return spec;
 }
 
 }  // namespace sailor

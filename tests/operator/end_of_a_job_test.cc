@@ -1,4 +1,6 @@
 // How a job ends: complete, failed, or deleted when its time is over.
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,6 +84,32 @@ TEST_F(EndOfJob, JobIsDeletedAfterItsTimeToLive) {
   world.pass(std::chrono::seconds(61));
   world.reconcile();
   EXPECT_TRUE(world.api_server.all("trainingjobs").empty());
+}
+
+TEST_F(EndOfJob, LateStatusOfAFormerLeaderDoesNotUndoTheEnd) {
+  start();
+  world.agent_on("a").report->workers[0].message = "No space left on device";  // so the status is written
+  const auto former_leader = world.reconcile_later();
+  world.restart_operator();
+  world.finish_pods();
+  world.settle();
+  ASSERT_EQ(world.state(), "Complete");
+  EXPECT_FALSE(former_leader());
+  EXPECT_EQ(world.state(), "Complete");
+}
+
+TEST_F(EndOfJob, NumbersThatMeanNeverNeitherFailNorDeleteTheJob) {
+  for (const std::int64_t never : {std::int64_t{9'300'000'000'000'000}, std::numeric_limits<std::int64_t>::max()}) {
+    World here;
+    here.add_node("a", 2);
+    here.add_job({{"activeDeadlineSeconds", never}, {"ttlSecondsAfterFinished", never}});
+    here.settle();
+    EXPECT_EQ(here.state(), "Running") << here.status().dump(1);
+    here.finish_pods();
+    here.settle();
+    EXPECT_EQ(here.state(), "Complete") << here.status().dump(1);
+    EXPECT_FALSE(here.api_server.all("trainingjobs").empty());
+  }
 }
 
 TEST_F(EndOfJob, JobFailsAtItsDeadline) {

@@ -69,6 +69,8 @@ HttpResponse FakeApi::apply(const std::string& path, const Json& body, bool is_s
   if (is_status) {
     next["status"] = body.at("status");
   } else {
+    // The operator is the only manager of these fields, and applies them as a whole.
+    for (const char* field : {"spec", "data"}) next.erase(field);
     merge(next, body);
   }
   is_change = next != held->second;
@@ -80,6 +82,7 @@ HttpResponse FakeApi::carry_out(const HttpRequest& request, const std::string& p
   const Json body = request.body.empty() ? Json() : Json::parse(request.body);
   is_change = true;
   if (request.method == "POST") {
+    if (pod_refusal && path.ends_with("/pods")) return *pod_refusal;
     const std::string name = path + "/" + kube::name_of(body);
     if (objects_.contains(name)) return refusal(409, "AlreadyExists");
     HttpResponse stored = store(name, body);

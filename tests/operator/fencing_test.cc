@@ -6,6 +6,7 @@
 
 #include "core/protocol/lease.h"
 #include "operator/reconcile/decide/pod_states.h"
+#include "operator/reconcile/observe/lease_watch.h"
 #include "tests/operator/world.h"
 
 namespace sailor {
@@ -83,7 +84,7 @@ class FencedJob : public ::testing::Test {
  protected:
   void SetUp() override {
     world.add_node("a", 2);
-    world.add_job();
+    world.add_job({{"checkpoint", {{"path", "/checkpoints"}}}});
     world.settle();
     world.add_node("b", 1);
   }
@@ -102,16 +103,16 @@ TEST_F(FencedJob, LeaseIsRenewedWhileThePodSendsItsStateToTheNextGeneration) {
   world.agents_hang = true;
   world.pass(std::chrono::seconds(11));
   world.settle();
-  const auto joining = record_of(world.api_server.find("configmaps", "job-plan")).value();
+  const auto joining = world.record();
   ASSERT_EQ(joining.generation, 2);
   ASSERT_TRUE(joining.is_committed());
   EXPECT_TRUE(is_renewed(joining, 1));
   GenerationRecord counted = joining;
-  counted.older.front().unrenewed_since = world.now;
+  counted.older.front().is_unrenewed = true;
   EXPECT_FALSE(is_renewed(counted, 1)) << "somebody waits for the lapse already";
   world.cut_off("a");
   world.settle();
-  const auto without = record_of(world.api_server.find("configmaps", "job-plan")).value();
+  const auto without = world.record();
   ASSERT_EQ(without.generation, 3);
   EXPECT_FALSE(is_renewed(without, 1));
 }
@@ -130,11 +131,74 @@ TEST_F(FencedJob, NextGenerationWaitsForTheLeaseOfAPodThatMayTrainOn) {
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
 }
 
+TEST_F(FencedJob, LeaseMayBeRenewedByTheFolderUntilANewerGenerationHasClaimedIt) {
+  world.claim_fault = "/checkpoints does not hold the claim of generation 1";
+  world.cut_off("a");
+  world.settle();
+  world.pass(10 * kLeaseLength);
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 1) << "the pod may renew its lease by the folder for ever";
+  EXPECT_THAT(world.condition("PodsReady"), HasSubstr("could not be claimed: /checkpoints does not hold"));
+  world.claim_fault.clear();
+  world.settle();
+  world.pass(kLeaseLength - std::chrono::seconds(1));
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 1) << "it may have looked at the folder just before the claim";
+  world.pass(std::chrono::seconds(1));
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 2);
+}
+
+TEST(FencedJobWithoutAFolder, TrainsOnUntilKubernetesConfirmsThatItsPodIsGone) {
+  World world;
+  world.add_node("a", 2);
+  world.add_job();
+  world.settle();
+  EXPECT_EQ(world.sent.back().lease_seconds, 0) << "an operator that is away must not stop it";
+  world.add_node("b", 1);
+  world.cut_off("a");
+  world.settle();
+  world.pass(10 * kLeaseLength);
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 1);
+  EXPECT_THAT(world.condition("PodsReady"), StartsWith("False OlderGenerationMayTrain"));
+  world.remove_node("a");
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 2);
+}
+
+TEST_F(FencedJob, StepOfAClockDoesNotEndALease) {
+  world.cut_off("a");
+  world.settle();
+  world.step_clock(std::chrono::seconds(60));
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 1);
+  world.step_clock(std::chrono::seconds(-120));
+  world.pass(kLeaseLength);
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 2);
+}
+
+TEST_F(FencedJob, NextLeaderCountsTheLeaseByItsOwnClock) {
+  world.cut_off("a");
+  world.settle();
+  world.pass(kLeaseLength - std::chrono::seconds(1));
+  world.restart_operator();
+  world.step_clock(std::chrono::seconds(60));  // the next leader's machine is a minute ahead
+  world.settle();
+  world.pass(kLeaseLength - std::chrono::seconds(1));
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 1);
+  world.pass(std::chrono::seconds(1));
+  world.settle();
+  EXPECT_EQ(world.sent.back().generation, 2);
+}
+
 TEST_F(FencedJob, NextGenerationWaitsAsLongWhereverTheOperatorDies) {
   for (int k = 0; k < 8; ++k) {
     World here;
     here.add_node("a", 2);
-    here.add_job();
+    here.add_job({{"checkpoint", {{"path", "/checkpoints"}}}});
     here.settle();
     here.add_node("b", 1);
     here.cut_off("a");
@@ -205,10 +269,17 @@ TEST_F(FencedJob, OlderGenerationIsForgottenOnceItCannotTrain) {
     world.pass(std::chrono::seconds(11));
     world.settle();
   }
-  const auto record = record_of(world.api_server.find("configmaps", "job-plan"));
-  ASSERT_TRUE(record);
-  EXPECT_EQ(record->generation, 4);
-  EXPECT_LE(record->older.size(), 1U);
+  EXPECT_EQ(world.record().generation, 4);
+  EXPECT_LE(world.record().older.size(), 1U);
+}
+
+TEST(LeaseWatch, SupersededClaimOfOneGenerationSaysNothingAboutAnother) {
+  GenerationRecord record;
+  for (const std::int64_t generation : {3, 4}) record.older.push_back({generation, true, true, {}});
+  LeaseWatch watch;
+  const auto known = watch.update({"default", "job"}, record, {3}, MonotonicTime());
+  EXPECT_TRUE(known.claimed.contains(3));
+  EXPECT_FALSE(known.claimed.contains(4)) << "its pod may still renew its lease by the folder";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-"""How the operator's program refuses its flags. Usage: flags_test.py SAILOR_OPERATOR"""
+"""The flags of the operator's program, and how it refuses them. Usage: flags_test.py SAILOR_OPERATOR"""
 
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -23,10 +24,19 @@ class Flags(unittest.TestCase):
     def test_an_unknown_flag_is_named(self):
         self.assert_refused(operator("--trainer-image", "i", "--sail"), "--sail")
 
+    def test_a_compute_capability_that_is_none_is_refused(self):
+        self.assert_refused(operator("--trainer-image", "i", "--min-compute-capability", "sm_70"), "sm_70", "such as 7.5")
+
     def test_help_is_no_error(self):
         done = operator("--help")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("--trainer-image", done.stdout)
+
+    def test_its_version_is_that_of_the_chart(self):
+        chart = (pathlib.Path(__file__).parents[2] / "charts/sailor/Chart.yaml").read_text(encoding="utf-8")
+        done = operator("--version")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"\nversion: {done.stdout}", chart)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,22 @@ TEST_F(Goodput, NewOperatorContinuesTheCount) {
   EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 80);
 }
 
+TEST_F(Goodput, StepsNeverCountForMoreTimeThanHasPassed) {
+  const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
+  comes_to(first + 10, 5.6, std::chrono::seconds(40));  // an older trainer reports a mean with a downtime in it
+  EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 40);
+  EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 40);
+}
+
+TEST_F(Goodput, StandstillIsNotUseful) {
+  const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
+  comes_to(first + 10, 2.0, std::chrono::seconds(20));
+  comes_to(first + 10, 2.0, std::chrono::seconds(36));  // nobody computes a step
+  comes_to(first + 20, 2.0, std::chrono::seconds(20));
+  EXPECT_DOUBLE_EQ(seconds("usefulSeconds"), 40);
+  EXPECT_DOUBLE_EQ(seconds("elapsedSeconds"), 76);
+}
+
 TEST_F(Goodput, SuspendedTimeDoesNotCount) {
   const std::int64_t first = world.status()["progress"]["step"].get<std::int64_t>();
   comes_to(first + 10, 2.0, std::chrono::seconds(20));

@@ -10,6 +10,7 @@
 #include "core/protocol/endpoints.h"
 #include "operator/agents/agent_link.h"
 #include "operator/agents/callback_routes.h"
+#include "operator/agents/deleted_jobs.h"
 #include "operator/kube/http_transport.h"
 #include "tests/core/net/tcp_peer.h"
 
@@ -88,19 +89,29 @@ class FakeAgent {
   const int port = free_port();
   std::atomic<std::int64_t> generation = 0;
   std::atomic<WorkerPhase> phase = WorkerPhase::kTraining;
+  std::atomic<bool> has_fault = false;  // it answers with a server error
+  std::atomic<std::int64_t> polls = 0;  // and its worker does a step between two of them
+  Signal polled;
 
  private:
   net::HttpAnswer take(const std::string& body) {
     generation = nlohmann::json::parse(body).at("generation").get<std::int64_t>();
     return report();
   }
+  net::HttpAnswer poll() {
+    ++polls;
+    polled.set();
+    return has_fault ? net::HttpAnswer{500, "broken"} : report();
+  }
   [[nodiscard]] net::HttpAnswer report() const {
-    const AgentReport report{"pod-0", false, {{0, phase, generation, 1, ""}}, std::nullopt};
+    AgentReport report{"pod-0", false, {{0, phase, generation, polls, ""}}, std::nullopt};
+    report.workers.front().microbatch_seconds = report.workers.front().probe_seconds =
+        1.0 / static_cast<double>(1 + polls);
     return net::json_answer(200, to_json(report));
   }
   const std::unique_ptr<net::HttpServer> server_ =
       net::HttpServer::listen(net::address_of("127.0.0.1", port),
-                              {{"GET", std::string(kStatePath), [this](const auto&) { return report(); }},
+                              {{"GET", std::string(kStatePath), [this](const auto&) { return poll(); }},
                                {"PUT", std::string(kAssignmentPath), [this](const auto& body) { return take(body); }}})
           .value();
 };
@@ -160,6 +171,58 @@ TEST(AgentLink, KnowsSinceWhenAWorkerPreparesItsGeneration) {
   EXPECT_TRUE(signal.wait_until([&] { return !since(); }));
 }
 
+// A second between two polls would be too long for the limit of the signal.
+TEST(AgentLink, PollsAnAgentWhoseWorkersPrepareAgainAfterTheQuickPeriod) {
+  FakeAgent agent;
+  agent.phase = WorkerPhase::kPreparing;
+  AgentLink::Options options = quick();
+  options.period = std::chrono::hours(1);
+  AgentLink link(options, [](const JobKey&) {});
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(agent.polled.wait_until([&] { return agent.polls >= 200; }));
+}
+
+TEST(AgentLink, StepsAloneAreSeldomNews) {
+  FakeAgent agent;
+  std::atomic<int> calls = 0;
+  AgentLink::Options options = quick();
+  options.steps_period = std::chrono::hours(1);
+  AgentLink link(options, [&](const JobKey&) { ++calls; });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(agent.polled.wait_until([&] { return agent.polls >= 30; }));
+  EXPECT_LE(calls, 2) << "the first report, and the first one with other steps";
+  agent.generation = 7;
+  EXPECT_TRUE(agent.polled.wait_until([&] {
+    const AgentView view = link.views(kJob)["uid"];
+    return view.report && view.report->workers.at(0).generation == 7;
+  }));
+}
+
+TEST(AgentLink, TheStepsOfManyAgentsAreNewsOnceForTheirJob) {
+  std::array<FakeAgent, 8> agents;
+  std::atomic<int> calls = 0;
+  AgentLink::Options options = quick();
+  options.steps_period = std::chrono::hours(1);
+  AgentLink link(options, [&](const JobKey&) { ++calls; });
+  std::vector<AgentTarget> targets;
+  for (const FakeAgent& agent : agents) {
+    targets.push_back({"uid-" + std::to_string(targets.size()), "pod-0", "127.0.0.1", agent.port});
+  }
+  link.follow(kJob, targets);
+  for (FakeAgent& agent : agents) EXPECT_TRUE(agent.polled.wait_until([&] { return agent.polls >= 10; }));
+  EXPECT_LE(calls, 9) << "the first report of each, and the first one with other steps";
+}
+
+TEST(AgentLink, PollsThatFailForLongAreNoNews) {
+  FakeAgent agent;
+  agent.has_fault = true;
+  std::atomic<int> calls = 0;
+  AgentLink link(quick(), [&](const JobKey&) { ++calls; });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(agent.polled.wait_until([&] { return agent.polls >= 30; }));
+  EXPECT_LE(calls, kHighestPollCount);
+}
+
 TEST(AgentLink, TakesNoOtherPodsAnswerForThatOfItsOwn) {
   FakeAgent agent;
   Signal signal;
@@ -176,10 +239,12 @@ TEST(CallbackRoutes, HearsAHintAndRefusesWhatIsNone) {
   const auto hinted = [&](const JobKey& job) {
     const std::scoped_lock lock(mutex);
     heard.push_back(job);
-    return job == kJob;
+    if (job == JobKey{"default", "unknown"}) return HintAnswer::kUnknown;
+    return job == kJob ? HintAnswer::kNeeded : HintAnswer::kDismissed;
   };
-  const auto server = net::HttpServer::listen(net::address_of("127.0.0.1", port),
-                                              callback_routes({hinted, [](const LeaseQuestion&) { return false; }}));
+  const auto server =
+      net::HttpServer::listen(net::address_of("127.0.0.1", port),
+                              callback_routes({hinted, [](const LeaseQuestion&) { return LeaseAnswer::kRefused; }}));
   kube::ClusterConfig config;
   config.server = net::http_url("127.0.0.1", port);
   kube::HttpTransport client(config);
@@ -188,19 +253,34 @@ TEST(CallbackRoutes, HearsAHintAndRefusesWhatIsNone) {
   EXPECT_EQ(client.send({"POST", "/v1/hints", hint, "application/json"}).status, 204);
   const std::string gone = R"({"namespace": "default", "job": "gone", "agent": "pod-0", "reason": "Terminating"})";
   EXPECT_EQ(client.send({"POST", "/v1/hints", gone, "application/json"}).status, 410) << "nobody needs its agents";
+  const std::string unknown =
+      R"({"namespace": "default", "job": "unknown", "agent": "pod-0", "reason": "Terminating"})";
+  EXPECT_EQ(client.send({"POST", "/v1/hints", unknown, "application/json"}).status, 503)
+      << "an operator that does not know a job does not dismiss its agents";
   EXPECT_EQ(client.send({"POST", "/v1/hints", "[]", "application/json"}).status, 400);
   EXPECT_EQ(client.send({"POST", "/other", hint, "application/json"}).status, 404);
   const std::scoped_lock lock(mutex);
-  EXPECT_EQ(heard, (std::vector<JobKey>{kJob, {"default", "gone"}}));
+  EXPECT_EQ(heard, (std::vector<JobKey>{kJob, {"default", "gone"}, {"default", "unknown"}}));
+}
+
+TEST(DeletedJobs, AreRememberedUpToTenThousand) {
+  DeletedJobs jobs;
+  for (int i = 0; i <= 10000; ++i) jobs.add({"default", fmt::format("job-{}", i)});
+  EXPECT_FALSE(jobs.contains({"default", "job-0"}));
+  EXPECT_TRUE(jobs.contains({"default", "job-1"}));
+  EXPECT_TRUE(jobs.contains({"default", "job-10000"}));
+  EXPECT_FALSE(jobs.contains({"default", "never-seen"}));
 }
 
 TEST(CallbackRoutes, RenewsALeaseOrSaysThatItDoesNot) {
   const int port = free_port();
   const LeaseQuestion renewed{kJob, "uid", 3};
-  const auto server =
-      net::HttpServer::listen(net::address_of("127.0.0.1", port),
-                              callback_routes({[](const JobKey&) { return true; },
-                                               [&](const LeaseQuestion& question) { return question == renewed; }}));
+  const auto renews = [&](const LeaseQuestion& question) {
+    if (question.job_uid != renewed.job_uid) return LeaseAnswer::kUnknown;
+    return question == renewed ? LeaseAnswer::kRenewed : LeaseAnswer::kRefused;
+  };
+  const auto server = net::HttpServer::listen(
+      net::address_of("127.0.0.1", port), callback_routes({[](const JobKey&) { return HintAnswer::kNeeded; }, renews}));
   kube::ClusterConfig config;
   config.server = net::http_url("127.0.0.1", port);
   kube::HttpTransport client(config);
@@ -209,6 +289,7 @@ TEST(CallbackRoutes, RenewsALeaseOrSaysThatItDoesNot) {
   };
   EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "jobUid": "uid", "generation": 3})"), 204);
   EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "jobUid": "uid", "generation": 2})"), 409);
+  EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "jobUid": "other", "generation": 3})"), 503);
   EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "generation": 3})"), 400);
 }
 

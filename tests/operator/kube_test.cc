@@ -1,10 +1,14 @@
 // The API client: lines, errors, retries, the store, the reflector, times.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "operator/kube/line_splitter.h"
 #include "operator/kube/reflector.h"
 #include "operator/kube/time.h"
+#include "operator/model/cluster_view.h"
+#include "operator/model/names.h"
+#include "operator/reconcile/observe/caches.h"
 #include "operator/reconcile/work_queue.h"
 #include "tests/operator/fake_api.h"
 
@@ -107,14 +111,41 @@ TEST(Api, WritesNothingOnceItMayNot) {
 TEST(Store, ReplaceIsAtomicAndTellsWhatIsGone) {
   Store store;
   std::vector<std::string> changed;
-  store.on_change([&](const Json& object) { changed.push_back(name_of(object)); });
+  store.on_change([&](const Json* before, const Json* now) {
+    changed.push_back(fmt::format("{} {}", name_of(now != nullptr ? *now : *before), now != nullptr ? "is" : "was"));
+  });
   store.replace({pod("a", "1", "ua"), pod("b", "1", "ub")});
   EXPECT_TRUE(store.is_synced());
   EXPECT_THAT(store.all(), SizeIs(2));
   changed.clear();
   store.replace({pod("b", "1", "ub")});
-  EXPECT_THAT(changed, ElementsAre("a"));
+  EXPECT_THAT(changed, ElementsAre("a was"));
   EXPECT_EQ(store.find({"default", "a"}), nullptr);
+}
+
+TEST(Store, ObjectsAreFoundByTheirTags) {
+  Store store(nullptr, [](const Json& object) { return std::vector<std::string>{text_at(object, {"node"})}; });
+  const auto on = [&](const std::string& node) {
+    std::vector<std::string> names;
+    for (const Object& object : store.tagged(node)) names.push_back(name_of(*object));
+    return names;
+  };
+  const auto placed = [](const std::string& name, const std::string& version, const std::string& node) {
+    Json object = pod(name, version, "u" + name);
+    object["node"] = node;
+    return object;
+  };
+  store.replace({placed("a", "1", "x"), placed("b", "1", "x"), placed("c", "1", "y")});
+  EXPECT_THAT(on("x"), ElementsAre("a", "b"));
+  store.put(placed("a", "2", "y"));
+  EXPECT_THAT(on("x"), ElementsAre("b"));
+  EXPECT_THAT(on("y"), ElementsAre("a", "c"));
+  store.erase(placed("c", "1", "y"));
+  EXPECT_THAT(on("y"), ElementsAre("a"));
+  store.replace({placed("b", "2", "z")});
+  EXPECT_THAT(on("x"), SizeIs(0));
+  EXPECT_THAT(on("y"), SizeIs(0));
+  EXPECT_THAT(on("z"), ElementsAre("b"));
 }
 
 TEST(Store, AnOldEventDoesNotUndoOurOwnWrite) {
@@ -174,6 +205,33 @@ TEST(Reflector, KeepsWhatItHasWhenTheServerIsAway) {
   EXPECT_NE(store.find({"default", "a"}), nullptr);
 }
 
+Json gpu_pod(const std::string& namespace_name, const std::string& name, bool is_of_a_job) {
+  Json pod = {
+      {"metadata", {{"name", name}, {"namespace", namespace_name}, {"uid", name}}},
+      {"spec",
+       {{"nodeName", "a"}, {"containers", Json::array({{{"resources", {{"limits", {{kGpuResource, "2"}}}}}}})}}}};
+  if (is_of_a_job) pod["metadata"]["labels"] = {{kJobNameLabel, "job"}, {kJobUidLabel, "uid"}};
+  return pod;
+}
+
+TEST(Caches, OfOneNamespaceHoldTheGpusThatJobsElsewhereUse) {
+  Caches caches("team");
+  caches.foreign_pods.replace({gpu_pod("team", "own", true), gpu_pod("team", "notebook", false),
+                               gpu_pod("other", "of-another-release", true), gpu_pod("other", "batch", false)});
+  std::vector<std::string> names;
+  for (const Object& pod : caches.foreign_pods.all()) {
+    EXPECT_EQ(gpus_of_pod(*pod), 2);
+    names.push_back(name_of(*pod));
+  }
+  EXPECT_THAT(names, ElementsAre("batch", "of-another-release", "notebook"));
+}
+
+TEST(Caches, KeepTheIdentityOfANodeWithoutAnAccelerator) {
+  Caches caches;
+  caches.nodes.replace({{{"metadata", {{"name", "cpu"}, {"uid", "u"}, {"resourceVersion", "7"}}}}});
+  EXPECT_EQ(*caches.nodes.find({"", "cpu"}), (Json{{"metadata", {{"name", "cpu"}, {"uid", "u"}}}}));
+}
+
 TEST(WorkQueue, HandsAKeyOutOnceAndAgainIfItWasAddedMeanwhile) {
   WorkQueue queue;
   const JobKey job{"default", "a"};
@@ -185,6 +243,13 @@ TEST(WorkQueue, HandsAKeyOutOnceAndAgainIfItWasAddedMeanwhile) {
   EXPECT_EQ(queue.depth(), 0U) << "it is being worked on";
   queue.done(job);
   EXPECT_EQ(queue.depth(), 1U);
+}
+
+TEST(WorkQueue, DelayOfManyYearsDoesNotOverflow) {
+  WorkQueue queue;
+  queue.add_after({"default", "late"}, std::chrono::milliseconds::max());
+  queue.add_after({"default", "soon"}, std::chrono::milliseconds(1));
+  EXPECT_EQ(queue.take({}), (JobKey{"default", "soon"}));
 }
 
 TEST(WorkQueue, HandsOutADelayedKeyAndEndsAtAStop) {

@@ -36,6 +36,17 @@ TEST_F(LeavingPods, LeavingPodSendsStateToJoiningPodsIfTheChangeIsVoluntary) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("c"));
 }
 
+// The agents of pods that prepare are polled ten times as often as those of pods that train.
+TEST_F(LeavingPods, MayBeRemovedBeforeTheOperatorHasSeenThatTheyHaveLeft) {
+  moves_to_another_zone();
+  for (WorkerReport& worker : world.agent_on("c").report.value().workers) {
+    worker = {worker.gpu, WorkerPhase::kTraining, 2, 1, ""};
+  }
+  world.evict("a", std::chrono::seconds(30));  // told to stop, while its newest report is still the one from before
+  world.settle();
+  EXPECT_EQ(world.generation(), 2);
+}
+
 TEST_F(LeavingPods, AgentThatHasTakenAnAssignmentIsNotSentItAgain) {
   moves_to_another_zone();
   const std::size_t sent = world.sent.size();

@@ -48,7 +48,7 @@ TEST_F(LifeOfJob, AssignmentsHaveTheTimesThatTheGenerationWasPlannedWith) {
   world.restart_operator();
   world.settle();
   EXPECT_EQ(world.generation(), 1) << "a plan that differs only in its times is the same plan";
-  EXPECT_EQ(record_of(world.api_server.find("configmaps", record_name("job"))).value().schedule_times, times);
+  EXPECT_EQ(world.record().schedule_times, times);
   world.remove_node("b");
   world.settle();
   EXPECT_EQ(world.sent.back().generation, 2);

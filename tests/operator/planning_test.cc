@@ -7,6 +7,7 @@
 namespace sailor {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 PlanQuestion question_of(const std::string& job) {
@@ -77,6 +78,62 @@ TEST(PlanningService, AnswersAQuestionThatIsAskedAgainAfterItsSearchWasStopped) 
   EXPECT_THAT(service.answers(question.job.key), SizeIs(1));
 }
 
+PlanQuestion urgent(PlanQuestion question) {
+  question.is_urgent = true;
+  return question;
+}
+
+PlanQuestion in_changed_cluster(PlanQuestion question) {
+  question.cluster.pools.emplace_back();
+  return question;
+}
+
+TEST(PlanningService, UrgentQuestionDoesNotWaitForRoutineSearches) {
+  Search search;
+  PlanningService service(running(search), {}, 1);
+  service.ask(question_of("a"));
+  search.wait_for_searches(1);
+  for (const char* job : {"b", "c", "d"}) service.ask(question_of(job));
+  service.ask(urgent(question_of("loss")));
+  search.wait_for_searches(2);
+  EXPECT_THAT(search.begun(), ElementsAre("a", "loss"));
+}
+
+// A service whose search for a routine question of job "a" is under way.
+class SearchUnderWay : public ::testing::Test {
+ protected:
+  SearchUnderWay() {
+    service_.ask(question_of("a"));
+    search_.wait_for_searches(1);
+  }
+  static PlanningService::Hooks counting(Search& search) {
+    PlanningService::Hooks hooks;
+    hooks.answered = [&search](const JobKey&) { search.note_answer(); };
+    return hooks;
+  }
+  [[nodiscard]] std::vector<PlanAnswer> answers() const { return service_.answers({"research", "a"}); }
+
+  Search search_;
+  PlanningService service_{running(search_), counting(search_), 1};
+};
+
+TEST_F(SearchUnderWay, IsNotStoppedByAChangeOfTheCluster) {
+  service_.ask(in_changed_cluster(question_of("a")));
+  search_.let_go();
+  search_.wait_for_answers(2);
+  ASSERT_THAT(answers(), SizeIs(2));
+  EXPECT_TRUE(answers()[0].is_overtaken);
+  EXPECT_FALSE(answers()[1].is_overtaken);
+}
+
+TEST_F(SearchUnderWay, IsStoppedByAnUrgentQuestionOfItsJob) {
+  service_.ask(urgent(question_of("a")));
+  search_.wait_for_searches(2);  // the first search would not end otherwise
+  search_.let_go();
+  search_.wait_for_answers(1);
+  EXPECT_TRUE(answers().at(0).question.is_urgent);
+}
+
 TEST(PlanningService, BeginsNoFurtherSearchOnceItIsAtItsEnd) {
   Search search;
   {
@@ -86,7 +143,7 @@ TEST(PlanningService, BeginsNoFurtherSearchOnceItIsAtItsEnd) {
     service.ask(question_of("b"));
     service.ask(question_of("c"));
   }
-  EXPECT_THAT(search.begun(), ::testing::ElementsAre("a"));
+  EXPECT_THAT(search.begun(), ElementsAre("a"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Pods as they are created, names, placement, records.
+// Pods as they are created, names, placement.
 #include "operator/render/pod.h"
 
 #include <gmock/gmock.h>
@@ -8,6 +8,7 @@
 #include "operator/reconcile/decide/placement.h"
 #include "operator/reconcile/observe/pod_view.h"
 #include "operator/render/merge.h"
+#include "tests/operator/small_plan.h"
 
 namespace sailor {
 namespace {
@@ -15,8 +16,9 @@ namespace {
 using kube::Json;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-
-const PoolKey kPool{Zone("us-central1-a"), Accelerator("nvidia-l4"), Provisioning::kSpot};
+using testing::kPool;
+using testing::plan_of;
+using ::testing::StartsWith;
 
 JobView job() {
   JobView view;
@@ -62,7 +64,7 @@ TEST(Pod, TakesTheTemplatesFieldsButNotItsIdentity) {
   EXPECT_EQ(pod["metadata"]["labels"]["team"], "x");
   EXPECT_EQ(kube::label_of(pod, kJobUidLabel), "job-uid");
   EXPECT_EQ(pod["spec"]["containers"][0]["image"], "own:2");
-  EXPECT_EQ(pod["spec"]["containers"][0]["env"].size(), 3U) << "the template's variable is added to ours";
+  EXPECT_EQ(pod["spec"]["containers"][0]["env"].size(), 5U) << "the template's variable is added to ours";
   EXPECT_EQ(pod["spec"]["containers"][1]["name"], "side");
 }
 
@@ -79,11 +81,11 @@ TEST(Names, OfLongJobsFitIntoALabelAndDiffer) {
   EXPECT_NE(slot_name(one, kPool, 0), slot_name(two, kPool, 0));
 }
 
-Plan plan_of(const std::vector<int>& tensor_parallel_sizes) {
-  Plan plan{"tiny-gpt2", 8, 1, {{0, 6, {}}}};
-  for (const int tensor_parallel : tensor_parallel_sizes)
-    plan.stages[0].replicas.push_back({kPool, tensor_parallel, 1});
-  return plan;
+TEST(Names, ALongNameIsNotCutAfterADotOrADash) {
+  EXPECT_THAT(short_job_name(std::string(40, 'a') + "." + std::string(20, 'b')),
+              StartsWith(std::string(40, 'a') + "-"));
+  EXPECT_THAT(short_job_name(std::string(39, 'a') + "-." + std::string(20, 'b')),
+              StartsWith(std::string(39, 'a') + "-" + short_hash(std::string(39, 'a') + "-." + std::string(20, 'b'))));
 }
 
 TEST(Placement, PutsBigGroupsWhereTheyFitAndKeepsPods) {
@@ -113,98 +115,6 @@ TEST(Placement, SaysWhichGroupFindsNoRoom) {
   EXPECT_NE(
       place({"opt", plan, nodes, {}, {}}).error().message.find("no node of us-central1-a/nvidia-l4/spot has 4 GPUs"),
       std::string::npos);
-}
-
-TEST(Record, ReadsBackAsWritten) {
-  GenerationRecord record;
-  record.job_uid = "u";
-  record.generation = 4;
-  record.plan = plan_of({1, 2});
-  record.schedule_times = ScheduleTimes{{{{Nanoseconds(3), Nanoseconds(5), 0, 4}, {Nanoseconds(4), Nanoseconds(6)}}}};
-  record.placement = {{slot()}, {{0, 0, 0, 0}, {0, 1, 0, 1}}};
-  record.members = {{{"p", "10.0.0.1", 7070, 7071, kPool, 2}, "uid", "n", "nu", true}};
-  record.decided_at = *parse_rfc3339("2026-01-01T00:00:00.125Z");
-  record.quarantined_nodes = {{"x", record.decided_at, record.decided_at, std::chrono::seconds(60)}};
-  record.unresponsive_at_step = 7;
-  record.unreachable_pods = {"uid"};
-  record.running = static_cast<const Generation&>(record);
-  record.releases_gpus = true;
-  EXPECT_EQ(record_of(config_map_of(record, {"default", "opt"}, "7")).value(), record);
-}
-
-TEST(Record, OfAnOlderOperatorHasNoTimes) {
-  GenerationRecord record;
-  record.plan = plan_of({1, 2});
-  const Json json = to_json(record);
-  EXPECT_FALSE(json.contains("scheduleTimes"));
-  EXPECT_FALSE(record_from_json(json).value().schedule_times);
-}
-
-TEST(Record, WithTimesOfAnotherPlanIsDamaged) {
-  GenerationRecord record;
-  record.plan = plan_of({1, 2});
-  record.schedule_times = ScheduleTimes{{{ReplicaTimes{}}}};
-  EXPECT_THAT(record_from_json(to_json(record)).error().message,
-              HasSubstr("record is damaged: scheduleTimes.replicas: 1 replicas in stage 0"));
-}
-
-// 256 nodes of 8 GPUs, every GPU a replica of its own with times of its own, which is more than any plan needs; kept
-// twice while a change is made ready.
-TEST(Record, OfTwoThousandGpusIsFarFromTheLimitOfAConfigMap) {
-  constexpr int kGpus = 2048;
-  constexpr int kStages = 32;
-  constexpr std::size_t kLimit = 1 << 20;
-  GenerationRecord record;
-  record.plan = {"opt-30b", kGpus, 1, {}};
-  ScheduleTimes& times = record.schedule_times.emplace();
-  times.link_classes = 4;
-  for (int gpu = 0; gpu < kGpus; ++gpu) {
-    const int stage = gpu / (kGpus / kStages);
-    if (gpu % (kGpus / kStages) == 0) {
-      record.plan.stages.push_back({2 * stage, 2 * stage + 2, {}});
-      times.replicas.emplace_back();
-    }
-    record.plan.stages.back().replicas.push_back({kPool, 1, kStages});
-    times.replicas.back().push_back(
-        {Nanoseconds(100'000'000 + gpu), Nanoseconds(200'000'000 + gpu), gpu % 4, 60, gpu / 8});
-    record.placement.replicas.push_back({stage, gpu % (kGpus / kStages), gpu / 8, gpu % 8});
-  }
-  for (int stage = 0; stage + 1 < kStages; ++stage) {
-    times.links.emplace_back(16, LinkTimes{Nanoseconds(20'000'000), Nanoseconds(30'000'000 + stage), Nanoseconds(1)});
-  }
-  for (int node = 0; node < kGpus / 8; ++node) {
-    const std::string pod = slot_name("a-job-with-a-long-name", kPool, node);
-    record.placement.slots.push_back(
-        {pod, kPool, "gke-cluster-pool-0123456789", "01234567-0123-0123-0123-0123456789ab", 8});
-    record.members.push_back({{pod, "10.100.100.100", 7070, 7071, kPool, 8},
-                              record.placement.slots.back().node_uid,
-                              record.placement.slots.back().node,
-                              record.placement.slots.back().node_uid});
-  }
-  const std::size_t of_times = to_json(*record.schedule_times).dump().size();
-  RecordProperty("bytes_of_times", std::to_string(of_times));
-  EXPECT_LT(of_times, kLimit / 8);
-  record.running = static_cast<const Generation&>(record);
-  const Json map = config_map_of(record, {"default", "opt"}, "7");
-  EXPECT_EQ(record_of(map).value(), record);
-  std::size_t all = 0;
-  for (const auto& [key, text] : map.at("data").items()) all += text.get<std::string>().size();
-  RecordProperty("bytes", std::to_string(all));
-  EXPECT_LT(all, kLimit / 2);
-}
-
-TEST(Record, OfAnOlderOperatorListsItsReplicasByName) {
-  GenerationRecord record;
-  record.plan = plan_of({1, 2});
-  record.placement.replicas = {{0, 1, 2, 3}};
-  Json json = to_json(record);
-  json["replicas"][0] = {{"stage", 0}, {"replica", 1}, {"slot", 2}, {"firstGpu", 3}};
-  EXPECT_EQ(record_from_json(json).value(), record);
-}
-
-TEST(Record, ThatIsDamagedSaysSo) {
-  const Json map = {{"metadata", {{"name", "opt-plan"}}}, {"data", {{"record.json", "{]"}}}};
-  EXPECT_NE(record_of(map).error().message.find("opt-plan"), std::string::npos);
 }
 
 }  // namespace

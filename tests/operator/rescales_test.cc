@@ -1,4 +1,4 @@
-// What status.rescales and status.progress say of the steps that a change has cost.
+// What status.rescales and status.progress say of a change and the steps that it has cost.
 #include <gtest/gtest.h>
 
 #include "operator/reconcile/decide/progress_status.h"
@@ -21,6 +21,9 @@ class StepsLost : public ::testing::Test {
   // The operator receives this progress from rank 0 and writes its status.
   void hear(const JobProgress& progress) {
     observation.agents["uid"].report = AgentReport{.agent = "pod", .workers = {}, .progress = progress};
+    write_status();
+  }
+  void write_status() {
     JobStatus next = observation.job.status;
     next.progress = progress_status(observation, record);
     next.rescales = rescales_status(observation, record);
@@ -61,6 +64,21 @@ TEST_F(StepsLost, AreNotCountedWhileTheOlderGenerationTrainsOn) {
   hear({.generation = 1, .step = 36, .resumed_step = 30});
   EXPECT_EQ(progress()["step"], 36);
   EXPECT_FALSE(of_change().contains("stepsLost"));
+}
+
+using ProgressOfAReleasedPod = StepsLost;
+
+// When rank 0 moves to another pod, its old pod no longer reports the progress, and its new pod may not do so yet.
+TEST_F(ProgressOfAReleasedPod, IsNotThatOfTheJobWhileRank0Moves) {
+  const JobProgress of_generation_1{.generation = 1, .step = 3, .loss = 5.7};
+  observation.agents["released"].report = AgentReport{.agent = "old", .workers = {}, .progress = of_generation_1};
+  hear({.generation = 2, .step = 36, .loss = 0.5, .resumed_step = 35});
+  record.generation = 3;
+  record.from_generation = 2;
+  observation.agents["uid"].report->progress.reset();
+  write_status();
+  EXPECT_EQ(progress()["step"], 36);
+  EXPECT_EQ(progress()["loss"], "0.5000");
 }
 
 }  // namespace

@@ -5,38 +5,51 @@
 #include <fmt/format.h>
 
 #include "core/manifest/manifest.h"
+#include "core/model/speed_grade.h"
 #include "operator/model/names.h"
+#include "operator/model/record_object.h"
 #include "operator/reconcile/decide/decide.h"
 
 namespace sailor::testing {
 namespace {
 
 constexpr const char* kJobs = "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs";
+constexpr const char* kRecords = "/apis/sailor.dev/v1alpha1/namespaces/default/jobrecords";
 constexpr const char* kNodes = "/api/v1/nodes";
 const JobKey kJob{"default", "job"};
 
-// One stage, a replica on every GPU: the more GPUs, the faster.
+// One stage, a replica on every GPU, or on as many as the job may use: the more and the faster GPUs, the faster.
 Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass) {
   const auto& zones = question.job.resources.zones;
   std::vector<Pool> pools = question.cluster.pools;
   std::erase_if(pools,
                 [&](const Pool& pool) { return !zones.empty() && std::ranges::count(zones, pool.key.zone) == 0; });
-  int free = 0;
-  for (const Pool& pool : pools) free += pool.free_gpus();
+  std::ranges::stable_sort(pools, {}, [](const Pool& pool) { return pool.key.grade; });
+  std::vector<PoolKey> gpus;
+  for (const Pool& pool : pools) gpus.insert(gpus.end(), static_cast<std::size_t>(pool.free_gpus()), pool.key);
+  const int free = static_cast<int>(gpus.size());
   if (free < question.job.resources.min_gpus)
     return fail(ErrorCode::kInfeasible, fmt::format("{} GPUs are too few", free));
+  const int used = std::min(free, question.job.resources.max_gpus.value_or(free));
+  gpus.resize(static_cast<std::size_t>(used));
+  double speed = 0;
+  for (const PoolKey& gpu : gpus) speed += 1 / slowdown_of(gpu.grade);
   PlannedJob planned;
   planned.plan = {
       question.job.model.name, question.job.training.global_batch_size, 1, {{0, question.job.model.layer_count(), {}}}};
-  for (const Pool& pool : pools) {
-    for (int i = 0; i < pool.free_gpus(); ++i) planned.plan.stages[0].replicas.push_back({pool.key, 1, 1});
-  }
-  planned.plan.stages[0].replicas[0].microbatches = question.job.training.global_batch_size - free + 1;
-  planned.schedule_times.replicas = {{static_cast<std::size_t>(free), ReplicaTimes{forward_pass, 2 * forward_pass}}};
-  planned.estimate.iteration = Seconds(1.0 / free);
-  planned.estimate.cost_per_hour = DollarsPerHour(free);
-  planned.bound_throughput = free;
+  for (const PoolKey& gpu : gpus) planned.plan.stages[0].replicas.push_back({gpu, 1, 1});
+  planned.plan.stages[0].replicas[0].microbatches = question.job.training.global_batch_size - used + 1;
+  planned.schedule_times.replicas = {{static_cast<std::size_t>(used), ReplicaTimes{forward_pass, 2 * forward_pass}}};
+  planned.estimate.iteration = Seconds(1 / speed);
+  planned.estimate.cost_per_hour = DollarsPerHour(used);
+  planned.bound_throughput = used;
   return planned;
+}
+
+// The operator watches only the pods with this label.
+std::vector<Json> labelled(std::vector<Json> pods) {
+  std::erase_if(pods, [](const Json& pod) { return kube::label_of(pod, kJobNameLabel).empty(); });
+  return pods;
 }
 
 Json job_manifest(const Json& changes) {
@@ -51,6 +64,12 @@ Json job_manifest(const Json& changes) {
   return job;
 }
 
+// As the operator's watch selects them.
+std::vector<Json> with_label(std::vector<Json> objects, const char* label) {
+  std::erase_if(objects, [&](const Json& object) { return kube::label_of(object, label).empty(); });
+  return objects;
+}
+
 }  // namespace
 
 struct World::Operator {
@@ -58,7 +77,8 @@ struct World::Operator {
       : world(given),
         api(world.api_server, quick()),
         observer(caches, world.settings, sources()),
-        applier(api, caches, sinks(), "test") {}
+        events(api, "test", [this] { return world.now; }),
+        applier(api, caches, refusals, sinks()) {}
 
   static kube::ApiHooks quick() {
     kube::ApiHooks hooks;
@@ -69,9 +89,11 @@ struct World::Operator {
     ObserverSources sources;
     sources.read_job = job_from_manifest;
     sources.profiles = [] { return nullptr; };
-    sources.agents = [this](const JobKey&) { return world.agents; };
+    sources.agents = [this](const JobKey&) { return world.polled_agents(); };
     sources.answers = [this](const JobKey&) { return answers; };
+    sources.refusal = [this](const JobKey& job) { return refusals.find(job); };
     sources.clock = [this] { return world.now; };
+    sources.monotonic = [this] { return world.monotonic; };
     return sources;
   }
   ApplierSinks sinks() {
@@ -84,14 +106,26 @@ struct World::Operator {
             },
             [this](const JobKey&, const UpdateCallback& tell) {
               world.agents[tell.pod_uid].report->callback = world.settings.callback;
+            },
+            [this](const JobReference& job, const JobEvent& event) {
+              events.take(job, event);
+              events.flush();
+            },
+            [](const JobKey&) {},
+            [this](const JobKey&, const ClaimFolder& claim) {
+              AgentReport& report = world.agents[claim.pod_uid].report.value();
+              report.claim_error = world.claim_fault;
+              if (world.claim_fault.empty()) report.superseded_claim = claim.claim.older_generation;
             }};
   }
 
   World& world;
   kube::Api api;
   Caches caches;
+  PodRefusals refusals;
   std::vector<PlanAnswer> answers;
   Observer observer;
+  EventSender events;
   Applier applier;
 };
 
@@ -124,6 +158,39 @@ void World::cut_off(const std::string& name) {
   agents[kube::uid_of(api_server.find("pods", pod_on(name)))].unanswered_polls += 5;
 }
 
+void World::lose_label(const std::string& name) {
+  Json node = api_server.find("nodes", name);
+  node["metadata"]["labels"].erase(kAcceleratorLabel);
+  api_server.put(kNodes, node);
+}
+
+void World::force_delete(const std::string& node) {
+  const Json pod = api_server.find("pods", pod_on(node));
+  api_server.erase("/api/v1/namespaces/default/pods", kube::name_of(pod));
+  force_deleted_.insert(kube::uid_of(pod));
+}
+
+// The operator polls the agents of all pods, and of the members of the record whose pods are gone. The latter do not
+// answer, unless the pod was deleted by force.
+std::map<std::string, AgentView> World::polled_agents() const {
+  std::map<std::string, AgentView> polled = agents;
+  std::set<std::string> existing = force_deleted_;
+  for (const Json& pod : api_server.all("pods")) existing.insert(kube::uid_of(pod));
+  std::erase_if(polled, [&](const auto& agent) { return !existing.contains(agent.first); });
+  for (auto& [uid, agent] : polled) {
+    if (agent.answers()) agent.answered_at = monotonic;
+  }
+  const auto record = record_of(api_server.find("jobrecords", kJob.name));
+  if (!record) return polled;
+  std::vector<Member> members = record->members;
+  for (const OlderRecord& older : record->older)
+    members.insert(members.end(), older.members.begin(), older.members.end());
+  for (const Member& member : members) {
+    if (!existing.contains(member.pod_uid)) polled[member.pod_uid].unanswered_polls = 2;
+  }
+  return polled;
+}
+
 void World::preempt(const std::string& name) {
   Json node = api_server.find("nodes", name);
   node["spec"]["taints"] = Json::array({{{"key", kTerminationTaint}, {"effect", "NoSchedule"}}});
@@ -142,12 +209,22 @@ void World::change_job(const std::function<void(Json&)>& change) {
 void World::refresh_caches() {
   Caches& caches = operator_->caches;
   caches.jobs.replace(api_server.all("trainingjobs"));
-  caches.pods.replace(api_server.all("pods"));
+  caches.pods.replace(labelled(api_server.all("pods")));
   caches.foreign_pods.replace({});
   caches.nodes.replace(api_server.all("nodes"));
   caches.pools.replace(api_server.all("gpupools"));
   caches.profiles.replace({});
-  caches.records.replace(api_server.all("configmaps"));
+  caches.records.replace(api_server.all("jobrecords"));
+  refresh_plan_maps(caches.plan_maps);
+}
+
+// A watch for a label says nothing of other objects, so the cache keeps those that it was given.
+void World::refresh_plan_maps(kube::Store& plan_maps) const {
+  std::vector<Json> maps = with_label(api_server.all("configmaps"), kManagedByLabel);
+  for (const kube::Object& held : plan_maps.all()) {
+    if (kube::label_of(*held, kManagedByLabel).empty()) maps.push_back(*held);
+  }
+  plan_maps.replace(std::move(maps));
 }
 
 void World::reconcile() {
@@ -157,6 +234,14 @@ void World::reconcile() {
   const Decision decision = decide(*observation);
   requeue_after = decision.requeue_after;
   [[maybe_unused]] const auto applied = operator_->applier.apply(*observation, decision);
+}
+
+std::function<bool()> World::reconcile_later() {
+  refresh_caches();
+  const auto observation = operator_->observer.observe(kJob);
+  return [paused = operator_, observation = observation.value(), decision = decide(observation.value())] {
+    return paused->applier.apply(observation, decision).has_value();
+  };
 }
 
 void World::settle() {
@@ -179,6 +264,10 @@ void World::settle_through_crash(int write, bool after_commit) {
   }
   api_server.crash_at_write = -1;
 }
+
+GenerationRecord World::record() const { return record_of(api_server.find("jobrecords", kJob.name)).value(); }
+
+void World::lose_record() { api_server.erase(kRecords, kJob.name); }
 
 Json World::status() const { return api_server.find("trainingjobs", kJob.name).value("status", Json::object()); }
 

@@ -2,10 +2,12 @@
 // agents are values that a test changes step by step.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "operator/kube/api.h"
 #include "operator/reconcile/controller.h"
@@ -18,17 +20,28 @@ class World {
   World();
 
   void add_node(const std::string& name, int gpus, const std::string& zone = "us-central1-a");
-  void remove_node(const std::string& name);  // removes the node without notice; the agents on it no longer answer
-  void cut_off(const std::string& name);      // the node is not ready, and its agents do not answer, but they run on
-  void preempt(const std::string& name);      // the node gets the taint of a termination; its pods and agents run on
+  void remove_node(const std::string& name);   // removes the node without notice; the agents on it no longer answer
+  void cut_off(const std::string& name);       // the node is not ready, and its agents do not answer, but they run on
+  void lose_label(const std::string& name);    // the node loses the label of its accelerator; everything runs on
+  void force_delete(const std::string& node);  // the pod's object on the node is deleted; the pod runs on
+  void preempt(const std::string& name);       // the node gets the taint of a termination; its pods and agents run on
   void add_job(Json spec_changes = Json::object());
   void change_job(const std::function<void(Json&)>& change);
 
+  void lose_record();  // somebody deletes the JobRecord
+
   void reconcile();  // reconciles once, as after an event; throws Crash if a fault ends the operator
-  void settle();     // reconciles and lets kubelets and agents work, until nothing changes
+  // Observes and decides now, and applies the decision when the result is called, as an operator that was paused in
+  // between. The result returns whether all of it was applied.
+  std::function<bool()> reconcile_later();
+  void settle();  // reconciles and lets kubelets and agents work, until nothing changes
   // Settles while the operator dies once: before its write number `write` (from 0) takes effect, or after it.
   void settle_through_crash(int write, bool after_commit);
   void restart_operator();
+  using Gpu = std::pair<std::string, int>;  // the name of a node, and the index of a GPU on it
+  // All workers report the next step, or the next probe if they are released. Passes take this many times as long on
+  // the GPUs in `slowdowns`.
+  void do_step(const std::map<Gpu, double>& slowdowns, double step_seconds);
   void live();         // kubelets start pods, and agents take their assignments and train
   void speak();        // the processes of all mute workers report
   void break_peers();  // each agent that answers reports that its workers have lost a peer
@@ -36,8 +49,13 @@ class World {
   void silence_worker(const std::string& pod, std::int64_t step);  // a worker is unresponsive, and its agent stops it
   void finish_pods();
   void evict(const std::string& node, std::chrono::seconds grace);  // the pod on the node
-  void pass(std::chrono::seconds time) { now += time; }
+  void pass(std::chrono::seconds time) {
+    now += time;
+    monotonic += time;
+  }
+  void step_clock(std::chrono::seconds by) { now += by; }  // somebody sets the clock of the operator's machine
 
+  [[nodiscard]] GenerationRecord record() const;
   [[nodiscard]] Json status() const;
   [[nodiscard]] std::string state() const { return kube::text_at(status(), {"state"}); }
   [[nodiscard]] std::string condition(const std::string& type) const;  // "True Training: The workers train."
@@ -52,6 +70,7 @@ class World {
   OperatorSettings settings{.trainer_image = "trainer:1", .callback = "http://127.0.0.1:8082"};
   FakeApi api_server;
   Time now = *parse_rfc3339("2026-01-01T00:00:00Z");
+  MonotonicTime monotonic{std::chrono::hours(1)};
   std::map<std::string, AgentView> agents;  // by the UID of the pod
   std::vector<Assignment> sent;
   std::optional<std::chrono::milliseconds> requeue_after;  // what the last decision asked for
@@ -59,15 +78,20 @@ class World {
   bool agents_hang = false;                                // agents ignore what they are sent
   bool workers_are_mute = false;                           // the worker processes of new pods do not report yet
   std::set<std::string> stuck_nodes;                       // no pod starts on these nodes
+  std::string claim_fault;                                 // why agents cannot claim the checkpoint folder
+  std::int64_t steps_reported = 0;                         // by do_step()
   std::string checkpoint_fault;                            // why workers cannot save their state; empty: they can
 
  private:
   struct Operator;
   void refresh_caches();
+  void refresh_plan_maps(kube::Store& plan_maps) const;
+  [[nodiscard]] std::map<std::string, AgentView> polled_agents() const;
   void end_pod(const std::string& pod, int exit_code, const WorkerReport& last);
   void train(const std::string& pod_uid, const Assignment& assignment);
 
   std::shared_ptr<Operator> operator_;
+  std::set<std::string> force_deleted_;                            // UIDs of pods
   std::map<std::string, std::shared_ptr<const Assignment>> mail_;  // by the UID of the pod
 };
 

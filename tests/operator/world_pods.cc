@@ -76,6 +76,28 @@ void World::live() {
   mail_.clear();
 }
 
+void World::do_step(const std::map<Gpu, double>& slowdowns, double step_seconds) {
+  ++steps_reported;
+  for (const Json& pod : api_server.all("pods")) {
+    const auto agent = agents.find(kube::uid_of(pod));
+    if (agent == agents.end() || !agent->second.report) continue;
+    AgentReport& report = *agent->second.report;
+    if (report.progress) {
+      ++report.progress->step;
+      report.progress->step_seconds = step_seconds;
+    }
+    for (WorkerReport& worker : report.workers) {
+      const auto slow = slowdowns.find({kube::annotation_of(pod, kNodeAnnotation), worker.gpu});
+      // No two measurements are equal.
+      const double seconds =
+          (slow == slowdowns.end() ? 1 : slow->second) * (1 + 1e-6 * static_cast<double>(steps_reported));
+      if (worker.phase == WorkerPhase::kTraining) ++worker.step;
+      worker.microbatch_seconds = worker.phase == WorkerPhase::kTraining ? std::optional(seconds) : std::nullopt;
+      worker.probe_seconds = worker.phase == WorkerPhase::kReleased ? std::optional(seconds) : std::nullopt;
+    }
+  }
+}
+
 void World::speak() {
   workers_are_mute = false;
   for (auto& [uid, agent] : agents) {

@@ -20,12 +20,20 @@ bool has_finished(const PodView& pod) { return pod.is_ours && reports_finished_w
 bool runs(const Observation& observation, const Member& member) {
   const PodView* pod = find_pod(observation, member.address.name);
   const bool is_running = pod != nullptr && pod->uid == member.pod_uid && !pod->has_ended() && !pod->is_deleting;
-  return is_running && observation.cluster.find_node(member.node) != nullptr;
+  const bool is_reachable = find_answering(observation, member) != nullptr;
+  return is_running && (is_reachable || observation.cluster.find_node(member.node) != nullptr);
+}
+
+// A job whose record is lost has completed if none of its pods runs.
+bool have_all_ended(const Observation& observation) {
+  return std::ranges::none_of(observation.pods,
+                              [](const PodView& pod) { return pod.is_ours && !pod.has_ended() && !pod.is_deleting; });
 }
 
 bool has_completed(const Observation& observation) {
-  if (!observation.record || !observation.record->is_committed()) return false;
   if (!std::ranges::any_of(observation.pods, has_finished)) return false;
+  if (!observation.record) return have_all_ended(observation);
+  if (!observation.record->is_committed()) return false;
   return std::ranges::none_of(observation.record->members,
                               [&](const Member& member) { return !member.leaves && runs(observation, member); });
 }

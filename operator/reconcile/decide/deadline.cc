@@ -12,7 +12,7 @@ std::optional<Time> deadline_of(const Observation& observation) {
   const auto& seconds = observation.job.spec->active_deadline;
   const auto& start = observation.job.status.start_time;
   if (!seconds || !start || observation.job.spec->suspend) return std::nullopt;
-  return *start + std::chrono::milliseconds(static_cast<long>(seconds->value() * 1000));
+  return later(*start, seconds->value());
 }
 
 }  // namespace

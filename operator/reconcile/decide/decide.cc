@@ -13,6 +13,7 @@
 #include "operator/reconcile/decide/invalid_job.h"
 #include "operator/reconcile/decide/job_conditions.h"
 #include "operator/reconcile/decide/joining_pods.h"
+#include "operator/reconcile/decide/lost_record.h"
 #include "operator/reconcile/decide/next_status.h"
 #include "operator/reconcile/decide/policy.h"
 #include "operator/reconcile/decide/quarantine.h"
@@ -20,6 +21,8 @@
 #include "operator/reconcile/decide/run_generation.h"
 #include "operator/reconcile/decide/spec_change.h"
 #include "operator/reconcile/decide/state_at_risk.h"
+#include "operator/reconcile/decide/stored_record.h"
+#include "operator/reconcile/decide/stragglers.h"
 #include "operator/reconcile/decide/suspension.h"
 
 namespace sailor {
@@ -28,19 +31,22 @@ namespace {
 using Policy = std::optional<PolicyResult> (*)(const Observation&);
 
 // The first policy that applies to the job decides. The policies after start_first_generation require a record.
-constexpr std::array<Policy, 12> kPolicies = {
-    hold_invalid_job,            // its spec, or its record, cannot be read
-    complete_job,                // all steps are done and all pods have ended
-    fail_job_past_deadline,      // spec.activeDeadlineSeconds
-    suspend_job,                 // save the state and release the GPUs
-    await_end_of_pods,           // all steps are done
-    start_first_generation,      // there is no plan yet
-    resume_released_job,         // finish saving the state, then start again once there are GPUs
-    watch_joining_pods,          // a voluntary change waits for its new pods: withdraw it if they fail
-    respond_to_trainer_failure,  // continue without the failed pod, or restart, or fail the job
-    respond_to_disruption,       // pods or nodes are lost, or about to be: continue with what is left
-    follow_changed_spec,         // plan for the new spec
-    change_to_better_plan,       // GPUs have been added, or prices or profiles have changed
+constexpr std::array<Policy, 15> kPolicies = {
+    hold_invalid_job,              // its spec, or its record, cannot be read
+    complete_job,                  // all steps are done and all pods have ended
+    fail_job_past_deadline,        // spec.activeDeadlineSeconds
+    replace_lost_record,           // a new generation above all that the agents know
+    suspend_job,                   // save the state and release the GPUs
+    await_end_of_pods,             // all steps are done
+    start_first_generation,        // there is no plan yet
+    outnumber_unknown_generation,  // an agent knows more than the record
+    resume_released_job,           // finish saving the state, then start again once there are GPUs
+    watch_joining_pods,            // a voluntary change waits for its new pods: withdraw it if they fail
+    respond_to_trainer_failure,    // continue without the failed pod, or restart, or fail the job
+    respond_to_disruption,         // pods or nodes are lost, or about to be: continue with what is left
+    follow_changed_spec,           // plan for the new spec
+    respond_to_stragglers,         // GPUs are slower than the plan assumes
+    change_to_better_plan,         // GPUs have been added, or prices or profiles have changed
 };
 
 PolicyResult first_result(const Observation& observation) {
@@ -62,6 +68,7 @@ Decision decide(const Observation& observation) {
   if (observation.job.is_deleting || is_managed_elsewhere) return {};
   if (observation.job.status.has_ended()) return clean_up_ended_job(observation);
   PolicyResult result = first_result(observation);
+  store_imported_record(result, observation);
   if (!result.is_final) {
     merge(result, requeue_at_deadline(observation));
     merge(result, requeue_at_end_of_quarantine(observation));
@@ -72,6 +79,7 @@ Decision decide(const Observation& observation) {
     }
     result.conditions.merge(conditions_of(observation, newest_record(observation, result)));
   }
+  if (const auto& record = newest_record(observation, result)) publish_plan(result, observation, *record);
   return with_status(observation, std::move(result));
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/protocol/claim.h"
 #include "operator/model/job_status.h"
 #include "operator/model/observation.h"
 
@@ -16,6 +17,9 @@ namespace sailor {
 
 struct WriteRecord {
   GenerationRecord record;
+};
+struct PublishPlan {
+  kube::Json plan_map;  // see record_object.h
 };
 struct CreatePod {
   kube::Json pod;
@@ -29,6 +33,11 @@ struct SendAssignment {
   AgentAddress agent;
   std::shared_ptr<const Assignment> assignment;
 };
+// Asks the agent to claim the job's checkpoint folder.
+struct ClaimFolder {
+  std::string pod_uid;
+  FolderClaim claim;
+};
 // Tells the agent the operator's present URL, to which the agent sends its hints.
 struct UpdateCallback {
   std::string pod_uid;
@@ -38,7 +47,8 @@ struct AskPlanner {
 };
 struct DeleteJob {};
 
-using Action = std::variant<WriteRecord, CreatePod, DeletePod, SendAssignment, UpdateCallback, AskPlanner, DeleteJob>;
+using Action = std::variant<WriteRecord, PublishPlan, CreatePod, DeletePod, SendAssignment, ClaimFolder, UpdateCallback,
+                            AskPlanner, DeleteJob>;
 
 // A Kubernetes event about the job.
 struct JobEvent {

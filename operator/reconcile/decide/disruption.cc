@@ -17,6 +17,7 @@ namespace {
 constexpr int kPollsIfPeersAgree = 2;   // if a worker is broken, or a peer cannot reach the pod either
 constexpr int kPollsIfNodeUnready = 3;  // if the node is not ready
 constexpr int kPollsIfOthersWait = 5;   // if other workers wait for this pod to regroup
+static_assert(std::max({kPollsIfPeersAgree, kPollsIfNodeUnready, kPollsIfOthersWait}) <= kHighestPollCount);
 
 // If all pods answer, a worker may be broken for this long before its pods form a new generation.
 constexpr auto kRegroupAfter = std::chrono::seconds(2);
@@ -66,9 +67,13 @@ bool all_finished(const PodView& pod) {
          });
 }
 
-// Returns the problem of the node that a pod was placed on.
-std::optional<Finding> node_problem(const Observation& observation, const std::string& name, const std::string& uid) {
+// Returns the problem of the node that a pod was placed on. A node that seems to be gone is not a problem of a pod that
+// answers: the node has lost its accelerator label, or its object was deleted.
+std::optional<Finding> node_problem(const Observation& observation, const std::string& name, const std::string& uid,
+                                    const AgentView* agent) {
   const NodeView* node = observation.cluster.find_node(name);
+  const bool seems_gone = node == nullptr || (!uid.empty() && node->uid != uid);
+  if (seems_gone && agent != nullptr && agent->answers()) return std::nullopt;
   if (node == nullptr) return Finding{Disruption::Kind::kLost, Reason::kNodeLost, fmt::format("node {} is gone", name)};
   if (!uid.empty() && node->uid != uid) {
     return Finding{Disruption::Kind::kLost, Reason::kNodeLost,
@@ -82,7 +87,7 @@ std::optional<Finding> node_problem(const Observation& observation, const std::s
 }
 
 Finding pod_lost(const Observation& observation, const Member& member, std::string_view how) {
-  const auto node = node_problem(observation, member.node, member.node_uid);
+  const auto node = node_problem(observation, member.node, member.node_uid, nullptr);
   const Reason reason = node ? node->reason : Reason::kPodLost;
   return {Disruption::Kind::kLost, reason, node ? node->message : fmt::format("pod {} {}", member.address.name, how)};
 }
@@ -166,11 +171,14 @@ std::optional<Time> watched_from(const Observation& observation, const Generatio
 
 // Returns whether a problem of the member counts. A member that leaves counts while others wait for it: while it may
 // still send state to joining workers, and at the rendezvous of an urgent change. At other times its loss matters only
-// if it breaks another worker, which is noticed there.
+// if it breaks another worker, which is noticed there. Once all others train, its pod is removed, although its newest
+// report may still be one from before.
 bool is_watched(const Observation& observation, const Generation& generation, const Member& member) {
   if (!member.leaves || generation.releases_gpus) return true;
   const AgentView* agent = find_agent(observation, member.pod_uid);
-  if (is_voluntary(generation.reason)) return agent != nullptr && trains_older(*agent, generation.generation);
+  if (is_voluntary(generation.reason)) {
+    return agent != nullptr && trains_older(*agent, generation.generation) && !trains(observation, generation);
+  }
   const auto from = watched_from(observation, generation, member);
   return from && observation.now >= *from && (agent == nullptr || !has_left(*agent));
 }
@@ -196,7 +204,7 @@ std::optional<Finding> member_problem(const Observation& observation, const Gene
   const AgentView* agent = find_agent(observation, *pod);
   if (auto finding = find_unresponsive(observation, generation, member, agent)) return finding;
   if (auto finding = find_late(observation, generation, member, agent)) return finding;
-  if (auto finding = node_problem(observation, member.node, member.node_uid)) return finding;
+  if (auto finding = node_problem(observation, member.node, member.node_uid, agent)) return finding;
   const bool is_told_to_stop = pod->is_deleting || (agent != nullptr && agent->report && agent->report->is_terminating);
   if (!is_told_to_stop) return std::nullopt;
   return Finding{Disruption::Kind::kTerminating, Reason::kNodeTerminating,
@@ -215,7 +223,10 @@ std::optional<Finding> slot_problem(const Observation& observation, const Slot& 
   const PodView* pod = find_pod(observation, slot.pod);
   const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
   const bool is_up = pod != nullptr && (pod->has_ended() || (agent != nullptr && is_ready(*agent)));
-  const bool may_begin = observation.now >= observation.record.value().not_before;
+  const GenerationRecord& record = observation.record.value();
+  // A node is not to blame for a pod that the API server refuses.
+  const bool is_refused = pod == nullptr && find_refusal(observation, record.placement) != nullptr;
+  const bool may_begin = observation.now >= record.not_before && !is_refused;
   if (!is_up && may_begin && !is_occupied(observation, slot) &&
       observation.now - free_since(observation, pod) > observation.settings.start_limit) {
     const std::string why = pod == nullptr || pod->waiting.empty() ? "" : ": " + pod->waiting;
@@ -225,7 +236,7 @@ std::optional<Finding> slot_problem(const Observation& observation, const Slot& 
         Quarantine::kForStartLimit};
   }
   const std::string node = pod != nullptr && !pod->node.empty() ? pod->node : slot.node;
-  return node.empty() ? std::nullopt : node_problem(observation, node, slot.node_uid);
+  return node.empty() ? std::nullopt : node_problem(observation, node, slot.node_uid, agent);
 }
 
 std::string node_uid(const Observation& observation, const std::string& name) {
@@ -325,7 +336,9 @@ Time first_end(const Observation& observation, const Generation& generation, Tim
     const PodView* pod = find_pod(observation, member.address.name);
     if (pod == nullptr || pod->uid != member.pod_uid || pod->has_ended()) continue;
     const NodeView* node = observation.cluster.find_node(member.node);
-    const bool loses_node = node == nullptr || node->is_terminating;
+    const AgentView* agent = find_agent(observation, *pod);
+    const bool is_lost = node == nullptr && (agent == nullptr || !agent->answers());
+    const bool loses_node = is_lost || (node != nullptr && node->is_terminating);
     if (!loses_node && !pod->killed_at) continue;
     const Time since = node == nullptr ? noticed : node->terminating_since;
     const Time end = loses_node ? since + kTerminationNotice : *pod->killed_at;

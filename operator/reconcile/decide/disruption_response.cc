@@ -6,30 +6,14 @@
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/quarantine.h"
 #include "operator/reconcile/decide/saving.h"
+#include "planner/replan/change_rules.h"
 
 namespace sailor {
 namespace {
 
-struct RemainingPlan {
-  NodeQuery query;  // the query for the nodes that the plan is for
-  PlanLookup lookup;
-};
-
-// Looks up a plan for the remaining pods, or for all nodes if no plan fits the remaining pods.
-RemainingPlan look_up_remaining_plan(const Observation& observation, const Disruption& disruption) {
-  NodeQuery query{NodeScope::kSurvivors, disruption.pods, false};
-  const auto survivors = usable_nodes(observation, query);
-  if (!survivors.empty()) {
-    PlanLookup lookup = look_up_plan(observation, survivors, observation.record.value().plan, Urgency::kStopped);
-    if (!lookup.has_no_plan()) return {query, std::move(lookup)};
-  }
-  query.scope = NodeScope::kExisting;
-  return {query, look_up_plan_with_growth(observation, query, std::nullopt)};
-}
-
 PolicyResult continue_with_remaining_pods(const Observation& observation, const GenerationRecord& before,
                                           const Disruption& disruption) {
-  const auto [query, lookup] = look_up_remaining_plan(observation, disruption);
+  const auto [query, lookup] = look_up_remaining_plan(observation, disruption.pods, before.plan);
   if (lookup.has_plan()) {
     return adopt_plan(observation, before, *lookup.answer, query, {disruption.reason, disruption.message});
   }
@@ -59,7 +43,8 @@ std::optional<PolicyResult> respond_to_disruption(const Observation& observation
   if (disruption->kind == Disruption::Kind::kConnectionLost) {
     return begin_generation(observation, next_generation(observation, before, cause));
   }
-  if (observation.job.spec->elasticity != ElasticityMode::kLive) {
+  const ElasticityMode mode = observation.job.spec->elasticity;
+  if (releases_gpus_after_loss(mode, /*has_plan=*/true)) {
     return save_and_release_gpus(observation, before, cause);
   }
   return continue_with_remaining_pods(observation, before, *disruption);

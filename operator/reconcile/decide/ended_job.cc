@@ -9,8 +9,7 @@ Decision clean_up_ended_job(const Observation& observation) {
   remove_running_pods(result, observation);
   const auto& ended = observation.job.status.completion_time;
   if (observation.job.spec && observation.job.spec->ttl_after_finished && ended) {
-    const auto seconds = observation.job.spec->ttl_after_finished->value();
-    const Time end = *ended + std::chrono::milliseconds(static_cast<long>(seconds * 1000));
+    const Time end = later(*ended, observation.job.spec->ttl_after_finished->value());
     if (observation.now >= end) {
       result.actions.emplace_back(DeleteJob{});
     } else {

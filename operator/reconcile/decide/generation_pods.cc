@@ -4,6 +4,7 @@
 
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/saving.h"
+#include "operator/reconcile/decide/slow_gpus.h"
 #include "operator/render/pod.h"
 
 namespace sailor {
@@ -28,6 +29,11 @@ bool is_released(const Observation& observation, const GenerationRecord& record,
 void create_missing_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record) {
   if (observation.now < record.not_before) {
     requeue(result, record.not_before - observation.now);
+    return;
+  }
+  if (const auto& refusal = observation.refusal;
+      refusal && refusal->holds(observation.now, observation.job.spec_generation)) {
+    requeue(result, time_until(observation.now, refusal->retry_at));
     return;
   }
   for (const Slot& slot : record.placement.slots) {
@@ -57,7 +63,7 @@ void remove_unused_pods(PolicyResult& result, const Observation& observation, co
     if (!pod.is_ours || pod.has_ended() || has_slot(record, pod)) continue;
     const bool hands_over = member_of(record, pod.uid) != nullptr && !is_too_late_to_save;
     const bool is_needed = hands_over && !is_released(observation, record, pod) && !trains(observation, record);
-    if (!is_needed) remove_pod(result, pod);
+    if (!is_needed && !is_probed(observation, record, pod)) remove_pod(result, pod);
   }
 }
 

@@ -3,13 +3,14 @@
 namespace sailor {
 
 std::optional<PolicyResult> hold_invalid_job(const Observation& observation) {
-  const std::string error = !observation.job.spec ? observation.job.spec.error().message : observation.record_error;
-  if (observation.job.spec && error.empty()) return std::nullopt;
+  if (observation.job.spec && observation.record_error.empty()) return std::nullopt;
+  const Reason reason = observation.job.spec ? Reason::kInvalidRecord : Reason::kInvalidSpec;
   PolicyResult result{.is_final = true};
   using enum ConditionType;
   set_conditions(result, {kPodsReady, kRunning, kRescaling, kDegraded, kSuspended, kComplete, kFailed},
-                 no(Reason::kInvalidSpec, "The job cannot be read; see the condition Planned."));
-  result.conditions[kPlanned] = no(Reason::kInvalidSpec, error);
+                 no(reason, "The job cannot be read; see the condition Planned."));
+  result.conditions[kPlanned] =
+      no(reason, observation.job.spec ? observation.record_error : observation.job.spec.error().message);
   return result;
 }
 

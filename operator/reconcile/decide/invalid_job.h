@@ -1,4 +1,4 @@
-// The policy for a job whose spec or record cannot be parsed.
+// The policy for a job whose spec or record cannot be used.
 #pragma once
 
 #include <optional>

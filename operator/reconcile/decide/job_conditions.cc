@@ -1,11 +1,14 @@
 #include "operator/reconcile/decide/job_conditions.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "operator/model/names.h"
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/saving.h"
+#include "operator/reconcile/decide/slow_gpus.h"
 #include "operator/reconcile/decide/state_at_risk.h"
 
 namespace sailor {
@@ -17,11 +20,39 @@ std::string count_of(std::ptrdiff_t count, const char* thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
-Condition planned(const GenerationRecord& record) {
-  return yes(Reason::kPlanned, fmt::format("Generation {} uses {} of {} in {}: {}", record.generation,
-                                           count_of(gpu_count(record.plan), "GPU"),
-                                           count_of(std::ssize(gpus_by_pool(record.plan)), "pool"),
-                                           count_of(std::ssize(record.placement.slots), "pod"), record.message));
+// A sentence about a ConfigMap that another object owns; empty: there is none.
+std::string plan_map_problem(const Observation& observation) {
+  if (!observation.plan_map || observation.plan_map->is_ours) return {};
+  return fmt::format(" ConfigMap {} is not the job's, so it does not show the plan; delete or rename it.",
+                     plan_map_name(observation.job.key.name));
+}
+
+// Returns how many node pools the plan uses. The pools of speed grades are parts of them.
+std::ptrdiff_t node_pools(const Plan& plan) {
+  std::set<PoolKey> pools;
+  for (const auto& [graded, gpus] : gpus_by_pool(plan)) {
+    PoolKey pool = graded;
+    pool.grade = 0;
+    pools.insert(pool);
+  }
+  return std::ssize(pools);
+}
+
+// Returns ", 1 of them in z/nvidia-l4/spot/slow7" for each speed grade in the plan; empty: it expects no slow GPU.
+std::string slow_part(const Plan& plan) {
+  std::string text;
+  for (const auto& [pool, gpus] : gpus_by_pool(plan)) {
+    if (pool.grade > 0) text += fmt::format(", {} of them in {}", gpus, to_string(pool));
+  }
+  return text;
+}
+
+Condition planned(const Observation& observation, const GenerationRecord& record) {
+  return yes(Reason::kPlanned,
+             fmt::format("Generation {} uses {} of {} in {}{}: {}{}", record.generation,
+                         count_of(gpu_count(record.plan), "GPU"), count_of(node_pools(record.plan), "pool"),
+                         count_of(std::ssize(record.placement.slots), "pod"), slow_part(record.plan), record.message,
+                         plan_map_problem(observation)));
 }
 
 // Returns the problem that a training worker reports, usually that it cannot write a checkpoint; empty: no problem.
@@ -53,6 +84,9 @@ Condition degraded(const Observation& observation, const GenerationRecord& recor
   if (const std::string problem = problem_of_workers(observation); !problem.empty()) {
     return yes(Reason::kWorkerReportsProblem, fmt::format("A worker reports: {}", problem));
   }
+  if (const std::string slow = slow_gpus_text(observation, record); !slow.empty()) {
+    return yes(Reason::kStraggler, slow + ".");
+  }
   const int gpus = gpu_count(record.plan);
   const bool was_planned = is_voluntary(record.reason) || record.reason == Reason::kResumed;
   if (!was_planned && gpus < record.from_gpus) {
@@ -72,6 +106,15 @@ std::string first_missing(const Observation& observation, const GenerationRecord
     if (agent == nullptr || !agent->answers()) return fmt::format("The agent of pod {} does not answer.", slot.pod);
   }
   return {};
+}
+
+Condition pods_ready(const Observation& observation, const GenerationRecord& record) {
+  if (const PodRefusal* refusal = find_refusal(observation, record.placement)) {
+    return no(Reason::kPodRefused, refusal->message);
+  }
+  const std::string missing = first_missing(observation, record);
+  return missing.empty() ? yes(Reason::kAllPodsAnswer, "The agents of all pods answer.")
+                         : no(Reason::kPodsPending, missing);
 }
 
 Conditions without_plan() {
@@ -108,10 +151,8 @@ Condition rescaling(const GenerationRecord& record, bool trains_newest) {
 
 Conditions of_planned_job(const Observation& observation, const GenerationRecord& record) {
   const bool trains_newest = trains(observation, record);
-  const std::string missing = first_missing(observation, record);
-  return {{kPlanned, planned(record)},
-          {kPodsReady, missing.empty() ? yes(Reason::kAllPodsAnswer, "The agents of all pods answer.")
-                                       : no(Reason::kPodsPending, missing)},
+  return {{kPlanned, planned(observation, record)},
+          {kPodsReady, pods_ready(observation, record)},
           {kRunning, running(observation, record, trains_newest)},
           {kRescaling, rescaling(record, trains_newest)},
           {kDegraded, degraded(observation, record, trains_newest)}};

@@ -23,9 +23,9 @@ PolicyResult withdraw(const GenerationRecord& record, const std::string& message
   std::erase_if(next.older, [&](const OlderRecord& older) { return older.generation == next.generation; });
   quarantine(next, nodes_to_quarantine);
   PolicyResult result;
-  result.events.push_back(
-      {true, Reason::kChangeWithdrawn,
-       fmt::format("Generation {} is given up and {} trains on: {}.", given_up, next.generation, message)});
+  result.events.push_back({true, Reason::kChangeWithdrawn,
+                           fmt::format("Generation {} is given up and {} trains on: {}{}", given_up, next.generation,
+                                       message, message.ends_with('.') ? "" : ".")});
   write_record(result, std::move(next));
   return result;
 }
@@ -45,6 +45,9 @@ std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
     const Time until = observation.now + observation.settings.start_limit;
     return withdraw(record, fmt::format("pod {} failed: {}", failure->pod, failure->message),
                     {{node_uid_of_pod(observation, failure->pod), Time(), until}});
+  }
+  if (const PodRefusal* refusal = find_refusal(observation, record.placement)) {
+    return withdraw(record, refusal->message, {});
   }
   if (const auto problem = find_startup_disruption(observation)) {
     return withdraw(record, problem->message, problem->nodes_to_quarantine);

@@ -8,8 +8,8 @@
 
 namespace sailor {
 
-// Applies while GenerationRecord::running is set. Withdraws the change if a joining pod fails or does not start in
-// time, or if the running generation is disrupted. The next decision then responds to that disruption.
+// Applies while GenerationRecord::running is set. Withdraws the change if a joining pod is refused, fails or does not
+// start in time, or if the running generation is disrupted. The next decision then responds to that disruption.
 std::optional<PolicyResult> watch_joining_pods(const Observation& observation);
 
 }  // namespace sailor

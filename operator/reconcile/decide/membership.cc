@@ -7,20 +7,12 @@
 #include "core/protocol/lease.h"
 #include "core/protocol/ports.h"
 #include "operator/model/names.h"
+#include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/generation_pods.h"
 #include "operator/reconcile/decide/pod_states.h"
 
 namespace sailor {
 namespace {
-
-Member member_from(const PodView& pod, const Observation& observation, bool leaves) {
-  const NodeView* node = observation.cluster.find_node(pod.node);
-  return {{pod.name, pod.ip, kAgentPort, kStorePort, pod.pool, pod.gpus},
-          pod.uid,
-          pod.node,
-          node == nullptr ? "" : node->uid,
-          leaves};
-}
 
 // Returns the index of the member that hosts the rendezvous store. The store should outlive the generation, so a member
 // on an on-demand node is preferred: such a node is not preempted.
@@ -50,7 +42,9 @@ GenerationRecord with_members(const Observation& observation, GenerationRecord r
   }
   const auto trains = [](const Member& member) { return !member.leaves; };
   const bool is_alone = std::ranges::count_if(record.members, trains) == 1;
-  record.is_leased = is_alone && !record.releases_gpus && !observation.settings.callback.empty();
+  // A job without checkpoints has its state in this pod only, so no lease lets it continue elsewhere: the pod trains on
+  // until Kubernetes confirms that it is gone.
+  record.is_leased = is_alone && !record.releases_gpus && !observation.job.spec->checkpoint.path.empty();
   record.committed_at = observation.now;
   record.running.reset();  // a committed generation cannot be withdrawn
   record.rendezvous = rendezvous_of(record.members);
@@ -74,9 +68,34 @@ void remove_unreachable_pods(PolicyResult& result, const Observation& observatio
   }
 }
 
-// Returns nothing if all older generations are fenced. Otherwise waits, and starts to count the time of an older
-// generation's lease as soon as the record of the newer generation has been written: after that, the operator does not
-// renew the lease.
+// Asks an agent of the new generation to claim the checkpoint folder, so that the older generation cannot renew its
+// lease there.
+void claim_folder(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
+                  const OlderRecord& older) {
+  for (const Slot& slot : record.placement.slots) {
+    const PodView* pod = find_pod(observation, slot.pod);
+    const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
+    const bool is_older = pod != nullptr && std::ranges::count(older.members, pod->uid, &Member::pod_uid) > 0;
+    if (agent == nullptr || !agent->answers() || is_older) continue;
+    const JobSpec& job = *observation.job.spec;
+    result.actions.emplace_back(
+        ClaimFolder{pod->uid, {job.key, record.job_uid, job.checkpoint.path, record.generation, older.generation}});
+    return;
+  }
+}
+
+// A sentence that says why the checkpoint folder could not be claimed; empty: it could, or nobody has tried.
+std::string claim_problem(const Observation& observation) {
+  for (const auto& [uid, agent] : observation.agents) {
+    if (agent.report && !agent.report->claim_error.empty())
+      return fmt::format(" The checkpoint folder could not be claimed: {}.", agent.report->claim_error);
+  }
+  return {};
+}
+
+// Returns nothing if all older generations are fenced. Otherwise waits, and writes into the record that
+// the lease of an older generation is not renewed any more, as soon as the record of the newer generation has been
+// written. Each operator counts the time of the lease from when it has read this itself, by a clock that never steps.
 std::optional<PolicyResult> await_older_generations(const Observation& observation, GenerationRecord record,
                                                     const PodStates& pods, const Participants& participants) {
   const bool is_written = observation.record && observation.record->generation == record.generation;
@@ -87,16 +106,15 @@ std::optional<PolicyResult> await_older_generations(const Observation& observati
     OlderRecord& older = record.older[i];
     remove_unreachable_pods(result, observation, record, older);
     const Member& member = older.members.front();
-    result.conditions[ConditionType::kPodsReady] =
-        no(Reason::kOlderGenerationMayTrain,
-           fmt::format("Generation {} may still train: pod {} on node {} does not answer, and is not known to be gone.",
-                       older.generation, member.address.name, member.node));
+    result.conditions[ConditionType::kPodsReady] = no(
+        Reason::kOlderGenerationMayTrain,
+        fmt::format("Generation {} may still train: pod {} on node {} does not answer, and is not known to be gone.{}",
+                    older.generation, member.address.name, member.node, claim_problem(observation)));
     if (!older.is_leased || !is_written || record.running) continue;
-    if (older.unrenewed_since == Time()) {
-      older.unrenewed_since = observation.now;
-      starts_to_count = true;
-    }
-    requeue(result, time_until(observation.now, older.unrenewed_since + kLeaseLength));
+    starts_to_count = starts_to_count || !older.is_unrenewed;
+    older.is_unrenewed = true;
+    if (!observation.claimed_for.contains(older.generation)) claim_folder(result, observation, record, older);
+    if (const auto left = lease_lapses_in(observation, older)) requeue(result, *left);
   }
   if (result.conditions.empty()) return std::nullopt;
   if (starts_to_count) write_record(result, std::move(record));
@@ -104,6 +122,15 @@ std::optional<PolicyResult> await_older_generations(const Observation& observati
 }
 
 }  // namespace
+
+Member member_from(const PodView& pod, const Observation& observation, bool leaves) {
+  const NodeView* node = observation.cluster.find_node(pod.node);
+  return {{pod.name, pod.ip, kAgentPort, kStorePort, pod.pool, pod.gpus},
+          pod.uid,
+          pod.node,
+          node == nullptr ? "" : node->uid,
+          leaves};
+}
 
 PolicyResult commit_membership(const Observation& observation, const GenerationRecord& record) {
   const PodStates pods = pod_states_of(observation, record);

@@ -12,7 +12,7 @@ namespace sailor {
 namespace {
 
 OlderRecord older_of(const Generation& generation) {
-  OlderRecord older{generation.generation, generation.is_leased, Time(), generation.members};
+  OlderRecord older{generation.generation, generation.is_leased, false, generation.members};
   std::erase_if(older.members, [](const Member& member) { return member.leaves; });
   return older;
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "core/model/cut_text.h"
 #include "core/model/plan_hash.h"
 #include "operator/model/names.h"
 #include "operator/reconcile/decide/progress_status.h"
@@ -14,7 +15,8 @@ namespace {
 
 using enum ConditionType;
 
-constexpr auto kStepsEvery = std::chrono::seconds(2);     // the interval while the step changes
+constexpr auto kStepsEvery = std::chrono::seconds(2);   // the interval while the step changes
+constexpr std::size_t kLongestConditionMessage = 4096;  // of a condition, in bytes; Kubernetes refuses more than 32 KiB
 constexpr auto kDollarsEvery = std::chrono::seconds(30);  // the interval while only the cost changes
 
 std::map<ConditionType, ConditionStatus> conditions_status(const Observation& observation,
@@ -24,7 +26,9 @@ std::map<ConditionType, ConditionStatus> conditions_status(const Observation& ob
     const Condition& condition = condition_of(conditions, type);
     const ConditionStatus* before = observation.job.status.find(type);
     const bool stays = before != nullptr && before->condition.truth == condition.truth;
-    list[type] = {condition, observation.job.spec_generation, stays ? before->last_transition : observation.now};
+    Condition shown = condition;
+    shown.message = cut_text(condition.message, kLongestConditionMessage);
+    list[type] = {shown, observation.job.spec_generation, stays ? before->last_transition : observation.now};
   }
   return list;
 }
@@ -33,9 +37,13 @@ PlanStatus plan_status(const GenerationRecord& record, const JobKey& job) {
   PlanStatus status;
   status.generation = record.generation;
   status.hash = plan_hash(record.plan);
-  status.config_map = record_name(job.name);
+  status.config_map = plan_map_name(job.name);
   status.total_gpus = gpu_count(record.plan);
-  for (const auto& [pool, count] : gpus_by_pool(record.plan)) status.gpus[pool] = count;
+  for (const auto& [graded, count] : gpus_by_pool(record.plan)) {
+    PoolKey pool = graded;
+    pool.grade = 0;  // the slow GPUs of a pool count as GPUs of the pool
+    status.gpus[pool] += count;
+  }
   status.iteration_seconds = record.summary.iteration_seconds;
   status.tokens_per_second = std::llround(record.summary.tokens_per_second);
   status.cost_per_iteration = record.summary.cost_per_iteration();
@@ -58,16 +66,20 @@ JobStatus next_status(const Observation& observation, const std::optional<Genera
   status.observed_spec_generation = observation.job.spec_generation;
   status.state = state_word(conditions);
   status.conditions = conditions_status(observation, conditions);
-  status.restarts = record ? record->restarts : 0;
-  if (record && !is_true(conditions, kSuspended)) {
-    status.start_time = observation.job.status.start_time.value_or(observation.now);
-  }
+  const JobStatus& before = observation.job.status;
+  status.restarts = record ? record->restarts : before.restarts;
+  if (record && !is_true(conditions, kSuspended)) status.start_time = before.start_time.value_or(observation.now);
   if (status.has_ended()) status.completion_time = observation.now;
   if (record && !record->releases_gpus) status.plan = plan_status(*record, observation.job.key);
+  if (!record) {  // a lost record is replaced by what the status says, so that must not be lost too
+    status.start_time = before.start_time;
+    status.plan = before.plan;
+  }
   status.progress = progress_status(observation, record);
   status.rescales = rescales_status(observation, record);
   status.unpriced_pools = allowed_pools(observation.job, observation.cluster.unpriced);
   status.pools_of_unknown_accelerators = allowed_pools(observation.job, observation.cluster.of_unknown_accelerator);
+  status.pools_without_kernels = allowed_pools(observation.job, observation.cluster.without_kernels);
   return status;
 }
 

@@ -1,18 +1,62 @@
 #include "operator/reconcile/decide/plan_lookup.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
 
+#include "operator/reconcile/decide/running_plan.h"
+
 namespace sailor {
+
+namespace {
+
+constexpr auto kOvertakenPlansKeep = std::chrono::seconds(30);
+
+// Returns the newest plan that the planner made for a cluster that has changed meanwhile, if it still fits the nodes.
+// Without it, a job in a cluster that changes faster than the planner answers would wait for ever.
+const PlanAnswer* find_overtaken_plan(const Observation& observation, const PlanQuestion& question,
+                                      const std::vector<UsableNode>& nodes) {
+  for (const PlanAnswer& answer : std::views::reverse(observation.answers)) {
+    if (!answer.is_overtaken || !answer.result || observation.now - answer.asked_at > kOvertakenPlansKeep) continue;
+    PlanQuestion same = answer.question;
+    same.cluster = question.cluster;
+    same.current_cluster = question.current_cluster;
+    if (same != question) continue;
+    const auto placement = place({observation.job.key.name, answer.result->plan, nodes, observation.cluster, {}});
+    if (placement) return &answer;
+  }
+  return nullptr;
+}
+
+PlanLookup look_up(PlanQuestion question, const Observation& observation, const std::vector<UsableNode>& nodes) {
+  const auto known = std::ranges::find(observation.answers, question, &PlanAnswer::question);
+  if (known != observation.answers.end()) return {&*known, std::nullopt};
+  if (const PlanAnswer* overtaken = find_overtaken_plan(observation, question, nodes)) return {overtaken, std::nullopt};
+  return {nullptr, std::move(question)};
+}
+
+}  // namespace
 
 PlanLookup look_up_plan(const Observation& observation, const std::vector<UsableNode>& nodes,
                         const std::optional<Plan>& current, Urgency urgency) {
-  PlanQuestion question{*observation.job.spec, cluster_of(nodes, observation.cluster), current, observation.profiles,
-                        urgency == Urgency::kStopped};
-  const auto known = std::ranges::find(observation.answers, question, &PlanAnswer::question);
-  if (known != observation.answers.end()) return {&*known, std::nullopt};
-  return {nullptr, std::move(question)};
+  return look_up({.job = *observation.job.spec,
+                  .cluster = cluster_of(nodes, observation.cluster),
+                  .current = current,
+                  .profiles = observation.profiles,
+                  .is_urgent = urgency == Urgency::kStopped},
+                 observation, nodes);
+}
+
+PlanLookup look_up_better_plan(const Observation& observation, const NodeQuery& query) {
+  const auto nodes = usable_nodes(observation, query);
+  RunningPlan running = plan_as_it_runs(observation.record.value(), nodes, observation.cluster);
+  return look_up({.job = *observation.job.spec,
+                  .cluster = cluster_of(nodes, observation.cluster),
+                  .current = std::move(running.plan),
+                  .current_cluster = std::move(running.cluster),
+                  .profiles = observation.profiles},
+                 observation, nodes);
 }
 
 PlanLookup look_up_plan_with_growth(const Observation& observation, const NodeQuery& query,
@@ -24,6 +68,18 @@ PlanLookup look_up_plan_with_growth(const Observation& observation, const NodeQu
   const auto nodes = usable_nodes(observation, wider);
   const bool grows = std::ranges::any_of(nodes, [](const UsableNode& node) { return node.node.empty(); });
   return grows ? look_up_plan(observation, nodes, current) : lookup;
+}
+
+RemainingPlan look_up_remaining_plan(const Observation& observation, const std::set<std::string>& lost_pods,
+                                     const std::optional<Plan>& current) {
+  NodeQuery query{NodeScope::kSurvivors, lost_pods, false};
+  const auto survivors = usable_nodes(observation, query);
+  if (!survivors.empty()) {
+    PlanLookup lookup = look_up_plan(observation, survivors, current, Urgency::kStopped);
+    if (!lookup.has_no_plan()) return {query, std::move(lookup)};
+  }
+  query.scope = NodeScope::kExisting;
+  return {query, look_up_plan_with_growth(observation, query, std::nullopt)};
 }
 
 PolicyResult ask_planner(const PlanLookup& lookup) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "operator/reconcile/decide/policy.h"
@@ -22,14 +24,28 @@ struct PlanLookup {
 // only near `current`.
 enum class Urgency { kTrains, kStopped };
 
-// Looks up a plan for these nodes. `current` is the plan that the job trains by, if any.
+// Looks up a plan for these nodes. `current` is the plan that the job trains by, if any. A plan for a cluster that has
+// changed while the planner searched counts too if it still fits; once the job trains, it looks for a better one.
 PlanLookup look_up_plan(const Observation& observation, const std::vector<UsableNode>& nodes,
                         const std::optional<Plan>& current, Urgency urgency = Urgency::kTrains);
+
+// Looks up a plan for a job that trains, to compare with the plan that it trains by, as its GPUs are now.
+PlanLookup look_up_better_plan(const Observation& observation, const NodeQuery& query);
 
 // Looks up a plan for the nodes of `query`. If no plan fits them, looks up one that may also use the nodes by which
 // declared pools can grow.
 PlanLookup look_up_plan_with_growth(const Observation& observation, const NodeQuery& query,
                                     const std::optional<Plan>& current);
+
+struct RemainingPlan {
+  NodeQuery query;  // the query for the nodes that the plan is for
+  PlanLookup lookup;
+};
+
+// Looks up a plan for the pods that answer, without `lost_pods`, or for all nodes if no plan fits these pods. The
+// planner searches near `current` for the pods that answer, if there is one.
+RemainingPlan look_up_remaining_plan(const Observation& observation, const std::set<std::string>& lost_pods,
+                                     const std::optional<Plan>& current);
 
 // Returns a result that asks the planner the question of `lookup`, if it has one.
 PolicyResult ask_planner(const PlanLookup& lookup);

@@ -2,6 +2,8 @@
 // take.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <vector>
 
 #include "operator/model/observation.h"
@@ -16,6 +18,13 @@ struct PodStates {
   std::vector<PodState> states;        // the state of each entry of `pods`
   std::vector<OlderGeneration> older;  // in the order of GenerationRecord::older
 };
+
+// Returns whether an agent answers. It counts as unresponsive after two unanswered polls.
+AgentContact contact_of(const AgentView* agent);
+
+// Returns after which time the lease of the older generation will have lapsed; 0: it has. Returns nothing as long as it
+// may still be renewed: by an operator, or by the checkpoint folder, which no newer generation has claimed.
+std::optional<std::chrono::milliseconds> lease_lapses_in(const Observation& observation, const OlderRecord& older);
 
 // Returns whether the operator renews the lease of this generation.
 bool is_renewed(const GenerationRecord& record, std::int64_t generation);

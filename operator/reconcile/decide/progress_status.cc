@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/lost_time.h"
 #include "operator/reconcile/decide/rescale_history.h"
 
 namespace sailor {
@@ -15,14 +16,18 @@ std::optional<double> seconds_since(const Observation& observation, const Progre
   return std::max(0.0, seconds_between(*last.time, observation.now));
 }
 
-double dollars_spent(const Observation& observation, const ProgressStatus& last,
-                     const std::optional<JobProgress>& progress, const GenerationRecord& record) {
+// Adds what the running pods and the messages of new steps have cost since the last status.
+void count_dollars(const Observation& observation, const std::optional<JobProgress>& progress,
+                   const GenerationRecord& record, ProgressStatus& status) {
+  const ProgressStatus& last = status;
   const auto passed = seconds_since(observation, last);
-  if (!passed) return last.dollars_spent;
+  if (!passed) return;
   const std::int64_t step = last.newest ? last.newest->step : 0;
   const std::int64_t steps = progress ? std::max<std::int64_t>(0, progress->step - step) : 0;
   const double traffic = record.summary.traffic_cost_per_iteration * static_cast<double>(steps);
-  return last.dollars_spent + dollars_per_hour(observation) * *passed / 3600 + traffic;
+  status.traffic_dollars += traffic;
+  status.dollars_spent += dollars_per_hour(observation) * *passed / 3600 + traffic;
+  status.saved_dollars += saved_dollars_per_hour(observation) * *passed / 3600;
 }
 
 bool is_suspended(const Observation& observation) {
@@ -30,15 +35,16 @@ bool is_suspended(const Observation& observation) {
          (observation.job.spec && observation.job.spec->suspend);
 }
 
-// Counts the elapsed and the useful seconds. A repeated step counts once. New steps count with the present mean time of
-// a step. Both sums continue from the last status, so they survive a restart of the operator.
+// Counts the elapsed and the useful seconds. A repeated step counts once. New steps count with the usual time of a
+// step, and together never for more than the time that is not accounted for. Both sums continue from the last status,
+// so they survive a restart of the operator.
 void count_goodput(const Observation& observation, const std::optional<JobProgress>& progress,
                    const ProgressStatus& last, ProgressStatus& status) {
   if (!is_suspended(observation)) status.elapsed_seconds += seconds_since(observation, last).value_or(0);
   if (!progress) return;
   const std::int64_t furthest = last.furthest_step.value_or(0);
   const auto steps = static_cast<double>(std::max<std::int64_t>(0, progress->step - furthest));
-  status.useful_seconds += steps * progress->step_seconds;
+  status.useful_seconds += std::min(steps * progress->step_seconds, unaccounted_seconds(status));
   status.furthest_step = std::max(furthest, progress->step);
 }
 
@@ -64,9 +70,10 @@ std::optional<ProgressStatus> progress_status(const Observation& observation,
   const ProgressStatus last = observation.job.status.progress.value_or(ProgressStatus{});
   const auto progress = newest_progress(observation);
   ProgressStatus status = last;
-  status.time = observation.now;
-  status.dollars_spent = dollars_spent(observation, last, progress, *record);
+  count_dollars(observation, progress, *record, status);
   count_goodput(observation, progress, last, status);
+  count_lost_time(observation, progress, status);
+  status.time = observation.now;
   if (observation.job.spec) status.total_steps = observation.job.spec->training.steps;
   // Before the first step of a change, the step that the job had reached is still needed to count the steps lost.
   if (!progress || is_before_first_step(observation, *progress)) return status;

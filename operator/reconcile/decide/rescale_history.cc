@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/model/cut_text.h"
 #include "operator/model/observation_queries.h"
 
 namespace sailor {
@@ -16,7 +17,7 @@ RescaleStatus new_entry(const GenerationRecord& record) {
   RescaleStatus entry;
   entry.time = record.decided_at;
   entry.reason = record.reason;
-  entry.message = record.message.substr(0, kLongestMessage);
+  entry.message = cut_text(record.message, kLongestMessage);
   entry.from_generation = record.from_generation;
   entry.to_generation = record.generation;
   entry.from_gpus = record.from_gpus;

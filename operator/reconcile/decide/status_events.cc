@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/model/cut_text.h"
+
 namespace sailor {
 namespace {
 
@@ -16,8 +18,9 @@ struct ReportedCondition {
   bool is_warning;
 };
 // Each change of a condition to one of these values is an event.
-constexpr std::array<ReportedCondition, 8> kReported = {{{ConditionType::kPlanned, Truth::kTrue, false},
+constexpr std::array<ReportedCondition, 9> kReported = {{{ConditionType::kPlanned, Truth::kTrue, false},
                                                          {ConditionType::kPlanned, Truth::kFalse, true},
+                                                         {ConditionType::kPodsReady, Truth::kFalse, true},
                                                          {ConditionType::kRunning, Truth::kTrue, false},
                                                          {ConditionType::kRescaling, Truth::kTrue, false},
                                                          {ConditionType::kDegraded, Truth::kTrue, true},
@@ -26,8 +29,9 @@ constexpr std::array<ReportedCondition, 8> kReported = {{{ConditionType::kPlanne
                                                          {ConditionType::kFailed, Truth::kTrue, true}}};
 
 // Returns whether a change is worth an event. Planning is not, because it always takes a moment; nor is the end of a
-// plan by a suspension, which has an event of its own.
+// plan by a suspension, which has an event of its own. Pods always take a while to be ready, unless they are refused.
 bool is_news(const Condition& condition, ConditionType type) {
+  if (type == ConditionType::kPodsReady) return condition.reason == Reason::kPodRefused;
   const bool ends_with_job = type == ConditionType::kPlanned && condition.reason == Reason::kSuspended;
   return condition.reason != Reason::kPlanning && !ends_with_job;
 }
@@ -42,7 +46,7 @@ void append_condition_events(const JobStatus& before, const JobStatus& now, std:
       return entry.type == this_type && entry.truth == condition.truth;
     });
     if (reported == kReported.end()) continue;
-    events.push_back({reported->is_warning, condition.reason, condition.message.substr(0, kLongestNote)});
+    events.push_back({reported->is_warning, condition.reason, cut_text(condition.message, kLongestNote)});
   }
 }
 
@@ -66,6 +70,11 @@ std::vector<JobEvent> events_of_change(const JobStatus& before, const JobStatus&
   append_unused_pools(
       before.pools_of_unknown_accelerators, now.pools_of_unknown_accelerators, Reason::kPoolOfUnknownAccelerator,
       "their accelerator is unknown. State the memory and the rates of its GPUs in spec.gpu of a GpuPool.", events);
+  append_unused_pools(
+      before.pools_without_kernels, now.pools_without_kernels, Reason::kPoolWithoutKernels,
+      "the trainer's image has no kernels for their GPUs. Use newer GPUs, or an image that has them, and state its "
+      "trainerImage.minComputeCapability in the chart.",
+      events);
   return events;
 }
 

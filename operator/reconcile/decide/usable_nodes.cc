@@ -3,10 +3,15 @@
 #include <algorithm>
 
 #include "operator/model/observation_queries.h"
+#include "operator/model/scheduling_rules.h"
 #include "operator/reconcile/decide/quarantine.h"
+#include "operator/reconcile/decide/slow_gpus.h"
+#include "operator/render/pod.h"
 
 namespace sailor {
 namespace {
+
+constexpr int kMostFutureGpus = 4096;  // in one pool, for a job without maxGpus
 
 const PodView* pod_on(const Observation& observation, const NodeView& node) {
   const auto found = std::ranges::find_if(
@@ -27,19 +32,27 @@ std::optional<UsableNode> with_pod(const Observation& observation, const NodeVie
   return UsableNode{node.name, node.uid, node.pool, pod.gpus, pod.name};
 }
 
-std::optional<UsableNode> without_pod(const Observation& observation, const NodeView& node) {
-  if (!node.is_ready || node.is_cordoned) return std::nullopt;
+std::optional<UsableNode> without_pod(const Observation& observation, const NodeView& node,
+                                      const SchedulingRules& rules) {
+  if (!node.is_ready || node.is_cordoned || !rules.accept(node)) return std::nullopt;
   const int others = node.used_by_others(observation.job.uid);
   if (others > 0 && observation.cluster.pools.at(node.pool).whole_nodes) return std::nullopt;
   if (others >= node.gpus) return std::nullopt;
   return UsableNode{node.name, node.uid, node.pool, node.gpus - others, ""};
 }
 
-void append_growth(const Observation& observation, std::vector<UsableNode>& nodes) {
+// Returns how many nodes of a pool a plan of the job could use at most. A pool may be declared with a million nodes.
+int most_useful_nodes(const JobSpec& job, const PoolDeclaration& pool) {
+  const int gpus = job.resources.max_gpus.value_or(kMostFutureGpus);
+  return std::max(1, std::min(gpus, kMostFutureGpus) / std::max(1, pool.gpus_per_node));
+}
+
+void append_growth(const Observation& observation, const SchedulingRules& rules, std::vector<UsableNode>& nodes) {
   for (const auto& [key, pool] : observation.cluster.pools) {
-    const auto existing = std::ranges::count(observation.cluster.nodes, key, &NodeView::pool);
-    const int missing = pool.max_nodes.value_or(0) - static_cast<int>(existing);
-    for (int i = 0; i < missing; ++i) nodes.push_back({"", "", key, pool.gpus_per_node, ""});
+    if (!rules.accept_future_node(pool)) continue;
+    const int left = observation.cluster.growth_left(pool, observation.job.uid);
+    const int count = std::min(left, most_useful_nodes(*observation.job.spec, pool));
+    nodes.insert(nodes.end(), static_cast<std::size_t>(count), UsableNode{"", "", key, pool.gpus_per_node, ""});
   }
 }
 
@@ -47,14 +60,17 @@ void append_growth(const Observation& observation, std::vector<UsableNode>& node
 
 std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& query) {
   std::vector<UsableNode> nodes;
+  const SchedulingRules rules(scheduling_spec(observation.job));
   for (const NodeView& node : observation.cluster.nodes) {
     if (node.is_terminating || is_quarantined(observation, node)) continue;
     const PodView* pod = query.replaces_pods ? nullptr : pod_on(observation, node);
     if (pod == nullptr && query.scope == NodeScope::kSurvivors) continue;
-    const auto candidate = pod != nullptr ? with_pod(observation, node, *pod, query) : without_pod(observation, node);
-    if (candidate) nodes.push_back(*candidate);
+    auto candidate = pod != nullptr ? with_pod(observation, node, *pod, query) : without_pod(observation, node, rules);
+    if (!candidate) continue;
+    candidate->slow = slow_gpus_of(observation, node, candidate->gpus);
+    nodes.push_back(*std::move(candidate));
   }
-  if (query.scope == NodeScope::kGrowable) append_growth(observation, nodes);
+  if (query.scope == NodeScope::kGrowable) append_growth(observation, rules, nodes);
   return nodes;
 }
 

@@ -2,6 +2,7 @@
 
 #include "operator/model/cluster_view.h"
 #include "operator/model/names.h"
+#include "operator/model/record_object.h"
 
 namespace sailor {
 namespace {
@@ -29,8 +30,15 @@ std::optional<Json> gpu_use(const Json& pod) {
       {"status", {{"phase", kube::text_at(pod, {"status", "phase"})}}}};
 }
 
-std::optional<Json> gpu_node(Json node) {
-  if (kube::label_of(node, kAcceleratorLabel).empty()) return std::nullopt;
+std::string label_tag(const std::string& namespace_name, const std::string& label) {
+  return "job/" + namespace_name + "/" + label;
+}
+
+// Reduces a node without an accelerator to its identity, which says that the node exists. A node that loses its label
+// does not end the pods on it. Without a resourceVersion, the store reports no change when only the rest changes.
+std::optional<Json> identity_or_gpu_node(Json node) {
+  if (kube::label_of(node, kAcceleratorLabel).empty())
+    return Json{{"metadata", {{"name", kube::name_of(node)}, {"uid", kube::uid_of(node)}}}};
   node["metadata"].erase("managedFields");
   node["metadata"].erase("annotations");
   if (node.contains("status")) {
@@ -41,19 +49,40 @@ std::optional<Json> gpu_node(Json node) {
   return node;
 }
 
+std::vector<std::string> tags_of_pod(const Json& pod) {
+  return {label_tag(kube::namespace_of(pod), kube::label_of(pod, kJobNameLabel)), node_tag(node_of_pod(pod))};
+}
+
+// Pods of Sailor in the watched namespaces are in the other store.
+kube::Store::Trim foreign_gpu_use(const std::string& watched_namespace) {
+  return [watched_namespace](const Json& pod) -> std::optional<Json> {
+    const bool is_watched = watched_namespace.empty() || kube::namespace_of(pod) == watched_namespace;
+    if (is_watched && !kube::label_of(pod, kJobNameLabel).empty()) return std::nullopt;
+    return gpu_use(pod);
+  };
+}
+
+std::optional<Json> generation_shown(Json plan_map) {
+  return without_managed_fields(without_plan(std::move(plan_map)));
+}
+
 }  // namespace
 
-Caches::Caches()
+std::string job_tag(const JobKey& job) { return label_tag(job.namespace_name, short_job_name(job.name)); }
+std::string node_tag(const std::string& node) { return "node/" + node; }
+
+Caches::Caches(const std::string& watched_namespace)
     : jobs(without_managed_fields),
-      pods(without_managed_fields),
-      foreign_pods(gpu_use),
-      nodes(gpu_node),
+      pods(without_managed_fields, tags_of_pod),
+      foreign_pods(foreign_gpu_use(watched_namespace)),
+      nodes(identity_or_gpu_node),
       pools(without_managed_fields),
       profiles(without_managed_fields),
-      records(without_managed_fields) {}
+      records(without_managed_fields),
+      plan_maps(generation_shown) {}
 
 bool Caches::are_synced() const {
-  for (const kube::Store* store : {&jobs, &pods, &foreign_pods, &nodes, &pools, &profiles, &records}) {
+  for (const kube::Store* store : {&jobs, &pods, &foreign_pods, &nodes, &pools, &profiles, &records, &plan_maps}) {
     if (!store->is_synced()) return false;
   }
   return true;

@@ -3,21 +3,28 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "operator/kube/store.h"
 
 namespace sailor {
 
+// The tags of pods in Caches::pods.
+std::string job_tag(const JobKey& job);         // the pods with the label of a job of this name
+std::string node_tag(const std::string& node);  // the pods that run on the node, or are pinned to it
+
 struct Caches {
-  Caches();
+  // `watched_namespace` is the only namespace whose jobs the operator runs; empty: all namespaces.
+  explicit Caches(const std::string& watched_namespace = {});
 
   kube::Store jobs;
-  kube::Store pods;          // the pods with the labels of Sailor
-  kube::Store foreign_pods;  // all other pods that request GPUs, reduced to their node and number of GPUs
-  kube::Store nodes;         // the nodes with an accelerator label
+  kube::Store pods;          // the pods with the labels of Sailor in the watched namespaces; they have the tags above
+  kube::Store foreign_pods;  // all other pods that request GPUs, in any namespace, reduced to node and number of GPUs
+  kube::Store nodes;         // all nodes; of those without an accelerator label only name and UID
   kube::Store pools;
   kube::Store profiles;
-  kube::Store records;  // the ConfigMaps with generation records
+  kube::Store records;    // the JobRecords
+  kube::Store plan_maps;  // the ConfigMaps that show plans, without the plans
 
   [[nodiscard]] bool are_synced() const;
 };

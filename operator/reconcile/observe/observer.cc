@@ -1,9 +1,16 @@
 #include "operator/reconcile/observe/observer.h"
 
 #include <algorithm>
+#include <set>
 
+#include <fmt/format.h>
+
+#include "core/model/parse_number.h"
+#include "operator/kube/resource.h"
 #include "operator/model/job_status.h"
 #include "operator/model/names.h"
+#include "operator/model/observation_queries.h"
+#include "operator/model/record_object.h"
 #include "operator/reconcile/observe/pod_view.h"
 
 namespace sailor {
@@ -15,6 +22,7 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
   JobView view;
   view.key = kube::key_of(object);
   view.uid = kube::uid_of(object);
+  view.version = kube::version_of(object);
   view.spec_generation = kube::integer_at(object, {"metadata", "generation"});
   view.is_deleting = kube::is_deleting(object);
   view.created = parse_rfc3339(kube::text_at(object, {"metadata", "creationTimestamp"})).value_or(Time());
@@ -31,18 +39,52 @@ bool may_claim(const kube::Object& job) {
   return status == nullptr || !job_status_from_json(*status).has_ended();
 }
 
-// Returns the GPUs of all placements whose pods may not exist yet.
-std::vector<Claim> claims_of(const std::vector<kube::Object>& records, const kube::Store& jobs) {
-  std::vector<Claim> claims;
-  for (const kube::Object& object : records) {
-    const auto record = record_of(*object);
-    if (!record || record->is_committed()) continue;  // the pods of a committed generation exist and are counted
-    const Json& owners = kube::list_at(*object, {"metadata", "ownerReferences"});
-    const std::string owner = owners.empty() ? "" : kube::text_at(owners.front(), {"name"});
-    if (!may_claim(jobs.find({kube::namespace_of(*object), owner}))) continue;
-    for (const Slot& slot : record->placement.slots) claims.push_back({record->job_uid, slot.node, slot.gpus});
+std::string controller_name(const Json& object) {
+  for (const Json& owner : kube::list_at(object, {"metadata", "ownerReferences"})) {
+    const bool is_job = kube::text_at(owner, {"kind"}) == kube::kTrainingJobs.kind;
+    if (is_job && kube::bool_at(owner, {"controller"})) return kube::text_at(owner, {"name"});
   }
-  return claims;
+  return {};
+}
+
+// Returns the claims of a placement whose pods may not exist yet.
+void append_claims(const GenerationRecord& record, std::vector<Claim>& claims) {
+  if (record.is_committed()) return;  // the pods of a committed generation exist and are counted
+  for (const Slot& slot : record.placement.slots) {
+    claims.push_back({record.job_uid, slot.node, slot.node_uid, slot.gpus, slot.pool});
+  }
+}
+
+// The members of all generations that may still run, each pod once.
+std::vector<Member> all_members(const GenerationRecord& record) {
+  std::vector<Member> members = record.members;
+  if (record.running) members.insert(members.end(), record.running->members.begin(), record.running->members.end());
+  for (const OlderRecord& older : record.older) {
+    members.insert(members.end(), older.members.begin(), older.members.end());
+  }
+  std::ranges::stable_sort(members, {}, &Member::pod_uid);
+  const auto repeated = std::ranges::unique(members, {}, &Member::pod_uid);
+  members.erase(repeated.begin(), repeated.end());
+  return members;
+}
+
+// Describes a pod whose object is gone although its agent answers. Once the agent has answered after that, the pod
+// counts as being deleted, so the job moves away from it without losing its state. A last answer from before proves
+// nothing, because most pods are gone because they have ended.
+PodView view_of_vanished(const Member& member, const GenerationRecord& record, bool has_answered_since) {
+  PodView view;
+  view.name = member.address.name;
+  view.uid = member.pod_uid;
+  view.node = member.node;
+  view.ip = member.address.host;
+  view.phase = PodPhase::kRunning;
+  view.is_gone = true;
+  view.is_deleting = has_answered_since;
+  view.gpus = member.address.gpus;
+  view.pool = member.address.pool;
+  const bool is_newest = member_of(record, member.pod_uid) != nullptr;
+  view.created_for_generation = is_newest ? record.generation : 0;
+  return view;
 }
 
 }  // namespace
@@ -51,31 +93,60 @@ ClusterView Observer::cluster() const {
   ClusterObjects objects;
   objects.nodes = caches_.nodes.all();
   objects.gpu_pools = caches_.pools.all();
+  objects.least_capability = settings_.least_capability;
   objects.pods = caches_.pods.all();
   for (kube::Object& pod : caches_.foreign_pods.all()) objects.pods.push_back(std::move(pod));
-  objects.claims = claims_of(caches_.records.all(), caches_.jobs);
+  objects.claims = claims();
   ClusterView view = cluster_view(objects);
   notices_.complete(view, sources_.clock());
   return view;
 }
 
-// Ignores the ConfigMap of an earlier job of the same name, which the garbage collector is about to remove.
-kube::Object Observer::record_config_map(const JobKey& key, const std::string& job_uid) const {
-  kube::Object map = caches_.records.find({key.namespace_name, record_name(key.name)});
-  return map == nullptr || kube::controller_uid(*map) != job_uid ? nullptr : map;
+std::vector<Claim> Observer::claims() const {
+  std::vector<Claim> claims;
+  for (const kube::Object& job : caches_.jobs.all()) {
+    if (!may_claim(job)) continue;
+    if (const auto record = this->record(kube::key_of(*job), kube::uid_of(*job))) append_claims(*record, claims);
+  }
+  return claims;
 }
 
+kube::Object Observer::plan_map(const JobKey& key) const {
+  return caches_.plan_maps.find({key.namespace_name, plan_map_name(key.name)});
+}
+
+// A JobRecord of an earlier job of the same name counts as absent, because the garbage collector is about to remove it.
 Result<GenerationRecord> Observer::record(const JobKey& key, const std::string& job_uid) const {
-  const kube::Object map = record_config_map(key, job_uid);
-  if (map == nullptr) return fail(ErrorCode::kNotFound, "job " + to_string(key) + " has no record");
-  return record_of(*map);
+  const kube::Object object = caches_.records.find(key);
+  if (object != nullptr && kube::controller_uid(*object) == job_uid) {
+    auto record = record_of(*object);
+    if (!record || record->job_uid == job_uid) return record;
+    return fail(ErrorCode::kInvalidArgument, fmt::format("JobRecord {} is of another job with the UID {}; delete it",
+                                                         to_string(key), record->job_uid));
+  }
+  if (object != nullptr && controller_name(*object) != key.name) {
+    return fail(ErrorCode::kConflict, fmt::format("JobRecord {} exists, but this job does not own it, so the operator "
+                                                  "cannot store the job's plan; delete the JobRecord, or give the job "
+                                                  "another name",
+                                                  to_string(key)));
+  }
+  return fail(ErrorCode::kNotFound, "job " + to_string(key) + " has no record");
+}
+
+std::optional<Result<GenerationRecord>> Observer::imported_record(const JobKey& key, const std::string& job_uid) const {
+  const kube::Object map = plan_map(key);
+  if (map == nullptr || kube::controller_uid(*map) != job_uid) return std::nullopt;
+  return record_of_older_operator(*map);
 }
 
 void Observer::read_record(Observation& observation) const {
-  const kube::Object map = record_config_map(observation.job.key, observation.job.uid);
-  if (map == nullptr) return;
-  observation.record_version = kube::version_of(*map);
-  auto record = record_of(*map);
+  auto record = this->record(observation.job.key, observation.job.uid);
+  if (!record && record.error().code == ErrorCode::kNotFound) {
+    auto imported = imported_record(observation.job.key, observation.job.uid);
+    if (!imported) return;
+    observation.is_record_imported = true;
+    record = *std::move(imported);
+  }
   if (record) {
     observation.record = std::move(*record);
   } else {
@@ -83,23 +154,64 @@ void Observer::read_record(Observation& observation) const {
   }
 }
 
+void Observer::read_plan_map(Observation& observation) const {
+  const kube::Object map = plan_map(observation.job.key);
+  if (map == nullptr) return;
+  const auto generation = parse_number<std::int64_t>(kube::annotation_of(*map, kGenerationAnnotation));
+  observation.plan_map = {kube::controller_uid(*map) == observation.job.uid, generation.value_or(0)};
+}
+
+void Observer::read_leases(Observation& observation) const {
+  if (!observation.record) return;
+  std::set<std::int64_t> superseded;
+  for (const auto& [uid, agent] : observation.agents) {
+    if (agent.report) superseded.insert(agent.report->superseded_claim);
+  }
+  auto known = leases_.update(observation.job.key, *observation.record, superseded, sources_.monotonic());
+  observation.unrenewed_for = std::move(known.unrenewed);
+  observation.claimed_for = std::move(known.claimed);
+}
+
+void Observer::add_vanished_pods(Observation& observation) const {
+  if (!observation.record) return;
+  for (Member& member : all_members(*observation.record)) {
+    if (std::ranges::find(observation.pods, member.pod_uid, &PodView::uid) != observation.pods.end()) continue;
+    observation.agents.try_emplace(member.pod_uid);  // not polled yet
+    observation.vanished.push_back(std::move(member));
+  }
+  const auto since = vanished_.update(observation.job.key, observation.vanished, sources_.monotonic());
+  for (const Member& member : observation.vanished) {
+    const AgentView& agent = observation.agents.at(member.pod_uid);
+    if (!agent.answers()) continue;
+    const bool has_answered_since = agent.answered_at > since.at(member.pod_uid);
+    observation.pods.push_back(view_of_vanished(member, *observation.record, has_answered_since));
+  }
+  std::ranges::stable_sort(observation.pods, {}, &PodView::name);
+}
+
 std::optional<Observation> Observer::observe(const JobKey& key) const {
   const kube::Object object = caches_.jobs.find(key);
-  if (object == nullptr) return std::nullopt;
+  if (object == nullptr) {
+    measurements_.forget(key);
+    return std::nullopt;
+  }
   Observation observation;
   observation.now = sources_.clock();
   observation.settings = settings_;
   observation.job = job_view(*object, sources_);
   read_record(observation);
-  const std::string label = short_job_name(key.name);
-  for (const kube::Object& pod : caches_.pods.all()) {
-    if (kube::namespace_of(*pod) != key.namespace_name || kube::label_of(*pod, kJobNameLabel) != label) continue;
+  read_plan_map(observation);
+  for (const kube::Object& pod : caches_.pods.tagged(job_tag(key))) {
     observation.pods.push_back(pod_view(*pod, observation.job.uid));
   }
   observation.agents = sources_.agents(key);
+  add_vanished_pods(observation);
+  read_leases(observation);
   observation.cluster = cluster();
   observation.profiles = sources_.profiles();
   observation.answers = sources_.answers(key);
+  observation.refusal = sources_.refusal(key);
+  measurements_.complete(observation);
   return observation;
 }
 

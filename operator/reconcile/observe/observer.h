@@ -6,7 +6,10 @@
 
 #include "operator/model/observation.h"
 #include "operator/reconcile/observe/caches.h"
+#include "operator/reconcile/observe/lease_watch.h"
+#include "operator/reconcile/observe/measurements.h"
 #include "operator/reconcile/observe/node_notices.h"
+#include "operator/reconcile/observe/vanished_pods.h"
 
 namespace sailor {
 
@@ -16,7 +19,9 @@ struct ObserverSources {
   std::function<std::shared_ptr<const ProfileBook>()> profiles;
   std::function<std::map<std::string, AgentView>(const JobKey&)> agents;
   std::function<std::vector<PlanAnswer>(const JobKey&)> answers;
+  std::function<std::optional<PodRefusal>(const JobKey&)> refusal;
   Clock clock = system_time;
+  MonotonicClock monotonic = monotonic_time;
 };
 
 class Observer {
@@ -27,18 +32,28 @@ class Observer {
   // Returns nothing if the job is gone.
   [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
   [[nodiscard]] ClusterView cluster() const;
-  // Returns the record of the job with this UID, or an error if it does not exist or cannot be parsed. The operator
-  // uses it to decide whether to renew a lease.
+  // Returns the record of the job with this UID, or an error if it does not exist (kNotFound) or cannot be used. The
+  // operator also uses it to decide whether to renew a lease.
   [[nodiscard]] Result<GenerationRecord> record(const JobKey& key, const std::string& job_uid) const;
 
  private:
-  [[nodiscard]] kube::Object record_config_map(const JobKey& key, const std::string& job_uid) const;
+  // Returns the record that an operator without JobRecords has left; empty: none.
+  [[nodiscard]] std::optional<Result<GenerationRecord>> imported_record(const JobKey& key,
+                                                                        const std::string& job_uid) const;
+  [[nodiscard]] kube::Object plan_map(const JobKey& key) const;
   void read_record(Observation& observation) const;
+  void read_plan_map(Observation& observation) const;
+  void add_vanished_pods(Observation& observation) const;
+  void read_leases(Observation& observation) const;
+  [[nodiscard]] std::vector<Claim> claims() const;
 
   const Caches& caches_;
   OperatorSettings settings_;
   ObserverSources sources_;
   mutable NodeNotices notices_;
+  mutable LeaseWatch leases_;
+  mutable VanishedPods vanished_;
+  mutable Measurements measurements_;
 };
 
 }  // namespace sailor

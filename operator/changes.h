@@ -1,0 +1,28 @@
+// Changes: which changes of objects may lead to another decision, and about which jobs. The operator does not look at
+// any job after another change, such as a node's heartbeat or the progress that it has written itself.
+#pragma once
+
+#include <optional>
+
+#include "operator/kube/object.h"
+
+namespace sailor {
+
+// In all functions, `before` is null if the object was added, and `now` if it was deleted.
+
+// Returns whether anything but the progress in the status has changed.
+bool changes_job(const kube::Json* before, const kube::Json* now);
+// Returns whether another job, or this one, could plan differently because of the node.
+bool changes_capacity_of_node(const kube::Json* before, const kube::Json* now);
+// Returns whether the pod uses GPUs that it did not use before, on any node, or no longer uses some.
+bool changes_gpu_use(const kube::Json* before, const kube::Json* now);
+// Returns whether the pod no longer uses GPUs that it used before.
+bool frees_gpus(const kube::Json* before, const kube::Json* now);
+
+// Returns whether a job has neither ended nor been suspended, so that new capacity may concern it.
+bool may_use_gpus(const kube::Json& job);
+
+// Returns the job that controls a pod or a record; nothing if no job does.
+std::optional<JobKey> owner_of(const kube::Json& object);
+
+}  // namespace sailor

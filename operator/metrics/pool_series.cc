@@ -1,0 +1,99 @@
+#include "operator/metrics/pool_series.h"
+
+#include <array>
+
+namespace sailor {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::Labels;
+
+constexpr std::array kStates = {"allocatable", "used", "terminating"};
+
+Labels labels_of(const PoolKey& key) {
+  return {{"pool", to_string(key)},
+          {"accelerator", key.accelerator.str()},
+          {"zone", key.zone.str()},
+          {"provisioning", std::string(to_string(key.provisioning))}};
+}
+
+Labels labels_of(const PoolKey& key, const char* state) {
+  Labels labels = labels_of(key);
+  labels.emplace("state", state);
+  return labels;
+}
+
+}  // namespace
+
+PoolSeries::PoolSeries(prometheus::Registry& registry)
+    : gpus_(BuildGauge().Name("sailor_pool_gpus").Help("GPUs of a pool by state.").Register(registry)),
+      price_(BuildGauge()
+                 .Name("sailor_pool_price_dollars_per_gpu_hour")
+                 .Help("US dollars per hour for one GPU of the pool.")
+                 .Register(registry)),
+      preemptions_(BuildCounter()
+                       .Name("sailor_pool_preemptions_total")
+                       .Help("Spot nodes that were taken away, with or without notice.")
+                       .Register(registry)) {}
+
+PoolSeries::Pool& PoolSeries::pool_of(const PoolKey& key) {
+  Pool& pool = pools_[key];
+  if (pool.price != nullptr) return pool;
+  for (const char* state : kStates) pool.gpus[state] = &gpus_.Add(labels_of(key, state));
+  pool.price = &price_.Add(labels_of(key));
+  if (key.provisioning == Provisioning::kSpot) preemptions_of(key);  // the series begins at 0
+  return pool;
+}
+
+prometheus::Counter& PoolSeries::preemptions_of(const PoolKey& key) { return preemptions_.Add(labels_of(key)); }
+
+void PoolSeries::note_gpus(const ClusterView& view) {
+  std::map<PoolKey, std::map<std::string, int>> counts;
+  for (const NodeView& node : view.nodes) {
+    auto& count = counts[node.pool];
+    count["allocatable"] += node.gpus;
+    for (const auto& [job, gpus] : node.used) count["used"] += gpus;
+    if (node.is_terminating) count["terminating"] += node.gpus;
+  }
+  for (const auto& [key, declaration] : view.pools) {
+    const Pool& pool = pool_of(key);
+    pool.price->Set(declaration.price_per_gpu.value());
+    for (const char* state : kStates) pool.gpus.at(state)->Set(counts[key][state]);
+  }
+}
+
+// A spot node counts once: when its end is announced, or when it is gone although nobody has cordoned it.
+void PoolSeries::count_preemptions(const ClusterView& view) {
+  std::map<std::string, SpotNode> now;
+  for (const NodeView& node : view.nodes) {
+    if (node.pool.provisioning != Provisioning::kSpot) continue;
+    const auto before = spot_nodes_.find(node.uid);
+    const bool was_counted = before != spot_nodes_.end() && before->second.is_counted;
+    if (node.is_terminating && !was_counted && has_seen_nodes_) preemptions_of(node.pool).Increment();
+    now[node.uid] = {node.pool, node.is_cordoned, node.is_terminating || was_counted};
+  }
+  for (const auto& [uid, node] : spot_nodes_) {
+    const bool is_gone = !view.node_uids.contains(uid);
+    if (is_gone && !node.is_cordoned && !node.is_counted) preemptions_of(node.pool).Increment();
+  }
+  spot_nodes_ = std::move(now);
+  has_seen_nodes_ = true;
+}
+
+void PoolSeries::forget_missing_pools(const ClusterView& view) {
+  std::erase_if(pools_, [&](const auto& entry) {
+    if (view.pools.contains(entry.first)) return false;
+    for (const auto& [state, gauge] : entry.second.gpus) gpus_.Remove(gauge);
+    price_.Remove(entry.second.price);
+    return true;
+  });
+}
+
+void PoolSeries::note(const ClusterView& view) {
+  note_gpus(view);
+  count_preemptions(view);
+  forget_missing_pools(view);
+}
+
+}  // namespace sailor

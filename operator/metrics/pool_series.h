@@ -1,0 +1,48 @@
+// PoolSeries: the Prometheus series of all pools of the cluster.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+
+#include "operator/model/cluster_view.h"
+
+namespace sailor {
+
+class PoolSeries {
+ public:
+  explicit PoolSeries(prometheus::Registry& registry);
+
+  void note(const ClusterView& view);  // call it regularly: a node that comes and goes in between is not seen
+
+ private:
+  struct Pool {
+    std::map<std::string, prometheus::Gauge*> gpus;  // by state
+    prometheus::Gauge* price = nullptr;
+  };
+  struct SpotNode {
+    PoolKey pool;
+    bool is_cordoned = false;  // somebody is about to remove it
+    bool is_counted = false;
+  };
+
+  Pool& pool_of(const PoolKey& key);
+  // Their series stay when the pool goes, because a pool without a GpuPool goes with its last node.
+  prometheus::Counter& preemptions_of(const PoolKey& key);
+  void note_gpus(const ClusterView& view);
+  void count_preemptions(const ClusterView& view);
+  void forget_missing_pools(const ClusterView& view);
+
+  prometheus::Family<prometheus::Gauge>& gpus_;
+  prometheus::Family<prometheus::Gauge>& price_;
+  prometheus::Family<prometheus::Counter>& preemptions_;
+  std::map<PoolKey, Pool> pools_;
+  std::map<std::string, SpotNode> spot_nodes_;  // by UID
+  bool has_seen_nodes_ = false;
+};
+
+}  // namespace sailor

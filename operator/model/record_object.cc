@@ -1,0 +1,84 @@
+#include "operator/model/record_object.h"
+
+#include <fmt/format.h>
+
+#include "core/model/plan_json.h"
+#include "operator/kube/resource.h"
+#include "operator/model/names.h"
+#include "operator/model/record_check.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+
+constexpr const char* kOlderRecordKey = "record.json";
+constexpr const char* kPlanKey = "plan.json";  // for people and for `sailor simulate --plan`
+
+Json metadata_of(const std::string& name, const GenerationRecord& record, const JobKey& job) {
+  return {{"name", name},
+          {"namespace", job.namespace_name},
+          {"labels", {{kManagedByLabel, kOperatorName}, {kJobNameLabel, short_job_name(job.name)}}},
+          {"ownerReferences", Json::array({{{"apiVersion", kube::kTrainingJobs.group_version},
+                                            {"kind", kube::kTrainingJobs.kind},
+                                            {"name", job.name},
+                                            {"uid", record.job_uid},
+                                            {"controller", true},
+                                            {"blockOwnerDeletion", true}}})}};
+}
+
+Result<GenerationRecord> checked_record(const Json& json) {
+  auto record = record_from_json(json);
+  if (!record) return record;
+  if (auto checked = check_record(*record); !checked) return tl::unexpected(std::move(checked).error());
+  return record;
+}
+
+}  // namespace
+
+Json job_record_of(const GenerationRecord& record, const JobKey& job, const std::string& version) {
+  Json object = {{"apiVersion", kube::kJobRecords.group_version},
+                 {"kind", kube::kJobRecords.kind},
+                 {"metadata", metadata_of(job.name, record, job)},
+                 {"spec", to_json(record)}};
+  if (!version.empty()) object["metadata"]["resourceVersion"] = version;
+  return object;
+}
+
+Result<GenerationRecord> record_of(const Json& job_record) {
+  const Json* spec = kube::find_at(job_record, {"spec"});
+  auto record = spec == nullptr ? fail(ErrorCode::kInvalidArgument, "it has no spec") : checked_record(*spec);
+  if (!record) {
+    return tl::unexpected(std::move(record).error().within(
+        fmt::format("reading JobRecord {}; delete it, and the operator makes a new one from what the agents report",
+                    kube::name_of(job_record))));
+  }
+  return record;
+}
+
+Json plan_map_of(const GenerationRecord& record, const JobKey& job) {
+  Json metadata = metadata_of(plan_map_name(job.name), record, job);
+  metadata["annotations"] = {{kGenerationAnnotation, std::to_string(record.generation)}};
+  return {{"apiVersion", kube::kConfigMaps.group_version},
+          {"kind", kube::kConfigMaps.kind},
+          {"metadata", std::move(metadata)},
+          {"data", {{kPlanKey, to_compact_json(record.plan).dump(2)}}}};
+}
+
+std::optional<Result<GenerationRecord>> record_of_older_operator(const Json& plan_map) {
+  const Json* text = kube::find_at(plan_map, {"data", kOlderRecordKey});
+  if (text == nullptr || !text->is_string()) return std::nullopt;
+  auto record = checked_record(Json::parse(text->get_ref<const std::string&>(), nullptr, false));
+  if (record) return record;
+  return tl::unexpected(std::move(record).error().within(
+      fmt::format("reading {} of ConfigMap {}; delete the ConfigMap, and the operator makes a new record from what "
+                  "the agents report",
+                  kOlderRecordKey, kube::name_of(plan_map))));
+}
+
+Json without_plan(Json plan_map) {
+  if (plan_map.contains("data")) plan_map["data"].erase(kPlanKey);
+  return plan_map;
+}
+
+}  // namespace sailor

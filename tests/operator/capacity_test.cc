@@ -1,0 +1,93 @@
+// The nodes that a job may plan with: those to be made, and plans that were overtaken by a change of the cluster.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/reconcile/decide/plan_lookup.h"
+#include "operator/reconcile/decide/usable_nodes.h"
+
+namespace sailor {
+namespace {
+
+using ::testing::SizeIs;
+
+const PoolKey kCapacityPool{Zone("us-central1-a"), Accelerator("nvidia-l4"), Provisioning::kSpot};
+
+class Capacity : public ::testing::Test {
+ protected:
+  Capacity() {
+    observation_.now = Time(std::chrono::hours(1));
+    observation_.job.uid = "mine";
+    PoolDeclaration& pool = observation_.cluster.pools[kCapacityPool];
+    pool.key = kCapacityPool;
+    pool.gpus_per_node = 2;
+  }
+  void add_node(const std::string& name) {
+    NodeView node;
+    node.name = name;
+    node.uid = "uid-" + name;
+    node.pool = kCapacityPool;
+    node.gpus = 2;
+    node.is_ready = true;
+    observation_.cluster.nodes.push_back(node);
+  }
+  [[nodiscard]] std::vector<UsableNode> nodes(NodeScope scope) const {
+    return usable_nodes(observation_, {scope, {}, false});
+  }
+  [[nodiscard]] PlanLookup look_up() const {
+    return look_up_plan(observation_, nodes(NodeScope::kExisting), std::nullopt);
+  }
+  // The planner answers the present question with a plan for the first two GPUs.
+  void answer(bool is_overtaken) {
+    PlannedJob planned;
+    planned.plan = Plan{"tiny-gpt2", 8, 1, {{0, 6, {{kCapacityPool, 1, 4}, {kCapacityPool, 1, 4}}}}};
+    observation_.answers.push_back({look_up().question.value(), planned, observation_.now, is_overtaken});
+  }
+
+  Observation observation_;
+};
+
+TEST_F(Capacity, NodesToBeMadeAreClaimedOnce) {
+  observation_.cluster.pools[kCapacityPool].max_nodes = 5;
+  add_node("a");
+  EXPECT_THAT(nodes(NodeScope::kGrowable), SizeIs(5));
+  observation_.cluster.claimed_growth[kCapacityPool] = {{"mine", 1}, {"other", 3}};
+  EXPECT_THAT(nodes(NodeScope::kGrowable), SizeIs(2)) << "one exists, and three are for another job";
+  observation_.cluster.claimed_growth[kCapacityPool] = {{"other", 30}};
+  EXPECT_THAT(nodes(NodeScope::kGrowable), SizeIs(1));
+}
+
+TEST_F(Capacity, PoolOfAMillionNodesMakesNoMillionCandidates) {
+  observation_.cluster.pools[kCapacityPool].max_nodes = 1'000'000;
+  EXPECT_LE(nodes(NodeScope::kGrowable).size(), 2048U);
+  observation_.job.spec->resources.max_gpus = 8;
+  EXPECT_THAT(nodes(NodeScope::kGrowable), SizeIs(4));
+}
+
+TEST_F(Capacity, OvertakenPlanIsUsedIfItStillFits) {
+  add_node("a");
+  answer(/*is_overtaken=*/true);
+  add_node("b");
+  EXPECT_TRUE(look_up().has_plan());
+  observation_.cluster.nodes.clear();
+  EXPECT_FALSE(look_up().has_plan());
+  EXPECT_TRUE(look_up().question.has_value());
+}
+
+TEST_F(Capacity, PlanOfAnEarlierClusterIsNotUsed) {
+  add_node("a");
+  answer(/*is_overtaken=*/false);
+  EXPECT_TRUE(look_up().has_plan());
+  add_node("b");
+  EXPECT_FALSE(look_up().has_plan()) << "the planner may find a better one";
+}
+
+TEST_F(Capacity, OvertakenPlanDoesNotKeepForLong) {
+  add_node("a");
+  answer(/*is_overtaken=*/true);
+  add_node("b");
+  observation_.now += std::chrono::minutes(1);
+  EXPECT_FALSE(look_up().has_plan());
+}
+
+}  // namespace
+}  // namespace sailor

@@ -1,0 +1,142 @@
+// Which nodes count as capacity for a job: taints, and what its template says about nodes.
+#include "operator/model/scheduling_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/model/names.h"
+#include "tests/operator/job_on_two_nodes.h"
+
+namespace sailor::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::StartsWith;
+
+NodeView node(std::map<std::string, std::string> labels, std::vector<Taint> taints = {}) {
+  NodeView view;
+  view.name = "n";
+  view.labels = std::make_shared<const std::map<std::string, std::string>>(std::move(labels));
+  view.taints = std::move(taints);
+  return view;
+}
+
+bool accepts(const char* pod_spec, const NodeView& view) { return SchedulingRules(Json::parse(pod_spec)).accept(view); }
+
+bool accepts_label(const char* requirement, const char* value) {
+  const std::string spec =
+      std::string(R"({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+      {"nodeSelectorTerms": [{"matchExpressions": [)") +
+      requirement + "]}]}}}}";
+  return accepts(spec.c_str(), node({{"size", value}}));
+}
+
+TEST(Rules, TaintNeedsAToleration) {
+  const NodeView tainted = node({}, {{"team", "a", "NoSchedule"}});
+  EXPECT_FALSE(accepts("{}", tainted));
+  EXPECT_TRUE(accepts(R"({"tolerations": [{"key": "team", "operator": "Exists"}]})", tainted));
+  EXPECT_TRUE(accepts(R"({"tolerations": [{"key": "team", "value": "a"}]})", tainted));
+  EXPECT_FALSE(accepts(R"({"tolerations": [{"key": "team", "value": "b"}]})", tainted));
+  EXPECT_FALSE(accepts(R"({"tolerations": [{"key": "team", "operator": "Exists", "effect": "NoExecute"}]})", tainted));
+  EXPECT_TRUE(accepts(R"({"tolerations": [{"operator": "Exists"}]})", tainted));
+  EXPECT_TRUE(accepts("{}", node({}, {{"team", "a", "PreferNoSchedule"}})));
+}
+
+TEST(Rules, SelectedLabelsMustBeOnTheNode) {
+  EXPECT_TRUE(accepts(R"({"nodeSelector": {"team": "a"}})", node({{"team", "a"}})));
+  EXPECT_FALSE(accepts(R"({"nodeSelector": {"team": "a"}})", node({{"team", "b"}})));
+  EXPECT_FALSE(accepts(R"({"nodeSelector": {"team": "a"}})", node({})));
+}
+
+TEST(Rules, AffinityIsReadAsTheSchedulerReadsIt) {
+  EXPECT_TRUE(accepts_label(R"({"key": "size", "operator": "In", "values": ["4", "8"]})", "8"));
+  EXPECT_FALSE(accepts_label(R"({"key": "size", "operator": "In", "values": ["4"]})", "8"));
+  EXPECT_FALSE(accepts_label(R"({"key": "size", "operator": "NotIn", "values": ["8"]})", "8"));
+  EXPECT_TRUE(accepts_label(R"({"key": "color", "operator": "NotIn", "values": ["8"]})", "8"));
+  EXPECT_TRUE(accepts_label(R"({"key": "size", "operator": "Exists"})", "8"));
+  EXPECT_FALSE(accepts_label(R"({"key": "size", "operator": "DoesNotExist"})", "8"));
+  EXPECT_TRUE(accepts_label(R"({"key": "size", "operator": "Gt", "values": ["4"]})", "8"));
+  EXPECT_FALSE(accepts_label(R"({"key": "size", "operator": "Lt", "values": ["4"]})", "8"));
+  EXPECT_FALSE(accepts_label(R"({"key": "size", "operator": "Gt", "values": ["4"]})", "large"));
+}
+
+TEST(Rules, FutureNodeIsKnownByTheLabelsOfItsPool) {
+  PoolDeclaration pool;
+  pool.key = {Zone("z"), Accelerator("nvidia-l4"), Provisioning::kSpot};
+  pool.node_selector = {{"team", "a"}};
+  EXPECT_TRUE(SchedulingRules(Json::parse(R"({"nodeSelector": {"team": "a"}})")).accept_future_node(pool));
+  EXPECT_FALSE(SchedulingRules(Json::parse(R"({"nodeSelector": {"team": "b"}})")).accept_future_node(pool));
+  EXPECT_TRUE(SchedulingRules(Json::parse(R"({"nodeSelector": {"unknown": "b"}})")).accept_future_node(pool));
+}
+
+class NodesOfAJob : public JobOnTwoNodes {
+ protected:
+  void add_v100(const std::string& name) {
+    world.add_node(name, 2);
+    Json node = world.api_server.find("nodes", name);
+    node["metadata"]["labels"][kAcceleratorLabel] = "nvidia-tesla-v100";
+    world.api_server.put("/api/v1/nodes", node);
+  }
+  void taint(const std::string& name) {
+    Json here = world.api_server.find("nodes", name);
+    here["spec"]["taints"] = Json::array({{{"key", "team"}, {"value", "x"}, {"effect", "NoSchedule"}}});
+    world.api_server.put("/api/v1/nodes", here);
+  }
+};
+
+TEST_F(NodesOfAJob, TaintedNodeIsNoCapacity) {
+  world.add_node("a", 2);
+  world.add_node("b", 1);
+  taint("a");
+  world.add_job();
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("b"));
+}
+
+TEST_F(NodesOfAJob, TaintedNodeIsCapacityForAJobThatToleratesIt) {
+  world.add_node("a", 2);
+  world.add_node("b", 1);
+  taint("a");
+  world.add_job(
+      {{"podTemplate", {{"spec", {{"tolerations", Json::array({{{"key", "team"}, {"operator", "Exists"}}})}}}}}});
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+}
+
+TEST_F(NodesOfAJob, TemplatesNodeSelectorCountsInCapacity) {
+  world.add_node("a", 2);
+  world.add_job({{"podTemplate", {{"spec", {{"nodeSelector", {{"team", "x"}}}}}}}});
+  world.settle();
+  EXPECT_THAT(world.condition("Planned"), StartsWith("False WaitingForCapacity"));
+}
+
+TEST_F(NodesOfAJob, GpusWithoutKernelsAreNoCapacity) {
+  world.add_node("a", 2);
+  add_v100("old");
+  world.add_job();
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
+  EXPECT_THAT(world.status()["poolsWithoutKernels"], ElementsAre("us-central1-a/nvidia-tesla-v100/spot"));
+  EXPECT_THAT(world.events(), Contains("PoolWithoutKernels"));
+}
+
+TEST_F(NodesOfAJob, ImageMayHaveKernelsForOldGpus) {
+  world.settings.least_capability = {7, 0};
+  world.restart_operator();
+  add_v100("old");
+  world.add_job();
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("old"));
+}
+
+TEST_F(NodesOfAJob, NodeThatIsTaintedLaterKeepsItsPod) {
+  start();
+  taint("a");
+  world.settle();
+  EXPECT_EQ(world.generation(), 1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+}
+
+}  // namespace
+}  // namespace sailor::testing
