@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -63,7 +62,7 @@ func TestLintHasNothingToSay(t *testing.T) { helm(t, "lint", "--strict", chartFo
 func TestItCarriesTheDefinitionsOfTheRepositoryAndNothingElseOfThatFolder(t *testing.T) {
 	definitions := ofKind(render(t), "CustomResourceDefinition")
 	files, err := filepath.Glob(filepath.Join(root, "crds", "*.yaml"))
-	if err != nil || len(files) != 3 || len(definitions) != len(files) {
+	if err != nil || len(files) != 4 || len(definitions) != len(files) {
 		t.Fatalf("the chart has %d definitions, the repository %d files: %v", len(definitions), len(files), err)
 	}
 	carried := map[string]any{}
@@ -113,6 +112,7 @@ func TestOptionalPartsComeWhenAskedForAndSayWhatTheyNeed(t *testing.T) {
 		{"metrics.serviceMonitor.enabled", "ServiceMonitor", "monitoring.coreos.com/v1"},
 		{"metrics.podMonitoring.enabled", "PodMonitoring", "monitoring.googleapis.com/v1"},
 		{"metrics.prometheusRule.enabled", "PrometheusRule", "monitoring.coreos.com/v1"},
+		{"metrics.rules.enabled", "Rules", "monitoring.googleapis.com/v1"},
 		{"networkPolicy.enabled", "NetworkPolicy", ""},
 		{"podDisruptionBudget.enabled", "PodDisruptionBudget", ""},
 	} {
@@ -132,6 +132,18 @@ func TestOptionalPartsComeWhenAskedForAndSayWhatTheyNeed(t *testing.T) {
 	}
 }
 
+func TestDashboardsAreFoundByTheSidecarOfGrafana(t *testing.T) {
+	maps := ofKind(render(t, "--set", "metrics.dashboards.enabled=true,metrics.dashboards.annotations.grafana_folder=Sailor"), "ConfigMap")
+	if len(maps) != 2 {
+		t.Fatalf("there are %d dashboards", len(maps))
+	}
+	for _, dashboard := range maps {
+		if dashboard.GetLabels()["grafana_dashboard"] != "1" || dashboard.GetAnnotations()["grafana_folder"] != "Sailor" {
+			t.Errorf("%s has the labels %v and the annotations %v", dashboard.GetName(), dashboard.GetLabels(), dashboard.GetAnnotations())
+		}
+	}
+}
+
 func TestADigestWinsOverATagAndAnEmptyTagIsTheVersion(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0a", 32)
 	all := render(t, "--set", "image.tag=v2,image.digest="+digest+",trainerImage.repository=example.com/trainer")
@@ -139,9 +151,24 @@ func TestADigestWinsOverATagAndAnEmptyTagIsTheVersion(t *testing.T) {
 	if operator["image"] != "sailor-operator@"+digest {
 		t.Errorf("the operator's image is %v", operator["image"])
 	}
-	if arguments := fmt.Sprint(operator["args"]); !strings.Contains(arguments, "--trainer-image=example.com/trainer:0.1.0 ") {
+	if arguments := fmt.Sprint(operator["args"]); !strings.Contains(arguments, "--trainer-image=example.com/trainer:"+appVersion(t)+" ") {
 		t.Errorf("the arguments are %s", arguments)
 	}
+}
+
+func appVersion(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(chartFolder(), "Chart.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chart struct {
+		AppVersion string `json:"appVersion"`
+	}
+	if err := yaml.Unmarshal(text, &chart); err != nil {
+		t.Fatal(err)
+	}
+	return chart.AppVersion
 }
 
 func TestValuesReachTheOperatorAsFlags(t *testing.T) {
@@ -176,24 +203,22 @@ func TestValuesReachTheOperatorAsFlags(t *testing.T) {
 	}
 }
 
-func TestPrometheusUnderstandsTheAlerts(t *testing.T) {
-	promtool := filepath.Join(root, ".deps", "prometheus", "usr", "bin", "promtool")
-	if _, err := os.Stat(promtool); err != nil {
-		if promtool, err = exec.LookPath("promtool"); err != nil {
-			t.Fatal("there is no promtool: run scripts/setup.sh")
-		}
-	}
-	rule := ofKind(render(t, "--set", "metrics.prometheusRule.enabled=true", "--api-versions", "monitoring.coreos.com/v1"), "PrometheusRule")[0]
-	text, err := yaml.Marshal(rule.Object["spec"])
+// tests/monitoring checks the file with promtool.
+func TestBothKindsOfRulesCarryTheAlertsOfTheFile(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chartFolder(), "files", "alerts.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "alerts.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
+	var alerts map[string]any
+	if err := yaml.Unmarshal(text, &alerts); err != nil {
 		t.Fatal(err)
 	}
-	said, err := exec.CommandContext(testContext(t), promtool, "check", "rules", file).CombinedOutput()
-	if err != nil || !strings.Contains(string(said), "3 rules found") {
-		t.Errorf("promtool: %v: %s", err, said)
+	all := render(t, "--set", "metrics.prometheusRule.enabled=true,metrics.rules.enabled=true",
+		"--api-versions", "monitoring.coreos.com/v1", "--api-versions", "monitoring.googleapis.com/v1")
+	for _, kind := range []string{"PrometheusRule", "Rules"} {
+		rules := ofKind(all, kind)
+		if len(rules) != 1 || !reflect.DeepEqual(rules[0].Object["spec"], any(alerts)) {
+			t.Errorf("the %s differs from files/alerts.yaml", kind)
+		}
 	}
 }

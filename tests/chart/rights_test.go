@@ -67,8 +67,9 @@ func TestTheOperatorMayDoItsWorkAndNothingElse(t *testing.T) {
 		"patch trainingjobs.sailor.dev --subresource=status -n default", "update trainingjobs.sailor.dev --subresource=finalizers -n default",
 		"watch gpupools.sailor.dev", "watch modelprofiles.sailor.dev", "watch nodes",
 		"create pods -n default", "delete pods -n default", "watch pods -A",
+		"create jobrecords.sailor.dev -n default", "patch jobrecords.sailor.dev -n default", "watch jobrecords.sailor.dev -A",
 		"create configmaps -n default", "patch configmaps -n default", "watch configmaps -A",
-		"create events.events.k8s.io -n default",
+		"create events.events.k8s.io -n default", "patch events.events.k8s.io -n default",
 		"create leases.coordination.k8s.io -n "+namespace, "update leases.coordination.k8s.io -n "+namespace)
 	mustAnswer(t, operator, false,
 		"get secrets -A", "list secrets -n "+namespace, "create pods --subresource=exec -n default", "get pods --subresource=log -n default",
@@ -76,15 +77,17 @@ func TestTheOperatorMayDoItsWorkAndNothingElse(t *testing.T) {
 		"patch trainingjobs.sailor.dev -n default", "patch gpupools.sailor.dev", "create deployments.apps -n default",
 		"create clusterroles.rbac.authorization.k8s.io", "patch customresourcedefinitions.apiextensions.k8s.io",
 		"get leases.coordination.k8s.io -n kube-system", "deletecollection pods -n default", "patch pods -n default",
-		"delete configmaps -n default", "delete leases.coordination.k8s.io -n "+namespace)
+		"delete configmaps -n default", "delete jobrecords.sailor.dev -n default", "delete leases.coordination.k8s.io -n "+namespace)
 }
 
 func TestOneNamespaceIsWatchedWithRightsInNoOther(t *testing.T) {
 	kubectl(t, "create", "namespace", "team")
 	t.Cleanup(func() { kubectl(t, "delete", "namespace", "team") })
 	install(t, chartFolder(), "--set", "watchNamespace=team")
-	mustAnswer(t, operator, true, "create pods -n team", "watch trainingjobs.sailor.dev -n team", "create configmaps -n team", "watch nodes")
-	mustAnswer(t, operator, false, "create pods -n default", "watch trainingjobs.sailor.dev -A", "watch configmaps -A", "watch pods -n "+namespace)
+	mustAnswer(t, operator, true, "create pods -n team", "watch trainingjobs.sailor.dev -n team", "create configmaps -n team", "watch nodes",
+		"watch pods -A") // those elsewhere use GPUs, too
+	mustAnswer(t, operator, false, "create pods -n default", "delete pods -n default", "watch trainingjobs.sailor.dev -A", "watch configmaps -A",
+		"watch jobrecords.sailor.dev -A")
 }
 
 func TestUsersWhoMayEditANamespaceMayRunJobsThere(t *testing.T) {
@@ -97,7 +100,7 @@ func TestUsersWhoMayEditANamespaceMayRunJobsThere(t *testing.T) {
 		return can(ctx, "editer", "create trainingjobs.sailor.dev -n default")
 	})
 	mustAnswer(t, "editer", true, "delete trainingjobs.sailor.dev -n default", "patch trainingjobs.sailor.dev --subresource=scale -n default")
-	mustAnswer(t, "editer", false, "create gpupools.sailor.dev", "patch trainingjobs.sailor.dev --subresource=status -n default", "create trainingjobs.sailor.dev -n "+namespace)
-	mustAnswer(t, "viewer", true, "get trainingjobs.sailor.dev -n default", "watch trainingjobs.sailor.dev -n default")
+	mustAnswer(t, "editer", false, "create gpupools.sailor.dev", "create jobrecords.sailor.dev -n default", "patch jobrecords.sailor.dev -n default", "patch trainingjobs.sailor.dev --subresource=status -n default", "create trainingjobs.sailor.dev -n "+namespace)
+	mustAnswer(t, "viewer", true, "get jobrecords.sailor.dev -n default", "get trainingjobs.sailor.dev -n default", "watch trainingjobs.sailor.dev -n default")
 	mustAnswer(t, "viewer", false, "create trainingjobs.sailor.dev -n default", "delete trainingjobs.sailor.dev -n default")
 }
