@@ -1,14 +1,19 @@
 #include "cli/commands.h"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <ostream>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "cli/input_files.h"
 #include "cli/results.h"
+#include "cli/running_plan.h"
 #include "cli/tables.h"
 #include "cli/timeline.h"
+#include "core/model/compute_capability.h"
 #include "report/page.h"
 
 namespace sailor::cli {
@@ -18,7 +23,7 @@ std::chrono::nanoseconds nanoseconds(double seconds) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
 }
 
-Result<PlanOptions> plan_options(const PlanArguments& arguments) {
+Result<PlanOptions> plan_options(const PlanArguments& arguments, const InputFiles& world) {
   PlanOptions options;
   options.space = arguments.space;
   options.max_tensor_parallel = arguments.max_tensor_parallel;
@@ -33,6 +38,11 @@ Result<PlanOptions> plan_options(const PlanArguments& arguments) {
   auto current = read_plan(arguments.current);
   if (!current) return tl::unexpected(std::move(current.error()));
   options.current = *std::move(current);
+  if (world.slow.empty()) return options;
+  if (auto running = on_slow_nodes(*options.current, world.healthy, world.slow)) {
+    options.current = std::move(running->plan);
+    options.current_cluster = std::move(running->cluster);
+  }
   return options;
 }
 
@@ -44,14 +54,34 @@ Result<void> write_timeline(const StepTiming& timing, const Plan& plan, const st
               fmt::format("--timeline {}: cannot be written; check its folder and permissions", file));
 }
 
+// Returns the cluster to whose pools the answer refers.
+const ClusterState& cluster_of(const PlannedJob& planned, const PlanOptions& options, const InputFiles& world) {
+  return planned.keeps_current && options.current_cluster ? *options.current_cluster : world.cluster;
+}
+
 // Alternatives are shown with the fast estimates that the search compared, the chosen plan with the exact estimate.
 Result<void> write_page(const InputFiles& world, const PlannedJob& planned, const PlanOptions& options,
                         const EstimateBasis& basis, std::ostream& out) {
-  const auto details = world.simulator->details(world.job, world.cluster, planned.plan);
+  const ClusterState& cluster = cluster_of(planned, options, world);
+  const auto details = world.simulator->details(world.job, cluster, planned.plan);
   if (!details) return tl::unexpected(details.error());
-  out << report::planning_page({world.job, world.cluster, planned.plan, planned.estimate, *details, basis}, planned,
-                               options);
+  out << report::planning_page({world.job, cluster, planned.plan, planned.estimate, *details, basis}, planned, options);
   return {};
+}
+
+// A question about such GPUs is answered, but the operator uses them only with an image that has kernels for them.
+std::vector<std::string> notes_on_missing_kernels(const Plan& plan) {
+  std::set<Accelerator> accelerators;
+  for (const auto& [pool, gpus] : gpus_by_pool(plan)) accelerators.insert(pool.accelerator);
+  std::vector<std::string> notes;
+  for (const Accelerator& accelerator : accelerators) {
+    if (!lacks_kernels(accelerator, kLeastComputeCapability)) continue;
+    notes.push_back(fmt::format(
+        "the trainer's image has no kernels for {} (compute capability {}, and {} is the least); an image "
+        "with CUDA 12.6 has them",
+        accelerator.str(), to_string(compute_capability(accelerator).value()), to_string(kLeastComputeCapability)));
+  }
+  return notes;
 }
 
 }  // namespace
@@ -61,18 +91,27 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
       !checked) {
     return checked;
   }
-  const auto world = read_input_files(arguments.inputs);
+  auto world = read_input_files(arguments.inputs);
   if (!world) return tl::unexpected(world.error());
-  const auto options = plan_options(arguments);
+  const auto options = plan_options(arguments, *world);
   if (!options) return tl::unexpected(options.error());
-  auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, std::move(stop));
+  auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, stop);
+  if (const auto& growable = world->growable; growable && !planned && planned.error().code == ErrorCode::kInfeasible) {
+    world->cluster = *growable;
+    world->notes.push_back("on the nodes that exist: " + planned.error().message);
+    world->notes.emplace_back("this plan also uses nodes that the cluster would have to add");
+    planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, std::move(stop));
+  }
   if (!planned) return tl::unexpected(Error(planned.error()).within("planning job " + to_string(world->job.key)));
   // The search compares plans by fast estimates. The chosen plan is printed with the estimate that `simulate` prints.
-  auto exact = world->simulator->simulate(world->job, world->cluster, planned->plan);
+  const ClusterState& cluster = cluster_of(*planned, *options, *world);
+  auto exact = world->simulator->simulate(world->job, cluster, planned->plan);
   if (!exact) return tl::unexpected(std::move(exact.error()));
-  const auto basis = world->simulator->basis_of(world->job, world->cluster, planned->plan);
+  const auto basis = world->simulator->basis_of(world->job, cluster, planned->plan);
   if (!basis) return tl::unexpected(basis.error());
   planned->estimate = *std::move(exact);
+  std::ranges::move(notes_on_missing_kernels(planned->plan), std::back_inserter(planned->estimate.notes));
+  std::ranges::copy(world->notes, std::back_inserter(planned->estimate.notes));
   if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *basis, out);
   if (arguments.format != Format::kTable) {
     print_json(planned_json(*planned, *basis), arguments.format, out);

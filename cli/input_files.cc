@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/live_cluster.h"
+#include "cli/slow_nodes.h"
 #include "core/model/plan_json.h"
 #include "planner/problem/planning_problem.h"
 #include "simulator/job_tables.h"
@@ -16,6 +18,33 @@ namespace {
 
 Result<ExecutionModel> execution_model(const std::string& wanted, const ClusterFile& cluster) {
   return wanted.empty() ? Result<ExecutionModel>(cluster.network.execution_model()) : named_execution_model(wanted);
+}
+
+// What is known of the cluster, from files or from Kubernetes.
+struct KnownCluster {
+  ClusterFile file;
+  ProfileBook profiles;
+  std::optional<ClusterState> growable;
+  std::vector<std::string> notes;
+};
+
+Result<KnownCluster> read_known_cluster(const Inputs& inputs, const JobSpec& job, const SourceDocument& job_document) {
+  if (!inputs.live) {
+    if (inputs.cluster.empty()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "--cluster is required, or --from-cluster, which reads the cluster from Kubernetes; see "
+                  "`sailor plan --help`");
+    }
+    auto file = read_cluster(inputs.cluster);
+    if (!file) return tl::unexpected(std::move(file.error()));
+    return KnownCluster{.file = *std::move(file), .profiles = {}, .growable = {}, .notes = {}};
+  }
+  auto live = read_live_cluster(*inputs.live, job, job_document);
+  if (!live) return tl::unexpected(std::move(live.error()));
+  return KnownCluster{.file = {std::move(live->existing), google_cloud_network()},
+                      .profiles = std::move(live->profiles),
+                      .growable = std::move(live->growable),
+                      .notes = std::move(live->notes)};
 }
 
 }  // namespace
@@ -38,12 +67,17 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
   if (!document) return tl::unexpected(std::move(document.error()));
   auto job = job_of(*document);
   if (!job) return tl::unexpected(std::move(job.error()));
-  auto cluster = read_cluster(inputs.cluster);
-  if (!cluster) return tl::unexpected(std::move(cluster.error()));
+  auto known = read_known_cluster(inputs, *job, *document);
+  if (!known) return tl::unexpected(std::move(known.error()));
+  ClusterFile* cluster = &known->file;
   if (auto checked = check_accelerators(*job, *document, cluster->cluster); !checked) {
     return tl::unexpected(std::move(checked.error()));
   }
-  ProfileBook profiles;
+  auto slow = parse_slow_nodes(inputs.slow);
+  if (!slow) return tl::unexpected(std::move(slow.error()));
+  auto slowed = with_slow_nodes(cluster->cluster, *slow);
+  if (!slowed) return tl::unexpected(std::move(slowed.error()).within("--slow"));
+  ProfileBook profiles = std::move(known->profiles);
   if (!inputs.profiles.empty()) {
     auto read = read_profiles(inputs.profiles);
     if (!read) return tl::unexpected(std::move(read.error()));
@@ -57,9 +91,15 @@ Result<InputFiles> read_input_files(const Inputs& inputs) {
   }
   auto execution = execution_model(inputs.execution, *cluster);
   if (!execution) return tl::unexpected(std::move(execution.error()));
-  return InputFiles{
-      *std::move(job), *std::move(document), std::move(cluster->cluster),
-      std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network), *std::move(execution))};
+  return InputFiles{.job = *std::move(job),
+                    .job_document = *std::move(document),
+                    .cluster = *std::move(slowed),
+                    .healthy = std::move(cluster->cluster),
+                    .slow = *std::move(slow),
+                    .growable = std::move(known->growable),
+                    .notes = std::move(known->notes),
+                    .simulator = std::make_unique<Simulator>(std::move(profiles), std::move(cluster->network),
+                                                             *std::move(execution))};
 }
 
 void print_left_out_pools(const InputFiles& world, std::ostream& notes) {

@@ -3,9 +3,13 @@
 
 #include <iosfwd>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/options.h"
 #include "core/manifest/files.h"
+#include "core/model/slow_nodes.h"
 #include "simulator/simulator.h"
 
 namespace sailor::cli {
@@ -14,6 +18,10 @@ struct InputFiles {
   JobSpec job;
   SourceDocument job_document;
   ClusterState cluster;
+  ClusterState healthy;                  // the cluster without slow nodes
+  std::vector<SlowNode> slow;            // the nodes that are slow in `cluster`
+  std::optional<ClusterState> growable;  // of a live cluster: with the nodes by which its pools can grow
+  std::vector<std::string> notes;        // what could not be read, or is left out
   std::unique_ptr<Simulator> simulator;
 };
 

@@ -3,12 +3,15 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
 #include "cli/evaluate.h"
+#include "cli/job_commands.h"
 #include "cli/paper.h"
 #include "cli/render.h"
 #include "cli/replay.h"
@@ -42,11 +45,12 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, E& value, co
       ->type_name(listed);
 }
 
-void add_inputs(CLI::App& command, sailor::cli::Inputs& inputs) {
+CLI::Option* add_inputs(CLI::App& command, sailor::cli::Inputs& inputs) {
   command.add_option("-f,--file", inputs.job, "manifest with one TrainingJob")->required()->type_name("JOB.yaml");
-  command.add_option("--cluster", inputs.cluster, "manifests of GpuPools and at most one NetworkModel")
-      ->required()
-      ->type_name("CLUSTER.yaml");
+  CLI::Option* cluster =
+      command.add_option("--cluster", inputs.cluster, "manifests of GpuPools and at most one NetworkModel")
+          ->required()
+          ->type_name("CLUSTER.yaml");
   command
       .add_option("--profiles", inputs.profiles,
                   "folder of ModelProfiles (default: times are computed from data sheets)")
@@ -57,6 +61,23 @@ void add_inputs(CLI::App& command, sailor::cli::Inputs& inputs) {
                       ", or a file with an ExecutionModel (default: what the NetworkModel says, else the most "
                       "conservative one)")
       ->type_name("MODEL");
+  return cluster;
+}
+
+CLI::Option* add_slow(CLI::App& command, sailor::cli::Inputs& inputs) {
+  return command
+      .add_option("--slow", inputs.slow,
+                  "a node with slow GPUs: its pool, and for each slow GPU the time of a pass over its usual time, such "
+                  "as us-central1-a/nvidia-tesla-a100/spot=2.5,1.4 or .../spot=8x2.5; may be repeated")
+      ->type_name("POOL=SLOWDOWN,...");
+}
+
+std::vector<CLI::Option*> add_kubectl(CLI::App& command, sailor::cli::KubectlOptions& options) {
+  return {command.add_option("-n,--namespace", options.name_space, "namespace (default: that of kubectl's context)")
+              ->type_name("NAME"),
+          command.add_option("--context", options.context, "context of the kubeconfig file")->type_name("NAME"),
+          command.add_option("--kubeconfig", options.kubeconfig, "kubeconfig file (default: kubectl's)")
+              ->type_name("FILE")};
 }
 
 CLI::Validator seconds_above_zero() {
@@ -70,7 +91,16 @@ CLI::Validator seconds_above_zero() {
 
 CLI::App* add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
   CLI::App* command = app.add_subcommand("plan", "Plan a job: which GPUs to use and how to split the model over them");
-  add_inputs(*command, arguments.inputs);
+  CLI::Option* cluster = add_inputs(*command, arguments.inputs)->required(false);
+  CLI::Option* slow = add_slow(*command, arguments.inputs);
+  CLI::Option* from_cluster =
+      command
+          ->add_flag("--from-cluster", arguments.is_from_cluster,
+                     "plan with the GPUs that are free now in the cluster that kubectl talks to, with its GpuPools and "
+                     "ModelProfiles")
+          ->excludes(cluster)
+          ->excludes(slow);
+  for (CLI::Option* option : add_kubectl(*command, arguments.kubectl)) option->needs(from_cluster);
   add_choice(*command, "--space", arguments.space, kSpaces,
              "paper: equal replicas and layers in every stage; flow (default): any shape");
   auto* current = command
@@ -109,6 +139,7 @@ CLI::App* add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
 CLI::App* add_simulate(CLI::App& app, sailor::cli::SimulateArguments& arguments) {
   CLI::App* command = app.add_subcommand("simulate", "Estimate time, memory and cost of a given plan");
   add_inputs(*command, arguments.inputs);
+  add_slow(*command, arguments.inputs);
   command
       ->add_option("--plan", arguments.plan,
                    "plan, or object with a key `plan` as `sailor plan -o json` prints it; - is standard input")
@@ -182,10 +213,26 @@ CLI::Option* add_seconds(CLI::App& command, const std::string& name, sailor::Sec
       ->type_name("SECONDS");
 }
 
+void add_replay_times(CLI::App& command, sailor::ReplayOptions& options) {
+  add_seconds(command, "--restart-seconds", options.restart,
+              "from the start of pods until all workers have loaded the checkpoint (default 60)");
+  add_seconds(command, "--planning-seconds", options.planning,
+              "time for which a job that lost GPUs waits for its new plan (default 0.5)");
+  add_seconds(command, "--node-start-seconds", options.node_start,
+              "from when a new node exists until workers can start on it (default 60)");
+  command
+      .add_option_function<double>(
+          "--notice-seconds", [&options](double seconds) { options.notice = sailor::Seconds(seconds); },
+          "how long before its end a node is known to leave; 0: never (default 15)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("SECONDS");
+}
+
 CLI::App* add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
-  using sailor::ReplayPolicy;
-  static const std::map<std::string, ReplayPolicy> policies = {
-      {"live", ReplayPolicy::kLive}, {"restart", ReplayPolicy::kRestart}, {"static", ReplayPolicy::kStatic}};
+  using sailor::cli::PolicyChoice;
+  static const std::map<std::string, PolicyChoice> policies = {
+      {"live", PolicyChoice::kLive},     {"restart", PolicyChoice::kRestart}, {"static", PolicyChoice::kStatic},
+      {"varuna", PolicyChoice::kVaruna}, {"oracle", PolicyChoice::kOracle},   {"all", PolicyChoice::kAll}};
   CLI::App* command =
       app.add_subcommand("replay", "Simulate a job over a trace of available nodes: steps, cost, goodput");
   add_inputs(*command, arguments.inputs);
@@ -194,13 +241,54 @@ CLI::App* add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
                    "nodes or GPUs over time, of the only spot pool or of POOL; may be repeated")
       ->required()
       ->type_name("[POOL=]FILE");
-  add_choice(*command, "--policy", arguments.options.policy, policies,
-             "live (default): a new plan while the job runs; restart: a new plan from a checkpoint; static: one plan");
-  add_seconds(*command, "--rescale-seconds", arguments.options.rescale,
-              "duration of a live change of plan (default 2)");
-  add_seconds(*command, "--restart-seconds", arguments.options.restart, "duration of a start (default 60)");
+  command->add_option("--prices", arguments.prices, "prices over time, likewise (default: the cluster's prices)")
+      ->type_name("[POOL=]FILE");
+  add_choice(*command, "--policy", arguments.policy, policies,
+             "how the job reacts to changes; all compares them (default: by the job's elasticity mode)");
+  add_replay_times(*command, arguments.options);
+  command
+      ->add_option("--seed", arguments.options.seed,
+                   "draws the nodes that leave, where a trace has only counts (default 1)")
+      ->type_name("N");
   add_choice(*command, "-o,--output", arguments.format, kFormats, "output format (default table)");
   return command;
+}
+
+struct JobCommand {
+  const char* name;
+  const char* help;
+  sailor::Result<void> (*run)(const sailor::cli::JobArguments&, std::ostream&);
+};
+
+constexpr JobCommand kJobCommands[] = {
+    {"top", "Show how fast jobs of a cluster are, and what they cost", sailor::cli::run_top},
+    {"explain", "Say what a job of a cluster does, or what it waits for", sailor::cli::run_explain},
+    {"history", "List the changes of plan of a job of a cluster", sailor::cli::run_history},
+    {"logs", "Print the logs of all workers of a job, in the order of their times", sailor::cli::run_logs},
+    {"suspend", "Save a job's state and free its GPUs", sailor::cli::run_suspend},
+    {"resume", "Continue a suspended job", sailor::cli::run_resume},
+};
+
+void add_job_commands(CLI::App& app, sailor::cli::JobArguments& arguments) {
+  for (const JobCommand& one : kJobCommands) {
+    CLI::App* command = app.add_subcommand(one.name, one.help);
+    const bool is_top = std::string_view(one.name) == "top";
+    command->add_option("job", arguments.job, is_top ? "name of a job (default: all)" : "name of the job")
+        ->required(!is_top)
+        ->type_name("JOB");
+    if (is_top) command->add_flag("-A,--all-namespaces", arguments.all_namespaces, "the jobs of all namespaces");
+    if (std::string_view(one.name) == "logs") command->add_flag("-f,--follow", arguments.follow, "go on until Ctrl-C");
+    add_kubectl(*command, arguments.kubectl);
+  }
+}
+
+// Runs the command if it is one of kJobCommands.
+std::optional<sailor::Result<void>> run_job_command(const CLI::App& app, const sailor::cli::JobArguments& arguments,
+                                                    std::ostream& out) {
+  for (const JobCommand& one : kJobCommands) {
+    if (app.got_subcommand(one.name)) return one.run(arguments, out);
+  }
+  return std::nullopt;
 }
 
 CLI::App* add_validate(CLI::App& app, std::vector<std::string>& files) {
@@ -228,10 +316,23 @@ int bad_usage(const CLI::App& app, const CLI::ParseError& error, const char* fir
   return kBadInput;
 }
 
+// Prints the result and the error, and returns the exit status.
+int finish(const sailor::Result<void>& done, const std::string& result) {
+  std::cout << result;
+  if (!done) {
+    std::cerr << "sailor: " << done.error().message << "\n";
+    return sailor::cli::exit_status(done.error());
+  }
+  if (std::cout.flush()) return EXIT_SUCCESS;
+  std::cerr << "sailor: the result cannot be written to standard output; check its target and the free space there\n";
+  return EXIT_FAILURE;
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Sailor plans training jobs over GPU pools. This command makes the decisions of the operator without a cluster, "
-      "from the manifests that you apply.\nExit status: 0 success, 1 internal error, 2 bad input, 3 no feasible plan.",
+      "from the manifests that you apply. The commands for jobs of a cluster need kubectl.\nExit status: 0 success, 1 "
+      "internal error, 2 bad input, 3 no feasible plan.",
       "sailor");
   app.set_version_flag("--version", SAILOR_VERSION);
   app.require_subcommand(1);
@@ -241,6 +342,7 @@ int run(int argc, char** argv) {
   sailor::cli::PaperArguments paper;
   sailor::cli::RenderArguments render;
   sailor::cli::ReplayArguments replay;
+  sailor::cli::JobArguments job;
   std::vector<std::string> files;
   const CLI::App* plan_command = add_plan(app, plan);
   const CLI::App* simulate_command = add_simulate(app, simulate);
@@ -249,6 +351,7 @@ int run(int argc, char** argv) {
   const CLI::App* replay_command = add_replay(app, replay);
   const CLI::App* render_command = add_render(app, render);
   add_validate(app, files);
+  add_job_commands(app, job);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked_for_help) {
@@ -260,6 +363,7 @@ int run(int argc, char** argv) {
   std::ostringstream result;  // printed after the progress has been removed from the terminal
   if (plan_command->parsed()) {
     const TerminalProgress progress("planning", TerminalProgress::Interrupt::kReturnsBestSoFar);
+    if (plan.is_from_cluster) plan.inputs.live = plan.kubectl;
     done = run_plan(plan, result, progress.token());
   } else if (simulate_command->parsed()) {
     done = run_simulate(simulate, result);
@@ -273,17 +377,12 @@ int run(int argc, char** argv) {
     done = run_replay(replay, result, std::cerr);
   } else if (render_command->parsed()) {
     done = run_render(render, result, std::cerr);
+  } else if (const auto job_done = run_job_command(app, job, result)) {
+    done = *job_done;
   } else {
     done = sailor::cli::run_validate(files, result, std::cerr);
   }
-  std::cout << result.str();
-  if (!done) {
-    std::cerr << "sailor: " << done.error().message << "\n";
-    return sailor::cli::exit_status(done.error());
-  }
-  if (std::cout.flush()) return EXIT_SUCCESS;
-  std::cerr << "sailor: the result cannot be written to standard output; check its target and the free space there\n";
-  return EXIT_FAILURE;
+  return finish(done, result.str());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/kubectl.h"
 #include "planner/planner.h"
 
 namespace sailor::cli {
@@ -13,10 +14,13 @@ enum class Format { kTable, kJson, kYaml, kHtml, kMarkdown };
 
 struct Inputs {
   std::string job;
-  std::string cluster;
-  std::string profiles;  // folder; empty: only analytic profiles
+  std::string cluster;   // file; empty: `live`
+  std::string profiles;  // folder; empty: those of the live cluster, or else only analytic profiles
   // The name of a built-in execution model, or a file with one; empty: the cluster's, or else the default.
   std::string execution;
+  std::vector<std::string> slow;  // parse_slow_nodes()
+  // Reads the cluster and its profiles from Kubernetes, if `cluster` is empty.
+  std::optional<KubectlOptions> live = {};
 };
 
 struct PlanArguments {
@@ -29,6 +33,8 @@ struct PlanArguments {
   std::optional<double> proof_seconds;
   int max_tensor_parallel = 8;
   Format format = Format::kTable;
+  bool is_from_cluster = false;  // then `kubectl` becomes Inputs::live
+  KubectlOptions kubectl = {};
 };
 
 struct SimulateArguments {

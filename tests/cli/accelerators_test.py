@@ -101,6 +101,11 @@ class Accelerators(ProgramTest):
                 done = self.run_on(KNOWN + UNKNOWN, command, *flags)
                 self.assertEqual((done.returncode, done.stderr), (0, f"note: {LEFT_OUT}\n"))
 
+    def test_plan_notes_that_the_image_has_no_kernels(self):
+        for accelerator, has_note in (("nvidia-tesla-v100", True), ("nvidia-tesla-t4", False)):
+            notes = " ".join(self.plan_on(POOL.format(accelerator=accelerator))["estimate"]["notes"])
+            self.assertEqual(f"no kernels for {accelerator}" in notes, has_note, notes)
+
     def test_validate_accepts_the_pool_with_a_note(self):
         self.run_on(KNOWN + UNKNOWN)
         done = sailor("validate", self.cluster)

@@ -71,24 +71,49 @@ class CommandLine(ProgramTest):
             sailor("simulate", *INPUTS, "--plan", self.plan, "-o", "html").stdout.startswith("<!DOCTYPE html>"))
 
     def test_no_feasible_plan_is_status_3_with_the_reason(self):
-        quickstart = str(ROOT / "crds/examples/quickstart.yaml")
+        quickstart = (ROOT / "crds/examples/quickstart.yaml").read_text(encoding="utf-8")
+        only_l4 = self.write("l4.yaml", quickstart.replace(", nvidia-tesla-t4", ""))  # the cluster has none
         for command in ("plan", "render"):
-            self.assert_refused(sailor(command, "-f", quickstart, "--cluster", CLUSTER), 3, "nvidia-l4")
+            self.assert_refused(sailor(command, "-f", only_l4, "--cluster", CLUSTER), 3, "nvidia-l4")
 
     def test_a_replay_says_which_trace_is_wrong(self):
         trace = self.write("trace.json", '{"metadata": {"gap_seconds": 600}, "data": [8, 3]}')
-        pool = "us-central1-b/nvidia-tesla-v100/spot"
+        pool = "us-central1-b/nvidia-tesla-t4/spot"
         replay = ["replay", *INPUTS, "--trace"]
         self.assert_refused(sailor(*replay, trace), 2, "unclear which pool", pool)
         self.assert_refused(sailor(*replay, f"{pool}=nowhere.json"), 2, "nowhere.json")
         self.assert_refused(sailor(*replay, f"{pool}={self.folder.name}"), 2, self.folder.name)
-        self.assert_refused(sailor(*replay, f"{pool}={self.write('bad.json', '[]')}"), 2, "bad.json: line 1")
+        self.assert_refused(sailor(*replay, f"{pool}={self.write('bad.json', '[]')}"), 2, "bad.json: line 1, column 1")
         self.assert_refused(sailor(*replay, f"us-west9-z/nvidia-l4/spot={trace}"), 2, "us-west9-z/nvidia-l4/spot")
-        self.assert_refused(sailor(*replay, f"{pool}={trace}", "--trace", f"{pool}={trace}"), 2, "two traces")
+        self.assert_refused(sailor(*replay, f"{pool}={trace}", "--trace", f"{pool}={trace}"), 2, "two files")
         report = json.loads(sailor(*replay, f"{pool}={trace}", "-o", "json").stdout)
         self.assertEqual(report["policy"], "live")
         self.assertEqual(report["seconds"]["total"], 1200)
-        self.assertEqual([period["availableGpus"] for period in report["periods"]], [96, 76])
+        # Of the GPUs that the job may use. The nodes that leave at 600 s are known to leave 15 s before.
+        self.assertEqual([(period["from"], period["availableGpus"]) for period in report["periods"]], [(0, 64), (585, 44)])
+        self.assertIn("seed 1", report["notes"][0])
+
+    def test_a_replay_of_all_policies_compares_them(self):
+        trace = self.write("trace.csv", "seconds,nodes\n0,8\n600,3\n1200,8\n")
+        arguments = ["replay", *INPUTS, "--trace", f"us-central1-b/nvidia-tesla-t4/spot={trace}", "--policy", "all"]
+        policies = json.loads(sailor(*arguments, "-o", "json").stdout)["policies"]
+        self.assertEqual(set(policies), {"live", "restart", "static", "varuna", "oracle"})
+        self.assertEqual(max(policies, key=lambda name: policies[name]["usefulSteps"]), "oracle")
+        for figures in policies.values():
+            self.assertGreater(figures["dollars"], 0)
+            self.assertIn("starting", figures["lostSeconds"])
+        self.assertIn("OF ORACLE", sailor(*arguments).stdout)
+
+    def test_a_replay_takes_prices_over_time(self):
+        trace = self.write("trace.json", '{"metadata": {"gap_seconds": 600}, "data": [8, 8]}')
+        pool = "us-central1-b/nvidia-tesla-t4/spot"
+        replay = ["replay", *INPUTS, "--trace", f"{pool}={trace}", "-o", "json", "--prices"]
+        dear = self.write("dear.json", '[{"Time": 0, "Price": 100}]')
+        cheap = self.write("cheap.json", '[{"Time": 0, "Price": 1}]')
+        cost = [json.loads(sailor(*replay, f"{pool}={file}").stdout)["cost"] for file in (dear, cheap)]
+        self.assertGreater(cost[0], cost[1])
+        bad = self.write("bad.json", '[{"Time": 0, "Price": -1}]')
+        self.assert_refused(sailor(*replay, f"{pool}={bad}"), 2, "bad.json: line 1, column 23")
 
     def test_a_result_that_cannot_be_written_is_no_success(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

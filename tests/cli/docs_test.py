@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands of docs/cli.md and compares its flags with the help texts.
+"""Runs the commands of docs/cli.md, the README and docs/gke.md, and compares the flags with the help texts.
 
 usage: docs_test.py SAILOR ROOT
 """
@@ -47,9 +47,12 @@ class Docs(unittest.TestCase):
         self.assertGreaterEqual(len(blocks), 6)
         self.run_blocks(blocks)
 
-    def test_every_sailor_command_of_the_readme_runs(self):
-        lines = [line for line in text_of("README.md").splitlines() if line.startswith("build/bin/sailor ")]
-        self.assertGreaterEqual(len(lines), 4)
+    def test_every_sailor_command_of_the_readme_and_of_the_guide_to_gke_runs(self):
+        pages = [text_of("README.md"), text_of("docs/gke.md")]
+        commands = [[line for line in page.splitlines() if line.startswith("build/bin/sailor ")] for page in pages]
+        lines = sum(commands, [])
+        self.assertGreaterEqual(len(commands[0]), 4)
+        self.assertGreaterEqual(len(commands[1]), 1)
         self.run_blocks([("", line + "\n") for line in lines])
 
     def test_every_flag_is_described_and_every_described_flag_exists(self):

@@ -45,6 +45,41 @@ class NoPlan(ProgramTest):
         self.assert_refused(self.ask(accelerator="nvidia-abacus"), 2, "planning job default/job: no GPUs are left",
                             "pool us-central1-a/nvidia-abacus/spot", "spec.gpu")
 
+    def test_slow_nodes_that_the_cluster_does_not_have_are_refused(self):
+        pool = "us-central1-a/nvidia-l4/spot"
+        self.assert_refused(self.ask("--slow", pool), 2, f"--slow {pool}: is not a node with slow GPUs", "=2.5,1.4")
+        self.assert_refused(self.ask("--slow", f"{pool}=fast"), 2, "is not a node with slow GPUs")
+        self.assert_refused(self.ask("--slow", f"{pool}=0x2"), 2, "is not a node with slow GPUs")
+        self.assert_refused(self.ask("--slow", f"{pool}=0.5"), 2, "is not a node with slow GPUs", "at least 1")
+        self.assert_refused(self.ask("--slow", f"{pool}=5x2"), 2, "5 slow GPUs", "which has 4 GPUs")
+        self.assert_refused(self.ask("--slow", "b/nvidia-l4/spot=2"), 2, "there is no pool b/nvidia-l4/spot")
+
+    def test_a_plan_with_slow_gpus_names_their_pool_and_can_be_simulated(self):
+        slow = ["--slow", "us-central1-a/nvidia-l4/spot=4x1.3"]
+        planned = self.ask(*slow, "-o", "json")
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        self.assertIn('"us-central1-a/nvidia-l4/spot/slow2"', planned.stdout)
+        job = self.write("job.yaml", JOB.format(model="opt-125m", objective="{type: MaxThroughput}", resources="{}"))
+        cluster = self.write("cluster.yaml", POOL.format(accelerator="nvidia-l4", nodes=2, price="0.7"))
+        simulated = sailor("simulate", "-f", job, "--cluster", cluster, *slow, "--plan", "-", "-o", "json",
+                           stdin=planned.stdout)
+        self.assertEqual(simulated.returncode, 0, simulated.stderr)
+        self.assertAlmostEqual(json.loads(simulated.stdout)["estimate"]["iterationSeconds"],
+                               json.loads(planned.stdout)["estimate"]["iterationSeconds"], places=9)
+
+    def test_a_running_plan_is_compared_at_the_speed_of_its_slow_gpus(self):
+        healthy = self.ask("-o", "json")
+        current = self.write("current.json", healthy.stdout)
+        slow = ["--slow", "us-central1-a/nvidia-l4/spot=8", "--current", current, "-o", "json"]
+        kept = json.loads(self.ask(*slow, "--lifetime", "2").stdout)  # too short for any pause
+        self.assertEqual(kept["pauseSeconds"], 0)
+        self.assertIn("us-central1-a/nvidia-l4/spot/slow10", json.dumps(kept["plan"]))
+        before = json.loads(healthy.stdout)["estimate"]["iterationSeconds"]
+        self.assertGreater(kept["estimate"]["iterationSeconds"], 5 * before)
+        moved = json.loads(self.ask(*slow).stdout)
+        self.assertGreater(moved["pauseSeconds"], 0)
+        self.assertLess(moved["estimate"]["iterationSeconds"], 1.5 * before)
+
     def test_an_accelerator_that_no_pool_has_is_named(self):
         self.assert_refused(self.ask(resources="{accelerators: [nvidia-h100-80gb]}"), 3, "nvidia-h100-80gb",
                             "widen spec.resources")

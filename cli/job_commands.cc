@@ -1,0 +1,111 @@
+#include "cli/job_commands.h"
+
+#include <ostream>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/job_text.h"
+#include "core/model/plan_json.h"
+#include "operator/kube/time.h"
+#include "operator/model/names.h"
+
+namespace sailor::cli {
+namespace {
+
+constexpr const char* kJobs = "trainingjobs.sailor.dev";
+constexpr int kMostPods = 4096;  // whose logs are followed; kubectl's own limit is five
+
+Result<JobInCluster> read_job_in_cluster(const JobArguments& arguments) {
+  const auto objects = Kubectl(arguments.kubectl).get({kJobs, arguments.job});
+  if (!objects) return tl::unexpected(objects.error());
+  return job_in_cluster(*objects->front());
+}
+
+// Returns the plan that the operator shows in a ConfigMap. Without it, or without the right to read it, a job is
+// explained without its stages.
+std::optional<Plan> shown_plan(const JobArguments& arguments, const JobInCluster& job) {
+  if (!job.status.plan) return std::nullopt;
+  const auto objects = Kubectl(arguments.kubectl).get({"configmap", plan_map_name(job.key.name)});
+  if (!objects) return std::nullopt;
+  const auto json = kube::Json::parse(kube::text_at(*objects->front(), {"data", "plan.json"}), nullptr, false);
+  auto plan = plan_from_json(json);
+  return plan ? std::optional(*std::move(plan)) : std::nullopt;
+}
+
+Result<void> set_suspended(const JobArguments& arguments, bool suspended, std::ostream& out) {
+  const auto said = Kubectl(arguments.kubectl)
+                        .run({"patch", kJobs, arguments.job, "--type=merge",
+                              fmt::format(R"(--patch={{"spec":{{"suspend":{}}}}})", suspended)});
+  if (!said) return tl::unexpected(said.error());
+  out << *said;
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_top(const JobArguments& arguments, std::ostream& out) {
+  std::vector<std::string> what{kJobs};
+  if (!arguments.job.empty()) what.push_back(arguments.job);
+  if (arguments.all_namespaces) what.emplace_back("--all-namespaces");
+  const auto objects = Kubectl(arguments.kubectl).get(std::move(what));
+  if (!objects) return tl::unexpected(objects.error());
+  if (objects->empty()) {
+    out << "There are no TrainingJobs"
+        << (arguments.all_namespaces ? "" : " in this namespace; --all-namespaces shows those of all") << ".\n";
+    return {};
+  }
+  std::vector<JobInCluster> jobs;
+  for (const kube::Object& object : *objects) jobs.push_back(job_in_cluster(*object));
+  out << describe_jobs(jobs, arguments.all_namespaces);
+  return {};
+}
+
+Result<void> run_explain(const JobArguments& arguments, std::ostream& out) {
+  const auto job = read_job_in_cluster(arguments);
+  if (!job) return tl::unexpected(job.error());
+  out << explain_job(*job, shown_plan(arguments, *job), system_time());
+  return {};
+}
+
+Result<void> run_history(const JobArguments& arguments, std::ostream& out) {
+  const auto job = read_job_in_cluster(arguments);
+  if (!job) return tl::unexpected(job.error());
+  if (job->status.rescales.empty()) {
+    out << "The plan of " << to_string(job->key) << " has not changed.\n";
+  } else {
+    out << describe_history(*job);
+  }
+  return {};
+}
+
+Result<void> run_logs(const JobArguments& arguments, std::ostream& out) {
+  const Kubectl kubectl(arguments.kubectl);
+  // Of a job that does not exist, kubectl finds no pods, which is no error to it.
+  if (const auto job = read_job_in_cluster(arguments); !job) return tl::unexpected(job.error());
+  std::vector<std::string> words{"logs",
+                                 fmt::format("--selector={}={}", kJobNameLabel, arguments.job),
+                                 fmt::format("--container={}", kTrainerContainer),
+                                 "--prefix",
+                                 "--timestamps",
+                                 "--tail=-1",
+                                 fmt::format("--max-log-requests={}", kMostPods)};
+  if (arguments.follow) {
+    words.emplace_back("--follow");
+    return tl::unexpected(kubectl.become(words));
+  }
+  const auto logs = kubectl.run(words);
+  if (!logs) return tl::unexpected(logs.error());
+  out << in_order_of_time(*logs);
+  return {};
+}
+
+Result<void> run_suspend(const JobArguments& arguments, std::ostream& out) {
+  return set_suspended(arguments, true, out);
+}
+
+Result<void> run_resume(const JobArguments& arguments, std::ostream& out) {
+  return set_suspended(arguments, false, out);
+}
+
+}  // namespace sailor::cli

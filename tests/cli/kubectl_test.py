@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Runs the commands for jobs of a cluster with a kubectl that answers from files. Takes the arguments SAILOR ROOT.
+
+tests/e2e runs them with a real cluster.
+"""
+
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import unittest
+
+from program import JOB, SAILOR, ProgramTest
+
+# Writes its arguments to a file, and answers from the file that the first one after the options that match it names.
+FAKE = """#!/bin/sh
+printf '%s\\n' "$*" >> "$FAKE_KUBECTL/calls"
+case "$*" in
+  *"get trainingjobs.sailor.dev missing"*) echo 'Error from server (NotFound): trainingjobs.sailor.dev "missing" not found' >&2; exit 1 ;;
+  *"get trainingjobs.sailor.dev opt-350m"*) echo 'Error from server (NotFound): not found' >&2; exit 1 ;;
+  *"get trainingjobs.sailor.dev"*) cat "$FAKE_KUBECTL/jobs.json" ;;
+  *"get configmap"*) cat "$FAKE_KUBECTL/plan.json" ;;
+  *"get nodes"*) cat "$FAKE_KUBECTL/nodes.json" ;;
+  *"get gpupools"*) cat "$FAKE_KUBECTL/pools.json" ;;
+  *"get pods --all-namespaces"*) echo 'Error from server (Forbidden): pods is forbidden' >&2; exit 1 ;;
+  *"get pods"*) echo '{"kind": "List", "items": []}' ;;
+  *"get modelprofiles"*) echo '{"kind": "List", "items": []}' ;;
+  *logs*) cat "$FAKE_KUBECTL/logs" ;;
+  *patch*) echo 'trainingjob.sailor.dev/demo patched' ;;
+  *) echo "unexpected: $*" >&2; exit 1 ;;
+esac
+"""
+
+STATUS = {
+    "state": "Running",
+    "conditions": [
+        {"type": "Running", "status": "True", "reason": "Training", "message": "4 GPUs train.", "observedGeneration": 1,
+         "lastTransitionTime": "2026-11-26T03:00:00Z"},
+        {"type": "Degraded", "status": "True", "reason": "Straggler", "observedGeneration": 1,
+         "message": "GPU 0 of node a takes 4.0 times as long as usual.", "lastTransitionTime": "2026-11-26T03:00:00Z"},
+    ],
+    "plan": {"generation": 2, "hash": "abc", "configMap": "demo-plan", "totalGpus": 4,
+             "gpus": [{"pool": "us-west1-b/nvidia-tesla-t4/spot", "gpus": 4}],
+             "estimate": {"iterationSeconds": "1", "tokensPerSecond": 10000, "costPerIteration": "0.001", "costPerHour": "0.88"}},
+    "progress": {"step": 100, "totalSteps": 400, "loss": "2.5", "firstLoss": "5.5", "tokensPerSecond": 8000, "tokens": 1200000,
+                 "stepsLost": 1, "dollarsSpent": "0.12", "lastCheckpointStep": 50, "elapsedSeconds": "300",
+                 "usefulSeconds": "270", "lostSeconds": {"starting": "20", "rescaling": "10"}},
+    "rescales": [{"time": "2026-11-26T03:10:00Z", "reason": "NodePreempted", "message": "Node b is taken back.", "fromGeneration": 1,
+                  "toGeneration": 2, "fromGpus": 8, "toGpus": 4, "seconds": "2.5", "stoppedSeconds": "0.5", "stepsLost": 1}],
+}
+PLAN = {"model": "demo", "globalBatchSize": 8, "microbatchSize": 2, "peerReplicas": False, "shardedOptimizer": False,
+        "stages": [{"layers": [0, 6], "replicas": [{"count": 4, "microbatches": 1, "pool": "us-west1-b/nvidia-tesla-t4/spot",
+                                                    "tensorParallel": 1}]}]}
+LOGS = """[pod/demo-1/trainer] 2026-11-26T03:00:02.000000000Z third
+[pod/demo-1/trainer] 2026-11-26T03:00:03.000000000Z fourth
+[pod/demo-0/trainer] 2026-11-26T03:00:00.000000000Z first
+[pod/demo-0/trainer] 2026-11-26T03:00:01.500000000Z second
+"""
+
+
+def job(name="demo", status=STATUS):
+    return {"apiVersion": "sailor.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": name, "namespace": "team"}, "spec": {},
+            "status": status}
+
+
+def node(name, gpus):
+    labels = {"cloud.google.com/gke-accelerator": "nvidia-tesla-a100", "topology.kubernetes.io/zone": "us-central1-a",
+              "topology.kubernetes.io/region": "us-central1"}
+    return {"metadata": {"name": name, "uid": name, "labels": labels},
+            "status": {"allocatable": {"nvidia.com/gpu": str(gpus)}, "conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+class Kubectl(ProgramTest):
+    def setUp(self):
+        self.home = pathlib.Path(self.folder.name, self.id())
+        self.home.mkdir()
+        self.answer("kubectl", FAKE)
+        (self.home / "kubectl").chmod(stat.S_IRWXU)
+        self.answer("jobs.json", {"kind": "List", "items": [job()]})
+        self.answer("plan.json", {"kind": "ConfigMap", "data": {"plan.json": json.dumps(PLAN)}})
+        self.answer("logs", LOGS)
+
+    def answer(self, name, content):
+        (self.home / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+    def sailor(self, *arguments):
+        path = f"{self.home}:{os.environ['PATH']}"
+        return subprocess.run([SAILOR, *arguments], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PATH": path, "FAKE_KUBECTL": str(self.home)})
+
+    def calls(self):
+        return (self.home / "calls").read_text(encoding="utf-8").splitlines()
+
+    def test_top_shows_speed_and_cost_of_each_job(self):
+        done = self.sailor("top")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        heading, row = done.stdout.splitlines()
+        self.assertEqual(heading.split(), ["NAME", "STATE", "GPUS", "STEP", "LEFT", "TOKENS/S", "OF", "PLAN", "USEFUL", "$/H", "SPENT"])
+        # 300 steps of 12,000 tokens are left, at 8,000 tokens per second.
+        self.assertEqual(row.split(), ["demo", "Running", "4", "100/400", "7.5", "min", "8,000", "80", "%", "90", "%", "0.88", "$0.12"])
+
+    def test_a_job_without_gpus_costs_nothing_and_the_sum_leaves_it_out(self):
+        suspended = {**STATUS, "state": "Suspended",
+                     "conditions": [{"type": "Suspended", "status": "True", "reason": "Suspended", "message": "It is suspended."}]}
+        self.answer("jobs.json", {"kind": "List", "items": [job(), job("other", suspended)]})
+        done = self.sailor("top")
+        self.assertRegex(done.stdout, r"other +Suspended +- +100/400 .* - +\$0.12\n")
+        self.assertTrue(done.stdout.endswith("\n2 jobs, 4 GPUs, $0.88 per hour\n"), done.stdout)
+
+    def test_top_of_all_namespaces_names_them(self):
+        done = self.sailor("top", "-A")
+        self.assertIn("NAMESPACE", done.stdout)
+        self.assertIn("team", done.stdout)
+        self.assertIn("--all-namespaces", self.calls()[0])
+
+    def test_top_without_jobs_says_so(self):
+        self.answer("jobs.json", {"kind": "List", "items": []})
+        self.assertIn("no TrainingJobs in this namespace", self.sailor("top").stdout)
+
+    def test_a_job_without_status_is_shown(self):
+        self.answer("jobs.json", {"kind": "List", "items": [job(status={})]})
+        self.assertIn("demo", self.sailor("top").stdout)
+        self.answer("jobs.json", job(status={}))
+        self.assertIn("not seen by an operator yet", self.sailor("explain", "demo").stdout)
+
+    def test_explain_says_what_the_job_does_and_where_time_and_money_went(self):
+        self.answer("jobs.json", job())
+        done = self.sailor("explain", "demo")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for part in ("team/demo: Running", "4 GPUs train.", "Straggler: GPU 0 of node a takes 4.0 times", "100/400, loss 2.5 (5.5 at first)",
+                     "80 % of the 10,000 that are planned", "$0.88 per hour, $0.12 so far", "90 % of 5 min", "20 s starting",
+                     "stage 0, layers 0-5", "nvidia-tesla-t4 in us-west1-b, spot", "NodePreempted: Node b is taken back."):
+            self.assertIn(part, done.stdout)
+
+    def test_explain_without_the_plan_still_explains(self):
+        self.answer("jobs.json", job())
+        self.answer("plan.json", "{}")
+        done = self.sailor("explain", "demo")
+        self.assertEqual(done.returncode, 0)
+        self.assertNotIn("stage 0", done.stdout)
+
+    def test_history_has_a_row_for_each_change(self):
+        self.answer("jobs.json", job())
+        rows = self.sailor("history", "demo").stdout.splitlines()
+        self.assertEqual(len(rows), 2)
+        self.assertRegex(rows[1], r"2026-11-26T03:10:00Z +1 to 2 +8 to 4 +2.5 s +500 ms +1 +NodePreempted +Node b")
+
+    def test_logs_of_all_workers_are_in_the_order_of_their_times(self):
+        self.answer("jobs.json", job())
+        lines = self.sailor("logs", "demo").stdout.splitlines()
+        self.assertEqual([line.split()[-1] for line in lines], ["first", "second", "third", "fourth"])
+
+    def test_suspend_and_resume_set_the_field(self):
+        self.assertEqual(self.sailor("suspend", "demo", "-n", "team").stdout, "trainingjob.sailor.dev/demo patched\n")
+        self.assertEqual(self.sailor("resume", "demo", "--context", "gke").returncode, 0)
+        suspend, resume = self.calls()
+        self.assertIn('--namespace=team patch trainingjobs.sailor.dev demo --type=merge --patch={"spec":{"suspend":true}}', suspend)
+        self.assertIn('--context=gke patch trainingjobs.sailor.dev demo --type=merge --patch={"spec":{"suspend":false}}', resume)
+
+    def test_what_kubectl_says_is_the_error(self):
+        self.assert_refused(self.sailor("explain", "missing"), 2, "kubectl get trainingjobs.sailor.dev missing", "not found")
+
+    def test_without_kubectl_the_remedy_is_named(self):
+        done = subprocess.run([SAILOR, "top"], capture_output=True, text=True, check=False, env={"PATH": "/nonexistent"})
+        self.assert_refused(done, 1, "running kubectl", "install it")
+
+    def test_a_job_can_be_planned_on_the_free_gpus_of_the_cluster(self):
+        pool = {"apiVersion": "sailor.dev/v1alpha1", "kind": "GpuPool", "metadata": {"name": "a100"},
+                "spec": {"region": "us-central1", "zone": "us-central1-a", "accelerator": "nvidia-tesla-a100", "provisioning": "OnDemand", "gpusPerNode": 4,
+                         "pricePerGpuHour": "3.67", "maxNodes": 1}}
+        self.answer("pools.json", {"kind": "List", "items": [pool]})
+        self.answer("nodes.json", {"kind": "List", "items": [node("n", 4)]})
+        done = self.sailor("plan", "-f", JOB, "--from-cluster", "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        planned = json.loads(done.stdout)
+        pools = {replica["pool"] for stage in planned["plan"]["stages"] for replica in stage["replicas"]}
+        self.assertEqual(pools, {"us-central1-a/nvidia-tesla-a100/ondemand"})
+        self.assertIn("pods of other namespaces", done.stdout)
+
+    def test_a_cluster_file_and_the_live_cluster_exclude_each_other(self):
+        done = self.sailor("plan", "-f", JOB, "--cluster", "x", "--from-cluster")
+        self.assert_refused(done, 2, "--from-cluster")
+
+
+if __name__ == "__main__":
+    unittest.main()
