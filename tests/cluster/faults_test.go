@@ -121,6 +121,48 @@ func TestAFrozenNodeStandsStillAndGoesOnWhenItThaws(t *testing.T) {
 	}
 }
 
+// stoppedShare is the part of some moments within a second in which the process is stopped.
+func stoppedShare(pid int) float64 {
+	const moments = 100
+	stopped := 0
+	for range moments {
+		if processState(pid) == "T" {
+			stopped++
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return float64(stopped) / moments
+}
+
+func TestTheWorkersOfASlowNodeAreStoppedMostOfTheTimeAndItsAgentsAreNot(t *testing.T) {
+	node := aNode(t, "l4")
+	create(t, onNode(aPod("busy", "sh -c 'while true; do :; done' & wait"), node))
+	eventually(t, "busy", "run", isRunning)
+	running := runningOn(t, node)
+	agent, worker := running[len(running)-2], running[len(running)-1]
+	if err := shared.Slow(t.Context(), node, 4); err != nil {
+		t.Fatal(err)
+	}
+	if share := stoppedShare(worker); share < 0.6 || share > 0.9 {
+		t.Errorf("the worker is stopped for %g of the time, not for 3/4", share)
+	}
+	if share := stoppedShare(agent); share > 0 {
+		t.Errorf("its agent is stopped for %g of the time", share)
+	}
+	if got := find(t, node).Slowdown; got != 4 {
+		t.Errorf("the node says that it is %g times slower", got)
+	}
+	if err := shared.Slow(t.Context(), node, 1); err != nil {
+		t.Fatal(err)
+	}
+	if share := stoppedShare(worker); share > 0 {
+		t.Errorf("the worker of a node that is not slow any more is stopped for %g of the time", share)
+	}
+	if err := shared.Slow(t.Context(), node, 0.5); err == nil {
+		t.Error("a factor below 1 was accepted")
+	}
+}
+
 // watchForTaint returns a channel that is closed when the node has the taint.
 func watchForTaint(t *testing.T, node, key string) <-chan struct{} {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	"sailor.dev/tests/cluster/control"
 	"sailor.dev/tests/cluster/controlplane"
 	"sailor.dev/tests/cluster/network"
+	"sailor.dev/tests/cluster/pace"
 )
 
 // Cloud has the control.Operations.
@@ -20,6 +21,7 @@ type Cloud struct {
 	config config.Config
 	cp     *controlplane.ControlPlane
 	nodes  *nodeController
+	pacer  *pace.Pacer
 	ready  chan struct{} // closed when the configured nodes are ready
 
 	mu       sync.Mutex
@@ -32,7 +34,7 @@ var _ control.Operations = (*Cloud)(nil)
 
 // New has no machines yet. It works until ctx ends.
 func New(ctx context.Context, c config.Config, cp *controlplane.ControlPlane) (*Cloud, error) {
-	cloud := &Cloud{config: c, cp: cp, ready: make(chan struct{}), subnets: network.Ring{First: 1, Last: 255}, machines: map[string]*machine{}}
+	cloud := &Cloud{config: c, cp: cp, pacer: pace.NewPacer(ctx, c.Share(), pace.WorkersOf), ready: make(chan struct{}), subnets: network.Ring{First: 1, Last: 255}, machines: map[string]*machine{}}
 	var err error
 	cloud.nodes, err = startNodeController(ctx, cp.Client, cloud.address)
 	return cloud, err

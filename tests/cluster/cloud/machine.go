@@ -11,15 +11,18 @@ import (
 	"sailor.dev/tests/cluster/control"
 	"sailor.dev/tests/cluster/controlplane"
 	"sailor.dev/tests/cluster/node"
+	"sailor.dev/tests/cluster/pace"
 	"sailor.dev/tests/cluster/process"
 )
 
 // machine is a node's hardware. It is on while its kubelet runs.
 type machine struct {
-	spec node.Spec
+	spec  node.Spec
+	pacer *pace.Pacer
 
 	mu         sync.Mutex
 	kubelet    *process.Child
+	slowdown   float64 // of its GPUs; 1: they are as fast as usual
 	frozen     bool
 	preempting bool
 
@@ -57,14 +60,21 @@ func (m *machine) boot(logDir string) error {
 		return err
 	}
 	m.kubelet, m.frozen = kubelet, false
+	m.pacer.Set(kubelet.PID(), m.slowdown)
 	return nil
 }
 
 // kill is a crash: the kubelet, its containers and all their processes end at once.
-func (m *machine) kill() { m.running().Stop(syscall.SIGKILL, time.Minute) }
+func (m *machine) kill() { m.stop(syscall.SIGKILL, time.Minute) }
 
 // shutDown tells the kubelet to end the pods, and kills those that do not end in time.
-func (m *machine) shutDown(end time.Time) { m.running().Stop(syscall.SIGTERM, time.Until(end)) }
+func (m *machine) shutDown(end time.Time) { m.stop(syscall.SIGTERM, time.Until(end)) }
+
+func (m *machine) stop(signal syscall.Signal, grace time.Duration) {
+	kubelet := m.running()
+	kubelet.Stop(signal, grace)
+	m.pacer.Release(kubelet.PID())
+}
 
 func (m *machine) running() *process.Child {
 	m.mu.Lock()
@@ -81,9 +91,25 @@ func (m *machine) setFrozen(frozen bool) error {
 	}
 	m.frozen = frozen
 	if frozen {
+		m.pacer.Release(m.kubelet.PID()) // first, because it lets the workers continue
 		return process.Freeze(m.kubelet.PID())
 	}
+	defer m.pacer.Set(m.kubelet.PID(), m.slowdown)
 	return process.Thaw(m.kubelet.PID())
+}
+
+// setSlowdown lasts until the next call, also if the machine is started anew.
+func (m *machine) setSlowdown(factor float64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.kubelet.Running() {
+		return fmt.Errorf("node %q does not run: start it first", m.spec.Name)
+	}
+	m.slowdown = factor
+	if !m.frozen {
+		m.pacer.Set(m.kubelet.PID(), factor)
+	}
+	return nil
 }
 
 // beginPreemption fails if it has begun before.
@@ -110,7 +136,7 @@ func (m *machine) cancelPreemption() {
 func (m *machine) describe() control.Node {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := control.Node{Name: m.spec.Name, Pool: m.spec.Pool.Name, Address: m.spec.IP(), PID: m.kubelet.PID()}
+	n := control.Node{Name: m.spec.Name, Pool: m.spec.Pool.Name, Address: m.spec.IP(), PID: m.kubelet.PID(), Slowdown: m.slowdown}
 	switch {
 	case !m.kubelet.Running():
 		n.State, n.PID = control.Killed, 0

@@ -63,7 +63,7 @@ func (c *Cloud) newMachine(pool config.NodePool) (*machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("adding a node to %s: %w", pool.Name, err)
 	}
-	m := &machine{spec: node.Spec{
+	m := &machine{pacer: c.pacer, slowdown: 1, spec: node.Spec{
 		Name: name, Dir: filepath.Join(c.cp.Dir, "nodes", name), PKI: filepath.Join(c.cp.Dir, "pki"),
 		Network: c.cp.Network, Subnet: subnet, APIServerPort: c.cp.Port,
 		Pool: pool, Images: c.config.Images, HostPaths: c.config.HostPaths}}
@@ -120,6 +120,18 @@ func (c *Cloud) Thaw(_ context.Context, name string) error {
 		return err
 	}
 	return m.setFrozen(false)
+}
+
+// Slow is as in control.Operations.
+func (c *Cloud) Slow(_ context.Context, name string, factor float64) error {
+	if !(factor >= 1 && factor <= 1000) {
+		return fmt.Errorf("a factor of %g: it is how many times as long the GPUs of node %q take as usual, from 1 to 1000", factor, name)
+	}
+	m, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	return m.setSlowdown(factor)
 }
 
 // Delete is as in control.Operations.

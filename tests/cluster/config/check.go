@@ -19,6 +19,9 @@ func (c Config) check() error {
 	if c.Network != "" && !isLoopback(c.Network) {
 		return fmt.Errorf("network %q is not a block of 65536 loopback addresses; write one such as 127.77.0.0/16", c.Network)
 	}
+	if share := c.Share(); !(share > 0 && share <= 1) {
+		return fmt.Errorf("workerShare %g is not a part of a processor; write one such as 0.4", share)
+	}
 	for component := range c.Args {
 		if !slices.Contains(Components, component) {
 			return fmt.Errorf("args: there is no component %q; there are %s", component, strings.Join(Components, ", "))

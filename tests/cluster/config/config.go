@@ -26,6 +26,10 @@ type Config struct {
 	// HostPaths are folders that containers see at the same place. They see all folders of / but /tmp, /run and what is
 	// mounted below others; these make up for that. What containers write there is lost with them.
 	HostPaths []string `json:"hostPaths,omitempty"`
+	// WorkerShare is the part of a processor that a worker uses, which is a process that the first process of a container has
+	// started. Where the shares of all workers add up to less than the machine's processors, no worker gets faster because another
+	// one is slow. If the share is absent, workers run all the time.
+	WorkerShare float64 `json:"workerShare,omitempty"`
 	// Args are further arguments of a component: {"kube-controller-manager": ["--node-monitor-grace-period=20s"]}.
 	Args map[string][]string `json:"args,omitempty"`
 }
@@ -64,6 +68,14 @@ func (c Config) Write(file string) error {
 		return err
 	}
 	return os.WriteFile(file, text, 0o600)
+}
+
+// Share is WorkerShare, or 1 if it is absent.
+func (c Config) Share() float64 {
+	if c.WorkerShare == 0 {
+		return 1
+	}
+	return c.WorkerShare
 }
 
 // complete makes paths absolute and fills in defaults.

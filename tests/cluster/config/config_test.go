@@ -68,6 +68,7 @@ func TestAWrongConfigurationIsRefusedWithTheRemedy(t *testing.T) {
 		"network: 127.1.2.3/16":              `network "127.1.2.3/16" is not a block of 65536`,
 		"network: 127.70":                    `network "127.7" is not a block of 65536`, // a YAML number, which lost its zero
 		"args: {kubelet: [-v=3]}":            `there is no component "kubelet"; there are etcd, kube-apiserver`,
+		"workerShare: 1.5":                   "workerShare 1.5 is not a part of a processor; write one such as 0.4",
 		"nodePools: [{name: A_b, count: 1}]": "nodePools[0] (A_b): the name cannot be part of a node's",
 		"nodePools: [{name: a, count: 1}, {name: a, count: 1}]":               "nodePools[1]: there are two pools named a; rename one",
 		"nodePools: [{name: a, count: -1}]":                                   "count (-1)",

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -81,7 +82,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	}
 }
 
-// Nodes, Add, Kill, Start, Freeze, Thaw, Delete and Preempt are as in Operations.
+// Nodes, Add, Kill, Start, Freeze, Thaw, Slow, Delete and Preempt are as in Operations.
 func (c *Client) Nodes(ctx context.Context) (nodes []Node, err error) {
 	err = c.call(ctx, "/nodes", &nodes)
 	return nodes, err
@@ -100,6 +101,10 @@ func (c *Client) Delete(ctx context.Context, node string) error { return c.onNod
 
 func (c *Client) Preempt(ctx context.Context, node string, grace time.Duration) error {
 	return c.onNode(ctx, node, "preempt?"+url.Values{"grace": {grace.String()}}.Encode())
+}
+
+func (c *Client) Slow(ctx context.Context, node string, factor float64) error {
+	return c.onNode(ctx, node, "slow?"+url.Values{"factor": {strconv.FormatFloat(factor, 'g', -1, 64)}}.Encode())
 }
 
 // Stop ends the cluster and returns when it has ended. One that does not run has ended.

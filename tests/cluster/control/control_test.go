@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -31,6 +32,9 @@ func (r *recorder) Start(_ context.Context, node string) error  { return r.tell(
 func (r *recorder) Freeze(_ context.Context, node string) error { return r.tell("freeze", node) }
 func (r *recorder) Thaw(_ context.Context, node string) error   { return r.tell("thaw", node) }
 func (r *recorder) Delete(_ context.Context, node string) error { return r.tell("delete", node) }
+func (r *recorder) Slow(_ context.Context, node string, factor float64) error {
+	return r.tell(fmt.Sprintf("slow by %g", factor), node)
+}
 func (r *recorder) Preempt(_ context.Context, node string, grace time.Duration) error {
 	return r.tell("preempt", grace.String(), node)
 }
@@ -70,11 +74,11 @@ func TestWhatTheClientIsToldTheClusterIsTold(t *testing.T) {
 		t.Errorf("the new node is %q", name)
 	}
 	err = errors.Join(err, client.Ready(ctx), client.Kill(ctx, "a"), client.Start(ctx, "a"), client.Freeze(ctx, "a"),
-		client.Thaw(ctx, "a"), client.Preempt(ctx, "odd/name?", 1500*time.Millisecond), client.Delete(ctx, "a"))
+		client.Thaw(ctx, "a"), client.Slow(ctx, "a", 2.5), client.Preempt(ctx, "odd/name?", 1500*time.Millisecond), client.Delete(ctx, "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"add", "pool", "ready", "kill", "a", "start", "a", "freeze", "a", "thaw", "a", "preempt", "1.5s", "odd/name?", "delete", "a"}
+	want := []string{"add", "pool", "ready", "kill", "a", "start", "a", "freeze", "a", "thaw", "a", "slow by 2.5", "a", "preempt", "1.5s", "odd/name?", "delete", "a"}
 	if !reflect.DeepEqual(cluster.commands, want) {
 		t.Errorf("commands %q\nwant %q", cluster.commands, want)
 	}

@@ -23,6 +23,8 @@ type Node struct {
 	Address string    `json:"address"`
 	State   NodeState `json:"state"`
 	PID     int       `json:"pid"` // the process of its kubelet, the ancestor of all processes on the node
+	// Slowdown is how many times as long the machine's GPUs take as usual.
+	Slowdown float64 `json:"slowdown"`
 }
 
 // Operations are the operations on a cluster. Client implements them too.
@@ -40,6 +42,8 @@ type Operations interface {
 	// Freeze stops a machine and all that runs on it without ending it; Thaw lets it go on.
 	Freeze(ctx context.Context, node string) error
 	Thaw(ctx context.Context, node string) error
+	// Slow makes the GPUs of a machine take this many times as long as usual from now on; 1 ends it.
+	Slow(ctx context.Context, node string, factor float64) error
 	// Delete ends a machine at once and deletes its Node object.
 	Delete(ctx context.Context, node string) error
 	// Preempt does what happens to a spot machine: a notice, a graceful shutdown, the end after the grace at the

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -44,6 +45,13 @@ func (s *Server) Serve(listener net.Listener) {
 			return err
 		}
 		return s.cluster.Preempt(ctx, node, grace)
+	})
+	s.onNode(mux, "slow", func(ctx context.Context, node string, r *http.Request) error {
+		factor, err := strconv.ParseFloat(r.URL.Query().Get("factor"), 64)
+		if err != nil {
+			return err
+		}
+		return s.cluster.Slow(ctx, node, factor)
 	})
 	for verb, operate := range map[string]func(Operations, context.Context, string) error{
 		"kill": Operations.Kill, "start": Operations.Start, "freeze": Operations.Freeze, "thaw": Operations.Thaw, "delete": Operations.Delete} {

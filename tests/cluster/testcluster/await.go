@@ -45,7 +45,7 @@ func AwaitDefinitions(ctx context.Context, c *Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	return Await(ctx, "the definitions to be served", func(ctx context.Context) (bool, error) {
-		_, err := c.Kubectl(ctx, "get", "trainingjobs,gpupools,modelprofiles", "-A")
+		_, err := c.Kubectl(ctx, "get", "trainingjobs,gpupools,modelprofiles,jobrecords", "-A")
 		return err == nil, err
 	})
 }

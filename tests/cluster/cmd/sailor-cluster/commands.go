@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -28,7 +29,7 @@ func rootCommand() *cobra.Command {
 	root := &cobra.Command{Use: "sailor-cluster", Short: "A real Kubernetes cluster on one machine, with processes for containers",
 		SilenceUsage: true, SilenceErrors: true}
 	dir := root.PersistentFlags().String("dir", defaultDir(), "the cluster's folder ("+dirVariable+")")
-	root.AddCommand(upCommand(dir), waitCommand(dir), downCommand(dir), nodeCommand(dir))
+	root.AddCommand(upCommand(dir), waitCommand(dir), downCommand(dir), nodeCommand(dir), slowCommand(dir))
 	return root
 }
 
@@ -92,8 +93,19 @@ func nodeCommand(dir *string) *cobra.Command {
 		onNode("freeze", "Stop all processes of a node, as if it hung", (*control.Client).Freeze),
 		onNode("thaw", "Let a frozen node go on", (*control.Client).Thaw),
 		onNode("delete", "Kill a node and delete its Node object", (*control.Client).Delete),
-		onCluster(dir, "list", "List the nodes: name, pool, address, state, process id of the kubelet", cobra.NoArgs, listNodes))
+		onCluster(dir, "list", "List the nodes: name, pool, address, state, process id of the kubelet, slowdown", cobra.NoArgs, listNodes))
 	return node
+}
+
+func slowCommand(dir *string) *cobra.Command {
+	return onCluster(dir, "slow NODE FACTOR", "Make the GPUs of a node take FACTOR times as long as usual; 1 ends it", cobra.ExactArgs(2),
+		func(ctx context.Context, c *control.Client, args []string) error {
+			factor, err := strconv.ParseFloat(args[1], 64)
+			if err != nil {
+				return fmt.Errorf("the factor %q is not a number; write one such as 4", args[1])
+			}
+			return c.Slow(ctx, args[0], factor)
+		})
 }
 
 func listNodes(ctx context.Context, c *control.Client, _ []string) error {
@@ -102,9 +114,9 @@ func listNodes(ctx context.Context, c *control.Client, _ []string) error {
 		return err
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tPOOL\tADDRESS\tSTATE\tPID")
+	fmt.Fprintln(table, "NAME\tPOOL\tADDRESS\tSTATE\tPID\tSLOWDOWN")
 	for _, n := range nodes {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\n", n.Name, n.Pool, n.Address, n.State, n.PID)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%g\n", n.Name, n.Pool, n.Address, n.State, n.PID, n.Slowdown)
 	}
 	return table.Flush()
 }
