@@ -37,8 +37,22 @@ func main() {
 	}
 }
 
-// measure runs one cluster through all measurements: with a small job on it, then with a large one.
+// measure runs the parts of the bench; SAILOR_BENCH_JOB selects one.
 func measure(ctx context.Context) (rows []row, err error) {
+	only := os.Getenv("SAILOR_BENCH_JOB")
+	if only != "slow-gpu" {
+		rows, err = measureRescales(ctx, only)
+	}
+	if err == nil && (only == "" || only == "slow-gpu") {
+		var more []row
+		more, err = slowGPUs(ctx)
+		rows = append(rows, more...)
+	}
+	return rows, err
+}
+
+// measureRescales runs one cluster through all measurements: with a small job on it, then with a large one.
+func measureRescales(ctx context.Context, only string) (rows []row, err error) {
 	config, err := testcluster.GKE()
 	if err != nil {
 		return nil, err
@@ -74,7 +88,6 @@ func measure(ctx context.Context) (rows []row, err error) {
 	large := &bench{cluster: cluster, jobs: jobs, spec: spec, goals: goalsOfLargeJob, events: eventsOfLargeJob,
 		interval: 100 * time.Millisecond, patience: 5 * time.Minute, notice: 15 * time.Second, name: "GPT-2 124M: "}
 	var measurements []func(context.Context) ([]row, error)
-	only := os.Getenv("SAILOR_BENCH_JOB")
 	if only != "large" {
 		measurements = append(measurements, small.firstStep, small.rescales, small.operatorMemory, small.restarts, small.end)
 	}

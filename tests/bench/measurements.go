@@ -53,16 +53,7 @@ func (b *bench) end(ctx context.Context) ([]row, error) {
 func (b *bench) pods() string { return "sailor.dev/job-name=" + b.spec.Name }
 
 func (b *bench) nodeOfJob(ctx context.Context, pool string) (string, error) {
-	pods, err := b.cluster.Kubernetes.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: b.pods()})
-	if err != nil {
-		return "", err
-	}
-	for _, pod := range pods.Items {
-		if strings.HasPrefix(pod.Spec.NodeName, pool+"-") && pod.DeletionTimestamp == nil {
-			return pod.Spec.NodeName, nil
-		}
-	}
-	return "", errors.New("the job runs on no node of it")
+	return trainingjob.NodeOfPool(ctx, b.cluster.Kubernetes, "default", b.spec.Name, pool)
 }
 
 func (b *bench) until(ctx context.Context, holds func(trainingjob.Job) bool) (last trainingjob.Job, err error) {

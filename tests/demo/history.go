@@ -41,13 +41,18 @@ func (h history) preemptions() (count int) {
 	return count
 }
 
+// row returns a function that prints a row of a summary, whose names are this wide.
+func (s *screen) row(width int) func(name, format string, args ...any) {
+	return func(name, format string, args ...any) {
+		fmt.Fprintf(s.out, "  %-*s "+format+"\n", append([]any{width, name}, args...)...)
+	}
+}
+
 func (s *screen) summary(h history) {
 	progress := h.last.Status.Progress
 	s.endLine()
 	fmt.Fprintf(s.out, "\nSummary\n")
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(s.out, "  %-12s "+format+"\n", append([]any{name}, args...)...)
-	}
+	row := s.row(12)
 	row("steps", "%d of %d", progress.Step, progress.TotalSteps)
 	row("loss", "%.3f at first, %.3f at last", trainingjob.Decimal(progress.FirstLoss), trainingjob.Decimal(progress.Loss))
 	row("plans used", "%d", len(h.plans))

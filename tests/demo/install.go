@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -18,9 +17,13 @@ func (d *demo) file(parts ...string) string {
 	return filepath.Join(append([]string{d.root}, parts...)...)
 }
 
-func (d *demo) install(ctx context.Context) error {
-	d.screen.step("Installing the operator: helm install sailor charts/sailor")
-	if err := installation.Operator(ctx, d.cluster); err != nil {
+func (d *demo) install(ctx context.Context, options options) error {
+	var settings []string
+	if options.straggler { // a change of plan soon after the start of the job
+		settings = []string{"--set", "coolDownSeconds=5"}
+	}
+	d.screen.step(strings.Join(append([]string{"Installing the operator: helm install sailor charts/sailor"}, settings...), " "))
+	if err := installation.Operator(ctx, d.cluster, settings...); err != nil {
 		return err
 	}
 	d.screen.step("Declaring the pools' prices, and measuring the model's layers on this machine")
@@ -28,7 +31,7 @@ func (d *demo) install(ctx context.Context) error {
 		return err
 	}
 	for _, accelerator := range installation.Accelerators {
-		profile, err := d.measure(ctx, accelerator)
+		profile, err := installation.MeasuredProfile(ctx, d.cluster, d.quickstart(), accelerator, workers)
 		if err != nil {
 			return err
 		}
@@ -39,19 +42,6 @@ func (d *demo) install(ctx context.Context) error {
 	return nil
 }
 
-// measure has the trainer measure the quickstart's model, as many workers at a time as will train. It returns a ModelProfile.
-func (d *demo) measure(ctx context.Context, accelerator string) (string, error) {
-	command := exec.CommandContext(ctx, d.program("sailor-trainer"), "profile", "--job", d.quickstart(), "--accelerator", accelerator,
-		"--concurrency", fmt.Sprint(workers))
-	var said strings.Builder
-	command.Stderr = &said
-	manifest, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("measuring the model for %s: %w: %s", accelerator, err, strings.TrimSpace(said.String()))
-	}
-	return string(manifest), nil
-}
-
 func (d *demo) quickstart() string { return d.file("crds", "examples", "quickstart.yaml") }
 
 func (d *demo) applyJob(ctx context.Context) error {
@@ -59,7 +49,15 @@ func (d *demo) applyJob(ctx context.Context) error {
 	if err := os.RemoveAll(d.checkpoints()); err != nil {
 		return err
 	}
-	_, err := d.cluster.Kubectl(ctx, "apply", "-f", d.quickstart())
+	if d.patch == "" {
+		_, err := d.cluster.Kubectl(ctx, "apply", "-f", d.quickstart())
+		return err
+	}
+	patched, err := d.cluster.Kubectl(ctx, "patch", "--local", "-f", d.quickstart(), "--type=merge", "-p", d.patch, "-o", "yaml")
+	if err != nil {
+		return err
+	}
+	_, err = d.cluster.KubectlWithInput(ctx, patched, "apply", "-f", "-")
 	return err
 }
 

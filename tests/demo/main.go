@@ -36,5 +36,9 @@ func command() *cobra.Command {
 	}
 	root.Flags().BoolVar(&options.keep, "keep", false, "leave the cluster up in the end")
 	root.Flags().BoolVar(&options.onlyCluster, "only-cluster", false, "start the cluster with the operator, run no job, and stay until interrupted")
+	root.Flags().BoolVar(&options.dashboards, "dashboards", false, "scrape the operator with Prometheus, and draw the chart's dashboards in build/dashboards")
+	root.Flags().BoolVar(&options.straggler, "straggler", false, "tell another story: a GPU of the job gets slow, gets less work, and recovers")
+	root.MarkFlagsMutuallyExclusive("straggler", "dashboards")
+	root.MarkFlagsMutuallyExclusive("straggler", "only-cluster")
 	return root
 }

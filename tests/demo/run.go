@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/slowgpu"
 	"sailor.dev/tests/trainingjob"
 )
 
 type options struct {
 	keep        bool
 	onlyCluster bool
+	dashboards  bool
+	straggler   bool
 }
 
 const (
@@ -30,6 +33,9 @@ type demo struct {
 	jobs    *trainingjob.Client
 	screen  *screen
 	history history
+
+	stepsOfPlan int64  // steps that every plan trains before the story continues
+	patch       string // of the quickstart; empty: none
 }
 
 // run runs the demo from beginning to end. The cluster ends with it, also after an error, unless it is to be kept.
@@ -44,10 +50,10 @@ func run(ctx context.Context, options options) (err error) {
 			err = d.stop(err)
 		}
 	}()
-	if err := d.startCluster(ctx, options.keep); err != nil {
+	if err := d.startCluster(ctx, options); err != nil {
 		return err
 	}
-	if err := d.install(ctx); err != nil {
+	if err := d.install(ctx, options); err != nil {
 		return err
 	}
 	if options.onlyCluster {
@@ -55,10 +61,9 @@ func run(ctx context.Context, options options) (err error) {
 		<-ctx.Done()
 		return nil
 	}
-	if err := d.train(ctx); err != nil {
+	if err := d.tell(ctx, options); err != nil {
 		return err
 	}
-	d.screen.summary(d.history)
 	if options.keep {
 		kept = true
 		d.printHints("The cluster stays up. `" + d.program("sailor-cluster") + " down --dir " + d.clusterDir() + "` ends it.")
@@ -79,9 +84,13 @@ func (d *demo) clusterDir() string { return filepath.Join(d.dir, "cluster") }
 
 func (d *demo) program(name string) string { return filepath.Join(d.root, "build", "bin", name) }
 
-func (d *demo) startCluster(ctx context.Context, keep bool) error {
-	d.screen.step("Starting a local Kubernetes: three zones of two regions, L4 and T4 nodes, spot and on demand")
-	config, err := testcluster.GKE()
+func (d *demo) startCluster(ctx context.Context, options options) error {
+	configOf, nodes := testcluster.GKE, "three zones of two regions, L4 and T4 nodes, spot and on demand"
+	if options.straggler {
+		configOf, nodes = slowgpu.Config, "a pool of four T4 nodes"
+	}
+	d.screen.step("Starting a local Kubernetes: " + nodes)
+	config, err := configOf()
 	if err != nil {
 		return err
 	}
@@ -90,7 +99,7 @@ func (d *demo) startCluster(ctx context.Context, keep bool) error {
 		return err
 	}
 	defer log.Close()
-	d.cluster, err = testcluster.Start(ctx, testcluster.Options{ConfigFile: config, Dir: d.clusterDir(), Output: log, Detached: keep})
+	d.cluster, err = testcluster.Start(ctx, testcluster.Options{ConfigFile: config, Dir: d.clusterDir(), Output: log, Detached: options.keep})
 	if err != nil {
 		return fmt.Errorf("%w (log: %s)", err, log.Name())
 	}
@@ -108,6 +117,39 @@ func (d *demo) stop(cause error) error {
 		return err
 	}
 	return cause
+}
+
+// tell tells one of the two stories.
+func (d *demo) tell(ctx context.Context, options options) error {
+	if options.straggler {
+		return d.showSlowGPU(ctx)
+	}
+	if err := d.trainAndShow(ctx, options.dashboards); err != nil {
+		return err
+	}
+	d.screen.summary(d.history)
+	return nil
+}
+
+// trainAndShow draws the dashboards while the job still trains, because a job that is complete uses nothing.
+func (d *demo) trainAndShow(ctx context.Context, withDashboards bool) error {
+	d.stepsOfPlan = stepsOfProof
+	if !withDashboards {
+		if err := d.train(ctx); err != nil {
+			return err
+		}
+		return d.awaitComplete(ctx)
+	}
+	monitoring, err := d.startMonitoring(ctx)
+	if err != nil {
+		return err
+	}
+	defer monitoring.server.Stop()
+	d.stepsOfPlan, d.patch = stepsOnDashboard, costLimits
+	if err := d.train(ctx); err != nil {
+		return err
+	}
+	return monitoring.draw(ctx, d)
 }
 
 // train applies the job and does to its nodes what a cloud does, at the moments that make a good story.
@@ -144,5 +186,5 @@ func (d *demo) train(ctx context.Context) error {
 		return err
 	}
 	d.screen.note(fmt.Sprintf("the job uses it: %d GPUs", third.Status.Plan.TotalGPUs))
-	return d.awaitComplete(ctx)
+	return nil
 }

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	patience     = 3 * time.Minute // the limit for one chapter of the story, from the job's last step
-	stepsOfProof = 5               // steps completed under a plan before the story continues
+	patience         = 3 * time.Minute // the limit for one chapter of the story, from the job's last step
+	stepsOfProof     = 5               // steps completed under a plan before the story continues
+	stepsOnDashboard = 15              // the same where each plan is to be seen on dashboards
 )
 
 // awaitTraining shows the job until it has trained some steps under a plan newer than the generation.
@@ -29,7 +30,7 @@ func (d *demo) awaitTraining(ctx context.Context, generation int64) (trainingjob
 		if began < 0 {
 			began = job.Status.Progress.Step
 		}
-		return job.Status.Progress.Step >= began+stepsOfProof, nil
+		return job.Status.Progress.Step >= began+d.stepsOfPlan, nil
 	})
 }
 

@@ -3,7 +3,11 @@ package installation
 
 import (
 	"context"
+	"fmt"
+	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"sailor.dev/tests/cluster/testcluster"
 	"sailor.dev/tests/trainingjob"
@@ -36,6 +40,20 @@ func Pools(ctx context.Context, cluster *testcluster.Cluster) error {
 	}
 	_, err = cluster.Kubectl(ctx, "apply", "-f", filepath.Join(root, "tests", "demo", "pools.yaml"))
 	return err
+}
+
+// MeasuredProfile has the trainer measure the model of a job on this machine, with as many workers at a time as will train. It returns
+// a ModelProfile.
+func MeasuredProfile(ctx context.Context, cluster *testcluster.Cluster, job, accelerator string, workers int) (string, error) {
+	command := exec.CommandContext(ctx, cluster.Program("sailor-trainer"), "profile", "--job", job, "--accelerator", accelerator,
+		"--concurrency", strconv.Itoa(workers))
+	var said strings.Builder
+	command.Stderr = &said
+	manifest, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("measuring the model of %s for %s: %w: %s", job, accelerator, err, strings.TrimSpace(said.String()))
+	}
+	return string(manifest), nil
 }
 
 // ForSmallJobs installs all that a trainingjob.Small needs, also a Large one: the operator, the prices and the model's profiles.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -65,6 +66,13 @@ func (r *Recorder) Curve() (Curve, float64) {
 	return curve, r.repeated
 }
 
+// Samples are all steps seen so far, in the order of their times.
+func (r *Recorder) Samples() []Sample {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return slices.Clone(r.samples)
+}
+
 // FirstStep is the first step seen of a generation newer than the one given, and the last one seen before it.
 func (r *Recorder) FirstStep(after int64) (first, before Sample, seen bool) {
 	r.mutex.Lock()
@@ -105,7 +113,7 @@ func (r *Recorder) followPods(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		// An error means nothing: the next look is soon.
-		if pods, err := r.kubernetes.CoreV1().Pods(r.namespace).List(ctx, metav1.ListOptions{LabelSelector: "sailor.dev/job-name=" + r.job}); err == nil {
+		if pods, err := r.kubernetes.CoreV1().Pods(r.namespace).List(ctx, metav1.ListOptions{LabelSelector: podsOf(r.job)}); err == nil {
 			addresses := map[string]bool{}
 			for _, pod := range pods.Items {
 				if pod.Status.PodIP != "" {
@@ -184,7 +192,11 @@ func (r *Recorder) ask(ctx context.Context, address string) (progress, error) {
 func (r *Recorder) note(p progress) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if last := len(r.samples) - 1; last < 0 || r.samples[last].Step != p.Step || r.samples[last].Generation != p.Generation {
+	last := len(r.samples) - 1
+	if last >= 0 && p.Generation < r.samples[last].Generation {
+		return // the agent that had rank 0 before still says what it did
+	}
+	if last < 0 || r.samples[last].Step != p.Step || r.samples[last].Generation != p.Generation {
 		r.samples = append(r.samples, Sample{time.Now(), p.Generation, p.Step})
 	}
 	if before, seen := r.curve[p.Step]; seen {

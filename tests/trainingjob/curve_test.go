@@ -1,6 +1,7 @@
 package trainingjob
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -54,5 +55,19 @@ func TestTheMeanStepIsThatOfTheNewestGenerationBetweenTwoTimes(t *testing.T) {
 		if mean := r.MeanStep(at(want.from), at(want.until)); mean != want.mean {
 			t.Errorf("from %d to %d s a step takes %s, not %s", want.from, want.until, mean, want.mean)
 		}
+	}
+}
+
+func TestAnAgentThatHadRankZeroBeforeIsNotHeardAnyMore(t *testing.T) {
+	r := &Recorder{curve: Curve{}}
+	for _, p := range []progress{{Generation: 1, Step: 5}, {Generation: 2, Step: 6}, {Generation: 1, Step: 5}, {Generation: 2, Step: 7}} {
+		r.note(p)
+	}
+	var steps []int64
+	for _, sample := range r.Samples() {
+		steps = append(steps, sample.Step)
+	}
+	if want := []int64{5, 6, 7}; !slices.Equal(steps, want) {
+		t.Errorf("it has seen the steps %v, not %v", steps, want)
 	}
 }

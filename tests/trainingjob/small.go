@@ -2,6 +2,7 @@ package trainingjob
 
 import (
 	"bytes"
+	"strconv"
 	"text/template"
 )
 
@@ -59,12 +60,30 @@ func (s Small) Large() Small {
 type Pace struct {
 	TensorParallel int
 	Seconds        float64
+	Ends           float64 // the same for the first and the last layer; 0: as long as the others
 }
 
 // SmallProfile returns a ModelProfile of the small model with which every further GPU is worth using. Without a profile the
 // planner knows from the data sheets how small the model is, and uses one or two GPUs.
 func SmallProfile(accelerator string) string {
 	return Profile("small", 6, accelerator, Pace{TensorParallel: 1, Seconds: 0.1})
+}
+
+// StragglingPool is the pool of a Straggling job. Its nodes have one GPU each.
+const StragglingPool = "t4-spot"
+
+// Straggling is a job for tests of slow GPUs. Its microbatches take long beside the messages of a step.
+func Straggling(name string, workers int) Small {
+	return Small{
+		Name: name, Model: "straggling", Steps: Endless, Batch: 32, Resources: "{maxGpus: " + strconv.Itoa(workers) + "}",
+		Config: "layers: 4, hiddenSize: 128, heads: 4, ffnSize: 512, vocabSize: 256, maxPositions: 64",
+		Extra:  "  podTemplate: {spec: {nodeSelector: {cloud.google.com/gke-nodepool: " + StragglingPool + "}}}",
+	}
+}
+
+// StragglingProfile returns its ModelProfile. As with most models, the blocks take nearly all the time.
+func StragglingProfile() string {
+	return Profile("straggling", 6, "nvidia-tesla-t4", Pace{TensorParallel: 1, Seconds: 0.1, Ends: 0.005})
 }
 
 // LargeProfile is the same for Small.Large.
@@ -81,7 +100,25 @@ func Profile(model string, layers int, accelerator string, paces ...Pace) string
 	return text.String()
 }
 
-var profile = template.Must(template.New("profile").Funcs(template.FuncMap{"times": func(a, b float64) float64 { return a * b }}).Parse(`apiVersion: sailor.dev/v1alpha1
+// layerRange is a part of the layers of a profile, all of which take the same time.
+type layerRange struct {
+	First, Last       int
+	Forward, Backward float64
+}
+
+// ranges returns the parts of the layers that take the same time for a microbatch of this size.
+func ranges(pace Pace, layers, microbatch int) []layerRange {
+	of := func(first, last int, seconds float64) layerRange {
+		return layerRange{first, last, seconds * float64(microbatch), 2 * seconds * float64(microbatch)}
+	}
+	if pace.Ends == 0 {
+		return []layerRange{of(0, layers, pace.Seconds)}
+	}
+	return []layerRange{of(0, 1, pace.Ends), of(1, layers-1, pace.Seconds), of(layers-1, layers, pace.Ends)}
+}
+
+var profile = template.Must(template.New("profile").Funcs(template.FuncMap{"ranges": ranges}).Parse(`{{define "layers"}}[{{range $i, $range := .}}{{if $i}}, {{end}}{first: {{.First}}, last: {{.Last}}, forwardSeconds: "{{.Forward}}", backwardSeconds: "{{.Backward}}", updateSeconds: "0.001"}{{end}}]{{end -}}
+apiVersion: sailor.dev/v1alpha1
 kind: ModelProfile
 metadata: {name: {{.Model}}-{{.Accelerator}}}
 spec:
@@ -95,10 +132,10 @@ spec:
 {{- range .Paces}}
   - tensorParallel: {{.TensorParallel}}
     microbatchSize: 1
-    layers: [{first: 0, last: {{$.Layers}}, forwardSeconds: "{{.Seconds}}", backwardSeconds: "{{times .Seconds 2}}", updateSeconds: "0.001"}]
+    layers: {{template "layers" (ranges . $.Layers 1)}}
   - tensorParallel: {{.TensorParallel}}
     microbatchSize: 2
-    layers: [{first: 0, last: {{$.Layers}}, forwardSeconds: "{{times .Seconds 2}}", backwardSeconds: "{{times .Seconds 4}}", updateSeconds: "0.001"}]
+    layers: {{template "layers" (ranges . $.Layers 2)}}
 {{- end}}
 `))
 

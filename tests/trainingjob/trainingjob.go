@@ -124,6 +124,14 @@ func (j Job) Condition(kind string) metav1.Condition {
 // Is tells whether a condition holds.
 func (j Job) Is(kind string) bool { return j.Condition(kind).Status == metav1.ConditionTrue }
 
+// NewestRescale is the last change of plan, or one without content.
+func (j Job) NewestRescale() Rescale {
+	if count := len(j.Status.Rescales); count > 0 {
+		return j.Status.Rescales[count-1]
+	}
+	return Rescale{}
+}
+
 // Decimal returns the number in a string of the status. An absent one is 0.
 func Decimal(text string) float64 {
 	value, _ := strconv.ParseFloat(text, 64)
