@@ -29,6 +29,14 @@ const patience = 4 * time.Minute // the limit for one test
 // start applies a job in a namespace of its own, both of which go when the test ends.
 func start(t *testing.T, spec trainingjob.Small) *world {
 	t.Helper()
+	w := newWorld(t, spec, nil)
+	w.apply(spec)
+	return w
+}
+
+// newWorld makes the namespace of a job, with these labels.
+func newWorld(t *testing.T, spec trainingjob.Small, labels map[string]string) *world {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, namespace: "e2e-" + spec.Name, job: spec.Name}
@@ -36,12 +44,11 @@ func start(t *testing.T, spec trainingjob.Small) *world {
 	if w.jobs, err = trainingjob.NewClient(cluster.REST, w.namespace); err != nil {
 		t.Fatal(err)
 	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: labels}}
 	if _, err := cluster.Kubernetes.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.end)
-	w.apply(spec)
 	return w
 }
 
@@ -138,17 +145,11 @@ func trains(job trainingjob.Job, generation int64) bool {
 // nodeOfJob is a node that the job runs on and that is one of a node pool.
 func (w *world) nodeOfJob(pool string) string {
 	w.t.Helper()
-	pods, err := w.pods(w.ctx)
+	node, err := trainingjob.NodeOfPool(w.ctx, cluster.Kubernetes, w.namespace, w.job, pool)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, pod := range pods {
-		if strings.HasPrefix(pod.Spec.NodeName, pool+"-") && pod.DeletionTimestamp == nil {
-			return pod.Spec.NodeName
-		}
-	}
-	w.t.Fatalf("the job runs on no node of pool %s", pool)
-	return ""
+	return node
 }
 
 // temporaryFolder returns a folder that the nodes see too, because they are this machine.

@@ -25,9 +25,9 @@ func TestAPreemptedNodeCostsNoStepAndItsReplacementIsUsed(t *testing.T) {
 	}
 	w.giveBack("l4-spot")
 	used := w.until("it uses the new node", func(job trainingjob.Job) bool {
-		return trains(job, after.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs && newestRescale(job).Seconds != ""
+		return trains(job, after.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs && job.NewestRescale().Seconds != ""
 	})
-	if newestRescale(used).FollowedBytes == 0 { // whether more state moves during the pause depends on the plans
+	if used.NewestRescale().FollowedBytes == 0 { // whether more state moves during the pause depends on the plans
 		t.Error("the joining workers received none of their state before training paused for them")
 	}
 }
@@ -41,9 +41,9 @@ func TestANoticeInALongStepLosesNoCompletedStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := w.until("it continues without the node", func(job trainingjob.Job) bool {
-		return job.Status.Plan.Generation > before.Status.Plan.Generation && newestRescale(job).Seconds != ""
+		return job.Status.Plan.Generation > before.Status.Plan.Generation && job.NewestRescale().Seconds != ""
 	})
-	change := newestRescale(after)
+	change := after.NewestRescale()
 	t.Logf("the change was %+v", change)
 	if after.Status.Progress.Step < before.Status.Progress.Step {
 		t.Errorf("it went from step %d back to %d", before.Status.Progress.Step, after.Status.Progress.Step)
@@ -61,9 +61,9 @@ func TestPodsThatLeaveForAnotherZoneTrainUntilTheirSuccessorsHaveTheState(t *tes
 		t.Fatal(err)
 	}
 	after := w.until("it trains in the other zone", func(job trainingjob.Job) bool {
-		return trains(job, before.Status.Plan.Generation) && newestRescale(job).Seconds != ""
+		return trains(job, before.Status.Plan.Generation) && job.NewestRescale().Seconds != ""
 	})
-	change := newestRescale(after)
+	change := after.NewestRescale()
 	if change.Reason != "SpecChanged" || change.StepsLost != 0 {
 		t.Errorf("the change was %+v", change)
 	}
@@ -71,13 +71,6 @@ func TestPodsThatLeaveForAnotherZoneTrainUntilTheirSuccessorsHaveTheState(t *tes
 		t.Errorf("%d bytes moved before training paused, %d during the pause", change.FollowedBytes, change.MovedBytes)
 	}
 	w.nodeOfJob("l4-spot")
-}
-
-func newestRescale(job trainingjob.Job) trainingjob.Rescale {
-	if count := len(job.Status.Rescales); count > 0 {
-		return job.Status.Rescales[count-1]
-	}
-	return trainingjob.Rescale{}
 }
 
 func TestANodeKilledWithoutNoticeIsAnsweredByANewPlan(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sailor.dev/tests/trainingjob"
@@ -65,10 +66,12 @@ func TestAJobWhoseCheckpointFolderIsGoneTrainsOnSaysSoAndRecovers(t *testing.T) 
 	folder := filepath.Join(volume, "lost")
 	w := start(t, trainingjob.Small{Name: "lost", Steps: trainingjob.Endless, Checkpoint: volume})
 	before := w.until("it has a checkpoint", func(job trainingjob.Job) bool { return job.Status.Progress.LastCheckpointStep > 0 })
-	if err := os.RemoveAll(folder); err != nil {
+	file := filepath.Join(volume, "file") // takes the folder's place, because a folder that is only missing would be made again
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(folder, nil, 0o600); err != nil { // a folder that is only missing would be made again
+	// In one operation: the worker may be writing a checkpoint, and whatever it writes would be in the way of a removal.
+	if err := unix.Renameat2(unix.AT_FDCWD, file, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE); err != nil {
 		t.Fatal(err)
 	}
 	troubled := w.until("it says so", func(job trainingjob.Job) bool {
