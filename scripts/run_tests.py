@@ -4,11 +4,12 @@
   run_tests.py [--fresh-seed] [--changed] [SUITE...]
 
 ctest runs the suites unit, slow, long and gpu, which are labels of the C++ and Python tests; go test runs the suite
-cluster, and with it, if the suite long is chosen as well, the files with the build tag long; the suite lint checks the
-format of all sources and runs go vet; the suite tidy runs clang-tidy. Without a suite, all of them run but lint, tidy
-and long. Tests that draw random inputs use a fixed seed; with --fresh-seed they use a new one, which is printed together
-with the command that repeats the run. With --changed, clang-tidy checks for seven minutes what changed since the merge
-base with origin/main. docs/testing.md describes all this.
+cluster, and with it, if the suite long is chosen as well, the files with the build tag long; tests of that suite that
+measure how fast workers compute run last, when nothing else does; the suite lint checks the format of all sources and
+runs go vet; the suite tidy runs clang-tidy. Without a suite, all of them run but lint, tidy and long. Tests that draw
+random inputs use a fixed seed; with --fresh-seed they use a new one, which is printed together with the command that
+repeats the run. With --changed, clang-tidy checks for seven minutes what changed since the merge base with origin/main.
+docs/testing.md describes all this.
 """
 
 import concurrent.futures
@@ -26,6 +27,8 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUITES = ("lint", "tidy", "unit", "slow", "long", "gpu", "cluster")
 OUTPUT = threading.Lock()
+# The names of the Go tests that measure how fast workers compute. Beside other tests, all workers are slow.
+MEASURES_SPEED = "^TestASlowGpu"
 CTEST_LINE = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.*?) \.+\s*(.*?)\s+([\d.]+) sec")
 
 
@@ -129,12 +132,12 @@ def tidy(only_changed, tally):
     run_check("lint.clang-tidy", [str(ROOT / "scripts/tidy.sh")] + (["--changed", "420"] if only_changed else []), tally)
 
 
-def go_test(tags):
+def go_test(tags, selection):
     """go test -json prints an event per line. The output of a test is kept until it is known whether the test fails."""
     tally = Tally()
     # -vet=off: for each of the 2,757 packages that the tests depend on, vet would run once. `make tidy` runs it instead.
     command = [go_binary(), "test", "-json", "-count=1", "-p=1", "-timeout=90m" if tags else "-timeout=30m", "-vet=off",
-               f"-tags={tags}", "./..."]
+               f"-tags={tags}", *selection]
     # Without cgo, as in scripts/build_cluster.sh, so that both share the compiled packages in Go's cache.
     process = subprocess.Popen(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                env={**os.environ, "CGO_ENABLED": "0"})
@@ -195,12 +198,16 @@ def main(arguments):
     if "tidy" in suites:
         tidy("--changed" in arguments, tally)
     labels = [suite for suite in suites if suite not in ("lint", "tidy", "cluster")]
+    tags = "long" if "long" in suites else ""
     # Side by side, because the tests on the local Kubernetes mostly wait.
     with concurrent.futures.ThreadPoolExecutor() as pool:
         running = [pool.submit(ctest, labels)] if labels else []
-        running += [pool.submit(go_test, "long" if "long" in suites else "")] if "cluster" in suites else []
+        if "cluster" in suites:
+            running.append(pool.submit(go_test, tags, [f"-skip={MEASURES_SPEED}", "./..."]))
         for future in running:
             tally.merge(future.result())
+    if "cluster" in suites:
+        tally.merge(go_test(tags, [f"-run={MEASURES_SPEED}", "./e2e"]))
     for name in tally.skipped:
         show(f"skipped: {name}: {tally.reasons.get(name, 'see above')}")
     for name in tally.failed:

@@ -32,8 +32,9 @@ class Page(unittest.TestCase):
         with self.assertRaises(ValueError):
             bench.between_markers("no markers", "new")
 
-    def test_the_page_of_the_project_has_the_markers(self):
-        bench.between_markers((ROOT / "docs/measurements.md").read_text(), "new")
+    def test_the_pages_of_the_project_have_the_markers(self):
+        for page in ["measurements.md", *bench.PAGES.values()]:
+            bench.between_markers((ROOT / "docs" / page).read_text(), "new")
 
     def test_the_machine_is_described_without_its_name(self):
         self.assertRegex(bench.machine(), r"^\d+ cores \(.+\), \d+ GiB of memory$")
