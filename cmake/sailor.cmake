@@ -100,6 +100,12 @@ function(sailor_executable name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE sailor_options ${ARG_LINK})
+  sailor_know_version(${name})
+endfunction()
+
+# The sources of the target have the project's version as the string SAILOR_VERSION.
+function(sailor_know_version target)
+  target_compile_definitions(${target} PRIVATE "SAILOR_VERSION=\"${PROJECT_VERSION}\"")
 endfunction()
 
 # sailor_test(planner_test SOURCES a_test.cc LINK sailor::planner LABELS unit): one program, of which each TEST is a case of

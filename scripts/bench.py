@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Runs benchmarks and prints a table. Writes build/bench.json, a list of {name, value, unit, goal, holds}.
 
-Without arguments it runs all parts: `planner` and `regroup`, Google Benchmarks in build/dev/bench, whose time and whose
-counters become rows; `trainer`, tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; `system`,
-build/bin/sailor-bench, which measures the whole system on the local Kubernetes; and `storm`, the test of tests/e2e that
-trains under a hundred random events. `trainer` and `system` print their rows as JSON. With arguments it runs these parts
-only.
+Without arguments it runs all parts: `planner`, `slow` and `regroup`, Google Benchmarks in build/dev/bench, whose time and
+whose counters become rows; `spot`, tests/bench/spot_bench.py, which replays jobs over traces of spot capacity; `trainer`,
+tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; `system`, build/bin/sailor-bench, which
+measures the whole system on the local Kubernetes; and `storm`, the test of tests/e2e that trains under a hundred random
+events. `spot`, `trainer` and `system` print their rows as JSON. With arguments it runs these parts only.
 
-A run of all parts replaces the part of docs/measurements.md between the markers with a table of all rows. A run of the
-planner does the same with its rows in docs/planner.md.
+A run of all parts replaces the part of docs/measurements.md between the markers with a table of all rows. A run of
+`planner`, `slow` or `spot` does the same with its rows in docs/planner.md, docs/stragglers.md or docs/spot.md.
 """
 
 import argparse
@@ -24,6 +24,10 @@ from run_tests import go_binary
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+COUNTERS = {"iteration_seconds": "s", "bound_gap": "", "peak_MiB": "MiB", "over_healthy": "", "over_optimum": "",
+            "over_dropping": "", "over_layer_cuts": ""}
 
 
 def row(name, value, unit, goal=None):
@@ -43,7 +47,7 @@ def google_benchmark(name):
             continue
         seconds = result["real_time"] * SECONDS[result["time_unit"]]
         rows.append(row(result["name"], seconds, "s", result.get("goal")))
-        for counter, unit in (("iteration_seconds", "s"), ("bound_gap", ""), ("peak_MiB", "MiB")):
+        for counter, unit in COUNTERS.items():
             if counter in result:
                 rows.append(row(f"{result['name']}/{counter}", result[counter], unit, result.get(f"goal_{counter}")))
     return rows
@@ -55,6 +59,10 @@ def rows_of(what, command):
     done = subprocess.run(command, stdout=subprocess.PIPE)
     rows = [row(**measured) for measured in json.loads(done.stdout or "[]") or []]
     return rows if done.returncode == 0 else [*rows, row(f"{what}: failed", 1, "", 0)]
+
+
+def spot():
+    return rows_of("jobs over traces of spot capacity", [sys.executable, str(ROOT / "tests/bench/spot_bench.py")])
 
 
 def trainer():
@@ -126,11 +134,15 @@ def write_page(name, rows):
 
 PARTS = {
     "planner": lambda: google_benchmark("planner_bench"),
+    "slow": lambda: google_benchmark("slow_gpus_bench"),
     "regroup": lambda: google_benchmark("regroup_bench"),
+    "spot": spot,
     "trainer": trainer,
     "system": system,
     "storm": storm,
 }
+
+PAGES = {"planner": "planner.md", "slow": "stragglers.md", "spot": "spot.md"}  # beside measurements.md, which has all rows
 
 
 def main():
@@ -143,8 +155,9 @@ def main():
     rows = [result for part in measured.values() for result in part]
     table(rows)
     (ROOT / "build/bench.json").write_text(json.dumps(rows, indent=1) + "\n")
-    if "planner" in measured:
-        write_page("planner.md", measured["planner"])
+    for part, page in PAGES.items():
+        if part in measured:
+            write_page(page, measured[part])
     if len(measured) == len(PARTS):
         write_page("measurements.md", rows)
     return 1 if any(result["name"].endswith(": failed") and not result["holds"] for result in rows) else 0

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the pages name what exists: links and their anchors, paths of files and folders, tests, and names in code.
+"""Checks that the pages name what exists: links and their anchors, paths of files and folders, tests, names in code, and
+the version.
 
 Past decisions are never edited, so only their links are checked.
 
@@ -95,6 +96,18 @@ class Docs(unittest.TestCase):
                     with self.subTest(page=str(page), test=quoted):
                         self.assertIn(name.groups(), tests)
 
+    def test_every_reason_has_an_entry_in_troubleshooting(self):
+        reasons = re.findall(r'\{Reason::k\w+, "(\w+)"\}', text_of("operator/model/reason.cc"))
+        self.assertGreater(len(reasons), 40)
+        entries = set(QUOTED.findall("".join(re.findall(r"^\|.*$", text_of("docs/troubleshooting.md"), re.MULTILINE))))
+        self.assertEqual([reason for reason in reasons if reason not in entries], [])
+
+    def test_program_chart_and_changelog_have_one_version(self):
+        places = {"CMakeLists.txt": r"project\(sailor VERSION (\S+)", "charts/sailor/Chart.yaml": r"^version: (\S+)", "CHANGELOG.md": r"^## (\S+)"}
+        versions = {path: re.search(pattern, text_of(path), re.MULTILINE).group(1) for path, pattern in places.items()}
+        versions["appVersion"] = re.search(r'^appVersion: "(\S+)"', text_of("charts/sailor/Chart.yaml"), re.MULTILINE).group(1)
+        self.assertEqual(len(set(versions.values())), 1, versions)
+
     def test_every_quoted_name_exists(self):
         names = set()
         for file in FILES:
@@ -104,7 +117,7 @@ class Docs(unittest.TestCase):
             for quoted in QUOTED.findall(prose_of(page)):
                 if NAME.fullmatch(quoted) and quoted not in OF_KUBERNETES:
                     with self.subTest(page=str(page), name=quoted):
-                        self.assertIn(quoted, names)
+                        self.assertTrue(quoted in names, "no source has this name")  # assertIn would print all names
 
 
 if __name__ == "__main__":
