@@ -50,7 +50,7 @@ func TestAJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
 	stormy{
 		job: trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Optimizer: steadily},
 		options: storm.Options{Events: int(events), Seed: seed, Frozen: 8 * time.Second, Grace: 5 * time.Second,
-			Longest: 3 * time.Second},
+			Longest: 2 * time.Second},
 		pools: "", perEvent: 6 * time.Second, perStep: 300 * time.Millisecond, settles: 2 * time.Minute, interval: trainingjob.ShortSteps,
 	}.run(t)
 }
@@ -139,13 +139,22 @@ func program(t *testing.T, name string) string {
 	return filepath.Join(root, "build", "bin", name)
 }
 
+func (w *world) processes(name string) []storm.Process {
+	w.t.Helper()
+	found, err := storm.Processes(program(w.t, name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found
+}
+
 func (w *world) onlyProcess(name string) storm.Process {
 	w.t.Helper()
-	processes := storm.Processes(program(w.t, name))
-	if len(processes) != 1 {
-		w.t.Fatalf("%d processes of %s run, 1 was expected", len(processes), name)
+	found := w.processes(name)
+	if len(found) != 1 {
+		w.t.Fatalf("%d processes of %s run, 1 was expected", len(found), name)
 	}
-	return processes[0]
+	return found[0]
 }
 
 // expectNoLeak compares the operator with itself before the storm, and the trainers with each other: one that lived through
@@ -153,15 +162,16 @@ func (w *world) onlyProcess(name string) storm.Process {
 func (w *world) expectNoLeak(before storm.Process, gpus int) {
 	w.t.Helper()
 	after := w.onlyProcess("sailor-operator")
+	w.t.Logf("the operator went from %+v to %+v", before, after)
 	if after.PID != before.PID {
 		w.t.Errorf("the operator was restarted: process %d became %d", before.PID, after.PID)
 	}
 	if after.Descriptors > before.Descriptors+descriptorsKept || float64(after.Resident) > memoryKept*float64(before.Resident) {
-		w.t.Errorf("the operator went from %+v to %+v", before, after)
+		w.t.Errorf("the operator has more open files or memory than before the storm")
 	}
 	testcluster.Eventually(w.t, time.Minute, "one worker a GPU, and no more", func(context.Context) (bool, error) {
 		workers := 0
-		for _, process := range storm.Processes(program(w.t, "sailor-trainer")) {
+		for _, process := range w.processes("sailor-trainer") {
 			if process.Kind == "worker" {
 				workers++
 			}
@@ -172,7 +182,7 @@ func (w *world) expectNoLeak(before storm.Process, gpus int) {
 		return true, nil
 	})
 	least, most := map[string]storm.Process{}, map[string]storm.Process{}
-	for _, process := range storm.Processes(program(w.t, "sailor-trainer")) {
+	for _, process := range w.processes("sailor-trainer") {
 		if low, seen := least[process.Kind]; !seen || process.Descriptors < low.Descriptors {
 			least[process.Kind] = process
 		}
@@ -182,7 +192,7 @@ func (w *world) expectNoLeak(before storm.Process, gpus int) {
 	}
 	for kind := range maps.Keys(least) {
 		if most[kind].Descriptors > 2*least[kind].Descriptors+descriptorsKept {
-			w.t.Errorf("an %s has %d open files, another %d", kind, most[kind].Descriptors, least[kind].Descriptors)
+			w.t.Errorf("one %s has %d open files, another %d", kind, most[kind].Descriptors, least[kind].Descriptors)
 		}
 	}
 }

@@ -1,10 +1,13 @@
 package storm
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"sailor.dev/tests/cluster/process"
 )
 
 // Process is one of a program's processes, as the kernel counts it.
@@ -15,14 +18,16 @@ type Process struct {
 	Resident    int64  // bytes of memory
 }
 
-// Processes returns the processes that run the program in this file. A process that ends during the look-up is left out.
-func Processes(program string) []Process {
+// Processes returns the descendants of this process that run the program in this file: those of a cluster that it has started, and not
+// those of tests that run beside it. A process that ends during the look-up is left out.
+func Processes(program string) ([]Process, error) {
 	var found []Process
-	folders, err := filepath.Glob("/proc/[0-9]*")
+	tree, err := process.Tree(os.Getpid())
 	if err != nil {
-		panic(err) // the pattern is ours
+		return nil, err
 	}
-	for _, folder := range folders {
+	for _, pid := range tree {
+		folder := fmt.Sprintf("/proc/%d", pid)
 		if executable, err := os.Readlink(filepath.Join(folder, "exe")); err != nil || executable != program {
 			continue
 		}
@@ -30,7 +35,7 @@ func Processes(program string) []Process {
 			found = append(found, process)
 		}
 	}
-	return found
+	return found, nil
 }
 
 func read(folder string) (process Process, ok bool) {
