@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"sailor.dev/tests/cluster/testcluster"
 )
 
 // Server is Debian's Prometheus, which scrapes one address.
@@ -15,7 +17,7 @@ type Server struct {
 	command *exec.Cmd
 }
 
-// Serve starts Prometheus on a port of this machine. It keeps its data in the folder.
+// Serve starts Prometheus on a port of this machine, and returns when it has scraped the target. It keeps its data in the folder.
 func Serve(ctx context.Context, root, folder, target string, port int, interval time.Duration) (*Server, error) {
 	config := filepath.Join(folder, "prometheus.yml")
 	// The label namespace is what a Prometheus in the cluster would add. It makes Prometheus rename the job's own labels.
@@ -31,7 +33,22 @@ func Serve(ctx context.Context, root, folder, target string, port int, interval 
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("starting Prometheus, which scripts/setup.sh unpacks: %w", err)
 	}
-	return &Server{Prometheus("http://" + address), command}, nil
+	server := &Server{Prometheus("http://" + address), command}
+	if err := server.awaitFirstScrape(ctx); err != nil {
+		server.Stop()
+		return nil, err
+	}
+	return server, nil
+}
+
+// awaitFirstScrape returns when the server has data. On a busy machine its start takes seconds, of which it would know nothing.
+func (s *Server) awaitFirstScrape(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return testcluster.Await(ctx, "the first scrape of Prometheus", func(ctx context.Context) (bool, error) {
+		up, _, err := s.Value(ctx, "up")
+		return up == 1, err
+	})
 }
 
 func (s *Server) Stop() {
