@@ -68,6 +68,8 @@ inline constexpr JobMetric kLostSeconds{"sailor_job_lost_seconds_total",
                                         "The job's other time, by cause; excludes the time in which it was suspended.",
                                         kCounter};
 inline constexpr JobMetric kGeneration{"sailor_job_generation", "Number of the newest plan.", kValue};
+inline constexpr JobMetric kPlanTime{"sailor_job_plan_timestamp_seconds",
+                                     "When the newest plan was made, in seconds since 1970.", kValue};
 inline constexpr JobMetric kBoundRatio{"sailor_plan_bound_ratio",
                                        "Throughput of the plan over a bound that no plan exceeds.", kValue};
 inline constexpr JobMetric kRestarts{"sailor_job_restarts_total", "Failures that count against maxRestarts.", kCounter};
@@ -99,6 +101,7 @@ inline constexpr const JobMetric* kAll[] = {&kState,
                                             &kUsefulSeconds,
                                             &kLostSeconds,
                                             &kGeneration,
+                                            &kPlanTime,
                                             &kBoundRatio,
                                             &kRestarts,
                                             &kRescales,

@@ -116,6 +116,7 @@ void add_plan(const Observation& observation, const PlanStatus& plan, Samples& s
   }
   const auto& record = observation.record;
   if (!record || record->generation != plan.generation) return;
+  samples.push_back({&kPlanTime, seconds_of(record->decided_at.time_since_epoch())});
   samples.push_back({&kBoundRatio, record->summary.bound_ratio});
   if (record->schedule_times) add_stages(*record->schedule_times, samples);
 }

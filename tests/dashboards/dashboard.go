@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -17,12 +16,13 @@ import (
 
 // Dashboard is the JSON of a dashboard, as far as it says what to ask and how to draw it.
 type Dashboard struct {
+	JSON        []byte `json:"-"` // all of it, as the chart has it
 	UID         string
 	Title       string
 	Description string
 	Panels      []Panel
 	Templating  struct{ List []Variable }
-	Annotations struct{ List []Query }
+	Annotations struct{ List []Query } // their values are the times to mark, in milliseconds
 }
 
 // Variable is a drop-down list at the top of a dashboard.
@@ -71,29 +71,32 @@ type Query struct {
 func (p Panel) stacks() bool { return p.FieldConfig.Defaults.Custom.Stacking.Mode == "normal" }
 
 // OfChart returns the dashboards that the chart installs, by the names of their files.
-func OfChart(ctx context.Context, root string) (map[string][]byte, error) {
+func OfChart(ctx context.Context, root string) (map[string]Dashboard, error) {
 	helm := exec.CommandContext(ctx, filepath.Join(root, "build", "bin", "helm"), "template", "sailor", filepath.Join(root, "charts", "sailor"),
 		"--kube-version", "1.34.0", "--set", "metrics.dashboards.enabled=true", "--show-only", "templates/dashboards.yaml")
-	helm.Stderr = os.Stderr
+	var complaint strings.Builder // helm also writes to it what is of no interest if it succeeds
+	helm.Stderr = &complaint
 	rendered, err := helm.Output()
 	if err != nil {
-		return nil, fmt.Errorf("rendering the dashboards of the chart: %w", err)
+		return nil, fmt.Errorf("rendering the dashboards of the chart: %w\n%s", err, complaint.String())
 	}
-	files := map[string][]byte{}
+	files := map[string]Dashboard{}
 	for _, document := range strings.Split(string(rendered), "\n---\n") {
 		var object corev1.ConfigMap
 		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
 			return nil, fmt.Errorf("reading the dashboards of the chart: %w", err)
 		}
 		for name, text := range object.Data {
-			files[name] = []byte(text)
+			if files[name], err = parse([]byte(text)); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
 	return files, nil
 }
 
-func Parse(text []byte) (Dashboard, error) {
-	var dashboard Dashboard
+func parse(text []byte) (Dashboard, error) {
+	dashboard := Dashboard{JSON: text}
 	if err := json.Unmarshal(text, &dashboard); err != nil {
 		return dashboard, fmt.Errorf("reading a dashboard: %w", err)
 	}

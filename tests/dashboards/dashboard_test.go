@@ -23,17 +23,9 @@ func root(t *testing.T) string {
 
 func ofChart(t *testing.T) map[string]Dashboard {
 	t.Helper()
-	files, err := OfChart(context.Background(), root(t))
-	if err != nil || len(files) != 2 {
-		t.Fatalf("the chart has %d dashboards: %v", len(files), err)
-	}
-	all := map[string]Dashboard{}
-	for name, text := range files {
-		dashboard, err := Parse(text)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		all[name] = dashboard
+	all, err := OfChart(context.Background(), root(t))
+	if err != nil || len(all) != 2 {
+		t.Fatalf("the chart has %d dashboards: %v", len(all), err)
 	}
 	return all
 }
@@ -64,6 +56,9 @@ func expressions(dashboard Dashboard) (all []string) {
 		for _, query := range panel.Targets {
 			all = append(all, query.Expr)
 		}
+	}
+	for _, query := range dashboard.Annotations.List {
+		all = append(all, query.Expr)
 	}
 	return all
 }

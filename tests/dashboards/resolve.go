@@ -102,23 +102,27 @@ func ask(ctx context.Context, prometheus Prometheus, query Query, view View, val
 	return asked, err
 }
 
-// marks returns the beginning of every stretch of time in which an annotation's query has a result.
+// marks returns the times in view that the annotations mark.
 func marks(ctx context.Context, prometheus Prometheus, dashboard Dashboard, view View, values map[string]string) ([]time.Time, error) {
-	var found []time.Time
+	found := map[int64]bool{}
 	for _, query := range dashboard.Annotations.List {
 		asked, err := ask(ctx, prometheus, query, view, values)
 		if err != nil {
 			return nil, fmt.Errorf("annotation: %w", err)
 		}
 		for _, series := range asked.Series {
-			for i, point := range series.Points {
-				if i == 0 || point.Time.Sub(series.Points[i-1].Time) > view.Interval() {
-					found = append(found, point.Time)
+			for _, point := range series.Points {
+				if at := time.UnixMilli(int64(point.Value)); !at.Before(view.From) && !at.After(view.To) {
+					found[at.UnixMilli()] = true
 				}
 			}
 		}
 	}
-	return found, nil
+	var times []time.Time
+	for _, milliseconds := range slices.Sorted(maps.Keys(found)) {
+		times = append(times, time.UnixMilli(milliseconds))
+	}
+	return times, nil
 }
 
 var labelValues = regexp.MustCompile(`^label_values\((.*), *(\w+)\)$`)

@@ -13,26 +13,23 @@ import (
 
 // Write writes the chart's dashboards into a folder: each as JSON to import into Grafana, and with its data as a picture and as a page.
 func Write(ctx context.Context, root, folder string, prometheus Prometheus, view View) error {
-	files, err := OfChart(ctx, root)
+	all, err := OfChart(ctx, root)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	names := slices.Sorted(maps.Keys(files))
+	names := slices.Sorted(maps.Keys(all))
 	for _, name := range names {
-		dashboard, err := Parse(files[name])
-		if err != nil {
-			return err
-		}
+		dashboard := all[name]
 		answer, err := Ask(ctx, prometheus, dashboard, view)
 		if err != nil {
 			return fmt.Errorf("dashboard %s: %w", dashboard.Title, err)
 		}
 		picture := Draw(answer)
 		base := filepath.Join(folder, strings.TrimSuffix(name, ".json"))
-		for file, text := range map[string]string{base + ".json": string(files[name]), base + ".svg": picture, base + ".html": page(dashboard, picture, names)} {
+		for file, text := range map[string]string{base + ".json": string(dashboard.JSON), base + ".svg": picture, base + ".html": page(dashboard, picture, names)} {
 			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 				return err
 			}

@@ -118,10 +118,12 @@ right, in a grid of 24 columns, and a panel that does not fit begins a new line.
 {{- toJson $variables }}
 {{- end }}
 
+{{/* The values of an annotation's query are the times to mark, in seconds. Grafana expects milliseconds. */}}
 {{- define "sailor.dashboard.annotations" -}}
 {{- $annotations := list }}
 {{- range .annotations }}
-{{- $annotations = append $annotations (dict "name" .name "expr" .expr "enable" true "iconColor" "orange" "titleFormat" .name
+{{- $annotations = append $annotations (dict "name" .name "expr" (printf "%s * 1000" .time) "useValueForTime" true "enable" true
+      "iconColor" "orange" "titleFormat" .name
       "datasource" (include "sailor.dashboard.source" $ | fromJson)) }}
 {{- end }}
 {{- toJson $annotations }}
