@@ -29,13 +29,16 @@ SUITES = ("lint", "tidy", "unit", "slow", "long", "gpu", "cluster")
 OUTPUT = threading.Lock()
 # The names of the Go tests that measure how fast workers compute. Beside other tests, all workers are slow.
 MEASURES_SPEED = "^TestASlowGpu"
+# What a Go test says of itself, unlike the logs of the programs that it shows: its file and line come first.
+GO_MESSAGE = re.compile(r"^\s+\w+\.go:\d+: ")
+MESSAGES_SHOWN, LONGEST_MESSAGE = 6, 600
 CTEST_LINE = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.*?) \.+\s*(.*?)\s+([\d.]+) sec")
 
 
 class Tally:
     def __init__(self):
         self.passed, self.failed, self.skipped = 0, [], []
-        self.reasons = {}  # of skipped tests, by name
+        self.reasons = {}  # of skipped and failed tests, by name
 
     def add(self, name, outcome, seconds):
         if outcome == "passed":
@@ -88,8 +91,8 @@ def ctest(labels):
     process.wait()
     if process.returncode != 0:
         show("\n".join(output))
-    if tally.skipped:
-        tally.reasons.update(reasons_of_skipped(report))
+    if tally.skipped or tally.failed:
+        tally.reasons.update(reasons_in(report))
     if seen == 0 or (process.returncode != 0 and not tally.failed):
         tally.failed.append(f"ctest ended with status {process.returncode} after {seen} tests")
     return tally
@@ -100,15 +103,25 @@ def without_parameter(name):
     return name.partition("  # GetParam()")[0]
 
 
-def reasons_of_skipped(report):
-    """In the output of a test that googletest skips, the reason follows the line with the source location."""
+def reasons_in(report):
+    """googletest writes the location of a skip or of a failed check on one line, and what it has to say on those that follow."""
     found = {}
     for case in xml.etree.ElementTree.parse(report).iter("testcase"):
         lines = (case.findtext("system-out") or "").splitlines()
-        for line, following in zip(lines, lines[1:]):
-            if line.endswith(": Skipped"):
-                found[without_parameter(case.get("name"))] = following
+        for at, line in enumerate(lines):
+            if line.endswith((": Skipped", ": Failure")):
+                count = 1 if line.endswith("Skipped") else MESSAGES_SHOWN
+                found.setdefault(without_parameter(case.get("name")), shortened(lines[at + 1 :][:count]))
     return found
+
+
+def reason_of_go(output):
+    """Returns the last messages of a failed test."""
+    return shortened([line for line in output.splitlines() if GO_MESSAGE.match(line)][-MESSAGES_SHOWN:])
+
+
+def shortened(lines):
+    return "\n  ".join(line.strip()[:LONGEST_MESSAGE] for line in lines)
 
 
 def go_binary():
@@ -173,6 +186,7 @@ def finish_go(tally, name, action, seconds, output):
     tally.add(f"{package}.{test}", outcome, seconds)
     if outcome != "passed":
         show(output.rstrip("\n"))
+        tally.reasons[f"{package}.{test}"] = reason_of_go(output)
 
 
 def set_fresh_seed():
@@ -208,10 +222,10 @@ def main(arguments):
             tally.merge(future.result())
     if "cluster" in suites:
         tally.merge(go_test(tags, [f"-run={MEASURES_SPEED}", "./e2e"]))
-    for name in tally.skipped:
-        show(f"skipped: {name}: {tally.reasons.get(name, 'see above')}")
-    for name in tally.failed:
-        show(f"FAILED: {name}")
+    # Once more, because the beginning of a long output may be out of sight.
+    for word, names in (("skipped", tally.skipped), ("FAILED", tally.failed)):
+        for name in names:
+            show(f"{word}: {name}: {tally.reasons.get(name) or 'see above'}")
     show(f"{time.monotonic() - began:.0f} s")
     skipped = f", {len(tally.skipped)} skipped" if tally.skipped else ""
     show(f"{tally.passed} passed, {len(tally.failed)} failed{skipped}")
