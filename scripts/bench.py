@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs benchmarks and prints a table. Writes build/bench.json, a list of {name, value, unit, goal, holds}.
 
-Without arguments it runs all parts: `planner`, `slow` and `regroup`, Google Benchmarks in build/dev/bench, whose time and
+Without arguments it runs all parts: `planner`, `slow`, `regroup` and `scrape`, Google Benchmarks in build/dev/bench, whose time and
 whose counters become rows; `spot`, tests/bench/spot_bench.py, which replays jobs over traces of spot capacity; `trainer`,
 tests/bench/trainer_bench.py, which runs the trainer and PyTorch in turn; `system`, build/bin/sailor-bench, which
 measures the whole system on the local Kubernetes; and `storm`, the test of tests/e2e that trains under a hundred random
@@ -27,7 +27,7 @@ SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 COUNTERS = {"iteration_seconds": "s", "bound_gap": "", "peak_MiB": "MiB", "over_healthy": "", "over_optimum": "",
-            "over_dropping": "", "over_layer_cuts": ""}
+            "over_dropping": "", "over_layer_cuts": "", "transferred_MB": "MB", "text_MB": "MB"}
 
 
 def row(name, value, unit, goal=None):
@@ -46,10 +46,11 @@ def google_benchmark(name):
             print(f"[bench] skipped {result['name']}: {result['error_message']}", file=sys.stderr)
             continue
         seconds = result["real_time"] * SECONDS[result["time_unit"]]
-        rows.append(row(result["name"], seconds, "s", result.get("goal")))
+        name_of_row = result["name"].removesuffix("/real_time")
+        rows.append(row(name_of_row, seconds, "s", result.get("goal")))
         for counter, unit in COUNTERS.items():
             if counter in result:
-                rows.append(row(f"{result['name']}/{counter}", result[counter], unit, result.get(f"goal_{counter}")))
+                rows.append(row(f"{name_of_row}/{counter}", result[counter], unit, result.get(f"goal_{counter}")))
     return rows
 
 
@@ -136,6 +137,7 @@ PARTS = {
     "planner": lambda: google_benchmark("planner_bench"),
     "slow": lambda: google_benchmark("slow_gpus_bench"),
     "regroup": lambda: google_benchmark("regroup_bench"),
+    "scrape": lambda: google_benchmark("scrape_bench"),
     "spot": spot,
     "trainer": trainer,
     "system": system,
