@@ -178,9 +178,13 @@ double JobSpeeds::slowdown_of_all() const {
   return std::max(0.0, least.value_or(0));
 }
 
+bool JobSpeeds::is_warming_up(const Gpu& gpu) {
+  return !gpu.last.work.is_probe() && gpu.steps_of_place <= kStepsToWarmUp;
+}
+
 void JobSpeeds::judge(Gpu& gpu, const Surroundings& surroundings) {
   const bool is_probe = gpu.last.work.is_probe();
-  if (!is_probe && gpu.steps_of_place <= kStepsToWarmUp) return;
+  if (is_warming_up(gpu)) return;
   if (gpu.references.size() > kMostKindsOfWork) gpu.references.clear();
   Reference& own = gpu.references[gpu.last.work];
   const double time = std::log(gpu.last.seconds) - (is_probe ? 0 : surroundings.slowdown_of_all);
@@ -235,7 +239,7 @@ std::map<GpuName, GpuSpeed> JobSpeeds::speeds() const {
     const bool is_known = gpu.level == 0 || gpu.reports_of_level >= kReportsToSettle;
     speeds[name] = {.slowdown = std::exp(gpu.level),
                     .newest = std::exp(gpu.newest),
-                    .is_settled = is_known && gpu.changes.is_quiet()};
+                    .is_settled = is_known && !is_warming_up(gpu) && gpu.changes.is_quiet()};
   }
   return speeds;
 }

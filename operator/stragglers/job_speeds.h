@@ -50,7 +50,7 @@ struct PassTime {
 struct GpuSpeed {
   double slowdown = 1;     // the time of a pass over its usual time; 1: the GPU is not slow
   double newest = 1;       // the same for about the last three reports, noise included
-  bool is_settled = true;  // the reports since the last change agree
+  bool is_settled = true;  // the reports since the last change, of the speed or of the work, are enough and agree
   friend bool operator==(const GpuSpeed&, const GpuSpeed&) = default;
 };
 
@@ -114,6 +114,7 @@ class JobSpeeds {
   [[nodiscard]] bool awaits_peers(const Gpu& gpu) const;
   [[nodiscard]] double slowdown_of_all() const;
   [[nodiscard]] double usual_noise() const;
+  static bool is_warming_up(const Gpu& gpu);
   void judge(Gpu& gpu, const Surroundings& surroundings);
   static void refine_level(Gpu& gpu, double deviation);
   static void change_level(Gpu& gpu, double level, double usual);

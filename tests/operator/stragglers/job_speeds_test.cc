@@ -98,6 +98,26 @@ class Job {
   std::optional<std::size_t> paused_;
 };
 
+// Otherwise steps by a plan for equal GPUs, to which a job returns because a GPU seemed to have recovered, would count
+// as what that plan usually takes.
+TEST(JobSpeeds, AGpuThatReturnsToItsWorkIsNotSettledBeforeItsSpeedIsKnown) {
+  Job job(2);
+  job.run(20);
+  const Work usual{kPool, 0, 6, 1, 2};
+  const Work other{kPool, 0, 3, 1, 2};
+  job.set_work(other);
+  job.run(20);
+  job.set_work(usual);
+  job.set(1, 2);
+  for (int step = 0; job.slowdown(1) <= 1; ++step) {
+    ASSERT_LT(step, 20);
+    job.run(1);
+    EXPECT_FALSE(job.speeds.speeds().at(Job::name(1)).is_settled) << "after " << step + 1 << " steps";
+  }
+  job.run(20);
+  EXPECT_TRUE(job.speeds.speeds().at(Job::name(1)).is_settled);
+}
+
 TEST(JobSpeeds, ASlowGpuIsNoticedWithinTenStepsAndOnlyThatOne) {
   for (const int workers : {2, 3, 4}) {
     for (const double factor : {2.0, 4.0, 8.0}) {
