@@ -49,17 +49,14 @@ PoolSeries::Pool& PoolSeries::pool_of(const PoolKey& key) {
 prometheus::Counter& PoolSeries::preemptions_of(const PoolKey& key) { return preemptions_.Add(labels_of(key)); }
 
 void PoolSeries::note_gpus(const ClusterView& view) {
-  std::map<PoolKey, std::map<std::string, int>> counts;
-  for (const NodeView& node : view.nodes) {
-    auto& count = counts[node.pool];
-    count["allocatable"] += node.gpus;
-    for (const auto& [job, gpus] : node.used) count["used"] += gpus;
-    if (node.is_terminating) count["terminating"] += node.gpus;
-  }
+  const auto uses = use_of_pools(view);
   for (const auto& [key, declaration] : view.pools) {
     const Pool& pool = pool_of(key);
     pool.price->Set(declaration.price_per_gpu.value());
-    for (const char* state : kStates) pool.gpus.at(state)->Set(counts[key][state]);
+    const PoolUse& use = uses.at(key);
+    pool.gpus.at("allocatable")->Set(use.allocatable);
+    pool.gpus.at("used")->Set(use.used);
+    pool.gpus.at("terminating")->Set(use.terminating);
   }
 }
 

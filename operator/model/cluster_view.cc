@@ -203,4 +203,20 @@ ClusterView cluster_view(const ClusterObjects& objects) {
   return view;
 }
 
+std::map<PoolKey, PoolUse> use_of_pools(const ClusterView& view) {
+  std::map<PoolKey, PoolUse> uses;
+  for (const auto& [key, declaration] : view.pools) uses[key] = {};
+  for (const NodeView& node : view.nodes) {
+    PoolUse& use = uses[node.pool];
+    int used = 0;
+    for (const auto& [job, gpus] : node.used) used += gpus;
+    use.ready_nodes += node.is_ready ? 1 : 0;
+    use.allocatable += node.gpus;
+    use.used += used;
+    if (node.is_terminating) use.terminating += node.gpus;
+    if (node.is_ready && !node.is_cordoned && !node.is_terminating) use.free += std::max(0, node.gpus - used);
+  }
+  return uses;
+}
+
 }  // namespace sailor

@@ -83,6 +83,18 @@ struct ClusterObjects {
 
 ClusterView cluster_view(const ClusterObjects& objects);
 
+// The nodes of a pool that the view has, and their GPUs.
+struct PoolUse {
+  int ready_nodes = 0;
+  int allocatable = 0;  // the GPUs of all nodes
+  int used = 0;
+  int free = 0;         // unused, on nodes that are ready and that nobody has cordoned or is about to terminate
+  int terminating = 0;  // the GPUs of nodes that are about to be terminated
+  friend bool operator==(const PoolUse&, const PoolUse&) = default;
+};
+// Has an entry for each pool of the view, also for one without nodes.
+std::map<PoolKey, PoolUse> use_of_pools(const ClusterView& view);
+
 // Returns the node that a pod runs on, or is pinned to while it waits for the scheduler.
 std::string node_of_pod(const kube::Json& pod);
 // Returns the number of GPUs that a pod uses: 0 once it has ended.
