@@ -68,6 +68,11 @@ bool changes_job(const Json* before, const Json* now) {
   return !is_same_at(*before, *now, {"spec"}) || !is_same_without(status_of(*before), status_of(*now), "progress");
 }
 
+bool changes_pool(const Json* before, const Json* now) {
+  return before == nullptr || now == nullptr || !is_same_at(*before, *now, {"metadata", "uid"}) ||
+         !is_same_at(*before, *now, {"spec"});
+}
+
 bool changes_capacity_of_node(const Json* before, const Json* now) {
   if (before == nullptr || now == nullptr) return true;
   constexpr std::array<std::string_view, 3> kMetadata = {"uid", "labels", "deletionTimestamp"};

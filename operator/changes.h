@@ -12,6 +12,8 @@ namespace sailor {
 
 // Returns whether anything but the progress in the status has changed.
 bool changes_job(const kube::Json* before, const kube::Json* now);
+// Returns whether anything but the status of a GpuPool has changed.
+bool changes_pool(const kube::Json* before, const kube::Json* now);
 // Returns whether another job, or this one, could plan differently because of the node.
 bool changes_capacity_of_node(const kube::Json* before, const kube::Json* now);
 // Returns whether the pod uses GPUs that it did not use before, on any node, or no longer uses some.

@@ -29,6 +29,13 @@ void log_reconcile(const ReconcileReport& report) {
                            {"seconds", seconds_text(report.seconds)}});
 }
 
+void log_pool_failure(const std::string& pool, const kube::ApiError& error) {
+  // Somebody has changed or deleted the GpuPool, or another operator leads.
+  const bool is_expected = error.is_conflict() || error.is_not_found() || error.reason == kube::kNotLeader;
+  log_event(is_expected ? LogLevel::kDebug : LogLevel::kWarning, "status of a GpuPool not written",
+            {{"pool", pool}, {"reason", error.message}});
+}
+
 void log_plan(const PlanAnswer& answer, double seconds) {
   const std::string job = to_string(answer.question.job.key);
   if (!answer.result) {

@@ -62,6 +62,7 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
       events_(api_, options_.identity),
       applier_(api_, caches_, refusals_, sinks()),
       controller_(observer_, applier_, queue_, hooks()),
+      pool_statuses_(api_, caches_, log_pool_failure),
       watches_(api_, caches_, queue_, [this] { profiles_.changed(); }) {}
 
 kube::ApiHooks OperatorRuntime::api_hooks(bool is_fenced) {
@@ -199,12 +200,21 @@ void OperatorRuntime::reconcile_jobs(std::stop_token stop) {
   }
 }
 
+// A thread of its own calls it, so that a slow API server delays neither jobs nor the renewal of the lease.
+void OperatorRuntime::write_pool_statuses(const std::stop_token& stop) {
+  while (!stop.stop_requested()) kube::interruptible_sleep(pool_statuses_.write(observer_.cluster()), stop);
+}
+
 // Waits for the leadership, then reconciles until a stop (returns true) or until the leadership is lost (returns
 // false).
 bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
   if (options_.elects_leader && !election_.acquire(stop)) return true;
   if (options_.elects_leader) log_info("leading", {{"identity", options_.identity}});
   const std::jthread event_sender([this](std::stop_token sender_stop) { events_.run(std::move(sender_stop)); });
+  std::jthread pool_writer;
+  // An operator of one namespace may not write outside of it, and several of them would contradict each other.
+  if (options_.watch_namespace.empty())
+    pool_writer = std::jthread([this](const std::stop_token& writer_stop) { write_pool_statuses(writer_stop); });
   std::jthread worker([this](std::stop_token worker_stop) { reconcile_jobs(std::move(worker_stop)); });
   bool has_lost = false;
   while (!stop.stop_requested() && !has_lost) {

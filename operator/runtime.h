@@ -17,6 +17,7 @@
 #include "operator/profile_cache.h"
 #include "operator/reconcile/controller.h"
 #include "operator/reconcile/planning_service.h"
+#include "operator/reconcile/pool_status_writer.h"
 #include "operator/watchdog.h"
 #include "operator/watches.h"
 
@@ -38,6 +39,7 @@ class OperatorRuntime {
   void start_callback_server();
   bool reconcile_while_leading(std::stop_token stop);
   void reconcile_jobs(std::stop_token stop);
+  void write_pool_statuses(const std::stop_token& stop);
   void update_metrics();
   [[nodiscard]] bool is_alive() const;
   [[nodiscard]] bool may_write() const;
@@ -68,6 +70,7 @@ class OperatorRuntime {
   EventSender events_;
   Applier applier_;
   Controller controller_;
+  PoolStatusWriter pool_statuses_;
   Watches watches_;
   std::unique_ptr<prometheus::Exposer> exposer_;
   std::unique_ptr<net::HttpServer> health_;

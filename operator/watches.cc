@@ -63,7 +63,9 @@ void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
     queue_jobs_on(now == nullptr ? *before : *now);
     queue_jobs_that_may_grow();
   });
-  caches_.pools.on_change([this](const Json*, const Json*) { queue_jobs_that_may_grow(); });
+  caches_.pools.on_change([this](const Json* before, const Json* now) {
+    if (changes_pool(before, now)) queue_jobs_that_may_grow();
+  });
   caches_.profiles.on_change([this, notify = std::move(profiles_changed)](const Json*, const Json*) {
     notify();
     queue_jobs_that_may_grow();

@@ -65,7 +65,7 @@ func TestTheOperatorMayDoItsWorkAndNothingElse(t *testing.T) {
 	mustAnswer(t, operator, true,
 		"list trainingjobs.sailor.dev -A", "watch trainingjobs.sailor.dev -A", "delete trainingjobs.sailor.dev -n default",
 		"patch trainingjobs.sailor.dev --subresource=status -n default", "update trainingjobs.sailor.dev --subresource=finalizers -n default",
-		"watch gpupools.sailor.dev", "watch modelprofiles.sailor.dev", "watch nodes",
+		"watch gpupools.sailor.dev", "patch gpupools.sailor.dev --subresource=status", "watch modelprofiles.sailor.dev", "watch nodes",
 		"create pods -n default", "delete pods -n default", "watch pods -A",
 		"create jobrecords.sailor.dev -n default", "patch jobrecords.sailor.dev -n default", "watch jobrecords.sailor.dev -A",
 		"create configmaps -n default", "patch configmaps -n default", "watch configmaps -A",
@@ -87,7 +87,7 @@ func TestOneNamespaceIsWatchedWithRightsInNoOther(t *testing.T) {
 	mustAnswer(t, operator, true, "create pods -n team", "watch trainingjobs.sailor.dev -n team", "create configmaps -n team", "watch nodes",
 		"watch pods -A") // those elsewhere use GPUs, too
 	mustAnswer(t, operator, false, "create pods -n default", "delete pods -n default", "watch trainingjobs.sailor.dev -A", "watch configmaps -A",
-		"watch jobrecords.sailor.dev -A")
+		"watch jobrecords.sailor.dev -A", "patch gpupools.sailor.dev --subresource=status")
 }
 
 func TestUsersWhoMayEditANamespaceMayRunJobsThere(t *testing.T) {

@@ -43,6 +43,16 @@ TEST(Changes, AnythingElseOfAJobIsNews) {
   EXPECT_TRUE(changes_job(&kJobObject, nullptr));
 }
 
+TEST(Changes, StatusOfAPoolIsNoNews) {
+  const Json pool = Json::parse(R"({"metadata": {"name": "p", "uid": "u", "resourceVersion": "1"}, "spec": {}})");
+  const Json later = changed(changed(pool, "/status/readyNodes", 1), "/metadata/resourceVersion", "2");
+  EXPECT_FALSE(changes_pool(&pool, &later));
+  const Json dearer = changed(pool, "/spec/pricePerGpuHour", "2");
+  EXPECT_TRUE(changes_pool(&pool, &dearer));
+  EXPECT_TRUE(changes_pool(nullptr, &pool));
+  EXPECT_TRUE(changes_pool(&pool, nullptr));
+}
+
 TEST(Changes, HeartbeatOfANodeIsNoNews) {
   const Json later = changed(changed(kNodeObject, "/status/conditions/0/lastHeartbeatTime", "2026-01-01T00:05:00Z"),
                              "/metadata/resourceVersion", "2");

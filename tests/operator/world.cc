@@ -9,12 +9,14 @@
 #include "operator/model/names.h"
 #include "operator/model/record_object.h"
 #include "operator/reconcile/decide/decide.h"
+#include "operator/reconcile/pool_status_writer.h"
 
 namespace sailor::testing {
 namespace {
 
 constexpr const char* kJobs = "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs";
 constexpr const char* kRecords = "/apis/sailor.dev/v1alpha1/namespaces/default/jobrecords";
+constexpr const char* kPools = "/apis/sailor.dev/v1alpha1/gpupools";
 constexpr const char* kNodes = "/api/v1/nodes";
 const JobKey kJob{"default", "job"};
 
@@ -78,7 +80,10 @@ struct World::Operator {
         api(world.api_server, quick()),
         observer(caches, world.settings, sources()),
         events(api, "test", [this] { return world.now; }),
-        applier(api, caches, refusals, sinks()) {}
+        applier(api, caches, refusals, sinks()),
+        pool_statuses(api, caches, [this](const std::string& pool, const kube::ApiError& error) {
+          world.pool_failures.push_back(pool + ": " + error.message);
+        }) {}
 
   static kube::ApiHooks quick() {
     kube::ApiHooks hooks;
@@ -127,6 +132,7 @@ struct World::Operator {
   Observer observer;
   EventSender events;
   Applier applier;
+  PoolStatusWriter pool_statuses;
 };
 
 World::World() { restart_operator(); }
@@ -142,6 +148,16 @@ void World::add_node(const std::string& name, int gpus, const std::string& zone)
          {"labels", {{kAcceleratorLabel, "nvidia-tesla-t4"}, {kZoneLabel, zone}, {kSpotLabel, "true"}}}}},
        {"spec", Json::object()},
        {"status", {{"allocatable", {{kGpuResource, std::to_string(gpus)}}}, {"conditions", Json::array({ready})}}}});
+}
+
+void World::add_pool(const std::string& name, const Json& spec_changes) {
+  Json spec = {{"region", "us-central1"}, {"zone", "us-central1-a"}, {"accelerator", "nvidia-tesla-t4"},
+               {"provisioning", "Spot"},  {"gpusPerNode", 2},        {"pricePerGpuHour", "0.125"}};
+  spec.merge_patch(spec_changes);
+  api_server.put(kPools, {{"apiVersion", "sailor.dev/v1alpha1"},
+                          {"kind", "GpuPool"},
+                          {"metadata", {{"name", name}, {"generation", 1}}},
+                          {"spec", spec}});
 }
 
 void World::remove_node(const std::string& name) {
@@ -244,6 +260,11 @@ std::function<bool()> World::reconcile_later() {
   };
 }
 
+std::function<std::chrono::milliseconds()> World::write_pool_statuses_later() {
+  refresh_caches();
+  return [paused = operator_, view = operator_->observer.cluster()] { return paused->pool_statuses.write(view); };
+}
+
 void World::settle() {
   for (int i = 0; i < 12; ++i) {
     reconcile();
@@ -270,6 +291,10 @@ GenerationRecord World::record() const { return record_of(api_server.find("jobre
 void World::lose_record() { api_server.erase(kRecords, kJob.name); }
 
 Json World::status() const { return api_server.find("trainingjobs", kJob.name).value("status", Json::object()); }
+
+Json World::pool_status(const std::string& pool) const {
+  return api_server.find("gpupools", pool).value("status", Json::object());
+}
 
 std::string World::condition(const std::string& type) const {
   const Json current = status();

@@ -24,7 +24,8 @@ class World {
   void cut_off(const std::string& name);       // the node is not ready, and its agents do not answer, but they run on
   void lose_label(const std::string& name);    // the node loses the label of its accelerator; everything runs on
   void force_delete(const std::string& node);  // the pod's object on the node is deleted; the pod runs on
-  void preempt(const std::string& name);       // the node gets the taint of a termination; its pods and agents run on
+  void add_pool(const std::string& name, const Json& spec_changes = Json::object());  // the pool of add_node()
+  void preempt(const std::string& name);  // the node gets the taint of a termination; its pods and agents run on
   void add_job(Json spec_changes = Json::object());
   void change_job(const std::function<void(Json&)>& change);
 
@@ -34,6 +35,10 @@ class World {
   // Observes and decides now, and applies the decision when the result is called, as an operator that was paused in
   // between. The result returns whether all of it was applied.
   std::function<bool()> reconcile_later();
+  // Writes the statuses of the GpuPools. Returns the time to wait before the next call.
+  std::chrono::milliseconds write_pool_statuses() { return write_pool_statuses_later()(); }
+  // Looks at the cluster now, and writes when the result is called, as an operator that was paused in between.
+  std::function<std::chrono::milliseconds()> write_pool_statuses_later();
   void settle();  // reconciles and lets kubelets and agents work, until nothing changes
   // Settles while the operator dies once: before its write number `write` (from 0) takes effect, or after it.
   void settle_through_crash(int write, bool after_commit);
@@ -57,6 +62,7 @@ class World {
 
   [[nodiscard]] GenerationRecord record() const;
   [[nodiscard]] Json status() const;
+  [[nodiscard]] Json pool_status(const std::string& pool) const;
   [[nodiscard]] std::string state() const { return kube::text_at(status(), {"state"}); }
   [[nodiscard]] std::string condition(const std::string& type) const;  // "True Training: The workers train."
   [[nodiscard]] std::vector<std::string> pods() const;
@@ -75,6 +81,7 @@ class World {
   std::vector<Assignment> sent;
   std::optional<std::chrono::milliseconds> requeue_after;  // what the last decision asked for
   Nanoseconds forward_pass{1000};                          // the time of a forward pass in the profiles
+  std::vector<std::string> pool_failures;                  // why statuses of GpuPools were not written
   bool agents_hang = false;                                // agents ignore what they are sent
   bool workers_are_mute = false;                           // the worker processes of new pods do not report yet
   std::set<std::string> stuck_nodes;                       // no pod starts on these nodes

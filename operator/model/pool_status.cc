@@ -1,0 +1,73 @@
+#include "operator/model/pool_status.h"
+
+#include <fmt/format.h>
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+
+bool is_in_use(const ClusterView& view, const PoolDeclaration& declared) {
+  const auto found = view.pools.find(declared.key);
+  return found != view.pools.end() && found->second.name == declared.name;
+}
+
+std::string why_unused(const ClusterView& view, const PoolDeclaration& declared) {
+  const std::string& accelerator = declared.key.accelerator.str();
+  if (view.without_kernels.contains(declared.key)) {
+    return fmt::format(
+        "The trainer's image has no kernels for {}. Use newer GPUs, or an image that has them, and state its "
+        "trainerImage.minComputeCapability in the chart.",
+        accelerator);
+  }
+  if (view.of_unknown_accelerator.contains(declared.key)) {
+    return fmt::format("The accelerator {} is unknown. State the memory and the rates of its GPUs in spec.gpu.",
+                       accelerator);
+  }
+  const auto other = view.pools.find(declared.key);
+  if (other == view.pools.end()) return {};  // the GpuPool is newer than the view
+  return fmt::format("GpuPool {} declares the same pool. Delete one of the two.", other->second.name);
+}
+
+PoolStatus status_of(const ClusterView& view, const std::map<PoolKey, PoolUse>& uses, const Json& gpu_pool) {
+  PoolStatus status;
+  status.spec_generation = kube::integer_at(gpu_pool, {"metadata", "generation"});
+  const auto declared = pool_from_manifest(gpu_pool);
+  if (!declared) {
+    status.message = fmt::format("The GpuPool cannot be read: {}.", declared.error().message);
+    return status;
+  }
+  status.price_per_gpu = declared->price_per_gpu;
+  status.is_list_price = kube::find_at(gpu_pool, {"spec", "pricePerGpuHour"}) == nullptr;
+  if (is_in_use(view, *declared)) {
+    status.use = uses.at(declared->key);
+  } else {
+    status.message = why_unused(view, *declared);
+  }
+  return status;
+}
+
+}  // namespace
+
+std::map<std::string, PoolStatus> pool_statuses(const ClusterView& view, const std::vector<kube::Object>& gpu_pools) {
+  const auto uses = use_of_pools(view);
+  std::map<std::string, PoolStatus> statuses;
+  for (const kube::Object& pool : gpu_pools) statuses[kube::name_of(*pool)] = status_of(view, uses, *pool);
+  return statuses;
+}
+
+Json to_json(const PoolStatus& status) {
+  Json json = {
+      {"observedGeneration", status.spec_generation},
+      {"readyNodes", status.use.ready_nodes},
+      {"gpus",
+       {{"allocatable", status.use.allocatable}, {"used", status.use.used}, {"free", status.use.free}}}};
+  if (status.price_per_gpu) {
+    json["pricePerGpuHour"] = fmt::format("{:.6g}", status.price_per_gpu->value());
+    json["priceSource"] = status.is_list_price ? "ListPrice" : "Spec";
+  }
+  if (!status.message.empty()) json["message"] = status.message;
+  return json;
+}
+
+}  // namespace sailor

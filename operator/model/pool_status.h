@@ -1,0 +1,28 @@
+// PoolStatus: what the status of a GpuPool says about its nodes and its price.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/model/cluster_view.h"
+
+namespace sailor {
+
+struct PoolStatus {
+  std::int64_t spec_generation = 0;             // the metadata.generation of the GpuPool
+  PoolUse use;                                  // zeros if the operator does not use the pool
+  std::optional<DollarsPerHour> price_per_gpu;  // absent: the spec cannot be read
+  bool is_list_price = false;                   // the spec states no price
+  std::string message;                          // why the operator does not use the pool; empty: it does
+  friend bool operator==(const PoolStatus&, const PoolStatus&) = default;
+};
+
+// Returns the statuses by the name of the GpuPool. The view was made from these GpuPools.
+std::map<std::string, PoolStatus> pool_statuses(const ClusterView& view, const std::vector<kube::Object>& gpu_pools);
+
+kube::Json to_json(const PoolStatus& status);
+
+}  // namespace sailor
