@@ -1,6 +1,7 @@
 // sailor: makes the decisions of the operator offline, without a cluster.
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -9,9 +10,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "cli/evaluate.h"
 #include "cli/job_commands.h"
+#include "cli/manual.h"
 #include "cli/paper.h"
 #include "cli/render.h"
 #include "cli/replay.h"
@@ -45,6 +49,13 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, E& value, co
       ->type_name(listed);
 }
 
+// The values of --execution: the built-in models, or a file.
+std::string execution_values() {
+  std::string values;
+  for (const sailor::ExecutionModel& model : sailor::built_in_execution_models()) values += model.name + "|";
+  return values + "FILE";
+}
+
 CLI::Option* add_inputs(CLI::App& command, sailor::cli::Inputs& inputs) {
   command.add_option("-f,--file", inputs.job, "manifest with one TrainingJob")->required()->type_name("JOB.yaml");
   CLI::Option* cluster =
@@ -57,10 +68,9 @@ CLI::Option* add_inputs(CLI::App& command, sailor::cli::Inputs& inputs) {
       ->type_name("DIR");
   command
       .add_option("--execution", inputs.execution,
-                  "how plans are executed: " + sailor::execution_model_names() +
-                      ", or a file with an ExecutionModel (default: what the NetworkModel says, else the most "
-                      "conservative one)")
-      ->type_name("MODEL");
+                  "how plans are executed; FILE has an ExecutionModel (default: what the NetworkModel says, else the "
+                  "most conservative model)")
+      ->type_name(execution_values());
   return cluster;
 }
 
@@ -89,7 +99,7 @@ CLI::Validator seconds_above_zero() {
           ""};
 }
 
-CLI::App* add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
+void add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
   CLI::App* command = app.add_subcommand("plan", "Plan a job: which GPUs to use and how to split the model over them");
   CLI::Option* cluster = add_inputs(*command, arguments.inputs)->required(false);
   CLI::Option* slow = add_slow(*command, arguments.inputs);
@@ -133,10 +143,9 @@ CLI::App* add_plan(CLI::App& app, sailor::cli::PlanArguments& arguments) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   add_choice(*command, "-o,--output", arguments.format, kFormats, "output format (default table)");
-  return command;
 }
 
-CLI::App* add_simulate(CLI::App& app, sailor::cli::SimulateArguments& arguments) {
+void add_simulate(CLI::App& app, sailor::cli::SimulateArguments& arguments) {
   CLI::App* command = app.add_subcommand("simulate", "Estimate time, memory and cost of a given plan");
   add_inputs(*command, arguments.inputs);
   add_slow(*command, arguments.inputs);
@@ -149,10 +158,9 @@ CLI::App* add_simulate(CLI::App& app, sailor::cli::SimulateArguments& arguments)
       ->add_option("--timeline", arguments.timeline, "also write a trace of the step for Perfetto or chrome://tracing")
       ->type_name("TRACE.json");
   add_choice(*command, "-o,--output", arguments.format, kFormats, "output format (default table)");
-  return command;
 }
 
-CLI::App* add_evaluate(CLI::App& app, sailor::cli::EvaluateArguments& arguments) {
+void add_evaluate(CLI::App& app, sailor::cli::EvaluateArguments& arguments) {
   static const std::map<std::string, Format> formats = {{"table", Format::kTable}, {"json", Format::kJson}};
   CLI::App* command = app.add_subcommand("evaluate", "Compare the simulator with measured runs");
   command->add_option("runs", arguments.runs, "folder of measured runs, one JSON file each")
@@ -164,12 +172,11 @@ CLI::App* add_evaluate(CLI::App& app, sailor::cli::EvaluateArguments& arguments)
   command
       ->add_option("--execution", arguments.execution,
                    "how the runs executed their plans (default: deepspeed, or deepspeed-ethernet for RTX GPUs)")
-      ->type_name("MODEL");
+      ->type_name(execution_values());
   add_choice(*command, "-o,--output", arguments.format, formats, "output format (default table)");
-  return command;
 }
 
-CLI::App* add_paper(CLI::App& app, sailor::cli::PaperArguments& arguments) {
+void add_paper(CLI::App& app, sailor::cli::PaperArguments& arguments) {
   static const std::map<std::string, Format> formats = {
       {"table", Format::kTable}, {"json", Format::kJson}, {"html", Format::kHtml}, {"markdown", Format::kMarkdown}};
   CLI::App* command = app.add_subcommand("paper", "Repeat the evaluation of the Sailor paper in simulation");
@@ -187,10 +194,9 @@ CLI::App* add_paper(CLI::App& app, sailor::cli::PaperArguments& arguments) {
   command->add_option("--only", arguments.only, "a figure or table, such as 8a or t2; may be repeated (default: all)")
       ->type_name("FIGURE");
   add_choice(*command, "-o,--output", arguments.format, formats, "output format (default table)");
-  return command;
 }
 
-CLI::App* add_render(CLI::App& app, sailor::cli::RenderArguments& arguments) {
+void add_render(CLI::App& app, sailor::cli::RenderArguments& arguments) {
   static const std::map<std::string, Format> formats = {{"json", Format::kJson}, {"yaml", Format::kYaml}};
   CLI::App* command = app.add_subcommand("render", "Print the pods that the operator would create for a job");
   add_inputs(*command, arguments.inputs);
@@ -202,7 +208,6 @@ CLI::App* add_render(CLI::App& app, sailor::cli::RenderArguments& arguments) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   add_choice(*command, "-o,--output", arguments.format, formats, "output format (default yaml)");
-  return command;
 }
 
 CLI::Option* add_seconds(CLI::App& command, const std::string& name, sailor::Seconds& value, const std::string& help) {
@@ -228,7 +233,7 @@ void add_replay_times(CLI::App& command, sailor::ReplayOptions& options) {
       ->type_name("SECONDS");
 }
 
-CLI::App* add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
+void add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
   using sailor::cli::PolicyChoice;
   static const std::map<std::string, PolicyChoice> policies = {
       {"live", PolicyChoice::kLive},     {"restart", PolicyChoice::kRestart}, {"static", PolicyChoice::kStatic},
@@ -251,7 +256,6 @@ CLI::App* add_replay(CLI::App& app, sailor::cli::ReplayArguments& arguments) {
                    "draws the nodes that leave, where a trace has only counts (default 1)")
       ->type_name("N");
   add_choice(*command, "-o,--output", arguments.format, kFormats, "output format (default table)");
-  return command;
 }
 
 struct JobCommand {
@@ -291,11 +295,30 @@ std::optional<sailor::Result<void>> run_job_command(const CLI::App& app, const s
   return std::nullopt;
 }
 
-CLI::App* add_validate(CLI::App& app, std::vector<std::string>& files) {
+void add_validate(CLI::App& app, std::vector<std::string>& files) {
   CLI::App* command =
       app.add_subcommand("validate", "Check manifests without a cluster; errors name file, line, field and remedy");
   command->add_option("-f,--file,files", files, "manifests")->required()->type_name("FILE...");
-  return command;
+}
+
+void add_completion(CLI::App& app, sailor::cli::Shell& shell) {
+  using sailor::cli::Shell;
+  static const std::map<std::string, Shell> shells = {
+      {"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
+  CLI::App* command = app.add_subcommand("completion", "Print the script that completes commands in a shell");
+  add_choice(*command, "shell", shell, shells, "the shell that runs the script")->required();
+}
+
+// Returns the words to complete if a shell or kubectl asks for completion.
+std::optional<std::vector<std::string>> words_to_complete(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  if (words.empty()) return std::nullopt;
+  // kubectl finds the completion of a plugin by this name.
+  if (std::filesystem::path(words.front()).filename() == "kubectl_complete-sailor") {
+    return std::vector(words.begin() + 1, words.end());
+  }
+  if (argc > 1 && words[1] == "__complete") return std::vector(words.begin() + 2, words.end());
+  return std::nullopt;
 }
 
 std::string names_of_commands(const CLI::App& app) {
@@ -328,6 +351,60 @@ int finish(const sailor::Result<void>& done, const std::string& result) {
   return EXIT_FAILURE;
 }
 
+struct Arguments {
+  sailor::cli::PlanArguments plan;
+  sailor::cli::SimulateArguments simulate;
+  sailor::cli::EvaluateArguments evaluate;
+  sailor::cli::PaperArguments paper;
+  sailor::cli::ReplayArguments replay;
+  sailor::cli::RenderArguments render;
+  std::vector<std::string> files;
+  sailor::cli::JobArguments job;
+  sailor::cli::Shell shell = sailor::cli::Shell::kBash;
+};
+
+void add_commands(CLI::App& app, Arguments& arguments) {
+  add_plan(app, arguments.plan);
+  add_simulate(app, arguments.simulate);
+  add_evaluate(app, arguments.evaluate);
+  add_paper(app, arguments.paper);
+  add_replay(app, arguments.replay);
+  add_render(app, arguments.render);
+  add_validate(app, arguments.files);
+  add_job_commands(app, arguments.job);
+  add_completion(app, arguments.shell);
+  app.add_subcommand("manual", "Print the man page of sailor; `man -l` shows it");
+}
+
+// Runs the command that was parsed.
+sailor::Result<void> run_command(const CLI::App& app, Arguments& arguments, std::ostream& out) {
+  if (app.got_subcommand("plan")) {
+    const TerminalProgress progress("planning", TerminalProgress::Interrupt::kReturnsBestSoFar);
+    if (arguments.plan.is_from_cluster) arguments.plan.inputs.live = arguments.plan.kubectl;
+    return run_plan(arguments.plan, out, progress.token());
+  }
+  if (app.got_subcommand("simulate")) return run_simulate(arguments.simulate, out);
+  if (app.got_subcommand("evaluate")) return run_evaluate(arguments.evaluate, out);
+  if (app.got_subcommand("paper")) {
+    const TerminalProgress progress("planning the paper's experiments", TerminalProgress::Interrupt::kEndsProgram);
+    return run_paper(arguments.paper, out, progress.token());
+  }
+  if (app.got_subcommand("replay")) {
+    const TerminalProgress progress("replaying", TerminalProgress::Interrupt::kEndsProgram);
+    return run_replay(arguments.replay, out, std::cerr);
+  }
+  if (app.got_subcommand("render")) return run_render(arguments.render, out, std::cerr);
+  if (app.got_subcommand("validate")) return sailor::cli::run_validate(arguments.files, out, std::cerr);
+  if (app.got_subcommand("completion")) {
+    out << completion_script(arguments.shell);
+  } else if (app.got_subcommand("manual")) {
+    out << manual_page(sailor::cli::command_help(app), SAILOR_VERSION);
+  } else if (const auto job_done = run_job_command(app, arguments.job, out)) {
+    return *job_done;
+  }
+  return {};
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Sailor plans training jobs over GPU pools. This command makes the decisions of the operator without a cluster, "
@@ -336,22 +413,11 @@ int run(int argc, char** argv) {
       "sailor");
   app.set_version_flag("--version", SAILOR_VERSION);
   app.require_subcommand(1);
-  sailor::cli::PlanArguments plan;
-  sailor::cli::SimulateArguments simulate;
-  sailor::cli::EvaluateArguments evaluate;
-  sailor::cli::PaperArguments paper;
-  sailor::cli::RenderArguments render;
-  sailor::cli::ReplayArguments replay;
-  sailor::cli::JobArguments job;
-  std::vector<std::string> files;
-  const CLI::App* plan_command = add_plan(app, plan);
-  const CLI::App* simulate_command = add_simulate(app, simulate);
-  const CLI::App* evaluate_command = add_evaluate(app, evaluate);
-  const CLI::App* paper_command = add_paper(app, paper);
-  const CLI::App* replay_command = add_replay(app, replay);
-  const CLI::App* render_command = add_render(app, render);
-  add_validate(app, files);
-  add_job_commands(app, job);
+  Arguments arguments;
+  add_commands(app, arguments);
+  if (auto words = words_to_complete(argc, argv)) {
+    return finish({}, complete(sailor::cli::command_help(app), *std::move(words), sailor::cli::job_names_in_cluster));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked_for_help) {
@@ -359,29 +425,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return bad_usage(app, error, argc > 1 ? argv[1] : nullptr);
   }
-  sailor::Result<void> done;
   std::ostringstream result;  // printed after the progress has been removed from the terminal
-  if (plan_command->parsed()) {
-    const TerminalProgress progress("planning", TerminalProgress::Interrupt::kReturnsBestSoFar);
-    if (plan.is_from_cluster) plan.inputs.live = plan.kubectl;
-    done = run_plan(plan, result, progress.token());
-  } else if (simulate_command->parsed()) {
-    done = run_simulate(simulate, result);
-  } else if (evaluate_command->parsed()) {
-    done = run_evaluate(evaluate, result);
-  } else if (paper_command->parsed()) {
-    const TerminalProgress progress("planning the paper's experiments", TerminalProgress::Interrupt::kEndsProgram);
-    done = run_paper(paper, result, progress.token());
-  } else if (replay_command->parsed()) {
-    const TerminalProgress progress("replaying", TerminalProgress::Interrupt::kEndsProgram);
-    done = run_replay(replay, result, std::cerr);
-  } else if (render_command->parsed()) {
-    done = run_render(render, result, std::cerr);
-  } else if (const auto job_done = run_job_command(app, job, result)) {
-    done = *job_done;
-  } else {
-    done = sailor::cli::run_validate(files, result, std::cerr);
-  }
+  const sailor::Result<void> done = run_command(app, arguments, result);
   return finish(done, result.str());
 }
 
