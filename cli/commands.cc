@@ -175,6 +175,7 @@ int exit_status(const Error& error) {
   switch (error.code) {
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kNotFound:
+    case ErrorCode::kForbidden:
       return 2;
     case ErrorCode::kInfeasible:
       return 3;

@@ -73,7 +73,7 @@ Result<int> spawn(std::vector<std::string> command, const MemoryFile& output, co
 
 ErrorCode code_of(const std::string& said) {
   if (said.find("(NotFound)") != std::string::npos) return ErrorCode::kNotFound;
-  if (said.find("(Forbidden)") != std::string::npos) return ErrorCode::kInvalidArgument;
+  if (said.find("(Forbidden)") != std::string::npos) return ErrorCode::kForbidden;
   return ErrorCode::kUnavailable;
 }
 

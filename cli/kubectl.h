@@ -21,7 +21,7 @@ class Kubectl {
   explicit Kubectl(KubectlOptions options) : options_(std::move(options)) {}
 
   // Returns what `kubectl ARGUMENTS` writes to standard output. An error contains what it says; its code is kNotFound
-  // if the cluster does not have the object, kInvalidArgument if the user may not see it, and kUnavailable otherwise.
+  // if the cluster does not have the object, kForbidden if the user may not see it, and kUnavailable otherwise.
   [[nodiscard]] Result<std::string> run(const std::vector<std::string>& arguments) const;
 
   // Returns the objects that `kubectl get ARGUMENTS` finds.

@@ -9,7 +9,7 @@
 namespace sailor::cli {
 namespace {
 
-bool is_forbidden(const Error& error) { return error.code == ErrorCode::kInvalidArgument; }
+bool is_forbidden(const Error& error) { return error.code == ErrorCode::kForbidden; }
 
 // Returns the pods of all namespaces, or only those of one if the user may not list the others.
 Result<std::vector<kube::Object>> read_pods(const Kubectl& kubectl, std::vector<std::string>& notes) {

@@ -16,6 +16,8 @@ std::string_view to_string(ErrorCode code) {
       return "infeasible";
     case ErrorCode::kInternal:
       return "internal";
+    case ErrorCode::kForbidden:
+      return "forbidden";
   }
   return "unknown";
 }

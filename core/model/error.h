@@ -9,7 +9,7 @@
 
 namespace sailor {
 
-enum class ErrorCode { kInvalidArgument, kNotFound, kConflict, kUnavailable, kInfeasible, kInternal };
+enum class ErrorCode { kInvalidArgument, kNotFound, kConflict, kUnavailable, kInfeasible, kInternal, kForbidden };
 
 std::string_view to_string(ErrorCode code);
 

@@ -16,6 +16,8 @@ from program import JOB, SAILOR, ProgramTest
 # Writes its arguments to a file, and answers from the file that the first one after the options that match it names.
 FAKE = """#!/bin/sh
 printf '%s\\n' "$*" >> "$FAKE_KUBECTL/calls"
+forbidden() { echo 'Error from server (Forbidden): it is forbidden' >&2; exit 1; }
+for word in $FORBIDDEN; do case "$*" in *"get $word"*) forbidden ;; esac; done
 case "$*" in
   *"get trainingjobs.sailor.dev missing"*) echo 'Error from server (NotFound): trainingjobs.sailor.dev "missing" not found' >&2; exit 1 ;;
   *"get trainingjobs.sailor.dev opt-350m"*) echo 'Error from server (NotFound): not found' >&2; exit 1 ;;
@@ -23,7 +25,7 @@ case "$*" in
   *"get configmap"*) cat "$FAKE_KUBECTL/plan.json" ;;
   *"get nodes"*) cat "$FAKE_KUBECTL/nodes.json" ;;
   *"get gpupools"*) cat "$FAKE_KUBECTL/pools.json" ;;
-  *"get pods --all-namespaces"*) echo 'Error from server (Forbidden): pods is forbidden' >&2; exit 1 ;;
+  *"get pods --all-namespaces"*) forbidden ;;
   *"get pods"*) echo '{"kind": "List", "items": []}' ;;
   *"get modelprofiles"*) echo '{"kind": "List", "items": []}' ;;
   *logs*) cat "$FAKE_KUBECTL/logs" ;;
@@ -84,10 +86,10 @@ class Kubectl(ProgramTest):
     def answer(self, name, content):
         (self.home / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
 
-    def sailor(self, *arguments):
+    def sailor(self, *arguments, forbidden=""):
         path = f"{self.home}:{os.environ['PATH']}"
         return subprocess.run([SAILOR, *arguments], capture_output=True, text=True, check=False,
-                              env={**os.environ, "PATH": path, "FAKE_KUBECTL": str(self.home)})
+                              env={**os.environ, "PATH": path, "FAKE_KUBECTL": str(self.home), "FORBIDDEN": forbidden})
 
     def calls(self):
         return (self.home / "calls").read_text(encoding="utf-8").splitlines()
@@ -160,6 +162,9 @@ class Kubectl(ProgramTest):
 
     def test_what_kubectl_says_is_the_error(self):
         self.assert_refused(self.sailor("explain", "missing"), 2, "kubectl get trainingjobs.sailor.dev missing", "not found")
+
+    def test_what_the_user_may_not_see_is_refused_as_bad_input(self):
+        self.assert_refused(self.sailor("top", forbidden="trainingjobs"), 2, "Forbidden")
 
     def test_without_kubectl_the_remedy_is_named(self):
         done = subprocess.run([SAILOR, "top"], capture_output=True, text=True, check=False, env={"PATH": "/nonexistent"})
