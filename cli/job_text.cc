@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/tables.h"
+#include "operator/model/unused_pools.h"
 #include "report/numbers.h"
 #include "report/plan_view.h"
 
@@ -167,12 +168,8 @@ std::string warnings_of(const JobStatus& status) {
     const Condition& degraded = status.find(ConditionType::kDegraded)->condition;
     text += fmt::format("Warning   {}: {}\n", to_string(degraded.reason), degraded.message);
   }
-  for (const auto& [pools, why] :
-       {std::pair{&status.unpriced_pools, "has no price; declare it with a GpuPool"},
-        std::pair{&status.pools_of_unknown_accelerators,
-                  "has an unknown accelerator; describe it in spec.gpu of its GpuPool"},
-        std::pair{&status.pools_without_kernels, "has GPUs that the trainer's image cannot use"}}) {
-    for (const std::string& pool : *pools) text += fmt::format("Warning   pool {} is not used: it {}\n", pool, why);
+  for (const UnusedPool& unused : unused_pools(status)) {
+    text += fmt::format("Warning   {}\n", warning_about(unused));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 
 #include "core/manifest/manifest.h"
 #include "operator/model/observation.h"
+#include "operator/model/unused_pools.h"
 #include "operator/reconcile/decide/usable_nodes.h"
 
 namespace sailor::cli {
@@ -71,15 +72,9 @@ Result<LiveCluster> read_live_cluster(const KubectlOptions& options, const JobSp
   observation.cluster = cluster_view(objects);
   live.existing = cluster_of(usable_nodes(observation, {.scope = NodeScope::kExisting}), observation.cluster);
   live.growable = cluster_of(usable_nodes(observation, {.scope = NodeScope::kGrowable}), observation.cluster);
-  for (const PoolKey& pool : observation.cluster.unpriced) {
-    live.notes.push_back(
-        fmt::format("pool {} has no price, so its nodes are not used; declare it with a GpuPool", to_string(pool)));
-  }
-  for (const PoolKey& pool : observation.cluster.of_unknown_accelerator) {
-    live.notes.push_back(fmt::format(
-        "pool {} has an unknown accelerator, so its nodes are not used; describe it in spec.gpu of its GpuPool",
-        to_string(pool)));
-  }
+  JobStatus status;
+  set_unused_pools(status, job, observation.cluster);
+  for (const UnusedPool& unused : unused_pools(status)) live.notes.push_back(warning_about(unused));
   return live;
 }
 

@@ -135,6 +135,14 @@ class Kubectl(ProgramTest):
                      "stage 0, layers 0-5", "nvidia-tesla-t4 in us-west1-b, spot", "NodePreempted: Node b is taken back."):
             self.assertIn(part, done.stdout)
 
+    def test_explain_warns_of_pools_that_are_not_used_as_the_operator_does(self):
+        self.answer("jobs.json", job(status={**STATUS, "unpricedPools": ["us-west1-b/gpu-x/spot"],
+                                             "poolsWithoutKernels": ["us-west1-b/gpu-y/spot"]}))
+        text = self.sailor("explain", "demo").stdout
+        self.assertIn("Warning   The nodes of us-west1-b/gpu-x/spot are not used: their accelerator has no list price. "
+                      "Declare a GpuPool with pricePerGpuHour.\n", text)
+        self.assertIn("Warning   The nodes of us-west1-b/gpu-y/spot are not used: the trainer's image has no kernels", text)
+
     def test_explain_without_the_plan_still_explains(self):
         self.answer("jobs.json", job())
         self.answer("plan.json", "{}")

@@ -6,6 +6,7 @@
 #include "core/model/cut_text.h"
 #include "core/model/plan_hash.h"
 #include "operator/model/names.h"
+#include "operator/model/unused_pools.h"
 #include "operator/reconcile/decide/progress_status.h"
 #include "operator/reconcile/decide/rescale_history.h"
 #include "operator/reconcile/decide/status_events.h"
@@ -51,15 +52,6 @@ PlanStatus plan_status(const GenerationRecord& record, const JobKey& job) {
   return status;
 }
 
-// Those of the pools that the job would be allowed to use.
-std::vector<std::string> allowed_pools(const JobView& job, const std::set<PoolKey>& pools) {
-  std::vector<std::string> allowed;
-  for (const PoolKey& pool : pools) {
-    if (job.spec && job.spec->resources.allows(pool)) allowed.push_back(to_string(pool));
-  }
-  return allowed;
-}
-
 JobStatus next_status(const Observation& observation, const std::optional<GenerationRecord>& record,
                       const Conditions& conditions) {
   JobStatus status;
@@ -77,9 +69,7 @@ JobStatus next_status(const Observation& observation, const std::optional<Genera
   }
   status.progress = progress_status(observation, record);
   status.rescales = rescales_status(observation, record);
-  status.unpriced_pools = allowed_pools(observation.job, observation.cluster.unpriced);
-  status.pools_of_unknown_accelerators = allowed_pools(observation.job, observation.cluster.of_unknown_accelerator);
-  status.pools_without_kernels = allowed_pools(observation.job, observation.cluster.without_kernels);
+  if (observation.job.spec) set_unused_pools(status, *observation.job.spec, observation.cluster);
   return status;
 }
 

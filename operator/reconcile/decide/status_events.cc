@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
 #include "core/model/cut_text.h"
+#include "operator/model/unused_pools.h"
 
 namespace sailor {
 namespace {
@@ -50,13 +49,11 @@ void append_condition_events(const JobStatus& before, const JobStatus& now, std:
   }
 }
 
-// Appends an event for each of the pools that was not among them before. `problem` says why a job does not use their
-// nodes, and what to do about it.
-void append_unused_pools(const std::vector<std::string>& before, const std::vector<std::string>& now, Reason reason,
-                         std::string_view problem, std::vector<JobEvent>& events) {
-  for (const std::string& pool : now) {
-    if (std::ranges::find(before, pool) != before.end()) continue;
-    events.push_back({true, reason, fmt::format("The nodes of {} are not used: {}", pool, problem)});
+// Appends an event for each of the pools that was not among them before.
+void append_unused_pools(const JobStatus& before, const JobStatus& now, std::vector<JobEvent>& events) {
+  const std::vector<UnusedPool> known = unused_pools(before);
+  for (const UnusedPool& unused : unused_pools(now)) {
+    if (std::ranges::find(known, unused) == known.end()) events.push_back({true, unused.reason, warning_about(unused)});
   }
 }
 
@@ -65,16 +62,7 @@ void append_unused_pools(const std::vector<std::string>& before, const std::vect
 std::vector<JobEvent> events_of_change(const JobStatus& before, const JobStatus& now) {
   std::vector<JobEvent> events;
   append_condition_events(before, now, events);
-  append_unused_pools(before.unpriced_pools, now.unpriced_pools, Reason::kPoolWithoutPrice,
-                      "their accelerator has no list price. Declare a GpuPool with pricePerGpuHour.", events);
-  append_unused_pools(
-      before.pools_of_unknown_accelerators, now.pools_of_unknown_accelerators, Reason::kPoolOfUnknownAccelerator,
-      "their accelerator is unknown. State the memory and the rates of its GPUs in spec.gpu of a GpuPool.", events);
-  append_unused_pools(
-      before.pools_without_kernels, now.pools_without_kernels, Reason::kPoolWithoutKernels,
-      "the trainer's image has no kernels for their GPUs. Use newer GPUs, or an image that has them, and state its "
-      "trainerImage.minComputeCapability in the chart.",
-      events);
+  append_unused_pools(before, now, events);
   return events;
 }
 
