@@ -41,7 +41,7 @@ Result<KnownCluster> read_known_cluster(const Inputs& inputs, const JobSpec& job
   }
   auto live = read_live_cluster(*inputs.live, job, job_document);
   if (!live) return tl::unexpected(std::move(live.error()));
-  return KnownCluster{.file = {std::move(live->existing), google_cloud_network()},
+  return KnownCluster{.file = {std::move(live->existing), std::move(live->network)},
                       .profiles = std::move(live->profiles),
                       .growable = std::move(live->growable),
                       .notes = std::move(live->notes)};

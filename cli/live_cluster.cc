@@ -1,23 +1,46 @@
 #include "cli/live_cluster.h"
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+
 #include <fmt/format.h>
 
 #include "core/manifest/manifest.h"
+#include "operator/model/claims.h"
 #include "operator/model/observation.h"
+#include "operator/model/record_object.h"
 #include "operator/model/unused_pools.h"
 #include "operator/reconcile/decide/usable_nodes.h"
 
 namespace sailor::cli {
 namespace {
 
+using Objects = std::vector<kube::Object>;
+
+// The chart's ConfigMap with the value networkModel.
+constexpr const char* kNetworkModelSelector =
+    "--selector=app.kubernetes.io/part-of=sailor,app.kubernetes.io/component=operator";
+constexpr const char* kNetworkModelKey = "network-model.yaml";
+
 bool is_forbidden(const Error& error) { return error.code == ErrorCode::kForbidden; }
 
-// Returns the pods of all namespaces, or only those of one if the user may not list the others.
-Result<std::vector<kube::Object>> read_pods(const Kubectl& kubectl, std::vector<std::string>& notes) {
-  auto pods = kubectl.get({"pods", "--all-namespaces"});
-  if (pods || !is_forbidden(pods.error())) return pods;
-  notes.emplace_back("you may not list the pods of other namespaces, so the GPUs that they use count as free");
-  return kubectl.get({"pods"});
+// Returns what kubectl finds. If the user may not list such objects, returns none and adds a note with the consequence.
+Result<Objects> get_if_allowed(const Kubectl& kubectl, const std::vector<std::string>& what,
+                               const std::string& consequence, std::vector<std::string>& notes) {
+  auto found = kubectl.get(what);
+  if (found || !is_forbidden(found.error())) return found;
+  notes.push_back(fmt::format("you may not list {}, so {}", what.front(), consequence));
+  return Objects();
+}
+
+// Likewise for the objects of all namespaces, or only those of one if the user may not list the others.
+Result<Objects> get_of_all_namespaces(const Kubectl& kubectl, const std::string& kind, const std::string& consequence,
+                                      std::vector<std::string>& notes) {
+  auto found = kubectl.get({kind, "--all-namespaces"});
+  if (found || !is_forbidden(found.error())) return found;
+  notes.push_back(fmt::format("you may not list the {} of other namespaces, so {}", kind, consequence));
+  return get_if_allowed(kubectl, {kind}, consequence, notes);
 }
 
 ProfileBook profiles_of(const std::vector<kube::Object>& objects, std::vector<std::string>& notes) {
@@ -30,6 +53,55 @@ ProfileBook profiles_of(const std::vector<kube::Object>& objects, std::vector<st
     }
   }
   return profiles;
+}
+
+// Returns the GPUs that the jobs claim by their records. As in the operator, a record that cannot be read claims
+// nothing.
+std::vector<Claim> claims_of(const Objects& jobs, const Objects& records) {
+  std::map<JobKey, kube::Object> job_of_key;
+  for (const kube::Object& job : jobs) job_of_key[kube::key_of(*job)] = job;
+  std::vector<Claim> claims;
+  for (const kube::Object& object : records) {
+    const auto job = job_of_key.find(kube::key_of(*object));
+    if (job == job_of_key.end() || !may_claim(*job->second)) continue;
+    const std::string uid = kube::uid_of(*job->second);
+    const auto record = record_of(*object);
+    if (record && record->job_uid == uid && kube::controller_uid(*object) == uid) append_claims(*record, claims);
+  }
+  return claims;
+}
+
+Result<std::vector<Claim>> read_claims(const Kubectl& kubectl, std::vector<std::string>& notes) {
+  const std::string consequence = "GPUs that a job has chosen, but whose pods do not exist yet, count as free";
+  const auto records = get_of_all_namespaces(kubectl, "jobrecords.sailor.dev", consequence, notes);
+  if (!records) return tl::unexpected(records.error());
+  if (records->empty()) return std::vector<Claim>();
+  const auto jobs = get_of_all_namespaces(kubectl, "trainingjobs.sailor.dev", consequence, notes);
+  if (!jobs) return tl::unexpected(jobs.error());
+  return claims_of(*jobs, *records);
+}
+
+// Returns the network model of the operator: the chart's value networkModel, or Google Cloud's figures.
+Result<NetworkModel> read_network(const Kubectl& kubectl, std::vector<std::string>& notes) {
+  const auto maps = get_if_allowed(kubectl, {"configmaps", "--all-namespaces", kNetworkModelSelector},
+                                   "the network of Google Cloud is assumed, although the operator may have another "
+                                   "networkModel",
+                                   notes);
+  if (!maps) return tl::unexpected(maps.error());
+  std::vector<kube::Object> models;
+  std::ranges::copy_if(*maps, std::back_inserter(models), [](const kube::Object& map) {
+    return kube::find_at(*map, {"data", kNetworkModelKey}) != nullptr;
+  });
+  if (models.empty()) return google_cloud_network();
+  const kube::Json& map = *models.front();
+  const std::string name = "ConfigMap " + to_string(kube::key_of(map));
+  if (models.size() > 1) notes.push_back("several operators have a network model; that of " + name + " is used");
+  const auto documents = parse_documents(kube::text_at(map, {"data", kNetworkModelKey}), name);
+  if (!documents) return tl::unexpected(documents.error());
+  if (documents->empty()) return google_cloud_network();
+  auto network = network_from_manifest(documents->front().value);
+  if (!network) return tl::unexpected(documents->front().located(network.error()));
+  return network;
 }
 
 // Returns the UID of the job in the cluster, or "" if it does not exist yet.
@@ -48,17 +120,24 @@ Result<LiveCluster> read_live_cluster(const KubectlOptions& options, const JobSp
   const Kubectl kubectl(of_job);
   LiveCluster live;
   ClusterObjects objects;
-  for (const auto& [kind, list] :
-       {std::pair{"nodes", &objects.nodes}, std::pair{"gpupools.sailor.dev", &objects.gpu_pools}}) {
-    auto found = kubectl.get({kind});
-    if (!found) return tl::unexpected(found.error());
-    *list = *std::move(found);
-  }
-  auto pods = read_pods(kubectl, live.notes);
+  auto nodes = kubectl.get({"nodes"});
+  if (!nodes) return tl::unexpected(nodes.error());
+  objects.nodes = *std::move(nodes);
+  auto pools = kubectl.get({"gpupools.sailor.dev"});
+  if (!pools) return tl::unexpected(pools.error());
+  objects.gpu_pools = *std::move(pools);
+  auto pods = get_of_all_namespaces(kubectl, "pods", "the GPUs that they use count as free", live.notes);
   if (!pods) return tl::unexpected(pods.error());
   objects.pods = *std::move(pods);
   std::erase_if(objects.pods, [](const kube::Object& pod) { return gpus_of_pod(*pod) == 0; });
-  const auto profiles = kubectl.get({"modelprofiles.sailor.dev"});
+  auto claims = read_claims(kubectl, live.notes);
+  if (!claims) return tl::unexpected(claims.error());
+  objects.claims = *std::move(claims);
+  auto network = read_network(kubectl, live.notes);
+  if (!network) return tl::unexpected(network.error());
+  live.network = *std::move(network);
+  const auto profiles =
+      get_if_allowed(kubectl, {"modelprofiles.sailor.dev"}, "times are computed from data sheets", live.notes);
   if (!profiles) return tl::unexpected(profiles.error());
   live.profiles = profiles_of(*profiles, live.notes);
   auto uid = uid_of_job(kubectl, job);

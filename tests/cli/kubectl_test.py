@@ -22,6 +22,8 @@ case "$*" in
   *"get trainingjobs.sailor.dev missing"*) echo 'Error from server (NotFound): trainingjobs.sailor.dev "missing" not found' >&2; exit 1 ;;
   *"get trainingjobs.sailor.dev opt-350m"*) echo 'Error from server (NotFound): not found' >&2; exit 1 ;;
   *"get trainingjobs.sailor.dev"*) cat "$FAKE_KUBECTL/jobs.json" ;;
+  *"get jobrecords"*) cat "$FAKE_KUBECTL/records.json" ;;
+  *"get configmaps --all-namespaces"*) cat "$FAKE_KUBECTL/network.json" ;;
   *"get configmap"*) cat "$FAKE_KUBECTL/plan.json" ;;
   *"get nodes"*) cat "$FAKE_KUBECTL/nodes.json" ;;
   *"get gpupools"*) cat "$FAKE_KUBECTL/pools.json" ;;
@@ -73,6 +75,30 @@ def node(name, gpus):
             "status": {"allocatable": {"nvidia.com/gpu": str(gpus)}, "conditions": [{"type": "Ready", "status": "True"}]}}
 
 
+POOL = {"apiVersion": "sailor.dev/v1alpha1", "kind": "GpuPool", "metadata": {"name": "a100"},
+        "spec": {"region": "us-central1", "zone": "us-central1-a", "accelerator": "nvidia-tesla-a100", "provisioning": "OnDemand",
+                 "gpusPerNode": 4, "pricePerGpuHour": "3.67", "maxNodes": 1}}
+NETWORK = """apiVersion: sailor.dev/v1alpha1
+kind: NetworkModel
+spec: {tiers: {node: {gigabytesPerSecond: "0.01"}, zone: {gigabytesPerSecond: "0.01"}}}
+"""
+
+
+def claim(uid, node):
+    """The record of a job that has chosen the GPUs of a node, and whose pods do not exist yet."""
+    pool = "us-central1-a/nvidia-tesla-a100/ondemand"
+    plan = {**PLAN, "stages": [{"layers": [0, 6], "replicas": [{"count": 4, "microbatches": 1, "pool": pool, "tensorParallel": 1}]}]}
+    summary = dict.fromkeys(("iterationSeconds", "tokensPerSecond", "gpuCostPerIteration", "trafficCostPerIteration", "costPerHour",
+                             "boundRatio"), 1)
+    times = dict.fromkeys(("causedAt", "askedAt", "decidedAt", "committedAt", "notBefore"), "")
+    spec = {"generation": 1, "plan": plan, "summary": summary, "replicas": [], "members": [], "rendezvous": 0, "releasesGpus": False,
+            "slots": [{"pod": "other-1", "pool": pool, "node": node, "nodeUid": node, "gpus": 4}], "reason": "Started", "message": "",
+            "fromGeneration": 0, "fromGpus": 0, "jobUid": uid, "jobGeneration": 1, "minPodGeneration": 1, "lastIssued": 1,
+            "restarts": 0, "lastFailure": "", "quarantinedNodes": [], **times}
+    owner = {"apiVersion": "sailor.dev/v1alpha1", "kind": "TrainingJob", "name": "other", "uid": uid, "controller": True}
+    return {"metadata": {"name": "other", "namespace": "team", "ownerReferences": [owner]}, "spec": spec}
+
+
 class Kubectl(ProgramTest):
     def setUp(self):
         self.home = pathlib.Path(self.folder.name, self.id())
@@ -82,6 +108,10 @@ class Kubectl(ProgramTest):
         self.answer("jobs.json", {"kind": "List", "items": [job()]})
         self.answer("plan.json", {"kind": "ConfigMap", "data": {"plan.json": json.dumps(PLAN)}})
         self.answer("logs", LOGS)
+        for kind in ("records", "network"):
+            self.answer(f"{kind}.json", {"kind": "List", "items": []})
+        self.answer("pools.json", {"kind": "List", "items": [POOL]})
+        self.answer("nodes.json", {"kind": "List", "items": [node("n", 4)]})
 
     def answer(self, name, content):
         (self.home / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
@@ -90,6 +120,11 @@ class Kubectl(ProgramTest):
         path = f"{self.home}:{os.environ['PATH']}"
         return subprocess.run([SAILOR, *arguments], capture_output=True, text=True, check=False,
                               env={**os.environ, "PATH": path, "FAKE_KUBECTL": str(self.home), "FORBIDDEN": forbidden})
+
+    def plan_of_cluster(self, **options):
+        done = self.sailor("plan", "-f", JOB, "--from-cluster", "-o", "json", **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
 
     def calls(self):
         return (self.home / "calls").read_text(encoding="utf-8").splitlines()
@@ -179,17 +214,38 @@ class Kubectl(ProgramTest):
         self.assert_refused(done, 1, "running kubectl", "install it")
 
     def test_a_job_can_be_planned_on_the_free_gpus_of_the_cluster(self):
-        pool = {"apiVersion": "sailor.dev/v1alpha1", "kind": "GpuPool", "metadata": {"name": "a100"},
-                "spec": {"region": "us-central1", "zone": "us-central1-a", "accelerator": "nvidia-tesla-a100", "provisioning": "OnDemand", "gpusPerNode": 4,
-                         "pricePerGpuHour": "3.67", "maxNodes": 1}}
-        self.answer("pools.json", {"kind": "List", "items": [pool]})
-        self.answer("nodes.json", {"kind": "List", "items": [node("n", 4)]})
-        done = self.sailor("plan", "-f", JOB, "--from-cluster", "-o", "json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        planned = json.loads(done.stdout)
+        planned = self.plan_of_cluster()
         pools = {replica["pool"] for stage in planned["plan"]["stages"] for replica in stage["replicas"]}
         self.assertEqual(pools, {"us-central1-a/nvidia-tesla-a100/ondemand"})
-        self.assertIn("pods of other namespaces", done.stdout)
+        self.assertIn("pods of other namespaces", str(planned["estimate"]["notes"]))
+
+    def test_gpus_that_another_job_claims_are_not_free(self):
+        other = {"metadata": {"name": "other", "namespace": "team", "uid": "u"}, "spec": {}}
+        self.answer("nodes.json", {"kind": "List", "items": [node("n", 4), node("m", 4)]})
+        self.answer("jobs.json", {"kind": "List", "items": [other]})
+        def gpus(planned):
+            return sum(planned["estimate"]["gpus"].values())
+        self.assertEqual(gpus(self.plan_of_cluster()), 8)
+        self.answer("records.json", {"kind": "List", "items": [claim("u", "m")]})
+        self.assertEqual(gpus(self.plan_of_cluster()), 4)
+        self.answer("jobs.json", {"kind": "List", "items": [{**other, "spec": {"suspend": True}}]})
+        self.assertEqual(gpus(self.plan_of_cluster()), 8)
+
+    def test_a_plan_for_the_cluster_assumes_the_network_of_the_operator(self):
+        seconds = self.plan_of_cluster()["estimate"]["iterationSeconds"]
+        network = {"metadata": {"name": "sailor-network-model", "namespace": "sailor-system"}, "data": {"network-model.yaml": NETWORK}}
+        self.answer("network.json", {"kind": "List", "items": [{"metadata": {}, "data": {"other": ""}}, network]})
+        self.assertGreater(self.plan_of_cluster()["estimate"]["iterationSeconds"], 1.2 * seconds)
+        network["data"]["network-model.yaml"] = NETWORK.replace("0.01", "fast")
+        self.answer("network.json", {"kind": "List", "items": [network]})
+        done = self.sailor("plan", "-f", JOB, "--from-cluster")
+        self.assert_refused(done, 2, "ConfigMap sailor-system/sailor-network-model:3: spec.tiers")
+
+    def test_what_may_not_be_read_is_a_note(self):
+        for kind, consequence in (("configmaps", "the network of Google Cloud is assumed"), ("jobrecords", "count as free"),
+                                  ("modelprofiles", "times are computed from data sheets")):
+            notes = [note for note in self.plan_of_cluster(forbidden=kind)["estimate"]["notes"] if kind in note]
+            self.assertIn(consequence, str(notes))
 
     def test_a_cluster_file_and_the_live_cluster_exclude_each_other(self):
         done = self.sailor("plan", "-f", JOB, "--cluster", "x", "--from-cluster")

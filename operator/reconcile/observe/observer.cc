@@ -7,6 +7,7 @@
 
 #include "core/model/parse_number.h"
 #include "operator/kube/resource.h"
+#include "operator/model/claims.h"
 #include "operator/model/job_status.h"
 #include "operator/model/names.h"
 #include "operator/model/observation_queries.h"
@@ -32,27 +33,12 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
   return view;
 }
 
-// Returns whether the record of a job may claim GPUs: the job exists, has not ended and is not suspended.
-bool may_claim(const kube::Object& job) {
-  if (job == nullptr || kube::is_deleting(*job) || kube::bool_at(*job, {"spec", "suspend"})) return false;
-  const Json* status = kube::find_at(*job, {"status"});
-  return status == nullptr || !job_status_from_json(*status).has_ended();
-}
-
 std::string controller_name(const Json& object) {
   for (const Json& owner : kube::list_at(object, {"metadata", "ownerReferences"})) {
     const bool is_job = kube::text_at(owner, {"kind"}) == kube::kTrainingJobs.kind;
     if (is_job && kube::bool_at(owner, {"controller"})) return kube::text_at(owner, {"name"});
   }
   return {};
-}
-
-// Returns the claims of a placement whose pods may not exist yet.
-void append_claims(const GenerationRecord& record, std::vector<Claim>& claims) {
-  if (record.is_committed()) return;  // the pods of a committed generation exist and are counted
-  for (const Slot& slot : record.placement.slots) {
-    claims.push_back({record.job_uid, slot.node, slot.node_uid, slot.gpus, slot.pool});
-  }
 }
 
 // The members of all generations that may still run, each pod once.
@@ -105,7 +91,7 @@ ClusterView Observer::cluster() const {
 std::vector<Claim> Observer::claims() const {
   std::vector<Claim> claims;
   for (const kube::Object& job : caches_.jobs.all()) {
-    if (!may_claim(job)) continue;
+    if (!may_claim(*job)) continue;
     if (const auto record = this->record(kube::key_of(*job), kube::uid_of(*job))) append_claims(*record, claims);
   }
   return claims;

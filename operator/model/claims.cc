@@ -1,0 +1,20 @@
+#include "operator/model/claims.h"
+
+#include "operator/model/job_status.h"
+
+namespace sailor {
+
+bool may_claim(const kube::Json& job) {
+  if (kube::is_deleting(job) || kube::bool_at(job, {"spec", "suspend"})) return false;
+  const kube::Json* status = kube::find_at(job, {"status"});
+  return status == nullptr || !job_status_from_json(*status).has_ended();
+}
+
+void append_claims(const GenerationRecord& record, std::vector<Claim>& claims) {
+  if (record.is_committed()) return;
+  for (const Slot& slot : record.placement.slots) {
+    claims.push_back({record.job_uid, slot.node, slot.node_uid, slot.gpus, slot.pool});
+  }
+}
+
+}  // namespace sailor
