@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "operator/model/unused_pools.h"
+
 namespace sailor {
 namespace {
 
@@ -12,18 +14,10 @@ bool is_in_use(const ClusterView& view, const PoolDeclaration& declared) {
   return found != view.pools.end() && found->second.name == declared.name;
 }
 
-std::string why_unused(const ClusterView& view, const PoolDeclaration& declared) {
-  const std::string& accelerator = declared.key.accelerator.str();
-  if (view.without_kernels.contains(declared.key)) {
-    return fmt::format(
-        "The trainer's image has no kernels for {}. Use newer GPUs, or an image that has them, and state its "
-        "trainerImage.minComputeCapability in the chart.",
-        accelerator);
-  }
-  if (view.of_unknown_accelerator.contains(declared.key)) {
-    return fmt::format("The accelerator {} is unknown. State the memory and the rates of its GPUs in spec.gpu.",
-                       accelerator);
-  }
+std::string message_about(const ClusterView& view, const PoolDeclaration& declared) {
+  const auto not_used = [](Reason reason) { return fmt::format("Its nodes are not used: {}", why_unused(reason)); };
+  if (view.without_kernels.contains(declared.key)) return not_used(Reason::kPoolWithoutKernels);
+  if (view.of_unknown_accelerator.contains(declared.key)) return not_used(Reason::kPoolOfUnknownAccelerator);
   const auto other = view.pools.find(declared.key);
   if (other == view.pools.end()) return {};  // the GpuPool is newer than the view
   return fmt::format("GpuPool {} declares the same pool. Delete one of the two.", other->second.name);
@@ -42,7 +36,7 @@ PoolStatus status_of(const ClusterView& view, const std::map<PoolKey, PoolUse>& 
   if (is_in_use(view, *declared)) {
     status.use = uses.at(declared->key);
   } else {
-    status.message = why_unused(view, *declared);
+    status.message = message_about(view, *declared);
   }
   return status;
 }
@@ -60,8 +54,7 @@ Json to_json(const PoolStatus& status) {
   Json json = {
       {"observedGeneration", status.spec_generation},
       {"readyNodes", status.use.ready_nodes},
-      {"gpus",
-       {{"allocatable", status.use.allocatable}, {"used", status.use.used}, {"free", status.use.free}}}};
+      {"gpus", {{"allocatable", status.use.allocatable}, {"used", status.use.used}, {"free", status.use.free}}}};
   if (status.price_per_gpu) {
     json["pricePerGpuHour"] = fmt::format("{:.6g}", status.price_per_gpu->value());
     json["priceSource"] = status.is_list_price ? "ListPrice" : "Spec";

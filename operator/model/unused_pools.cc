@@ -18,7 +18,9 @@ std::vector<std::string> allowed_pools(const JobSpec& job, const std::set<PoolKe
   return allowed;
 }
 
-std::string_view problem_of(Reason reason) {
+}  // namespace
+
+std::string_view why_unused(Reason reason) {
   if (reason == Reason::kPoolWithoutPrice) {
     return "their accelerator has no list price. Declare a GpuPool with pricePerGpuHour.";
   }
@@ -28,8 +30,6 @@ std::string_view problem_of(Reason reason) {
   return "the trainer's image has no kernels for their GPUs. Use newer GPUs, or an image that has them, and state its "
          "trainerImage.minComputeCapability in the chart.";
 }
-
-}  // namespace
 
 void set_unused_pools(JobStatus& status, const JobSpec& job, const ClusterView& cluster) {
   status.unpriced_pools = allowed_pools(job, cluster.unpriced);
@@ -51,7 +51,7 @@ std::vector<UnusedPool> unused_pools(const JobStatus& status) {
 }
 
 std::string warning_about(const UnusedPool& unused) {
-  return fmt::format("The nodes of {} are not used: {}", unused.pool, problem_of(unused.reason));
+  return fmt::format("The nodes of {} are not used: {}", unused.pool, why_unused(unused.reason));
 }
 
 }  // namespace sailor

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/job_spec.h"
@@ -21,6 +22,8 @@ struct UnusedPool {
 void set_unused_pools(JobStatus& status, const JobSpec& job, const ClusterView& cluster);
 // Returns the pools that the status lists.
 std::vector<UnusedPool> unused_pools(const JobStatus& status);
+// Returns why nodes are not used, and what to do about it, for each of the reasons of UnusedPool.
+std::string_view why_unused(Reason reason);
 // Says that the nodes of the pool are not used, why, and what to do about it.
 std::string warning_about(const UnusedPool& unused);
 

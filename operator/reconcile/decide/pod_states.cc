@@ -37,8 +37,7 @@ bool is_gone(const Observation& observation, const Member& member) {
 }
 
 // Returns the index of the member's pod. Appends an entry if the pod is gone. Who answers is not dead, whatever the API
-// server says; a pod
-// that is gone, or whose node is, counts as dead once its agent has been asked in vain.
+// server says; a pod that is gone, or whose node is, counts as dead once its agent has been asked in vain.
 std::size_t place_of(const Observation& observation, const Member& member, PodStates& pod_states) {
   const auto is_its = [&](const PodView* pod) { return pod != nullptr && pod->uid == member.pod_uid; };
   const auto found = std::ranges::find_if(pod_states.pods, is_its);
