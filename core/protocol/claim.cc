@@ -32,6 +32,9 @@ Result<FolderClaim> folder_claim_from_json(const nlohmann::json& json) {
                     reader.required<std::string>("path"),
                     reader.required<std::int64_t>("generation"),
                     reader.required<std::int64_t>("olderGeneration")};
+  if (claim.path.empty()) reader.record("path", "must not be empty");
+  if (claim.older_generation < 1) reader.record("olderGeneration", "must be at least 1");
+  if (claim.generation <= claim.older_generation) reader.record("generation", "must be newer than olderGeneration");
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   if (auto checked = check_path_names(claim.job, claim.job_uid); !checked) return tl::unexpected(checked.error());
   return claim;

@@ -24,7 +24,8 @@ inline constexpr std::string_view kLeasesPath = "/v1/leases";  // POST a LeaseQu
 inline constexpr int kStatusConflict = 409;
 // From the operator, in answer to a hint: the job does not need this agent any more.
 inline constexpr int kStatusGone = 410;
-// From the operator: it cannot answer, because it does not lead, or does not know the job yet. Ask again.
+// From the operator: it cannot answer, because it does not lead, or does not know the job yet. From an agent: it has
+// not finished the claim before. Ask again.
 inline constexpr int kStatusRetry = 503;
 
 }  // namespace sailor

@@ -159,17 +159,31 @@ class Agent {
     return net::json_answer(200, to_json(state_.report()));
   }
 
-  // A slow file system must not hold up other requests, so the function does not hold the lock while it claims.
+  // A slow file system must not hold up other requests, so the function does not hold the lock while it claims, and
+  // only one claim at a time occupies a thread of the server.
   net::HttpAnswer take_claim(const std::string& body) {
     const auto claim = read_message(body, "a claim").and_then(folder_claim_from_json);
     if (!claim) return bad_request(claim.error());
     if (const std::string uid = job_uid(); !uid.empty() && uid != claim->job_uid)
       return bad_request({ErrorCode::kInvalidArgument, "the agent belongs to another job"});
     const auto folder = checkpoint_folder(claim->path, claim->job, claim->job_uid);
+    const std::unique_lock claiming(claiming_, std::try_to_lock);
+    if (!claiming) return refuse_claim(*claim);
     const auto claimed = supersede_claim(folder, claim->older_generation, claim->generation);
     const std::lock_guard lock(mutex_);
     state_.note_claim(claim->older_generation, claimed);
     return net::json_answer(200, to_json(state_.report()));
+  }
+
+  // Refuses a claim while the file system has not finished the one before.
+  net::HttpAnswer refuse_claim(const FolderClaim& claim) {
+    const Error error{ErrorCode::kUnavailable,
+                      fmt::format("superseding the claim of generation {}: {} does not answer; check the volume of "
+                                  "checkpoint.path",
+                                  claim.older_generation, claim.path)};
+    const std::lock_guard lock(mutex_);
+    state_.note_claim(claim.older_generation, tl::unexpected(error));
+    return net::json_answer(kStatusRetry, {{"error", error.message}});
   }
 
   net::HttpAnswer take_assignment(const std::string& body) {
@@ -236,6 +250,7 @@ class Agent {
   std::unique_ptr<RendezvousServer> store_;
   std::atomic<std::int64_t> confirmed_ = 0;  // the newest generation that a worker here has trained in
   std::mutex mutex_;
+  std::mutex claiming_;  // held while a claim is written
   std::condition_variable changed_;
   AgentState state_;
   Assignment assignment_;  // the newest accepted assignment

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/protocol/claim.h"
 #include "core/protocol/hint.h"
 #include "core/protocol/lease.h"
 #include "core/protocol/message.h"
@@ -38,6 +39,22 @@ TEST(LeaseQuestion, WithoutAJobUidIsRefused) {
 TEST(CallbackAddress, ReadsBackAsWritten) {
   const CallbackAddress address{"http://10.0.0.1:8082"};
   EXPECT_EQ(callback_address_from_json(to_json(address)).value(), address);
+}
+
+TEST(FolderClaim, ReadsBackAsWritten) {
+  const FolderClaim claim{kJob, "uid", "/checkpoints", 4, 3};
+  EXPECT_EQ(folder_claim_from_json(to_json(claim)).value(), claim);
+}
+
+TEST(FolderClaim, WhatNoOperatorAsksIsRefusedByField) {
+  const auto refusal = [](FolderClaim claim) {
+    const auto read = folder_claim_from_json(to_json(claim));
+    return read ? std::string("none") : read.error().message;
+  };
+  EXPECT_THAT(refusal({kJob, "uid", "", 4, 3}), HasSubstr("claim.path: must not be empty"));
+  EXPECT_THAT(refusal({kJob, "uid", "/checkpoints", 4, 0}), HasSubstr("claim.olderGeneration: must be at least 1"));
+  EXPECT_THAT(refusal({kJob, "uid", "/checkpoints", 3, 3}), HasSubstr("claim.generation: must be newer"));
+  EXPECT_THAT(refusal({kJob, "../uid", "/checkpoints", 4, 3}), HasSubstr("parts of a path"));
 }
 
 TEST(Message, TextThatIsNotAnObjectIsRefusedByName) {

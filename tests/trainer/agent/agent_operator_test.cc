@@ -1,10 +1,18 @@
 // What an agent and the operator tell each other, over real HTTP; the test plays the operator.
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <future>
+#include <vector>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "core/protocol/claim.h"
+#include "core/protocol/endpoints.h"
 #include "core/protocol/lease.h"
 #include "tests/trainer/support/agents.h"
 #include "tests/trainer/support/http.h"
@@ -126,6 +134,53 @@ TEST_F(Agents, APodThatTrainsAloneKeepsItsLeaseWhileTheNextGenerationIsPrepared)
   for (int question = 0; question < kQuestionsOfTwoLeases; ++question) {
     EXPECT_EQ(operator_port.receive().value("generation", 0), 1) << "the other agent knows nothing of generation 2";
   }
+}
+
+TEST_F(Agents, AnAgentSupersedesTheClaimOfAnOlderGeneration) {
+  Assignment job = this->job(100'000);
+  job.checkpoint.path = (scratch_.folder() / "checkpoints").string();
+  start(1);
+  const AgentAddress address = agents_[0]->address();
+  const auto put = [&](const FolderClaim& claim) {
+    return http("PUT", address.host, address.port, std::string(kClaimPath), to_json(claim).dump());
+  };
+  const FolderClaim claim{job.job, job.job_uid, job.checkpoint.path, 2, 1};
+  EXPECT_THAT(put(claim).body.value("claimError", ""), HasSubstr("does not hold the claim of generation 1"));
+  ASSERT_TRUE(claim_folder(checkpoint_folder(job), 1));
+  const AgentReport report = agent_report_from_json(put(claim).body).value();
+  EXPECT_EQ(report.superseded_claim, 1);
+  EXPECT_EQ(report.claim_error, "");
+  EXPECT_EQ(superseded_by(checkpoint_folder(job), 1).value(), 2);
+  assign(job, 2, {{0, 5, {8}}}, {0});
+  EXPECT_EQ(put({job.job, "another-uid", job.checkpoint.path, 3, 2}).status, 400);
+}
+
+// A named pipe stands for a file of a volume that does not answer: whoever opens it waits for the other end.
+TEST_F(Agents, AnAgentAnswersWhileItsCheckpointFolderDoesNot) {
+  Assignment job = this->job(100'000);
+  job.checkpoint.path = (scratch_.folder() / "checkpoints").string();
+  const auto pipe = checkpoint_folder(job) / "claims" / "00000001";
+  std::filesystem::create_directories(pipe.parent_path());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  start(1);
+  const AgentAddress address = agents_[0]->address();
+  const std::string claim = to_json(FolderClaim{job.job, job.job_uid, job.checkpoint.path, 2, 1}).dump();
+  std::vector<std::future<HttpReply>> claims(6);  // more than an agent has threads
+  for (auto& reply : claims) {
+    reply = std::async(std::launch::async,
+                       [&] { return http("PUT", address.host, address.port, std::string(kClaimPath), claim); });
+  }
+  auto state =
+      std::async(std::launch::async, [&] { return http("GET", address.host, address.port, std::string(kStatePath)); });
+  const bool has_answered = state.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  const int other_end = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_TRUE(has_answered);
+  std::vector<int> statuses;
+  for (auto& reply : claims) statuses.push_back(reply.get().status);
+  EXPECT_EQ(std::ranges::count(statuses, kStatusRetry), 5);
+  EXPECT_EQ(std::ranges::count(statuses, 200), 1);
+  EXPECT_THAT(state.get().body.value("claimError", "none"), ::testing::AnyOf("none", HasSubstr("does not answer")));
+  close(other_end);
 }
 
 TEST_F(Agents, OnlyANewerGenerationIsTaken) {
