@@ -62,6 +62,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     std::int64_t sending = 0;  // the generation of the assignment on its way; 0: none
     bool is_updating = false;  // a callback address is on its way
     bool is_claiming = false;  // a claim is on its way
+    bool was_refused = false;  // a request failed since the last poll; it may be repeated after the next one
     Instant due;               // the time of the next poll
   };
   using Agents = std::map<std::string, Agent>;  // by the UID of the pod
@@ -128,7 +129,8 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       const bool is_calm = report.has_value() && is_settled(*report);
       agent->due = std::chrono::steady_clock::now() + (is_calm ? options.period : options.quick_period);
       if (agent->due < ticker_wakes_at) wake_ticker();
-      if (!note(*job, *agent, std::move(report))) return;
+      const bool may_repeat = std::exchange(agent->was_refused, false);
+      if (!note(*job, *agent, std::move(report)) && !may_repeat) return;
     }
     notify(key);
   }
@@ -149,6 +151,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     };
   }
 
+  // A request that failed is not news: `changed` would lead to the same request at once, as fast as the agent refuses.
   void take_answer(const JobKey& key, const std::string& uid, void (*release)(Agent&),
                    std::optional<AgentReport> report) {
     {
@@ -157,9 +160,12 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       Agent* agent = find(job, uid);
       if (agent == nullptr || !running) return;
       release(*agent);
-      if (report && is_of(*report, agent->target)) note(*job, *agent, std::move(report));
+      agent->was_refused = !report || !is_of(*report, agent->target);
       agent->due = std::chrono::steady_clock::now();  // the next poll shows the effect
+      if (agent->was_refused) agent->due += options.quick_period;
       wake_ticker();
+      if (agent->was_refused) return;
+      note(*job, *agent, std::move(report));
     }
     notify(key);
   }

@@ -90,11 +90,15 @@ class FakeAgent {
   std::atomic<std::int64_t> generation = 0;
   std::atomic<WorkerPhase> phase = WorkerPhase::kTraining;
   std::atomic<bool> has_fault = false;  // it answers with a server error
+  std::atomic<bool> refuses = false;    // it refuses every assignment
   std::atomic<std::int64_t> polls = 0;  // and its worker does a step between two of them
+  std::atomic<std::int64_t> assignments = 0;
   Signal polled;
 
  private:
   net::HttpAnswer take(const std::string& body) {
+    ++assignments;
+    if (refuses) return net::json_answer(400, {{"error", "it is for another agent"}});
     generation = nlohmann::json::parse(body).at("generation").get<std::int64_t>();
     return report();
   }
@@ -136,6 +140,24 @@ TEST(AgentLink, PollsAnAgentAndTellsItsGeneration) {
   assignment->generation = 3;
   link.send(kJob, "uid", assignment);
   EXPECT_TRUE(signal.wait_until([&] { return view().report && view().report->workers.at(0).generation == 3; }));
+}
+
+// The operator answers each call of `changed` by the same assignment, as it does until the agent has it.
+TEST(AgentLink, RepeatsARefusedAssignmentOnceAPoll) {
+  FakeAgent agent;
+  agent.refuses = true;
+  auto assignment = std::make_shared<Assignment>();
+  assignment->generation = 3;
+  std::atomic<AgentLink*> sender = nullptr;
+  AgentLink link(quick(), [&](const JobKey&) {
+    if (AgentLink* const known = sender) known->send(kJob, "uid", assignment);
+  });
+  sender = &link;
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(agent.polled.wait_until([&] { return agent.assignments >= 10; })) << "it is repeated";
+  EXPECT_LE(agent.assignments, agent.polls);
+  agent.refuses = false;
+  EXPECT_TRUE(agent.polled.wait_until([&] { return agent.generation == 3; }));
 }
 
 TEST(AgentLink, CountsPollsWithoutAnAnswerAndForgetsThemAtTheNext) {
