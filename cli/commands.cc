@@ -69,6 +69,12 @@ Result<void> write_page(const InputFiles& world, const PlannedJob& planned, cons
   return {};
 }
 
+// Returns the error with what a reader must know of the cluster, each on a line of its own.
+Error with_notes(Error error, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) error.message += "\nnote: " + note;
+  return error;
+}
+
 // A question about such GPUs is answered, but the operator uses them only with an image that has kernels for them.
 std::vector<std::string> notes_on_missing_kernels(const Plan& plan) {
   std::set<Accelerator> accelerators;
@@ -96,13 +102,17 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   const auto options = plan_options(arguments, *world);
   if (!options) return tl::unexpected(options.error());
   auto planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, stop);
+  std::vector<std::string> notes = world->notes;
   if (const auto& growable = world->growable; growable && !planned && planned.error().code == ErrorCode::kInfeasible) {
     world->cluster = *growable;
-    world->notes.push_back("on the nodes that exist: " + planned.error().message);
-    world->notes.emplace_back("this plan also uses nodes that the cluster would have to add");
+    notes.push_back("on the nodes that exist: " + planned.error().message);
+    notes.emplace_back("this plan also uses nodes that the cluster would have to add");
     planned = Planner(*world->simulator).plan(world->job, world->cluster, *options, std::move(stop));
   }
-  if (!planned) return tl::unexpected(Error(planned.error()).within("planning job " + to_string(world->job.key)));
+  if (!planned) {
+    return tl::unexpected(
+        with_notes(Error(planned.error()).within("planning job " + to_string(world->job.key)), world->notes));
+  }
   // The search compares plans by fast estimates. The chosen plan is printed with the estimate that `simulate` prints.
   const ClusterState& cluster = cluster_of(*planned, *options, *world);
   auto exact = world->simulator->simulate(world->job, cluster, planned->plan);
@@ -110,8 +120,10 @@ Result<void> run_plan(const PlanArguments& arguments, std::ostream& out, std::st
   const auto basis = world->simulator->basis_of(world->job, cluster, planned->plan);
   if (!basis) return tl::unexpected(basis.error());
   planned->estimate = *std::move(exact);
-  std::ranges::move(notes_on_missing_kernels(planned->plan), std::back_inserter(planned->estimate.notes));
-  std::ranges::copy(world->notes, std::back_inserter(planned->estimate.notes));
+  // A live cluster says for which GPUs its image has kernels, and the others are left out.
+  if (!arguments.is_from_cluster)
+    std::ranges::move(notes_on_missing_kernels(planned->plan), std::back_inserter(planned->estimate.notes));
+  std::ranges::move(notes, std::back_inserter(planned->estimate.notes));
   if (arguments.format == Format::kHtml) return write_page(*world, *planned, *options, *basis, out);
   if (arguments.format != Format::kTable) {
     print_json(planned_json(*planned, *basis), arguments.format, out);

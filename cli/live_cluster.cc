@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "core/manifest/manifest.h"
+#include "core/model/compute_capability.h"
+#include "operator/kube/time.h"
 #include "operator/model/claims.h"
 #include "operator/model/observation.h"
 #include "operator/model/record_object.h"
@@ -18,8 +21,8 @@ namespace {
 
 using Objects = std::vector<kube::Object>;
 
-// The chart's ConfigMap with the value networkModel.
-constexpr const char* kNetworkModelSelector =
+// The chart's Deployment of the operator, and its ConfigMap with the value networkModel.
+constexpr const char* kOperatorSelector =
     "--selector=app.kubernetes.io/part-of=sailor,app.kubernetes.io/component=operator";
 constexpr const char* kNetworkModelKey = "network-model.yaml";
 
@@ -55,35 +58,63 @@ ProfileBook profiles_of(const std::vector<kube::Object>& objects, std::vector<st
   return profiles;
 }
 
-// Returns the GPUs that the jobs claim by their records. As in the operator, a record that cannot be read claims
-// nothing.
-std::vector<Claim> claims_of(const Objects& jobs, const Objects& records) {
+// What the operator has recorded of all jobs.
+struct Records {
+  std::vector<Claim> claims;
+  std::map<std::string, GenerationRecord> by_job;  // by the UID of the job
+};
+
+// As in the operator, a record that cannot be read claims nothing.
+Records records_of(const Objects& jobs, const Objects& job_records) {
   std::map<JobKey, kube::Object> job_of_key;
   for (const kube::Object& job : jobs) job_of_key[kube::key_of(*job)] = job;
-  std::vector<Claim> claims;
-  for (const kube::Object& object : records) {
+  Records records;
+  for (const kube::Object& object : job_records) {
     const auto job = job_of_key.find(kube::key_of(*object));
-    if (job == job_of_key.end() || !may_claim(*job->second)) continue;
+    if (job == job_of_key.end()) continue;
     const std::string uid = kube::uid_of(*job->second);
-    const auto record = record_of(*object);
-    if (record && record->job_uid == uid && kube::controller_uid(*object) == uid) append_claims(*record, claims);
+    auto record = record_of(*object);
+    if (!record || record->job_uid != uid || kube::controller_uid(*object) != uid) continue;
+    if (may_claim(*job->second)) append_claims(*record, records.claims);
+    records.by_job.emplace(uid, *std::move(record));
   }
-  return claims;
+  return records;
 }
 
-Result<std::vector<Claim>> read_claims(const Kubectl& kubectl, std::vector<std::string>& notes) {
-  const std::string consequence = "GPUs that a job has chosen, but whose pods do not exist yet, count as free";
-  const auto records = get_of_all_namespaces(kubectl, "jobrecords.sailor.dev", consequence, notes);
-  if (!records) return tl::unexpected(records.error());
-  if (records->empty()) return std::vector<Claim>();
+Result<Records> read_records(const Kubectl& kubectl, std::vector<std::string>& notes) {
+  const std::string consequence =
+      "GPUs that a job has chosen, but whose pods do not exist yet, count as free, and slow GPUs as fast";
+  const auto job_records = get_of_all_namespaces(kubectl, "jobrecords.sailor.dev", consequence, notes);
+  if (!job_records) return tl::unexpected(job_records.error());
+  if (job_records->empty()) return Records();
   const auto jobs = get_of_all_namespaces(kubectl, "trainingjobs.sailor.dev", consequence, notes);
   if (!jobs) return tl::unexpected(jobs.error());
-  return claims_of(*jobs, *records);
+  return records_of(*jobs, *job_records);
+}
+
+// Returns for which GPUs the trainer's image has kernels, as the arguments of the operator say.
+Result<ComputeCapability> read_least_capability(const Kubectl& kubectl, std::vector<std::string>& notes) {
+  const auto operators = get_if_allowed(
+      kubectl, {"deployments.apps", "--all-namespaces", kOperatorSelector},
+      fmt::format("a trainer's image is assumed that has kernels for GPUs of compute capability {} and newer",
+                  to_string(kLeastComputeCapability)),
+      notes);
+  if (!operators) return tl::unexpected(operators.error());
+  constexpr std::string_view kFlag = "--min-compute-capability=";
+  for (const kube::Object& deployment : *operators) {
+    for (const kube::Json& container : kube::list_at(*deployment, {"spec", "template", "spec", "containers"})) {
+      for (const kube::Json& argument : kube::list_at(container, {"args"})) {
+        const std::string text = argument.is_string() ? argument.get<std::string>() : "";
+        if (text.starts_with(kFlag)) return parse_compute_capability(text.substr(kFlag.size()));
+      }
+    }
+  }
+  return kLeastComputeCapability;
 }
 
 // Returns the network model of the operator: the chart's value networkModel, or Google Cloud's figures.
 Result<NetworkModel> read_network(const Kubectl& kubectl, std::vector<std::string>& notes) {
-  const auto maps = get_if_allowed(kubectl, {"configmaps", "--all-namespaces", kNetworkModelSelector},
+  const auto maps = get_if_allowed(kubectl, {"configmaps", "--all-namespaces", kOperatorSelector},
                                    "the network of Google Cloud is assumed, although the operator may have another "
                                    "networkModel",
                                    notes);
@@ -130,9 +161,12 @@ Result<LiveCluster> read_live_cluster(const KubectlOptions& options, const JobSp
   if (!pods) return tl::unexpected(pods.error());
   objects.pods = *std::move(pods);
   std::erase_if(objects.pods, [](const kube::Object& pod) { return gpus_of_pod(*pod) == 0; });
-  auto claims = read_claims(kubectl, live.notes);
-  if (!claims) return tl::unexpected(claims.error());
-  objects.claims = *std::move(claims);
+  auto records = read_records(kubectl, live.notes);
+  if (!records) return tl::unexpected(records.error());
+  objects.claims = std::move(records->claims);
+  const auto least_capability = read_least_capability(kubectl, live.notes);
+  if (!least_capability) return tl::unexpected(least_capability.error());
+  objects.least_capability = *least_capability;
   auto network = read_network(kubectl, live.notes);
   if (!network) return tl::unexpected(network.error());
   live.network = *std::move(network);
@@ -145,7 +179,10 @@ Result<LiveCluster> read_live_cluster(const KubectlOptions& options, const JobSp
 
   Observation observation;
   observation.job.key = job.key;
-  observation.job.uid = *std::move(uid);
+  observation.now = system_time();
+  observation.job.uid = *uid;
+  if (const auto record = records->by_job.find(*uid); record != records->by_job.end())
+    observation.record = std::move(record->second);  // it knows the slow GPUs and the quarantined nodes
   observation.job.spec = job;
   observation.job.pod_template = job_document.value.at("spec").value("podTemplate", nlohmann::json());
   observation.cluster = cluster_view(objects);

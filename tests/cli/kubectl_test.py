@@ -20,10 +20,12 @@ forbidden() { echo 'Error from server (Forbidden): it is forbidden' >&2; exit 1;
 for word in $FORBIDDEN; do case "$*" in *"get $word"*) forbidden ;; esac; done
 case "$*" in
   *"get trainingjobs.sailor.dev missing"*) echo 'Error from server (NotFound): trainingjobs.sailor.dev "missing" not found' >&2; exit 1 ;;
-  *"get trainingjobs.sailor.dev opt-350m"*) echo 'Error from server (NotFound): not found' >&2; exit 1 ;;
+  *"get trainingjobs.sailor.dev opt-350m"*)
+    cat "$FAKE_KUBECTL/job.json" 2> /dev/null || { echo 'Error from server (NotFound): not found' >&2; exit 1; } ;;
   *"get trainingjobs.sailor.dev"*) cat "$FAKE_KUBECTL/jobs.json" ;;
   *"get jobrecords"*) cat "$FAKE_KUBECTL/records.json" ;;
   *"get configmaps --all-namespaces"*) cat "$FAKE_KUBECTL/network.json" ;;
+  *"get deployments"*) cat "$FAKE_KUBECTL/operators.json" ;;
   *"get configmap"*) cat "$FAKE_KUBECTL/plan.json" ;;
   *"get nodes"*) cat "$FAKE_KUBECTL/nodes.json" ;;
   *"get gpupools"*) cat "$FAKE_KUBECTL/pools.json" ;;
@@ -68,13 +70,14 @@ def job(name="demo", status=STATUS):
             "status": status}
 
 
-def node(name, gpus):
-    labels = {"cloud.google.com/gke-accelerator": "nvidia-tesla-a100", "topology.kubernetes.io/zone": "us-central1-a",
+def node(name, gpus, accelerator="nvidia-tesla-a100"):
+    labels = {"cloud.google.com/gke-accelerator": accelerator, "topology.kubernetes.io/zone": "us-central1-a",
               "topology.kubernetes.io/region": "us-central1"}
     return {"metadata": {"name": name, "uid": name, "labels": labels},
             "status": {"allocatable": {"nvidia.com/gpu": str(gpus)}, "conditions": [{"type": "Ready", "status": "True"}]}}
 
 
+TIME = "2026-11-26T03:00:00Z"
 POOL = {"apiVersion": "sailor.dev/v1alpha1", "kind": "GpuPool", "metadata": {"name": "a100"},
         "spec": {"region": "us-central1", "zone": "us-central1-a", "accelerator": "nvidia-tesla-a100", "provisioning": "OnDemand",
                  "gpusPerNode": 4, "pricePerGpuHour": "3.67", "maxNodes": 1}}
@@ -84,7 +87,7 @@ spec: {tiers: {node: {gigabytesPerSecond: "0.01"}, zone: {gigabytesPerSecond: "0
 """
 
 
-def claim(uid, node):
+def record(uid, node, name="other", **known):
     """The record of a job that has chosen the GPUs of a node, and whose pods do not exist yet."""
     pool = "us-central1-a/nvidia-tesla-a100/ondemand"
     plan = {**PLAN, "stages": [{"layers": [0, 6], "replicas": [{"count": 4, "microbatches": 1, "pool": pool, "tensorParallel": 1}]}]}
@@ -94,9 +97,9 @@ def claim(uid, node):
     spec = {"generation": 1, "plan": plan, "summary": summary, "replicas": [], "members": [], "rendezvous": 0, "releasesGpus": False,
             "slots": [{"pod": "other-1", "pool": pool, "node": node, "nodeUid": node, "gpus": 4}], "reason": "Started", "message": "",
             "fromGeneration": 0, "fromGpus": 0, "jobUid": uid, "jobGeneration": 1, "minPodGeneration": 1, "lastIssued": 1,
-            "restarts": 0, "lastFailure": "", "quarantinedNodes": [], **times}
-    owner = {"apiVersion": "sailor.dev/v1alpha1", "kind": "TrainingJob", "name": "other", "uid": uid, "controller": True}
-    return {"metadata": {"name": "other", "namespace": "team", "ownerReferences": [owner]}, "spec": spec}
+            "restarts": 0, "lastFailure": "", "quarantinedNodes": [], **times, **known}
+    owner = {"apiVersion": "sailor.dev/v1alpha1", "kind": "TrainingJob", "name": name, "uid": uid, "controller": True}
+    return {"metadata": {"name": name, "namespace": "team", "ownerReferences": [owner]}, "spec": spec}
 
 
 class Kubectl(ProgramTest):
@@ -108,7 +111,7 @@ class Kubectl(ProgramTest):
         self.answer("jobs.json", {"kind": "List", "items": [job()]})
         self.answer("plan.json", {"kind": "ConfigMap", "data": {"plan.json": json.dumps(PLAN)}})
         self.answer("logs", LOGS)
-        for kind in ("records", "network"):
+        for kind in ("records", "network", "operators"):
             self.answer(f"{kind}.json", {"kind": "List", "items": []})
         self.answer("pools.json", {"kind": "List", "items": [POOL]})
         self.answer("nodes.json", {"kind": "List", "items": [node("n", 4)]})
@@ -226,10 +229,42 @@ class Kubectl(ProgramTest):
         def gpus(planned):
             return sum(planned["estimate"]["gpus"].values())
         self.assertEqual(gpus(self.plan_of_cluster()), 8)
-        self.answer("records.json", {"kind": "List", "items": [claim("u", "m")]})
+        self.answer("records.json", {"kind": "List", "items": [record("u", "m")]})
         self.assertEqual(gpus(self.plan_of_cluster()), 4)
         self.answer("jobs.json", {"kind": "List", "items": [{**other, "spec": {"suspend": True}}]})
         self.assertEqual(gpus(self.plan_of_cluster()), 8)
+
+    def test_a_running_job_is_planned_with_what_the_operator_knows_of_its_nodes(self):
+        own = {"metadata": {"name": "opt-350m", "namespace": "team", "uid": "u"}, "spec": {}}
+        self.answer("nodes.json", {"kind": "List", "items": [node("n", 4), node("m", 4)]})
+        self.answer("jobs.json", {"kind": "List", "items": [own]})
+        self.answer("job.json", own)
+        def planned(**known):
+            self.answer("records.json", {"kind": "List", "items": [record("u", "m", "opt-350m", committedAt=TIME, **known)]})
+            return self.plan_of_cluster()["estimate"]
+        self.assertEqual(sum(planned()["gpus"].values()), 8)
+        quarantined = {"nodeUid": "m", "since": "", "until": "2999-01-01T00:00:00Z"}
+        self.assertEqual(sum(planned(quarantinedNodes=[quarantined])["gpus"].values()), 4)
+        slow = {"nodeUid": "m", "gpu": 0, "slowdown": 2.5, "since": TIME, "slowUntil": "", "distrustSeconds": 0}
+        self.assertEqual(planned(slowGpus=[slow])["gpus"]["us-central1-a/nvidia-tesla-a100/ondemand"], 7, "the slow one counts apart")
+
+    def test_gpus_for_which_the_trainers_image_has_no_kernels_are_not_used(self):
+        def plan_with_image_for(capability):
+            container = {"name": "operator", "args": ["--trainer-image=t", f"--min-compute-capability={capability}"]}
+            operator = {"metadata": {"name": "sailor"}, "spec": {"template": {"spec": {"containers": [container]}}}}
+            self.answer("operators.json", {"kind": "List", "items": [operator]})
+            return self.sailor("plan", "-f", of_v100, "--from-cluster")
+        text = pathlib.Path(JOB).read_text(encoding="utf-8")
+        of_v100 = self.write("v100.yaml", text.replace("nvidia-tesla-a100", "nvidia-tesla-v100"))
+        self.answer("nodes.json", {"kind": "List", "items": [node("n", 8, "nvidia-tesla-v100")]})
+        pool = {**POOL["spec"], "accelerator": "nvidia-tesla-v100"}
+        self.answer("pools.json", {"kind": "List", "items": [{**POOL, "spec": pool}]})
+        refused = plan_with_image_for("7.5")
+        self.assertEqual((refused.returncode, refused.stdout), (3, ""), refused.stderr)
+        self.assertRegex(refused.stderr, "note: The nodes of us-central1-a/nvidia-tesla-v100/ondemand are not used: .* no kernels")
+        planned = plan_with_image_for("7.0")
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        self.assertNotIn("no kernels", planned.stdout)
 
     def test_a_plan_for_the_cluster_assumes_the_network_of_the_operator(self):
         seconds = self.plan_of_cluster()["estimate"]["iterationSeconds"]
@@ -243,6 +278,7 @@ class Kubectl(ProgramTest):
 
     def test_what_may_not_be_read_is_a_note(self):
         for kind, consequence in (("configmaps", "the network of Google Cloud is assumed"), ("jobrecords", "count as free"),
+                                  ("deployments", "compute capability 7.5 and newer"),
                                   ("modelprofiles", "times are computed from data sheets")):
             notes = [note for note in self.plan_of_cluster(forbidden=kind)["estimate"]["notes"] if kind in note]
             self.assertIn(consequence, str(notes))
