@@ -5,8 +5,11 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <yaml-cpp/anchor.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include "core/model/cut_text.h"
 #include "core/model/parse_number.h"
 
 namespace sailor {
@@ -99,6 +102,46 @@ class Converter {
   int nodes_ = 0;
 };
 
+// yaml-cpp reads some texts that are no YAML, such as `a: 1},`, as documents without end, of which each begins where
+// the one before did.
+class DocumentStarts : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos == last_) throw ParseFailure{mark.line + 1, "invalid YAML: unexpected text after the end of a value"};
+    last_ = mark.pos;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  int last_ = -1;
+};
+
+// Throws unless yaml-cpp can read the text to its end.
+void check_that_it_ends(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  while (parser.HandleNextDocument(starts)) {
+  }
+}
+
+// Returns the number of the first line that is not UTF-8; 0: all are.
+int first_line_not_utf8(const std::string& text) {
+  std::istringstream stream(text);
+  std::string line;
+  for (int number = 1; std::getline(stream, line); ++number) {
+    if (cut_text(line, line.size()) != line) return number;
+  }
+  return 0;
+}
+
 Error parse_error(const std::string& file, int line, const std::string& what) {
   return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", file, line, what)};
 }
@@ -128,8 +171,12 @@ Error SourceDocument::located(const Error& error) const {
 }
 
 Result<std::vector<SourceDocument>> parse_documents(const std::string& text, const std::string& file) {
+  if (const int line = first_line_not_utf8(text)) {
+    return tl::unexpected(parse_error(file, line, "the text is not UTF-8; save the file with this encoding"));
+  }
   std::vector<SourceDocument> documents;
   try {
+    check_that_it_ends(text);
     for (const YAML::Node& root : YAML::LoadAll(text)) {
       SourceDocument document{file, {}, {}};
       document.value = Converter(document).convert(root, "", 0);
