@@ -51,7 +51,7 @@ void read_tiers(JsonReader& spec, NetworkModel& network) {
 }
 
 void read_pairs(JsonReader& spec, NetworkModel& network) {
-  const Json& pairs = spec.child("pairs");
+  const Json& pairs = spec.list("pairs");
   for (std::size_t i = 0; i < pairs.size() && !spec.error(); ++i) {
     JsonReader reader(pairs[i], fmt::format("spec.pairs[{}]", i));
     const Zone from(reader.required<std::string>("from"));

@@ -9,6 +9,8 @@
 namespace sailor {
 namespace {
 
+constexpr int kMostLayers = 1026;  // the limit of the CRD: 1024 blocks, the embedding and the head
+
 LayerTime time_from(JsonReader& reader) {
   constexpr double kMost = 3600;
   const auto seconds = [&](std::string_view key) {
@@ -35,7 +37,7 @@ template <class T, class Read>
 std::vector<T> layers_from(JsonReader& point, int layers, Read read) {
   std::vector<T> values(static_cast<std::size_t>(layers));
   std::vector<char> is_covered(values.size());
-  const Json& ranges = point.child("layers");
+  const Json& ranges = point.list("layers");
   for (std::size_t i = 0; i < ranges.size() && !point.error(); ++i) {
     JsonReader range(ranges[i], fmt::format("{}[{}]", point.path_of("layers"), i));
     const int first = range.required<int>("first");
@@ -70,7 +72,7 @@ int positive(JsonReader& reader, std::string_view key) {
 }
 
 void read_times(JsonReader& spec, int layers, ModelProfile& profile) {
-  const Json& points = spec.child("times");
+  const Json& points = spec.list("times");
   for (std::size_t i = 0; i < points.size() && !spec.error(); ++i) {
     JsonReader point(points[i], fmt::format("spec.times[{}]", i));
     const ProfilePoint key{positive(point, "microbatchSize"), positive(point, "tensorParallel")};
@@ -84,7 +86,7 @@ void read_times(JsonReader& spec, int layers, ModelProfile& profile) {
 }
 
 void read_memory(JsonReader& spec, int layers, ModelProfile& profile) {
-  const Json& groups = spec.child("memory");
+  const Json& groups = spec.list("memory");
   for (std::size_t i = 0; i < groups.size() && !spec.error(); ++i) {
     JsonReader group(groups[i], fmt::format("spec.memory[{}]", i));
     const int tensor_parallel = positive(group, "tensorParallel");
@@ -107,6 +109,7 @@ Result<ModelProfile> profile_from_manifest(const Json& model_profile) {
   profile.sequence_length = positive(spec, "sequenceLength");
   profile.sequence_parallelism = read_sequence_parallelism(spec);
   const int layers = positive(spec, "layers");
+  if (layers > kMostLayers) spec.record("layers", fmt::format("{} is above {}", layers, kMostLayers));
   if (!spec.error()) read_times(spec, layers, profile);
   if (!spec.error()) read_memory(spec, layers, profile);
   if (!spec.error() && profile.times.empty()) spec.record("times", "is empty; measure at least one microbatch size");

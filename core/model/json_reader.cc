@@ -25,6 +25,15 @@ const nlohmann::json& JsonReader::child(std::string_view key) {
   return field == nullptr || field->is_null() ? empty_object() : *field;
 }
 
+const nlohmann::json& JsonReader::list(std::string_view key) {
+  static const nlohmann::json empty = nlohmann::json::array();
+  const nlohmann::json* field = find(key);
+  if (field == nullptr || field->is_null()) return empty;
+  if (field->is_array()) return *field;
+  record(key, wrong_type(*field));
+  return empty;
+}
+
 std::string JsonReader::path_of(std::string_view key) const {
   return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
 }

@@ -45,8 +45,10 @@ class JsonReader {
     return optional<T>(key).value_or(std::move(fallback));
   }
 
-  // The object or array of a key, or an empty object if the key is absent.
+  // The value of a key, for a reader of its own, or an empty object if the key is absent.
   const nlohmann::json& child(std::string_view key);
+  // The array of a key, or an empty array if the key is absent. Records an error if the field is of another type.
+  const nlohmann::json& list(std::string_view key);
   [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
   [[nodiscard]] std::string path_of(std::string_view key) const;
   void record(std::string_view key, std::string_view what);  // an error of this field; the first error is kept

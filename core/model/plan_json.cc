@@ -61,6 +61,7 @@ Result<std::vector<Replica>> replicas_from_json(const Json& json, const std::str
   const auto pool = reader.required<std::string>("pool");
   const int tensor_parallel = reader.value_or("tensorParallel", 1);
   const int microbatches = reader.required<int>("microbatches");
+  if (tensor_parallel < 1) reader.record("tensorParallel", fmt::format("{} is below 1", tensor_parallel));
   if (tensor_parallel > kMaxGpusOfReplica) {
     reader.record("tensorParallel", fmt::format("{} is above {}, the most GPUs that a node can have", tensor_parallel,
                                                 kMaxGpusOfReplica));
@@ -75,8 +76,8 @@ Result<Stage> stage_from_json(const Json& json, const std::string& path) {
   JsonReader reader(json, path);
   const auto layers = reader.required<std::vector<int>>("layers");
   if (!reader.error() && layers.size() != 2) reader.record("layers", "expected two numbers: [first, last)");
-  const Json& replicas = reader.child("replicas");
-  if (!replicas.is_array() || replicas.empty()) reader.record("replicas", "expected at least one replica");
+  const Json& replicas = reader.list("replicas");
+  if (replicas.empty()) reader.record("replicas", "expected at least one replica");
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   Stage stage{layers[0], layers[1], {}};
   for (std::size_t i = 0; i < replicas.size(); ++i) {
@@ -112,8 +113,8 @@ Result<Plan> plan_from_json(const Json& json) {
             .sharded_optimizer = reader.value_or("shardedOptimizer", false),
             .sequence_parallelism = reader.value_or("sequenceParallelism", false),
             .peer_replicas = reader.value_or("peerReplicas", false)};
-  const Json& stages = reader.child("stages");
-  if (!stages.is_array() || stages.empty()) reader.record("stages", "expected at least one stage");
+  const Json& stages = reader.list("stages");
+  if (stages.empty()) reader.record("stages", "expected at least one stage");
   if (plan.microbatch_size < 1) reader.record("microbatchSize", "it must be at least 1");
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   for (std::size_t i = 0; i < stages.size(); ++i) {

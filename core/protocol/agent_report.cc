@@ -143,7 +143,7 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
                      .pod_uid = reader.value_or<std::string>("podUid", ""),
                      .superseded_claim = reader.value_or<std::int64_t>("supersededClaim", 0),
                      .claim_error = reader.value_or<std::string>("claimError", "")};
-  const Json& workers = reader.child("workers");
+  const Json& workers = reader.list("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
     auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));
     if (!worker) {

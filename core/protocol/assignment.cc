@@ -62,7 +62,7 @@ Result<WorkerSlot> slot_from_json(const Json& json, const std::string& path) {
 // Reads an array of objects, each with its own reader; the first error ends it.
 template <class T, class Read>
 void read_all(JsonReader& reader, std::string_view key, std::vector<T>& into, Read read) {
-  const Json& array = reader.child(key);
+  const Json& array = reader.list(key);
   for (std::size_t i = 0; i < array.size() && !reader.error(); ++i) {
     auto element = read(array[i], fmt::format("{}[{}]", reader.path_of(key), i));
     if (!element) return reader.absorb(element.error());

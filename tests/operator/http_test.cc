@@ -89,9 +89,10 @@ class FakeAgent {
   const int port = free_port();
   std::atomic<std::int64_t> generation = 0;
   std::atomic<WorkerPhase> phase = WorkerPhase::kTraining;
-  std::atomic<bool> has_fault = false;  // it answers with a server error
-  std::atomic<bool> refuses = false;    // it refuses every assignment
-  std::atomic<std::int64_t> polls = 0;  // and its worker does a step between two of them
+  std::atomic<bool> has_fault = false;       // it answers with a server error
+  std::atomic<bool> tells_nonsense = false;  // its reports are of another shape
+  std::atomic<bool> refuses = false;         // it refuses every assignment
+  std::atomic<std::int64_t> polls = 0;       // and its worker does a step between two of them
   std::atomic<std::int64_t> assignments = 0;
   Signal polled;
 
@@ -108,6 +109,7 @@ class FakeAgent {
     return has_fault ? net::HttpAnswer{500, "broken"} : report();
   }
   [[nodiscard]] net::HttpAnswer report() const {
+    if (tells_nonsense) return net::json_answer(200, {{"agent", "pod-0"}, {"workers", 7}});
     AgentReport report{"pod-0", false, {{0, phase, generation, polls, ""}}, std::nullopt};
     report.workers.front().microbatch_seconds = report.workers.front().probe_seconds =
         1.0 / static_cast<double>(1 + polls);
@@ -243,6 +245,17 @@ TEST(AgentLink, PollsThatFailForLongAreNoNews) {
   link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
   EXPECT_TRUE(agent.polled.wait_until([&] { return agent.polls >= 30; }));
   EXPECT_LE(calls, kHighestPollCount);
+}
+
+TEST(AgentLink, AReportOfAnotherShapeIsNoAnswer) {
+  FakeAgent agent;
+  agent.tells_nonsense = true;
+  Signal signal;
+  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls >= 2; }));
+  agent.tells_nonsense = false;
+  EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].answers(); }));
 }
 
 TEST(AgentLink, TakesNoOtherPodsAnswerForThatOfItsOwn) {

@@ -148,6 +148,7 @@ TEST(Record, IsCheckedLikeAnyInput) {
       {[](GenerationRecord& r) { r.placement.replicas[0].replica = -1; }, "replica -1 of stage 0"},
       {[](GenerationRecord& r) { r.placement.replicas[0].slot = 1; }, "slot 1"},
       {[](GenerationRecord& r) { r.placement.replicas[1].first_gpu = 3; }, "2 GPUs from GPU 3 of 4"},
+      {[](GenerationRecord& r) { r.plan.stages[0].replicas[0].tensor_parallel = -1; }, "tensorParallel: -1 is below 1"},
       {[](GenerationRecord& r) { r.placement.slots.push_back(r.placement.slots[0]); }, "1 members for 2 slots"},
       {[](GenerationRecord& r) { r.rendezvous = 1; }, "rendezvous at member 1"},
       {[](GenerationRecord& r) { r.generation = std::numeric_limits<std::int64_t>::max(); }, "generation 92233"},

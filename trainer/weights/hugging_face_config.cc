@@ -63,9 +63,10 @@ void read_gpt_neo(JsonReader& reader, ModelSpec& spec) {
   spec.norm_epsilon = reader.value_or("layer_norm_epsilon", spec.norm_epsilon);
   spec.activation = read_enum(reader, "activation_function", kActivations, spec.activation);
   spec.local_window = reader.value_or("window_size", spec.local_window);
-  const Json& pattern = reader.child("attention_types");  // [[["global", "local"], n]]
-  const bool alternates = pattern.size() == 1 && pattern[0].size() == 2 && pattern[0][0] == Json({"global", "local"});
-  if (pattern.is_array() && !alternates) {
+  const Json& pattern = reader.list("attention_types");  // [[["global", "local"], n]]
+  const bool alternates = pattern.size() == 1 && pattern[0].is_array() && pattern[0].size() == 2 &&
+                          pattern[0][0] == Json({"global", "local"});
+  if (reader.has("attention_types") && !alternates) {
     reader.record("attention_types", "this trainer supports only alternating global and local attention");
   }
 }

@@ -151,6 +151,19 @@ TEST(Source, QuotedScalarsAreTextAndPlainOnesHaveTheTypeTheyLookLike) {
                         {"h", ".inf"}}));
 }
 
+// yaml-cpp reads the first two without end.
+TEST(Source, TextAfterTheEndOfAValueIsRefusedWithItsLine) {
+  for (const char* text : {"\n, a", "\n{\"a\": 1},\"b\": 2}", "\n{a: 1} }"}) {
+    EXPECT_THAT(parse_documents(text, "x.yaml").error().message, HasSubstr("x.yaml:2: invalid YAML: ")) << text;
+  }
+}
+
+TEST(Source, TextThatIsNotUtf8IsRefusedWithItsLine) {
+  EXPECT_THAT(parse_documents("a: 1\nb: \xff\n", "x.yaml").error().message,
+              HasSubstr("x.yaml:2: the text is not UTF-8; save the file"));
+  EXPECT_TRUE(parse_documents("a: \xc3\xbc\n", "x.yaml"));
+}
+
 TEST(Source, AnEnormousDocumentOfAliasesIsRefused) {
   std::string bomb = "a: &a [1,1,1,1,1,1,1,1,1,1]\n";
   for (char c = 'b'; c < 'j'; ++c) {
@@ -219,6 +232,15 @@ TEST(ProfileManifest, TheTimesOfARangeApplyToEachOfItsLayers) {
   ASSERT_EQ(layers.size(), 6U);
   EXPECT_EQ(layers[0].forward, Seconds(0.001));
   EXPECT_EQ(layers[5].backward, Seconds(0.004));
+}
+
+TEST(ProfileManifest, HasNoMoreLayersThanAModelMayHave) {
+  Json profile = document(kProfile).value;
+  profile["spec"]["layers"] = 2'000'000'000;
+  EXPECT_THAT(profile_from_manifest(profile).error().message, HasSubstr("spec.layers: 2000000000 is above 1026"));
+  profile = document(kProfile).value;
+  profile["spec"]["times"] = "often";
+  EXPECT_THAT(profile_from_manifest(profile).error().message, HasSubstr("spec.times: "));
 }
 
 TEST(ProfileManifest, RangesMustCoverEveryLayerOnce) {

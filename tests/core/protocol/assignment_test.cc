@@ -114,6 +114,16 @@ TEST(AgentReport, ReadsBackAsWritten) {
   EXPECT_EQ(agent_report_from_json(to_json(report)).value(), report);
 }
 
+TEST(AgentReport, WithoutAListOfWorkersIsRefused) {
+  for (const nlohmann::json& wrong : {nlohmann::json(7), nlohmann::json("x"), nlohmann::json({{"0", 1}})}) {
+    nlohmann::json json = to_json(AgentReport{.agent = "a", .workers = {{}}});
+    json["workers"] = wrong;
+    const auto read = agent_report_from_json(json);
+    ASSERT_FALSE(read);
+    EXPECT_NE(read.error().message.find("report.workers: "), std::string::npos) << read.error().message;
+  }
+}
+
 TEST(AgentReport, AnUnknownPhaseIsRefused) {
   nlohmann::json json = to_json(AgentReport{.agent = "a", .workers = {{}}});
   json["workers"][0]["phase"] = "Dancing";
