@@ -1,10 +1,12 @@
 #include "operator/model/cluster_view.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "core/model/accelerator.h"
 #include "core/model/parse_number.h"
 #include "operator/model/names.h"
+#include "operator/model/record_check.h"
 
 namespace sailor {
 namespace {
@@ -13,11 +15,14 @@ using kube::Json;
 using kube::list_at;
 using kube::text_at;
 
+// A device plugin may report any number, and numbers of GPUs are added up.
 int gpu_quantity(const Json& resources) {
   const Json* found = kube::find_at(resources, {kGpuResource});
   if (found == nullptr) return 0;
-  if (found->is_number_integer()) return found->get<int>();
-  return found->is_string() ? parse_number<int>(found->get_ref<const std::string&>()).value_or(0) : 0;
+  std::int64_t gpus = 0;
+  if (found->is_number_integer()) gpus = found->get<std::int64_t>();
+  if (found->is_string()) gpus = parse_number<std::int64_t>(found->get_ref<const std::string&>()).value_or(0);
+  return static_cast<int>(std::clamp<std::int64_t>(gpus, 0, kMostGpusOfAPod));
 }
 
 int gpus_of_container(const Json& container) {

@@ -1,7 +1,11 @@
 // The nodes that a job may plan with: those to be made, and plans that were overtaken by a change of the cluster.
+#include <memory>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/model/cluster_view.h"
 #include "operator/reconcile/decide/plan_lookup.h"
 #include "operator/reconcile/decide/usable_nodes.h"
 
@@ -87,6 +91,25 @@ TEST_F(Capacity, OvertakenPlanDoesNotKeepForLong) {
   add_node("b");
   observation_.now += std::chrono::minutes(1);
   EXPECT_FALSE(look_up().has_plan());
+}
+
+kube::Object node_that_reports(const char* gpus) {
+  return std::make_shared<const kube::Json>(kube::Json::parse(fmt::format(
+      R"({{"metadata": {{"name": "n", "uid": "u", "labels": {{"cloud.google.com/gke-accelerator": "nvidia-l4",
+          "topology.kubernetes.io/zone": "us-central1-a", "topology.kubernetes.io/region": "us-central1"}}}},
+          "status": {{"allocatable": {{"nvidia.com/gpu": {}}}}}}})",
+      gpus)));
+}
+
+TEST(ClusterView, GpusThatNoNodeCanHaveDoNotCount) {
+  const auto gpus = [](const char* reported) {
+    const ClusterView view = cluster_view({.nodes = {node_that_reports(reported)}});
+    return view.nodes.empty() ? 0 : view.nodes.front().gpus;
+  };
+  EXPECT_EQ(gpus("\"8\""), 8);
+  EXPECT_EQ(gpus("2147483647"), 1024);
+  EXPECT_EQ(gpus("\"9223372036854775807\""), 1024);
+  EXPECT_EQ(gpus("-1"), 0);
 }
 
 }  // namespace
