@@ -1,4 +1,8 @@
 // Models in manifests and assignments: a name from the catalogue, or a configuration.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "core/model/job_json.h"
@@ -27,6 +31,12 @@ void read_positions(JsonReader& reader, ModelSpec& spec) {
   spec.rope_theta = optional_decimal(reader, "ropeTheta").value_or(spec.rope_theta);
 }
 
+// Four times the hidden size; no overflow, because sizes are checked only when all of them are read.
+int usual_ffn_size(int hidden_size) {
+  using Limits = std::numeric_limits<int>;
+  return static_cast<int>(std::clamp<std::int64_t>(std::int64_t{4} * hidden_size, Limits::min(), Limits::max()));
+}
+
 ModelSpec config_from(JsonReader& reader) {
   const auto family = parse_model_family(reader.value_or<std::string>("family", "gpt2"));
   if (!family) reader.record("family", family.error().message);
@@ -36,7 +46,7 @@ ModelSpec config_from(JsonReader& reader) {
   spec.hidden_size = reader.required<int>("hiddenSize");
   spec.heads = reader.required<int>("heads");
   spec.kv_heads = reader.value_or("kvHeads", spec.heads);
-  spec.ffn_size = reader.value_or("ffnSize", 4 * spec.hidden_size);
+  spec.ffn_size = reader.value_or("ffnSize", usual_ffn_size(spec.hidden_size));
   spec.vocab_size = reader.required<int>("vocabSize");
   read_positions(reader, spec);
   spec.tied_embeddings = reader.value_or("tiedEmbeddings", spec.tied_embeddings);
