@@ -10,6 +10,7 @@
 #include "core/manifest/artifact.h"
 #include "core/model/json_reader.h"
 #include "core/model/model_spec.h"
+#include "core/model/size_limits.h"
 
 namespace sailor::cli {
 namespace {
@@ -77,7 +78,6 @@ std::string model_of(const std::string& file) {
 
 // Reads [[["GH-96", 4, "us-central1-a"], ...], 4]: the GPUs of the group by node, and its size (tensor_parallel).
 Replica replica_of(const Json& json, const std::string& path) {
-  constexpr int kMaxGpus = 1024;  // the limit for one group
   const bool has_shape = json.is_array() && json.size() == 2 && json[0].is_array() && !json[0].empty();
   if (!has_shape) throw RecordError{fmt::format("{}: is not [[[gpu, count, zone], ...], size]; {}", path, kRemedy)};
   const Json& node = json[0][0];
@@ -89,7 +89,7 @@ Replica replica_of(const Json& json, const std::string& path) {
   }
   const auto accelerator = artifact_accelerator(node[0].get<std::string>());
   if (!accelerator) throw not_a_plan(path + ": " + accelerator.error().message);
-  const int tensor_parallel = whole(json[1], path + "[1]", 1, kMaxGpus);
+  const int tensor_parallel = whole(json[1], path + "[1]", 1, kMostGpusOfANode);
   return {{Zone(node[2].get<std::string>()), *accelerator, Provisioning::kOnDemand}, tensor_parallel, 0};
 }
 

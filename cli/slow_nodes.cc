@@ -7,18 +7,17 @@
 #include <fmt/format.h>
 
 #include "core/model/parse_number.h"
+#include "core/model/size_limits.h"
 
 namespace sailor::cli {
 namespace {
-
-constexpr int kMostGpus = 1024;
 
 // Adds the grade of one slow GPU, or of several alike. Returns false if the text is neither.
 bool add_slow_gpus(std::string_view text, std::vector<int>& grades) {
   int gpus = 1;
   if (const std::size_t times = text.find('x'); times != text.npos) {
     const auto count = parse_number<int>(text.substr(0, times));
-    if (!count || *count < 1 || *count > kMostGpus) return false;
+    if (!count || *count < 1 || *count > kMostGpusOfANode) return false;
     gpus = *count;
     text.remove_prefix(times + 1);
   }

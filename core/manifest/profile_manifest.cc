@@ -5,11 +5,12 @@
 #include "core/manifest/manifest.h"
 #include "core/model/job_json.h"
 #include "core/model/json_reader.h"
+#include "core/model/size_limits.h"
 
 namespace sailor {
 namespace {
 
-constexpr int kMostLayers = 1026;  // the limit of the CRD: 1024 blocks, the embedding and the head
+constexpr int kMostLayers = kMostBlocks + 2;  // with the embedding and the head
 
 LayerTime time_from(JsonReader& reader) {
   constexpr double kMost = 3600;

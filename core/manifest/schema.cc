@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/manifest/rules.h"
+#include "core/model/size_limits.h"
 
 namespace sailor {
 namespace {
@@ -19,7 +20,7 @@ constexpr Field kTrainingJob[] = {
     {"spec.model.config", kObject},
     {"spec.model.config.name", kText, kOptional, dotted_name},
     {"spec.model.config.family", kText, kRequired},
-    {"spec.model.config.layers", kInteger, kRequired, between<1, 1024>},
+    {"spec.model.config.layers", kInteger, kRequired, between<1, kMostBlocks>},
     {"spec.model.config.hiddenSize", kInteger, kRequired, positive},
     {"spec.model.config.heads", kInteger, kRequired, positive},
     {"spec.model.config.kvHeads", kInteger, kOptional, positive},
@@ -116,7 +117,7 @@ constexpr Field kGpuPool[] = {
     {"spec.zone", kText, kRequired, plain_name},
     {"spec.accelerator", kText, kRequired, plain_name},
     {"spec.provisioning", kText, kRequired},
-    {"spec.gpusPerNode", kInteger, kRequired, between<1, 1024>},
+    {"spec.gpusPerNode", kInteger, kRequired, between<1, kMostGpusOfANode>},
     {"spec.maxNodes", kInteger, kOptional, between<0, 1'000'000>},
     {"spec.nodes", kInteger, kOptional, between<0, 1'000'000>},
     {"spec.pricePerGpuHour", kDecimal},

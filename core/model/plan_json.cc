@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "core/model/json_reader.h"
+#include "core/model/size_limits.h"
 
 namespace sailor {
 namespace {
 
-constexpr int kMaxGpusOfReplica = 1024;  // the limit of gpusPerNode in a GpuPool
 constexpr int kMaxReplicas = 1 << 16;    // the limit for one stage
 
 Json replica_json(const Replica& replica) {
@@ -62,9 +62,9 @@ Result<std::vector<Replica>> replicas_from_json(const Json& json, const std::str
   const int tensor_parallel = reader.value_or("tensorParallel", 1);
   const int microbatches = reader.required<int>("microbatches");
   if (tensor_parallel < 1) reader.record("tensorParallel", fmt::format("{} is below 1", tensor_parallel));
-  if (tensor_parallel > kMaxGpusOfReplica) {
+  if (tensor_parallel > kMostGpusOfANode) {
     reader.record("tensorParallel", fmt::format("{} is above {}, the most GPUs that a node can have", tensor_parallel,
-                                                kMaxGpusOfReplica));
+                                                kMostGpusOfANode));
   }
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   auto key = parse_pool_key(pool);

@@ -5,8 +5,8 @@
 
 #include "core/model/accelerator.h"
 #include "core/model/parse_number.h"
+#include "core/model/size_limits.h"
 #include "operator/model/names.h"
-#include "operator/model/record_check.h"
 
 namespace sailor {
 namespace {
@@ -22,7 +22,7 @@ int gpu_quantity(const Json& resources) {
   std::int64_t gpus = 0;
   if (found->is_number_integer()) gpus = found->get<std::int64_t>();
   if (found->is_string()) gpus = parse_number<std::int64_t>(found->get_ref<const std::string&>()).value_or(0);
-  return static_cast<int>(std::clamp<std::int64_t>(gpus, 0, kMostGpusOfAPod));
+  return static_cast<int>(std::clamp<std::int64_t>(gpus, 0, kMostGpusOfANode));
 }
 
 int gpus_of_container(const Json& container) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/model/size_limits.h"
 #include "core/protocol/limits.h"
 
 namespace sailor {
@@ -24,7 +25,7 @@ Result<void> check_members(const std::vector<Member>& members) {
     return damaged("{} members; at most {} are possible", members.size(), kMostPodsOfAJob);
   for (const Member& member : members) {
     const AgentAddress& address = member.address;
-    if (!is_between(address.gpus, 0, kMostGpusOfAPod))
+    if (!is_between(address.gpus, 0, kMostGpusOfANode))
       return damaged("member {} with {} GPUs", address.name, address.gpus);
     if (!is_between(address.port, 0, 65535) || !is_between(address.store_port, 0, 65535))
       return damaged("member {} with ports {} and {}", address.name, address.port, address.store_port);
@@ -61,7 +62,7 @@ Result<void> check_placement(const Generation& generation) {
   if (slots.size() > kMostPodsOfAJob)
     return damaged("{} slots; at most {} are possible", slots.size(), kMostPodsOfAJob);
   for (const Slot& slot : slots) {
-    if (!is_between(slot.gpus, 1, kMostGpusOfAPod)) return damaged("slot {} with {} GPUs", slot.pod, slot.gpus);
+    if (!is_between(slot.gpus, 1, kMostGpusOfANode)) return damaged("slot {} with {} GPUs", slot.pod, slot.gpus);
     if (!orders_all_gpus(slot))
       return damaged("slot {} with a gpuOrder that is not one of its {} GPUs", slot.pod, slot.gpus);
   }
@@ -90,7 +91,7 @@ Result<void> check_older(const OlderRecord& older) {
 }
 
 Result<void> check_slow_gpu(const SlowGpu& slow) {
-  if (!is_between(slow.gpu, 0, kMostGpusOfAPod - 1)) return damaged("slow GPU {} of a node", slow.gpu);
+  if (!is_between(slow.gpu, 0, kMostGpusOfANode - 1)) return damaged("slow GPU {} of a node", slow.gpu);
   if (!std::isfinite(slow.slowdown) || slow.slowdown < 1) return damaged("a GPU with slowdown {}", slow.slowdown);
   if (slow.distrust < std::chrono::seconds(0)) return damaged("a GPU with a distrust of {} s", slow.distrust.count());
   return {};

@@ -6,7 +6,6 @@
 
 namespace sailor {
 
-inline constexpr int kMostGpusOfAPod = 1024;   // the limit of GpuPool.spec.gpusPerNode
 inline constexpr int kMostPodsOfAJob = 20000;  // more than any Kubernetes cluster has nodes
 
 // Fails if a number is out of its range, or if an index refers to nothing.
