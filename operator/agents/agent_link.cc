@@ -62,7 +62,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
     std::int64_t sending = 0;  // the generation of the assignment on its way; 0: none
     bool is_updating = false;  // a callback address is on its way
     bool is_claiming = false;  // a claim is on its way
-    bool was_refused = false;  // a request failed since the last poll; it may be repeated after the next one
+    bool has_failed = false;   // a request failed since the last poll; it may be repeated after the next one
     Instant due;               // the time of the next poll
   };
   using Agents = std::map<std::string, Agent>;  // by the UID of the pod
@@ -129,7 +129,7 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       const bool is_calm = report.has_value() && is_settled(*report);
       agent->due = std::chrono::steady_clock::now() + (is_calm ? options.period : options.quick_period);
       if (agent->due < ticker_wakes_at) wake_ticker();
-      const bool may_repeat = std::exchange(agent->was_refused, false);
+      const bool may_repeat = std::exchange(agent->has_failed, false);
       if (!note(*job, *agent, std::move(report)) && !may_repeat) return;
     }
     notify(key);
@@ -160,11 +160,11 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
       Agent* agent = find(job, uid);
       if (agent == nullptr || !running) return;
       release(*agent);
-      agent->was_refused = !report || !is_of(*report, agent->target);
-      agent->due = std::chrono::steady_clock::now();  // the next poll shows the effect
-      if (agent->was_refused) agent->due += options.quick_period;
+      agent->has_failed = !report || !is_of(*report, agent->target);
+      // The next poll shows the effect.
+      agent->due = std::chrono::steady_clock::now() + (agent->has_failed ? options.quick_period : Instant::duration(0));
       wake_ticker();
-      if (agent->was_refused) return;
+      if (agent->has_failed) return;
       note(*job, *agent, std::move(report));
     }
     notify(key);
