@@ -1,8 +1,4 @@
 // Models in manifests and assignments: a name from the catalogue, or a configuration.
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-
 #include <fmt/format.h>
 
 #include "core/model/job_json.h"
@@ -29,12 +25,6 @@ void read_positions(JsonReader& reader, ModelSpec& spec) {
   }
   spec.max_positions = is_rotary ? 0 : reader.value_or("maxPositions", 2048);
   spec.rope_theta = optional_decimal(reader, "ropeTheta").value_or(spec.rope_theta);
-}
-
-// Four times the hidden size; no overflow, because sizes are checked only when all of them are read.
-int usual_ffn_size(int hidden_size) {
-  using Limits = std::numeric_limits<int>;
-  return static_cast<int>(std::clamp<std::int64_t>(std::int64_t{4} * hidden_size, Limits::min(), Limits::max()));
 }
 
 ModelSpec config_from(JsonReader& reader) {

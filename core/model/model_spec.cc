@@ -1,5 +1,9 @@
 #include "core/model/model_spec.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "core/model/check.h"
@@ -80,6 +84,11 @@ Result<Activation> parse_activation(std::string_view text) {
   if (const auto activation = value_of(kActivations, text)) return *activation;
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("\"{}\" is not an activation; use one of {}", text, choices(kActivations)));
+}
+
+int usual_ffn_size(int hidden_size) {
+  using Limits = std::numeric_limits<int>;
+  return static_cast<int>(std::clamp<std::int64_t>(std::int64_t{4} * hidden_size, Limits::min(), Limits::max()));
 }
 
 ModelSpec family_defaults(ModelFamily family) {

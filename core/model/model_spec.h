@@ -58,6 +58,10 @@ struct ModelSpec {
 // The default values of a family, for fields that a configuration omits.
 ModelSpec family_defaults(ModelFamily family);
 
+// Returns the usual size of the feed-forward layer, four times the hidden size. Any number may be given, because a
+// configuration is checked only when all of it is read; the result is at the limit of its type instead of beyond.
+int usual_ffn_size(int hidden_size);
+
 // Returns the spec if the trainer can build it. Otherwise the error names the invalid field and the allowed values.
 Result<ModelSpec> validated(ModelSpec spec);
 

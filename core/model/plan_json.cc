@@ -8,7 +8,7 @@
 namespace sailor {
 namespace {
 
-constexpr int kMaxReplicas = 1 << 16;    // the limit for one stage
+constexpr int kMaxReplicas = 1 << 16;  // the limit for one stage
 
 Json replica_json(const Replica& replica) {
   return {{"pool", to_string(replica.pool)},
@@ -63,8 +63,8 @@ Result<std::vector<Replica>> replicas_from_json(const Json& json, const std::str
   const int microbatches = reader.required<int>("microbatches");
   if (tensor_parallel < 1) reader.record("tensorParallel", fmt::format("{} is below 1", tensor_parallel));
   if (tensor_parallel > kMostGpusOfANode) {
-    reader.record("tensorParallel", fmt::format("{} is above {}, the most GPUs that a node can have", tensor_parallel,
-                                                kMostGpusOfANode));
+    reader.record("tensorParallel",
+                  fmt::format("{} is above {}, the most GPUs that a node can have", tensor_parallel, kMostGpusOfANode));
   }
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   auto key = parse_pool_key(pool);

@@ -32,7 +32,7 @@ void read_gpt2(JsonReader& reader, ModelSpec& spec) {
   spec.blocks = reader.required<int>("n_layer");
   spec.hidden_size = reader.required<int>("n_embd");
   spec.heads = spec.kv_heads = reader.required<int>("n_head");
-  spec.ffn_size = reader.value_or("n_inner", 4 * spec.hidden_size);
+  spec.ffn_size = reader.value_or("n_inner", usual_ffn_size(spec.hidden_size));
   spec.max_positions = reader.required<int>("n_positions");
   spec.norm_epsilon = reader.value_or("layer_norm_epsilon", spec.norm_epsilon);
   spec.activation = read_enum(reader, "activation_function", kActivations, spec.activation);
@@ -58,7 +58,7 @@ void read_gpt_neo(JsonReader& reader, ModelSpec& spec) {
   spec.blocks = reader.required<int>("num_layers");
   spec.hidden_size = reader.required<int>("hidden_size");
   spec.heads = spec.kv_heads = reader.required<int>("num_heads");
-  spec.ffn_size = reader.value_or("intermediate_size", 4 * spec.hidden_size);
+  spec.ffn_size = reader.value_or("intermediate_size", usual_ffn_size(spec.hidden_size));
   spec.max_positions = reader.required<int>("max_position_embeddings");
   spec.norm_epsilon = reader.value_or("layer_norm_epsilon", spec.norm_epsilon);
   spec.activation = read_enum(reader, "activation_function", kActivations, spec.activation);
@@ -66,7 +66,7 @@ void read_gpt_neo(JsonReader& reader, ModelSpec& spec) {
   const Json& pattern = reader.list("attention_types");  // [[["global", "local"], n]]
   const bool alternates = pattern.size() == 1 && pattern[0].is_array() && pattern[0].size() == 2 &&
                           pattern[0][0] == Json({"global", "local"});
-  if (reader.has("attention_types") && !alternates) {
+  if (reader.optional<Json>("attention_types") && !alternates) {
     reader.record("attention_types", "this trainer supports only alternating global and local attention");
   }
 }

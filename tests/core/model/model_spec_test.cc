@@ -1,5 +1,7 @@
 #include "core/model/model_spec.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "core/model/tensor_parallel.h"
@@ -55,6 +57,11 @@ TEST(ModelSpec, ATiedEmbeddingCountsOnceOnlyIfTheStageHasFirstAndLastLayer) {
   const int layers = model.layer_count();
   const std::int64_t split = stage_parameters(model, 0, 1) + stage_parameters(model, 1, layers);
   EXPECT_EQ(split - stage_parameters(model, 0, layers), std::int64_t{50257} * 768);
+}
+
+TEST(ModelSpec, TheUsualFfnSizeStaysWithinItsType) {
+  EXPECT_EQ(usual_ffn_size(1024), 4096);
+  EXPECT_EQ(usual_ffn_size(std::numeric_limits<int>::max()), std::numeric_limits<int>::max());
 }
 
 TEST(ModelSpec, RefusesHeadsThatDoNotDivideTheHiddenSize) {

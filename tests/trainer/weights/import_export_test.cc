@@ -7,6 +7,7 @@
 #include "core/model/job_json.h"
 #include "tests/trainer/support/assignments.h"
 #include "trainer/checkpoint/files.h"
+#include "trainer/weights/hugging_face_config.h"
 #include "trainer/weights/hugging_face_model.h"
 
 namespace sailor::trainer {
@@ -64,6 +65,21 @@ TEST_F(Export, WhatIsExportedCanBeImported) {
   ModelSpec expected = model_;
   expected.name = "my-model";
   EXPECT_EQ(model.value(), expected);
+}
+
+TEST(Import, ReadsTheAttentionOfGptNeoOrRefusesIt) {
+  nlohmann::json config = {{"model_type", "gpt_neo"}, {"num_layers", 2},  {"hidden_size", 16},
+                           {"num_heads", 2},          {"vocab_size", 64}, {"max_position_embeddings", 16}};
+  const auto reads = [&config](const nlohmann::json& attention) {
+    config["attention_types"] = attention;
+    const auto spec = spec_from_hugging_face_config(config, "neo");
+    return spec ? std::string("read") : spec.error().message;
+  };
+  EXPECT_EQ(reads({{{"global", "local"}, 1}}), "read");
+  EXPECT_EQ(reads(nullptr), "read");
+  EXPECT_THAT(reads({{{"local", "global"}, 1}}), HasSubstr("only alternating global and local attention"));
+  EXPECT_THAT(reads({{{"a", 1}, {"b", 2}}}), HasSubstr("attention_types"));
+  EXPECT_THAT(reads(7), HasSubstr("attention_types: 7"));
 }
 
 TEST(Import, NamesWhatIsMissing) {
