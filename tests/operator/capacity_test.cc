@@ -93,6 +93,17 @@ TEST_F(Capacity, OvertakenPlanDoesNotKeepForLong) {
   EXPECT_FALSE(look_up().has_plan());
 }
 
+TEST_F(Capacity, FreeGpusThatTheJobMayNotUseAreNoCapacity) {
+  add_node("a");
+  const Error error{ErrorCode::kInfeasible, "no GPU is free"};
+  const auto reason = [&] {
+    return no_plan(observation_, error, cluster_of(nodes(NodeScope::kExisting), observation_.cluster)).reason;
+  };
+  EXPECT_EQ(reason(), Reason::kPlanInfeasible);
+  observation_.job.spec->resources.zones = {Zone("us-west1-b")};
+  EXPECT_EQ(reason(), Reason::kWaitingForCapacity);
+}
+
 kube::Object node_that_reports(const char* gpus) {
   return std::make_shared<const kube::Json>(kube::Json::parse(fmt::format(
       R"({{"metadata": {{"name": "n", "uid": "u", "labels": {{"cloud.google.com/gke-accelerator": "nvidia-l4",

@@ -89,7 +89,10 @@ PolicyResult ask_planner(const PlanLookup& lookup) {
 }
 
 Condition no_plan(const Observation& observation, const Error& error, const ClusterState& cluster) {
-  const bool lacks_gpus = cluster.free_gpus() < observation.job.spec->resources.min_gpus;
+  const ResourceSpec& resources = observation.job.spec->resources;
+  int free = 0;
+  for (const Pool& pool : cluster.pools) free += resources.allows(pool.key) ? pool.free_gpus() : 0;
+  const bool lacks_gpus = free < resources.min_gpus;
   return no(lacks_gpus ? Reason::kWaitingForCapacity : Reason::kPlanInfeasible, error.message);
 }
 
