@@ -14,6 +14,7 @@ JobView job_view(const InputFiles& world) {
   JobView job;
   job.key = world.job.key;
   job.spec = world.job;
+  job.priority_class = priority_class_of(world.job_document.value);
   job.pod_template = world.job_document.value.at("spec").value("podTemplate", nlohmann::json());
   return job;
 }

@@ -6,6 +6,7 @@
 #include "operator/kube/resource.h"
 #include "operator/model/cluster_view.h"
 #include "operator/model/job_status.h"
+#include "operator/model/rival.h"
 
 namespace sailor {
 namespace {
@@ -95,6 +96,16 @@ bool may_use_gpus(const Json& job) {
   if (kube::is_deleting(job) || kube::bool_at(job, {"spec", "suspend"})) return false;
   const Json* status = kube::find_at(job, {"status"});
   return status == nullptr || !job_status_from_json(*status).has_ended();
+}
+
+ConcernedJobs concerned_jobs(const Json* before, const Json* now) {
+  const auto state_of = [](const Json* job) {
+    return job == nullptr || !may_use_gpus(*job) ? RivalState::kHolds : state_without_gpus(*job);
+  };
+  const RivalState was = state_of(before);
+  const RivalState is = state_of(now);
+  if (was == RivalState::kWaits && is == RivalState::kHolds) return ConcernedJobs::kAll;
+  return was == RivalState::kUndecided && is != was ? ConcernedJobs::kWaiting : ConcernedJobs::kNone;
 }
 
 std::optional<JobKey> owner_of(const Json& object) {

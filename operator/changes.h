@@ -2,6 +2,7 @@
 // any job after another change, such as a node's heartbeat or the progress that it has written itself.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "operator/kube/object.h"
@@ -20,6 +21,14 @@ bool changes_capacity_of_node(const kube::Json* before, const kube::Json* now);
 bool changes_gpu_use(const kube::Json* before, const kube::Json* now);
 // Returns whether the pod no longer uses GPUs that it used before.
 bool frees_gpus(const kube::Json* before, const kube::Json* now);
+
+// The other jobs that a change of a job concerns, because it no longer competes with them for free GPUs.
+enum class ConcernedJobs : std::uint8_t {
+  kNone,
+  kWaiting,  // those that wait for GPUs: it is known now whether the job can start
+  kAll,      // the job waits no longer, so those that train may take free GPUs
+};
+ConcernedJobs concerned_jobs(const kube::Json* before, const kube::Json* now);
 
 // Returns whether a job has neither ended nor been suspended, so that new capacity may concern it.
 bool may_use_gpus(const kube::Json& job);

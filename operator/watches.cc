@@ -5,6 +5,7 @@
 #include "core/log/log.h"
 #include "operator/changes.h"
 #include "operator/model/names.h"
+#include "operator/model/rival.h"
 
 namespace sailor {
 namespace {
@@ -30,6 +31,16 @@ void Watches::queue_jobs_that_may_grow() {
   }
 }
 
+void Watches::queue_jobs_concerned_by(const Json* before, const Json* now) {
+  const ConcernedJobs concerned = concerned_jobs(before, now);
+  if (concerned == ConcernedJobs::kAll) queue_jobs_that_may_grow();
+  if (concerned != ConcernedJobs::kWaiting) return;
+  for (const kube::Object& job : caches_.jobs.all()) {
+    const bool waits = may_use_gpus(*job) && state_without_gpus(*job) == RivalState::kWaits;
+    if (waits) queue_.add_after(kube::key_of(*job), kSettle, Lane::kRoutine);
+  }
+}
+
 void Watches::queue_jobs_on(const Json& node) {
   for (const kube::Object& pod : caches_.pods.tagged(node_tag(kube::name_of(node)))) {
     if (const auto job = owner_of(*pod)) queue_.add(*job);
@@ -46,6 +57,7 @@ void Watches::queue_owners(const Json* before, const Json* now) {
 void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
   caches_.jobs.on_change([this](const Json* before, const Json* now) {
     if (changes_job(before, now)) queue_.add(kube::key_of(now == nullptr ? *before : *now));
+    queue_jobs_concerned_by(before, now);
   });
   caches_.pods.on_change([this](const Json* before, const Json* now) {
     queue_owners(before, now);
@@ -66,6 +78,7 @@ void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
   caches_.pools.on_change([this](const Json* before, const Json* now) {
     if (changes_pool(before, now)) queue_jobs_that_may_grow();
   });
+  caches_.priority_classes.on_change([this](const Json*, const Json*) { queue_jobs_that_may_grow(); });
   caches_.profiles.on_change([this, notify = std::move(profiles_changed)](const Json*, const Json*) {
     notify();
     queue_jobs_that_may_grow();
@@ -91,6 +104,7 @@ void Watches::start(const std::string& namespace_name) {
   watch(kube::kPods, {"", foreign, "status.phase!=Succeeded,status.phase!=Failed"}, caches_.foreign_pods);
   watch(kube::kNodes, {"", "", ""}, caches_.nodes);
   watch(kube::kGpuPools, {"", "", ""}, caches_.pools);
+  watch(kube::kPriorityClasses, {"", "", ""}, caches_.priority_classes);
   watch(kube::kModelProfiles, {"", "", ""}, caches_.profiles);
   watch(kube::kJobRecords, {namespace_name, "", ""}, caches_.records);
   watch(kube::kConfigMaps, {namespace_name, fmt::format("{}={}", kManagedByLabel, kOperatorName), ""},

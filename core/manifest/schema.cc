@@ -104,6 +104,7 @@ constexpr Field kTrainingJob[] = {
     {"spec.podTemplate.spec.volumes", kList},
     {"spec.podTemplate.spec.volumes[]", kOpenObject},
     {"spec.podTemplate.spec.volumes[].name", kText, kRequired},
+    {"spec.priorityClassName", kText, kOptional, dotted_name},
     {"spec.suspend", kBoolean},
     {"spec.managedBy", kText, kOptional, controller_name},
     {"spec.maxRestarts", kInteger, kOptional, not_negative},

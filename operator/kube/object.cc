@@ -48,6 +48,10 @@ std::string annotation_of(const Json& object, std::string_view annotation) {
   return text_at(object, {"metadata", "annotations", annotation});
 }
 
+Time created_at(const Json& object) {
+  return parse_rfc3339(text_at(object, {"metadata", "creationTimestamp"})).value_or(Time());
+}
+
 bool is_deleting(const Json& object) { return find_at(object, {"metadata", "deletionTimestamp"}) != nullptr; }
 
 std::string controller_uid(const Json& object) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/model/ids.h"
+#include "operator/kube/time.h"
 
 namespace sailor::kube {
 
@@ -31,6 +32,7 @@ std::string version_of(const Json& object);  // metadata.resourceVersion
 std::string label_of(const Json& object, std::string_view label);
 std::string annotation_of(const Json& object, std::string_view annotation);
 bool is_deleting(const Json& object);
+Time created_at(const Json& object);  // Time(): the object does not say it
 // Returns the UID of the object that controls this one, or "" if no object does.
 std::string controller_uid(const Json& object);
 

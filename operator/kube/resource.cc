@@ -10,6 +10,7 @@ const Resource kModelProfiles{"sailor.dev/v1alpha1", "ModelProfile", "modelprofi
 const Resource kJobRecords{"sailor.dev/v1alpha1", "JobRecord", "jobrecords", true};
 const Resource kPods{"v1", "Pod", "pods", true};
 const Resource kNodes{"v1", "Node", "nodes", false};
+const Resource kPriorityClasses{"scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", false};
 const Resource kConfigMaps{"v1", "ConfigMap", "configmaps", true};
 const Resource kEvents{"events.k8s.io/v1", "Event", "events", true};
 const Resource kLeases{"coordination.k8s.io/v1", "Lease", "leases", true};

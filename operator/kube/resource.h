@@ -20,6 +20,7 @@ extern const Resource kModelProfiles;
 extern const Resource kJobRecords;
 extern const Resource kPods;
 extern const Resource kNodes;
+extern const Resource kPriorityClasses;
 extern const Resource kConfigMaps;
 extern const Resource kEvents;
 extern const Resource kLeases;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "core/model/accelerator.h"
 #include "core/model/parse_number.h"
@@ -148,6 +149,10 @@ void count_pods(ClusterView& view, const ClusterObjects& objects) {
 
 }  // namespace
 
+int NodeView::used_gpus() const {
+  return std::accumulate(used.begin(), used.end(), 0, [](int sum, const auto& user) { return sum + user.second; });
+}
+
 int NodeView::used_by_others(const std::string& job_uid) const {
   int sum = 0;
   for (const auto& [owner, count] : used) sum += owner == job_uid ? 0 : count;
@@ -213,13 +218,12 @@ std::map<PoolKey, PoolUse> use_of_pools(const ClusterView& view) {
   for (const auto& [key, declaration] : view.pools) uses[key] = {};
   for (const NodeView& node : view.nodes) {
     PoolUse& use = uses[node.pool];
-    int used = 0;
-    for (const auto& [job, gpus] : node.used) used += gpus;
+    const int used = node.used_gpus();
     use.ready_nodes += node.is_ready ? 1 : 0;
     use.allocatable += node.gpus;
-    use.used += used;
+    use.used += std::min(used, node.gpus);  // a claim may ask for GPUs that another job still uses
     if (node.is_terminating) use.terminating += node.gpus;
-    if (node.is_ready && !node.is_cordoned && !node.is_terminating) use.free += std::max(0, node.gpus - used);
+    if (node.takes_pods()) use.free += std::max(0, node.gpus - used);
   }
   return uses;
 }

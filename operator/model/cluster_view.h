@@ -41,7 +41,10 @@ struct NodeView {
   std::map<std::string, int> used;
   friend bool operator==(const NodeView&, const NodeView&) = default;
 
+  [[nodiscard]] int used_gpus() const;  // may be more than `gpus`, because claims count
   [[nodiscard]] int used_by_others(const std::string& job_uid) const;
+  // Whether a new pod may run on the node, if the pod fits and tolerates it.
+  [[nodiscard]] bool takes_pods() const { return is_ready && !is_cordoned && !is_terminating; }
   [[nodiscard]] const std::string* find_label(const std::string& label) const;  // null: the node does not have it
 };
 

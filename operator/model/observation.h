@@ -15,6 +15,7 @@
 #include "operator/model/cluster_view.h"
 #include "operator/model/job_status.h"
 #include "operator/model/record.h"
+#include "operator/model/rival.h"
 #include "operator/stragglers/job_speeds.h"
 #include "planner/planner.h"
 #include "planner/replan/change_rules.h"
@@ -28,6 +29,8 @@ struct JobView {
   std::int64_t spec_generation = 0;  // the metadata.generation of the TrainingJob; see record.h
   bool is_deleting = false;
   Time created;
+  std::string priority_class;  // the name of its PriorityClass; empty: none
+  JobPriority priority;
   Result<JobSpec> spec = JobSpec{};
   kube::Json pod_template;  // null: the spec has no podTemplate
   JobStatus status;         // the status that was written last
@@ -141,6 +144,7 @@ struct Observation {
   std::map<std::string, AgentView> agents;  // by the UID of the pod
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
   ClusterView cluster;
+  std::vector<Rival> rivals;  // the other jobs that may use GPUs, the one that comes first of all jobs first
   std::shared_ptr<const ProfileBook> profiles;
   std::vector<PlanAnswer> answers;         // the planner's newest answers for this job
   std::map<GpuName, GpuSpeed> gpu_speeds;  // as the workers' reports show; Measurements sets it

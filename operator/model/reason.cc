@@ -7,7 +7,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 51> kTexts = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 52> kTexts = {{
     {Reason::kNotYetKnown, "NotYetKnown"},
     {Reason::kStarted, "Started"},
     {Reason::kResumed, "Resumed"},
@@ -16,6 +16,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 51> kTexts = {{
     {Reason::kStragglerEvicted, "StragglerEvicted"},
     {Reason::kStragglerRecovered, "StragglerRecovered"},
     {Reason::kSpecChanged, "SpecChanged"},
+    {Reason::kPreempted, "Preempted"},
     {Reason::kSuspended, "Suspended"},
     {Reason::kWaitingForCapacity, "WaitingForCapacity"},
     {Reason::kNodePreempted, "NodePreempted"},
@@ -80,7 +81,7 @@ std::optional<Reason> reason_from_string(std::string_view text) {
 
 bool is_voluntary(Reason reason) {
   return reason == Reason::kScaleUpOpportunity || reason == Reason::kSpecChanged || reason == Reason::kStraggler ||
-         reason == Reason::kStragglerEvicted || reason == Reason::kStragglerRecovered;
+         reason == Reason::kStragglerEvicted || reason == Reason::kStragglerRecovered || reason == Reason::kPreempted;
 }
 
 }  // namespace sailor

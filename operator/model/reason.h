@@ -20,6 +20,7 @@ enum class Reason : std::uint8_t {
   kStragglerEvicted,    // a GPU has got so slow that the job is faster without it
   kStragglerRecovered,  // a slow GPU is as fast as usual again
   kSpecChanged,
+  kPreempted,           // a job of higher priority takes GPUs
   kSuspended,           // spec.suspend is true
   kWaitingForCapacity,  // no plan fits the available GPUs
   kNodePreempted,       // the node is about to be terminated

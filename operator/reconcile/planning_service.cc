@@ -5,9 +5,9 @@
 namespace sailor {
 namespace {
 
-// The number of answers to keep for each job: for the survivors, for all nodes, for nodes that could be created, and
-// one more.
-constexpr std::size_t kKept = 4;
+// The number of answers to keep for each job. A job that cannot start asks for the free nodes, for nodes that could be
+// created, four times for GPUs of jobs with a lower priority, and for the GPUs of all jobs.
+constexpr std::size_t kKept = 8;
 
 }  // namespace
 

@@ -37,7 +37,7 @@ class PlanningService {
   // that changes faster than searches end, a job would never get a plan otherwise. The answer is then marked as
   // overtaken. A question that is waiting, being searched for, or answered is ignored.
   void ask(const PlanQuestion& question);
-  [[nodiscard]] std::vector<PlanAnswer> answers(const JobKey& job) const;  // the newest four
+  [[nodiscard]] std::vector<PlanAnswer> answers(const JobKey& job) const;  // the newest eight
   void forget(const JobKey& job);  // stops the search for the job and drops its answers
 
  private:

@@ -114,6 +114,7 @@ Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, c
   // The operator decides the pod's identity and placement, so it ignores these fields of the template.
   const Json own = pod["metadata"];
   if (job.pod_template.is_object()) merge_over(pod, job.pod_template);
+  if (!job.priority_class.empty()) pod["spec"]["priorityClassName"] = job.priority_class;
   reconcile_defaults(pod["spec"], job.pod_template);
   Json& merged = pod["metadata"];
   for (const char* field : {"name", "namespace", "ownerReferences"}) merged[field] = own[field];
@@ -123,10 +124,10 @@ Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, c
   return pod;
 }
 
-Json scheduling_spec(const JobView& job) {
+Json scheduling_spec(const Json& pod_template) {
   Json spec = {{"tolerations", tolerations()}};
   for (const char* field : {"tolerations", "nodeSelector", "affinity"}) {
-    if (const Json* stated = kube::find_at(job.pod_template, {"spec", field})) merge_over(spec, {{field, *stated}});
+    if (const Json* stated = kube::find_at(pod_template, {"spec", field})) merge_over(spec, {{field, *stated}});
   }
   return spec;
 }

@@ -8,8 +8,8 @@ namespace sailor {
 // Returns the pod of one slot, with the job's podTemplate merged over it.
 kube::Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, const OperatorSettings& settings);
 
-// Returns the part of the spec of every pod of the job that restricts its nodes: tolerations, nodeSelector and
-// affinity, without those that pin a pod to its slot.
-kube::Json scheduling_spec(const JobView& job);
+// Returns the part of the spec of every pod of a job with this template that restricts its nodes: tolerations,
+// nodeSelector and affinity, without those that pin a pod to its slot.
+kube::Json scheduling_spec(const kube::Json& pod_template);
 
 }  // namespace sailor

@@ -65,7 +65,7 @@ func TestTheOperatorMayDoItsWorkAndNothingElse(t *testing.T) {
 	mustAnswer(t, operator, true,
 		"list trainingjobs.sailor.dev -A", "watch trainingjobs.sailor.dev -A", "delete trainingjobs.sailor.dev -n default",
 		"patch trainingjobs.sailor.dev --subresource=status -n default", "update trainingjobs.sailor.dev --subresource=finalizers -n default",
-		"watch gpupools.sailor.dev", "patch gpupools.sailor.dev --subresource=status", "watch modelprofiles.sailor.dev", "watch nodes",
+		"watch gpupools.sailor.dev", "patch gpupools.sailor.dev --subresource=status", "watch modelprofiles.sailor.dev", "watch nodes", "watch priorityclasses.scheduling.k8s.io",
 		"create pods -n default", "delete pods -n default", "watch pods -A",
 		"create jobrecords.sailor.dev -n default", "patch jobrecords.sailor.dev -n default", "watch jobrecords.sailor.dev -A",
 		"create configmaps -n default", "patch configmaps -n default", "watch configmaps -A",

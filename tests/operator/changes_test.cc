@@ -86,6 +86,26 @@ TEST(Changes, CapacityDoesNotConcernJobsThatHaveEndedOrAreSuspended) {
                                     Json::array({{{"type", "Complete"}, {"status", "True"}, {"reason", "x"}}}))));
 }
 
+TEST(Changes, JobThatNoLongerCompetesConcernsOthers) {
+  const auto because = [](const char* reason) {
+    const Json planned = {{"type", "Planned"}, {"status", "False"}, {"reason", reason}};
+    return changed(kJobObject, "/status/conditions", Json::array({planned}));
+  };
+  const Json undecided = because("Planning");
+  const Json waits = because("WaitingForCapacity");
+  const Json has_gpus = because("Planned");
+  const Json suspended = changed(waits, "/spec/suspend", true);
+  EXPECT_EQ(concerned_jobs(&undecided, &has_gpus), ConcernedJobs::kWaiting);
+  EXPECT_EQ(concerned_jobs(&undecided, &waits), ConcernedJobs::kWaiting);
+  EXPECT_EQ(concerned_jobs(&undecided, nullptr), ConcernedJobs::kWaiting);
+  EXPECT_EQ(concerned_jobs(&waits, &has_gpus), ConcernedJobs::kAll);
+  EXPECT_EQ(concerned_jobs(&waits, &suspended), ConcernedJobs::kAll);
+  EXPECT_EQ(concerned_jobs(&waits, nullptr), ConcernedJobs::kAll);
+  EXPECT_EQ(concerned_jobs(&waits, &undecided), ConcernedJobs::kNone);
+  EXPECT_EQ(concerned_jobs(nullptr, &undecided), ConcernedJobs::kNone);
+  EXPECT_EQ(concerned_jobs(&has_gpus, &waits), ConcernedJobs::kNone);
+}
+
 TEST(WorkQueueLanes, UrgentKeysAreTakenFirst) {
   WorkQueue queue;
   const JobKey routine{"default", "a"};

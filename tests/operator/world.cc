@@ -18,7 +18,6 @@ constexpr const char* kJobs = "/apis/sailor.dev/v1alpha1/namespaces/default/trai
 constexpr const char* kRecords = "/apis/sailor.dev/v1alpha1/namespaces/default/jobrecords";
 constexpr const char* kPools = "/apis/sailor.dev/v1alpha1/gpupools";
 constexpr const char* kNodes = "/api/v1/nodes";
-const JobKey kJob{"default", "job"};
 
 // One stage, a replica on every GPU, or on as many as the job may use: the more and the faster GPUs, the faster.
 Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass) {
@@ -54,10 +53,14 @@ std::vector<Json> labelled(std::vector<Json> pods) {
   return pods;
 }
 
-Json job_manifest(const Json& changes) {
+Json job_manifest(const JobKey& key, Time created, const Json& changes) {
   Json job = {{"apiVersion", "sailor.dev/v1alpha1"},
               {"kind", "TrainingJob"},
-              {"metadata", {{"name", kJob.name}, {"namespace", kJob.namespace_name}, {"generation", 1}}},
+              {"metadata",
+               {{"name", key.name},
+                {"namespace", key.namespace_name},
+                {"generation", 1},
+                {"creationTimestamp", to_rfc3339(created)}}},
               {"spec",
                {{"model", {{"name", "tiny-gpt2"}}},
                 {"training", {{"globalBatchSize", 16}, {"sequenceLength", 32}, {"steps", 100}}},
@@ -94,7 +97,7 @@ struct World::Operator {
     ObserverSources sources;
     sources.read_job = job_from_manifest;
     sources.profiles = [] { return nullptr; };
-    sources.agents = [this](const JobKey&) { return world.polled_agents(); };
+    sources.agents = [this](const JobKey& key) { return world.polled_agents(key); };
     sources.answers = [this](const JobKey&) { return answers; };
     sources.refusal = [this](const JobKey& job) { return refusals.find(job); };
     sources.clock = [this] { return world.now; };
@@ -107,7 +110,11 @@ struct World::Operator {
               world.sent.push_back(*send.assignment);
             },
             [this](const PlanQuestion& question) {
-              answers.push_back({question, search(question, world.forward_pass), world.now});
+              const bool is_infeasible = world.infeasible_jobs.contains(question.job.key.name);
+              answers.push_back({question,
+                                 is_infeasible ? fail(ErrorCode::kInfeasible, "the model does not fit")
+                                               : search(question, world.forward_pass),
+                                 world.now});
             },
             [this](const JobKey&, const UpdateCallback& tell) {
               world.agents[tell.pod_uid].report->callback = world.settings.callback;
@@ -188,7 +195,7 @@ void World::force_delete(const std::string& node) {
 
 // The operator polls the agents of all pods, and of the members of the record whose pods are gone. The latter do not
 // answer, unless the pod was deleted by force.
-std::map<std::string, AgentView> World::polled_agents() const {
+std::map<std::string, AgentView> World::polled_agents(const JobKey& key) const {
   std::map<std::string, AgentView> polled = agents;
   std::set<std::string> existing = force_deleted_;
   for (const Json& pod : api_server.all("pods")) existing.insert(kube::uid_of(pod));
@@ -196,7 +203,7 @@ std::map<std::string, AgentView> World::polled_agents() const {
   for (auto& [uid, agent] : polled) {
     if (agent.answers()) agent.answered_at = monotonic;
   }
-  const auto record = record_of(api_server.find("jobrecords", kJob.name));
+  const auto record = record_of(api_server.find("jobrecords", key.name));
   if (!record) return polled;
   std::vector<Member> members = record->members;
   for (const OlderRecord& older : record->older)
@@ -213,13 +220,13 @@ void World::preempt(const std::string& name) {
   api_server.put(kNodes, node);
 }
 
-void World::add_job(Json spec_changes) { api_server.put(kJobs, job_manifest(spec_changes)); }
+void World::add_job(Json spec_changes) { api_server.put(kJobs, job_manifest(job, now, spec_changes)); }
 
 void World::change_job(const std::function<void(Json&)>& change) {
-  Json job = api_server.find("trainingjobs", kJob.name);
-  change(job);
-  job["metadata"]["generation"] = kube::integer_at(job, {"metadata", "generation"}) + 1;
-  api_server.put(kJobs, job);
+  Json changed = api_server.find("trainingjobs", job.name);
+  change(changed);
+  changed["metadata"]["generation"] = kube::integer_at(changed, {"metadata", "generation"}) + 1;
+  api_server.put(kJobs, changed);
 }
 
 void World::refresh_caches() {
@@ -229,6 +236,7 @@ void World::refresh_caches() {
   caches.foreign_pods.replace({});
   caches.nodes.replace(api_server.all("nodes"));
   caches.pools.replace(api_server.all("gpupools"));
+  caches.priority_classes.replace(api_server.all("priorityclasses"));
   caches.profiles.replace({});
   caches.records.replace(api_server.all("jobrecords"));
   refresh_plan_maps(caches.plan_maps);
@@ -245,7 +253,7 @@ void World::refresh_plan_maps(kube::Store& plan_maps) const {
 
 void World::reconcile() {
   refresh_caches();
-  const auto observation = operator_->observer.observe(kJob);
+  const auto observation = operator_->observer.observe(job);
   if (!observation) return;
   const Decision decision = decide(*observation);
   requeue_after = decision.requeue_after;
@@ -254,7 +262,7 @@ void World::reconcile() {
 
 std::function<bool()> World::reconcile_later() {
   refresh_caches();
-  const auto observation = operator_->observer.observe(kJob);
+  const auto observation = operator_->observer.observe(job);
   return [paused = operator_, observation = observation.value(), decision = decide(observation.value())] {
     return paused->applier.apply(observation, decision).has_value();
   };
@@ -272,6 +280,27 @@ void World::settle() {
   }
 }
 
+void World::settle_all_jobs() {
+  const JobKey selected = job;
+  for (int i = 0; i < 12; ++i) {
+    for (const Json& object : api_server.all("trainingjobs")) {
+      job = kube::key_of(object);
+      reconcile();
+    }
+    live();
+  }
+  job = selected;
+}
+
+void World::add_priority_class(const std::string& name, int value, const Json& changes) {
+  Json object = {{"apiVersion", "scheduling.k8s.io/v1"},
+                 {"kind", "PriorityClass"},
+                 {"metadata", {{"name", name}}},
+                 {"value", value}};
+  object.update(changes);
+  api_server.put("/apis/scheduling.k8s.io/v1/priorityclasses", object);
+}
+
 void World::settle_through_crash(int write, bool after_commit) {
   api_server.crash_at_write = write;
   api_server.crash_after_commit = after_commit;
@@ -286,11 +315,11 @@ void World::settle_through_crash(int write, bool after_commit) {
   api_server.crash_at_write = -1;
 }
 
-GenerationRecord World::record() const { return record_of(api_server.find("jobrecords", kJob.name)).value(); }
+GenerationRecord World::record() const { return record_of(api_server.find("jobrecords", job.name)).value(); }
 
-void World::lose_record() { api_server.erase(kRecords, kJob.name); }
+void World::lose_record() { api_server.erase(kRecords, job.name); }
 
-Json World::status() const { return api_server.find("trainingjobs", kJob.name).value("status", Json::object()); }
+Json World::status() const { return api_server.find("trainingjobs", job.name).value("status", Json::object()); }
 
 Json World::pool_status(const std::string& pool) const {
   return api_server.find("gpupools", pool).value("status", Json::object());
@@ -309,6 +338,15 @@ std::string World::condition(const std::string& type) const {
 std::vector<std::string> World::pods() const {
   std::vector<std::string> names;
   for (const Json& pod : api_server.all("pods")) names.push_back(kube::name_of(pod));
+  return names;
+}
+
+std::vector<std::string> World::nodes_of(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const Json& pod : api_server.all("pods")) {
+    if (kube::label_of(pod, kJobNameLabel) == name) names.push_back(kube::annotation_of(pod, kNodeAnnotation));
+  }
+  std::ranges::sort(names);
   return names;
 }
 

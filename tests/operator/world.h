@@ -27,6 +27,7 @@ class World {
   void add_pool(const std::string& name, const Json& spec_changes = Json::object());  // the pool of add_node()
   void preempt(const std::string& name);  // the node gets the taint of a termination; its pods and agents run on
   void add_job(Json spec_changes = Json::object());
+  void add_priority_class(const std::string& name, int value, const Json& changes = Json::object());
   void change_job(const std::function<void(Json&)>& change);
 
   void lose_record();  // somebody deletes the JobRecord
@@ -39,7 +40,8 @@ class World {
   std::chrono::milliseconds write_pool_statuses() { return write_pool_statuses_later()(); }
   // Looks at the cluster now, and writes when the result is called, as an operator that was paused in between.
   std::function<std::chrono::milliseconds()> write_pool_statuses_later();
-  void settle();  // reconciles and lets kubelets and agents work, until nothing changes
+  void settle_all_jobs();  // the same for all jobs, one after the other
+  void settle();           // reconciles and lets kubelets and agents work, until nothing changes
   // Settles while the operator dies once: before its write number `write` (from 0) takes effect, or after it.
   void settle_through_crash(int write, bool after_commit);
   void restart_operator();
@@ -66,12 +68,14 @@ class World {
   [[nodiscard]] std::string state() const { return kube::text_at(status(), {"state"}); }
   [[nodiscard]] std::string condition(const std::string& type) const;  // "True Training: The workers train."
   [[nodiscard]] std::vector<std::string> pods() const;
+  [[nodiscard]] std::vector<std::string> nodes_of(const std::string& job) const;  // those with its pods
   [[nodiscard]] std::string pod_on(const std::string& node) const;
   AgentView& agent_on(const std::string& node);
   [[nodiscard]] std::vector<std::string> nodes_in_use() const;
   [[nodiscard]] std::int64_t generation() const { return kube::integer_at(status(), {"plan", "generation"}); }
   [[nodiscard]] std::vector<std::string> events() const;
 
+  JobKey job{"default", "job"};  // the job that the functions above are about
   // The settings of the next operator that starts.
   OperatorSettings settings{.trainer_image = "trainer:1", .callback = "http://127.0.0.1:8082"};
   FakeApi api_server;
@@ -85,6 +89,7 @@ class World {
   bool agents_hang = false;                                // agents ignore what they are sent
   bool workers_are_mute = false;                           // the worker processes of new pods do not report yet
   std::set<std::string> stuck_nodes;                       // no pod starts on these nodes
+  std::set<std::string> infeasible_jobs;                   // no plan fits these jobs
   std::string claim_fault;                                 // why agents cannot claim the checkpoint folder
   std::int64_t steps_reported = 0;                         // by do_step()
   std::string checkpoint_fault;                            // why workers cannot save their state; empty: they can
@@ -93,7 +98,7 @@ class World {
   struct Operator;
   void refresh_caches();
   void refresh_plan_maps(kube::Store& plan_maps) const;
-  [[nodiscard]] std::map<std::string, AgentView> polled_agents() const;
+  [[nodiscard]] std::map<std::string, AgentView> polled_agents(const JobKey& key) const;
   void end_pod(const std::string& pod, int exit_code, const WorkerReport& last);
   void train(const std::string& pod_uid, const Assignment& assignment);
 

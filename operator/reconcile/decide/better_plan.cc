@@ -40,12 +40,16 @@ std::optional<PolicyResult> change_to_better_plan(const Observation& observation
     requeue(result, time_until(observation.now, refusal->retry_at + kRefusalPause));
     return result;
   }
-  const NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart};
+  const NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart, /*leaves_nodes=*/true};
+  if (Competition(observation).leaves_nodes_for_now()) requeue(result, kLongestTurn);
   const PlanLookup lookup = look_up_better_plan(observation, query);
-  if (!lookup.has_plan()) return ask_planner(lookup);
+  if (!lookup.has_plan()) {
+    merge(result, ask_planner(lookup));
+    return result;
+  }
   const PlannedJob& better = *lookup.answer->result;
-  if (better.keeps_current || better.plan == record.plan) return std::nullopt;
-  if (!is_better(observation.job.spec->objective, record.summary, better.estimate)) return std::nullopt;
+  if (better.keeps_current || better.plan == record.plan) return result;
+  if (!is_better(observation.job.spec->objective, record.summary, better.estimate)) return result;
   const Cause cause = cause_of(observation, better.plan);
   return mode == ElasticityMode::kRestart ? save_and_release_gpus(observation, record, cause)
                                           : adopt_plan(observation, record, *lookup.answer, query, cause);

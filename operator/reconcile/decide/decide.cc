@@ -24,6 +24,7 @@
 #include "operator/reconcile/decide/stored_record.h"
 #include "operator/reconcile/decide/stragglers.h"
 #include "operator/reconcile/decide/suspension.h"
+#include "operator/reconcile/decide/yielding.h"
 
 namespace sailor {
 namespace {
@@ -31,7 +32,7 @@ namespace {
 using Policy = std::optional<PolicyResult> (*)(const Observation&);
 
 // The first policy that applies to the job decides. The policies after start_first_generation require a record.
-constexpr std::array<Policy, 15> kPolicies = {
+constexpr std::array<Policy, 16> kPolicies = {
     hold_invalid_job,              // its spec, or its record, cannot be read
     complete_job,                  // all steps are done and all pods have ended
     fail_job_past_deadline,        // spec.activeDeadlineSeconds
@@ -44,6 +45,7 @@ constexpr std::array<Policy, 15> kPolicies = {
     watch_joining_pods,            // a voluntary change waits for its new pods: withdraw it if they fail
     respond_to_trainer_failure,    // continue without the failed pod, or restart, or fail the job
     respond_to_disruption,         // pods or nodes are lost, or about to be: continue with what is left
+    yield_gpus,                    // a job of higher priority claims GPUs of this one
     follow_changed_spec,           // plan for the new spec
     respond_to_stragglers,         // GPUs are slower than the plan assumes
     change_to_better_plan,         // GPUs have been added, or prices or profiles have changed

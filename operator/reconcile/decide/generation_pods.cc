@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/competition.h"
 #include "operator/reconcile/decide/saving.h"
 #include "operator/reconcile/decide/slow_gpus.h"
 #include "operator/render/pod.h"
@@ -36,12 +37,14 @@ void create_missing_pods(PolicyResult& result, const Observation& observation, c
     requeue(result, time_until(observation.now, refusal->retry_at));
     return;
   }
+  const Competition competition(observation);
   for (const Slot& slot : record.placement.slots) {
     const bool is_starting_or_ending = find_pod(observation, slot.pod) != nullptr;
     if (is_starting_or_ending || is_occupied(observation, slot)) continue;
     const NodeView* node = observation.cluster.find_node(slot.node);
     const bool can_go_there = node != nullptr && node->uid == slot.node_uid && !node->is_terminating;
     if (!slot.node.empty() && !can_go_there) continue;
+    if (competition.find_holder(slot) != nullptr) continue;
     result.actions.emplace_back(CreatePod{render_pod(observation.job, slot, record.generation, observation.settings)});
   }
 }

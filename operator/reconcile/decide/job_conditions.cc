@@ -7,6 +7,7 @@
 
 #include "operator/model/names.h"
 #include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/competition.h"
 #include "operator/reconcile/decide/saving.h"
 #include "operator/reconcile/decide/slow_gpus.h"
 #include "operator/reconcile/decide/state_at_risk.h"
@@ -99,6 +100,11 @@ Condition degraded(const Observation& observation, const GenerationRecord& recor
 std::string first_missing(const Observation& observation, const GenerationRecord& record) {
   for (const Slot& slot : record.placement.slots) {
     const PodView* pod = find_pod(observation, slot.pod);
+    const Rival* holder = pod == nullptr ? Competition(observation).find_holder(slot) : nullptr;
+    if (holder != nullptr) {
+      return fmt::format("Pod {} waits until job {} (priority {}) has released its GPUs on node {}.", slot.pod,
+                         to_string(holder->rank.key), holder->rank.priority, slot.node);
+    }
     if (pod == nullptr || !pod->is_ours) return fmt::format("Pod {} does not exist yet.", slot.pod);
     if (pod->is_deleting || pod->has_ended()) return fmt::format("Pod {} has ended and will be replaced.", slot.pod);
     if (!pod->waiting.empty()) return fmt::format("Pod {}: {}", slot.pod, pod->waiting);

@@ -8,6 +8,7 @@
 #include "operator/reconcile/decide/disruption.h"
 #include "operator/reconcile/decide/quarantine.h"
 #include "operator/reconcile/decide/trainer_failures.h"
+#include "operator/reconcile/decide/yielding.h"
 
 namespace sailor {
 namespace {
@@ -37,6 +38,14 @@ std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
   if (!record.running) return std::nullopt;
   if (const auto disruption = find_disruption(observation, *record.running)) {
     return withdraw(record, disruption->message, {});
+  }
+  for (const Generation* generation : {static_cast<const Generation*>(&record), &*record.running}) {
+    if (const Rival* claimant = find_claimant(observation, *generation)) {
+      return withdraw(
+          record,
+          fmt::format("job {} of priority {} takes GPUs of it", to_string(claimant->rank.key), claimant->rank.priority),
+          {});
+    }
   }
   if (const auto failure = find_uncounted_failure(observation)) {
     const PodView* pod = find_pod(observation, failure->pod);

@@ -5,6 +5,7 @@
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/placement.h"
 #include "operator/reconcile/decide/saving.h"
+#include "operator/reconcile/decide/starting_plan.h"
 
 namespace sailor {
 namespace {
@@ -37,22 +38,18 @@ PolicyResult start_same_plan(const Observation& observation, const GenerationRec
 }
 
 PolicyResult start_new_plan(const Observation& observation, const GenerationRecord& record, const NodeQuery& query) {
-  const PlanLookup lookup = look_up_plan_with_growth(observation, query, std::nullopt);
-  if (lookup.has_plan()) {
+  const StartingPlan start = look_up_starting_plan(observation, query);
+  if (start.lookup.has_plan()) {
+    const PlanAnswer& answer = *start.lookup.answer;
     const bool resumes = pauses_job(record);
     const Cause cause =
-        resumes ? Cause{Reason::kResumed, fmt::format("It starts again: {}.", gpus_text(lookup.answer->result->plan))}
+        resumes ? Cause{Reason::kResumed, fmt::format("It starts again: {}.", gpus_text(answer.result->plan))}
                 : Cause{record.reason, record.message};
-    return adopt_plan(observation, record, *lookup.answer, query, cause);
+    return adopt_plan(observation, record, answer, start.query, cause);
   }
-  PolicyResult result = ask_planner(lookup);
+  PolicyResult result = await_start(observation, start);
   Condition& planned = result.conditions[ConditionType::kPlanned];
-  if (lookup.has_no_plan()) {
-    planned = no_plan(observation, *lookup.answer);
-    planned.message += " " + saving_message(observation, record);
-  } else {
-    planned = no(Reason::kPlanning, "The planner is looking for the best plan.");
-  }
+  if (planned.reason != Reason::kPlanning) planned.message += " " + saving_message(observation, record);
   return result;
 }
 
@@ -64,8 +61,10 @@ std::optional<PolicyResult> resume_released_job(const Observation& observation) 
   if (is_saving(observation, record)) return keep_saving(observation, record);
   const NodeQuery query{NodeScope::kExisting, {}, !has_failed_to_save(observation, record)};
   const bool keeps_plan = observation.job.spec->elasticity == ElasticityMode::kOff;
-  PolicyResult result =
-      keeps_plan ? start_same_plan(observation, record, query) : start_new_plan(observation, record, query);
+  const auto turn = await_turn(observation);
+  PolicyResult result = turn         ? *turn
+                        : keeps_plan ? start_same_plan(observation, record, query)
+                                     : start_new_plan(observation, record, query);
   if (!result.record) merge(result, retry_save(observation, record));
   return result;
 }

@@ -33,9 +33,10 @@ std::optional<UsableNode> with_pod(const Observation& observation, const NodeVie
 }
 
 std::optional<UsableNode> without_pod(const Observation& observation, const NodeView& node,
-                                      const SchedulingRules& rules) {
+                                      const SchedulingRules& rules, const NodeQuery& query) {
   if (!node.is_ready || node.is_cordoned || !rules.accept(node)) return std::nullopt;
-  const int others = node.used_by_others(observation.job.uid);
+  const auto taken = query.taken.find(node.name);
+  const int others = node.used_by_others(observation.job.uid) - (taken == query.taken.end() ? 0 : taken->second);
   if (others > 0 && observation.cluster.pools.at(node.pool).whole_nodes) return std::nullopt;
   if (others >= node.gpus) return std::nullopt;
   return UsableNode{node.name, node.uid, node.pool, node.gpus - others, ""};
@@ -60,12 +61,17 @@ void append_growth(const Observation& observation, const SchedulingRules& rules,
 
 std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& query) {
   std::vector<UsableNode> nodes;
-  const SchedulingRules rules(scheduling_spec(observation.job));
+  const SchedulingRules rules(scheduling_spec(observation.job.pod_template));
+  const Competition competition(observation);
   for (const NodeView& node : observation.cluster.nodes) {
     if (node.is_terminating || is_quarantined(observation, node)) continue;
+    if (competition.find_claimant(node) != nullptr) continue;
     const PodView* pod = query.replaces_pods ? nullptr : pod_on(observation, node);
     if (pod == nullptr && query.scope == NodeScope::kSurvivors) continue;
-    auto candidate = pod != nullptr ? with_pod(observation, node, *pod, query) : without_pod(observation, node, rules);
+    const bool is_further = !node.used.contains(observation.job.uid);
+    if (is_further && query.leaves_nodes && competition.is_left_to_others(node)) continue;
+    auto candidate =
+        pod != nullptr ? with_pod(observation, node, *pod, query) : without_pod(observation, node, rules, query);
     if (!candidate) continue;
     candidate->slow = slow_gpus_of(observation, node, candidate->gpus);
     nodes.push_back(*std::move(candidate));

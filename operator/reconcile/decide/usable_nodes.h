@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "operator/model/observation.h"
+#include "operator/reconcile/decide/competition.h"
 #include "operator/reconcile/decide/placement.h"
 
 namespace sailor {
@@ -19,9 +20,12 @@ struct NodeQuery {
   NodeScope scope = NodeScope::kExisting;
   std::set<std::string> lost_pods;  // the names of pods that must not be used although they may still exist
   bool replaces_pods = false;       // all pods of the job will be replaced, so their GPUs count as free
+  bool leaves_nodes = false;        // further nodes are left to jobs without GPUs (Competition::is_left_to_others)
+  GpusByNode taken = {};            // the GPUs of other jobs that count as free
 };
 
-// Omits the nodes that are about to be terminated, quarantined, or fully used by other pods. A node without a pod of
+// Omits the nodes that are about to be terminated, quarantined, or fully used by other pods, and those whose GPUs a job
+// of higher priority claims. A node without a pod of
 // the job must also be ready and not cordoned, and its taints and labels must allow the pods of the job.
 std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& query);
 

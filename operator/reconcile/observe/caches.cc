@@ -77,12 +77,14 @@ Caches::Caches(const std::string& watched_namespace)
       foreign_pods(foreign_gpu_use(watched_namespace)),
       nodes(identity_or_gpu_node),
       pools(without_managed_fields),
+      priority_classes(without_managed_fields),
       profiles(without_managed_fields),
       records(without_managed_fields),
       plan_maps(generation_shown) {}
 
 bool Caches::are_synced() const {
-  for (const kube::Store* store : {&jobs, &pods, &foreign_pods, &nodes, &pools, &profiles, &records, &plan_maps}) {
+  for (const kube::Store* store :
+       {&jobs, &pods, &foreign_pods, &nodes, &pools, &priority_classes, &profiles, &records, &plan_maps}) {
     if (!store->is_synced()) return false;
   }
   return true;

@@ -22,6 +22,7 @@ struct Caches {
   kube::Store foreign_pods;  // all other pods that request GPUs, in any namespace, reduced to node and number of GPUs
   kube::Store nodes;         // all nodes; of those without an accelerator label only name and UID
   kube::Store pools;
+  kube::Store priority_classes;
   kube::Store profiles;
   kube::Store records;    // the JobRecords
   kube::Store plan_maps;  // the ConfigMaps that show plans, without the plans

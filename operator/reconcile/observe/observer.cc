@@ -26,7 +26,8 @@ JobView job_view(const Json& object, const ObserverSources& sources) {
   view.version = kube::version_of(object);
   view.spec_generation = kube::integer_at(object, {"metadata", "generation"});
   view.is_deleting = kube::is_deleting(object);
-  view.created = parse_rfc3339(kube::text_at(object, {"metadata", "creationTimestamp"})).value_or(Time());
+  view.created = kube::created_at(object);
+  view.priority_class = priority_class_of(object);
   view.spec = sources.read_job(object);
   if (const Json* pod_template = kube::find_at(object, {"spec", "podTemplate"})) view.pod_template = *pod_template;
   if (const Json* status = kube::find_at(object, {"status"})) view.status = job_status_from_json(*status);
@@ -75,26 +76,31 @@ PodView view_of_vanished(const Member& member, const GenerationRecord& record, b
 
 }  // namespace
 
-ClusterView Observer::cluster() const {
+ClusterView Observer::cluster() const { return cluster(contenders()); }
+
+ClusterView Observer::cluster(const std::vector<Contender>& contenders) const {
   ClusterObjects objects;
   objects.nodes = caches_.nodes.all();
   objects.gpu_pools = caches_.pools.all();
   objects.least_capability = settings_.least_capability;
   objects.pods = caches_.pods.all();
   for (kube::Object& pod : caches_.foreign_pods.all()) objects.pods.push_back(std::move(pod));
-  objects.claims = claims();
+  for (const Contender& contender : contenders) {
+    if (contender.record) append_claims(*contender.record, objects.claims);
+  }
   ClusterView view = cluster_view(objects);
   notices_.complete(view, sources_.clock());
   return view;
 }
 
-std::vector<Claim> Observer::claims() const {
-  std::vector<Claim> claims;
-  for (const kube::Object& job : caches_.jobs.all()) {
+std::vector<Contender> Observer::contenders() const {
+  std::vector<Contender> contenders;
+  for (kube::Object& job : caches_.jobs.all()) {
     if (!may_claim(*job)) continue;
-    if (const auto record = this->record(kube::key_of(*job), kube::uid_of(*job))) append_claims(*record, claims);
+    auto record = this->record(kube::key_of(*job), kube::uid_of(*job));
+    contenders.push_back({std::move(job), record ? std::optional(*std::move(record)) : std::nullopt});
   }
-  return claims;
+  return contenders;
 }
 
 kube::Object Observer::plan_map(const JobKey& key) const {
@@ -193,7 +199,10 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   observation.agents = sources_.agents(key);
   add_vanished_pods(observation);
   read_leases(observation);
-  observation.cluster = cluster();
+  const std::vector<Contender> contenders = this->contenders();
+  observation.cluster = cluster(contenders);
+  observation.job.priority = rivals_.priority_of(*object);
+  observation.rivals = rivals_.rivals_of(observation.job.uid, contenders, observation.cluster, sources_.monotonic());
   observation.profiles = sources_.profiles();
   observation.answers = sources_.answers(key);
   observation.refusal = sources_.refusal(key);

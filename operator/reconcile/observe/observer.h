@@ -9,6 +9,7 @@
 #include "operator/reconcile/observe/lease_watch.h"
 #include "operator/reconcile/observe/measurements.h"
 #include "operator/reconcile/observe/node_notices.h"
+#include "operator/reconcile/observe/rivals.h"
 #include "operator/reconcile/observe/vanished_pods.h"
 
 namespace sailor {
@@ -27,7 +28,10 @@ struct ObserverSources {
 class Observer {
  public:
   Observer(const Caches& caches, OperatorSettings settings, ObserverSources sources)
-      : caches_(caches), settings_(std::move(settings)), sources_(std::move(sources)) {}
+      : caches_(caches),
+        settings_(std::move(settings)),
+        sources_(std::move(sources)),
+        rivals_(caches, sources_.read_job) {}
 
   // Returns nothing if the job is gone.
   [[nodiscard]] std::optional<Observation> observe(const JobKey& key) const;
@@ -45,7 +49,9 @@ class Observer {
   void read_plan_map(Observation& observation) const;
   void add_vanished_pods(Observation& observation) const;
   void read_leases(Observation& observation) const;
-  [[nodiscard]] std::vector<Claim> claims() const;
+  // Returns the jobs that may use GPUs.
+  [[nodiscard]] std::vector<Contender> contenders() const;
+  [[nodiscard]] ClusterView cluster(const std::vector<Contender>& contenders) const;
 
   const Caches& caches_;
   OperatorSettings settings_;
@@ -54,6 +60,7 @@ class Observer {
   mutable LeaseWatch leases_;
   mutable VanishedPods vanished_;
   mutable Measurements measurements_;
+  mutable Rivals rivals_;
 };
 
 }  // namespace sailor

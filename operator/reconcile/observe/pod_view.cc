@@ -82,7 +82,7 @@ PodView pod_view(const Json& pod, const std::string& job_uid) {
   if (const Json* spec = kube::find_at(pod, {"spec"})) view.gpus = gpus_asked_for(*spec);
   view.pool = parse_pool_key(kube::annotation_of(pod, kPoolAnnotation)).value_or(PoolKey{});
   view.created_for_generation = parse_number<std::int64_t>(kube::annotation_of(pod, kCreatedForAnnotation)).value_or(0);
-  view.created = parse_rfc3339(text_at(pod, {"metadata", "creationTimestamp"})).value_or(Time());
+  view.created = kube::created_at(pod);
   return view;
 }
 

@@ -1,0 +1,43 @@
+#include "operator/model/rival.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "operator/model/job_status.h"
+
+namespace sailor {
+
+std::string priority_class_of(const kube::Json& job) {
+  const std::string own = kube::text_at(job, {"spec", "priorityClassName"});
+  return own.empty() ? kube::text_at(job, {"spec", "podTemplate", "spec", "priorityClassName"}) : own;
+}
+
+JobPriority priority_from(const kube::Json& priority_class) {
+  const std::int64_t value = kube::integer_at(priority_class, {"value"});
+  constexpr std::int64_t kLowest = std::numeric_limits<int>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<int>::max();
+  return {static_cast<int>(std::clamp(value, kLowest, kHighest)),
+          kube::text_at(priority_class, {"preemptionPolicy"}) != "Never"};
+}
+
+bool comes_before(const JobRank& one, const JobRank& other) {
+  if (one.priority != other.priority) return one.priority > other.priority;
+  return std::tie(one.created, one.key) < std::tie(other.created, other.key);
+}
+
+bool Demand::may_use(const NodeView& node) const { return resources.allows(node.pool) && rules.accept(node); }
+
+RivalState state_without_gpus(const kube::Json& job) {
+  const kube::Json* status = kube::find_at(job, {"status"});
+  if (status == nullptr) return RivalState::kUndecided;
+  const JobStatus parsed = job_status_from_json(*status);
+  const ConditionStatus* planned = parsed.find(ConditionType::kPlanned);
+  if (planned == nullptr) return RivalState::kUndecided;
+  // A job that was suspended keeps that reason until it is decided about again.
+  const Reason reason = planned->condition.reason;
+  if (reason == Reason::kPlanning || reason == Reason::kSuspended) return RivalState::kUndecided;
+  return reason == Reason::kWaitingForCapacity ? RivalState::kWaits : RivalState::kHolds;
+}
+
+}  // namespace sailor

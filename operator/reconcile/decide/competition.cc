@@ -1,0 +1,204 @@
+#include "operator/reconcile/decide/competition.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <ranges>
+
+#include <fmt/format.h>
+
+#include "operator/render/pod.h"
+
+namespace sailor {
+namespace {
+
+constexpr std::size_t kNamedHolders = 3;
+
+bool is_about_to_be_planned(const Rival& rival) { return rival.is_pending && rival.pending_for < kLongestTurn; }
+
+int used_by(const NodeView& node, const std::string& uid) {
+  const auto found = node.used.find(uid);
+  return found == node.used.end() ? 0 : found->second;
+}
+
+int sum_of(const GpusByNode& gpus) {
+  return std::accumulate(gpus.begin(), gpus.end(), 0, [](int sum, const auto& node) { return sum + node.second; });
+}
+
+}  // namespace
+
+GpusByNode fewest_nodes(GpusByNode gpus, int enough) {
+  GpusByNode chosen;
+  while (enough > 0 && !gpus.empty()) {
+    // The smallest that is enough, or else the largest.
+    const auto best = std::ranges::min_element(gpus, {}, [&](const auto& node) {
+      const bool is_enough = node.second >= enough;
+      return std::pair(!is_enough, is_enough ? node.second : -node.second);
+    });
+    enough -= best->second;
+    chosen.insert(gpus.extract(best));
+  }
+  return chosen;
+}
+
+Competition::Competition(const Observation& observation)
+    : observation_(observation),
+      rank_{observation.job.priority.value, observation.job.created, observation.job.key},
+      demand_{observation.job.spec ? observation.job.spec->resources : ResourceSpec{}, ElasticityMode::kLive,
+              SchedulingRules(scheduling_spec(observation.job.pod_template))} {
+  for (const Rival& rival : observation.rivals) {
+    rivals_.emplace(rival.uid, &rival);
+    const bool waits = rival.state == RivalState::kWaits || is_about_to_be_planned(rival);
+    if (waits && !is_lower(rival)) waiting_.push_back(&rival);
+  }
+}
+
+const Rival* Competition::find(std::string_view uid) const {
+  const auto found = rivals_.find(uid);
+  return found == rivals_.end() ? nullptr : found->second;
+}
+
+bool Competition::may_use(const NodeView& node) const { return node.takes_pods() && demand_.may_use(node); }
+
+int Competition::free_gpus() const {
+  int sum = 0;
+  for (const NodeView& node : observation_.cluster.nodes) {
+    if (may_use(node)) sum += std::max(0, node.gpus - node.used_by_others(observation_.job.uid));
+  }
+  return sum;
+}
+
+const Rival* Competition::find_turn_before() const {
+  const std::int64_t available = free_gpus() + sum_of(gpus_of_lower_jobs(std::numeric_limits<int>::max()));
+  const auto wanted_by = [&](const ResourceSpec& resources) {
+    return resources.max_gpus ? std::min<std::int64_t>(*resources.max_gpus, available) : available;
+  };
+  const Rival* first = nullptr;
+  std::int64_t wanted = wanted_by(demand_.resources);
+  for (const Rival& rival : observation_.rivals) {
+    if (!comes_before(rival.rank, rank_)) break;
+    if (!is_about_to_be_planned(rival)) continue;
+    const bool wants_the_same = std::ranges::any_of(
+        observation_.cluster.nodes, [&](const NodeView& node) { return may_use(node) && rival.demand->may_use(node); });
+    if (!wants_the_same) continue;
+    if (first == nullptr) first = &rival;
+    wanted += wanted_by(rival.demand->resources);
+  }
+  return wanted > available ? first : nullptr;
+}
+
+bool Competition::leaves_nodes_for_now() const {
+  return std::ranges::any_of(waiting_, [](const Rival* rival) { return rival->state == RivalState::kUndecided; });
+}
+
+bool Competition::is_left_to_others(const NodeView& node) const {
+  return std::ranges::any_of(waiting_, [&](const Rival* rival) { return rival->demand->may_use(node); });
+}
+
+// A claim may ask for more GPUs than the node has left. Then those who come first keep theirs.
+int Competition::kept_gpus(const NodeView& node, const std::string& uid) const {
+  const int used = used_by(node, uid);
+  if (node.used_gpus() <= node.gpus) return used;
+  const Rival* rival = find(uid);
+  if (rival == nullptr && uid != observation_.job.uid) return used;
+  const JobRank& rank = rival == nullptr ? rank_ : rival->rank;
+  int left = node.gpus;
+  bool is_outranked = false;
+  for (const auto& [other_uid, gpus] : node.used) {
+    if (other_uid == uid) continue;
+    const Rival* other = find(other_uid);
+    const bool is_this_job = other_uid == observation_.job.uid;
+    const JobRank* other_rank = other != nullptr ? &other->rank : is_this_job ? &rank_ : nullptr;
+    if (other_rank == nullptr || comes_before(*other_rank, rank)) left -= gpus;
+    is_outranked = is_outranked || (other_rank != nullptr && other_rank->priority > rank.priority);
+  }
+  return !is_outranked || left >= used ? used : 0;
+}
+
+GpusByNode Competition::spare_gpus_of_lower_jobs() const {
+  GpusByNode spare;
+  if (!observation_.job.priority.takes_gpus) return spare;
+  for (const Rival& rival : observation_.rivals) {
+    if (!is_lower(rival) || rival.demand == nullptr || rival.demand->elasticity == ElasticityMode::kOff) continue;
+    int held = 0;
+    for (const NodeView& node : observation_.cluster.nodes) held += kept_gpus(node, rival.uid);
+    for (const NodeView& node : observation_.cluster.nodes | std::views::reverse) {
+      const int gpus = kept_gpus(node, rival.uid);
+      if (gpus == 0 || !may_use(node) || held - gpus < rival.demand->resources.min_gpus) continue;
+      held -= gpus;
+      spare[node.name] += gpus;
+    }
+  }
+  return spare;
+}
+
+GpusByNode Competition::gpus_of_lower_jobs(int enough) const {
+  GpusByNode taken;
+  if (!observation_.job.priority.takes_gpus) return taken;
+  for (const Rival& rival : observation_.rivals | std::views::reverse) {
+    if (!is_lower(rival) || sum_of(taken) >= enough) break;
+    for (const NodeView& node : observation_.cluster.nodes) {
+      const int gpus = kept_gpus(node, rival.uid);
+      if (gpus > 0 && may_use(node)) taken[node.name] += gpus;
+    }
+  }
+  return taken;
+}
+
+GpusByNode Competition::gpus_of_all_jobs() const {
+  GpusByNode held;
+  for (const NodeView& node : observation_.cluster.nodes) {
+    if (!may_use(node)) continue;
+    for (const auto& [uid, gpus] : node.used) {
+      if (find(uid) != nullptr) held[node.name] += kept_gpus(node, uid);
+    }
+  }
+  std::erase_if(held, [](const auto& node) { return node.second == 0; });
+  return held;
+}
+
+const Rival* Competition::find_claimant(const NodeView& node) const {
+  if (used_by(node, observation_.job.uid) == 0 || kept_gpus(node, observation_.job.uid) > 0) return nullptr;
+  const auto claims = [&](const Rival& rival) {
+    return rival.rank.priority > rank_.priority && used_by(node, rival.uid) > 0;
+  };
+  const auto found = std::ranges::find_if(observation_.rivals, claims);
+  return found == observation_.rivals.end() ? nullptr : &*found;
+}
+
+const Rival* Competition::find_holder(const Slot& slot) const {
+  const NodeView* node = observation_.cluster.find_node(slot.node);
+  if (node == nullptr || node->gpus - node->used_by_others(observation_.job.uid) >= slot.gpus) return nullptr;
+  const auto holds = [&](const Rival& rival) { return is_lower(rival) && used_by(*node, rival.uid) > 0; };
+  const auto found = std::ranges::find_if(observation_.rivals, holds);
+  return found == observation_.rivals.end() ? nullptr : &*found;
+}
+
+std::string Competition::holders_text() const {
+  std::map<const Rival*, int> held;  // null: pods that belong to no rival
+  for (const NodeView& node : observation_.cluster.nodes) {
+    if (!may_use(node)) continue;
+    for (const auto& [uid, gpus] : node.used) {
+      if (uid != observation_.job.uid && gpus > 0) held[find(uid)] += gpus;
+    }
+  }
+  std::vector<std::pair<const Rival*, int>> most(held.begin(), held.end());
+  const auto order = [](const auto& one, const auto& other) {
+    if (one.second != other.second) return one.second > other.second;
+    if (one.first == nullptr || other.first == nullptr) return other.first == nullptr && one.first != nullptr;
+    return comes_before(one.first->rank, other.first->rank);
+  };
+  std::ranges::sort(most, order);
+  std::string text;
+  for (const auto& [rival, gpus] : most | std::views::take(kNamedHolders)) {
+    const std::string holder =
+        rival == nullptr ? "other pods"
+                         : fmt::format("job {} (priority {})", to_string(rival->rank.key), rival->rank.priority);
+    text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", gpus, holder);
+  }
+  if (most.size() > kNamedHolders) text += fmt::format(" and more by {} others", most.size() - kNamedHolders);
+  return text.empty() ? text : "GPUs that it may use are in use: " + text;
+}
+
+}  // namespace sailor

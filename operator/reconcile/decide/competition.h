@@ -1,0 +1,75 @@
+// Competition: which job gets GPUs first when they are not enough for all jobs. Jobs are ranked (model/rival.h):
+//
+// 1. A job without GPUs waits until it is known whether those that come before it can start (find_turn_before).
+// 2. A job that trains takes no further node that a job without GPUs may use, unless that job has a lower priority
+//    (is_left_to_others).
+// 3. A job that starts may take GPUs from jobs of lower priority: at first those beyond their minGpus, then all of one
+//    job after the other, from the last rank up. The record of the job claims the GPUs (model/claims.h).
+// 4. A job whose GPUs are claimed by one of higher priority continues without them, or releases all its GPUs
+//    (yielding.h). The pods of the other job are created once the GPUs are free (is_awaited).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operator/model/observation.h"
+
+namespace sailor {
+
+// A job is waited for, because the planner looks for its plan, for at most this time: twice the planner's limit.
+inline constexpr std::chrono::seconds kLongestTurn{10};
+
+using GpusByNode = std::map<std::string, int>;  // by the name of the node
+
+// Returns as few of the entries as give `enough` GPUs, or all of them.
+GpusByNode fewest_nodes(GpusByNode gpus, int enough);
+
+class Competition {
+ public:
+  explicit Competition(const Observation& observation);
+
+  // Returns a job that comes before this one and whose plan this one should wait for; null: none. It is none if the
+  // GPUs are enough for all these jobs, and one for which the planner has had ten seconds is not waited for.
+  [[nodiscard]] const Rival* find_turn_before() const;
+
+  // Returns whether such a job is about to be planned, so that the nodes left to it may be free for this one soon.
+  [[nodiscard]] bool leaves_nodes_for_now() const;
+
+  // Returns whether a job without GPUs may use the node and does not have a lower priority than this job.
+  [[nodiscard]] bool is_left_to_others(const NodeView& node) const;
+
+  // The GPUs that this job may take from jobs of lower priority: those beyond the minGpus of each, or all of as many
+  // jobs as it takes to get `enough`.
+  [[nodiscard]] GpusByNode spare_gpus_of_lower_jobs() const;
+  [[nodiscard]] GpusByNode gpus_of_lower_jobs(int enough) const;
+  // The GPUs of all jobs.
+  [[nodiscard]] GpusByNode gpus_of_all_jobs() const;
+
+  // Returns the job of higher priority that claims this job's GPUs on the node; null: none does.
+  [[nodiscard]] const Rival* find_claimant(const NodeView& node) const;
+
+  // Returns the job of lower priority that still uses the GPUs of a slot; null: none does, or there are enough others.
+  [[nodiscard]] const Rival* find_holder(const Slot& slot) const;
+
+  // "8 GPUs that it may use are in use by default/a (priority 0), 4 by pods that are not Sailor's"; empty: none is in
+  // use.
+  [[nodiscard]] std::string holders_text() const;
+
+ private:
+  [[nodiscard]] const Rival* find(std::string_view uid) const;
+  [[nodiscard]] bool is_lower(const Rival& rival) const { return rival.rank.priority < rank_.priority; }
+  [[nodiscard]] bool may_use(const NodeView& node) const;
+  [[nodiscard]] int free_gpus() const;
+  [[nodiscard]] int kept_gpus(const NodeView& node, const std::string& uid) const;
+
+  const Observation& observation_;
+  JobRank rank_;
+  Demand demand_;
+  std::map<std::string_view, const Rival*> rivals_;  // by UID
+  std::vector<const Rival*> waiting_;                // those without GPUs whose priority is not lower
+};
+
+}  // namespace sailor
