@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/model/names.h"
 #include "tests/operator/world.h"
 
 namespace sailor::testing {
@@ -333,6 +334,63 @@ TEST_F(CompetingJobs, JobThatNoFreeGpusWouldHelpKeepsNobodyFromGrowing) {
   add_nodes({"b"});
   settle_later();
   EXPECT_THAT(world.nodes_of("first"), ElementsAre("a", "b"));
+}
+
+// Two jobs whose operator dies once: before its write number `write` takes effect, or after it.
+class JobsOfAnOperatorThatDies : public CompetingJobs {
+ public:
+  JobsOfAnOperatorThatDies(const std::vector<std::string>& nodes, int write, bool after_commit) {
+    add_nodes(nodes);
+    run("low", "low", 2);
+    add_job("high", "high", 4, 4);
+    world.api_server.crash_at_write = write;
+    world.api_server.crash_after_commit = after_commit;
+    for (int i = 0; i < 20; ++i) {
+      for (const char* name : {"low", "high"}) reconcile(name);
+      world.live();
+    }
+  }
+  [[nodiscard]] std::vector<std::string> nodes_of(const std::string& name) const { return world.nodes_of(name); }
+  [[nodiscard]] bool trains(const std::string& name) { return state_of(name) == "Running"; }
+
+ private:
+  void TestBody() override {}
+  void reconcile(const std::string& name) {
+    select(name);
+    try {
+      world.reconcile();
+    } catch (const Crash&) {
+      world.restart_operator();
+    }
+    std::map<std::string, int> used;
+    for (const Json& pod : world.api_server.all("pods")) {
+      used[kube::annotation_of(pod, kNodeAnnotation)] += gpus_of_pod(pod);
+    }
+    for (const auto& [node, gpus] : used) EXPECT_LE(gpus, 2) << "there is no room on node " << node;
+  }
+};
+
+constexpr int kWritesOfAChange = 20;  // more than there are
+
+TEST(CompetingJobsOfAnOperatorThatDies, GpusChangeHandsAllTheSame) {
+  for (int write = 0; write < 2 * kWritesOfAChange; ++write) {
+    SCOPED_TRACE(write);
+    JobsOfAnOperatorThatDies jobs({"a", "b", "c"}, write / 2, write % 2 == 1);
+    EXPECT_TRUE(jobs.trains("high"));
+    EXPECT_THAT(jobs.nodes_of("high"), ElementsAre("b", "c"));
+    EXPECT_TRUE(jobs.trains("low"));
+    EXPECT_THAT(jobs.nodes_of("low"), ElementsAre("a"));
+  }
+}
+
+TEST(CompetingJobsOfAnOperatorThatDies, JobIsSuspendedAllTheSame) {
+  for (int write = 0; write < 2 * kWritesOfAChange; ++write) {
+    SCOPED_TRACE(write);
+    JobsOfAnOperatorThatDies jobs({"a", "b"}, write / 2, write % 2 == 1);
+    EXPECT_TRUE(jobs.trains("high"));
+    EXPECT_THAT(jobs.nodes_of("high"), ElementsAre("a", "b"));
+    EXPECT_THAT(jobs.nodes_of("low"), IsEmpty());
+  }
 }
 
 TEST_F(CompetingJobs, DefaultClassOfTheClusterCounts) {
