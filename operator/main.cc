@@ -12,7 +12,9 @@
 #include "core/log/log.h"
 #include "core/manifest/manifest.h"
 #include "core/manifest/source.h"
+#include "operator/kube/http_transport.h"
 #include "operator/runtime.h"
+#include "operator/self_check.h"
 
 namespace sailor {
 namespace {
@@ -22,6 +24,7 @@ struct Flags {
   std::string kubeconfig;
   std::string network_model;
   std::string log_level = "info";
+  bool checks_installation = false;
   long pod_start_limit = OperatorOptions{}.pod_start_limit.count();
   long cool_down = OperatorOptions{}.cool_down.count();
   long peer_timeout = OperatorOptions{}.peer_timeout.count();
@@ -29,6 +32,7 @@ struct Flags {
 };
 
 void declare(CLI::App& app, Flags& flags) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // for the chart's extraArgs
   app.add_option("--trainer-image", flags.options.trainer_image, "Image of trainer pods")->required();
   app.add_option("--kubeconfig", flags.kubeconfig, "Kubeconfig, outside of a cluster");
   app.add_option("--metrics-address", flags.options.metrics_address, "HOST:PORT of /metrics");
@@ -55,6 +59,7 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--log-level", flags.log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}));
   app.add_option("--lease-name", flags.options.lease_name, "Name of that Lease; each release has its own");
+  app.add_flag("--check", flags.checks_installation, "Say whether an installation is complete and works, and end");
   app.add_flag("--leader-elect", flags.options.elects_leader, "Wait for a Lease before doing anything");
 }
 
@@ -124,6 +129,19 @@ bool run_until_signal(OperatorOptions options, const sigset_t& signals) {
   return ended_well;
 }
 
+// Prints a line for each thing that is checked, and returns whether all is well.
+bool check(const OperatorOptions& options) {
+  kube::HttpTransport transport(options.cluster);
+  kube::Api api(transport);
+  const auto sleep = [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); };
+  bool is_good = true;
+  for (const CheckLine& line : check_installation(api, options, sleep)) {
+    std::cout << (line.is_good ? "ok      " : "FAILED  ") << line.text << std::endl;
+    is_good = is_good && line.is_good;
+  }
+  return is_good;
+}
+
 constexpr int kBadInput = 2;
 
 int run(int argc, char** argv) {
@@ -142,6 +160,7 @@ int run(int argc, char** argv) {
     log_error("cannot start", {{"reason", ready.error().message}});
     return kBadInput;
   }
+  if (flags.checks_installation) return check(flags.options) ? 0 : 1;
   log_info("starting", {{"server", flags.options.cluster.server}, {"identity", flags.options.identity}});
   return run_until_signal(std::move(flags.options), signals) ? 0 : 1;
 }

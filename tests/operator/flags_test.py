@@ -27,6 +27,13 @@ class Flags(unittest.TestCase):
     def test_a_compute_capability_that_is_none_is_refused(self):
         self.assert_refused(operator("--trainer-image", "i", "--min-compute-capability", "sm_70"), "sm_70", "such as 7.5")
 
+    def test_the_last_of_two_values_counts(self):
+        done = operator("--trainer-image", "i", "--log-level", "info", "--log-level", "debug", "--kubeconfig", "/does/not/exist")
+        self.assert_refused(done, "/does/not/exist")
+
+    def test_an_installation_without_a_cluster_is_not_checked(self):
+        self.assert_refused(operator("--trainer-image", "i", "--check", "--kubeconfig", "/does/not/exist"), "/does/not/exist")
+
     def test_help_is_no_error(self):
         done = operator("--help")
         self.assertEqual(done.returncode, 0, done.stderr)

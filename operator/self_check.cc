@@ -1,0 +1,118 @@
+#include "operator/self_check.h"
+
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "operator/leader/leader_election.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+using kube::Resource;
+
+constexpr std::chrono::milliseconds kLookAtLease{1000};
+constexpr const char* kGrant = "install the chart with rbac.create=true, or grant what its templates/rbac.yaml grants";
+
+const Resource kAccessReviews{"authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false};
+
+std::string name_in_group(const Resource& resource) {
+  const auto slash = resource.group_version.find('/');
+  return slash == std::string::npos ? resource.plural
+                                    : fmt::format("{}.{}", resource.plural, resource.group_version.substr(0, slash));
+}
+
+std::string remedy_for(const kube::ApiError& error) {
+  if (error.is_not_found()) return "install the CRDs with crds.enabled=true, or kubectl apply -f crds/";
+  if (error.status == 403) return kGrant;
+  return "see whether the API server is reachable from this pod";
+}
+
+// Asks for an object that does not exist, so that the answer is small.
+CheckLine check_list(kube::Api& api, const Resource& resource, const std::string& namespace_name) {
+  const std::string what = "lists " + name_in_group(resource);
+  const auto list = api.list(resource, {namespace_name, "", "metadata.name=sailor-check"});
+  if (list) return {true, what};
+  return {false, fmt::format("{}: {}; {}", what, list.error().message, remedy_for(list.error()))};
+}
+
+struct Right {
+  const char* verb;
+  const Resource* resource;
+  const char* subresource = "";
+};
+
+CheckLine check_right(kube::Api& api, const Right& right, const std::string& namespace_name) {
+  const auto& group_version = right.resource->group_version;
+  const auto slash = group_version.find('/');
+  const std::string group = slash == std::string::npos ? "" : group_version.substr(0, slash);
+  const std::string separator = *right.subresource == '\0' ? "" : "/";
+  const std::string what =
+      fmt::format("may {} {}{}{}", right.verb, name_in_group(*right.resource), separator, right.subresource);
+  const Json review = {{"apiVersion", kAccessReviews.group_version},
+                       {"kind", kAccessReviews.kind},
+                       {"spec",
+                        {{"resourceAttributes",
+                          {{"verb", right.verb},
+                           {"group", group},
+                           {"resource", right.resource->plural},
+                           {"subresource", right.subresource},
+                           {"namespace", namespace_name}}}}}};
+  const auto answer = api.create(kAccessReviews, review);
+  if (!answer) return {false, fmt::format("{}: {}", what, answer.error().message)};
+  if (kube::bool_at(*answer, {"status", "allowed"})) return {true, what};
+  return {false, fmt::format("{}: it is not allowed; {}", what, kGrant)};
+}
+
+CheckLine check_leader(kube::Api& api, const OperatorOptions& options,
+                       const std::function<void(std::chrono::milliseconds)>& sleep) {
+  const std::string what = fmt::format("an operator leads (Lease {})", options.lease_name);
+  std::string holder;
+  std::string first_version;
+  for (std::chrono::milliseconds waited{0}; waited <= LeaseSettings{}.duration; waited += kLookAtLease) {
+    if (waited.count() > 0) sleep(kLookAtLease);
+    const auto lease = api.get(kube::kLeases, {options.cluster.namespace_name, options.lease_name});
+    if (!lease && !lease.error().is_not_found()) return {false, fmt::format("{}: {}", what, lease.error().message)};
+    if (!lease) continue;
+    holder = kube::text_at(*lease, {"spec", "holderIdentity"});
+    if (first_version.empty()) first_version = kube::version_of(*lease);
+    if (!holder.empty() && kube::version_of(*lease) != first_version) return {true, what + ": " + holder};
+  }
+  const std::string why =
+      holder.empty() ? "nobody holds the Lease" : fmt::format("{} does not renew the Lease", holder);
+  return {false, fmt::format("{}: {}; see the logs of the operator's pods", what, why)};
+}
+
+}  // namespace
+
+std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions& options,
+                                          const std::function<void(std::chrono::milliseconds)>& sleep) {
+  using namespace kube;
+  const std::string& of_jobs = options.watch_namespace;
+  std::vector<CheckLine> lines;
+  for (const Resource* resource : {&kTrainingJobs, &kJobRecords, &kConfigMaps})
+    lines.push_back(check_list(api, *resource, of_jobs));
+  for (const Resource* resource : {&kPods, &kNodes, &kGpuPools, &kModelProfiles, &kPriorityClasses})
+    lines.push_back(check_list(api, *resource, ""));
+  constexpr std::array<Right, 10> kRights = {{{"create", &kPods},
+                                              {"delete", &kPods},
+                                              {"create", &kJobRecords},
+                                              {"patch", &kJobRecords},
+                                              {"create", &kConfigMaps},
+                                              {"patch", &kConfigMaps},
+                                              {"patch", &kTrainingJobs, "status"},
+                                              {"update", &kTrainingJobs, "finalizers"},
+                                              {"delete", &kTrainingJobs},
+                                              {"create", &kEvents}}};
+  for (const Right& right : kRights) lines.push_back(check_right(api, right, of_jobs));
+  if (of_jobs.empty()) lines.push_back(check_right(api, {"patch", &kGpuPools, "status"}, ""));
+  if (!options.elects_leader) return lines;
+  for (const char* verb : {"create", "update"})
+    lines.push_back(check_right(api, {verb, &kLeases}, options.cluster.namespace_name));
+  lines.push_back(check_leader(api, options, sleep));
+  return lines;
+}
+
+}  // namespace sailor

@@ -1,0 +1,110 @@
+// The check of an installation: what it looks at, and what it says of an installation that is not complete.
+#include "operator/self_check.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operator/fake_api.h"
+
+namespace sailor {
+namespace {
+
+using kube::Json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Answers reviews of access, as an API server does.
+class ReviewingApi : public testing::FakeApi {
+ public:
+  kube::HttpResponse send(const kube::HttpRequest& request) override {
+    if (missing_kind != "" && request.target.find(missing_kind) != std::string::npos && request.method == "GET")
+      return {404, R"({"kind": "Status", "reason": "NotFound", "message": "the server could not find it"})", {}};
+    if (request.target.find("selfsubjectaccessreviews") == std::string::npos) return FakeApi::send(request);
+    Json review = Json::parse(request.body);
+    const Json asked = review["spec"]["resourceAttributes"];
+    review["status"]["allowed"] = asked["verb"] != forbidden_verb;
+    return {201, review.dump(), std::nullopt};
+  }
+  std::string missing_kind;
+  std::string forbidden_verb;
+};
+
+class SelfCheck : public ::testing::Test {
+ protected:
+  SelfCheck() {
+    options.elects_leader = true;
+    options.cluster.namespace_name = "sailor-system";
+    put_lease("sailor-1", 1);
+  }
+  void put_lease(const std::string& holder, int renewal) {
+    server.put("/apis/coordination.k8s.io/v1/namespaces/sailor-system/leases",
+               {{"metadata", {{"name", options.lease_name}, {"namespace", "sailor-system"}}},
+                {"spec", {{"holderIdentity", holder}, {"renewals", renewal}}}});
+  }
+  std::vector<CheckLine> check() {
+    return check_installation(api, options, [this](std::chrono::milliseconds time) {
+      waited += time;
+      if (renews) put_lease("sailor-1", static_cast<int>(waited.count()));
+    });
+  }
+  static std::vector<std::string> problems(const std::vector<CheckLine>& lines) {
+    std::vector<std::string> texts;
+    for (const CheckLine& line : lines) {
+      if (!line.is_good) texts.push_back(line.text);
+    }
+    return texts;
+  }
+
+  ReviewingApi server;
+  kube::Api api{server, {.sleep = [](std::chrono::milliseconds) {}}};
+  OperatorOptions options;
+  std::chrono::milliseconds waited{0};
+  bool renews = true;
+};
+
+TEST_F(SelfCheck, CompleteInstallationHasNoProblem) {
+  const auto lines = check();
+  EXPECT_THAT(problems(lines), IsEmpty());
+  EXPECT_EQ(lines.back().text, "an operator leads (Lease sailor-operator): sailor-1");
+  EXPECT_EQ(waited, std::chrono::seconds(1)) << "it waits no longer than it must";
+}
+
+TEST_F(SelfCheck, MissingDefinitionIsNamedWithARemedy) {
+  server.missing_kind = "gpupools";
+  EXPECT_THAT(problems(check()), ElementsAre(AllOf(HasSubstr("lists gpupools.sailor.dev"), HasSubstr("crds.enabled"))));
+}
+
+TEST_F(SelfCheck, MissingRightsAreNamed) {
+  server.forbidden_verb = "delete";
+  const auto found = problems(check());
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0], AllOf(HasSubstr("may delete pods"), HasSubstr("rbac.create")));
+  EXPECT_THAT(found[1], HasSubstr("may delete trainingjobs.sailor.dev"));
+}
+
+TEST_F(SelfCheck, LeaseThatNobodyRenewsIsAProblem) {
+  renews = false;
+  EXPECT_THAT(problems(check()), ElementsAre(HasSubstr("sailor-1 does not renew the Lease")));
+  put_lease("", 2);
+  EXPECT_THAT(problems(check()), ElementsAre(HasSubstr("nobody holds the Lease")));
+}
+
+TEST_F(SelfCheck, OperatorOfOneNamespaceNeedsNoRightsElsewhere) {
+  options.watch_namespace = "team";
+  options.elects_leader = false;
+  const auto lines = check();
+  EXPECT_THAT(problems(lines), IsEmpty());
+  const auto asks_for_pools = [](const CheckLine& line) {
+    return line.text.find("gpupools.sailor.dev/") != std::string::npos;
+  };
+  EXPECT_TRUE(std::ranges::none_of(lines, asks_for_pools));
+  EXPECT_THAT(server.requests, ::testing::Contains("GET /apis/sailor.dev/v1alpha1/namespaces/team/trainingjobs"));
+}
+
+}  // namespace
+}  // namespace sailor
