@@ -52,11 +52,11 @@ func TestAnInstallationIsUpgradedWithItsDefinitions(t *testing.T) {
 	if header := columnsOfPools(t); strings.Contains(header, "Region") {
 		t.Fatalf("the column is there before the upgrade: %s", header)
 	}
-	helm(t, "upgrade", release, nextChart(t), "--namespace", namespace, "--set", "replicas=2")
+	helm(t, "upgrade", release, nextChart(t), "--namespace", namespace, "--set", "replicas=3")
 	if header := columnsOfPools(t); !strings.Contains(header, "Region") {
 		t.Errorf("the upgrade left the definition with the columns %s", header)
 	}
-	if replicas := kubectl(t, "-n", namespace, "get", "deployment", release, "-o", "jsonpath={.spec.replicas}"); replicas != "2" {
+	if replicas := kubectl(t, "-n", namespace, "get", "deployment", release, "-o", "jsonpath={.spec.replicas}"); replicas != "3" {
 		t.Errorf("the upgrade left %s replicas", replicas)
 	}
 	helm(t, "rollback", release, "1", "--namespace", namespace)

@@ -96,6 +96,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"podStartLimitSeconds=0":                  "minimum",
 		"peerTimeoutSeconds=0":                    "minimum",
 		"coolDownSeconds=-1":                      "minimum",
+		"extraArgs={debug}":                       "does not match pattern",
 		"replicas=2,leaderElection.enabled=false": "replicas above 1 need leaderElection.enabled",
 	} {
 		_, err := template(t, "--set", value)
@@ -113,8 +114,6 @@ func TestOptionalPartsComeWhenAskedForAndSayWhatTheyNeed(t *testing.T) {
 		{"metrics.podMonitoring.enabled", "PodMonitoring", "monitoring.googleapis.com/v1"},
 		{"metrics.prometheusRule.enabled", "PrometheusRule", "monitoring.coreos.com/v1"},
 		{"metrics.rules.enabled", "Rules", "monitoring.googleapis.com/v1"},
-		{"networkPolicy.enabled", "NetworkPolicy", ""},
-		{"podDisruptionBudget.enabled", "PodDisruptionBudget", ""},
 	} {
 		if len(ofKind(render(t), part.kind)) != 0 {
 			t.Errorf("there is a %s without %s", part.kind, part.value)
@@ -122,14 +121,99 @@ func TestOptionalPartsComeWhenAskedForAndSayWhatTheyNeed(t *testing.T) {
 		if found := ofKind(render(t, "--set", part.value+"=true", "--api-versions", part.api), part.kind); len(found) != 1 {
 			t.Errorf("%s makes %d %s", part.value, len(found), part.kind)
 		}
-		if part.api == "" {
-			continue
-		}
 		_, err := template(t, "--set", part.value+"=true")
 		if err == nil || !strings.Contains(err.Error(), "this cluster does not serve "+part.api) {
 			t.Errorf("%s where %s is not served: %v", part.value, part.api, err)
 		}
 	}
+}
+
+func TestSeveralReplicasAreSpreadAndSurviveADrain(t *testing.T) {
+	all := render(t)
+	if count := len(ofKind(all, "PodDisruptionBudget")); count != 1 {
+		t.Errorf("there are %d disruption budgets", count)
+	}
+	if constraints := spread(t, all); len(constraints) != 2 {
+		t.Errorf("the replicas are spread by %v", constraints)
+	}
+	single := render(t, "--set", "replicas=1")
+	if len(ofKind(single, "PodDisruptionBudget")) != 0 || len(spread(t, single)) != 0 {
+		t.Error("a single replica has a disruption budget or is spread; its node could not be drained")
+	}
+	own := spread(t, render(t, "--set", "topologySpreadConstraints[0].maxSkew=3"))
+	if len(own) != 1 || fmt.Sprint(own[0]) != "map[maxSkew:3]" {
+		t.Errorf("the constraints of the values became %v", own)
+	}
+}
+
+func spread(t *testing.T, all []unstructured.Unstructured) []any {
+	t.Helper()
+	constraints, _, err := unstructured.NestedSlice(ofKind(all, "Deployment")[0].Object, "spec", "template", "spec", "topologySpreadConstraints")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return constraints
+}
+
+func TestFurtherArgumentsLabelsAndObjectsAreRendered(t *testing.T) {
+	values := filepath.Join(t.TempDir(), "values.yaml")
+	more := `
+extraArgs: [--log-level=debug]
+extraEnv: [{name: HTTPS_PROXY, value: "http://proxy"}]
+commonLabels: {team: ml}
+securityContext: {readOnlyRootFilesystem: false}
+extraObjects:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .Release.Name }}-more"}}
+- |
+  apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: {{ .Release.Name }}-text}
+`
+	if err := os.WriteFile(values, []byte(more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := render(t, "-f", values)
+	operator := container(t, all)
+	arguments := operator["args"].([]any)
+	if last := arguments[len(arguments)-1]; last != "--log-level=debug" {
+		t.Errorf("the last argument is %v, and the last of two counts", last)
+	}
+	if environment := fmt.Sprint(operator["env"]); !strings.Contains(environment, "HTTPS_PROXY") {
+		t.Errorf("the environment is %s", environment)
+	}
+	if security := operator["securityContext"].(map[string]any); security["readOnlyRootFilesystem"] != false || security["allowPrivilegeEscalation"] != false {
+		t.Errorf("the security context is %v", security)
+	}
+	further := 0
+	for _, object := range all {
+		if name := object.GetName(); name == release+"-more" || name == release+"-text" {
+			further++
+		} else if object.GetLabels()["team"] != "ml" {
+			t.Errorf("%s %s lacks the common label", object.GetKind(), object.GetName())
+		}
+	}
+	if further != 2 {
+		t.Errorf("there are %d of 2 further objects, with their templates expanded", further)
+	}
+	if match, _, _ := unstructured.NestedStringMap(ofKind(all, "Deployment")[0].Object, "spec", "selector", "matchLabels"); match["team"] != "" {
+		t.Error("the common label is in the selector, which can never change")
+	}
+}
+
+// The services and budgets of the operator must not select the pod of the check.
+func TestTheCheckIsNoReplica(t *testing.T) {
+	all := render(t, "--set", "replicas=1")
+	selector, _, err := unstructured.NestedStringMap(ofKind(all, "Deployment")[0].Object, "spec", "selector", "matchLabels")
+	pods := ofKind(all, "Pod")
+	if err != nil || len(pods) != 1 {
+		t.Fatalf("the chart has %d pods: %v", len(pods), err)
+	}
+	for label, value := range selector {
+		if pods[0].GetLabels()[label] != value {
+			return
+		}
+	}
+	t.Errorf("%v selects the check with the labels %v", selector, pods[0].GetLabels())
 }
 
 func TestDashboardsAreFoundByTheSidecarOfGrafana(t *testing.T) {
@@ -183,7 +267,7 @@ func TestValuesReachTheOperatorAsFlags(t *testing.T) {
 			t.Errorf("without values the arguments have %s: %s", flag, arguments)
 		}
 	}
-	all := render(t, "--set", "leaderElection.enabled=false,callback.enabled=false,watchNamespace=team,logLevel=debug,plannerThreads=3",
+	all := render(t, "--set", "replicas=1,leaderElection.enabled=false,callback.enabled=false,watchNamespace=team,logLevel=debug,plannerThreads=3",
 		"--set-string", "networkModel.tiers.zone.gigabytesPerSecond=1.45")
 	arguments = fmt.Sprint(container(t, all)["args"])
 	for _, flag := range []string{"--namespace=team", "--log-level=debug", "--planner-threads=3", "--network-model=/etc/sailor/network-model.yaml"} {

@@ -20,14 +20,14 @@ const Namespace = "sailor-system"
 // types have the same profile and differ in their price.
 var Accelerators = []string{"nvidia-l4", "nvidia-tesla-t4"}
 
-// Operator does what the README tells a user to do. Further arguments are helm's, such as "--set", "coolDownSeconds=1".
+// Operator does what the README tells a user to do, but with a single replica: another one would only wait, and take memory. Further arguments are helm's, such as "--set", "coolDownSeconds=1".
 func Operator(ctx context.Context, cluster *testcluster.Cluster, args ...string) error {
 	root, err := testcluster.RepositoryRoot()
 	if err != nil {
 		return err
 	}
 	install := []string{"install", "sailor", filepath.Join(root, "charts", "sailor"), "--namespace", Namespace, "--create-namespace",
-		"--wait", "--timeout", "2m"}
+		"--wait", "--timeout", "2m", "--set", "replicas=1"}
 	_, err = cluster.Helm(ctx, append(install, args...)...)
 	return err
 }

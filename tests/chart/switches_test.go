@@ -1,0 +1,73 @@
+package chart
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"testing"
+)
+
+// switches are the values that turn parts of the chart on and off, each with what it is set to instead of the default.
+var switches = []string{
+	"leaderElection.enabled=false,replicas=1",
+	"callback.enabled=false",
+	"watchNamespace=default",
+	"networkPolicy.enabled=false",
+	"podDisruptionBudget.enabled=false",
+	"rbac.create=false",
+	"rbac.aggregate=false",
+	"serviceAccount.create=false",
+	"metrics.service=false",
+	"metrics.dashboards.enabled=true",
+	"crds.enabled=false",
+	"crds.keep=false",
+	"networkModel.tiers.zone.latencyMicroseconds=500",
+	"commonLabels.team=ml",
+}
+
+// combinations returns sixteen sets of values in which each pair of switches is on, off and on, off and both ways round: switch s is on in
+// combination c if an odd number of the bits of s + 1 are also in c (a Hadamard design).
+func combinations() (sets []string) {
+	for c := range 16 {
+		var set []string
+		for s, value := range switches {
+			if bits.OnesCount(uint(c&(s+1)))%2 == 1 {
+				set = append(set, value)
+			}
+		}
+		sets = append(sets, strings.Join(set, ","))
+	}
+	return sets
+}
+
+func TestTheAPIServerAcceptsAllPairsOfSwitches(t *testing.T) {
+	kubectl(t, "create", "namespace", namespace)
+	t.Cleanup(func() { kubectl(t, "delete", "namespace", namespace, "--wait") })
+	for i, set := range combinations() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			rendered, err := template(t, "--skip-tests", "--set", set) // a pod needs its service account to exist
+			if err != nil {
+				t.Fatalf("--set %s: %v", set, err)
+			}
+			if _, err := cluster.KubectlWithInput(testContext(t), rendered, "create", "--dry-run=server", "-f", "-"); err != nil {
+				t.Errorf("--set %s: %v", set, err)
+			}
+		})
+	}
+}
+
+func TestEachPairOfSwitchesIsCombinedInAllWays(t *testing.T) {
+	sets := combinations()
+	for a := range switches {
+		for b := range a {
+			seen := map[[2]bool]bool{}
+			for _, set := range sets {
+				list := "," + set + ","
+				seen[[2]bool{strings.Contains(list, ","+switches[a]+","), strings.Contains(list, ","+switches[b]+",")}] = true
+			}
+			if len(seen) != 4 {
+				t.Errorf("%s and %s have %d of 4 combinations", switches[a], switches[b], len(seen))
+			}
+		}
+	}
+}
