@@ -16,6 +16,10 @@ var (
 	poolSizes map[string]int // the nodes that each test finds
 )
 
+// quick are helm's arguments for an operator that is quick to make a voluntary change, and to give up a pod that does not start: there are
+// tests of both.
+var quick = []string{"--set", "coolDownSeconds=2,podStartLimitSeconds=15"}
+
 func TestMain(m *testing.M) {
 	config, err := testcluster.GKE()
 	if err != nil {
@@ -24,8 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(testcluster.Main(m, testcluster.Options{ConfigFile: config}, func(c *testcluster.Cluster) {
 		cluster = c
-		// Quick to make a voluntary change, and to give up a pod that does not start: there are tests of both.
-		if err := installation.ForSmallJobs(context.Background(), c, "--set", "coolDownSeconds=2,podStartLimitSeconds=15"); err != nil {
+		if err := installation.ForSmallJobs(context.Background(), c, quick...); err != nil {
 			fmt.Fprintln(os.Stderr, "installing the operator:", err)
 		}
 		var err error

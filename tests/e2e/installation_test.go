@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/installation"
+	"sailor.dev/tests/trainingjob"
+)
+
+// helm ends the test if it fails.
+func helm(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	output, err := cluster.Helm(ctx, append(args, "--namespace", installation.Namespace)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output
+}
+
+func chartFolder(t *testing.T) string {
+	t.Helper()
+	root, err := testcluster.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(root, "charts", "sailor")
+}
+
+// leader returns the identity of the process that holds the operator's Lease: the name of its pod, and a suffix.
+func leader(ctx context.Context) (string, error) {
+	lease, err := cluster.Kubernetes.CoordinationV1().Leases(installation.Namespace).Get(ctx, "sailor-operator", metav1.GetOptions{})
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return "", err
+	}
+	return *lease.Spec.HolderIdentity, nil
+}
+
+// killOperator kills the operator's process in the pod of this identity, which has no time to give its Lease up.
+func (w *world) killOperator(identity string) {
+	w.t.Helper()
+	pod, _, _ := strings.Cut(identity, "_")
+	for _, process := range w.processes("sailor-operator") {
+		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", process.PID))
+		if err != nil || !contains("\x00"+string(environment), "\x00POD_NAME="+pod+"\x00") {
+			continue
+		}
+		if err := syscall.Kill(process.PID, syscall.SIGKILL); err != nil {
+			w.t.Fatal(err)
+		}
+		return
+	}
+	w.t.Fatalf("no process of pod %s runs", pod)
+}
+
+func TestHelmTestSaysWhatItHasChecked(t *testing.T) {
+	said := helm(t, "test", "sailor", "--logs")
+	for _, part := range []string{"ok      lists trainingjobs.sailor.dev", "ok      may create pods", "ok      an operator leads (Lease sailor-operator): sailor-"} {
+		if !contains(said, part) {
+			t.Errorf("%q is missing in\n%s", part, said)
+		}
+	}
+}
+
+// untilMoreSteps waits until the workers have done more steps than now, as they themselves say.
+func untilMoreSteps(t *testing.T, recorder *trainingjob.Recorder) {
+	t.Helper()
+	curve, _ := recorder.Curve()
+	now := curve.Last()
+	testcluster.Eventually(t, time.Minute, "the job to go on", func(context.Context) (bool, error) {
+		curve, _ := recorder.Curve()
+		return curve.Last() > now+20, nil
+	})
+}
+
+func TestUpgradeRollbackAndUninstallLoseNoStepOfARunningJob(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "upgraded", Steps: trainingjob.Endless, Resources: "{minGpus: 4}"})
+	before := w.untilTraining()
+	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, 50*time.Millisecond)
+	helm(t, "upgrade", "sailor", chartFolder(t), "--reuse-values", "--set", "logLevel=debug,replicas=2", "--wait")
+	untilMoreSteps(t, recorder)
+	helm(t, "rollback", "sailor", "--wait")
+	untilMoreSteps(t, recorder)
+	t.Cleanup(func() { // whatever happens, the next test finds an operator
+		helm(t, append([]string{"upgrade", "--install", "sailor", chartFolder(t), "--wait", "--set", "replicas=1"}, quick...)...)
+	})
+	helm(t, "uninstall", "sailor", "--wait")
+	untilMoreSteps(t, recorder)
+	helm(t, append([]string{"install", "sailor", chartFolder(t), "--wait", "--set", "replicas=1"}, quick...)...)
+	seen := w.until("it exists", func(trainingjob.Job) bool { return true }).Status.Progress.Step
+	after := w.until("the new operator reports steps", func(job trainingjob.Job) bool { return job.Status.Progress.Step > seen+20 })
+	if after.Status.Plan.Generation != before.Status.Plan.Generation {
+		t.Errorf("its plan was changed: generation %d after %d", after.Status.Plan.Generation, before.Status.Plan.Generation)
+	}
+	if after.Status.Progress.StepsLost != 0 || after.Status.Restarts != 0 {
+		t.Errorf("%d steps were lost, in %d restarts", after.Status.Progress.StepsLost, after.Status.Restarts)
+	}
+}
+
+func TestTheOtherReplicaTakesOverWhenTheLeaderIsKilled(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "led", Steps: trainingjob.Endless, Resources: "{minGpus: 4}"})
+	before := w.untilTraining()
+	helm(t, "upgrade", "sailor", chartFolder(t), "--reuse-values", "--set", "replicas=2", "--wait")
+	t.Cleanup(func() { helm(t, "rollback", "sailor", "--wait") })
+	first, err := leader(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	w.killOperator(first)
+	testcluster.Eventually(t, time.Minute, "another process to lead", func(ctx context.Context) (bool, error) {
+		second, err := leader(ctx)
+		return second != "" && second != first, err
+	})
+	t.Logf("another operator led after %.1f s", time.Since(killed).Seconds())
+	if err := cluster.Preempt(w.ctx, w.nodeOfJob("l4-spot"), 15*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	after := w.until("it leaves the node", func(job trainingjob.Job) bool { return trains(job, before.Status.Plan.Generation) })
+	if after.Status.Progress.StepsLost != 0 {
+		t.Errorf("%d steps were lost", after.Status.Progress.StepsLost)
+	}
+}
