@@ -18,6 +18,7 @@ constexpr double kBottom = 360;
 constexpr double kHeight = 400;
 // A bound beyond this multiple of the fastest plan is not drawn, because the plans would be drawn too close together.
 constexpr double kFarBound = 3;
+constexpr double kHighestCost = 1.12;  // the end of the axis, as a multiple of the dearest plan
 
 class Chart {
  public:
@@ -26,7 +27,7 @@ class Chart {
         plans_(plans),
         bound_(bound),
         x_(0, max_throughput() * 1.08, kLeft, kRight),
-        y_(0, max_cost() * 1.12, kBottom, kTop),
+        y_(0, max_cost() * kHighestCost, kBottom, kTop),
         svg_(picture(kHeight, "Plans by throughput and cost per iteration")) {}
 
   Element draw() {
@@ -78,9 +79,15 @@ class Chart {
   }
 
   void draw_cost_limit(double dollars) {
-    const double at = y_.clamped(dollars);
+    const std::string limit = "limit: " + money(dollars) + " per iteration";
+    if (dollars > kHighestCost * max_cost()) {
+      svg_.add(label({kLeft + 6, kTop + 12}, limit + ", above this chart", "outlined"));
+      return;
+    }
+    const double at = y_.at(dollars);
+    const bool is_near_top = at < kTop + 16;  // the name of the axis is above
     svg_.add(line({kLeft, at}, {kRight, at}, "limit dashed"));
-    svg_.add(label({kLeft + 6, at - 5}, "limit: " + money(dollars) + " per iteration", "outlined"));
+    svg_.add(label({kLeft + 6, at + (is_near_top ? 14 : -5)}, limit, "outlined"));
   }
 
   // A limit per hour is a hyperbola: the faster a plan is, the less one iteration may cost.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/pareto_chart.h"
 #include "tests/support/builders.h"
 
 namespace sailor::report {
@@ -12,7 +13,9 @@ namespace {
 using sailor::testing::a_job;
 using sailor::testing::a_key;
 using sailor::testing::an_even_plan;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const PoolKey kPool = a_key("us-central1-a", "nvidia-l4");
 
@@ -83,6 +86,19 @@ TEST(ComparedPlans, TheObjectiveIsASentenceWithItsLimits) {
   EXPECT_EQ(objective_text(MaximizeThroughput{Dollars(1.2), DollarsPerHour(100)}),
             "the most iterations per second for at most $1.20 per iteration and at most $100.00 per hour");
   EXPECT_EQ(objective_text(MinimizeCost{0.5}), "the lowest cost per iteration with at least 0.5 iterations/s");
+}
+
+// The chart of two plans that cost $1.00 and $0.80 an iteration, under a limit.
+std::string chart_with_limit(double dollars) {
+  const JobSpec job = a_job().objective(MaximizeThroughput{Dollars(dollars)});
+  const auto plans = compared_plans(job, planned(estimated(4, 1, 1), {estimated(2, 2, 0.8)}), {});
+  return pareto_chart(job, plans, 0).str();
+}
+
+TEST(ParetoChart, LimitAboveTheChartIsSaidAndNotDrawn) {
+  EXPECT_THAT(chart_with_limit(1.05), AllOf(HasSubstr("limit dashed"), HasSubstr("limit: $1.05 per iteration<")));
+  EXPECT_THAT(chart_with_limit(5),
+              AllOf(Not(HasSubstr("limit dashed")), HasSubstr("limit: $5.00 per iteration, above this chart")));
 }
 
 }  // namespace
