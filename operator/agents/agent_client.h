@@ -13,21 +13,25 @@
 
 namespace sailor {
 
-// Receives the report in the agent's answer, or nothing if there was no answer or the answer was not a report.
-using ReportSink = std::function<void(std::optional<AgentReport>)>;
+// What an agent answered.
+struct AgentAnswer {
+  std::optional<AgentReport> report;  // empty: there was no answer, or it was not a report
+  std::string refusal;                // why the agent refused the request, in its own words; empty: it did not
+};
+using AnswerSink = std::function<void(AgentAnswer)>;
 
 class AgentClient {
  public:
   AgentClient(const std::string& host, int port, std::chrono::milliseconds timeout);
 
-  void poll(ReportSink sink);
-  void claim(const FolderClaim& claim, ReportSink sink);
-  void update_callback(const std::string& callback, ReportSink sink);
+  void poll(AnswerSink sink);
+  void claim(const FolderClaim& claim, AnswerSink sink);
+  void update_callback(const std::string& callback, AnswerSink sink);
   // A refusal carries a report only if the agent obeys a newer generation. Otherwise the next poll shows its state.
-  void assign(const Assignment& assignment, ReportSink sink);
+  void assign(const Assignment& assignment, AnswerSink sink);
 
  private:
-  void exchange(const net::HttpRequest& request, ReportSink sink);
+  void exchange(const net::HttpRequest& request, AnswerSink sink);
 
   net::HttpClient client_;
 };

@@ -145,27 +145,27 @@ struct AgentLink::Shared : std::enable_shared_from_this<Shared> {
   }
 
   // Returns what takes the answer of a request. `release` notes that it is no longer on its way.
-  ReportSink answer_to(const JobKey& key, const std::string& uid, void (*release)(Agent&)) {
-    return [shared = shared_from_this(), key, uid, release](std::optional<AgentReport> report) {
-      shared->take_answer(key, uid, release, std::move(report));
+  AnswerSink answer_to(const JobKey& key, const std::string& uid, void (*release)(Agent&)) {
+    return [shared = shared_from_this(), key, uid, release](AgentAnswer answer) {
+      shared->take_answer(key, uid, release, std::move(answer));
     };
   }
 
   // A request that failed is not news: `changed` would lead to the same request at once, as fast as the agent refuses.
-  void take_answer(const JobKey& key, const std::string& uid, void (*release)(Agent&),
-                   std::optional<AgentReport> report) {
+  void take_answer(const JobKey& key, const std::string& uid, void (*release)(Agent&), AgentAnswer answer) {
     {
       const std::scoped_lock lock(mutex);
       Job* job = find(key);
       Agent* agent = find(job, uid);
       if (agent == nullptr || !running) return;
       release(*agent);
-      agent->has_failed = !report || !is_of(*report, agent->target);
+      agent->has_failed = !answer.report || !is_of(*answer.report, agent->target);
+      agent->view.refusal = std::move(answer.refusal);
       // The next poll shows the effect.
       agent->due = std::chrono::steady_clock::now() + (agent->has_failed ? options.quick_period : Instant::duration(0));
       wake_ticker();
       if (agent->has_failed) return;
-      note(*job, *agent, std::move(report));
+      note(*job, *agent, std::move(answer.report));
     }
     notify(key);
   }
@@ -247,8 +247,8 @@ void AgentLink::tick(std::stop_token stop) {
       polls = shared->due_polls(std::chrono::steady_clock::now());
     }
     for (const Shared::Poll& poll : polls) {
-      poll.agent->poll([shared, job = poll.job, uid = poll.uid](std::optional<AgentReport> report) {
-        shared->take_poll(job, uid, std::move(report));
+      poll.agent->poll([shared, job = poll.job, uid = poll.uid](AgentAnswer answer) {
+        shared->take_poll(job, uid, std::move(answer.report));
       });
     }
   }

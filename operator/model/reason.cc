@@ -7,7 +7,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 52> kTexts = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 53> kTexts = {{
     {Reason::kNotYetKnown, "NotYetKnown"},
     {Reason::kStarted, "Started"},
     {Reason::kResumed, "Resumed"},
@@ -39,6 +39,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 52> kTexts = {{
     {Reason::kAllPodsAnswer, "AllPodsAnswer"},
     {Reason::kPodsPending, "PodsPending"},
     {Reason::kPodRefused, "PodRefused"},
+    {Reason::kAgentRefuses, "AgentRefuses"},
     {Reason::kOlderGenerationMayTrain, "OlderGenerationMayTrain"},
     {Reason::kTraining, "Training"},
     {Reason::kStarting, "Starting"},

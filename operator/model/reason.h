@@ -45,6 +45,7 @@ enum class Reason : std::uint8_t {
   kAllPodsAnswer,            // PodsReady is true
   kPodsPending,              // PodsReady is false
   kPodRefused,               // PodsReady is false: the API server refuses to create a pod
+  kAgentRefuses,             // PodsReady is false: an agent does not accept what the operator sends
   kOlderGenerationMayTrain,  // PodsReady is false: an older generation is not fenced yet
   kTraining,                 // Running is true
   kStarting,                 // Running is false

@@ -162,6 +162,22 @@ TEST(AgentLink, RepeatsARefusedAssignmentOnceAPoll) {
   EXPECT_TRUE(agent.polled.wait_until([&] { return agent.generation == 3; }));
 }
 
+TEST(AgentLink, KnowsWhyAnAgentRefusesAnAssignmentUntilItAcceptsOne) {
+  FakeAgent agent;
+  agent.refuses = true;
+  Signal signal;
+  AgentLink link(quick(), [&](const JobKey&) { signal.set(); });
+  const auto view = [&] { return link.views(kJob)["uid"]; };
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  auto assignment = std::make_shared<Assignment>();
+  assignment->generation = 3;
+  link.send(kJob, "uid", assignment);
+  EXPECT_TRUE(signal.wait_until([&] { return view().refusal == "it is for another agent"; }));
+  agent.refuses = false;
+  link.send(kJob, "uid", assignment);
+  EXPECT_TRUE(signal.wait_until([&] { return agent.generation == 3 && view().refusal.empty(); }));
+}
+
 TEST(AgentLink, CountsPollsWithoutAnAnswerAndForgetsThemAtTheNext) {
   Signal signal;
   AgentLink link(quick(), [&](const JobKey&) { signal.set(); });

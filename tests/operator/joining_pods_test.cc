@@ -9,6 +9,7 @@
 namespace sailor::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -44,6 +45,16 @@ TEST_F(JoiningPods, JoiningPodIsReadyOnceItsWorkersHaveReported) {
   world.settle();
   EXPECT_EQ(world.sent.back().generation, 2);
   EXPECT_EQ(world.state(), "Running");
+}
+
+TEST_F(JoiningPods, AgentThatRefusesItsAssignmentIsNamedWithItsWords) {
+  world.agent_on("b").refusal = "the field pipeline is missing";
+  world.settle();
+  EXPECT_THAT(world.condition("PodsReady"), AllOf(StartsWith("False AgentRefuses"), HasSubstr(world.pod_on("b")),
+                                                  HasSubstr("pipeline is missing. ")));
+  world.agent_on("b").refusal.clear();
+  world.settle();
+  EXPECT_THAT(world.condition("PodsReady"), StartsWith("True AllPodsAnswer"));
 }
 
 TEST_F(JoiningPods, JoiningPodWhoseWorkersNeverReportIsGivenUp) {

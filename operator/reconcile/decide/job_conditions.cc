@@ -114,11 +114,28 @@ std::string first_missing(const Observation& observation, const GenerationRecord
   return {};
 }
 
+// Returns a sentence about the first agent of the generation that refuses what the operator sends; empty: none does.
+std::string first_refusal(const Observation& observation, const GenerationRecord& record) {
+  for (const Slot& slot : record.placement.slots) {
+    const PodView* pod = find_pod(observation, slot.pod);
+    const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
+    if (agent == nullptr || agent->refusal.empty()) continue;
+    return fmt::format(
+        "The agent of pod {} refuses what the operator sends: {}. Do the images of the operator and of "
+        "the pod have the same version?",
+        slot.pod, agent->refusal);
+  }
+  return {};
+}
+
 Condition pods_ready(const Observation& observation, const GenerationRecord& record) {
   if (const PodRefusal* refusal = find_refusal(observation, record.placement)) {
     return no(Reason::kPodRefused, refusal->message);
   }
   const std::string missing = first_missing(observation, record);
+  if (const std::string refusal = first_refusal(observation, record); missing.empty() && !refusal.empty()) {
+    return no(Reason::kAgentRefuses, refusal);
+  }
   return missing.empty() ? yes(Reason::kAllPodsAnswer, "The agents of all pods answer.")
                          : no(Reason::kPodsPending, missing);
 }
