@@ -64,23 +64,32 @@ class EstimateFromProfile : public ::testing::Test {
     return Simulator(profiles).estimate(job_spec(job_), cluster, a_plan(job_, pool_)).value();
   }
 
+  double measured_step() {
+    testing::WorkerThreads workers(1);
+    workers.assign(testing::generation(job_, 1, a_plan(job_, pool_), workers.agents()));
+    workers.wait_until(0, [](const WorkerReport& report) { return report.generation == 1; });
+    workers.join();
+    return workers.progress().step_seconds;
+  }
+
   testing::Scratch scratch_;
   Assignment job_ = an_assignment(scratch_);
   PoolKey pool_ = sailor::testing::a_key("us-central1-a", "nvidia-l4");
 };
 
-// Other programs share the machine, and by turns with either side: only a gross fault fails. The ratio is in the log.
+// Other programs share the machine, and by turns with either side: only a gross fault fails, and only one that is there
+// each time. The ratios are in the log.
 TEST_F(EstimateFromProfile, IsCloseToTheMeasuredStep) {
-  const double estimated = estimate().iteration.value();
-  testing::WorkerThreads workers(1);
-  workers.assign(testing::generation(job_, 1, a_plan(job_, pool_), workers.agents()));
-  workers.wait_until(0, [](const WorkerReport& report) { return report.generation == 1; });
-  workers.join();
-  const double measured = workers.progress().step_seconds;
-  fmt::print("[ ESTIMATE ] step of {:.4f} s, measured {:.4f} s, ratio {:.2f}\n", estimated, measured,
-             estimated / measured);
-  EXPECT_GT(estimated / measured, 0.3);
-  EXPECT_LT(estimated / measured, 3);
+  constexpr int kTries = 4;
+  double ratio = 0;
+  for (int i = 0; i < kTries && !(ratio > 0.3 && ratio < 3); ++i) {
+    const double estimated = estimate().iteration.value();
+    const double measured = measured_step();
+    ratio = estimated / measured;
+    fmt::print("[ ESTIMATE ] step of {:.4f} s, measured {:.4f} s, ratio {:.2f}\n", estimated, measured, ratio);
+  }
+  EXPECT_GT(ratio, 0.3);
+  EXPECT_LT(ratio, 3);
 }
 
 }  // namespace

@@ -74,7 +74,6 @@ TEST(SequenceParallel, OfSingleSequencesSplitsEachOfThem) {
   Assignment job = a_job(scratch);
   job.training.global_batch_size = 8;
   job.training.microbatch_sizes = {1};
-  job.training.seed = 8;  // with seed 7, rounding alone moves one weight by 1.27e-4 of the largest
   expect_same_learning(job, plan_of(job, {{0, 3, {8}, {4}}, {3, 5, {5, 3}, {2, 1}}}));
 }
 
