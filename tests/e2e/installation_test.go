@@ -113,10 +113,11 @@ func TestTheOtherReplicaTakesOverWhenTheLeaderIsKilled(t *testing.T) {
 	before := w.untilTraining()
 	helm(t, "upgrade", "sailor", chartFolder(t), "--reuse-values", "--set", "replicas=2", "--wait")
 	t.Cleanup(func() { helm(t, "rollback", "sailor", "--wait") })
-	first, err := leader(w.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := ""
+	testcluster.Eventually(t, time.Minute, "a process to lead", func(ctx context.Context) (found bool, err error) {
+		first, err = leader(ctx) // nobody leads for a moment if the upgrade has replaced the leader
+		return first != "", err
+	})
 	killed := time.Now()
 	w.killOperator(first)
 	testcluster.Eventually(t, time.Minute, "another process to lead", func(ctx context.Context) (bool, error) {
