@@ -136,7 +136,7 @@ bool check(const OperatorOptions& options) {
   const auto sleep = [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); };
   bool is_good = true;
   for (const CheckLine& line : check_installation(api, options, sleep)) {
-    std::cout << (line.is_good ? "ok      " : "FAILED  ") << line.text << std::endl;
+    std::cout << (line.is_good ? "ok      " : "FAILED  ") << line.text << "\n" << std::flush;
     is_good = is_good && line.is_good;
   }
   return is_good;

@@ -78,7 +78,8 @@ CheckLine check_leader(kube::Api& api, const OperatorOptions& options,
     if (!lease) continue;
     holder = kube::text_at(*lease, {"spec", "holderIdentity"});
     if (first_version.empty()) first_version = kube::version_of(*lease);
-    if (!holder.empty() && kube::version_of(*lease) != first_version) return {true, what + ": " + holder};
+    if (!holder.empty() && kube::version_of(*lease) != first_version)
+      return {true, fmt::format("{}: {}", what, holder)};
   }
   const std::string why =
       holder.empty() ? "nobody holds the Lease" : fmt::format("{} does not renew the Lease", holder);
@@ -89,28 +90,28 @@ CheckLine check_leader(kube::Api& api, const OperatorOptions& options,
 
 std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions& options,
                                           const std::function<void(std::chrono::milliseconds)>& sleep) {
-  using namespace kube;
   const std::string& of_jobs = options.watch_namespace;
   std::vector<CheckLine> lines;
-  for (const Resource* resource : {&kTrainingJobs, &kJobRecords, &kConfigMaps})
+  for (const Resource* resource : {&kube::kTrainingJobs, &kube::kJobRecords, &kube::kConfigMaps})
     lines.push_back(check_list(api, *resource, of_jobs));
-  for (const Resource* resource : {&kPods, &kNodes, &kGpuPools, &kModelProfiles, &kPriorityClasses})
+  for (const Resource* resource :
+       {&kube::kPods, &kube::kNodes, &kube::kGpuPools, &kube::kModelProfiles, &kube::kPriorityClasses})
     lines.push_back(check_list(api, *resource, ""));
-  constexpr std::array<Right, 10> kRights = {{{"create", &kPods},
-                                              {"delete", &kPods},
-                                              {"create", &kJobRecords},
-                                              {"patch", &kJobRecords},
-                                              {"create", &kConfigMaps},
-                                              {"patch", &kConfigMaps},
-                                              {"patch", &kTrainingJobs, "status"},
-                                              {"update", &kTrainingJobs, "finalizers"},
-                                              {"delete", &kTrainingJobs},
-                                              {"create", &kEvents}}};
+  constexpr std::array<Right, 10> kRights = {{{"create", &kube::kPods},
+                                              {"delete", &kube::kPods},
+                                              {"create", &kube::kJobRecords},
+                                              {"patch", &kube::kJobRecords},
+                                              {"create", &kube::kConfigMaps},
+                                              {"patch", &kube::kConfigMaps},
+                                              {"patch", &kube::kTrainingJobs, "status"},
+                                              {"update", &kube::kTrainingJobs, "finalizers"},
+                                              {"delete", &kube::kTrainingJobs},
+                                              {"create", &kube::kEvents}}};
   for (const Right& right : kRights) lines.push_back(check_right(api, right, of_jobs));
-  if (of_jobs.empty()) lines.push_back(check_right(api, {"patch", &kGpuPools, "status"}, ""));
+  if (of_jobs.empty()) lines.push_back(check_right(api, {"patch", &kube::kGpuPools, "status"}, ""));
   if (!options.elects_leader) return lines;
   for (const char* verb : {"create", "update"})
-    lines.push_back(check_right(api, {verb, &kLeases}, options.cluster.namespace_name));
+    lines.push_back(check_right(api, {verb, &kube::kLeases}, options.cluster.namespace_name));
   lines.push_back(check_leader(api, options, sleep));
   return lines;
 }

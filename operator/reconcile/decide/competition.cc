@@ -175,29 +175,36 @@ const Rival* Competition::find_holder(const Slot& slot) const {
   return found == observation_.rivals.end() ? nullptr : &*found;
 }
 
-std::string Competition::holders_text() const {
-  std::map<const Rival*, int> held;  // null: pods that belong to no rival
+std::vector<Competition::Holder> Competition::holders() const {
+  std::map<const Rival*, int> held;
   for (const NodeView& node : observation_.cluster.nodes) {
     if (!may_use(node)) continue;
     for (const auto& [uid, gpus] : node.used) {
       if (uid != observation_.job.uid && gpus > 0) held[find(uid)] += gpus;
     }
   }
-  std::vector<std::pair<const Rival*, int>> most(held.begin(), held.end());
-  const auto order = [](const auto& one, const auto& other) {
-    if (one.second != other.second) return one.second > other.second;
-    if (one.first == nullptr || other.first == nullptr) return other.first == nullptr && one.first != nullptr;
-    return comes_before(one.first->rank, other.first->rank);
-  };
-  std::ranges::sort(most, order);
+  std::vector<Holder> holders;
+  holders.reserve(held.size());
+  for (const auto& [rival, gpus] : held) holders.push_back({rival, gpus});
+  std::ranges::sort(holders, [](const Holder& one, const Holder& other) {
+    if (one.gpus != other.gpus || one.rival == nullptr || other.rival == nullptr) {
+      return std::pair(-one.gpus, one.rival == nullptr) < std::pair(-other.gpus, other.rival == nullptr);
+    }
+    return comes_before(one.rival->rank, other.rival->rank);
+  });
+  return holders;
+}
+
+std::string Competition::holders_text() const {
+  const std::vector<Holder> all = holders();
   std::string text;
-  for (const auto& [rival, gpus] : most | std::views::take(kNamedHolders)) {
-    const std::string holder =
+  for (const auto& [rival, gpus] : all | std::views::take(kNamedHolders)) {
+    const std::string name =
         rival == nullptr ? "other pods"
                          : fmt::format("job {} (priority {})", to_string(rival->rank.key), rival->rank.priority);
-    text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", gpus, holder);
+    text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", gpus, name);
   }
-  if (most.size() > kNamedHolders) text += fmt::format(" and more by {} others", most.size() - kNamedHolders);
+  if (all.size() > kNamedHolders) text += fmt::format(" and more by {} others", all.size() - kNamedHolders);
   return text.empty() ? text : "GPUs that it may use are in use: " + text;
 }
 

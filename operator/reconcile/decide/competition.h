@@ -54,11 +54,15 @@ class Competition {
   // Returns the job of lower priority that still uses the GPUs of a slot; null: none does, or there are enough others.
   [[nodiscard]] const Rival* find_holder(const Slot& slot) const;
 
-  // "8 GPUs that it may use are in use by default/a (priority 0), 4 by pods that are not Sailor's"; empty: none is in
-  // use.
+  // "GPUs that it may use are in use: 8 by job default/a (priority 0), 4 by other pods"; empty: none is in use.
   [[nodiscard]] std::string holders_text() const;
 
  private:
+  struct Holder {
+    const Rival* rival = nullptr;  // null: pods that belong to no rival
+    int gpus = 0;
+  };
+  [[nodiscard]] std::vector<Holder> holders() const;  // of GPUs that the job may use, the one with most GPUs first
   [[nodiscard]] const Rival* find(std::string_view uid) const;
   [[nodiscard]] bool is_lower(const Rival& rival) const { return rival.rank.priority < rank_.priority; }
   [[nodiscard]] bool may_use(const NodeView& node) const;
