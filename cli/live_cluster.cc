@@ -75,7 +75,7 @@ Records records_of(const Objects& jobs, const Objects& job_records) {
     const std::string uid = kube::uid_of(*job->second);
     auto record = record_of(*object);
     if (!record || record->job_uid != uid || kube::controller_uid(*object) != uid) continue;
-    if (may_claim(*job->second)) append_claims(*record, records.claims);
+    if (may_use_gpus(*job->second)) append_claims(*record, records.claims);
     records.by_job.emplace(uid, *std::move(record));
   }
   return records;

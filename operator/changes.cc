@@ -4,6 +4,7 @@
 #include <array>
 
 #include "operator/kube/resource.h"
+#include "operator/model/claims.h"
 #include "operator/model/cluster_view.h"
 #include "operator/model/job_status.h"
 #include "operator/model/rival.h"
@@ -90,12 +91,6 @@ bool frees_gpus(const Json* before, const Json* now) {
   const GpuUse was = use_of(before);
   const GpuUse is = use_of(now);
   return was.gpus > 0 && (is.node != was.node || is.gpus < was.gpus);
-}
-
-bool may_use_gpus(const Json& job) {
-  if (kube::is_deleting(job) || kube::bool_at(job, {"spec", "suspend"})) return false;
-  const Json* status = kube::find_at(job, {"status"});
-  return status == nullptr || !job_status_from_json(*status).has_ended();
 }
 
 ConcernedJobs concerned_jobs(const Json* before, const Json* now) {

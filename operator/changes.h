@@ -30,9 +30,6 @@ enum class ConcernedJobs : std::uint8_t {
 };
 ConcernedJobs concerned_jobs(const kube::Json* before, const kube::Json* now);
 
-// Returns whether a job has neither ended nor been suspended, so that new capacity may concern it.
-bool may_use_gpus(const kube::Json& job);
-
 // Returns the job that controls a pod or a record; nothing if no job does.
 std::optional<JobKey> owner_of(const kube::Json& object);
 

@@ -18,10 +18,15 @@ constexpr const char* kGrant = "install the chart with rbac.create=true, or gran
 
 const Resource kAccessReviews{"authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false};
 
-std::string name_in_group(const Resource& resource) {
+// "apps"; empty: the core group.
+std::string group_of(const Resource& resource) {
   const auto slash = resource.group_version.find('/');
-  return slash == std::string::npos ? resource.plural
-                                    : fmt::format("{}.{}", resource.plural, resource.group_version.substr(0, slash));
+  return slash == std::string::npos ? "" : resource.group_version.substr(0, slash);
+}
+
+std::string name_in_group(const Resource& resource) {
+  const std::string group = group_of(resource);
+  return group.empty() ? resource.plural : fmt::format("{}.{}", resource.plural, group);
 }
 
 std::string remedy_for(const kube::ApiError& error) {
@@ -45,9 +50,6 @@ struct Right {
 };
 
 CheckLine check_right(kube::Api& api, const Right& right, const std::string& namespace_name) {
-  const auto& group_version = right.resource->group_version;
-  const auto slash = group_version.find('/');
-  const std::string group = slash == std::string::npos ? "" : group_version.substr(0, slash);
   const std::string separator = *right.subresource == '\0' ? "" : "/";
   const std::string what =
       fmt::format("may {} {}{}{}", right.verb, name_in_group(*right.resource), separator, right.subresource);
@@ -56,7 +58,7 @@ CheckLine check_right(kube::Api& api, const Right& right, const std::string& nam
                        {"spec",
                         {{"resourceAttributes",
                           {{"verb", right.verb},
-                           {"group", group},
+                           {"group", group_of(*right.resource)},
                            {"resource", right.resource->plural},
                            {"subresource", right.subresource},
                            {"namespace", namespace_name}}}}}};

@@ -4,6 +4,7 @@
 
 #include "core/log/log.h"
 #include "operator/changes.h"
+#include "operator/model/claims.h"
 #include "operator/model/names.h"
 #include "operator/model/rival.h"
 
@@ -56,7 +57,8 @@ void Watches::queue_owners(const Json* before, const Json* now) {
 
 void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
   caches_.jobs.on_change([this](const Json* before, const Json* now) {
-    if (changes_job(before, now)) queue_.add(kube::key_of(now == nullptr ? *before : *now));
+    if (!changes_job(before, now)) return;
+    queue_.add(kube::key_of(now == nullptr ? *before : *now));
     queue_jobs_concerned_by(before, now);
   });
   caches_.pods.on_change([this](const Json* before, const Json* now) {

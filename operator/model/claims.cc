@@ -4,7 +4,7 @@
 
 namespace sailor {
 
-bool may_claim(const kube::Json& job) {
+bool may_use_gpus(const kube::Json& job) {
   if (kube::is_deleting(job) || kube::bool_at(job, {"spec", "suspend"})) return false;
   const kube::Json* status = kube::find_at(job, {"status"});
   return status == nullptr || !job_status_from_json(*status).has_ended();

@@ -9,8 +9,8 @@
 
 namespace sailor {
 
-// Returns whether the record of a job may claim GPUs: the job has not ended, is not suspended and is not being deleted.
-bool may_claim(const kube::Json& job);
+// Returns whether a job may use GPUs: it has not ended, is not suspended and is not being deleted.
+bool may_use_gpus(const kube::Json& job);
 
 // Appends the claims of a record. The pods of a committed generation exist and are counted, so it claims nothing.
 void append_claims(const GenerationRecord& record, std::vector<Claim>& claims);

@@ -8,6 +8,7 @@
 #include "operator/model/names.h"
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/competition.h"
+#include "operator/reconcile/decide/plan_lookup.h"
 #include "operator/reconcile/decide/saving.h"
 #include "operator/reconcile/decide/slow_gpus.h"
 #include "operator/reconcile/decide/state_at_risk.h"
@@ -142,7 +143,7 @@ Condition pods_ready(const Observation& observation, const GenerationRecord& rec
 
 Conditions without_plan() {
   const Condition not_planned = no(Reason::kNotPlanned, "There is no plan yet; see the condition Planned.");
-  return {{kPlanned, no(Reason::kPlanning, "The planner is looking for the best plan.")},
+  return {{kPlanned, planning()},
           {kPodsReady, not_planned},
           {kRunning, not_planned},
           {kRescaling, not_planned},

@@ -88,6 +88,8 @@ PolicyResult ask_planner(const PlanLookup& lookup) {
   return result;
 }
 
+Condition planning() { return no(Reason::kPlanning, "The planner is looking for the best plan."); }
+
 Condition no_plan(const Observation& observation, const Error& error, const ClusterState& cluster) {
   const ResourceSpec& resources = observation.job.spec->resources;
   int free = 0;

@@ -50,6 +50,9 @@ RemainingPlan look_up_remaining_plan(const Observation& observation, const std::
 // Returns a result that asks the planner the question of `lookup`, if it has one.
 PolicyResult ask_planner(const PlanLookup& lookup);
 
+// Returns the condition Planned of a job for which the planner has not answered yet.
+Condition planning();
+
 // Returns the condition Planned with the reason why there is no plan.
 Condition no_plan(const Observation& observation, const Error& error, const ClusterState& cluster);
 Condition no_plan(const Observation& observation, const PlanAnswer& answer);

@@ -1,7 +1,6 @@
 #include "operator/reconcile/decide/starting_plan.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include <fmt/format.h>
@@ -11,8 +10,6 @@
 
 namespace sailor {
 namespace {
-
-constexpr std::chrono::seconds kNextLookAtTurn{1};
 
 PlanFigures figures_of(const Estimate& estimate) {
   return {estimate.iteration.value(), estimate.cost_per_iteration().value()};
@@ -49,8 +46,6 @@ StartingPlan with_fewer_pods(const Observation& observation, StartingPlan start)
   return is_good ? other : start;
 }
 
-Condition planning() { return no(Reason::kPlanning, "The planner is looking for the best plan."); }
-
 }  // namespace
 
 std::optional<PolicyResult> await_turn(const Observation& observation) {
@@ -61,7 +56,7 @@ std::optional<PolicyResult> await_turn(const Observation& observation) {
       no(Reason::kWaitingForCapacity,
          fmt::format("Job {} (priority {}) comes first, and the planner is looking for its plan.",
                      to_string(first->rank.key), first->rank.priority));
-  requeue(result, kNextLookAtTurn);
+  requeue(result, kLongestTurn - first->pending_for);  // a change of that job causes the next decision sooner
   return result;
 }
 
@@ -88,24 +83,23 @@ StartingPlan look_up_starting_plan(const Observation& observation, const NodeQue
 
 PolicyResult await_start(const Observation& observation, const StartingPlan& start) {
   PolicyResult result = ask_planner(start.lookup);
-  Condition& planned = result.conditions[ConditionType::kPlanned];
-  planned = planning();
+  result.conditions[ConditionType::kPlanned] = planning();
   if (!start.lookup.has_no_plan()) return result;
-  planned = no_plan(observation, *start.lookup.answer);
+  Condition planned = no_plan(observation, *start.lookup.answer);
   const Competition competition(observation);
-  if (GpusByNode held = competition.gpus_of_all_jobs(); planned.reason == Reason::kPlanInfeasible && !held.empty()) {
+  if (planned.reason == Reason::kPlanInfeasible) {
     // Could it start if no other job had GPUs?
-    const PlanLookup lookup = with_taken(observation, start.query, std::move(held)).lookup;
-    if (lookup.has_plan()) planned.reason = Reason::kWaitingForCapacity;
+    const PlanLookup lookup = with_taken(observation, start.query, competition.gpus_of_all_jobs()).lookup;
     if (lookup.answer == nullptr) {
-      result = ask_planner(lookup);
-      result.conditions[ConditionType::kPlanned] = planning();
+      merge(result, ask_planner(lookup));
       return result;
     }
+    if (lookup.has_plan()) planned.reason = Reason::kWaitingForCapacity;
   }
-  if (const std::string holders = competition.holders_text(); planned.reason == Reason::kWaitingForCapacity) {
-    if (!holders.empty()) planned.message += fmt::format("{} {}.", planned.message.ends_with('.') ? "" : ".", holders);
-  }
+  const std::string holders =
+      planned.reason == Reason::kWaitingForCapacity ? competition.holders_text() : std::string();
+  if (!holders.empty()) planned.message += fmt::format("{} {}.", planned.message.ends_with('.') ? "" : ".", holders);
+  result.conditions[ConditionType::kPlanned] = std::move(planned);
   return result;
 }
 

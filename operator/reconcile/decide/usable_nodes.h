@@ -25,8 +25,8 @@ struct NodeQuery {
 };
 
 // Omits the nodes that are about to be terminated, quarantined, or fully used by other pods, and those whose GPUs a job
-// of higher priority claims. A node without a pod of
-// the job must also be ready and not cordoned, and its taints and labels must allow the pods of the job.
+// of higher priority claims. A node without a pod of the job must also be ready and not cordoned, and its taints and
+// labels must allow the pods of the job.
 std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQuery& query);
 
 }  // namespace sailor

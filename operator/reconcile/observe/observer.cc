@@ -96,7 +96,7 @@ ClusterView Observer::cluster(const std::vector<Contender>& contenders) const {
 std::vector<Contender> Observer::contenders() const {
   std::vector<Contender> contenders;
   for (kube::Object& job : caches_.jobs.all()) {
-    if (!may_claim(*job)) continue;
+    if (!may_use_gpus(*job)) continue;
     auto record = this->record(kube::key_of(*job), kube::uid_of(*job));
     contenders.push_back({std::move(job), record ? std::optional(*std::move(record)) : std::nullopt});
   }
