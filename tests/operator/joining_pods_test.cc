@@ -85,6 +85,27 @@ TEST_F(JoiningPods, JoiningPodThatDoesNotStartIsGivenUpAndItsNodeQuarantined) {
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));
 }
 
+TEST_F(JoiningPods, JobThatFinishesMeanwhileIsComplete) {
+  world.stuck_nodes.insert("c");
+  comes("c");
+  world.finish_pods();
+  world.settle();
+  EXPECT_EQ(world.state(), "Complete") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b")) << "the pod that was to join does not keep its GPUs";
+}
+
+TEST_F(JoiningPods, JobThatFinishesBeforeItsAgentsTakeTheNewPlanIsComplete) {
+  world.agents_hang = true;
+  comes("c");
+  const std::string joining = world.pod_on("c");
+  for (const std::string& pod : world.pods()) {
+    if (pod != joining) world.finish_pod(pod);
+  }
+  world.settle();
+  EXPECT_EQ(world.state(), "Complete") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+}
+
 TEST_F(JoiningPods, FailureOfAJoiningPodDoesNotCount) {
   world.stuck_nodes.insert("c");
   comes("c");

@@ -54,7 +54,8 @@ class World {
   void break_peers();  // each agent that answers reports that its workers have lost a peer
   void fail_pod(const std::string& pod, const std::string& why);
   void silence_worker(const std::string& pod, std::int64_t step);  // a worker is unresponsive, and its agent stops it
-  void finish_pods();
+  void finish_pod(const std::string& pod);  // its workers have done all steps, and its agent has ended
+  void finish_pods();                       // the same for all pods that have started
   void evict(const std::string& node, std::chrono::seconds grace);  // the pod on the node
   void pass(std::chrono::seconds time) {
     now += time;

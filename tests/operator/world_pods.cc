@@ -140,13 +140,18 @@ void World::evict(const std::string& node, std::chrono::seconds grace) {
   api_server.put(kPods, pod);
 }
 
+void World::finish_pod(const std::string& name) {
+  const Json pod = api_server.find("pods", name);
+  AgentReport word = *agents.at(kube::uid_of(pod)).report;
+  for (WorkerReport& worker : word.workers) worker.phase = WorkerPhase::kFinished;
+  api_server.put(kPods, ended(pod, "Succeeded", 0, word));
+  agents.erase(kube::uid_of(pod));
+}
+
 void World::finish_pods() {
   for (const Json& pod : api_server.all("pods")) {
-    AgentReport word = *agents.at(kube::uid_of(pod)).report;
-    for (WorkerReport& worker : word.workers) worker.phase = WorkerPhase::kFinished;
-    api_server.put(kPods, ended(pod, "Succeeded", 0, word));
+    if (agents.contains(kube::uid_of(pod))) finish_pod(kube::name_of(pod));
   }
-  agents.clear();
 }
 
 }  // namespace sailor::testing

@@ -9,33 +9,44 @@
 namespace sailor {
 namespace {
 
+bool is_finished(const WorkerReport& worker) { return worker.phase == WorkerPhase::kFinished; }
+
 bool reports_finished_worker(const std::optional<AgentReport>& report) {
-  return report && std::ranges::any_of(report->workers, [](const WorkerReport& worker) {
-           return worker.phase == WorkerPhase::kFinished;
-         });
+  return report && std::ranges::any_of(report->workers, is_finished);
 }
 
 bool has_finished(const PodView& pod) { return pod.is_ours && reports_finished_worker(pod.termination_report); }
 
-bool runs(const Observation& observation, const Member& member) {
-  const PodView* pod = find_pod(observation, member.address.name);
-  const bool is_running = pod != nullptr && pod->uid == member.pod_uid && !pod->has_ended() && !pod->is_deleting;
-  const bool is_reachable = find_answering(observation, member) != nullptr;
-  return is_running && (is_reachable || observation.cluster.find_node(member.node) != nullptr);
+// Returns the generation whose workers have done the last step, once one of its pods has ended.
+std::optional<std::int64_t> finished_generation(const Observation& observation) {
+  std::optional<std::int64_t> generation;
+  for (const PodView& pod : observation.pods) {
+    if (!has_finished(pod)) continue;
+    for (const WorkerReport& worker : pod.termination_report->workers) {
+      if (is_finished(worker)) generation = std::max(generation.value_or(0), worker.generation);
+    }
+  }
+  return generation;
 }
 
-// A job whose record is lost has completed if none of its pods runs.
-bool have_all_ended(const Observation& observation) {
-  return std::ranges::none_of(observation.pods,
-                              [](const PodView& pod) { return pod.is_ours && !pod.has_ended() && !pod.is_deleting; });
+// Returns whether the pod may still finish this generation. A worker that waits for the others in a later generation,
+// or that has never been notified of any, does not.
+bool may_finish(const Observation& observation, const PodView& pod, std::int64_t generation) {
+  if (!pod.is_ours || pod.has_ended() || pod.is_deleting) return false;
+  if (const AgentView* agent = find_agent(observation, pod); agent != nullptr && agent->answers()) {
+    return std::ranges::any_of(agent->report.value().workers, [&](const WorkerReport& worker) {
+      return worker.generation == generation && worker.phase != WorkerPhase::kReleased;
+    });
+  }
+  const bool is_notified = !observation.record || observation.record->notified.contains(pod.uid);
+  return is_notified && observation.cluster.find_node(pod.node) != nullptr;
 }
 
 bool has_completed(const Observation& observation) {
-  if (!std::ranges::any_of(observation.pods, has_finished)) return false;
-  if (!observation.record) return have_all_ended(observation);
-  if (!observation.record->is_committed()) return false;
-  return std::ranges::none_of(observation.record->members,
-                              [&](const Member& member) { return !member.leaves && runs(observation, member); });
+  const auto generation = finished_generation(observation);
+  return generation && std::ranges::none_of(observation.pods, [&](const PodView& pod) {
+           return may_finish(observation, pod, *generation);
+         });
 }
 
 }  // namespace
