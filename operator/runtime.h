@@ -69,6 +69,7 @@ class OperatorRuntime {
   Observer observer_;
   EventSender events_;
   Applier applier_;
+  Orphans orphans_;
   Controller controller_;
   PoolStatusWriter pool_statuses_;
   Watches watches_;

@@ -99,8 +99,9 @@ std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions&
   for (const Resource* resource :
        {&kube::kPods, &kube::kNodes, &kube::kGpuPools, &kube::kModelProfiles, &kube::kPriorityClasses})
     lines.push_back(check_list(api, *resource, ""));
-  constexpr std::array<Right, 10> kRights = {{{"create", &kube::kPods},
+  constexpr std::array<Right, 11> kRights = {{{"create", &kube::kPods},
                                               {"delete", &kube::kPods},
+                                              {"delete", &kube::kJobRecords},
                                               {"create", &kube::kJobRecords},
                                               {"patch", &kube::kJobRecords},
                                               {"create", &kube::kConfigMaps},

@@ -50,8 +50,12 @@ void Watches::queue_jobs_on(const Json& node) {
 
 void Watches::queue_owners(const Json* before, const Json* now) {
   for (const Json* object : {before, now}) {
-    const auto job = object == nullptr ? std::nullopt : owner_of(*object);
-    if (job) queue_.add(*job);
+    if (object == nullptr) continue;
+    if (const auto job = owner_of(*object)) {
+      queue_.add(*job);
+    } else if (const std::string name = kube::label_of(*object, kJobNameLabel); !name.empty()) {
+      queue_.add({kube::namespace_of(*object), name});  // it may be an orphan
+    }
   }
 }
 

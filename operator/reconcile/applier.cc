@@ -5,6 +5,7 @@
 #include "core/model/cut_text.h"
 #include "operator/kube/remedy.h"
 #include "operator/model/names.h"
+#include "operator/model/orphan.h"
 #include "operator/model/record_object.h"
 
 namespace sailor {
@@ -87,7 +88,8 @@ ApiResult<void> Applier::write_record(const Observation& observation, const Gene
 ApiResult<void> Applier::publish_plan(const Json& plan_map) {
   const JobKey key = kube::key_of(plan_map);
   const kube::Object held = caches_.plan_maps.find(key);
-  const bool is_known = held != nullptr && kube::controller_uid(*held) == kube::controller_uid(plan_map);
+  const bool is_known =
+      held != nullptr && (kube::controller_uid(*held) == kube::controller_uid(plan_map) || is_orphan(*held));
   auto written = is_known ? api_.apply(kube::kConfigMaps, plan_map) : api_.create(kube::kConfigMaps, plan_map);
   if (!written && written.error().already_exists()) {
     written = api_.get(kube::kConfigMaps, key);

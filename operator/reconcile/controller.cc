@@ -26,6 +26,14 @@ void Controller::reconcile(const JobKey& key) {
 
 void Controller::reconcile_once(const JobKey& key, ReconcileReport& report) {
   const auto start = std::chrono::steady_clock::now();
+  auto orphans = orphans_.remove(key);
+  if (!orphans) {
+    report.failure = orphans.error().message;
+    report.retry_after = orphans.error().retry_after.value_or(std::chrono::milliseconds(0));
+    hooks_.reconciled(report);
+    return;
+  }
+  report.orphans = *std::move(orphans);
   const auto observation = observer_.observe(key);
   if (!observation) {
     hooks_.forget(key);

@@ -8,6 +8,7 @@
 
 #include "operator/reconcile/applier.h"
 #include "operator/reconcile/observe/observer.h"
+#include "operator/reconcile/orphans.h"
 #include "operator/reconcile/work_queue.h"
 
 namespace sailor {
@@ -18,6 +19,7 @@ struct ReconcileReport {
   double seconds = 0;
   std::string failure;                       // empty: the reconcile succeeded
   std::chrono::milliseconds retry_after{0};  // after a failure: the least time that the API server asks to wait
+  std::vector<std::string> orphans;          // that were deleted (orphans.h)
   bool is_conflict = false;                  // another process has written an object meanwhile: expected now and then
   const Observation* observation = nullptr;  // null: the job is gone, or an exception was thrown
   const Decision* decision = nullptr;        // null if `observation` is null
@@ -32,14 +34,15 @@ struct ControllerHooks {
 
 class Controller {
  public:
-  Controller(const Observer& observer, Applier& applier, WorkQueue& queue, ControllerHooks hooks)
-      : observer_(observer), applier_(applier), queue_(queue), hooks_(std::move(hooks)) {}
+  Controller(Orphans& orphans, const Observer& observer, Applier& applier, WorkQueue& queue, ControllerHooks hooks)
+      : orphans_(orphans), observer_(observer), applier_(applier), queue_(queue), hooks_(std::move(hooks)) {}
 
   void reconcile(const JobKey& key);  // an exception counts as a failure of this job only
 
  private:
   void reconcile_once(const JobKey& key, ReconcileReport& report);
 
+  Orphans& orphans_;
   const Observer& observer_;
   Applier& applier_;
   WorkQueue& queue_;

@@ -67,7 +67,7 @@ func TestTheOperatorMayDoItsWorkAndNothingElse(t *testing.T) {
 		"patch trainingjobs.sailor.dev --subresource=status -n default", "update trainingjobs.sailor.dev --subresource=finalizers -n default",
 		"watch gpupools.sailor.dev", "patch gpupools.sailor.dev --subresource=status", "watch modelprofiles.sailor.dev", "watch nodes", "watch priorityclasses.scheduling.k8s.io",
 		"create pods -n default", "delete pods -n default", "watch pods -A",
-		"create jobrecords.sailor.dev -n default", "patch jobrecords.sailor.dev -n default", "watch jobrecords.sailor.dev -A",
+		"create jobrecords.sailor.dev -n default", "patch jobrecords.sailor.dev -n default", "delete jobrecords.sailor.dev -n default", "watch jobrecords.sailor.dev -A",
 		"create configmaps -n default", "patch configmaps -n default", "watch configmaps -A",
 		"create events.events.k8s.io -n default", "patch events.events.k8s.io -n default",
 		"create leases.coordination.k8s.io -n "+namespace, "update leases.coordination.k8s.io -n "+namespace)
@@ -77,7 +77,7 @@ func TestTheOperatorMayDoItsWorkAndNothingElse(t *testing.T) {
 		"patch trainingjobs.sailor.dev -n default", "patch gpupools.sailor.dev", "create deployments.apps -n default",
 		"create clusterroles.rbac.authorization.k8s.io", "patch customresourcedefinitions.apiextensions.k8s.io",
 		"get leases.coordination.k8s.io -n kube-system", "deletecollection pods -n default", "patch pods -n default",
-		"delete configmaps -n default", "delete jobrecords.sailor.dev -n default", "delete leases.coordination.k8s.io -n "+namespace)
+		"delete configmaps -n default", "delete leases.coordination.k8s.io -n "+namespace)
 }
 
 func TestOneNamespaceIsWatchedWithRightsInNoOther(t *testing.T) {

@@ -3,6 +3,8 @@ package e2e
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sailor.dev/tests/trainingjob"
 )
 
@@ -30,4 +32,30 @@ func TestAJobWhoseRecordIsDeletedSurvivesTheNextLoss(t *testing.T) {
 		}
 	})
 	w.until("it continues without the node", func(job trainingjob.Job) bool { return trains(job, after.Status.Plan.Generation) })
+}
+
+func TestADeletedJobLeavesNoPodEvenIfNothingOwnsItsPods(t *testing.T) {
+	spec := trainingjob.Small{Name: "orphaned", Steps: trainingjob.Endless}
+	w := start(t, spec)
+	w.untilTraining()
+	if _, err := cluster.Kubectl(w.ctx, "-n", w.namespace, "delete", "tj", w.job, "--cascade=orphan"); err != nil {
+		t.Fatal(err)
+	}
+	w.apply(spec) // at once: the record and the ConfigMap of the deleted job may still be there
+	job := w.until("a new job of the same name trains", func(job trainingjob.Job) bool { return trains(job, 0) })
+	if message := job.Condition("Planned").Message; contains(message, "is not the job's") {
+		t.Errorf("the ConfigMap of the deleted job is in its way: %s", message)
+	}
+	pods, err := w.pods(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range pods {
+		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.UID != job.UID {
+			t.Errorf("pod %s belongs to %v, not to the new job", pod.Name, owner)
+		}
+	}
+	w.delete()
+	w.untilNoPods()
+	w.untilGone("jobrecords")
 }

@@ -9,6 +9,7 @@
 #include "operator/model/names.h"
 #include "operator/model/record_object.h"
 #include "operator/reconcile/decide/decide.h"
+#include "operator/reconcile/orphans.h"
 #include "operator/reconcile/pool_status_writer.h"
 
 namespace sailor::testing {
@@ -17,6 +18,8 @@ namespace {
 constexpr const char* kJobs = "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs";
 constexpr const char* kRecords = "/apis/sailor.dev/v1alpha1/namespaces/default/jobrecords";
 constexpr const char* kPools = "/apis/sailor.dev/v1alpha1/gpupools";
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kConfigMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kNodes = "/api/v1/nodes";
 
 // One stage, a replica on every GPU, or on as many as the job may use: the more and the faster GPUs, the faster.
@@ -84,6 +87,7 @@ struct World::Operator {
         observer(caches, world.settings, sources()),
         events(api, "test", [this] { return world.now; }),
         applier(api, caches, refusals, sinks()),
+        orphans(api, caches),
         pool_statuses(api, caches, [this](const std::string& pool, const kube::ApiError& error) {
           world.pool_failures.push_back(pool + ": " + error.message);
         }) {}
@@ -139,6 +143,7 @@ struct World::Operator {
   Observer observer;
   EventSender events;
   Applier applier;
+  Orphans orphans;
   PoolStatusWriter pool_statuses;
 };
 
@@ -253,6 +258,7 @@ void World::refresh_plan_maps(kube::Store& plan_maps) const {
 
 void World::reconcile() {
   refresh_caches();
+  if (const auto removed = operator_->orphans.remove(job); !removed) throw std::runtime_error(removed.error().message);
   const auto observation = operator_->observer.observe(job);
   if (!observation) return;
   const Decision decision = decide(*observation);
@@ -316,6 +322,19 @@ void World::settle_through_crash(int write, bool after_commit) {
 }
 
 GenerationRecord World::record() const { return record_of(api_server.find("jobrecords", job.name)).value(); }
+
+void World::delete_job() { api_server.erase(kJobs, job.name); }
+
+void World::disown() {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"pods", kPods}, {"jobrecords", kRecords}, {"configmaps", kConfigMaps}};
+  for (const auto& [plural, collection] : kinds) {
+    for (Json object : api_server.all(plural)) {
+      object["metadata"].erase("ownerReferences");
+      api_server.put(collection, object);
+    }
+  }
+}
 
 void World::lose_record() { api_server.erase(kRecords, job.name); }
 

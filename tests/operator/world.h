@@ -30,6 +30,8 @@ class World {
   void add_priority_class(const std::string& name, int value, const Json& changes = Json::object());
   void change_job(const std::function<void(Json&)>& change);
 
+  void delete_job();   // the TrainingJob alone; what it owns stays until the garbage collector comes
+  void disown();       // the garbage collector removes the owner from all objects, as for `--cascade=orphan`
   void lose_record();  // somebody deletes the JobRecord
 
   void reconcile();  // reconciles once, as after an event; throws Crash if a fault ends the operator

@@ -11,6 +11,7 @@
 #include "operator/model/job_status.h"
 #include "operator/model/names.h"
 #include "operator/model/observation_queries.h"
+#include "operator/model/orphan.h"
 #include "operator/model/record_object.h"
 #include "operator/reconcile/observe/pod_view.h"
 
@@ -148,7 +149,7 @@ void Observer::read_record(Observation& observation) const {
 
 void Observer::read_plan_map(Observation& observation) const {
   const kube::Object map = plan_map(observation.job.key);
-  if (map == nullptr) return;
+  if (map == nullptr || is_orphan(*map)) return;  // the job takes it over
   const auto generation = parse_number<std::int64_t>(kube::annotation_of(*map, kGenerationAnnotation));
   observation.plan_map = {kube::controller_uid(*map) == observation.job.uid, generation.value_or(0)};
 }

@@ -1,0 +1,45 @@
+#include "operator/reconcile/orphans.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "operator/kube/resource.h"
+#include "operator/model/names.h"
+#include "operator/model/orphan.h"
+
+namespace sailor {
+
+std::vector<Orphans::Orphan> Orphans::find(const JobKey& key) const {
+  std::vector<Orphan> orphans;
+  for (kube::Object& pod : caches_.pods.tagged(job_tag(key))) {
+    const std::string job_uid = kube::label_of(*pod, kJobUidLabel);
+    const bool is_ours = !job_uid.empty() && !kube::annotation_of(*pod, kCreatedForAnnotation).empty();
+    if (is_ours && is_orphan(*pod)) orphans.push_back({kube::kPods, std::move(pod), job_uid});
+  }
+  if (kube::Object record = caches_.records.find(key); record != nullptr && is_orphan(*record)) {
+    const std::string job_uid = kube::text_at(*record, {"spec", "jobUid"});
+    orphans.push_back({kube::kJobRecords, std::move(record), job_uid});
+  }
+  return orphans;
+}
+
+kube::ApiResult<std::vector<std::string>> Orphans::remove(const JobKey& key) {
+  std::vector<std::string> deleted;
+  const std::vector<Orphan> orphans = find(key);
+  if (orphans.empty()) return deleted;
+  const auto jobs = api_.list(kube::kTrainingJobs, {key.namespace_name, "", ""});
+  if (!jobs) return tl::unexpected(jobs.error());
+  std::set<std::string> existing;
+  for (const kube::Json& job : jobs->items) existing.insert(kube::uid_of(job));
+  for (const Orphan& orphan : orphans) {
+    if (existing.contains(orphan.job_uid)) continue;
+    const JobKey name = kube::key_of(*orphan.object);
+    auto removed = api_.remove(orphan.resource, name, kube::uid_of(*orphan.object));
+    if (!removed) return tl::unexpected(std::move(removed).error());
+    deleted.push_back(fmt::format("{} {}", orphan.resource.kind, to_string(name)));
+  }
+  return deleted;
+}
+
+}  // namespace sailor

@@ -1,0 +1,34 @@
+// Orphans: deletes the pods and the JobRecord of a deleted job that nothing owns (model/orphan.h). The pods would train
+// on for ever, and a new job of the same name could not store its record. A new job takes over a ConfigMap of that
+// kind.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operator/kube/api.h"
+#include "operator/reconcile/observe/caches.h"
+
+namespace sailor {
+
+class Orphans {
+ public:
+  Orphans(kube::Api& api, const Caches& caches) : api_(api), caches_(caches) {}
+
+  // Deletes the orphans of jobs of this name. Asks the API server whether their job is gone, because the cache may be
+  // behind. Returns what it has deleted, such as "Pod default/job-1".
+  kube::ApiResult<std::vector<std::string>> remove(const JobKey& key);
+
+ private:
+  struct Orphan {
+    const kube::Resource& resource;
+    kube::Object object;
+    std::string job_uid;
+  };
+  [[nodiscard]] std::vector<Orphan> find(const JobKey& key) const;
+
+  kube::Api& api_;
+  const Caches& caches_;
+};
+
+}  // namespace sailor

@@ -1,0 +1,80 @@
+// What a job leaves that was deleted with `kubectl delete --cascade=orphan`: pods, a JobRecord and a ConfigMap that
+// nothing owns.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/model/names.h"
+#include "tests/operator/job_on_two_nodes.h"
+
+namespace sailor::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class DeletedJob : public JobOnTwoNodes {
+ protected:
+  void SetUp() override { start(); }
+};
+
+TEST_F(DeletedJob, LeavesNoPodAndNoRecordThatNothingOwns) {
+  world.disown();
+  world.delete_job();
+  world.reconcile();
+  EXPECT_THAT(world.pods(), IsEmpty());
+  EXPECT_THAT(world.api_server.all("jobrecords"), IsEmpty());
+}
+
+TEST_F(DeletedJob, MakesRoomForOneOfTheSameName) {
+  world.disown();
+  world.delete_job();
+  world.add_job();
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.generation(), 1);
+  EXPECT_THAT(world.condition("Planned"), Not(HasSubstr("ConfigMap")));
+}
+
+TEST_F(DeletedJob, LeavesToTheGarbageCollectorWhatItStillOwns) {
+  world.delete_job();
+  world.reconcile();
+  EXPECT_THAT(world.pods(), SizeIs(2));
+}
+
+TEST_F(DeletedJob, IsKnownByItsUidAndNotByTheCache) {
+  world.disown();
+  world.reconcile();
+  EXPECT_THAT(world.pods(), SizeIs(2)) << "the job still exists";
+}
+
+TEST_F(DeletedJob, TakesNoPodOfSomebodyElseWithIt) {
+  Json pod = world.api_server.find("pods", world.pod_on("a"));
+  pod["metadata"] = {
+      {"name", "foreign"}, {"namespace", "default"}, {"uid", "foreign"}, {"labels", {{kJobNameLabel, world.job.name}}}};
+  world.api_server.put("/api/v1/namespaces/default/pods", pod);
+  world.disown();
+  world.delete_job();
+  world.reconcile();
+  EXPECT_THAT(world.pods(), SizeIs(1));
+}
+
+TEST_F(DeletedJob, LeavesNothingWhereverTheOperatorDies) {
+  for (const bool after_commit : {false, true}) {
+    for (int write = 0; write < 4; ++write) {
+      World here;
+      here.add_node("a", 2);
+      here.add_job();
+      here.settle();
+      here.disown();
+      here.delete_job();
+      here.settle_through_crash(write, after_commit);
+      EXPECT_THAT(here.pods(), IsEmpty());
+      EXPECT_THAT(here.api_server.all("jobrecords"), IsEmpty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sailor::testing
