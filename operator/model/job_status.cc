@@ -132,7 +132,10 @@ Json progress_json(const ProgressStatus& progress) {
   }
   if (progress.time) json["time"] = to_rfc3339_micro(*progress.time);
   if (progress.furthest_step) json["furthestStep"] = *progress.furthest_step;
-  if (progress.total_steps) json["totalSteps"] = *progress.total_steps;
+  if (progress.total_steps) {
+    json["totalSteps"] = *progress.total_steps;
+    json["completion"] = fmt::format("{}/{}", progress.newest ? progress.newest->step : 0, *progress.total_steps);
+  }
   if (!progress.newest) return json;
   const StepStatus& newest = *progress.newest;
   json["step"] = newest.step;
@@ -251,6 +254,7 @@ JobStatus job_status_from_json(const Json& json) {
   JobStatus status;
   status.observed_spec_generation = integer_at(json, {"observedGeneration"});
   status.state = text_at(json, {"state"});
+  status.reason = text_at(json, {"reason"});
   status.conditions = conditions_from(list_at(json, {"conditions"}));
   status.restarts = static_cast<int>(integer_at(json, {"restarts"}));
   status.start_time = time_in(json, "startTime");
@@ -267,6 +271,7 @@ JobStatus job_status_from_json(const Json& json) {
 Json to_json(const JobStatus& status) {
   Json json = {{"observedGeneration", status.observed_spec_generation},
                {"state", status.state},
+               {"reason", status.reason},
                {"conditions", conditions_json(status.conditions)},
                {"restarts", status.restarts}};
   if (status.start_time) json["startTime"] = to_rfc3339(*status.start_time);

@@ -101,6 +101,7 @@ struct ConditionStatus {
 struct JobStatus {
   std::int64_t observed_spec_generation = 0;  // observedGeneration in JSON: the metadata.generation of the job
   std::string state;                          // a summary of the conditions in one word, for people
+  std::string reason;                         // the reason of the condition that `state` is about
   std::map<ConditionType, ConditionStatus> conditions;
   int restarts = 0;
   std::optional<Time> start_time;

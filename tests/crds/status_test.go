@@ -6,13 +6,13 @@ import (
 )
 
 const status = `{"status": {
-  "observedGeneration": 1, "state": "Running", "restarts": 1, "startTime": "2025-06-01T12:00:00Z",
+  "observedGeneration": 1, "state": "Running", "reason": "Training", "restarts": 1, "startTime": "2025-06-01T12:00:00Z",
   "conditions": [{"type": "Running", "status": "True", "reason": "Training", "message": "Step 120 of 600.",
     "lastTransitionTime": "2025-06-01T12:00:05Z", "observedGeneration": 1}],
   "plan": {"generation": 3, "hash": "00c0ffee00c0ffee", "configMap": "shown-plan", "totalGpus": 6,
     "gpus": [{"pool": "us-central1-a/nvidia-l4/ondemand", "gpus": 2}, {"pool": "us-west1-b/nvidia-tesla-t4/spot", "gpus": 4}],
     "estimate": {"iterationSeconds": "0.08", "tokensPerSecond": 51200, "costPerIteration": "0.0001", "costPerHour": "4.5"}},
-  "progress": {"step": 120, "totalSteps": 600, "firstLoss": "5.61", "loss": "2.34", "tokensPerSecond": 48123, "tokens": 491520,
+  "progress": {"step": 120, "totalSteps": 600, "completion": "120/600", "firstLoss": "5.61", "loss": "2.34", "tokensPerSecond": 48123, "tokens": 491520,
     "stepsLost": 1, "furthestStep": 120, "usefulSeconds": "290.5", "elapsedSeconds": "300.0", "dollarsSpent": "0.012", "lastCheckpointStep": 100, "time": "2025-06-01T12:05:00Z"},
   "rescales": [{"time": "2025-06-01T12:01:00Z", "reason": "NodePreempted", "fromGeneration": 2, "toGeneration": 3, "fromGpus": 8,
     "toGpus": 6, "seconds": "1.5", "stepsLost": 1}]}}`
@@ -32,8 +32,8 @@ func TestATableShowsStateGpusStepSpeedAndPrice(t *testing.T) {
 		args []string
 		want [2]string // the fields of its lines; the age follows
 	}{
-		{[]string{"get", "tj", "shown"}, [2]string{"NAME STATE GPUS STEP TOKENS/S $/H AGE", "shown Running 6 120 48123 4.5"}},
-		{[]string{"get", "tj", "shown", "-o", "wide"}, [2]string{"NAME STATE GPUS STEP TOKENS/S $/H LOSS PLAN AGE", "shown Running 6 120 48123 4.5 2.34 3"}},
+		{[]string{"get", "tj", "shown"}, [2]string{"NAME STATE REASON GPUS STEP TOKENS/S $/H AGE", "shown Running Training 6 120/600 48123 4.5"}},
+		{[]string{"get", "tj", "shown", "-o", "wide"}, [2]string{"NAME STATE REASON GPUS STEP TOKENS/S $/H LOSS PLAN AGE", "shown Running Training 6 120/600 48123 4.5 2.34 3"}},
 	} {
 		lines := strings.Split(kubectl(t, test.args...), "\n")
 		header, row := strings.Fields(lines[0]), strings.Fields(lines[1])

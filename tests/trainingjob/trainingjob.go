@@ -64,6 +64,7 @@ type Estimate struct {
 type Progress struct {
 	Step               int64  `json:"step"`
 	TotalSteps         int64  `json:"totalSteps"`
+	Completion         string `json:"completion"` // "120/600"
 	Loss               string `json:"loss"`
 	FirstLoss          string `json:"firstLoss"`
 	TokensPerSecond    int64  `json:"tokensPerSecond"`

@@ -56,7 +56,9 @@ JobStatus next_status(const Observation& observation, const std::optional<Genera
                       const Conditions& conditions) {
   JobStatus status;
   status.observed_spec_generation = observation.job.spec_generation;
-  status.state = state_word(conditions);
+  const StateSummary summary = summary_of(conditions);
+  status.state = summary.state;
+  status.reason = to_string(summary.reason);
   status.conditions = conditions_status(observation, conditions);
   const JobStatus& before = observation.job.status;
   status.restarts = record ? record->restarts : before.restarts;
@@ -105,15 +107,19 @@ bool is_worth_a_write(const Observation& observation, const JobStatus& wanted) {
 
 }  // namespace
 
-std::string state_word(const Conditions& conditions) {
-  if (is_true(conditions, kFailed)) return "Failed";
-  if (is_true(conditions, kComplete)) return "Complete";
+StateSummary summary_of(const Conditions& conditions) {
+  const auto about = [&](const char* state, ConditionType type) {
+    return StateSummary{state, condition_of(conditions, type).reason};
+  };
+  if (is_true(conditions, kFailed)) return about("Failed", kFailed);
+  if (is_true(conditions, kComplete)) return about("Complete", kComplete);
   const bool is_stopping = condition_of(conditions, kSuspended).reason == Reason::kStopping;
-  if (is_true(conditions, kSuspended) || is_stopping) return "Suspended";
-  if (is_true(conditions, kRescaling)) return "Rescaling";
-  if (is_true(conditions, kRunning)) return "Running";
-  if (is_true(conditions, kPlanned)) return "Starting";
-  return condition_of(conditions, kPlanned).reason == Reason::kPlanning ? "Pending" : "Waiting";
+  if (is_true(conditions, kSuspended) || is_stopping) return about("Suspended", kSuspended);
+  if (is_true(conditions, kRescaling)) return about("Rescaling", kRescaling);
+  if (is_true(conditions, kRunning)) return about("Running", is_true(conditions, kDegraded) ? kDegraded : kRunning);
+  if (is_true(conditions, kPlanned)) return about("Starting", kPodsReady);
+  const bool is_planned = condition_of(conditions, kPlanned).reason == Reason::kPlanning;
+  return about(is_planned ? "Pending" : "Waiting", kPlanned);
 }
 
 Decision with_status(const Observation& observation, PolicyResult result) {

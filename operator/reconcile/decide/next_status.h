@@ -13,7 +13,12 @@ namespace sailor {
 // thirty seconds if the step has not changed.
 Decision with_status(const Observation& observation, PolicyResult result);
 
-// Returns status.state, which summarizes the conditions in one word.
-std::string state_word(const Conditions& conditions);
+// status.state and status.reason: the conditions in two words.
+struct StateSummary {
+  std::string state;
+  Reason reason = Reason::kNotYetKnown;  // of the condition that `state` is about, or of Degraded while the job runs
+};
+
+StateSummary summary_of(const Conditions& conditions);
 
 }  // namespace sailor
