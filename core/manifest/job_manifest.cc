@@ -105,6 +105,12 @@ void check_evaluation(JsonReader& reader, const JobSpec& job) {
   reader.record("training.evaluation", "evaluation needs data.validation; set its path or fraction");
 }
 
+void check_beginning(JsonReader& reader, const JobSpec& job) {
+  if (!job.checkpoint.resume_from || job.training.initial_weights.empty()) return;
+  reader.record("checkpoint.resumeFrom",
+                "the job cannot begin with both training.initialWeights and the state of another job; remove one");
+}
+
 }  // namespace
 
 Result<JobSpec> job_from_manifest(const Json& training_job) {
@@ -141,6 +147,7 @@ Result<JobSpec> job_from_manifest(const Json& training_job) {
   if (!reader.error()) check_sequence_length(reader, job);
   if (!reader.error() && reader.has("data")) check_vocabulary(reader, job);
   if (!reader.error()) check_evaluation(reader, job);
+  if (!reader.error()) check_beginning(reader, job);
   if (const auto& error = reader.error()) return tl::unexpected(*error);
   return job;
 }

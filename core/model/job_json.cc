@@ -137,6 +137,21 @@ Json to_json(const ValidationSpec& validation) {
   return {{"path", validation.path}};
 }
 
+Json to_json(const ResumeFrom& resume_from) {
+  Json json = {{"job", resume_from.job}};
+  if (resume_from.step) json["step"] = *resume_from.step;
+  return json;
+}
+
+ResumeFrom resume_from_of(JsonReader& reader) {
+  JsonReader child(reader.child("resumeFrom"), reader.path_of("resumeFrom"));
+  ResumeFrom resume_from{child.required<std::string>("job"), child.optional<std::int64_t>("step")};
+  if (resume_from.job.empty()) child.record("job", "is empty; name the job whose checkpoints to begin with");
+  if (resume_from.step) require_positive(child, "step", *resume_from.step);
+  if (const auto& error = child.error()) reader.absorb(*error);
+  return resume_from;
+}
+
 }  // namespace
 
 std::string_view to_string(Redundancy redundancy) { return name_of(kRedundancies, redundancy); }
@@ -234,6 +249,7 @@ Json to_json(const CheckpointSpec& checkpoint) {
   Json json = {{"path", checkpoint.path}, {"keep", checkpoint.keep}};
   if (checkpoint.every_steps) json["everySteps"] = *checkpoint.every_steps;
   if (checkpoint.every_seconds) json["everySeconds"] = *checkpoint.every_seconds;
+  if (checkpoint.resume_from) json["resumeFrom"] = to_json(*checkpoint.resume_from);
   return json;
 }
 
@@ -247,6 +263,7 @@ Result<CheckpointSpec> checkpoint_from_json(const Json& json, const std::string&
   if (spec.every_seconds) require_positive(reader, "everySeconds", *spec.every_seconds);
   spec.keep = reader.value_or("keep", spec.keep);
   require_positive(reader, "keep", spec.keep);
+  if (reader.has("resumeFrom")) spec.resume_from = resume_from_of(reader);
   return finished(std::move(spec), reader);
 }
 

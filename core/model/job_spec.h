@@ -106,11 +106,19 @@ struct ResourceSpec {
   [[nodiscard]] bool allows(const PoolKey& pool) const;
 };
 
+// Another job of the same namespace and checkpoint path, whose state a job begins with. It may have been deleted.
+struct ResumeFrom {
+  std::string job;
+  std::optional<std::int64_t> step;  // absent: its newest checkpoint
+  friend bool operator==(const ResumeFrom&, const ResumeFrom&) = default;
+};
+
 struct CheckpointSpec {
   std::string path;  // empty: no checkpoints
   std::optional<std::int64_t> every_steps;
   int keep = 3;
   std::optional<std::int64_t> every_seconds;  // a checkpoint also starts after the step in which the newest is so old
+  std::optional<ResumeFrom> resume_from;      // absent: the job begins with initial weights at step 0
   friend bool operator==(const CheckpointSpec&, const CheckpointSpec&) = default;
 
   // True: the interval follows from how long writing takes and how often nodes fail (checkpoint_interval.h).

@@ -157,6 +157,10 @@ Result<Assignment> assignment_from_json(const Json& json) {
   if (auto complete = check_complete(assignment); !complete) return tl::unexpected(complete.error());
   if (auto checked = check_path_names(assignment.job, assignment.job_uid); !checked)
     return tl::unexpected(checked.error());
+  if (const auto& source = assignment.checkpoint.resume_from) {
+    const JobKey job{assignment.job.namespace_name, source->job};
+    if (auto checked = check_path_names(job, assignment.job_uid); !checked) return tl::unexpected(checked.error());
+  }
   if (assignment.generation < 1 || assignment.generation > kLargestGeneration)
     return fail(ErrorCode::kInvalidArgument, fmt::format("generation {} is out of range", assignment.generation));
   return assignment;

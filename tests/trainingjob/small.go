@@ -16,6 +16,7 @@ type Small struct {
 	Data       string // path; the licence texts of Debian
 	Resources  string // YAML of spec.resources
 	Checkpoint string // folder on the nodes, of which it uses the one with its name; no checkpoints
+	ResumeFrom string // the name of the job with whose state it begins, and whose folder it uses
 	Optimizer  string // YAML of spec.training.optimizer; learns fast, and so lets rounding errors grow
 	Extra      string // further YAML lines of spec
 }
@@ -38,7 +39,7 @@ spec:
   data: {format: Bytes, path: {{or .Data "/usr/share/common-licenses/*"}}}
   resources: {{or .Resources "{}"}}
 {{- if .Checkpoint}}
-  checkpoint: {path: /checkpoints/{{.Name}}, everySteps: 20}
+  checkpoint: {path: /checkpoints/{{or .ResumeFrom .Name}}, everySteps: 20{{with .ResumeFrom}}, resumeFrom: {job: {{.}}}{{end}}}
   podTemplate:
     spec:
       volumes: [{name: checkpoints, hostPath: {path: {{.Checkpoint}}, type: DirectoryOrCreate}}]

@@ -125,6 +125,24 @@ std::vector<std::int64_t> complete_checkpoints(const fs::path& folder) {
   return steps;
 }
 
+std::vector<fs::path> checkpoints_of_last_run(const std::string& path, const JobKey& job, const std::string& except) {
+  std::vector<fs::path> newest_first;
+  fs::file_time_type completed = fs::file_time_type::min();
+  std::error_code error;
+  fs::directory_iterator run(fs::path(path) / job.namespace_name / job.name, error);
+  for (; !error && run != fs::directory_iterator(); run.increment(error)) {
+    const auto steps = complete_checkpoints(run->path());
+    if (steps.empty() || run->path().filename() == except) continue;
+    std::error_code is_deleted;
+    const auto time = fs::last_write_time(step_folder(run->path(), steps.front()) / kManifest, is_deleted);
+    if (is_deleted || time <= completed) continue;
+    completed = time;
+    newest_first.clear();
+    for (const std::int64_t step : steps) newest_first.push_back(step_folder(run->path(), step));
+  }
+  return newest_first;
+}
+
 std::chrono::seconds age_of_checkpoint(const fs::path& step_folder) {
   std::error_code error;
   const auto written = fs::last_write_time(step_folder / kManifest, error);

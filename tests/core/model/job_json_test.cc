@@ -40,6 +40,18 @@ TEST(JobJson, CheckpointsAreReadBackAsWritten) {
   EXPECT_FALSE(checkpoint_from_json({{"path", "/c"}, {"everySeconds", 0}}, "c").has_value());
 }
 
+TEST(JobJson, TheJobToResumeFromIsReadBackAsWritten) {
+  for (const ResumeFrom& source : {ResumeFrom{"first"}, ResumeFrom{"first", 20}}) {
+    const CheckpointSpec spec{.path = "/c", .resume_from = source};
+    EXPECT_EQ(checkpoint_from_json(to_json(spec), "c").value(), spec);
+  }
+  for (const Json& wrong : {Json::object(), Json{{"job", ""}}, Json{{"job", "first"}, {"step", 0}}}) {
+    const auto read = checkpoint_from_json({{"path", "/c"}, {"resumeFrom", wrong}}, "spec.checkpoint");
+    ASSERT_FALSE(read.has_value()) << wrong;
+    EXPECT_EQ(read.error().message.find("spec.checkpoint.resumeFrom."), 0U) << read.error().message;
+  }
+}
+
 TEST(JobJson, ValidationIsEitherFilesOrAFraction) {
   for (const Json& wrong : {Json::object(), Json{{"path", "/a"}, {"fraction", "0.1"}}, Json{{"fraction", "1"}}}) {
     const Json data = {{"format", "Bytes"}, {"path", "/a"}, {"validation", wrong}};

@@ -98,6 +98,14 @@ TEST(Assignment, AMissingFieldIsNamed) {
   EXPECT_EQ(assignment_from_json(json).error().message, "assignment.agents[1].host: is missing");
 }
 
+TEST(Assignment, NamesAJobToResumeFromWithoutLeavingItsFolder) {
+  Assignment read = assignment();
+  read.checkpoint = {.path = "/checkpoints", .resume_from = ResumeFrom{"first"}};
+  EXPECT_EQ(assignment_from_json(to_json(read)).value().checkpoint, read.checkpoint);
+  read.checkpoint.resume_from->job = "../../other";
+  EXPECT_NE(assignment_from_json(to_json(read)).error().message.find("parts of a path"), std::string::npos);
+}
+
 TEST(AgentReport, ReadsBackAsWritten) {
   const AgentReport report{.agent = "opt-a-0",
                            .is_terminating = true,

@@ -16,8 +16,9 @@ void Agents::TearDown() {
 }
 
 void Agents::start(int count, const std::vector<std::string>& more, int gpus) {
+  const auto before = agents_.size();  // some of them may have ended
   for (int i = 0; i < count; ++i) agents_.push_back(std::make_unique<AgentProcess>(scratch_.folder(), more, gpus));
-  for (const auto& agent : agents_) agent->wait_until_ready();
+  for (auto i = before; i < agents_.size(); ++i) agents_[i]->wait_until_ready();
 }
 
 void Agents::assign(const Assignment& job, std::int64_t number, const std::vector<StageShares>& shares,

@@ -1,6 +1,8 @@
 #include "trainer/elastic/state/restore.h"
 
-#include <limits>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -15,6 +17,9 @@
 namespace sailor::trainer {
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr const char* kNoneLeft = "none";             // not the path of a folder, which begins with /
 constexpr std::chrono::milliseconds kChoice{30'000};  // rank 0 only lists folders
 
 // Fills each wanted shard with what `made` returns. Returns the first error.
@@ -48,26 +53,59 @@ void start_anew(const Assignment& assignment, const WorkerSlices& wanted, HeldSt
   });
 }
 
-// The newest complete checkpoint older than `before`; 0 if there is none.
-std::int64_t newest_before(const std::filesystem::path& folder, std::int64_t before) {
-  for (const std::int64_t step : complete_checkpoints(folder)) {
-    if (step < before) return step;
-  }
-  return 0;
+fs::path folder_to_resume_from(const Assignment& assignment) {
+  return fs::path(assignment.checkpoint.path) / assignment.job.namespace_name / assignment.checkpoint.resume_from->job;
 }
 
-Result<HeldState> loaded(const Assignment& assignment, const WorkerSlices& wanted, std::int64_t step) {
-  const auto folder = step_folder(checkpoint_folder(assignment), step);
+// Returns the folders of the checkpoints that the job can go on with, the best first: its own, then those of the job
+// that it resumes from.
+std::vector<fs::path> usable_checkpoints(const Assignment& assignment) {
+  const fs::path own = checkpoint_folder(assignment);
+  std::vector<fs::path> folders;
+  for (const std::int64_t step : complete_checkpoints(own)) folders.push_back(step_folder(own, step));
+  const auto& source = assignment.checkpoint.resume_from;
+  if (!source) return folders;
+  const JobKey job{assignment.job.namespace_name, source->job};
+  for (const fs::path& folder : checkpoints_of_last_run(assignment.checkpoint.path, job, assignment.job_uid)) {
+    if (!source->step || folder == step_folder(folder.parent_path(), *source->step)) folders.push_back(folder);
+  }
+  return folders;
+}
+
+[[noreturn]] void fail_to_resume(const Assignment& assignment) {
+  const ResumeFrom& source = assignment.checkpoint.resume_from.value();
+  const std::string step = source.step ? fmt::format(" of step {}", *source.step) : "";
+  throw CannotTrain(fmt::format(
+      "checkpoint.resumeFrom names job {}, but {} has no complete checkpoint{} that can be read; create the job anew "
+      "with the checkpoint.path of that job, or with another job or step",
+      source.job, folder_to_resume_from(assignment).string(), step));
+}
+
+void check_model(const Manifest& manifest, const Assignment& assignment, const fs::path& folder) {
+  ModelSpec saved = manifest.model;
+  saved.name = assignment.model.name;  // a model without a name of its own has the name of its job
+  if (saved == assignment.model) return;
+  throw CannotTrain(  // ignoring it would silently restart the training
+      fmt::format("checkpoint {} is of another model ({}), this job's is {}; set checkpoint.path to a folder of its "
+                  "own, or delete the files",
+                  folder.string(), manifest.model.name, assignment.model.name));
+}
+
+void check_steps_left(const Manifest& manifest, const Assignment& assignment, const fs::path& folder) {
+  const bool is_own = folder.parent_path() == checkpoint_folder(assignment);
+  if (is_own || manifest.step < assignment.training.steps) return;
+  throw CannotTrain(fmt::format(
+      "the job is to resume from checkpoint {}, which is at step {}, but training.steps is {}; raise training.steps",
+      folder.string(), manifest.step, assignment.training.steps));
+}
+
+Result<HeldState> loaded(const Assignment& assignment, const WorkerSlices& wanted, const fs::path& folder) {
   const auto manifest = read_manifest(folder);
   if (!manifest) return tl::unexpected(manifest.error());
-  if (manifest->model != assignment.model) {  // ignoring it would silently restart the training
-    throw CannotTrain(
-        fmt::format("checkpoint {} is of another model ({}), this job's is {}; set checkpoint.path to a folder of its "
-                    "own, or delete the files",
-                    folder.string(), manifest->model.name, assignment.model.name));
-  }
+  check_model(*manifest, assignment, folder);
+  check_steps_left(*manifest, assignment, folder);
   HeldState held;
-  held.step = step;
+  held.step = manifest->step;
   held.first_loss = manifest->first_loss;
   const auto filled = fill(assignment.model, wanted, held, [&](const StateLayout& shard) {
     return assemble(folder, *manifest, shard).map([&](const SavedShard& saved) { return state_of(shard, saved); });
@@ -76,32 +114,32 @@ Result<HeldState> loaded(const Assignment& assignment, const WorkerSlices& wante
   return held;
 }
 
-// Rank 0 chooses the step and tells all.
-std::int64_t agreed_step(const Assignment& assignment, int rank, std::int64_t before, Rendezvous& rendezvous) {
-  const std::string key = fmt::format("checkpoint-before/{}", before);
-  if (rank == 0) rendezvous.set(key, std::to_string(newest_before(checkpoint_folder(assignment), before)));
+// Rank 0 names the checkpoint of this attempt to all; an empty path means that none is left.
+fs::path agreed_checkpoint(const std::vector<fs::path>& usable, int rank, std::size_t attempt, Rendezvous& rendezvous) {
+  const std::string key = fmt::format("checkpoint/{}", attempt);
+  if (rank == 0) rendezvous.set(key, attempt < usable.size() ? usable[attempt].string() : kNoneLeft);
   const auto choice = rendezvous.wait(key, kChoice);
   if (!choice) throw CommunicationError("worker 0 did not name the checkpoint to load");
-  return std::stoll(*choice);
+  return *choice == kNoneLeft ? fs::path() : fs::path(*choice);
 }
 
 }  // namespace
 
 void restore(const Assignment& assignment, const TransferTarget& target, Group& everyone, Rendezvous& rendezvous,
              HeldState& held) {
-  std::int64_t before = std::numeric_limits<std::int64_t>::max();
-  while (true) {
-    const std::int64_t step = agreed_step(assignment, target.rank, before, rendezvous);
-    if (step == 0) return start_anew(assignment, target.wanted, held);
-    auto state = loaded(assignment, target.wanted, step);
-    if (!state) log_warning("checkpoint refused", {{"step", std::to_string(step)}, {"why", state.error().message}});
+  const auto usable = target.rank == 0 ? usable_checkpoints(assignment) : std::vector<fs::path>{};
+  for (std::size_t attempt = 0;; ++attempt) {
+    const fs::path folder = agreed_checkpoint(usable, target.rank, attempt, rendezvous);
+    if (folder.empty() && assignment.checkpoint.resume_from) fail_to_resume(assignment);
+    if (folder.empty()) return start_anew(assignment, target.wanted, held);
+    auto state = loaded(assignment, target.wanted, folder);
+    if (!state) log_warning("checkpoint refused", {{"folder", folder.string()}, {"why", state.error().message}});
     const at::Tensor failures = at::full({1}, state ? 0.0 : 1.0);
     everyone.all_reduce(failures);
     if (failures.item<double>() == 0) {
       held = *std::move(state);
       return;
     }
-    before = step;
   }
 }
 

@@ -1,6 +1,6 @@
-// Restores the state when the workers together do not have it: from the newest readable checkpoint, or the initial
-// state if there is none. The initial state comes from training.initialWeights if the job names them, else from the
-// seed.
+// Restores the state when the workers together do not have it: from the newest readable checkpoint of the job, else
+// from that of the job that it resumes from, else the initial state. The initial state comes from
+// training.initialWeights if the job names them, else from the seed.
 #pragma once
 
 #include "trainer/comm/group.h"
@@ -12,7 +12,8 @@ namespace sailor::trainer {
 
 // All workers of the generation call this function. They use the same checkpoint: rank 0 chooses it. If any worker
 // cannot read its shards (a damaged file), all workers try the next older checkpoint. The state of this worker's target
-// is in `held.arrived` afterwards. Throws CommunicationError and CannotTrain.
+// is in `held.arrived` afterwards. Throws CommunicationError and CannotTrain, the latter also if the job is to resume
+// from another one that has no such checkpoint.
 void restore(const Assignment& assignment, const TransferTarget& target, Group& everyone, Rendezvous& rendezvous,
              HeldState& held);
 
