@@ -43,15 +43,16 @@ bool is_urgent(const GenerationRecord& record) {
 Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, const std::string& callback) {
   SAILOR_CHECK(record.is_committed(), "an assignment of generation {}, whose addresses are not known",
                record.generation);
+  const RunSettings settings = record.settings.value_or(run_settings_of(job));
   Assignment assignment;
   assignment.job = job.key;
   assignment.job_uid = record.job_uid;
   assignment.generation = record.generation;
   assignment.model = job.model;
-  assignment.training = job.training;
+  assignment.training = settings.training;
   assignment.data = job.data;
-  assignment.checkpoint = job.checkpoint;
-  assignment.streaming_slowdown_percent = job.streaming_slowdown_percent;
+  assignment.checkpoint = settings.checkpoint;
+  assignment.streaming_slowdown_percent = settings.streaming_slowdown_percent;
   assignment.failures_per_hour = record.summary.failures_per_hour;
   assignment.plan = record.plan;
   assignment.schedule_times = record.schedule_times;

@@ -162,6 +162,7 @@ Json generation_json(const Generation& generation) {
                {"committedAt", time_text(generation.committed_at)},
                {"fromGeneration", generation.from_generation},
                {"fromGpus", generation.from_gpus}};
+  if (generation.settings) json["settings"] = to_json(*generation.settings);
   if (generation.schedule_times) json["scheduleTimes"] = to_json(*generation.schedule_times);
   return json;
 }
@@ -176,6 +177,11 @@ Generation generation_from(const Json& json) {
     auto times = schedule_times_from_json(json.at("scheduleTimes"), generation.plan, "scheduleTimes");
     if (!times) throw std::invalid_argument(times.error().message);
     generation.schedule_times = *std::move(times);
+  }
+  if (json.contains("settings")) {
+    auto settings = run_settings_from_json(json.at("settings"), "settings");
+    if (!settings) throw std::invalid_argument(settings.error().message);
+    generation.settings = *std::move(settings);
   }
   generation.summary = summary_from(json.at("summary"));
   generation.placement.slots = list_from<Slot>(json.at("slots"), slot_from);

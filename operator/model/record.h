@@ -25,6 +25,7 @@
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
 #include "operator/model/reason.h"
+#include "operator/model/run_settings.h"
 
 namespace sailor {
 
@@ -119,6 +120,7 @@ struct Generation {
   // sets them whenever it sets the plan. Only records that tests make have a plan without times.
   std::optional<ScheduleTimes> schedule_times;
   PlanSummary summary;
+  std::optional<RunSettings> settings;  // empty: an older operator made the generation, from the spec as it still is
   Placement placement;
   std::vector<Member> members;  // first the pods of the placement, in order, then the pods that leave
   int rendezvous = 0;           // the index of the member that hosts the rendezvous store
@@ -196,7 +198,8 @@ kube::Json to_json(const GenerationRecord& record);
 // Fails if the JSON is damaged. What the record says is not checked; see record_check.h.
 Result<GenerationRecord> record_from_json(const kube::Json& json);
 
-// Returns what the operator sends to every agent of a committed generation.
+// Returns what the operator sends to every agent of a committed generation. Nothing in it changes with the job's spec
+// while the generation lasts.
 Assignment assignment_of(const GenerationRecord& record, const JobSpec& job, const std::string& callback);
 
 }  // namespace sailor

@@ -63,12 +63,13 @@ func TestWhatIsLearnedCannotChange(t *testing.T) {
 		"spec.training.sequenceLength":  {`{"training": {"sequenceLength": 512}}`, another},
 		"spec.training.precision":       {`{"training": {"precision": "BF16"}}`, another},
 		"spec.training.optimizer":       {`{"training": {"optimizer": {"clipNorm": "1"}}}`, another},
-		"spec.training.steps":           {`{"training": {"steps": 200}}`, another},
+		"spec.training.steps":           {`{"training": {"steps": 99}}`, "steps can only grow"},
 		"spec.training.seed":            {`{"training": {"seed": 2}}`, another},
 		"spec.data":                     {`{"data": {"path": "/other/*.bin"}}`, another},
 		"spec.managedBy":                {`{"managedBy": "example.com/queue"}`, "two controllers could act at once; " + another},
 		"spec.checkpoint":               {`{"checkpoint": {"path": "/elsewhere"}}`, "a restart would not find the checkpoints"},
 		"spec.checkpoint ":              {`{"checkpoint": null}`, "a restart would not find the checkpoints"},
+		"spec.checkpoint  ":             {`{"checkpoint": {"resumeFrom": {"job": "other"}}}`, "determines how the job began and cannot change"},
 	} {
 		t.Run(strings.TrimPrefix(field, "spec."), func(t *testing.T) {
 			err := patch(t, "learned", `{"spec": `+test.change+`}`)
@@ -81,6 +82,45 @@ func TestWhatIsLearnedCannotChange(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestStepsGrowUntilTheJobHasEnded(t *testing.T) {
+	create(t, "growing", "")
+	if err := patch(t, "growing", `{"spec": {"training": {"steps": 200}}}`); err != nil {
+		t.Error(err)
+	}
+	if err := writeStatus(t, "growing", `{"status": {"state": "Complete"}}`); err != nil {
+		t.Fatal(err)
+	}
+	err := patch(t, "growing", `{"spec": {"training": {"steps": 300}}}`)
+	if err == nil || !strings.Contains(err.Error(), "the job has ended, so its steps cannot grow") {
+		t.Errorf("steps of a job that has ended: %v", err)
+	}
+	if err := patch(t, "growing", `{"spec": {"ttlSecondsAfterFinished": 60}}`); err != nil {
+		t.Errorf("another change of a job that has ended: %v", err)
+	}
+}
+
+func TestStepsDoNotGrowIfTheLearningRateDependsOnThem(t *testing.T) {
+	job := strings.Replace(fmt.Sprintf(minimal, "cosine", ""), `"steps": 100`, `"steps": 100, "optimizer": {"schedule": "Cosine"}`, 1)
+	if _, err := cluster.KubectlWithInput(testContext(t), job, "create", "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kubectl(t, "delete", "tj", "cosine") })
+	err := patch(t, "cosine", `{"spec": {"training": {"steps": 200}}}`)
+	if err == nil || !strings.Contains(err.Error(), "steps can grow only with the schedule Constant") {
+		t.Errorf("steps of a job with the schedule Cosine: %v", err)
+	}
+}
+
+func TestTheJobToResumeFromCannotChange(t *testing.T) {
+	create(t, "resumed", `, "checkpoint": {"path": "/checkpoints", "resumeFrom": {"job": "first", "step": 10}}`)
+	for _, change := range []string{`{"job": "second"}`, `{"step": 20}`, `null`} {
+		err := patch(t, "resumed", `{"spec": {"checkpoint": {"resumeFrom": `+change+`}}}`)
+		if err == nil || !strings.Contains(err.Error(), "determines how the job began and cannot change") {
+			t.Errorf("resumeFrom %s: %v", change, err)
+		}
 	}
 }
 

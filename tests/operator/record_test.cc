@@ -31,6 +31,17 @@ GenerationRecord valid_record() {
   return record;
 }
 
+TrainingSpec small_training() {
+  TrainingSpec training;
+  training.global_batch_size = 12;
+  training.sequence_length = 128;
+  training.microbatch_sizes = {1, 2, 4};
+  training.optimizer.learning_rate = 3e-4;
+  training.steps = 5;
+  training.evaluation = EvaluationSpec{.every_steps = 7, .batches = 2};
+  return training;
+}
+
 GenerationRecord stored_and_read(const GenerationRecord& record) {
   return record_of(Json::parse(job_record_of(record, kJob, "7").dump())).value();
 }
@@ -47,10 +58,24 @@ TEST(Record, ReadsBackAsWritten) {
   record.quarantined_nodes = {{"x", record.decided_at, record.decided_at, std::chrono::seconds(60)}};
   record.slow_gpus = {{"x", 1, 2.5, record.decided_at, record.decided_at, std::chrono::seconds(30)}};
   record.unresponsive_at_step = 7;
+  record.settings.emplace();
+  record.settings->training = small_training();
+  record.settings->checkpoint = {.path = "/c", .every_steps = 7, .keep = 2};
+  record.settings->streaming_slowdown_percent = 25;
   record.unreachable_pods = {"uid"};
   record.running = static_cast<const Generation&>(record);
   record.releases_gpus = true;
   EXPECT_EQ(stored_and_read(record), record);
+}
+
+TEST(Record, OfAnOlderOperatorTellsTheWorkersWhatTheSpecSays) {
+  GenerationRecord record = valid_record();
+  JobSpec job;
+  job.training = small_training();
+  EXPECT_EQ(assignment_of(stored_and_read(record), job, "").training, job.training);
+  record.settings = run_settings_of(job);
+  record.settings->training.steps += 1;
+  EXPECT_EQ(assignment_of(stored_and_read(record), job, "").training.steps, job.training.steps + 1);
 }
 
 TEST(Record, OfAnOlderOperatorHasNoTimes) {

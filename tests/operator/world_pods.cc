@@ -143,7 +143,10 @@ void World::evict(const std::string& node, std::chrono::seconds grace) {
 void World::finish_pod(const std::string& name) {
   const Json pod = api_server.find("pods", name);
   AgentReport word = *agents.at(kube::uid_of(pod)).report;
-  for (WorkerReport& worker : word.workers) worker.phase = WorkerPhase::kFinished;
+  for (WorkerReport& worker : word.workers) {
+    worker.phase = WorkerPhase::kFinished;
+    worker.step = std::ranges::find(sent, worker.generation, &Assignment::generation)->training.steps;
+  }
   api_server.put(kPods, ended(pod, "Succeeded", 0, word));
   agents.erase(kube::uid_of(pod));
 }

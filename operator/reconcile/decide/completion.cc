@@ -17,16 +17,16 @@ bool reports_finished_worker(const std::optional<AgentReport>& report) {
 
 bool has_finished(const PodView& pod) { return pod.is_ours && reports_finished_worker(pod.termination_report); }
 
-// Returns the generation whose workers have done the last step, once one of its pods has ended.
-std::optional<std::int64_t> finished_generation(const Observation& observation) {
-  std::optional<std::int64_t> generation;
+// Returns the last report of a worker that has done all steps, of the newest generation, once its pod has ended.
+std::optional<WorkerReport> last_finished_worker(const Observation& observation) {
+  std::optional<WorkerReport> last;
   for (const PodView& pod : observation.pods) {
     if (!has_finished(pod)) continue;
     for (const WorkerReport& worker : pod.termination_report->workers) {
-      if (is_finished(worker)) generation = std::max(generation.value_or(0), worker.generation);
+      if (is_finished(worker) && (!last || worker.generation > last->generation)) last = worker;
     }
   }
-  return generation;
+  return last;
 }
 
 // Returns whether the pod may still finish this generation. A worker that waits for the others in a later generation,
@@ -42,17 +42,26 @@ bool may_finish(const Observation& observation, const PodView& pod, std::int64_t
   return is_notified && observation.cluster.find_node(pod.node) != nullptr;
 }
 
-bool has_completed(const Observation& observation) {
-  const auto generation = finished_generation(observation);
-  return generation && std::ranges::none_of(observation.pods, [&](const PodView& pod) {
-           return may_finish(observation, pod, *generation);
-         });
+bool may_finish(const Observation& observation, std::int64_t generation) {
+  return std::ranges::any_of(observation.pods,
+                             [&](const PodView& pod) { return may_finish(observation, pod, generation); });
+}
+
+// spec.training.steps may have grown when the workers had just done the last step that they knew of.
+std::string end_message(const Observation& observation, const WorkerReport& finished) {
+  const std::int64_t wanted = observation.job.spec->training.steps;
+  if (finished.step >= wanted) return fmt::format("All {} steps are done.", wanted);
+  return fmt::format(
+      "{} steps are done. spec.training.steps was raised to {} after the last of them; to go on, create a job of {} "
+      "steps that names this one in checkpoint.resumeFrom.",
+      finished.step, wanted, wanted);
 }
 
 }  // namespace
 
 std::optional<PolicyResult> complete_job(const Observation& observation) {
-  if (!has_completed(observation)) return std::nullopt;
+  const auto finished = last_finished_worker(observation);
+  if (!finished || may_finish(observation, finished->generation)) return std::nullopt;
   PolicyResult result{.is_final = true};
   using enum ConditionType;
   result.conditions = {
@@ -62,8 +71,7 @@ std::optional<PolicyResult> complete_job(const Observation& observation) {
       {kRescaling, no(Reason::kComplete, "The job has ended.")},
       {kDegraded, no(Reason::kComplete, "The job has ended.")},
       {kSuspended, no(Reason::kNotSuspended, "spec.suspend is false.")},
-      {kComplete,
-       yes(Reason::kAllStepsDone, fmt::format("All {} steps are done.", observation.job.spec->training.steps))},
+      {kComplete, yes(Reason::kAllStepsDone, end_message(observation, *finished))},
       {kFailed, no(Reason::kComplete, "The job has not failed.")},
   };
   remove_running_pods(result, observation);

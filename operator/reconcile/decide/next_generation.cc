@@ -47,6 +47,7 @@ GenerationRecord next_generation(const Observation& observation, const std::opti
   const bool continues_restart = next.releases_gpus && !pauses_job(next);
   next.job_uid = observation.job.uid;
   next.spec_generation = observation.job.spec_generation;
+  next.settings = run_settings_of(observation.job.spec.value());
   if (!continues_restart) {
     next.from_generation = next.generation;
     next.from_gpus = before && !before->releases_gpus ? gpu_count(before->plan) : 0;
@@ -97,12 +98,19 @@ PolicyResult adopt_plan(const Observation& observation, const std::optional<Gene
   // An answer that is older than the cause cost no time to plan.
   if (answer.asked_at >= next.caused_at) next.asked_at = answer.asked_at;
   if (before && before->releases_gpus && placed.query.replaces_pods) next.min_pod_generation = next.generation;
-  const bool is_training = before && trains(observation, *before);
-  if (is_training && is_voluntary(cause.reason)) next.running = static_cast<const Generation&>(*before);
+  if (before && trains(observation, *before) && is_voluntary(cause.reason))
+    next.running = static_cast<const Generation&>(*before);
   next.plan = planned.plan;
   next.schedule_times = planned.schedule_times;
   next.summary = summary_of(planned.estimate, planned.bound_throughput > 0 ? planned.bound_ratio() : 0);
   next.placement = std::move(*placed.placement);
+  return begin_generation(observation, std::move(next));
+}
+
+PolicyResult keep_plan_in_new_generation(const Observation& observation, const GenerationRecord& before,
+                                         const Cause& cause) {
+  GenerationRecord next = next_generation(observation, before, cause);
+  if (trains(observation, before) && is_voluntary(cause.reason)) next.running = static_cast<const Generation&>(before);
   return begin_generation(observation, std::move(next));
 }
 

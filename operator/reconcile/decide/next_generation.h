@@ -32,6 +32,11 @@ PolicyResult begin_generation(const Observation& observation, GenerationRecord n
 PolicyResult adopt_plan(const Observation& observation, const std::optional<GenerationRecord>& before,
                         const PlanAnswer& answer, const NodeQuery& query, const Cause& cause);
 
+// Begins a generation with the plan and the pods of `before`. If the job trains and the change is voluntary, it trains
+// on until all agents answer.
+PolicyResult keep_plan_in_new_generation(const Observation& observation, const GenerationRecord& before,
+                                         const Cause& cause);
+
 // Begins a generation that releases the GPUs: no worker trains, the workers save the state, then all pods are deleted.
 PolicyResult save_and_release_gpus(const Observation& observation, const GenerationRecord& before, const Cause& cause);
 

@@ -5,8 +5,14 @@
 namespace sailor {
 namespace {
 
+Cause changed_spec() { return {Reason::kSpecChanged, "The job's spec has changed."}; }
+
 PolicyResult keep_plan(const Observation& observation) {
   GenerationRecord record = observation.record.value();
+  const RunSettings settings = run_settings_of(observation.job.spec.value());
+  if (record.is_committed() && (!record.settings || must_be_told(*record.settings, settings)))
+    return keep_plan_in_new_generation(observation, record, changed_spec());
+  if (!record.is_committed()) record.settings = settings;  // no agent has been notified
   record.spec_generation = observation.job.spec_generation;
   PolicyResult result;
   write_record(result, std::move(record));
@@ -28,9 +34,8 @@ std::optional<PolicyResult> follow_changed_spec(const Observation& observation) 
     return result;
   }
   if (lookup.answer->result->plan == record.plan) return keep_plan(observation);
-  const Cause cause{Reason::kSpecChanged, "The job's spec has changed."};
-  return mode == ElasticityMode::kRestart ? save_and_release_gpus(observation, record, cause)
-                                          : adopt_plan(observation, record, *lookup.answer, query, cause);
+  return mode == ElasticityMode::kRestart ? save_and_release_gpus(observation, record, changed_spec())
+                                          : adopt_plan(observation, record, *lookup.answer, query, changed_spec());
 }
 
 }  // namespace sailor
