@@ -102,6 +102,20 @@ TEST_F(ReleasedJob, RestartDoesNotWaitForANodeThatIsTerminatedBeforeItHasSaved) 
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
 }
 
+// No pod keeps a GPU for long while the job cannot have the others that it needs.
+TEST_F(ReleasedJob, JobThatNeverTrainedKeepsNoGpusIfTooFewAreLeft) {
+  world.stuck_nodes.insert("b");
+  start({{"resources", {{"minGpus", 3}}}});
+  ASSERT_THAT(world.pods(), SizeIs(2));
+  world.remove_node("b");
+  world.settle();
+  EXPECT_THAT(world.condition("Planned"), StartsWith("False WaitingForCapacity"));
+  EXPECT_THAT(world.pods(), IsEmpty());
+  world.add_node("c", 2);
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+}
+
 // The object of a pod stays for minutes if its kubelet is dead.
 TEST_F(ReleasedJob, RestartDoesNotWaitForThePodObjectOfADeadNode) {
   start({{"elasticity", {{"mode", "Restart"}}}});

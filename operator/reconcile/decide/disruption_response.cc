@@ -22,8 +22,9 @@ PolicyResult continue_with_remaining_pods(const Observation& observation, const 
     result.keeps_ended_pods = true;
     return result;
   }
+  // State that cannot be saved stays in the memory of the pods, which then wait with their GPUs.
   PolicyResult result;
-  if (can_save(observation)) {
+  if (can_save(observation) || !may_hold_state(observation)) {
     const std::string message = fmt::format("{}, and {}", disruption.message, lookup.answer->result.error().message);
     result = save_and_release_gpus(observation, before, {Reason::kWaitingForCapacity, message});
   }

@@ -9,6 +9,7 @@
 #include "operator/reconcile/decide/membership.h"
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/pod_states.h"
+#include "operator/reconcile/decide/saving.h"
 
 namespace sailor {
 namespace {
@@ -85,6 +86,7 @@ std::optional<PolicyResult> replace_lost_record(const Observation& observation) 
   }
   planned = lookup.has_no_plan() ? no_plan(observation, *lookup.answer)
                                  : no(Reason::kRecordLost, "The job's record was lost. The planner makes a new plan.");
+  if (lookup.has_no_plan() && !may_hold_state(observation)) remove_running_pods(result, observation);
   merge(result, ask_planner(lookup));
   return result;
 }

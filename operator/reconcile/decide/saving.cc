@@ -29,6 +29,14 @@ bool can_save(const Observation& observation) {
          });
 }
 
+bool may_hold_state(const Observation& observation) {
+  return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
+    const AgentView* agent = find_agent(observation, pod);
+    const bool is_known_to_hold_none = agent != nullptr && agent->report && !holds_state(*agent);
+    return pod.is_ours && !pod.has_ended() && !pod.ip.empty() && !is_known_to_hold_none;
+  });
+}
+
 bool may_release_unsaved(const Observation& observation, const GenerationRecord& record) {
   const bool has_time_passed = observation.now - record.decided_at >= kSaveLimit;
   return record.releases_gpus && (!has_checkpoint_folder(observation) || has_time_passed);

@@ -15,6 +15,9 @@ inline constexpr std::chrono::seconds kSaveLimit{60};
 // Returns whether the job has a checkpoint folder and a pod that holds state.
 bool can_save(const Observation& observation);
 
+// Returns whether a pod may hold state: one that has not reported yet counts. A pod without an address has never run.
+bool may_hold_state(const Observation& observation);
+
 // Returns whether a pod still has to save its state. `record` must release the GPUs. A pod that has not reported yet
 // counts, because it may hold state. Returns false once a save has failed or its time has passed.
 bool is_saving(const Observation& observation, const GenerationRecord& record);
