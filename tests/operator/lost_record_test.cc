@@ -135,6 +135,33 @@ TEST_F(LostRecord, SuspendedJobStillSavesItsState) {
   EXPECT_EQ(world.state(), "Suspended") << world.status().dump(1);
 }
 
+TEST_F(LostRecord, JobThatNeverTrainedKeepsNoGpusIfTooFewAreLeft) {
+  World here;
+  here.agents_hang = true;
+  here.add_node("a", 2);
+  here.add_job({{"checkpoint", {{"path", "/checkpoints"}}}, {"resources", {{"minGpus", 2}}}});
+  here.settle();
+  here.lose_record();
+  here.preempt("a");
+  here.settle();
+  EXPECT_EQ(here.state(), "Waiting");
+  EXPECT_THAT(here.pods(), IsEmpty());
+}
+
+TEST_F(LostRecord, PodThatHasNeverRunIsNotWaitedFor) {
+  World here;
+  here.stuck_nodes.insert("b");
+  here.add_node("a", 2);
+  here.add_node("b", 2);
+  here.add_job();
+  here.settle();
+  here.lose_record();
+  here.remove_node("b");
+  here.settle();
+  EXPECT_EQ(here.state(), "Running") << here.status().dump(1);
+  EXPECT_THAT(here.nodes_in_use(), ElementsAre("a"));
+}
+
 TEST_F(LostRecord, JobWhoseStepsAreDoneIsComplete) {
   start();
   world.lose_record();

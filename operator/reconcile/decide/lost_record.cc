@@ -40,10 +40,10 @@ bool awaits_answers(const Observation& observation) {
 }
 
 // Adds all pods that may live to the older generations, each as a generation of its own, and as notified of the newest
-// number, so that they take part.
+// number, so that they take part. A pod without an address has never run: if its node is gone, it never will.
 void suspect_all_pods(const Observation& observation, GenerationRecord& record) {
   for (const PodView& pod : observation.pods) {
-    if (!may_live(pod)) continue;
+    if (!may_live(pod) || pod.ip.empty()) continue;
     record.older.push_back({record.last_issued, false, false, {member_from(pod, observation, false)}});
     record.notified[pod.uid] = record.last_issued;
   }
