@@ -115,11 +115,13 @@ StateSummary summary_of(const Conditions& conditions) {
   if (is_true(conditions, kComplete)) return about("Complete", kComplete);
   const bool is_stopping = condition_of(conditions, kSuspended).reason == Reason::kStopping;
   if (is_true(conditions, kSuspended) || is_stopping) return about("Suspended", kSuspended);
+  const Reason plan = condition_of(conditions, kPlanned).reason;
+  const bool has_no_plan = plan == Reason::kWaitingForCapacity || plan == Reason::kPlanInfeasible;
+  if (has_no_plan && !is_true(conditions, kRunning)) return about("Waiting", kPlanned);
   if (is_true(conditions, kRescaling)) return about("Rescaling", kRescaling);
   if (is_true(conditions, kRunning)) return about("Running", is_true(conditions, kDegraded) ? kDegraded : kRunning);
   if (is_true(conditions, kPlanned)) return about("Starting", kPodsReady);
-  const bool is_planned = condition_of(conditions, kPlanned).reason == Reason::kPlanning;
-  return about(is_planned ? "Pending" : "Waiting", kPlanned);
+  return about(plan == Reason::kPlanning ? "Pending" : "Waiting", kPlanned);
 }
 
 Decision with_status(const Observation& observation, PolicyResult result) {
