@@ -183,7 +183,8 @@ void World::cut_off(const std::string& name) {
   Json node = api_server.find("nodes", name);
   node["status"]["conditions"][0]["status"] = "Unknown";
   api_server.put(kNodes, node);
-  agents[kube::uid_of(api_server.find("pods", pod_on(name)))].unanswered_polls += 5;
+  if (const std::string pod = pod_on(name); !pod.empty())
+    agents[kube::uid_of(api_server.find("pods", pod))].unanswered_polls += 5;
 }
 
 void World::lose_label(const std::string& name) {
@@ -203,7 +204,9 @@ void World::force_delete(const std::string& node) {
 std::map<std::string, AgentView> World::polled_agents(const JobKey& key) const {
   std::map<std::string, AgentView> polled = agents;
   std::set<std::string> existing = force_deleted_;
-  for (const Json& pod : api_server.all("pods")) existing.insert(kube::uid_of(pod));
+  for (const Json& pod : api_server.all("pods")) {
+    if (kube::label_of(pod, kJobNameLabel) == short_job_name(key.name)) existing.insert(kube::uid_of(pod));
+  }
   std::erase_if(polled, [&](const auto& agent) { return !existing.contains(agent.first); });
   for (auto& [uid, agent] : polled) {
     if (agent.answers()) agent.answered_at = monotonic;

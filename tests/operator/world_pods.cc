@@ -41,7 +41,7 @@ void World::train(const std::string& pod_uid, const Assignment& assignment) {
     const WorkerSlot& slot = assignment.workers[static_cast<std::size_t>(rank)];
     if (assignment.agents[static_cast<std::size_t>(slot.agent)].name != agent.report->agent) continue;
     WorkerReport& worker = agent.report->workers.at(static_cast<std::size_t>(slot.gpu));
-    if (worker.generation >= assignment.generation) continue;
+    if (worker.generation >= assignment.generation || worker.phase == WorkerPhase::kFinished) continue;
     worker.generation = assignment.generation;
     worker.phase = slot.role ? WorkerPhase::kTraining : WorkerPhase::kReleased;
     if (assignment.releases_gpus && !checkpoint_fault.empty()) {
@@ -145,7 +145,11 @@ void World::finish_pod(const std::string& name) {
   AgentReport word = *agents.at(kube::uid_of(pod)).report;
   for (WorkerReport& worker : word.workers) {
     worker.phase = WorkerPhase::kFinished;
-    worker.step = std::ranges::find(sent, worker.generation, &Assignment::generation)->training.steps;
+    const auto known = std::ranges::find_if(sent, [&](const Assignment& assignment) {
+      return assignment.generation == worker.generation &&
+             short_job_name(assignment.job.name) == kube::label_of(pod, kJobNameLabel);
+    });
+    if (known != sent.end()) worker.step = known->training.steps;
   }
   api_server.put(kPods, ended(pod, "Succeeded", 0, word));
   agents.erase(kube::uid_of(pod));

@@ -1,0 +1,510 @@
+// Random lives of several jobs: users, clouds, kubelets and agents act in any order, and the operator dies before or
+// after any write. After each action no rule of docs/operator.md is broken; once nothing acts any more, every job is in
+// the state that its spec and the cluster call for, and the operator writes nothing.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "operator/model/cluster_view.h"
+#include "operator/model/names.h"
+#include "tests/operator/world.h"
+#include "tests/support/seed.h"
+
+namespace sailor::testing {
+namespace {
+
+constexpr int kActions = 40;  // of a life
+const std::vector<std::string> kNodes = {"a", "b", "c", "d"};
+const std::vector<std::string> kJobs = {"one", "two", "three"};
+
+bool is_live(const Json& pod) {
+  const std::string phase = kube::text_at(pod, {"status", "phase"});
+  return phase != "Succeeded" && phase != "Failed";
+}
+
+class Life {
+ public:
+  explicit Life(std::uint32_t seed) : random_(seed) {
+    world_.add_priority_class("low", 10);
+    world_.add_priority_class("high", 1000);
+    for (const std::string& node : {kNodes[0], kNodes[1]}) world_.add_node(node, 2);
+    world_.api_server.put("/api/v1/namespaces/default/pods", kForeignPod);
+    add_job("one");
+  }
+
+  void act() {
+    using Act = void (Life::*)();
+    // The operator acts most often, and faults are rare beside it.
+    static constexpr std::pair<int, Act> kActs[] = {
+        {30, &Life::reconcile},    {14, &Life::live},          {8, &Life::pass_time},    {5, &Life::add_some_job},
+        {4, &Life::add_node},      {4, &Life::lose_node},      {4, &Life::preempt},      {4, &Life::crash},
+        {3, &Life::suspend},       {4, &Life::resume},         {3, &Life::resize},       {2, &Life::delete_job},
+        {3, &Life::do_last_step},  {6, &Life::end_done_pod},   {3, &Life::fail_pod},     {2, &Life::lose_record},
+        {3, &Life::toggle_agents}, {3, &Life::toggle_kubelet}, {2, &Life::toggle_quota}, {3, &Life::cut_off_node},
+        {3, &Life::reach_node},    {3, &Life::pause_operator}, {3, &Life::wake_operator}};
+    int sum = 0;
+    for (const auto& [weight, act] : kActs) sum += weight;
+    int choice = below(sum);
+    for (const auto& [weight, act] : kActs) {
+      choice -= weight;
+      if (choice >= 0) continue;
+      (this->*act)();
+      break;
+    }
+    check_safety();
+  }
+
+  void come_to_rest() {
+    said_.push_back("rest");
+    wake_operator();
+    while (!cut_off_.empty()) reach(*cut_off_.begin());
+    world_.agents_hang = false;
+    world_.stuck_nodes.clear();
+    world_.api_server.pod_refusal.reset();
+    world_.api_server.crash_at_write = -1;
+    // The longest limit of the operator is 840 s.
+    for (const int minutes : {1, 1, 1, 1, 1, 5, 5, 5, 5, 15, 15}) {
+      world_.pass(std::chrono::minutes(minutes));
+      while (end_one_done_pod()) continue;
+      collect_pods_of_lost_nodes();
+      world_.settle_all_jobs();
+      check_safety();
+    }
+  }
+
+  void check_rest() {
+    for (const Json& job : world_.api_server.all("trainingjobs")) check_job_at_rest(job);
+    const int writes = world_.api_server.writes;
+    world_.settle_all_jobs();
+    EXPECT_EQ(world_.api_server.writes, writes) << "the operator writes at rest" << story();
+    EXPECT_EQ(world_.api_server.find("pods", "foreign").value("spec", Json()), kForeignPod["spec"]) << story();
+  }
+
+  [[nodiscard]] int reconciles() const { return reconciles_; }
+
+  [[nodiscard]] std::string story() const {
+    std::string text = "\nstory:";
+    for (const std::string& line : said_) text += " " + line + ";";
+    return text;
+  }
+
+ private:
+  const Json kForeignPod = {
+      {"metadata", {{"name", "foreign"}, {"namespace", "default"}, {"labels", {{kJobNameLabel, "one"}}}}},
+      {"spec", {{"containers", Json::array({{{"name", "other"}}})}}},
+      {"status", {{"phase", "Running"}}}};
+
+  int below(int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random_); }
+  const std::string& any(const std::vector<std::string>& list) {
+    return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
+  }
+  void say(const std::string& what) { said_.push_back(what); }
+
+  [[nodiscard]] Json job_named(const std::string& name) const { return world_.api_server.find("trainingjobs", name); }
+
+  // Selects an existing job, if there is one of the drawn name.
+  bool select_any() {
+    world_.job.name = any(kJobs);
+    return !job_named(world_.job.name).is_null();
+  }
+
+  void add_job(const std::string& name) {
+    world_.job = {"default", name};
+    const int least = 1 + below(4);
+    Json spec = {{"resources", {{"minGpus", least}, {"maxGpus", least + below(5)}}},
+                 {"priorityClassName", below(2) == 0 ? "low" : "high"},
+                 {"maxRestarts", below(3)}};
+    if (below(3) != 0) spec["checkpoint"] = {{"path", "/checkpoints"}};
+    if (below(3) == 0) spec["elasticity"] = {{"mode", below(2) == 0 ? "Restart" : "Off"}};
+    world_.add_job(spec);
+    say(fmt::format("add {} {}", name, spec.dump()));
+  }
+
+  void add_some_job() {
+    const std::string& name = any(kJobs);
+    if (job_named(name).is_null()) add_job(name);
+  }
+
+  void reconcile() {
+    if (!select_any()) return;
+    reconcile_selected();
+  }
+
+  void reconcile_selected() {
+    say("reconcile " + world_.job.name);
+    ++reconciles_;
+    try {
+      world_.reconcile();
+    } catch (const Crash&) {
+      say("(crash)");
+      world_.restart_operator();
+    }
+  }
+
+  void crash() {
+    if (!select_any()) return;
+    world_.api_server.crash_at_write = below(3);
+    world_.api_server.crash_after_commit = below(2) == 0;
+    reconcile_selected();
+    world_.api_server.crash_at_write = -1;
+  }
+
+  void live() {
+    say("live");
+    world_.live();
+  }
+
+  void pass_time() {
+    const int seconds = 1 + below(40);
+    say(fmt::format("{} s", seconds));
+    world_.pass(std::chrono::seconds(seconds));
+  }
+
+  void add_node() {
+    const std::string& node = any(kNodes);
+    if (!world_.api_server.find("nodes", node).is_null()) return;
+    say("add node " + node);
+    world_.add_node(node, 2);
+  }
+
+  void lose_node() {
+    const std::string& node = any(kNodes);
+    if (world_.api_server.find("nodes", node).is_null()) return;
+    say("lose node " + node);
+    world_.remove_node(node);
+    break_peers_of_lost(node);
+    if (below(2) == 0) collect_pods_of_lost_nodes();
+  }
+
+  // Workers notice that a peer is gone.
+  void break_peers_of_lost(const std::string& node) {
+    std::set<std::string> jobs;
+    for (const Json& pod : world_.api_server.all("pods")) {
+      if (kube::annotation_of(pod, kNodeAnnotation) == node) jobs.insert(kube::label_of(pod, kJobUidLabel));
+    }
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const auto agent = world_.agents.find(kube::uid_of(pod));
+      if (agent == world_.agents.end() || !agent->second.report || !agent->second.answers()) continue;
+      if (!jobs.contains(kube::label_of(pod, kJobUidLabel))) continue;
+      for (WorkerReport& worker : agent->second.report->workers) {
+        if (worker.phase == WorkerPhase::kTraining) worker.phase = WorkerPhase::kBroken;
+      }
+      agent->second.broken_since = world_.now;
+    }
+  }
+
+  void preempt() {
+    const std::string& node = any(kNodes);
+    if (world_.api_server.find("nodes", node).is_null()) return;
+    say("preempt " + node);
+    world_.preempt(node);
+  }
+
+  void suspend() { set_suspended(true); }
+  void resume() { set_suspended(false); }
+  void set_suspended(bool is_suspended) {
+    if (!select_any()) return;
+    say(fmt::format("{} {}", is_suspended ? "suspend" : "resume", world_.job.name));
+    world_.change_job([&](Json& job) { job["spec"]["suspend"] = is_suspended; });
+  }
+
+  void resize() {
+    if (!select_any()) return;
+    const int least = 1 + below(3);
+    const int most = least + below(4);
+    say(fmt::format("resize {} to {}-{}", world_.job.name, least, most));
+    world_.change_job([&](Json& job) {
+      job["spec"]["resources"] = {{"minGpus", least}, {"maxGpus", most}};
+      job["spec"]["training"]["steps"] = kube::integer_at(job, {"spec", "training", "steps"}) + below(2);
+    });
+  }
+
+  void delete_job() {
+    if (!select_any()) return;
+    const std::string uid = kube::uid_of(job_named(world_.job.name));
+    const bool is_orphaning = below(3) == 0;
+    say(fmt::format("delete {}{}", world_.job.name, is_orphaning ? ", orphaning" : ""));
+    if (is_orphaning) {
+      disown(uid);
+    } else {
+      collect_garbage(uid);
+    }
+    world_.delete_job();
+    ended_.erase(uid);
+    reconcile_selected();  // the watch reports the deletion
+  }
+
+  void disown(const std::string& uid) {
+    for (const auto& [plural, collection] : kOwned) {
+      for (Json object : world_.api_server.all(plural)) {
+        if (kube::controller_uid(object) != uid) continue;
+        object["metadata"].erase("ownerReferences");
+        world_.api_server.put(collection, object);
+      }
+    }
+  }
+
+  void collect_garbage(const std::string& uid) {
+    for (const auto& [plural, collection] : kOwned) {
+      for (const Json& object : world_.api_server.all(plural)) {
+        if (kube::controller_uid(object) == uid) world_.api_server.erase(collection, kube::name_of(object));
+      }
+    }
+  }
+  static constexpr std::pair<const char*, const char*> kOwned[] = {
+      {"pods", "/api/v1/namespaces/default/pods"},
+      {"jobrecords", "/apis/sailor.dev/v1alpha1/namespaces/default/jobrecords"},
+      {"configmaps", "/api/v1/namespaces/default/configmaps"}};
+
+  // Kubernetes does so some 40 seconds after the node is gone. A pod that was never bound stays.
+  void collect_pods_of_lost_nodes() {
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const std::string node = kube::text_at(pod, {"spec", "nodeName"});
+      if (!node.empty() && world_.api_server.find("nodes", node).is_null()) erase_pod(pod);
+    }
+  }
+
+  void erase_pod(const Json& pod) { world_.api_server.erase(kOwned[0].second, kube::name_of(pod)); }
+
+  // The node and what runs on it are there, but nobody reaches them.
+  void cut_off_node() {
+    const std::string& node = any(kNodes);
+    if (world_.api_server.find("nodes", node).is_null() || !cut_off_.insert(node).second) return;
+    say("cut off " + node);
+    if (!world_.pod_on(node).empty()) break_peers_of_lost(node);
+    world_.cut_off(node);
+  }
+
+  void reach_node() {
+    if (!cut_off_.empty()) reach(*cut_off_.begin());
+  }
+
+  void reach(const std::string node) {  // a copy, because the set loses it
+    say("reach " + node);
+    cut_off_.erase(node);
+    Json object = world_.api_server.find("nodes", node);
+    if (object.is_null()) return;
+    object["status"]["conditions"][0]["status"] = "True";
+    world_.api_server.put("/api/v1/nodes", object);
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const auto agent = world_.agents.find(kube::uid_of(pod));
+      const bool is_here = kube::annotation_of(pod, kNodeAnnotation) == node;
+      if (is_here && agent != world_.agents.end()) agent->second.unanswered_polls = 0;
+    }
+  }
+
+  // A leader that is paused between its decision and its writes, and wakes when another one leads.
+  void pause_operator() {
+    if (!select_any() || paused_) return;
+    say("pause at " + world_.job.name);
+    paused_ = world_.reconcile_later();
+    world_.restart_operator();
+  }
+
+  void wake_operator() {
+    if (!paused_) return;
+    say("wake");
+    (void)std::exchange(paused_, nullptr)();
+  }
+
+  // All workers of the newest generation that trains have done the last step. They end one after the other.
+  void do_last_step() {
+    if (!select_any()) return;
+    const std::string uid = kube::uid_of(job_named(world_.job.name));
+    std::int64_t newest = 0;
+    for (WorkerReport* worker : workers_of(uid)) {
+      if (worker->phase == WorkerPhase::kBroken) return;  // the step was not done
+      if (worker->phase == WorkerPhase::kTraining) newest = std::max(newest, worker->generation);
+    }
+    if (newest == 0) return;
+    for (const WorkerReport* worker : workers_of(uid)) {
+      const bool has_moved_on = worker->generation == newest || worker->phase != WorkerPhase::kTraining;
+      if (!has_moved_on) return;  // the newest generation waits for this worker
+    }
+    say(fmt::format("last step of {} in generation {}", world_.job.name, newest));
+    for (WorkerReport* worker : workers_of(uid)) {
+      if (worker->phase == WorkerPhase::kTraining) worker->phase = WorkerPhase::kFinished;
+    }
+  }
+
+  std::vector<WorkerReport*> workers_of(const std::string& job_uid) {
+    std::vector<WorkerReport*> workers;
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const auto agent = world_.agents.find(kube::uid_of(pod));
+      if (kube::label_of(pod, kJobUidLabel) != job_uid || agent == world_.agents.end()) continue;
+      if (!agent->second.report || !is_live(pod)) continue;
+      for (WorkerReport& worker : agent->second.report->workers) workers.push_back(&worker);
+    }
+    return workers;
+  }
+
+  void end_done_pod() { (void)end_one_done_pod(); }
+  bool end_one_done_pod() {
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const auto agent = world_.agents.find(kube::uid_of(pod));
+      if (agent == world_.agents.end() || !agent->second.report || !is_live(pod)) continue;
+      const auto is_done = [](const WorkerReport& worker) { return worker.phase == WorkerPhase::kFinished; };
+      if (!std::ranges::any_of(agent->second.report->workers, is_done)) continue;
+      say("end " + kube::name_of(pod));
+      world_.finish_pod(kube::name_of(pod));
+      return true;
+    }
+    return false;
+  }
+
+  void fail_pod() {
+    const std::string name = world_.pod_on(any(kNodes));
+    if (name.empty() || !world_.agents.contains(kube::uid_of(world_.api_server.find("pods", name)))) return;
+    if (!is_live(world_.api_server.find("pods", name))) return;
+    say("fail " + name);
+    break_peers_of_lost(kube::annotation_of(world_.api_server.find("pods", name), kNodeAnnotation));
+    world_.fail_pod(name, "out of memory");
+  }
+
+  void lose_record() {
+    if (!select_any() || world_.api_server.find("jobrecords", world_.job.name).is_null()) return;
+    say("lose record " + world_.job.name);
+    world_.lose_record();
+  }
+
+  void toggle_agents() {
+    world_.agents_hang = !world_.agents_hang;
+    say(world_.agents_hang ? "agents hang" : "agents work");
+  }
+  void toggle_kubelet() {
+    const std::string& node = any(kNodes);
+    if (world_.stuck_nodes.erase(node) == 0) world_.stuck_nodes.insert(node);
+    say("toggle kubelet " + node);
+  }
+  void toggle_quota() {
+    if (world_.api_server.pod_refusal) {
+      world_.api_server.pod_refusal.reset();
+    } else {
+      const Json refusal = {{"kind", "Status"}, {"reason", "Forbidden"}, {"message", "exceeded quota"}, {"code", 403}};
+      world_.api_server.pod_refusal = {403, refusal.dump(), std::nullopt};
+    }
+    say("toggle quota");
+  }
+
+  void check_safety() {
+    std::map<std::string, int> used;
+    std::set<std::pair<std::string, std::string>> places;
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const std::string node = kube::annotation_of(pod, kNodeAnnotation);
+      if (!is_live(pod) || node.empty()) continue;
+      used[node] += gpus_of_pod(pod);
+      EXPECT_TRUE(places.emplace(kube::label_of(pod, kJobUidLabel), node).second)
+          << "two pods of a job on node " << node << story();
+    }
+    for (const auto& [node, gpus] : used) EXPECT_LE(gpus, 2) << "more pods than GPUs on node " << node << story();
+    for (const Json& job : world_.api_server.all("trainingjobs")) {
+      const std::string state = kube::text_at(job, {"status", "state"});
+      const auto ended = ended_.find(kube::uid_of(job));
+      EXPECT_TRUE(ended == ended_.end() || ended->second == state) << "a final state is undone: " << state << story();
+      if (state == "Complete" || state == "Failed") ended_.emplace(kube::uid_of(job), state);
+    }
+  }
+
+  void check_job_at_rest(const Json& job) {
+    const std::string name = kube::name_of(job);
+    const std::string state = kube::text_at(job, {"status", "state"});
+    const std::string reason = kube::text_at(job, {"status", "reason"});
+    SCOPED_TRACE(fmt::format("job {} is {} ({}){}\n{}", name, state, reason, story(), conditions_of(job)));
+    const bool has_ended = state == "Complete" || state == "Failed";
+    EXPECT_TRUE(has_ended || kube::integer_at(job, {"status", "observedGeneration"}) ==
+                                 kube::integer_at(job, {"metadata", "generation"}))
+        << "the status is about an older spec";
+    const int gpus = live_gpus_of(kube::uid_of(job));
+    const bool keeps_plan = kube::text_at(job, {"spec", "elasticity", "mode"}) == "Off";
+    const int least = static_cast<int>(kube::integer_at(job, {"spec", "resources", "minGpus"}));
+    const int most = static_cast<int>(kube::integer_at(job, {"spec", "resources", "maxGpus"}));
+    if (has_ended) {
+      EXPECT_EQ(gpus, 0) << "pods of a job that has ended";
+    } else if (kube::bool_at(job, {"spec", "suspend"})) {
+      EXPECT_EQ(state, "Suspended");
+      EXPECT_EQ(gpus, 0) << "pods of a suspended job";
+    } else if (state == "Running") {
+      // A job whose minimum has grown trains on with what it has.
+      EXPECT_TRUE(gpus >= least || reason_of(job, "Planned") != "Planned") << gpus << " of at least " << least;
+      EXPECT_TRUE(gpus <= most + 1 || keeps_plan)
+          << gpus << " of at most " << most << "; a pod has both GPUs of its node";
+    } else {
+      EXPECT_EQ(state, "Waiting");
+      const bool may_save = job["spec"].contains("checkpoint");
+      EXPECT_TRUE(gpus == 0 || !may_save) << "pods of a waiting job";
+      EXPECT_TRUE(free_gpus() < least || keeps_plan) << "there is room for it";
+    }
+  }
+
+  static std::string reason_of(const Json& job, const std::string& type) {
+    for (const Json& condition : kube::list_at(job, {"status", "conditions"})) {
+      if (kube::text_at(condition, {"type"}) == type) return kube::text_at(condition, {"reason"});
+    }
+    return {};
+  }
+
+  static std::string conditions_of(const Json& job) {
+    std::string text;
+    for (const Json& condition : kube::list_at(job, {"status", "conditions"})) {
+      text += fmt::format("{} {} {}: {}\n", kube::text_at(condition, {"type"}), kube::text_at(condition, {"status"}),
+                          kube::text_at(condition, {"reason"}), kube::text_at(condition, {"message"}));
+    }
+    return text;
+  }
+
+  [[nodiscard]] int live_gpus_of(const std::string& job_uid) const {
+    int gpus = 0;
+    for (const Json& pod : world_.api_server.all("pods")) {
+      if (is_live(pod) && kube::label_of(pod, kJobUidLabel) == job_uid) gpus += gpus_of_pod(pod);
+    }
+    return gpus;
+  }
+
+  [[nodiscard]] int free_gpus() const {
+    int gpus = 0;
+    for (const Json& node : world_.api_server.all("nodes")) {
+      if (kube::list_at(node, {"spec", "taints"}).empty()) gpus += 2;
+    }
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const Json node = world_.api_server.find("nodes", kube::annotation_of(pod, kNodeAnnotation));
+      if (is_live(pod) && !node.is_null() && kube::list_at(node, {"spec", "taints"}).empty()) gpus -= gpus_of_pod(pod);
+    }
+    return gpus;
+  }
+
+  std::mt19937 random_;
+  World world_;
+  std::set<std::string> cut_off_;             // nodes
+  std::function<bool()> paused_;              // what a former leader still writes when it wakes
+  std::map<std::string, std::string> ended_;  // the final state of a job, by its UID
+  std::vector<std::string> said_;
+  int reconciles_ = 0;
+};
+
+void lead(int lives) {
+  const std::uint32_t seed = test_seed();
+  int reconciles = 0;
+  for (int i = 0; i < lives && !::testing::Test::HasFailure(); ++i) {
+    SCOPED_TRACE(fmt::format("life {} of seed {}", i, seed));
+    Life life(seed + static_cast<std::uint32_t>(i));
+    for (int action = 0; action < kActions && !::testing::Test::HasFailure(); ++action) life.act();
+    life.come_to_rest();
+    if (!::testing::Test::HasFailure()) life.check_rest();
+    reconciles += life.reconciles();
+  }
+  fmt::print("{} lives of {} actions, {} of which were reconciles\n", lives, kActions, reconciles);
+}
+
+TEST(RandomLives, BreakNoRuleAndComeToRest) { lead(40); }
+
+TEST(ManyRandomLives, BreakNoRuleAndComeToRest) { lead(600); }
+
+}  // namespace
+}  // namespace sailor::testing
