@@ -148,6 +148,19 @@ TEST_F(LostRecord, JobThatNeverTrainedKeepsNoGpusIfTooFewAreLeft) {
   EXPECT_THAT(here.pods(), IsEmpty());
 }
 
+TEST_F(LostRecord, SuspendedJobWithoutGpusIsSuspended) {
+  World here;
+  here.add_node("a", 2);
+  here.add_job({{"checkpoint", {{"path", "/checkpoints"}}}});
+  here.settle();
+  here.change_job([](Json& job) { job["spec"]["suspend"] = true; });
+  here.settle();
+  here.lose_record();
+  here.remove_node("a");
+  here.settle();
+  EXPECT_EQ(here.state(), "Suspended") << here.status().dump(1);
+}
+
 TEST_F(LostRecord, PodThatHasNeverRunIsNotWaitedFor) {
   World here;
   here.stuck_nodes.insert("b");

@@ -74,6 +74,8 @@ std::int64_t highest_known_generation(const Observation& observation) {
 std::optional<PolicyResult> replace_lost_record(const Observation& observation) {
   if (observation.record || highest_known_generation(observation) == 0) return std::nullopt;
   if (await_end_of_pods(observation)) return std::nullopt;
+  const bool suspends = observation.job.spec->suspend;
+  if (suspends && !may_hold_state(observation)) return std::nullopt;  // there is nothing to save
   PolicyResult result;
   Condition& planned = result.conditions[ConditionType::kPlanned];
   if (awaits_answers(observation)) {
@@ -84,6 +86,7 @@ std::optional<PolicyResult> replace_lost_record(const Observation& observation) 
   if (lookup.has_plan()) {
     return adopt_plan(observation, rebuilt_record(observation), *lookup.answer, query, {Reason::kRecordLost, kMessage});
   }
+  if (suspends && lookup.has_no_plan()) return std::nullopt;  // without a plan nothing can be saved
   planned = lookup.has_no_plan() ? no_plan(observation, *lookup.answer)
                                  : no(Reason::kRecordLost, "The job's record was lost. The planner makes a new plan.");
   if (lookup.has_no_plan() && !may_hold_state(observation)) remove_running_pods(result, observation);
