@@ -93,6 +93,22 @@ TEST_F(CompetingJobs, LowestOfSeveralJobsIsSuspended) {
   EXPECT_THAT(planned("low"), StartsWith("False WaitingForCapacity"));
 }
 
+TEST_F(CompetingJobs, AsManyOfTheLowestJobsAreSuspendedAsTheMinimumNeeds) {
+  world.add_priority_class("middle", 100);
+  add_nodes({"a", "b", "c"});
+  run("middle", "middle", 2, 2);
+  run("low-1", "low", 2, 2);
+  run("low-2", "low", 2, 2);
+  add_job("high", "high", 4, 4);
+  settle_later();
+  EXPECT_EQ(state_of("high"), "Running");
+  EXPECT_EQ(state_of("middle"), "Running");
+  for (const char* job : {"low-1", "low-2"}) {
+    EXPECT_THAT(planned(job), StartsWith("False WaitingForCapacity")) << job;
+    EXPECT_THAT(world.nodes_of(job), IsEmpty());
+  }
+}
+
 TEST_F(CompetingJobs, NobodyIsDisturbedIfThereAreEnoughFreeGpus) {
   add_nodes({"a"});
   run("low", "low");
