@@ -53,10 +53,6 @@ void start_anew(const Assignment& assignment, const WorkerSlices& wanted, HeldSt
   });
 }
 
-fs::path folder_to_resume_from(const Assignment& assignment) {
-  return fs::path(assignment.checkpoint.path) / assignment.job.namespace_name / assignment.checkpoint.resume_from->job;
-}
-
 // Returns the folders of the checkpoints that the job can go on with, the best first: its own, then those of the job
 // that it resumes from.
 std::vector<fs::path> usable_checkpoints(const Assignment& assignment) {
@@ -75,10 +71,11 @@ std::vector<fs::path> usable_checkpoints(const Assignment& assignment) {
 [[noreturn]] void fail_to_resume(const Assignment& assignment) {
   const ResumeFrom& source = assignment.checkpoint.resume_from.value();
   const std::string step = source.step ? fmt::format(" of step {}", *source.step) : "";
+  const fs::path folder = fs::path(assignment.checkpoint.path) / assignment.job.namespace_name / source.job;
   throw CannotTrain(fmt::format(
       "checkpoint.resumeFrom names job {}, but {} has no complete checkpoint{} that can be read; create the job anew "
       "with the checkpoint.path of that job, or with another job or step",
-      source.job, folder_to_resume_from(assignment).string(), step));
+      source.job, folder.string(), step));
 }
 
 void check_model(const Manifest& manifest, const Assignment& assignment, const fs::path& folder) {
