@@ -21,7 +21,7 @@ bool has_finished(const PodView& pod) { return pod.is_ours && reports_finished_w
 std::optional<WorkerReport> last_finished_worker(const Observation& observation) {
   std::optional<WorkerReport> last;
   for (const PodView& pod : observation.pods) {
-    if (!has_finished(pod)) continue;
+    if (!pod.is_ours || !pod.termination_report) continue;
     for (const WorkerReport& worker : pod.termination_report->workers) {
       if (is_finished(worker) && (!last || worker.generation > last->generation)) last = worker;
     }
