@@ -76,6 +76,14 @@ TEST_F(EndOfJob, PodsThatEndOneByOneAtTheEndCauseNoNewGeneration) {
   EXPECT_EQ(world.state(), "Running");
 }
 
+TEST_F(EndOfJob, WorkerThatLosesItsPeersAtTheVeryEndIsNotWaitedFor) {
+  start();
+  for (WorkerReport& worker : world.agent_on("b").report->workers) worker.phase = WorkerPhase::kBroken;
+  world.finish_pod(world.pod_on("a"));
+  world.settle();
+  EXPECT_EQ(world.state(), "Complete") << world.status().dump(1);
+}
+
 TEST_F(EndOfJob, JobIsDeletedAfterItsTimeToLive) {
   start({{"ttlSecondsAfterFinished", 60}});
   world.finish_pods();

@@ -29,13 +29,15 @@ std::optional<WorkerReport> last_finished_worker(const Observation& observation)
   return last;
 }
 
-// Returns whether the pod may still finish this generation. A worker that waits for the others in a later generation,
-// or that has never been notified of any, does not.
+// Returns whether the pod may still end by itself after this generation. A worker reports that it has finished once all
+// of them have and the last checkpoint is complete. So a worker that has lost its peers since has nothing left to do;
+// it waits for another generation, as does one that was to join a later one.
 bool may_finish(const Observation& observation, const PodView& pod, std::int64_t generation) {
   if (!pod.is_ours || pod.has_ended() || pod.is_deleting) return false;
   if (const AgentView* agent = find_agent(observation, pod); agent != nullptr && agent->answers()) {
     return std::ranges::any_of(agent->report.value().workers, [&](const WorkerReport& worker) {
-      return worker.generation == generation && worker.phase != WorkerPhase::kReleased;
+      const bool waits = worker.phase == WorkerPhase::kReleased || worker.phase == WorkerPhase::kBroken;
+      return worker.generation == generation && !waits;
     });
   }
   const bool is_notified = !observation.record || observation.record->notified.contains(pod.uid);
