@@ -1,7 +1,5 @@
 #include "operator/reconcile/orphans.h"
 
-#include <set>
-
 #include <fmt/format.h>
 
 #include "operator/kube/resource.h"
@@ -10,14 +8,18 @@
 
 namespace sailor {
 
+bool Orphans::is_left(const kube::Json& object) const {
+  return is_orphan(object) && !deleted_.contains(kube::uid_of(object));
+}
+
 std::vector<Orphans::Orphan> Orphans::find(const JobKey& key) const {
   std::vector<Orphan> orphans;
   for (kube::Object& pod : caches_.pods.tagged(job_tag(key))) {
     const std::string job_uid = kube::label_of(*pod, kJobUidLabel);
     const bool is_ours = !job_uid.empty() && !kube::annotation_of(*pod, kCreatedForAnnotation).empty();
-    if (is_ours && is_orphan(*pod)) orphans.push_back({kube::kPods, std::move(pod), job_uid});
+    if (is_ours && is_left(*pod)) orphans.push_back({kube::kPods, std::move(pod), job_uid});
   }
-  if (kube::Object record = caches_.records.find(key); record != nullptr && is_orphan(*record)) {
+  if (kube::Object record = caches_.records.find(key); record != nullptr && is_left(*record)) {
     const std::string job_uid = kube::text_at(*record, {"spec", "jobUid"});
     orphans.push_back({kube::kJobRecords, std::move(record), job_uid});
   }
@@ -35,8 +37,10 @@ kube::ApiResult<std::vector<std::string>> Orphans::remove(const JobKey& key) {
   for (const Orphan& orphan : orphans) {
     if (existing.contains(orphan.job_uid)) continue;
     const JobKey name = kube::key_of(*orphan.object);
-    auto removed = api_.remove(orphan.resource, name, kube::uid_of(*orphan.object));
+    const std::string uid = kube::uid_of(*orphan.object);
+    auto removed = api_.remove(orphan.resource, name, uid);
     if (!removed) return tl::unexpected(std::move(removed).error());
+    deleted_.insert(uid);
     deleted.push_back(fmt::format("{} {}", orphan.resource.kind, to_string(name)));
   }
   return deleted;

@@ -3,6 +3,7 @@
 // kind.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,12 @@ class Orphans {
     kube::Object object;
     std::string job_uid;
   };
+  [[nodiscard]] bool is_left(const kube::Json& object) const;
   [[nodiscard]] std::vector<Orphan> find(const JobKey& key) const;
 
   kube::Api& api_;
   const Caches& caches_;
+  std::set<std::string> deleted_;  // UIDs; the cache may show them for a while
 };
 
 }  // namespace sailor

@@ -51,7 +51,8 @@ func TestADeletedJobLeavesNoPodEvenIfNothingOwnsItsPods(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pod := range pods {
-		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.UID != job.UID {
+		ends := pod.DeletionTimestamp != nil
+		if owner := metav1.GetControllerOf(&pod); !ends && (owner == nil || owner.UID != job.UID) {
 			t.Errorf("pod %s belongs to %v, not to the new job", pod.Name, owner)
 		}
 	}

@@ -82,9 +82,10 @@ TEST_F(SelfCheck, MissingDefinitionIsNamedWithARemedy) {
 TEST_F(SelfCheck, MissingRightsAreNamed) {
   server.forbidden_verb = "delete";
   const auto found = problems(check());
-  ASSERT_THAT(found, SizeIs(2));
+  ASSERT_THAT(found, SizeIs(3));
   EXPECT_THAT(found[0], AllOf(HasSubstr("may delete pods"), HasSubstr("rbac.create")));
-  EXPECT_THAT(found[1], HasSubstr("may delete trainingjobs.sailor.dev"));
+  EXPECT_THAT(found[1], HasSubstr("may delete jobrecords.sailor.dev"));
+  EXPECT_THAT(found[2], HasSubstr("may delete trainingjobs.sailor.dev"));
 }
 
 TEST_F(SelfCheck, LeaseThatNobodyRenewsIsAProblem) {
