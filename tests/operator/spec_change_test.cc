@@ -45,6 +45,19 @@ TEST_F(SpecChange, OfEvaluationAndCheckpointsReachesTheWorkersOnce) {
   EXPECT_EQ(world.generation(), 2);
 }
 
+// The job starts again with its plan, which is still one for the older spec.
+TEST_F(SpecChange, DuringAFailureIsFollowedAfterIt) {
+  for (const std::string& pod : world.pods()) world.fail_pod(pod, "out of memory");
+  world.change_job([](Json& job) { job["spec"]["resources"] = {{"maxGpus", 2}}; });
+  world.reconcile();
+  world.pass(std::chrono::minutes(1));
+  world.settle();
+  world.pass(std::chrono::minutes(1));
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.status()["plan"]["totalGpus"], 2);
+}
+
 TEST_F(SpecChange, ThatDoesNotConcernTheWorkersCausesNoGeneration) {
   world.change_job([](Json& job) { job["spec"]["maxRestarts"] = 3; });
   world.settle();

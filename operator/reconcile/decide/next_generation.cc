@@ -46,7 +46,7 @@ GenerationRecord next_generation(const Observation& observation, const std::opti
   // A release that is the first half of a restart belongs to the same change, so the cause stays.
   const bool continues_restart = next.releases_gpus && !pauses_job(next);
   next.job_uid = observation.job.uid;
-  next.spec_generation = observation.job.spec_generation;
+  if (!before) next.spec_generation = observation.job.spec_generation;
   next.settings = run_settings_of(observation.job.spec.value());
   if (!continues_restart) {
     next.from_generation = next.generation;
@@ -100,6 +100,7 @@ PolicyResult adopt_plan(const Observation& observation, const std::optional<Gene
   if (before && before->releases_gpus && placed.query.replaces_pods) next.min_pod_generation = next.generation;
   if (before && trains(observation, *before) && is_voluntary(cause.reason))
     next.running = static_cast<const Generation&>(*before);
+  next.spec_generation = observation.job.spec_generation;
   next.plan = planned.plan;
   next.schedule_times = planned.schedule_times;
   next.summary = summary_of(planned.estimate, planned.bound_throughput > 0 ? planned.bound_ratio() : 0);
@@ -110,6 +111,7 @@ PolicyResult adopt_plan(const Observation& observation, const std::optional<Gene
 PolicyResult keep_plan_in_new_generation(const Observation& observation, const GenerationRecord& before,
                                          const Cause& cause) {
   GenerationRecord next = next_generation(observation, before, cause);
+  next.spec_generation = observation.job.spec_generation;
   if (trains(observation, before) && is_voluntary(cause.reason)) next.running = static_cast<const Generation&>(before);
   return begin_generation(observation, std::move(next));
 }

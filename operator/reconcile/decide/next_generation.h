@@ -18,7 +18,8 @@ struct Cause {
 };
 
 // Returns the record of the generation after `before`, with the same plan and placement but a new number. The new
-// generation is not committed. `before` is empty for the first generation.
+// generation is not committed. `before` is empty for the first generation. The plan still counts as made for the spec
+// that it was made for.
 GenerationRecord next_generation(const Observation& observation, const std::optional<GenerationRecord>& before,
                                  const Cause& cause);
 
@@ -32,8 +33,9 @@ PolicyResult begin_generation(const Observation& observation, GenerationRecord n
 PolicyResult adopt_plan(const Observation& observation, const std::optional<GenerationRecord>& before,
                         const PlanAnswer& answer, const NodeQuery& query, const Cause& cause);
 
-// Begins a generation with the plan and the pods of `before`. If the job trains and the change is voluntary, it trains
-// on until all agents answer.
+// Begins a generation with the plan and the pods of `before`, which the planner has found again for the present spec,
+// or which the job keeps whatever its spec says. If the job trains and the change is voluntary, it trains on until all
+// agents answer.
 PolicyResult keep_plan_in_new_generation(const Observation& observation, const GenerationRecord& before,
                                          const Cause& cause);
 
