@@ -8,20 +8,22 @@
 
 namespace sailor {
 
-bool Orphans::is_left(const kube::Json& object) const {
-  return is_orphan(object) && !deleted_.contains(kube::uid_of(object));
-}
-
 std::vector<Orphans::Orphan> Orphans::find(const JobKey& key) const {
+  const kube::Object job = caches_.jobs.find(key);
+  const std::string present = job == nullptr ? "" : kube::uid_of(*job);
   std::vector<Orphan> orphans;
+  const auto add_if_left = [&](const kube::Resource& resource, kube::Object object, const std::string& job_uid) {
+    const bool is_left = is_orphan(*object) && job_uid != present && !deleted_.contains(kube::uid_of(*object));
+    if (is_left) orphans.push_back({resource, std::move(object), job_uid});
+  };
   for (kube::Object& pod : caches_.pods.tagged(job_tag(key))) {
     const std::string job_uid = kube::label_of(*pod, kJobUidLabel);
     const bool is_ours = !job_uid.empty() && !kube::annotation_of(*pod, kCreatedForAnnotation).empty();
-    if (is_ours && is_left(*pod)) orphans.push_back({kube::kPods, std::move(pod), job_uid});
+    if (is_ours) add_if_left(kube::kPods, std::move(pod), job_uid);
   }
-  if (kube::Object record = caches_.records.find(key); record != nullptr && is_left(*record)) {
+  if (kube::Object record = caches_.records.find(key); record != nullptr) {
     const std::string job_uid = kube::text_at(*record, {"spec", "jobUid"});
-    orphans.push_back({kube::kJobRecords, std::move(record), job_uid});
+    add_if_left(kube::kJobRecords, std::move(record), job_uid);
   }
   return orphans;
 }

@@ -16,8 +16,8 @@ class Orphans {
  public:
   Orphans(kube::Api& api, const Caches& caches) : api_(api), caches_(caches) {}
 
-  // Deletes the orphans of jobs of this name. Asks the API server whether their job is gone, because the cache may be
-  // behind. Returns what it has deleted, such as "Pod default/job-1".
+  // Deletes the orphans of jobs of this name. If the cache does not know their job, asks the API server whether it is
+  // gone, because the cache may be behind. Returns what it has deleted, such as "Pod default/job-1".
   kube::ApiResult<std::vector<std::string>> remove(const JobKey& key);
 
  private:
@@ -26,7 +26,6 @@ class Orphans {
     kube::Object object;
     std::string job_uid;
   };
-  [[nodiscard]] bool is_left(const kube::Json& object) const;
   [[nodiscard]] std::vector<Orphan> find(const JobKey& key) const;
 
   kube::Api& api_;

@@ -1,5 +1,7 @@
 // What a job leaves that was deleted with `kubectl delete --cascade=orphan`: pods, a JobRecord and a ConfigMap that
 // nothing owns.
+#include "operator/reconcile/orphans.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +11,7 @@
 namespace sailor::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -46,6 +49,19 @@ TEST_F(DeletedJob, LeavesToTheGarbageCollectorWhatItStillOwns) {
 TEST_F(DeletedJob, IsKnownByItsUidAndNotByTheCache) {
   world.disown();
   world.reconcile();
+  EXPECT_THAT(world.pods(), SizeIs(2)) << "the job still exists";
+}
+
+TEST_F(DeletedJob, IsAskedForOnlyIfTheCacheDoesNotKnowIt) {
+  world.disown();
+  world.api_server.requests.clear();
+  world.reconcile();
+  EXPECT_THAT(world.api_server.requests, Not(Contains(HasSubstr("GET"))));
+  kube::Api api(world.api_server);
+  Caches behind;
+  for (Json& pod : world.api_server.all("pods")) behind.pods.put(std::move(pod));
+  EXPECT_THAT(Orphans(api, behind).remove(world.job).value(), IsEmpty());
+  EXPECT_THAT(world.api_server.requests, Contains(HasSubstr("GET")));
   EXPECT_THAT(world.pods(), SizeIs(2)) << "the job still exists";
 }
 
