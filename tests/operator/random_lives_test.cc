@@ -21,6 +21,7 @@ namespace sailor::testing {
 namespace {
 
 constexpr int kActions = 40;  // of a life
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 const std::vector<std::string> kNodes = {"a", "b", "c", "d"};
 const std::vector<std::string> kJobs = {"one", "two", "three"};
 
@@ -35,7 +36,7 @@ class Life {
     world_.add_priority_class("low", 10);
     world_.add_priority_class("high", 1000);
     for (const std::string& node : {kNodes[0], kNodes[1]}) world_.add_node(node, 2);
-    world_.api_server.put("/api/v1/namespaces/default/pods", kForeignPod);
+    world_.api_server.put(kPods, kForeignPod);
     add_job("one");
   }
 
@@ -232,36 +233,14 @@ class Life {
     const bool is_orphaning = below(3) == 0;
     say(fmt::format("delete {}{}", world_.job.name, is_orphaning ? ", orphaning" : ""));
     if (is_orphaning) {
-      disown(uid);
+      world_.disown();
     } else {
-      collect_garbage(uid);
+      world_.collect_garbage();
     }
     world_.delete_job();
     ended_.erase(uid);
     reconcile_selected();  // the watch reports the deletion
   }
-
-  void disown(const std::string& uid) {
-    for (const auto& [plural, collection] : kOwned) {
-      for (Json object : world_.api_server.all(plural)) {
-        if (kube::controller_uid(object) != uid) continue;
-        object["metadata"].erase("ownerReferences");
-        world_.api_server.put(collection, object);
-      }
-    }
-  }
-
-  void collect_garbage(const std::string& uid) {
-    for (const auto& [plural, collection] : kOwned) {
-      for (const Json& object : world_.api_server.all(plural)) {
-        if (kube::controller_uid(object) == uid) world_.api_server.erase(collection, kube::name_of(object));
-      }
-    }
-  }
-  static constexpr std::pair<const char*, const char*> kOwned[] = {
-      {"pods", "/api/v1/namespaces/default/pods"},
-      {"jobrecords", "/apis/sailor.dev/v1alpha1/namespaces/default/jobrecords"},
-      {"configmaps", "/api/v1/namespaces/default/configmaps"}};
 
   // Kubernetes does so some 40 seconds after the node is gone. A pod that was never bound stays.
   void collect_pods_of_lost_nodes() {
@@ -271,7 +250,7 @@ class Life {
     }
   }
 
-  void erase_pod(const Json& pod) { world_.api_server.erase(kOwned[0].second, kube::name_of(pod)); }
+  void erase_pod(const Json& pod) { world_.api_server.erase(kPods, kube::name_of(pod)); }
 
   // The node and what runs on it are there, but nobody reaches them.
   void cut_off_node() {

@@ -328,15 +328,28 @@ GenerationRecord World::record() const { return record_of(api_server.find("jobre
 
 void World::delete_job() { api_server.erase(kJobs, job.name); }
 
-void World::disown() {
+std::vector<std::pair<const char*, Json>> World::owned_objects() const {
+  const std::string uid = kube::uid_of(api_server.find("trainingjobs", job.name));
   const std::pair<const char*, const char*> kinds[] = {
       {"pods", kPods}, {"jobrecords", kRecords}, {"configmaps", kConfigMaps}};
+  std::vector<std::pair<const char*, Json>> owned;
   for (const auto& [plural, collection] : kinds) {
-    for (Json object : api_server.all(plural)) {
-      object["metadata"].erase("ownerReferences");
-      api_server.put(collection, object);
+    for (Json& object : api_server.all(plural)) {
+      if (kube::controller_uid(object) == uid) owned.emplace_back(collection, std::move(object));
     }
   }
+  return owned;
+}
+
+void World::disown() {
+  for (auto& [collection, object] : owned_objects()) {
+    object["metadata"].erase("ownerReferences");
+    api_server.put(collection, object);
+  }
+}
+
+void World::collect_garbage() {
+  for (const auto& [collection, object] : owned_objects()) api_server.erase(collection, kube::name_of(object));
 }
 
 void World::lose_record() { api_server.erase(kRecords, job.name); }

@@ -30,8 +30,11 @@ class World {
   void add_priority_class(const std::string& name, int value, const Json& changes = Json::object());
   void change_job(const std::function<void(Json&)>& change);
 
-  void delete_job();   // the TrainingJob alone; what it owns stays until the garbage collector comes
-  void disown();       // the garbage collector removes the owner from all objects, as for `--cascade=orphan`
+  void delete_job();  // the TrainingJob alone; what it owns stays until the garbage collector comes
+  // What the garbage collector does to the objects that the job owns: it removes the owner from them, as for
+  // `--cascade=orphan`, or deletes them.
+  void disown();
+  void collect_garbage();
   void lose_record();  // somebody deletes the JobRecord
 
   void reconcile();  // reconciles once, as after an event; throws Crash if a fault ends the operator
@@ -99,6 +102,8 @@ class World {
 
  private:
   struct Operator;
+  // The pods, the record and the ConfigMap that the job owns, each with the path of its collection.
+  [[nodiscard]] std::vector<std::pair<const char*, Json>> owned_objects() const;
   void refresh_caches();
   void refresh_plan_maps(kube::Store& plan_maps) const;
   [[nodiscard]] std::map<std::string, AgentView> polled_agents(const JobKey& key) const;
