@@ -69,7 +69,11 @@ fs::path checkpoint_folder(const Assignment& assignment) {
 
 fs::path checkpoint_folder(const std::string& path, const JobKey& job, const std::string& job_uid) {
   if (path.empty()) return {};
-  return fs::path(path) / job.namespace_name / job.name / job_uid;
+  return runs_folder(path, job) / job_uid;
+}
+
+fs::path runs_folder(const std::string& path, const JobKey& job) {
+  return fs::path(path) / job.namespace_name / job.name;
 }
 
 fs::path step_folder(const fs::path& folder, std::int64_t step) {
@@ -129,7 +133,7 @@ std::vector<fs::path> checkpoints_of_last_run(const std::string& path, const Job
   std::vector<fs::path> newest_first;
   fs::file_time_type completed = fs::file_time_type::min();
   std::error_code error;
-  fs::directory_iterator run(fs::path(path) / job.namespace_name / job.name, error);
+  fs::directory_iterator run(runs_folder(path, job), error);
   for (; !error && run != fs::directory_iterator(); run.increment(error)) {
     const auto steps = complete_checkpoints(run->path());
     if (steps.empty() || run->path().filename() == except) continue;

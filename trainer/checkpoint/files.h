@@ -31,6 +31,8 @@ struct Manifest {
 // job does not continue where a deleted job of the same name ended.
 std::filesystem::path checkpoint_folder(const Assignment& assignment);
 std::filesystem::path checkpoint_folder(const std::string& path, const JobKey& job, const std::string& job_uid);
+// Returns the folder of all runs under this name, each in a folder that is called by its UID.
+std::filesystem::path runs_folder(const std::string& path, const JobKey& job);
 std::filesystem::path step_folder(const std::filesystem::path& folder, std::int64_t step);
 
 // Writes the manifest atomically and durably, which completes the checkpoint. Fails if one of the files is missing. In

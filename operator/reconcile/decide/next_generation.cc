@@ -32,6 +32,17 @@ PlacedPlan place_plan(const Observation& observation, const PlanAnswer& answer, 
   return {place({observation.job.key.name, plan, nodes, observation.cluster, pod_names(observation)}), query};
 }
 
+// Like next_generation(), for a plan of the present spec. If the job trains and the change is voluntary, the present
+// generation trains on meanwhile.
+GenerationRecord next_of_present_spec(const Observation& observation, const std::optional<GenerationRecord>& before,
+                                      const Cause& cause) {
+  GenerationRecord next = next_generation(observation, before, cause);
+  next.spec_generation = observation.job.spec_generation;
+  const bool is_training = before && trains(observation, *before);
+  if (is_training && is_voluntary(cause.reason)) next.running = static_cast<const Generation&>(*before);
+  return next;
+}
+
 }  // namespace
 
 std::set<std::string> pod_names(const Observation& observation) {
@@ -46,7 +57,6 @@ GenerationRecord next_generation(const Observation& observation, const std::opti
   // A release that is the first half of a restart belongs to the same change, so the cause stays.
   const bool continues_restart = next.releases_gpus && !pauses_job(next);
   next.job_uid = observation.job.uid;
-  if (!before) next.spec_generation = observation.job.spec_generation;
   next.settings = run_settings_of(observation.job.spec.value());
   if (!continues_restart) {
     next.from_generation = next.generation;
@@ -94,13 +104,10 @@ PolicyResult adopt_plan(const Observation& observation, const std::optional<Gene
         no_plan(observation, placed.placement.error(), answer.question.cluster);
     return result;
   }
-  GenerationRecord next = next_generation(observation, before, cause);
+  GenerationRecord next = next_of_present_spec(observation, before, cause);
   // An answer that is older than the cause cost no time to plan.
   if (answer.asked_at >= next.caused_at) next.asked_at = answer.asked_at;
   if (before && before->releases_gpus && placed.query.replaces_pods) next.min_pod_generation = next.generation;
-  if (before && trains(observation, *before) && is_voluntary(cause.reason))
-    next.running = static_cast<const Generation&>(*before);
-  next.spec_generation = observation.job.spec_generation;
   next.plan = planned.plan;
   next.schedule_times = planned.schedule_times;
   next.summary = summary_of(planned.estimate, planned.bound_throughput > 0 ? planned.bound_ratio() : 0);
@@ -110,10 +117,7 @@ PolicyResult adopt_plan(const Observation& observation, const std::optional<Gene
 
 PolicyResult keep_plan_in_new_generation(const Observation& observation, const GenerationRecord& before,
                                          const Cause& cause) {
-  GenerationRecord next = next_generation(observation, before, cause);
-  next.spec_generation = observation.job.spec_generation;
-  if (trains(observation, before) && is_voluntary(cause.reason)) next.running = static_cast<const Generation&>(before);
-  return begin_generation(observation, std::move(next));
+  return begin_generation(observation, next_of_present_spec(observation, before, cause));
 }
 
 PolicyResult save_and_release_gpus(const Observation& observation, const GenerationRecord& before, const Cause& cause) {

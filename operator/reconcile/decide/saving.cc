@@ -20,6 +20,11 @@ std::string message_of(const AgentView& agent) {
 
 bool has_checkpoint_folder(const Observation& observation) { return !observation.job.spec->checkpoint.path.empty(); }
 
+bool may_hold_state(const PodView& pod, const AgentView* agent) {
+  const bool is_known_to_hold_none = agent != nullptr && agent->report && !holds_state(*agent);
+  return pod.is_ours && !pod.has_ended() && !pod.ip.empty() && !is_known_to_hold_none;
+}
+
 }  // namespace
 
 bool can_save(const Observation& observation) {
@@ -30,11 +35,8 @@ bool can_save(const Observation& observation) {
 }
 
 bool may_hold_state(const Observation& observation) {
-  return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
-    const AgentView* agent = find_agent(observation, pod);
-    const bool is_known_to_hold_none = agent != nullptr && agent->report && !holds_state(*agent);
-    return pod.is_ours && !pod.has_ended() && !pod.ip.empty() && !is_known_to_hold_none;
-  });
+  return std::ranges::any_of(observation.pods,
+                             [&](const PodView& pod) { return may_hold_state(pod, find_agent(observation, pod)); });
 }
 
 bool may_release_unsaved(const Observation& observation, const GenerationRecord& record) {
@@ -46,11 +48,9 @@ bool is_saving(const Observation& observation, const GenerationRecord& record) {
   constexpr int kGivenUp = 3;  // after this number of unanswered polls, the save does not wait for the pod
   if (may_release_unsaved(observation, record) || has_failed_to_save(observation, record)) return false;
   return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
-    const bool takes_part = pod.is_ours && !pod.has_ended() && !pod.ip.empty();
-    if (!takes_part || record.unreachable_pods.contains(pod.uid)) return false;
     const AgentView* agent = find_agent(observation, pod);
-    if (agent == nullptr) return true;
-    return agent->unanswered_polls < kGivenUp && (!agent->report || holds_state(*agent));
+    const bool is_given_up = agent != nullptr && agent->unanswered_polls >= kGivenUp;
+    return may_hold_state(pod, agent) && !is_given_up && !record.unreachable_pods.contains(pod.uid);
   });
 }
 

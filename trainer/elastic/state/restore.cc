@@ -71,7 +71,7 @@ std::vector<fs::path> usable_checkpoints(const Assignment& assignment) {
 [[noreturn]] void fail_to_resume(const Assignment& assignment) {
   const ResumeFrom& source = assignment.checkpoint.resume_from.value();
   const std::string step = source.step ? fmt::format(" of step {}", *source.step) : "";
-  const fs::path folder = fs::path(assignment.checkpoint.path) / assignment.job.namespace_name / source.job;
+  const fs::path folder = runs_folder(assignment.checkpoint.path, {assignment.job.namespace_name, source.job});
   throw CannotTrain(fmt::format(
       "checkpoint.resumeFrom names job {}, but {} has no complete checkpoint{} that can be read; create the job anew "
       "with the checkpoint.path of that job, or with another job or step",
