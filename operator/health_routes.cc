@@ -10,7 +10,7 @@ namespace {
 constexpr int kUnavailable = 503;
 
 net::Route probe(std::string path, std::function<bool()> is_well) {
-  return {"GET", std::move(path), [is_well = std::move(is_well)](const std::string&) {
+  return {"GET", std::move(path), [is_well = std::move(is_well)](const net::HttpCall&) {
             return is_well() ? net::HttpAnswer{.body = "ok"} : net::HttpAnswer{kUnavailable, "not yet"};
           }};
 }

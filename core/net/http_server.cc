@@ -60,6 +60,11 @@ std::string path_of(const http::request<http::string_body>& request) {
   return target.substr(0, target.find('?'));
 }
 
+bool has_path(const Route& route, const std::string& path) {
+  const std::string_view known = route.path;
+  return known.ends_with('*') ? path.starts_with(known.substr(0, known.size() - 1)) : path == known;
+}
+
 std::string known_routes(const std::vector<Route>& routes) {
   std::string text;
   for (const Route& route : routes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", route.method, route.path);
@@ -71,11 +76,11 @@ HttpAnswer answer_of(const Listener& listener, const http::request<http::string_
   const std::string method(request.method_string());
   const std::string path = path_of(request);
   const auto describe = [&](std::string_view what) { return fmt::format("{} {}: {}", method, path, what); };
-  const auto has_path = [&](const Route& route) { return route.path == path; };
-  const auto fits = [&](const Route& route) { return has_path(route) && route.method == method; };
+  const auto has_its_path = [&](const Route& route) { return has_path(route, path); };
+  const auto fits = [&](const Route& route) { return has_its_path(route) && route.method == method; };
   const auto route = std::ranges::find_if(listener.routes, fits);
   if (route == listener.routes.end()) {
-    const int status = std::ranges::any_of(listener.routes, has_path) ? kMethodNotAllowed : kNotFound;
+    const int status = std::ranges::any_of(listener.routes, has_its_path) ? kMethodNotAllowed : kNotFound;
     return error_answer(status, describe(fmt::format("use {}", known_routes(listener.routes))));
   }
   if (is_too_large) {
@@ -83,7 +88,7 @@ HttpAnswer answer_of(const Listener& listener, const http::request<http::string_
                         describe(fmt::format("a body has at most {} bytes", listener.settings.largest_body)));
   }
   try {
-    return route->handle(request.body());
+    return route->handle({path, request.body()});
   } catch (const std::exception& error) {
     return error_answer(kServerError, describe(error.what()));
   }

@@ -12,10 +12,16 @@
 
 namespace sailor::net {
 
+// A request as a handler sees it.
+struct HttpCall {
+  std::string path;  // without the query
+  const std::string& body;
+};
+
 struct Route {
   std::string method;
-  std::string path;  // the path without a query
-  std::function<HttpAnswer(const std::string& body)> handle;
+  std::string path;  // "/v1/state"; "/jobs/*" stands for every path that begins with "/jobs/"
+  std::function<HttpAnswer(const HttpCall& call)> handle;
 };
 
 struct HttpServerSettings {

@@ -43,9 +43,9 @@ net::HttpAnswer take_lease_question(const std::string& body, const CallbackHooks
 }  // namespace
 
 std::vector<net::Route> callback_routes(const CallbackHooks& hooks) {
-  return {{"POST", std::string(kHintsPath), [hooks](const std::string& body) { return take_hint(body, hooks); }},
+  return {{"POST", std::string(kHintsPath), [hooks](const net::HttpCall& call) { return take_hint(call.body, hooks); }},
           {"POST", std::string(kLeasesPath),
-           [hooks](const std::string& body) { return take_lease_question(body, hooks); }}};
+           [hooks](const net::HttpCall& call) { return take_lease_question(call.body, hooks); }}};
 }
 
 }  // namespace sailor

@@ -116,9 +116,10 @@ class FakeAgent {
     return net::json_answer(200, to_json(report));
   }
   const std::unique_ptr<net::HttpServer> server_ =
-      net::HttpServer::listen(net::address_of("127.0.0.1", port),
-                              {{"GET", std::string(kStatePath), [this](const auto&) { return poll(); }},
-                               {"PUT", std::string(kAssignmentPath), [this](const auto& body) { return take(body); }}})
+      net::HttpServer::listen(
+          net::address_of("127.0.0.1", port),
+          {{"GET", std::string(kStatePath), [this](const auto&) { return poll(); }},
+           {"PUT", std::string(kAssignmentPath), [this](const auto& call) { return take(call.body); }}})
           .value();
 };
 

@@ -144,9 +144,9 @@ class Agent {
                return net::json_answer(200, {{"status", "ok"}});
              }},
             {"GET", std::string(kStatePath), [this](const auto&) { return net::json_answer(200, report()); }},
-            {"PUT", std::string(kAssignmentPath), [this](const auto& body) { return take_assignment(body); }},
-            {"PUT", std::string(kCallbackPath), [this](const auto& body) { return take_callback(body); }},
-            {"PUT", std::string(kClaimPath), [this](const auto& body) { return take_claim(body); }}};
+            {"PUT", std::string(kAssignmentPath), [this](const auto& call) { return take_assignment(call.body); }},
+            {"PUT", std::string(kCallbackPath), [this](const auto& call) { return take_callback(call.body); }},
+            {"PUT", std::string(kClaimPath), [this](const auto& call) { return take_claim(call.body); }}};
   }
 
   // An operator that has restarted has another address than the newest assignment says.

@@ -50,11 +50,11 @@ struct Served {
 };
 
 Route echo() {
-  return {"PUT", "/echo", [](const std::string& body) { return HttpAnswer{.body = body}; }};
+  return {"PUT", "/echo", [](const HttpCall& call) { return HttpAnswer{.body = call.body}; }};
 }
 
 TEST(HttpServer, AnswersTextAndJsonByMethodAndPath) {
-  const Served served({echo(), {"GET", "/json", [](const std::string&) { return json_answer(201, {{"a", 1}}); }}});
+  const Served served({echo(), {"GET", "/json", [](const HttpCall&) { return json_answer(201, {{"a", 1}}); }}});
   EXPECT_EQ(served.send({.method = "PUT", .target = "/echo?x=1", .body = "é"}).body, "é");
   const HttpResponse json = served.send({.target = "/json"});
   EXPECT_EQ(json.status, 201);
@@ -69,8 +69,17 @@ TEST(HttpServer, NamesItsRoutesToAClientThatAsksForAnother) {
   EXPECT_EQ(served.send({.method = "POST", .target = "/echo"}).status, 405);
 }
 
+TEST(HttpServer, ARouteThatEndsWithAStarAnswersAllPathsBelowIt) {
+  const Served served({{"GET", "/jobs/*", [](const HttpCall& call) { return HttpAnswer{.body = call.path}; }}});
+  EXPECT_EQ(served.send({.target = "/jobs/team/a?x=1"}).body, "/jobs/team/a");
+  EXPECT_EQ(served.send({.target = "/jobs/"}).body, "/jobs/");
+  EXPECT_EQ(served.send({.target = "/jobs"}).status, 404);
+  EXPECT_EQ(served.send({.target = "/other"}).body, R"({"error":"GET /other: use GET /jobs/*"})");
+  EXPECT_EQ(served.send({.method = "PUT", .target = "/jobs/team/a"}).status, 405);
+}
+
 TEST(HttpServer, AnExceptionOfAHandlerIsAnsweredWith500) {
-  const Served served({{"GET", "/", [](const std::string&) -> HttpAnswer { throw std::runtime_error("broken"); }}});
+  const Served served({{"GET", "/", [](const HttpCall&) -> HttpAnswer { throw std::runtime_error("broken"); }}});
   const HttpResponse response = served.send({});
   EXPECT_EQ(response.status, 500);
   EXPECT_THAT(response.body, HasSubstr("GET /: broken"));
@@ -89,7 +98,7 @@ TEST(HttpServer, ABodyOfTheLimitIsAcceptedAndALargerOneIsRefused) {
 TEST(HttpServer, ABodyOfUnknownSizeThatIsTooLargeIsRefused) {
   std::atomic<bool> is_handled = false;
   const Served served({{"PUT", "/",
-                        [&](const std::string&) {
+                        [&](const HttpCall&) {
                           is_handled = true;
                           return HttpAnswer();
                         }}},
@@ -133,13 +142,13 @@ TEST(HttpServer, WaitsForItsHandlersWhenItStops) {
   std::atomic<bool> has_left = false;
   auto served =
       std::make_unique<Served>(std::vector<Route>{{"GET", "/",
-                                                   [&](const std::string&) {
+                                                   [&](const HttpCall&) {
                                                      entered.set_value();
                                                      may_leave.get_future().wait();
                                                      has_left = true;
                                                      return HttpAnswer();
                                                    }},
-                                                  {"GET", "/other", [](const std::string&) { return HttpAnswer(); }}});
+                                                  {"GET", "/other", [](const HttpCall&) { return HttpAnswer(); }}});
   served->client.send_async({}, [](const Result<HttpResponse>&) {});
   entered.get_future().wait();
   // The handler may leave only once the server is stopping: from then on it does not answer other requests with 200.
@@ -181,7 +190,7 @@ TEST(HttpServer, StopsWhileItsAnswersAreSent) {
 }
 
 TEST(HttpServer, AClientThatTakesNoAnswerDoesNotKeepItOpen) {
-  Served served({{"GET", "/", [](const std::string&) { return HttpAnswer{.body = std::string(64U << 20U, 'x')}; }}});
+  Served served({{"GET", "/", [](const HttpCall&) { return HttpAnswer{.body = std::string(64U << 20U, 'x')}; }}});
   const testing::Socket client = testing::connect_to(served.port);
   EXPECT_TRUE(client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_THAT(client.receive(), StartsWith("HTTP/1.1 200"));
