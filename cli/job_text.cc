@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/tables.h"
+#include "operator/model/job_figures.h"
 #include "operator/model/unused_pools.h"
 #include "report/numbers.h"
 #include "report/plan_view.h"
@@ -23,44 +24,6 @@ constexpr const char* kNone = "-";
 
 std::string ago(Time then, Time now) { return duration(Seconds(std::max(0.0, seconds_between(then, now)))); }
 
-// Returns the newest progress of a job that has done a step, or null.
-const StepStatus* steps_of(const JobStatus& status) {
-  return status.progress && status.progress->newest ? &*status.progress->newest : nullptr;
-}
-
-// Returns the plan whose GPUs the job holds, or null.
-const PlanStatus* plan_in_use(const JobStatus& status) {
-  const bool holds_gpus = status.plan && !status.has_ended() && !status.is_true(ConditionType::kSuspended);
-  return holds_gpus ? &*status.plan : nullptr;
-}
-
-std::optional<std::int64_t> total_steps(const JobStatus& status) {
-  return status.progress ? status.progress->total_steps : std::nullopt;
-}
-
-// Returns the time until the last step if the job goes on as fast as now.
-std::optional<Seconds> time_left(const JobStatus& status) {
-  const StepStatus* steps = steps_of(status);
-  const auto total = total_steps(status);
-  if (steps == nullptr || steps->tokens_per_second <= 0 || steps->step <= 0 || !total) return {};
-  const double tokens_of_step = static_cast<double>(steps->tokens) / static_cast<double>(steps->step);
-  return Seconds(static_cast<double>(*total - steps->step) * tokens_of_step /
-                 static_cast<double>(steps->tokens_per_second));
-}
-
-// Returns the measured speed over the planned one.
-std::optional<double> speed_over_plan(const JobStatus& status) {
-  const StepStatus* steps = steps_of(status);
-  if (steps == nullptr || steps->tokens_per_second <= 0 || !status.plan || status.plan->tokens_per_second <= 0)
-    return {};
-  return static_cast<double>(steps->tokens_per_second) / static_cast<double>(status.plan->tokens_per_second);
-}
-
-std::optional<double> useful_part(const JobStatus& status) {
-  if (!status.progress || status.progress->elapsed_seconds <= 0) return {};
-  return status.progress->useful_seconds / status.progress->elapsed_seconds;
-}
-
 std::string step_text(const JobStatus& status) {
   const StepStatus* steps = steps_of(status);
   const long step = steps == nullptr ? 0 : steps->step;
@@ -73,28 +36,15 @@ std::string or_none(const std::optional<T>& value, Text text) {
   return value ? text(*value) : kNone;
 }
 
-// The condition that says best what the job does or waits for.
-const ConditionStatus* main_condition(const JobStatus& status) {
-  for (const ConditionType type : {ConditionType::kFailed, ConditionType::kComplete, ConditionType::kSuspended,
-                                   ConditionType::kRescaling, ConditionType::kRunning}) {
-    if (status.is_true(type)) return status.find(type);
-  }
-  for (const ConditionType type : {ConditionType::kPlanned, ConditionType::kPodsReady, ConditionType::kRunning}) {
-    const ConditionStatus* found = status.find(type);
-    if (found != nullptr && found->condition.truth != Truth::kTrue) return found;
-  }
-  return nullptr;
-}
-
 std::string with_time(const ConditionStatus& found, Time now) {
   const std::string since = found.last_transition ? " for " + ago(*found.last_transition, now) : "";
   return fmt::format("{}{}: {}", to_string(found.condition.reason), since, found.condition.message);
 }
 
 std::string speed_line(const JobStatus& status) {
-  const StepStatus* steps = steps_of(status);
-  if (steps == nullptr || steps->tokens_per_second <= 0) return "nothing measured";
-  std::string text = counted(steps->tokens_per_second) + " tokens/s";
+  const auto speed = measured_tokens_per_second(status);
+  if (!speed) return "nothing measured";
+  std::string text = counted(*speed) + " tokens/s";
   if (const auto part = speed_over_plan(status); part && status.plan) {
     text += fmt::format(", {} of the {} that are planned", percent(*part), counted(status.plan->tokens_per_second));
   }
@@ -176,11 +126,6 @@ std::string warnings_of(const JobStatus& status) {
 
 }  // namespace
 
-JobInCluster job_in_cluster(const kube::Json& training_job) {
-  const kube::Json* status = kube::find_at(training_job, {"status"});
-  return {kube::key_of(training_job), status == nullptr ? JobStatus() : job_status_from_json(*status)};
-}
-
 std::string describe_jobs(const std::vector<JobInCluster>& jobs, bool with_namespace) {
   std::vector<std::vector<std::string>> rows{
       {"NAME", "STATE", "GPUS", "STEP", "LEFT", "TOKENS/S", "OF PLAN", "USEFUL", "$/H", "SPENT"}};
@@ -189,14 +134,13 @@ std::string describe_jobs(const std::vector<JobInCluster>& jobs, bool with_names
   double dollars_per_hour = 0;
   for (const JobInCluster& job : jobs) {
     const JobStatus& status = job.status;
-    const StepStatus* steps = steps_of(status);
     const PlanStatus* plan = plan_in_use(status);
     gpus += plan != nullptr ? plan->total_gpus : 0;
     dollars_per_hour += plan != nullptr ? plan->cost_per_hour : 0;
     rows.push_back({job.key.name, status.state.empty() ? kNone : status.state,
                     plan != nullptr ? fmt::format("{}", plan->total_gpus) : kNone, step_text(status),
                     or_none(time_left(status), duration),
-                    steps != nullptr && steps->tokens_per_second > 0 ? counted(steps->tokens_per_second) : kNone,
+                    or_none(measured_tokens_per_second(status), [](std::int64_t speed) { return counted(speed); }),
                     or_none(speed_over_plan(status), percent), or_none(useful_part(status), percent),
                     plan != nullptr ? fmt::format("{:.2f}", plan->cost_per_hour) : kNone,
                     status.progress ? money(status.progress->dollars_spent) : kNone});

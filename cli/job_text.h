@@ -6,18 +6,10 @@
 #include <vector>
 
 #include "core/model/plan.h"
-#include "operator/kube/object.h"
 #include "operator/kube/time.h"
-#include "operator/model/job_status.h"
+#include "operator/model/job_in_cluster.h"
 
 namespace sailor::cli {
-
-struct JobInCluster {
-  JobKey key;
-  JobStatus status;
-};
-
-JobInCluster job_in_cluster(const kube::Json& training_job);
 
 // One row for each job, and the sum of several. `with_namespace` adds a column.
 std::string describe_jobs(const std::vector<JobInCluster>& jobs, bool with_namespace);

@@ -1,0 +1,56 @@
+#include "operator/model/job_figures.h"
+
+namespace sailor {
+
+const StepStatus* steps_of(const JobStatus& status) {
+  return status.progress && status.progress->newest ? &*status.progress->newest : nullptr;
+}
+
+const PlanStatus* plan_in_use(const JobStatus& status) {
+  const bool holds_gpus = status.plan && !status.has_ended() && !status.is_true(ConditionType::kSuspended);
+  return holds_gpus ? &*status.plan : nullptr;
+}
+
+const ConditionStatus* main_condition(const JobStatus& status) {
+  for (const ConditionType type : {ConditionType::kFailed, ConditionType::kComplete, ConditionType::kSuspended,
+                                   ConditionType::kRescaling, ConditionType::kRunning}) {
+    if (status.is_true(type)) return status.find(type);
+  }
+  for (const ConditionType type : {ConditionType::kPlanned, ConditionType::kPodsReady, ConditionType::kRunning}) {
+    const ConditionStatus* found = status.find(type);
+    if (found != nullptr && found->condition.truth != Truth::kTrue) return found;
+  }
+  return nullptr;
+}
+
+std::optional<std::int64_t> total_steps(const JobStatus& status) {
+  return status.progress ? status.progress->total_steps : std::nullopt;
+}
+
+std::optional<std::int64_t> measured_tokens_per_second(const JobStatus& status) {
+  const StepStatus* steps = steps_of(status);
+  if (steps == nullptr || steps->tokens_per_second <= 0) return {};
+  return steps->tokens_per_second;
+}
+
+std::optional<Seconds> time_left(const JobStatus& status) {
+  const StepStatus* steps = steps_of(status);
+  const auto speed = measured_tokens_per_second(status);
+  const auto total = total_steps(status);
+  if (!speed || steps->step <= 0 || !total) return {};
+  const double tokens_of_step = static_cast<double>(steps->tokens) / static_cast<double>(steps->step);
+  return Seconds(static_cast<double>(*total - steps->step) * tokens_of_step / static_cast<double>(*speed));
+}
+
+std::optional<double> speed_over_plan(const JobStatus& status) {
+  const auto speed = measured_tokens_per_second(status);
+  if (!speed || !status.plan || status.plan->tokens_per_second <= 0) return {};
+  return static_cast<double>(*speed) / static_cast<double>(status.plan->tokens_per_second);
+}
+
+std::optional<double> useful_part(const JobStatus& status) {
+  if (!status.progress || status.progress->elapsed_seconds <= 0) return {};
+  return status.progress->useful_seconds / status.progress->elapsed_seconds;
+}
+
+}  // namespace sailor

@@ -1,0 +1,24 @@
+// What people want to know of a job and its status does not say in one field.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/model/units.h"
+#include "operator/model/job_status.h"
+
+namespace sailor {
+
+// Pointers are into the status, and null if there is no such part.
+const StepStatus* steps_of(const JobStatus& status);     // the newest progress of a job that has done a step
+const PlanStatus* plan_in_use(const JobStatus& status);  // the plan whose GPUs the job holds
+// The condition that says best what the job does or waits for.
+const ConditionStatus* main_condition(const JobStatus& status);
+
+std::optional<std::int64_t> total_steps(const JobStatus& status);
+std::optional<std::int64_t> measured_tokens_per_second(const JobStatus& status);
+std::optional<Seconds> time_left(const JobStatus& status);       // if the job goes on as fast as now
+std::optional<double> speed_over_plan(const JobStatus& status);  // the measured speed over the planned one
+std::optional<double> useful_part(const JobStatus& status);      // of the elapsed time
+
+}  // namespace sailor
