@@ -1,6 +1,15 @@
 #include "report/drawing.h"
 
 namespace sailor::report {
+namespace {
+
+Element data_cell(const std::string& text, std::string_view classes, std::string_view link) {
+  Element cell("td", {{"class", classes}});
+  if (link.empty()) return cell.text(text);
+  return cell.add(Element("a", {{"href", link}}).text(text));
+}
+
+}  // namespace
 
 Element picture(double height, std::string_view name, Narrow narrow) {
   return Element("svg", {{"xmlns", "http://www.w3.org/2000/svg"},
@@ -38,8 +47,14 @@ Element legend(const std::vector<LegendEntry>& entries) {
 Element figure(std::string_view caption, const Element& content) {
   Element frame("figure");
   if (!caption.empty()) frame.add(Element("figcaption").text(caption));
-  frame.add(Element("div", {{"class", "wide"}}).add(content));
+  frame.add(Element("div", {{"class", "wide"}, {"tabindex", "0"}}).add(content));
   return frame;
+}
+
+Element bullets(const std::vector<std::string>& sentences) {
+  Element list("ul");
+  for (const std::string& sentence : sentences) list.add(Element("li").text(sentence));
+  return list;
 }
 
 Element table(const std::vector<Column>& columns, const std::vector<Row>& rows) {
@@ -52,7 +67,7 @@ Element table(const std::vector<Column>& columns, const std::vector<Row>& rows) 
   for (const Row& row : rows) {
     Element line("tr", {{"class", row.classes}});
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      line.add(Element("td", {{"class", class_of(i)}}).text(row.cells[i]));
+      line.add(data_cell(row.cells[i], class_of(i), i == 0 ? row.link : ""));
     }
     body.add(line);
   }

@@ -41,8 +41,11 @@ struct LegendEntry {
 };
 Element legend(const std::vector<LegendEntry>& entries);
 
-// A picture or table with a caption. It scrolls sideways on narrow screens.
+// A picture or table with a caption. It scrolls sideways on narrow screens, also by the keys of a keyboard.
 Element figure(std::string_view caption, const Element& content);
+
+// Sentences as a list.
+Element bullets(const std::vector<std::string>& sentences);
 
 // One key figure at the top of a page. Its parent is a list of the class "facts". The note may be empty.
 Element fact(std::string_view name, const std::string& value, const std::string& note);
@@ -54,6 +57,7 @@ struct Column {
 struct Row {
   std::vector<std::string> cells;
   std::string classes = {};
+  std::string link = {};  // where the first cell leads to; empty: nowhere
 };
 Element table(const std::vector<Column>& columns, const std::vector<Row>& rows);
 

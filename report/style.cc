@@ -6,10 +6,10 @@ namespace {
 
 constexpr std::string_view kStyleSheet = R"css(
 :root { color-scheme: light dark;
-  --paper: #ffffff; --ink: #1a1a1a; --soft: #5c5c5c; --line: #d4d4d4; --panel: #f5f6f8;
+  --paper: #ffffff; --ink: #1a1a1a; --soft: #5c5c5c; --line: #d4d4d4; --panel: #f5f6f8; --link: #00588a;
   --blue: #0072b2; --orange: #e69f00; --green: #009e73; --purple: #cc79a7; --sky: #56b4e9; --red: #d55e00; --grey: #9a9a9a; }
 @media screen and (prefers-color-scheme: dark) { :root {
-  --paper: #16181c; --ink: #e8e8e8; --soft: #a8a8a8; --line: #3c4048; --panel: #1f2228;
+  --paper: #16181c; --ink: #e8e8e8; --soft: #a8a8a8; --line: #3c4048; --panel: #1f2228; --link: #7cc7f0;
   --blue: #3d9bd6; --orange: #eeb33a; --green: #25b98e; --purple: #d991b8; --sky: #7cc7f0; --red: #f0803c; --grey: #80858c; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.2rem; max-width: 66rem; background: var(--paper); color: var(--ink);
@@ -22,6 +22,7 @@ ul { padding-left: 1.3rem; }
 .small { font-size: .88rem; }
 .verdict { display: inline-block; padding: .1rem .6rem; border-radius: .3rem; font-weight: 600; border: 2px solid var(--green); }
 .verdict.bad { border-color: var(--red); }
+.verdict.neutral { border-color: var(--grey); } .verdict.changing { border-color: var(--orange); }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .6rem; margin: .8rem 0; padding: 0; }
 .fact { background: var(--panel); border-radius: .4rem; padding: .5rem .7rem; }
 .fact dt { color: var(--soft); font-size: .82rem; }
@@ -62,6 +63,10 @@ th { color: var(--soft); font-weight: 600; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 tr.total td { font-weight: 600; border-bottom: 0; }
 tr.chosen td { background: var(--panel); font-weight: 600; }
+.chip { border-left: .35rem solid var(--grey); background: var(--panel); border-radius: .25rem; padding: .1rem .5rem; margin: .1rem 0; min-width: 9rem; }
+.chip.blue { border-color: var(--blue); } .chip.orange { border-color: var(--orange); } .chip.green { border-color: var(--green); }
+.chip.purple { border-color: var(--purple); } .chip.sky { border-color: var(--sky); } .chip.red { border-color: var(--red); }
+a { color: var(--link); }
 code { font: .92em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
 footer { margin-top: 2rem; color: var(--soft); font-size: .85rem; }
 @media print { html { font-size: 11px; } body { max-width: none; padding: 0; font-size: 1rem; } figure, table { break-inside: avoid; }

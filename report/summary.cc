@@ -12,12 +12,6 @@
 namespace sailor::report {
 namespace {
 
-Element list_of(const std::vector<std::string>& sentences) {
-  Element list("ul");
-  for (const std::string& sentence : sentences) list.add(Element("li").text(sentence));
-  return list;
-}
-
 // The share of the step that the busiest replica of a stage spends on passes.
 double busy_share(const PlanView& view, std::size_t stage) {
   Nanoseconds most{};
@@ -56,24 +50,15 @@ std::string replicas_text(const PlanView& view, std::size_t stage) {
   return text;
 }
 
-bool are_equal(const Stage& a, const Stage& b) {
-  return a.last_layer - a.first_layer == b.last_layer - b.first_layer && a.replicas == b.replicas;
-}
-
-Row row_of(const PlanView& view, std::size_t first, std::size_t last) {
-  const Stage& begin = view.plan.stages[first];
-  const Stage& end = view.plan.stages[last];
+Row row_of(const PlanView& view, const StageRun& run) {
   double busiest = 0;
   Bytes most(0);
-  for (std::size_t stage = first; stage <= last; ++stage) {
+  for (std::size_t stage = run.first; stage <= run.last; ++stage) {
     busiest = std::max(busiest, busy_share(view, stage));
     most = std::max(most, view.estimate.memory[stage].total());
   }
-  const std::string layers = first == last ? layers_text(begin)
-                                           : fmt::format("{}-{}, {} each", begin.first_layer, end.last_layer - 1,
-                                                         begin.last_layer - begin.first_layer);
-  return {{first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last), layers,
-           replicas_text(view, first), memory_text(most), percent(busiest)}};
+  return {{stages_text(run), layers_text(view.plan, run), replicas_text(view, run.first), memory_text(most),
+           percent(busiest)}};
 }
 
 }  // namespace
@@ -86,7 +71,7 @@ Element verdict(const PlanView& view) {
     return section;
   }
   section.add(Element("p").add(Element("span", {{"class", "verdict bad"}}).text("This plan does not fit")));
-  section.add(list_of(violations));
+  section.add(bullets(violations));
   return section;
 }
 
@@ -129,20 +114,14 @@ Element plan_in_words(const PlanView& view) {
 
 Element stage_table(const PlanView& view) {
   std::vector<Row> rows;
-  const std::vector<Stage>& stages = view.plan.stages;
-  for (std::size_t first = 0; first < stages.size();) {
-    std::size_t last = first;
-    while (last + 1 < stages.size() && are_equal(stages[last + 1], stages[first])) ++last;
-    rows.push_back(row_of(view, first, last));
-    first = last + 1;
-  }
+  for (const StageRun& run : runs_of_equal_stages(view.plan)) rows.push_back(row_of(view, run));
   return figure("", table({{"Stage"}, {"Layers"}, {"Replicas"}, {"Peak memory", true}, {"Busy", true}}, rows));
 }
 
 Element notes(const PlanView& view) {
   Element section("section");
   if (view.estimate.notes.empty()) return section;
-  section.add(Element("h2").text("Assumptions")).add(list_of(view.estimate.notes));
+  section.add(Element("h2").text("Assumptions")).add(bullets(view.estimate.notes));
   return section;
 }
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "report/drawing.h"
 #include "report/numbers.h"
+#include "report/share_bar.h"
 
 namespace sailor::report {
 namespace {
@@ -26,21 +26,13 @@ constexpr std::array<Part, 5> kParts{{{"blue", "compute", &TimeBreakdown::comput
 }  // namespace
 
 Element time_bar(const Estimate& estimate) {
-  Element svg = picture(30, "The parts of the time of an iteration", Narrow::kShrinks);
-  const Scale scale(0, 1, 0, kPictureWidth);
-  std::vector<LegendEntry> entries;
-  double from = 0;
+  std::vector<Share> shares;
   for (const Part& part : kParts) {
     const Seconds time = estimate.time.*part.time;
     const double share = std::max(0.0, time / estimate.iteration);
-    const std::string text = fmt::format("{} {} ({})", part.name, duration(time), percent(share));
-    svg.add(rectangle({from, 0, scale.at(share), 28}, std::string(part.colour) + " cut").add(tooltip(text)));
-    from += scale.at(share);
-    entries.push_back({part.colour, text});
+    shares.push_back({part.colour, fmt::format("{} {} ({})", part.name, duration(time), percent(share)), share});
   }
-  Element section("section");
-  section.add(figure("", svg)).add(legend(entries));
-  return section;
+  return share_bar("The parts of the time of an iteration", shares);
 }
 
 }  // namespace sailor::report
