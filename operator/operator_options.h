@@ -17,6 +17,7 @@ struct OperatorOptions {
   std::string metrics_address;   // the server of metrics listens here: "127.0.0.1:9090"; empty: no such server
   std::string health_address;    // the server of the kubelet's probes listens here; empty: no such server
   std::string callback_address;  // the server that agents must be able to reach listens here; empty: no such server
+  std::string status_address;    // the server of the pages for people listens here; empty: no such server
   std::string watch_namespace;   // empty: all namespaces
   std::string identity;          // names this process in the leader election and in events
   bool elects_leader = false;

@@ -155,11 +155,16 @@ CallbackHooks OperatorRuntime::callback_hooks() {
   return callback_hooks;
 }
 
+PageSources OperatorRuntime::page_sources() const {
+  return {[this] { return observer_.cluster(); },
+          [this](const JobKey& job, const std::string& uid) { return observer_.record(job, uid); }};
+}
+
 bool OperatorRuntime::may_write() const { return !options_.elects_leader || election_.may_write(); }
 
 bool OperatorRuntime::is_alive() const { return !watchdog_.is_stuck(std::chrono::steady_clock::now()); }
 
-void OperatorRuntime::start_probes_and_metrics() {
+void OperatorRuntime::start_probes_metrics_and_pages() {
   if (!options_.metrics_address.empty()) {
     exposer_ = std::make_unique<prometheus::Exposer>(net::with_brackets(options_.metrics_address), 1);
     exposer_->RegisterCollectable(metrics_.registry());
@@ -168,6 +173,7 @@ void OperatorRuntime::start_probes_and_metrics() {
     health_ = serve(options_.health_address,
                     health_routes([this] { return is_alive(); }, [this] { return caches_.are_synced(); }));
   }
+  if (!options_.status_address.empty()) pages_ = serve(options_.status_address, page_routes(caches_, page_sources()));
 }
 
 bool OperatorRuntime::await_caches(const std::stop_token& stop) const {
@@ -236,12 +242,13 @@ bool OperatorRuntime::reconcile_while_leading(std::stop_token stop) {
 
 OperatorRuntime::~OperatorRuntime() {
   callback_.reset();
+  pages_.reset();
   health_.reset();
   watches_.stop();
 }
 
 bool OperatorRuntime::run(std::stop_token stop) {
-  start_probes_and_metrics();
+  start_probes_metrics_and_pages();
   watches_.start(options_.watch_namespace);
   if (!await_caches(stop)) return true;
   start_callback_server();  // an operator that knows no job yet must not answer agents

@@ -14,6 +14,7 @@
 #include "operator/leader/leader_election.h"
 #include "operator/metrics/metrics.h"
 #include "operator/operator_options.h"
+#include "operator/pages/page_routes.h"
 #include "operator/profile_cache.h"
 #include "operator/reconcile/controller.h"
 #include "operator/reconcile/planning_service.h"
@@ -34,7 +35,7 @@ class OperatorRuntime {
   bool run(std::stop_token stop);
 
  private:
-  void start_probes_and_metrics();
+  void start_probes_metrics_and_pages();
   bool await_caches(const std::stop_token& stop) const;  // returns false after a stop
   void start_callback_server();
   bool reconcile_while_leading(std::stop_token stop);
@@ -50,6 +51,7 @@ class OperatorRuntime {
   ControllerHooks hooks();
   CallbackHooks callback_hooks();
   PlanningService::Hooks planning_hooks();
+  [[nodiscard]] PageSources page_sources() const;
   kube::ApiHooks api_hooks(bool is_fenced);
 
   OperatorOptions options_;
@@ -75,6 +77,7 @@ class OperatorRuntime {
   Watches watches_;
   std::unique_ptr<prometheus::Exposer> exposer_;
   std::unique_ptr<net::HttpServer> health_;
+  std::unique_ptr<net::HttpServer> pages_;
   std::unique_ptr<net::HttpServer> callback_;
 };
 
