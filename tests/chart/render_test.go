@@ -128,6 +128,36 @@ func TestOptionalPartsComeWhenAskedForAndSayWhatTheyNeed(t *testing.T) {
 	}
 }
 
+func TestOnlyPortForwardingReachesTheStatusPageUnlessAServiceIsAskedFor(t *testing.T) {
+	for _, part := range []struct {
+		settings, flag string
+		services       int
+		isAllowed      bool
+	}{
+		{"replicas=2", "--status-address=127.0.0.1:8083", 0, false},
+		{"statusPage.service=true", "--status-address=$(POD_IP):8083", 1, true},
+		{"statusPage.enabled=false,statusPage.service=true", "", 0, false},
+	} {
+		all := render(t, "--set", part.settings)
+		arguments := fmt.Sprint(container(t, all)["args"])
+		if part.flag == "" && strings.Contains(arguments, "--status-address") || !strings.Contains(arguments, part.flag) {
+			t.Errorf("--set %s: the arguments are %s", part.settings, arguments)
+		}
+		services := 0
+		for _, service := range ofKind(all, "Service") {
+			if strings.HasSuffix(service.GetName(), "-status") {
+				services++
+			}
+		}
+		if services != part.services {
+			t.Errorf("--set %s: there are %d Services of the page", part.settings, services)
+		}
+		if policy := fmt.Sprint(ofKind(all, "NetworkPolicy")[0].Object); strings.Contains(policy, "port:status") != part.isAllowed {
+			t.Errorf("--set %s: the policy is %s", part.settings, policy)
+		}
+	}
+}
+
 func TestSeveralReplicasAreSpreadAndSurviveADrain(t *testing.T) {
 	all := render(t)
 	if count := len(ofKind(all, "PodDisruptionBudget")); count != 1 {

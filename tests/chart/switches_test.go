@@ -13,6 +13,7 @@ var switches = []string{
 	"callback.enabled=false",
 	"watchNamespace=default",
 	"networkPolicy.enabled=false",
+	"statusPage.service=true",
 	"podDisruptionBudget.enabled=false",
 	"rbac.create=false",
 	"rbac.aggregate=false",

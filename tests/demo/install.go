@@ -75,6 +75,7 @@ func (d *demo) printHints(headline string) {
   kubectl describe tj %s
   kubectl logs -l sailor.dev/job-name=%s --prefix
   kubectl -n sailor-system logs deployment/sailor
+  xdg-open http://$(kubectl -n sailor-system get pods -o jsonpath='{.items[0].status.podIP}'):8083/   # all jobs, their plans and costs
   kubectl apply -f crds/examples/quickstart.yaml   # once more: kubectl delete tj %s before
   sailor-cluster --dir %s node list
   sailor-cluster --dir %s node preempt NODE

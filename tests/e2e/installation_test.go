@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,11 +94,11 @@ func TestUpgradeRollbackAndUninstallLoseNoStepOfARunningJob(t *testing.T) {
 	helm(t, "rollback", "sailor", "--wait")
 	untilMoreSteps(t, recorder)
 	t.Cleanup(func() { // whatever happens, the next test finds an operator
-		helm(t, append([]string{"upgrade", "--install", "sailor", chartFolder(t), "--wait", "--set", "replicas=1"}, quick...)...)
+		helm(t, slices.Concat([]string{"upgrade", "--install", "sailor", chartFolder(t), "--wait"}, installation.Settings, quick)...)
 	})
 	helm(t, "uninstall", "sailor", "--wait")
 	untilMoreSteps(t, recorder)
-	helm(t, append([]string{"install", "sailor", chartFolder(t), "--wait", "--set", "replicas=1"}, quick...)...)
+	helm(t, slices.Concat([]string{"install", "sailor", chartFolder(t), "--wait"}, installation.Settings, quick)...)
 	seen := w.until("it exists", func(trainingjob.Job) bool { return true }).Status.Progress.Step
 	after := w.until("the new operator reports steps", func(job trainingjob.Job) bool { return job.Status.Progress.Step > seen+20 })
 	if after.Status.Plan.Generation != before.Status.Plan.Generation {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,15 +21,20 @@ const Namespace = "sailor-system"
 // types have the same profile and differ in their price.
 var Accelerators = []string{"nvidia-l4", "nvidia-tesla-t4"}
 
-// Operator does what the README tells a user to do, but with a single replica: another one would only wait, and take memory. Further arguments are helm's, such as "--set", "coolDownSeconds=1".
+// Settings are helm's arguments for an operator on the local cluster: a single replica, because another one would only wait and take
+// memory, and a status page at the address of the pod, because all pods share the loopback address.
+var Settings = []string{"--set", "replicas=1,statusPage.service=true"}
+
+// Operator does what the README tells a user to do, with the Settings above. Further arguments are helm's, such as "--set",
+// "coolDownSeconds=1".
 func Operator(ctx context.Context, cluster *testcluster.Cluster, args ...string) error {
 	root, err := testcluster.RepositoryRoot()
 	if err != nil {
 		return err
 	}
 	install := []string{"install", "sailor", filepath.Join(root, "charts", "sailor"), "--namespace", Namespace, "--create-namespace",
-		"--wait", "--timeout", "2m", "--set", "replicas=1"}
-	_, err = cluster.Helm(ctx, append(install, args...)...)
+		"--wait", "--timeout", "2m"}
+	_, err = cluster.Helm(ctx, slices.Concat(install, Settings, args)...)
 	return err
 }
 
