@@ -195,15 +195,19 @@ def set_fresh_seed():
     show(f"random seed {seed}; to repeat: SAILOR_TEST_SEED={seed} scripts/run_tests.py {' '.join(sys.argv[1:])}")
 
 
-def suites_of(names):
-    unknown = [name for name in names if name not in SUITES]
+OPTIONS = ("--fresh-seed", "--changed")
+
+
+def suites_of(arguments):
+    unknown = [argument for argument in arguments if argument not in SUITES and argument not in OPTIONS]
     if unknown:
-        sys.exit(f"unknown test suite {', '.join(unknown)}; known are {', '.join(SUITES)}")
+        sys.exit(f"{', '.join(unknown)} is unknown; test suites are {', '.join(SUITES)}, and options {', '.join(OPTIONS)}")
+    names = [argument for argument in arguments if argument in SUITES]
     return names or [name for name in SUITES if name not in ("lint", "tidy", "long")]
 
 
 def main(arguments):
-    suites = suites_of([argument for argument in arguments if not argument.startswith("--")])
+    suites = suites_of(arguments)
     if "--fresh-seed" in arguments:
         set_fresh_seed()
     began, tally = time.monotonic(), Tally()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests what scripts/run_tests.py says at its end of tests that did not pass."""
+"""Tests what scripts/run_tests.py accepts, and what it says at its end of tests that did not pass."""
 
 import pathlib
 import sys
@@ -9,6 +9,17 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import run_tests  # noqa: E402
+
+
+class Arguments(unittest.TestCase):
+    def test_an_unknown_suite_or_option_runs_nothing(self):
+        for argument in ("--help", "units"):
+            with self.assertRaisesRegex(SystemExit, f"{argument} is unknown; test suites are lint, .* and options --fresh-seed"):
+                run_tests.main([argument])
+
+    def test_without_a_suite_all_run_but_those_for_developers(self):
+        self.assertEqual(run_tests.suites_of(["--fresh-seed"]), ["unit", "slow", "gpu", "cluster"])
+        self.assertEqual(run_tests.suites_of(["slow", "--changed"]), ["slow"])
 
 
 class Reasons(unittest.TestCase):
