@@ -43,6 +43,7 @@ class StageMap {
 
   [[nodiscard]] Element colours() const {
     std::vector<LegendEntry> entries;
+    entries.reserve(colours_.size());
     for (const auto& [accelerator, colour] : colours_) entries.push_back({colour, accelerator.str()});
     return legend(entries);
   }

@@ -98,6 +98,7 @@ Element jobs_section(const std::vector<JobInCluster>& jobs) {
   section.add(heading("Jobs"));
   if (jobs.empty()) return section.add(Element("p").text("There are no TrainingJobs that this operator looks at."));
   std::vector<Row> rows;
+  rows.reserve(jobs.size());
   for (const JobInCluster& job : jobs) rows.push_back(row_of(job));
   return section.add(report::figure("", report::table({{"Job"},
                                                        {"State"},

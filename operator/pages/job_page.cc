@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 #include <vector>
@@ -85,9 +86,10 @@ Element key_figures(const JobStatus& status) {
   const auto of_plan = speed_over_plan(status);
   Element facts("dl", {{"class", "facts"}});
   facts.add(step_fact(status));
-  facts.add(fact(
-      "Speed", speed ? counted(*speed) + " tokens/s" : kNothing,
-      of_plan ? fmt::format("{} of the plan's {}", percent(*of_plan), counted(status.plan->tokens_per_second)) : ""));
+  facts.add(fact("Speed", speed ? counted(*speed) + " tokens/s" : kNothing,
+                 of_plan && status.plan
+                     ? fmt::format("{} of the plan's {}", percent(*of_plan), counted(status.plan->tokens_per_second))
+                     : ""));
   facts.add(fact("GPUs", plan == nullptr ? "0" : counted(plan->total_gpus),
                  plan == nullptr ? "" : money(plan->cost_per_hour) + " per hour"));
   facts.add(cost_fact(status));
@@ -174,7 +176,7 @@ Element plan_section(const ShownJob& view) {
   const Generation* generation = shown_generation(view);
   if (generation == nullptr) return section.add(Element("p").text("The job has no plan that holds GPUs."));
   section.add(Element("p").text(why_text(*generation)));
-  if (view.record->running)
+  if (view.record && view.record->running)
     section.add(Element("p").text(fmt::format("Plan {} is being prepared, and this one trains on meanwhile: {}",
                                               view.record->generation, view.record->message)));
   return section.add(report::stage_map(generation->plan)).add(heading("Pods")).add(pods_table(*generation));
@@ -235,12 +237,12 @@ Element changes_section(const std::vector<RescaleStatus>& changes) {
   section.add(heading("Changes of plan"));
   if (changes.empty()) return section.add(Element("p").text("The plan has not changed."));
   std::vector<Row> rows;
-  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-    rows.push_back({{to_rfc3339(change->time), fmt::format("{} to {}", change->from_generation, change->to_generation),
-                     fmt::format("{} to {}", change->from_gpus, change->to_gpus), end_of(*change),
-                     text_or_nothing(change->stopped_seconds, seconds_text),
-                     text_or_nothing(change->steps_lost, [](std::int64_t steps) { return counted(steps); }),
-                     fmt::format("{}: {}", to_string(change->reason), change->message)}});
+  for (const RescaleStatus& change : std::views::reverse(changes)) {
+    rows.push_back({{to_rfc3339(change.time), fmt::format("{} to {}", change.from_generation, change.to_generation),
+                     fmt::format("{} to {}", change.from_gpus, change.to_gpus), end_of(change),
+                     text_or_nothing(change.stopped_seconds, seconds_text),
+                     text_or_nothing(change.steps_lost, [](std::int64_t steps) { return counted(steps); }),
+                     fmt::format("{}: {}", to_string(change.reason), change.message)}});
   }
   return section.add(report::figure(
       "The newest is first.",
