@@ -22,7 +22,7 @@ constexpr auto kPlanningBudget = std::chrono::seconds(5);  // a search that take
 std::vector<AgentTarget> targets_of(const Observation& observation) {
   std::vector<AgentTarget> targets;
   for (const PodView& pod : observation.pods) {
-    const bool may_answer = pod.is_ours && !pod.has_ended() && !pod.ip.empty();
+    const bool may_answer = pod.is_ours && (!pod.has_ended() || pod.is_ending) && !pod.ip.empty();
     if (may_answer && !pod.is_gone) targets.push_back({pod.uid, pod.name, pod.ip, kAgentPort});
   }
   for (const Member& member : observation.vanished) {

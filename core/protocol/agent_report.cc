@@ -127,6 +127,7 @@ Json to_json(const AgentReport& report) {
                {"podUid", report.pod_uid}};
   if (report.superseded_claim > 0) json["supersededClaim"] = report.superseded_claim;
   if (!report.claim_error.empty()) json["claimError"] = report.claim_error;
+  if (report.exit_status) json["exitStatus"] = *report.exit_status;
   if (report.progress) json["progress"] = progress_json(*report.progress);
   return json;
 }
@@ -142,7 +143,8 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
                      .assigned_generation = reader.value_or<std::int64_t>("assignedGeneration", 0),
                      .pod_uid = reader.value_or<std::string>("podUid", ""),
                      .superseded_claim = reader.value_or<std::int64_t>("supersededClaim", 0),
-                     .claim_error = reader.value_or<std::string>("claimError", "")};
+                     .claim_error = reader.value_or<std::string>("claimError", ""),
+                     .exit_status = reader.optional<int>("exitStatus")};
   const Json& workers = reader.list("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
     auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));

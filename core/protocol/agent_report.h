@@ -111,6 +111,9 @@ struct AgentReport {
   std::int64_t superseded_claim =
       0;                         // the older generation whose claim of the folder the agent superseded last; 0: none
   std::string claim_error = {};  // why it could not; a sentence without a full stop
+  // The status with which the agent is about to end (core/protocol/exit_status.h). Set once a worker has failed and all
+  // workers have ended.
+  std::optional<int> exit_status = {};
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 

@@ -29,6 +29,10 @@ inline constexpr std::chrono::milliseconds kAgentRequestTimeout{5000};
 // is part of the grace period of the pod.
 inline constexpr std::chrono::milliseconds kCallbackTimeout{2000};
 
+// An agent whose worker has failed answers until the operator has read its last report, but at most for this long. The
+// kubelet needs about a second to notice that a container has ended; without the report, the pod seems lost meanwhile.
+inline constexpr std::chrono::milliseconds kLastReportLimit{2000};
+
 // The time after which an agent repeats a hint that the operator could not answer.
 inline constexpr std::chrono::milliseconds kHintRetry{1000};
 

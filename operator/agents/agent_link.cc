@@ -38,10 +38,12 @@ AgentReport without_steps(AgentReport report) {
   return report;
 }
 
-// Returns whether no worker is about to change its phase without a new assignment.
+// Returns whether the report stays as it is without a new assignment. It does not if a worker starts or prepares, or
+// has failed, because the agent then tells its exit status, once.
 bool is_settled(const AgentReport& report) {
   return std::ranges::none_of(report.workers, [](const WorkerReport& worker) {
-    return worker.phase == WorkerPhase::kStarting || worker.phase == WorkerPhase::kPreparing;
+    return worker.phase == WorkerPhase::kStarting || worker.phase == WorkerPhase::kPreparing ||
+           worker.phase == WorkerPhase::kFailed;
   });
 }
 

@@ -44,13 +44,14 @@ struct PodView {
   std::string node;  // the node that the pod runs on, or is pinned to while it is unscheduled; empty: any node
   std::string ip;
   PodPhase phase = PodPhase::kPending;
-  bool is_deleting = false;                       // also if the object is gone
-  std::optional<Time> killed_at;                  // if it is being deleted: when its grace period ends
-  bool is_gone = false;                           // the object is gone, but the agent answers with its UID
-  bool is_ours = true;                            // false: an earlier job of the same name owns the pod
-  std::string status_reason;                      // status.reason of the pod: "Evicted", "NodeShutdown" ...
-  std::string waiting;                            // a sentence that says why the pod does not start; empty: unknown
-  int exit_code = 0;                              // the exit code of the trainer container, once it has ended
+  bool is_deleting = false;       // also if the object is gone
+  std::optional<Time> killed_at;  // if it is being deleted: when its grace period ends
+  bool is_gone = false;           // the object is gone, but the agent answers with its UID
+  bool is_ours = true;            // false: an earlier job of the same name owns the pod
+  std::string status_reason;      // status.reason of the pod: "Evicted", "NodeShutdown" ...
+  std::string waiting;            // a sentence that says why the pod does not start; empty: unknown
+  int exit_code = 0;              // the exit code of the trainer container, once it has ended
+  bool is_ending = false;         // the pod counts as ended because its agent says so; the kubelet has not said so yet
   std::optional<AgentReport> termination_report;  // what the agent left when the trainer ended
   std::string termination_message;                // the container's last message, if it left no report
   int gpus = 0;

@@ -47,7 +47,7 @@ const Member* member_of(const Generation& generation, const std::string& pod_uid
 
 bool is_ready(const AgentView& agent) {
   return agent.answers() && std::ranges::none_of(agent.report.value().workers, [](const WorkerReport& worker) {
-           return worker.phase == WorkerPhase::kStarting;
+           return worker.phase == WorkerPhase::kStarting || worker.phase == WorkerPhase::kFailed;
          });
 }
 

@@ -15,8 +15,8 @@ const AgentView* find_agent(const Observation& observation, const PodView& pod);
 const AgentView* find_answering(const Observation& observation, const Member& member);
 const Member* member_of(const Generation& generation, const std::string& pod_uid);
 
-// Returns whether the agent answers and all its worker processes have reported. A generation that starts before that
-// would wait for those processes.
+// Returns whether the agent answers, all its worker processes have reported, and none has failed. A generation that
+// starts before that would wait for those processes.
 bool is_ready(const AgentView& agent);
 
 // Returns whether a worker of this pod holds a part of the job's state.

@@ -39,6 +39,31 @@ TEST_F(EndOfJob, JobFailsWithTheTrainersMessageAfterMaxRestarts) {
   EXPECT_EQ(world.api_server.writes, before) << "a failed job is left alone";
 }
 
+// A kubelet may need a second to notice that a container has ended. Until then the pod seems to be lost with its node.
+TEST_F(EndOfJob, AFailureThatAllAgentsTellBeforeTheirKubeletsIsNotTakenForALossOfNodes) {
+  start({{"maxRestarts", 0}});
+  for (const std::string& pod : world.pods()) world.tell_failure(pod, "cannot read /data/*");
+  world.settle();
+  EXPECT_EQ(world.state(), "Failed");
+  EXPECT_THAT(world.condition("Failed"), HasSubstr("cannot read /data/*"));
+}
+
+TEST_F(EndOfJob, AFailureCountsOnceIfTheKubeletConfirmsWhatTheAgentHasTold) {
+  start();
+  const std::vector<std::string> pods = world.pods();
+  for (const std::string& pod : pods) world.tell_failure(pod, "cannot read /data/*");
+  const auto stale = world.reconcile_later();
+  for (const std::string& pod : pods) world.fail_pod(pod, "cannot read /data/*");
+  static_cast<void>(stale());
+  world.reconcile();
+  EXPECT_EQ(world.status()["restarts"], 1);
+  EXPECT_THAT(world.record().quarantined_nodes, IsEmpty());
+  world.pass(std::chrono::seconds(2));
+  world.settle();
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_EQ(world.status()["restarts"], 1);
+}
+
 TEST_F(EndOfJob, JobThatFinishedWhileNoOperatorRanBecomesComplete) {
   start();
   world.finish_pods();

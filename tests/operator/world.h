@@ -58,6 +58,8 @@ class World {
   void speak();        // the processes of all mute workers report
   void break_peers();  // each agent that answers reports that its workers have lost a peer
   void fail_pod(const std::string& pod, const std::string& why);
+  // The agent of the pod tells that a worker has failed, and ends; its kubelet has not noticed that yet.
+  void tell_failure(const std::string& pod, const std::string& why);
   void silence_worker(const std::string& pod, std::int64_t step);  // a worker is unresponsive, and its agent stops it
   void finish_pod(const std::string& pod);  // its workers have done all steps, and its agent has ended
   void finish_pods();                       // the same for all pods that have started

@@ -119,6 +119,17 @@ void World::fail_pod(const std::string& name, const std::string& why) {
   end_pod(name, kExitFailed, {.phase = WorkerPhase::kFailed, .message = why});
 }
 
+void World::tell_failure(const std::string& name, const std::string& why) {
+  AgentView& agent = agents.at(kube::uid_of(api_server.find("pods", name)));
+  AgentReport& report = agent.report.value();
+  for (WorkerReport& worker : report.workers) {
+    worker.phase = WorkerPhase::kFailed;
+    worker.message = why;
+  }
+  report.exit_status = kExitFailed;
+  agent.unanswered_polls = kHighestPollCount;
+}
+
 void World::silence_worker(const std::string& name, std::int64_t step) {
   end_pod(name, kExitWorkerUnresponsive, {.phase = WorkerPhase::kFailed, .step = step, .message = "it did not answer"});
 }

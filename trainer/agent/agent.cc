@@ -14,6 +14,7 @@
 #include "core/net/http_server.h"
 #include "core/protocol/claim.h"
 #include "core/protocol/endpoints.h"
+#include "core/protocol/exit_status.h"
 #include "core/protocol/limits.h"
 #include "core/protocol/message.h"
 #include "trainer/agent/agent_state.h"
@@ -46,9 +47,10 @@ class Agent {
     if (!server) return tl::unexpected(std::move(server).error().within("serving the operator"));
     log_info("agent ready", {{"host", settings_.host}, {"gpus", std::to_string(settings_.gpus)}});
     const int status = wait_for_end();
+    end_workers();
+    if (status != kExitDone) offer_last_report(status);
     write_termination_report();
     server->reset();
-    end_workers();
     return status;
   }
 
@@ -143,7 +145,7 @@ class Agent {
              [](const auto&) {
                return net::json_answer(200, {{"status", "ok"}});
              }},
-            {"GET", std::string(kStatePath), [this](const auto&) { return net::json_answer(200, report()); }},
+            {"GET", std::string(kStatePath), [this](const auto&) { return answer_operator(); }},
             {"PUT", std::string(kAssignmentPath), [this](const auto& call) { return take_assignment(call.body); }},
             {"PUT", std::string(kCallbackPath), [this](const auto& call) { return take_callback(call.body); }},
             {"PUT", std::string(kClaimPath), [this](const auto& call) { return take_claim(call.body); }}};
@@ -190,6 +192,7 @@ class Agent {
     const auto assignment = read_message(body, "an assignment").and_then(assignment_from_json);
     if (!assignment) return bad_request(assignment.error());
     const std::lock_guard lock(mutex_);
+    if (last_report_) return net::json_answer(kStatusRetry, {{"error", "the agent is about to end"}});
     if (const auto taken = state_.take(*assignment); !taken) {
       if (taken.error().code == ErrorCode::kConflict)
         return net::json_answer(kStatusConflict, to_json(state_.report()));
@@ -214,9 +217,12 @@ class Agent {
     change([&] { state_.note_peer(news.generation, news.pod, news.is_unresponsive); });
   }
 
-  nlohmann::json report() {
+  net::HttpAnswer answer_operator() {
     const std::lock_guard lock(mutex_);
-    return to_json(state_.report());
+    const AgentReport& report = last_report_ ? *last_report_ : state_.report();
+    last_report_is_read_ = report.exit_status.has_value();
+    if (last_report_is_read_) changed_.notify_all();
+    return net::json_answer(200, to_json(report));
   }
 
   // Changes the state, then sends the hints that follow from the change.
@@ -234,13 +240,25 @@ class Agent {
   int wait_for_end() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return state_.exit_status().has_value(); });
-    return *state_.exit_status();  // NOLINT(bugprone-unchecked-optional-access): set, because the wait has ended
+    last_report_ = state_.report();  // before the agent ends the other workers, which is no failure of theirs
+    return *state_.exit_status();    // NOLINT(bugprone-unchecked-optional-access): set, because the wait has ended
+  }
+
+  // Tells the operator that a worker has failed, before the agent stops answering.
+  void offer_last_report(int status) {
+    std::unique_lock lock(mutex_);
+    AgentReport& report = last_report_.value();
+    report.exit_status = status;
+    log_info("a worker has failed, so the agent ends", {{"exit_status", std::to_string(status)}});
+    if (report.callback.empty()) return;  // no operator has spoken to this agent
+    changed_.wait_for(lock, kLastReportLimit, [&] { return last_report_is_read_; });
   }
 
   // Kubernetes copies the termination log to the status of the pod. The operator finds the report there even if it did
   // not run when this process ended.
   void write_termination_report() {
-    const std::string text = write_message(report());
+    const std::lock_guard lock(mutex_);
+    const std::string text = write_message(to_json(last_report_.value()));
     std::ofstream stream(settings_.termination_log, std::ios::trunc);
     if (stream) stream << text << std::flush;
     if (!stream) log_info("no termination log", {{"path", settings_.termination_log.string()}, {"report", text}});
@@ -253,6 +271,8 @@ class Agent {
   std::mutex claiming_;  // held while a claim is written
   std::condition_variable changed_;
   AgentState state_;
+  std::optional<AgentReport> last_report_;  // set once the agent is about to end
+  bool last_report_is_read_ = false;
   Assignment assignment_;  // the newest accepted assignment
   HintSender hints_{[this] { change([&] { state_.note_dismissal(); }); }};
   std::vector<std::unique_ptr<WorkerProcess>> workers_;

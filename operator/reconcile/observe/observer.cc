@@ -199,6 +199,10 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   }
   observation.agents = sources_.agents(key);
   add_vanished_pods(observation);
+  for (PodView& pod : observation.pods) {
+    const AgentView* agent = find_agent(observation, pod);
+    if (agent != nullptr && agent->report) note_end(pod, *agent->report);
+  }
   read_leases(observation);
   const std::vector<Contender> contenders = this->contenders();
   observation.cluster = cluster(contenders);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/model/parse_number.h"
+#include "core/protocol/exit_status.h"
 #include "operator/model/names.h"
 
 namespace sailor {
@@ -84,6 +85,14 @@ PodView pod_view(const Json& pod, const std::string& job_uid) {
   view.created_for_generation = parse_number<std::int64_t>(kube::annotation_of(pod, kCreatedForAnnotation)).value_or(0);
   view.created = kube::created_at(pod);
   return view;
+}
+
+void note_end(PodView& pod, const AgentReport& report) {
+  if (pod.has_ended() || !report.exit_status) return;
+  pod.is_ending = true;
+  pod.phase = *report.exit_status == kExitDone ? PodPhase::kSucceeded : PodPhase::kFailed;
+  pod.exit_code = *report.exit_status;
+  pod.termination_report = report;
 }
 
 }  // namespace sailor

@@ -14,6 +14,7 @@
 
 #include "core/protocol/claim.h"
 #include "core/protocol/endpoints.h"
+#include "core/protocol/exit_status.h"
 #include "core/protocol/lease.h"
 #include "tests/trainer/support/agents.h"
 #include "tests/trainer/support/http.h"
@@ -60,6 +61,21 @@ TEST_F(Agents, HintsGoToTheOperatorThatSentItsAddressLast) {
   EXPECT_EQ(agents_[0]->report().callback, callback);
   kill(agents_[0]->workers().front(), SIGKILL);
   EXPECT_EQ(operator_port.receive().value("reason", ""), "WorkerFailed") << agents_[0]->log();
+}
+
+TEST_F(Agents, AnAgentWhoseWorkerHasFailedAnswersUntilTheOperatorKnowsIt) {
+  Assignment job = this->job(100'000);
+  job.callback = "http://" + own_address() + ":8082";  // nobody listens there, so the hint is lost
+  start(1, {}, 2);
+  assign(job, 1, {{0, 5, {4, 4}}}, {0});
+  wait_for_step(0, 1, 1);
+  kill(agents_[0]->workers().front(), SIGKILL);
+  const AgentReport last =
+      agents_[0]->wait_until([](const AgentReport& report) { return report.exit_status.has_value(); });
+  EXPECT_EQ(last.exit_status, kExitFailed);
+  EXPECT_THAT(last.workers.front().message, HasSubstr("was killed by signal 9"));
+  EXPECT_EQ(agents_[0]->wait_for_exit(), kExitFailed);
+  EXPECT_THAT(agents_[0]->termination_report(), HasSubstr("was killed by signal 9"));
 }
 
 // The job with leases of 3 s, about which it asks an operator on this host.
