@@ -5,6 +5,7 @@
 #include "cli/input_files.h"
 #include "cli/placed_plan.h"
 #include "cli/results.h"
+#include "operator/model/node_labels.h"
 #include "operator/render/pod.h"
 
 namespace sailor::cli {
@@ -41,7 +42,10 @@ Result<void> run_render(const RenderArguments& arguments, std::ostream& out, std
   const OperatorSettings settings{.trainer_image = arguments.trainer_image, .callback = ""};
   const JobView job = job_view(*world);
   nlohmann::json pods = nlohmann::json::array();
-  for (const Slot& slot : placement->slots) pods.push_back(without_identity(render_pod(job, slot, 1, settings)));
+  for (const Slot& slot : placement->slots) {
+    const Labels labels = labels_of_new_node(slot.pool, /*is_on_gke=*/true);
+    pods.push_back(without_identity(render_pod(job, slot, 1, settings, labels)));
+  }
   if (arguments.format == Format::kJson) {
     out << nlohmann::json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", pods}}.dump(2) << "\n";
     return {};

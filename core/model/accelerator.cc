@@ -21,6 +21,7 @@ constexpr double kPcie3 = 16;  // gigabytes per second of PCIe 3.0 x16, in each 
 struct CatalogEntry {
   AcceleratorSpec spec;
   std::optional<DollarsPerHour> list_price;
+  std::vector<std::string> other_names;  // in labels of nodes
 };
 
 // The bounds are far from the figures of any GPU. They catch wrong units.
@@ -50,7 +51,8 @@ std::vector<CatalogEntry> parse_catalog() {
     const auto price = optional_decimal(reader, "pricePerGpuHour");
     SAILOR_CHECK(spec && !reader.error(), "{} in accelerators.json: {}", name.str(),
                  reader.error() ? reader.error()->message : "gpu is missing");
-    catalog.push_back({*spec, price ? std::optional(DollarsPerHour(*price)) : std::nullopt});
+    catalog.push_back({*spec, price ? std::optional(DollarsPerHour(*price)) : std::nullopt,
+                       reader.value_or<std::vector<std::string>>("otherNames", {})});
   }
   return catalog;
 }
@@ -87,6 +89,13 @@ std::optional<AcceleratorSpec> read_gpu(JsonReader& spec, const Accelerator& nam
 const AcceleratorSpec* find_accelerator(const Accelerator& name) {
   const CatalogEntry* entry = find_entry(name);
   return entry == nullptr ? nullptr : &entry->spec;
+}
+
+const AcceleratorSpec* accelerator_of_label(const std::string& value) {
+  const auto found = std::ranges::find_if(catalog(), [&](const CatalogEntry& entry) {
+    return entry.spec.name.str() == value || std::ranges::find(entry.other_names, value) != entry.other_names.end();
+  });
+  return found == catalog().end() ? nullptr : &found->spec;
 }
 
 std::optional<DollarsPerHour> list_price(const Accelerator& name) {

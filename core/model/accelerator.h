@@ -34,6 +34,10 @@ std::optional<AcceleratorSpec> read_gpu(JsonReader& spec, const Accelerator& nam
 // Returns the catalogue's entry; null if the catalogue does not have this accelerator.
 const AcceleratorSpec* find_accelerator(const Accelerator& name);
 
+// Returns the catalogue's entry of the GPUs that a label of a node names. Besides GKE's names the catalogue knows those
+// of NVIDIA's products ("NVIDIA-L4") and Amazon's ("l4"). Null: it has no such GPU.
+const AcceleratorSpec* accelerator_of_label(const std::string& value);
+
 // On-demand price of one GPU with its share of the machine in us-central1 (Google Cloud's price list, 2025). Absent if
 // Google does not rent this GPU or its price is unknown. Spot prices change daily, so a GpuPool states them.
 std::optional<DollarsPerHour> list_price(const Accelerator& name);

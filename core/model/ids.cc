@@ -10,6 +10,14 @@ namespace {
 
 constexpr std::string_view kSlow = "/slow";
 
+// "us-east-1a": the letter follows the number of the region without a dash.
+bool ends_like_a_zone_of_amazon(const std::string& zone) {
+  const auto is_in = [&](std::size_t from_end, char first, char last) {
+    return zone.size() >= from_end && zone[zone.size() - from_end] >= first && zone[zone.size() - from_end] <= last;
+  };
+  return zone.find('-') != std::string::npos && is_in(1, 'a', 'z') && is_in(2, '0', '9');
+}
+
 }  // namespace
 
 std::string_view to_string(Provisioning provisioning) {
@@ -46,8 +54,10 @@ Result<PoolKey> parse_pool_key(std::string_view text) {
 }
 
 Region region_of(const Zone& zone) {
-  const std::size_t dash = zone.str().rfind('-');
-  return Region(dash == std::string::npos ? zone.str() : zone.str().substr(0, dash));
+  const std::string& name = zone.str();
+  if (ends_like_a_zone_of_amazon(name)) return Region(name.substr(0, name.size() - 1));
+  const std::size_t dash = name.rfind('-');
+  return Region(dash == std::string::npos ? name : name.substr(0, dash));
 }
 
 std::string continent_of(const Region& region) { return region.str().substr(0, region.str().find('-')); }

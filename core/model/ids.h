@@ -60,7 +60,8 @@ struct PoolKey {
 std::string to_string(const PoolKey& key);
 Result<PoolKey> parse_pool_key(std::string_view text);
 
-// The region of a zone by Google Cloud's naming: "us-central1-a" lies in "us-central1".
+// The region of a zone by the naming of Google Cloud and Azure ("us-central1-a" lies in "us-central1", "westeurope-1"
+// in "westeurope") or of Amazon ("us-east-1a" in "us-east-1").
 Region region_of(const Zone& zone);
 // The continent by the same naming: "us-central1" lies in "us", "northamerica-northeast1" in "northamerica".
 std::string continent_of(const Region& region);

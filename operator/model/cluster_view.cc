@@ -8,6 +8,7 @@
 #include "core/model/parse_number.h"
 #include "core/model/size_limits.h"
 #include "operator/model/names.h"
+#include "operator/model/node_labels.h"
 
 namespace sailor {
 namespace {
@@ -49,23 +50,16 @@ std::shared_ptr<const std::map<std::string, std::string>> labels_of(const Json& 
   return labels;
 }
 
-PoolKey pool_of(const Json& node) {
-  const bool is_spot = kube::label_of(node, kSpotLabel) == "true";
-  return {Zone(kube::label_of(node, kZoneLabel)), Accelerator(kube::label_of(node, kAcceleratorLabel)),
-          is_spot ? Provisioning::kSpot : Provisioning::kOnDemand};
-}
-
 NodeView node_view(const Json& node) {
   NodeView view;
   view.name = kube::name_of(node);
   view.uid = kube::uid_of(node);
-  view.pool = pool_of(node);
+  view.pool = pool_of_node(node);
   if (const Json* allocatable = kube::find_at(node, {"status", "allocatable"})) view.gpus = gpu_quantity(*allocatable);
   view.is_cordoned = kube::bool_at(node, {"spec", "unschedulable"});
   view.labels = labels_of(node);
   view.taints = taints_of(node);
-  const bool is_announced = std::ranges::find(view.taints, kTerminationTaint, &Taint::key) != view.taints.end();
-  view.is_terminating = kube::is_deleting(node) || is_announced;
+  view.is_terminating = kube::is_deleting(node) || std::ranges::any_of(view.taints, announces_termination, &Taint::key);
   for (const Json& condition : list_at(node, {"status", "conditions"})) {
     if (text_at(condition, {"type"}) == "Ready") view.is_ready = text_at(condition, {"status"}) == "True";
     const auto heartbeat = parse_rfc3339(text_at(condition, {"lastHeartbeatTime"}));
@@ -79,16 +73,16 @@ bool matches(const Json& node, const std::map<std::string, std::string>& selecto
                              [&](const auto& label) { return kube::label_of(node, label.first) == label.second; });
 }
 
-// Describes an undeclared pool from the labels of one of its nodes. Returns nothing if the accelerator has no list
-// price, because a job must not use GPUs whose price is unknown. A GpuPool can declare the price.
+// Describes an undeclared pool from the labels of one of its nodes. Returns nothing if the price of its GPUs is
+// unknown, because a job must not use them then. The known list prices are Google Cloud's. A GpuPool can declare the
+// price.
 std::optional<PoolDeclaration> discovered(const NodeView& node, const Json& object) {
   const auto price = list_price(node.pool.accelerator);
-  if (!price) return std::nullopt;
+  if (!price || is_outside_of_google_cloud(object)) return std::nullopt;
   PoolDeclaration pool;
   pool.name = to_string(node.pool);
   pool.key = node.pool;
-  const std::string region = kube::label_of(object, kRegionLabel);
-  pool.region = region.empty() ? region_of(node.pool.zone) : Region(region);
+  pool.region = region_of_node(object);
   pool.gpus_per_node = node.gpus;
   pool.price_per_gpu = *price;
   return pool;
@@ -184,6 +178,13 @@ int ClusterView::growth_left(const PoolDeclaration& pool, const std::string& job
   return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
+Labels ClusterView::labels_of_new_node(const PoolKey& pool) const {
+  Labels labels = sailor::labels_of_new_node(pool, is_on_gke);
+  if (const auto declared = pools.find(pool); declared != pools.end())
+    labels.merge(Labels(declared->second.node_selector));
+  return labels;
+}
+
 int gpus_asked_for(const Json& pod_spec) {
   int sum = 0;
   for (const Json& container : list_at(pod_spec, {"containers"})) sum += gpus_of_container(container);
@@ -205,6 +206,7 @@ ClusterView cluster_view(const ClusterObjects& objects) {
   for (const kube::Object& object : objects.nodes) {
     NodeView node = node_view(*object);
     view.node_uids.insert(node.uid);
+    if (is_outside_of_google_cloud(*object)) view.is_on_gke = false;
     if (node.gpus == 0 || node.pool.accelerator.empty() || node.pool.zone.empty()) continue;
     if (joins_pool(node, *object, objects.least_capability, view)) view.nodes.push_back(std::move(node));
   }

@@ -14,6 +14,7 @@
 #include "core/model/compute_capability.h"
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
+#include "operator/model/node_labels.h"
 
 namespace sailor {
 
@@ -52,17 +53,20 @@ struct ClusterView {
   std::vector<NodeView> nodes;               // in ascending order of names
   std::map<PoolKey, PoolDeclaration> pools;  // declared by a GpuPool, or discovered from the labels of their nodes
   AcceleratorBook accelerators;              // if GpuPools disagree about an accelerator, the first one by name counts
-  std::set<PoolKey> unpriced;  // pools without a GpuPool and without a list price; `nodes` omits their nodes
+  std::set<PoolKey> unpriced;  // pools without a GpuPool and without a known price; `nodes` omits their nodes
   std::set<PoolKey> of_unknown_accelerator;  // `nodes` and `pools` omit them
   std::set<PoolKey> without_kernels;         // the trainer's image cannot use their GPUs; `nodes` and `pools` omit them
   // The number of nodes that do not exist yet and that records claim, by the pool and the UID of the job.
   std::map<PoolKey, std::map<std::string, int>> claimed_growth;
+  bool is_on_gke = true;            // no node is known to be a machine of another cloud, or of none
   std::set<std::string> node_uids;  // includes the nodes that `nodes` omits; a node whose UID is missing here is gone
   friend bool operator==(const ClusterView&, const ClusterView&) = default;
 
   [[nodiscard]] const NodeView* find_node(const std::string& name) const;
   // Returns by how many nodes the pool can grow, without those that other jobs claim.
   [[nodiscard]] int growth_left(const PoolDeclaration& pool, const std::string& job_uid) const;
+  // Returns the labels by which the autoscaler and the scheduler find a new node of the pool.
+  [[nodiscard]] Labels labels_of_new_node(const PoolKey& pool) const;
 };
 
 // GPUs that the record of an uncommitted generation claims on a node. The claim counts until the pod exists, so that no

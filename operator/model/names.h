@@ -27,13 +27,6 @@ inline constexpr const char* kNodeAnnotation =
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kOperatorName = "sailor-operator";
 
-// Labels and taints of Kubernetes and of GKE.
-inline constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
-inline constexpr const char* kRegionLabel = "topology.kubernetes.io/region";
-inline constexpr const char* kAcceleratorLabel = "cloud.google.com/gke-accelerator";
-inline constexpr const char* kSpotLabel = "cloud.google.com/gke-spot";
-inline constexpr const char* kTerminationTaint = "cloud.google.com/impending-node-termination";
-
 std::string short_hash(const std::string& text);  // 6 hexadecimal digits
 
 // Returns the job's name. A name of more than 48 characters is cut and ends with its hash, so that a name of a pod made

@@ -35,7 +35,8 @@ const PoolDeclaration* paid_pool(const Observation& observation, const PodView& 
 std::optional<DollarsPerHour> price_on_demand(const ClusterView& cluster, PoolKey key) {
   key.provisioning = Provisioning::kOnDemand;
   const auto pool = cluster.pools.find(key);
-  return pool == cluster.pools.end() ? list_price(key.accelerator) : pool->second.price_per_gpu;
+  if (pool != cluster.pools.end()) return pool->second.price_per_gpu;
+  return cluster.is_on_gke ? list_price(key.accelerator) : std::nullopt;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/model/parse_number.h"
-#include "operator/model/names.h"
 
 namespace sailor {
 namespace {
@@ -39,14 +38,6 @@ bool matches_affinity_term(const NodeView& node, const Json& term) {
            const bool is_name = kube::text_at(requirement, {"key"}) == "metadata.name";
            return is_name && meets_requirement(&node.name, requirement);
          });
-}
-
-std::map<std::string, std::string> known_labels(const PoolDeclaration& pool) {
-  std::map<std::string, std::string> labels = pool.node_selector;
-  labels[kZoneLabel] = pool.key.zone.str();
-  labels[kAcceleratorLabel] = pool.key.accelerator.str();
-  if (pool.key.provisioning == Provisioning::kSpot) labels[kSpotLabel] = "true";
-  return labels;
 }
 
 }  // namespace
@@ -91,9 +82,7 @@ bool SchedulingRules::accept(const NodeView& node) const {
   return is_selected && are_tolerated && affinity_matches(node);
 }
 
-bool SchedulingRules::accept_future_node(const PoolDeclaration& pool) const {
-  if (selector_.empty()) return true;
-  const auto labels = known_labels(pool);
+bool SchedulingRules::accept_future_node(const Labels& labels) const {
   return std::ranges::all_of(selector_, [&](const auto& selected) {
     const auto label = labels.find(selected.first);
     return label == labels.end() || label->second == selected.second;

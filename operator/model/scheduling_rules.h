@@ -16,9 +16,9 @@ class SchedulingRules {
   explicit SchedulingRules(const kube::Json& pod_spec);
 
   [[nodiscard]] bool accept(const NodeView& node) const;
-  // The same for a node of a pool that does not exist yet: only the labels that are known to be on it count, and it has
-  // no taints but those that every trainer pod tolerates.
-  [[nodiscard]] bool accept_future_node(const PoolDeclaration& pool) const;
+  // The same for a node that does not exist yet: only the labels that are known to be on it count, and it has no taints
+  // but those that every trainer pod tolerates.
+  [[nodiscard]] bool accept_future_node(const Labels& labels) const;
 
  private:
   struct Toleration {

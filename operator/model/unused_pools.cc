@@ -22,7 +22,7 @@ std::vector<std::string> allowed_pools(const JobSpec& job, const std::set<PoolKe
 
 std::string_view why_unused(Reason reason) {
   if (reason == Reason::kPoolWithoutPrice) {
-    return "their accelerator has no list price. Declare a GpuPool with pricePerGpuHour.";
+    return "their price is not known. Declare a GpuPool with pricePerGpuHour.";
   }
   if (reason == Reason::kPoolOfUnknownAccelerator) {
     return "their accelerator is unknown. State the memory and the rates of its GPUs in spec.gpu of a GpuPool.";

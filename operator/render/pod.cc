@@ -5,6 +5,7 @@
 #include "core/protocol/ports.h"
 #include "operator/kube/resource.h"
 #include "operator/model/names.h"
+#include "operator/model/node_labels.h"
 #include "operator/render/merge.h"
 #include "operator/render/pod_defaults.h"
 
@@ -65,31 +66,34 @@ Json trainer_container(const Slot& slot, const OperatorSettings& settings) {
   return container;
 }
 
-// Requires the node of the slot, in addition to the affinity of the template: the terms of a node affinity are
-// alternatives, so each of them gets the requirement.
-void require_node(Json& affinity, const std::string& node) {
+// Adds a requirement to the affinity of the template: the terms of a node affinity are alternatives, so each of them
+// gets the requirement. `kind` is matchFields or matchExpressions.
+void require(Json& affinity, const char* kind, const Json& requirement) {
   Json& terms = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
   if (!terms.is_array() || terms.empty()) terms = Json::array({Json::object()});
-  for (Json& term : terms) {
-    term["matchFields"].push_back({{"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({node})}});
-  }
+  for (Json& term : terms) term[kind].push_back(requirement);
 }
 
-// Pins the pod to the labels of its pool, and to the node of its slot if it has one. The node is a required affinity,
-// so the scheduler binds the pod and counts its GPUs.
-void pin(Json& spec, const Slot& slot) {
-  spec["nodeSelector"][kAcceleratorLabel] = slot.pool.accelerator.str();
-  spec["nodeSelector"][kZoneLabel] = slot.pool.zone.str();
-  if (slot.pool.provisioning == Provisioning::kSpot) spec["nodeSelector"][kSpotLabel] = "true";
-  if (slot.node.empty()) return;
-  require_node(spec["affinity"], slot.node);
+// Pins the pod to the node of its slot, or else to new nodes of its pool. The node is a required affinity, so the
+// scheduler binds the pod and counts its GPUs.
+void pin(Json& spec, const Slot& slot, const Labels& labels_of_new_node) {
+  if (!slot.node.empty()) {
+    require(spec["affinity"], "matchFields",
+            {{"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({slot.node})}});
+    return;
+  }
+  for (const auto& [label, value] : labels_of_new_node) spec["nodeSelector"][label] = value;
+  // A nodeSelector cannot say that a label is absent.
+  if (slot.pool.provisioning == Provisioning::kOnDemand && labels_of_new_node.contains(kGkeAcceleratorLabel))
+    require(spec["affinity"], "matchExpressions", {{"key", kGkeSpotLabel}, {"operator", "DoesNotExist"}});
 }
 
 Json tolerations() {
   const auto exists = [](const char* key, const char* effect) {
     return Json{{"key", key}, {"operator", "Exists"}, {"effect", effect}};
   };
-  Json list = {exists(kGpuResource, "NoSchedule"), exists(kSpotLabel, "NoSchedule")};
+  Json list = {exists(kGpuResource, "NoSchedule"), exists(kGkeSpotLabel, "NoSchedule"),
+               exists(kAksPriorityLabel, "NoSchedule")};
   for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
     list.push_back(exists(key, "NoExecute"));
     list.back()["tolerationSeconds"] = kUnreachableSeconds;
@@ -99,7 +103,8 @@ Json tolerations() {
 
 }  // namespace
 
-Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, const OperatorSettings& settings) {
+Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, const OperatorSettings& settings,
+                const Labels& labels_of_new_node) {
   Json pod = {{"apiVersion", "v1"},
               {"kind", "Pod"},
               {"metadata", metadata(job, slot, generation)},
@@ -120,7 +125,7 @@ Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, c
   for (const char* field : {"name", "namespace", "ownerReferences"}) merged[field] = own[field];
   merged["labels"].update(own["labels"]);
   merged["annotations"].update(own["annotations"]);
-  pin(pod["spec"], slot);
+  pin(pod["spec"], slot, labels_of_new_node);
   return pod;
 }
 

@@ -177,7 +177,7 @@ class Kubectl(ProgramTest):
         self.answer("jobs.json", job(status={**STATUS, "unpricedPools": ["us-west1-b/gpu-x/spot"],
                                              "poolsWithoutKernels": ["us-west1-b/gpu-y/spot"]}))
         text = self.sailor("explain", "demo").stdout
-        self.assertIn("Warning   The nodes of us-west1-b/gpu-x/spot are not used: their accelerator has no list price. "
+        self.assertIn("Warning   The nodes of us-west1-b/gpu-x/spot are not used: their price is not known. "
                       "Declare a GpuPool with pricePerGpuHour.\n", text)
         self.assertIn("Warning   The nodes of us-west1-b/gpu-y/spot are not used: the trainer's image has no kernels", text)
 

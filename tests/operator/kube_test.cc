@@ -228,8 +228,10 @@ TEST(Caches, OfOneNamespaceHoldTheGpusThatJobsElsewhereUse) {
 
 TEST(Caches, KeepTheIdentityOfANodeWithoutAnAccelerator) {
   Caches caches;
-  caches.nodes.replace({{{"metadata", {{"name", "cpu"}, {"uid", "u"}, {"resourceVersion", "7"}}}}});
-  EXPECT_EQ(*caches.nodes.find({"", "cpu"}), (Json{{"metadata", {{"name", "cpu"}, {"uid", "u"}}}}));
+  const Json spec = {{"providerID", "aws:///us-east-1a/i-0"}, {"podCIDR", "10.0.0.0/24"}};
+  caches.nodes.replace({{{"metadata", {{"name", "cpu"}, {"uid", "u"}, {"resourceVersion", "7"}}}, {"spec", spec}}});
+  EXPECT_EQ(*caches.nodes.find({"", "cpu"}),
+            (Json{{"metadata", {{"name", "cpu"}, {"uid", "u"}}}, {"spec", {{"providerID", "aws:///us-east-1a/i-0"}}}}));
 }
 
 TEST(WorkQueue, HandsAKeyOutOnceAndAgainIfItWasAddedMeanwhile) {

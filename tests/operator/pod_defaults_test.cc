@@ -20,7 +20,8 @@ Json rendered(const char* pod_template = "{}", int gpus = 2) {
   job.key = {"default", "opt"};
   job.uid = "job-uid";
   job.pod_template = Json::parse(pod_template);
-  return render_pod(job, {slot_name("opt", kPodPool, 0), kPodPool, "node-1", "node-uid", gpus}, 1, {"trainer:1", ""});
+  return render_pod(job, {slot_name("opt", kPodPool, 0), kPodPool, "node-1", "node-uid", gpus}, 1, {"trainer:1", ""},
+                    {});
 }
 
 Json spec_of(const char* pod_template = "{}") { return rendered(pod_template)["spec"]; }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "operator/model/names.h"
+#include "operator/model/node_labels.h"
 #include "operator/reconcile/decide/placement.h"
 #include "operator/reconcile/observe/pod_view.h"
 #include "operator/render/merge.h"
@@ -29,10 +30,9 @@ JobView job() {
 
 Slot slot() { return {slot_name("opt", kPool, 0), kPool, "node-1", "node-uid", 2}; }
 
-TEST(Pod, AsksForItsGpusAndIsPinnedToItsNodeAndPool) {
-  const Json pod = render_pod(job(), slot(), 3, {"trainer:1", ""});
+TEST(Pod, AsksForItsGpusAndIsPinnedToItsNode) {
+  const Json pod = render_pod(job(), slot(), 3, {"trainer:1", ""}, {});
   EXPECT_EQ(gpus_of_pod(pod), 2);
-  EXPECT_EQ(pod.at("/spec/nodeSelector/cloud.google.com~1gke-spot"_json_pointer), "true");
   EXPECT_EQ(
       pod.at(
           "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0"_json_pointer),
@@ -46,10 +46,33 @@ TEST(Pod, AsksForItsGpusAndIsPinnedToItsNodeAndPool) {
   EXPECT_TRUE(view.is_ours);
 }
 
+TEST(Pod, ForANewNodeNeedsTheLabelsOfItsPool) {
+  Slot slot{.pod = "opt-0", .pool = kPool, .node = "", .node_uid = "", .gpus = 2};
+  Labels labels = labels_of_new_node(slot.pool, /*is_on_gke=*/true);
+  labels["team"] = "a";
+  const Json spec = render_pod(job(), slot, 1, {"trainer:1", ""}, labels)["spec"];
+  EXPECT_EQ(spec["nodeSelector"], (Json{{"cloud.google.com/gke-accelerator", kPool.accelerator.str()},
+                                        {"cloud.google.com/gke-spot", "true"},
+                                        {"team", "a"},
+                                        {"topology.kubernetes.io/zone", kPool.zone.str()}}));
+  EXPECT_FALSE(spec.contains("affinity"));
+}
+
+TEST(Pod, ForANewNodeOnDemandStaysAwayFromSpotNodes) {
+  Slot slot{.pod = "opt-0", .pool = kPool, .node = "", .node_uid = "", .gpus = 2};
+  slot.pool.provisioning = Provisioning::kOnDemand;
+  const Json spec = render_pod(job(), slot, 1, {"trainer:1", ""}, labels_of_new_node(slot.pool, true))["spec"];
+  EXPECT_FALSE(spec["nodeSelector"].contains("cloud.google.com/gke-spot"));
+  EXPECT_EQ(
+      spec.at(
+          "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions/0"_json_pointer),
+      (Json{{"key", "cloud.google.com/gke-spot"}, {"operator", "DoesNotExist"}}));
+}
+
 TEST(Pod, TellsItsWorkersHowLongSilenceMayLast) {
   OperatorSettings settings;
   settings.peer_timeout = std::chrono::seconds(7);
-  const Json args = render_pod(job(), slot(), 1, settings)["spec"]["containers"][0]["args"];
+  const Json args = render_pod(job(), slot(), 1, settings, {})["spec"]["containers"][0]["args"];
   EXPECT_THAT(args.get<std::vector<std::string>>(), Contains("--peer-timeout=7"));
 }
 
@@ -59,7 +82,7 @@ TEST(Pod, TakesTheTemplatesFieldsButNotItsIdentity) {
       Json::parse(R"({"metadata": {"name": "mine", "labels": {"team": "x", "sailor.dev/job-uid": "other"}},
     "spec": {"containers": [{"name": "trainer", "image": "own:2", "env": [{"name": "A", "value": "1"}]}, {"name": "side", "image": "s"}],
              "volumes": [{"name": "data", "emptyDir": {}}]}})");
-  const Json pod = render_pod(view, slot(), 1, {"trainer:1", ""});
+  const Json pod = render_pod(view, slot(), 1, {"trainer:1", ""}, {});
   EXPECT_EQ(pod["metadata"]["name"], slot().pod);
   EXPECT_EQ(pod["metadata"]["labels"]["team"], "x");
   EXPECT_EQ(kube::label_of(pod, kJobUidLabel), "job-uid");

@@ -62,12 +62,10 @@ TEST(Rules, AffinityIsReadAsTheSchedulerReadsIt) {
 }
 
 TEST(Rules, FutureNodeIsKnownByTheLabelsOfItsPool) {
-  PoolDeclaration pool;
-  pool.key = {Zone("z"), Accelerator("nvidia-l4"), Provisioning::kSpot};
-  pool.node_selector = {{"team", "a"}};
-  EXPECT_TRUE(SchedulingRules(Json::parse(R"({"nodeSelector": {"team": "a"}})")).accept_future_node(pool));
-  EXPECT_FALSE(SchedulingRules(Json::parse(R"({"nodeSelector": {"team": "b"}})")).accept_future_node(pool));
-  EXPECT_TRUE(SchedulingRules(Json::parse(R"({"nodeSelector": {"unknown": "b"}})")).accept_future_node(pool));
+  const Labels labels = {{"team", "a"}};
+  EXPECT_TRUE(SchedulingRules(Json::parse(R"({"nodeSelector": {"team": "a"}})")).accept_future_node(labels));
+  EXPECT_FALSE(SchedulingRules(Json::parse(R"({"nodeSelector": {"team": "b"}})")).accept_future_node(labels));
+  EXPECT_TRUE(SchedulingRules(Json::parse(R"({"nodeSelector": {"unknown": "b"}})")).accept_future_node(labels));
 }
 
 class NodesOfAJob : public JobOnTwoNodes {
@@ -75,7 +73,7 @@ class NodesOfAJob : public JobOnTwoNodes {
   void add_v100(const std::string& name) {
     world.add_node(name, 2);
     Json node = world.api_server.find("nodes", name);
-    node["metadata"]["labels"][kAcceleratorLabel] = "nvidia-tesla-v100";
+    node["metadata"]["labels"][kGkeAcceleratorLabel] = "nvidia-tesla-v100";
     world.api_server.put("/api/v1/nodes", node);
   }
   void taint(const std::string& name) {
@@ -128,6 +126,35 @@ TEST_F(NodesOfAJob, ImageMayHaveKernelsForOldGpus) {
   world.add_job();
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("old"));
+}
+
+// Nodes as Karpenter makes them on Amazon's machines.
+TEST_F(NodesOfAJob, NodesOfAnotherCloudAreUsedOnceTheirPriceIsKnown) {
+  for (const char* name : {"a", "b"}) {
+    world.add_node(name, 2, "us-east-1a");
+    Json node = world.api_server.find("nodes", name);
+    node["metadata"]["labels"] = {{kZoneLabel, "us-east-1a"},
+                                  {"topology.kubernetes.io/region", "us-east-1"},
+                                  {"karpenter.k8s.aws/instance-gpu-name", "t4"},
+                                  {"karpenter.sh/capacity-type", "spot"}};
+    node["spec"]["providerID"] = std::string("aws:///us-east-1a/i-") + name;
+    world.api_server.put("/api/v1/nodes", node);
+  }
+  world.add_job();
+  world.settle();
+  EXPECT_THAT(world.condition("Planned"), StartsWith("False WaitingForCapacity"));
+  EXPECT_THAT(world.status()["unpricedPools"], ElementsAre("us-east-1a/nvidia-tesla-t4/spot"))
+      << "Google's list price is not Amazon's";
+  world.add_pool("amazon", {{"region", "us-east-1"}, {"zone", "us-east-1a"}});
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+  for (const Json& pod : world.api_server.all("pods"))
+    EXPECT_FALSE(pod["spec"].contains("nodeSelector")) << "the scheduler would look for GKE's labels in vain";
+  Json interrupted = world.api_server.find("nodes", "a");
+  interrupted["spec"]["taints"] = Json::array({{{"key", "karpenter.sh/disrupted"}, {"effect", "NoSchedule"}}});
+  world.api_server.put("/api/v1/nodes", interrupted);
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("b"));
 }
 
 TEST_F(NodesOfAJob, NodeThatIsTaintedLaterKeepsItsPod) {

@@ -157,7 +157,7 @@ void World::add_node(const std::string& name, int gpus, const std::string& zone)
       kNodes,
       {{"metadata",
         {{"name", name},
-         {"labels", {{kAcceleratorLabel, "nvidia-tesla-t4"}, {kZoneLabel, zone}, {kSpotLabel, "true"}}}}},
+         {"labels", {{kGkeAcceleratorLabel, "nvidia-tesla-t4"}, {kZoneLabel, zone}, {kGkeSpotLabel, "true"}}}}},
        {"spec", Json::object()},
        {"status", {{"allocatable", {{kGpuResource, std::to_string(gpus)}}}, {"conditions", Json::array({ready})}}}});
 }
@@ -189,7 +189,7 @@ void World::cut_off(const std::string& name) {
 
 void World::lose_label(const std::string& name) {
   Json node = api_server.find("nodes", name);
-  node["metadata"]["labels"].erase(kAcceleratorLabel);
+  node["metadata"]["labels"].erase(kGkeAcceleratorLabel);
   api_server.put(kNodes, node);
 }
 
@@ -224,7 +224,8 @@ std::map<std::string, AgentView> World::polled_agents(const JobKey& key) const {
 
 void World::preempt(const std::string& name) {
   Json node = api_server.find("nodes", name);
-  node["spec"]["taints"] = Json::array({{{"key", kTerminationTaint}, {"effect", "NoSchedule"}}});
+  node["spec"]["taints"] =
+      Json::array({{{"key", "cloud.google.com/impending-node-termination"}, {"effect", "NoSchedule"}}});
   api_server.put(kNodes, node);
 }
 

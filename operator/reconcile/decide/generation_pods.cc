@@ -45,7 +45,8 @@ void create_missing_pods(PolicyResult& result, const Observation& observation, c
     const bool can_go_there = node != nullptr && node->uid == slot.node_uid && !node->is_terminating;
     if (!slot.node.empty() && !can_go_there) continue;
     if (competition.find_holder(slot) != nullptr) continue;
-    result.actions.emplace_back(CreatePod{render_pod(observation.job, slot, record.generation, observation.settings)});
+    result.actions.emplace_back(CreatePod{render_pod(observation.job, slot, record.generation, observation.settings,
+                                                     observation.cluster.labels_of_new_node(slot.pool))});
   }
 }
 

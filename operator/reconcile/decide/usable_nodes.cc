@@ -50,7 +50,7 @@ int most_useful_nodes(const JobSpec& job, const PoolDeclaration& pool) {
 
 void append_growth(const Observation& observation, const SchedulingRules& rules, std::vector<UsableNode>& nodes) {
   for (const auto& [key, pool] : observation.cluster.pools) {
-    if (!rules.accept_future_node(pool)) continue;
+    if (!rules.accept_future_node(observation.cluster.labels_of_new_node(key))) continue;
     const int left = observation.cluster.growth_left(pool, observation.job.uid);
     const int count = std::min(left, most_useful_nodes(*observation.job.spec, pool));
     nodes.insert(nodes.end(), static_cast<std::size_t>(count), UsableNode{"", "", key, pool.gpus_per_node, ""});

@@ -2,6 +2,7 @@
 
 #include "operator/model/cluster_view.h"
 #include "operator/model/names.h"
+#include "operator/model/node_labels.h"
 #include "operator/model/record_object.h"
 
 namespace sailor {
@@ -34,11 +35,15 @@ std::string label_tag(const std::string& namespace_name, const std::string& labe
   return "job/" + namespace_name + "/" + label;
 }
 
-// Reduces a node without an accelerator to its identity, which says that the node exists. A node that loses its label
-// does not end the pods on it. Without a resourceVersion, the store reports no change when only the rest changes.
+// Reduces a node without an accelerator to its identity, which says that the node exists, and in which cloud. A node
+// that loses its label does not end the pods on it. Without a resourceVersion, the store reports no change when only
+// the rest changes.
 std::optional<Json> identity_or_gpu_node(Json node) {
-  if (kube::label_of(node, kAcceleratorLabel).empty())
-    return Json{{"metadata", {{"name", kube::name_of(node)}, {"uid", kube::uid_of(node)}}}};
+  if (!names_accelerator(node)) {
+    Json identity = {{"metadata", {{"name", kube::name_of(node)}, {"uid", kube::uid_of(node)}}}};
+    if (const Json* provider = kube::find_at(node, {"spec", "providerID"})) identity["spec"]["providerID"] = *provider;
+    return identity;
+  }
   node["metadata"].erase("managedFields");
   node["metadata"].erase("annotations");
   if (node.contains("status")) {

@@ -41,6 +41,17 @@ TEST(Accelerators, TheCatalogueHasTheGpusOfGoogleCloudWithPrices) {
   EXPECT_THAT(known_accelerators(), ::testing::StartsWith("nvidia-tesla-t4, nvidia-l4, "));
 }
 
+TEST(Accelerators, AreFoundByTheNamesThatLabelsOfNodesHave) {
+  for (const char* label : {"nvidia-l4", "NVIDIA-L4", "l4"}) {
+    const AcceleratorSpec* found = accelerator_of_label(label);
+    ASSERT_NE(found, nullptr) << label;
+    EXPECT_EQ(found->name, Accelerator("nvidia-l4")) << label;
+  }
+  EXPECT_EQ(accelerator_of_label("NVIDIA-A100-SXM4-80GB")->name, Accelerator("nvidia-a100-80gb"));
+  EXPECT_EQ(accelerator_of_label("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb"), nullptr) << "a part of a GPU is another one";
+  EXPECT_EQ(accelerator_of_label(""), nullptr);
+}
+
 TEST(Accelerators, FiguresOfOneGpuAreReadAsTheCatalogueStatesThem) {
   const Json spec = an_l40s();
   JsonReader reader(spec, "spec");

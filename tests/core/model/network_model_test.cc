@@ -12,6 +12,16 @@ TEST(NetworkModel, TheSmallestCommonAreaDecidesTheTier) {
   EXPECT_EQ(tier_between(Zone("us-central1-a"), Zone("europe-west4-a")), NetworkTier::kWorld);
 }
 
+TEST(NetworkModel, ZonesOfOtherCloudsHaveRegionsToo) {
+  EXPECT_EQ(region_of(Zone("us-east-1a")), Region("us-east-1"));
+  EXPECT_EQ(region_of(Zone("westeurope-1")), Region("westeurope"));
+  EXPECT_EQ(region_of(Zone("eastus2-3")), Region("eastus2"));
+  EXPECT_EQ(region_of(Zone("default")), Region("default"));
+  EXPECT_EQ(region_of(Zone("rack-12")), Region("rack"));
+  EXPECT_EQ(tier_between(Zone("us-east-1a"), Zone("us-east-1b")), NetworkTier::kRegion);
+  EXPECT_EQ(tier_between(Zone("us-east-1a"), Zone("us-west-2a")), NetworkTier::kContinent);
+}
+
 TEST(NetworkModel, AnOverrideAppliesInBothDirections) {
   NetworkModel network = google_cloud_network();
   const Link slow{gigabytes_per_second(0.1), Seconds(0.2), dollars_per_gigabyte(0.08)};

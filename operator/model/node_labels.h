@@ -1,0 +1,42 @@
+// What the labels and taints of a node say about it. Clouds and device plugins have different names for the same facts.
+// All of these names are read in every cluster (docs/decisions/0044-labels-of-all-clouds-are-read.md).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/model/ids.h"
+#include "operator/kube/object.h"
+
+namespace sailor {
+
+inline constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
+inline constexpr const char* kAcceleratorLabel = "sailor.dev/accelerator";  // where no cloud or plugin names the GPUs
+inline constexpr const char* kGkeAcceleratorLabel = "cloud.google.com/gke-accelerator";
+inline constexpr const char* kGkeSpotLabel = "cloud.google.com/gke-spot";
+inline constexpr const char* kAksPriorityLabel = "kubernetes.azure.com/scalesetpriority";  // also the key of a taint
+
+using Labels = std::map<std::string, std::string>;
+
+// Returns whether a label says which GPUs the node has.
+bool names_accelerator(const kube::Json& node);
+
+// Returns the pool of a node with GPUs. An accelerator that the catalogue does not have gets a name made from the
+// label. Cluster-wide labels for zones are absent outside of clouds; such nodes are in the zone "default". The zone is
+// empty as long as the cloud has not labelled a new node.
+PoolKey pool_of_node(const kube::Json& node);
+
+// Returns the region that a label names, or else the region of the zone's name.
+Region region_of_node(const kube::Json& node);
+
+// Returns whether a taint with this key says that its node is about to be terminated.
+bool announces_termination(std::string_view taint_key);
+
+// Returns whether the node's machine is known not to be one of Google Cloud.
+bool is_outside_of_google_cloud(const kube::Json& node);
+
+// Returns the labels that a new node of the pool will have, as far as they follow from the pool's key.
+Labels labels_of_new_node(const PoolKey& pool, bool is_on_gke);
+
+}  // namespace sailor
