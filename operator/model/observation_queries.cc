@@ -88,13 +88,13 @@ bool cannot_reach(const AgentView& agent, const Member& peer) {
   return std::ranges::find(peers, peer.address.name) != peers.end();
 }
 
-bool is_stale(const Observation& observation, const PodView& pod) {
-  return observation.record && pod.created_for_generation < observation.record->min_pod_generation;
+bool is_stale(const GenerationRecord& record, const PodView& pod) {
+  return pod.created_for_generation < record.min_pod_generation;
 }
 
-bool is_occupied(const Observation& observation, const Slot& slot) {
+bool is_occupied(const Observation& observation, const GenerationRecord& record, const Slot& slot) {
   return std::ranges::any_of(observation.pods, [&](const PodView& pod) {
-    return pod.is_ours && !pod.has_ended() && is_stale(observation, pod) && pod.node == slot.node;
+    return pod.is_ours && !pod.has_ended() && is_stale(record, pod) && pod.node == slot.node;
   });
 }
 

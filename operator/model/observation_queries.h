@@ -30,11 +30,11 @@ bool cannot_reach(const AgentView& agent, const Member& peer);
 
 // Returns whether the pod was created before the job last restarted with new pods (min_pod_generation). A stale pod is
 // removed.
-bool is_stale(const Observation& observation, const PodView& pod);
+bool is_stale(const GenerationRecord& record, const PodView& pod);
 
 // Returns whether a stale pod of the job still runs on the slot's node. The pod of the slot can be created once the
 // stale pod has ended. A pod that has ended uses no GPU, although its object may exist for longer.
-bool is_occupied(const Observation& observation, const Slot& slot);
+bool is_occupied(const Observation& observation, const GenerationRecord& record, const Slot& slot);
 
 // Returns whether the generation trains, or has done all steps: every pod that does not leave has a worker that reports
 // so.

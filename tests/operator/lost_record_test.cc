@@ -41,20 +41,6 @@ class LostRecord : public JobOnTwoNodes {
   }
 };
 
-TEST_F(LostRecord, PodsAreNotStaleWithoutARecord) {
-  Observation observation;
-  PodView pod;
-  pod.created_for_generation = 1;
-  observation.record.emplace().min_pod_generation = 2;
-  ASSERT_TRUE(is_stale(observation, pod));
-  observation.record.reset();  // its bytes stay in memory, so a function that reads them takes the pod for stale
-  EXPECT_FALSE(is_stale(observation, pod));
-  pod.is_ours = true;
-  pod.node = "a";
-  observation.pods = {pod};
-  EXPECT_FALSE(is_occupied(observation, Slot{.node = "a"}));
-}
-
 TEST_F(LostRecord, JobGoesOnWithItsPodsAndAHigherNumber) {
   start_and_reach(5);
   const std::vector<std::string> before = pod_uids();

@@ -1,8 +1,12 @@
 // Jobs that save their state and release their GPUs: suspended, with too few GPUs left, or with an elasticity that
 // restarts instead of changing shape.
+#include <algorithm>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/model/names.h"
 #include "operator/reconcile/decide/suspension.h"
 #include "tests/operator/job_on_two_nodes.h"
 
@@ -251,6 +255,25 @@ TEST_F(ReleasedJob, ElasticityOffSavesTheStateAndWaitsForTheSameGpus) {
   world.settle();
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
   EXPECT_EQ(kube::integer_at(world.status(), {"plan", "totalGpus"}), 3);
+}
+
+TEST_F(ReleasedJob, NoPodIsCreatedBesideOneThatCouldNotSaveInTime) {
+  start({{"elasticity", {{"mode", "Off"}}}});
+  world.agents_hang = true;
+  world.preempt("b");
+  world.reconcile();
+  world.reconcile();
+  world.add_node("c", 1);
+  world.pass(std::chrono::seconds(61));
+  world.reconcile();
+  ASSERT_EQ(world.record().generation, 3) << "it starts again";
+  std::vector<std::string> nodes;
+  for (const Json& pod : world.api_server.all("pods")) nodes.push_back(kube::annotation_of(pod, kNodeAnnotation));
+  std::ranges::sort(nodes);
+  EXPECT_TRUE(std::ranges::adjacent_find(nodes) == nodes.end()) << "two pods are on a node of " << nodes.size();
+  world.agents_hang = false;
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
 }
 
 TEST_F(ReleasedJob, SuspendedJobResumesWhereverTheOperatorDies) {

@@ -227,7 +227,7 @@ std::optional<Finding> slot_problem(const Observation& observation, const Slot& 
   // A node is not to blame for a pod that the API server refuses.
   const bool is_refused = pod == nullptr && find_refusal(observation, record.placement) != nullptr;
   const bool may_begin = observation.now >= record.not_before && !is_refused;
-  if (!is_up && may_begin && !is_occupied(observation, slot) &&
+  if (!is_up && may_begin && !is_occupied(observation, record, slot) &&
       observation.now - free_since(observation, pod) > observation.settings.start_limit) {
     const std::string why = pod == nullptr || pod->waiting.empty() ? "" : ": " + pod->waiting;
     return Finding{

@@ -40,7 +40,7 @@ void create_missing_pods(PolicyResult& result, const Observation& observation, c
   const Competition competition(observation);
   for (const Slot& slot : record.placement.slots) {
     const bool is_starting_or_ending = find_pod(observation, slot.pod) != nullptr;
-    if (is_starting_or_ending || is_occupied(observation, slot)) continue;
+    if (is_starting_or_ending || is_occupied(observation, record, slot)) continue;
     const NodeView* node = observation.cluster.find_node(slot.node);
     const bool can_go_there = node != nullptr && node->uid == slot.node_uid && !node->is_terminating;
     if (!slot.node.empty() && !can_go_there) continue;
@@ -53,7 +53,7 @@ void create_missing_pods(PolicyResult& result, const Observation& observation, c
 void remove_ended_and_stale_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
                                  bool keeps_ended_pods) {
   for (const PodView& pod : observation.pods) {
-    if (!pod.is_ours || (!pod.has_ended() && !is_stale(observation, pod))) continue;
+    if (!pod.is_ours || (!pod.has_ended() && !is_stale(record, pod))) continue;
     const Member* member = member_of(record, pod.uid);
     const bool may_have_finished = member != nullptr && !member->leaves && pod.phase == PodPhase::kSucceeded;
     const bool is_report_needed = may_have_finished || (pod.has_ended() && keeps_ended_pods);

@@ -108,7 +108,7 @@ PodStates pod_states_of(const Observation& observation, const GenerationRecord& 
       continue;
     pod_states.pods.push_back(&pod);
     pod_states.states.push_back(state_of(observation, record, pod));
-    pod_states.states.back().is_stale = pod.created_for_generation < record.min_pod_generation;
+    pod_states.states.back().is_stale = is_stale(record, pod);
     pod_states.states.back().is_unreachable = record.unreachable_pods.contains(pod.uid);
   }
   for (const OlderRecord& older : record.older) {

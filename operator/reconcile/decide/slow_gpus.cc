@@ -118,7 +118,7 @@ std::vector<GpuOfGrade> slow_gpus_of(const Observation& observation, const NodeV
 }
 
 bool is_probed(const Observation& observation, const GenerationRecord& record, const PodView& pod) {
-  if (record.releases_gpus || is_stale(observation, pod)) return false;
+  if (record.releases_gpus || is_stale(record, pod)) return false;
   const std::string node_uid = node_uid_of_pod(observation, pod.name);
   return std::ranges::any_of(record.slow_gpus, [&](const SlowGpu& slow) {
     return slow.is_slow() && slow.node_uid == node_uid && observation.now - slow.since < kProbedFor;
