@@ -29,6 +29,16 @@ std::optional<WorkerReport> last_finished_worker(const Observation& observation)
   return last;
 }
 
+// The longest time that the end of the job waits for a pod that does not answer.
+constexpr auto kEndLimit = std::chrono::seconds(30);
+
+// Returns whether the pod has not answered for long. Another pod has said that all workers are done and that the last
+// checkpoint is complete, so this one cannot have anything that is still needed.
+bool is_given_up(const Observation& observation, const PodView& pod) {
+  const AgentView* agent = find_agent(observation, pod);
+  return agent != nullptr && agent->unanswered_since && observation.now - *agent->unanswered_since >= kEndLimit;
+}
+
 // Returns whether the pod may still end by itself after this generation. A worker reports that it has finished once all
 // of them have and the last checkpoint is complete. So a worker that has lost its peers since has nothing left to do;
 // it waits for another generation, as does one that was to join a later one.
@@ -41,7 +51,7 @@ bool may_finish(const Observation& observation, const PodView& pod, std::int64_t
     });
   }
   const bool is_notified = !observation.record || observation.record->notified.contains(pod.uid);
-  return is_notified && observation.cluster.find_node(pod.node) != nullptr;
+  return is_notified && observation.cluster.find_node(pod.node) != nullptr && !is_given_up(observation, pod);
 }
 
 bool may_finish(const Observation& observation, std::int64_t generation) {
@@ -88,6 +98,7 @@ std::optional<PolicyResult> await_end_of_pods(const Observation& observation) {
   if (!is_ending) return std::nullopt;
   const std::string message = "All steps are done; the pods are ending.";
   PolicyResult result{.is_final = true};
+  requeue(result, kEndLimit);  // no watch reports that a pod still does not answer
   using enum ConditionType;
   set_conditions(result, {kPodsReady, kRescaling, kDegraded}, no(Reason::kEnding, message));
   result.conditions[kPlanned] = yes(Reason::kPlanned, message);

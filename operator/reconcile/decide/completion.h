@@ -8,8 +8,9 @@
 namespace sailor {
 
 // Applies once a pod has ended with the report that all steps are done, and no other pod of that generation still runs.
-// A pod that is being deleted does not run, nor does one whose node is gone and whose agent does not answer. Pods that
-// were to join in a later generation are not waited for. Marks the job as complete.
+// A pod that is being deleted does not run, nor does one whose agent does not answer and whose node is gone; any other
+// that does not answer is waited for 30 s. Pods that were to join in a later generation are not waited for. Marks the
+// job as complete.
 std::optional<PolicyResult> complete_job(const Observation& observation);
 
 // Applies once a worker has reported that all steps are done. The pods now end one after the other. The result is
