@@ -18,10 +18,9 @@ func TestALargeJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) 
 	t.Logf("to repeat: SAILOR_LARGE_STORM_EVENTS=%d SAILOR_TEST_SEED=%d go test -tags=long -run=%s ./e2e", events, seed, t.Name())
 	job := trainingjob.Small{Name: "large-storm", Steps: trainingjob.Endless, Optimizer: steadily}.Large()
 	job.Batch = 4 // shorter steps than those of the benchmark, because the undisturbed job has to do them all again on one GPU
+	options := storm.Options{Events: int(events), Seed: seed, Frozen: time.Minute, Grace: 15 * time.Second, Longest: time.Minute}
 	stormy{
-		job: job,
-		options: storm.Options{Events: int(events), Seed: seed, Frozen: time.Minute, Grace: 15 * time.Second,
-			Longest: time.Minute},
-		pools: "l4", perEvent: 2 * time.Minute, perStep: 20 * time.Second, settles: 5 * time.Minute, interval: 100 * time.Millisecond,
-	}.run(t)
+		job: job, events: int(events),
+		perEvent: 2 * time.Minute, perStep: 20 * time.Second, settles: 5 * time.Minute, interval: 100 * time.Millisecond,
+	}.run(t, func(w *world) func(trainingjob.Job) { return w.hitNodes(options, "l4") })
 }

@@ -47,53 +47,61 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 func TestAJobUnderRandomEventsLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
 	events, seed := number(t, "SAILOR_STORM_EVENTS", stormEvents), number(t, "SAILOR_TEST_SEED", stormSeed)
 	t.Logf("to repeat: SAILOR_STORM_EVENTS=%d SAILOR_TEST_SEED=%d go test -run=%s ./e2e", events, seed, t.Name())
+	options := storm.Options{Events: int(events), Seed: seed, Frozen: 8 * time.Second, Grace: 5 * time.Second, Longest: 2 * time.Second}
 	stormy{
-		job: trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Optimizer: steadily},
-		options: storm.Options{Events: int(events), Seed: seed, Frozen: 8 * time.Second, Grace: 5 * time.Second,
-			Longest: 2 * time.Second},
-		pools: "", perEvent: 6 * time.Second, perStep: 300 * time.Millisecond, settles: 2 * time.Minute, interval: trainingjob.ShortSteps,
-	}.run(t)
+		job:    trainingjob.Small{Name: "storm", Steps: trainingjob.Endless, Optimizer: steadily},
+		events: int(events), perEvent: 6 * time.Second, perStep: 300 * time.Millisecond, settles: 2 * time.Minute, interval: trainingjob.ShortSteps,
+	}.run(t, func(w *world) func(trainingjob.Job) { return w.hitNodes(options, "") })
 }
 
 // stormy is a job that trains during a storm, and what is expected of it.
 type stormy struct {
 	job      trainingjob.Small
-	options  storm.Options
-	pools    string        // the beginning of the names of the pools whose nodes are hit
+	events   int
 	perEvent time.Duration // the longest time that an event takes, on average
 	perStep  time.Duration // the longest time that a step of the undisturbed job takes, on average
 	settles  time.Duration // the longest time until all nodes are used again
 	interval time.Duration // of looks for new steps
 }
 
-// run compares the losses of the job during the storm with those of the same job without one.
-func (s stormy) run(t *testing.T) {
+// run compares the losses of the job during a storm with those of the same job without one. The storm returns what is checked of the job
+// afterwards.
+func (s stormy) run(t *testing.T, storm func(*world) func(after trainingjob.Job)) {
 	t.Helper()
 	s.job.Checkpoint = temporaryFolder(t)
 	w := start(t, s.job)
-	w.allow(time.Duration(s.options.Events)*s.perEvent + 5*time.Minute)
+	w.allow(time.Duration(s.events)*s.perEvent + 5*time.Minute)
 	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, s.interval)
 	before := w.untilTraining()
-	operator := w.onlyProcess("sailor-operator")
-
-	counts, err := storm.Run(w.ctx, cluster, w.storm(s.options, s.pools))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check := storm(w)
 	after := w.untilWithin(s.settles, "it uses all nodes again", func(job trainingjob.Job) bool {
 		return trains(job, before.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs
 	})
-	t.Logf("%v: generation %d, step %d, %d steps lost", counts, after.Status.Plan.Generation, after.Status.Progress.Step, after.Status.Progress.StepsLost)
-	if after.Status.Restarts != 0 {
-		t.Errorf("%d losses of nodes were counted as failures of the trainer", after.Status.Restarts)
-	}
-	w.expectNoLeak(operator, after.Status.Plan.TotalGPUs)
+	t.Logf("generation %d, step %d, %d steps lost", after.Status.Plan.Generation, after.Status.Progress.Step, after.Status.Progress.StepsLost)
+	check(after)
 	curve, repeated := recorder.Curve()
 	if repeated > lossTolerance {
 		t.Errorf("a step that was done twice had losses that differ by %g", repeated)
 	}
 	w.finish()
 	s.expectSameCurve(t, curve)
+}
+
+// hitNodes is a storm over the nodes of the pools whose names begin like this.
+func (w *world) hitNodes(options storm.Options, pools string) func(after trainingjob.Job) {
+	w.t.Helper()
+	operator := w.onlyProcess("sailor-operator")
+	counts, err := storm.Run(w.ctx, cluster, w.storm(options, pools))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Log(counts)
+	return func(after trainingjob.Job) {
+		if after.Status.Restarts != 0 {
+			w.t.Errorf("%d losses of nodes were counted as failures of the trainer", after.Status.Restarts)
+		}
+		w.expectNoLeak(operator, after.Status.Plan.TotalGPUs)
+	}
 }
 
 // storm may hit every node of these pools, but leaves one of them alone at any moment.
