@@ -9,6 +9,7 @@
 namespace sailor::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -64,6 +65,43 @@ TEST_F(EndOfJob, AFailureCountsOnceIfTheKubeletConfirmsWhatTheAgentHasTold) {
   EXPECT_EQ(world.status()["restarts"], 1);
 }
 
+// Its container was killed for memory, so its agent could tell nothing, and the kubelet needs a second.
+class PodKilledForMemory : public EndOfJob {
+ protected:
+  void kill_pod_on_b() {
+    pod_ = world.pod_on("b");
+    world.agent_on("b").unanswered_polls = 5;
+    world.break_peers();
+    world.settle();
+    EXPECT_EQ(world.generation(), 2) << "the other pod trains on alone";
+    world.pass(std::chrono::seconds(1));
+    world.fail_pod(pod_, "the trainer was ended: OOMKilled (exit code 137)");
+  }
+  std::string pod_;
+};
+
+TEST_F(PodKilledForMemory, CountsAsAFailureOfTheTrainerAndItsNodeIsUsedAgain) {
+  start();
+  kill_pod_on_b();
+  world.settle();
+  EXPECT_EQ(world.status()["restarts"], 1);
+  EXPECT_THAT(world.record().last_failure, HasSubstr("OOMKilled"));
+  EXPECT_THAT(world.events(), Contains("TrainerFailed"));
+  world.pass(std::chrono::seconds(11));
+  world.settle();
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_THAT(world.nodes_in_use(), ::testing::ElementsAre("a", "b"));
+  EXPECT_EQ(world.status()["restarts"], 1);
+}
+
+TEST_F(PodKilledForMemory, FailsTheJobAfterMaxRestarts) {
+  start({{"maxRestarts", 0}});
+  kill_pod_on_b();
+  world.settle();
+  EXPECT_EQ(world.state(), "Failed");
+  EXPECT_THAT(world.condition("Failed"), HasSubstr("OOMKilled"));
+}
+
 TEST_F(EndOfJob, JobThatFinishedWhileNoOperatorRanBecomesComplete) {
   start();
   world.finish_pods();
@@ -107,6 +145,22 @@ TEST_F(EndOfJob, WorkerThatLosesItsPeersAtTheVeryEndIsNotWaitedFor) {
   world.finish_pod(world.pod_on("a"));
   world.settle();
   EXPECT_EQ(world.state(), "Complete") << world.status().dump(1);
+}
+
+TEST_F(EndOfJob, PodThatIsFrozenAtTheEndIsWaitedForHalfAMinute) {
+  start();
+  AgentView& frozen = world.agent_on("b");
+  frozen.unanswered_polls = 5;
+  frozen.unanswered_since = world.now;
+  world.finish_pod(world.pod_on("a"));
+  world.pass(std::chrono::seconds(29));
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << "its kubelet may say that it has ended";
+  ASSERT_TRUE(world.requeue_after.has_value());
+  world.pass(std::chrono::duration_cast<std::chrono::seconds>(*world.requeue_after));
+  world.settle();
+  EXPECT_EQ(world.state(), "Complete") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_in_use(), ::testing::ElementsAre("a")) << "the frozen pod is deleted";
 }
 
 TEST_F(EndOfJob, JobIsDeletedAfterItsTimeToLive) {

@@ -149,7 +149,24 @@ TEST_F(JoiningPods, JoiningPodThatNeverAnswersWhileOthersTrainIsGivenUp) {
   world.agents_hang = false;
   world.settle();
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  world.pass(std::chrono::seconds(10));  // its kubelet says nothing
+  world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b"));
+}
+
+TEST_F(JoiningPods, JoiningPodThatIsKilledForMemoryWhileOthersTrainDoesNotCount) {
+  world.agents_hang = true;
+  comes("c");
+  world.agent_on("c").unanswered_polls = 5;
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  world.agents_hang = false;
+  world.fail_pod(world.pod_on("c"), "the trainer was ended: OOMKilled (exit code 137)");
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_EQ(world.status()["restarts"], 0);
+  world.pass(std::chrono::seconds(61));
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b")) << "it would fail again";
 }
 
 TEST_F(JoiningPods, JoiningPodMayReceiveStateForAWhileBeforeItTakesPart) {
@@ -181,8 +198,10 @@ TEST_F(JoiningPods, FrozenPodIsGivenUpWhileOthersWaitForIt) {
   EXPECT_EQ(world.generation(), 4);
   world.agents_hang = false;
   world.settle();
-  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  world.pass(std::chrono::seconds(10));  // its kubelet says nothing
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
 }
 
 TEST_F(JoiningPods, FailureOfATrainingPodCountsAndTheOthersContinueAtOnce) {

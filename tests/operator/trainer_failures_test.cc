@@ -81,5 +81,14 @@ TEST_F(TrainerFailures, FailureCountsOnceIfTheirPlanCannotBePlaced) {
   EXPECT_THAT(result->record->quarantined_nodes, IsEmpty());
 }
 
+TEST_F(TrainerFailures, JobLooksForOtherGpusIfAnotherOneHasTakenItsOwn) {
+  answer_with(plan_of_one_replica(4));
+  observation.cluster.nodes[0].used["another job"] = 1;
+  const auto result = respond_to_trainer_failure(observation);
+  ASSERT_TRUE(result && result->record);
+  EXPECT_EQ(result->record->restarts, 1);
+  EXPECT_TRUE(result->record->releases_gpus) << "the failed pod would wait for a GPU that does not become free";
+}
+
 }  // namespace
 }  // namespace sailor

@@ -32,7 +32,7 @@ namespace {
 using Policy = std::optional<PolicyResult> (*)(const Observation&);
 
 // The first policy that applies to the job decides. The policies after start_first_generation require a record.
-constexpr std::array<Policy, 16> kPolicies = {
+constexpr std::array<Policy, 17> kPolicies = {
     hold_invalid_job,              // its spec, or its record, cannot be read
     complete_job,                  // all steps are done and all pods have ended
     fail_job_past_deadline,        // spec.activeDeadlineSeconds
@@ -41,6 +41,7 @@ constexpr std::array<Policy, 16> kPolicies = {
     await_end_of_pods,             // all steps are done
     start_first_generation,        // there is no plan yet
     outnumber_unknown_generation,  // an agent knows more than the record
+    count_late_failure,            // of a pod that seemed to be lost with its node
     resume_released_job,           // finish saving the state, then start again once there are GPUs
     watch_joining_pods,            // a voluntary change waits for its new pods: withdraw it if they fail
     respond_to_trainer_failure,    // continue without the failed pod, or restart, or fail the job

@@ -1,4 +1,4 @@
-// The policy that responds to a failure of the trainer.
+// The policies that respond to failures of the trainer.
 #pragma once
 
 #include <optional>
@@ -11,5 +11,10 @@ namespace sailor {
 // otherwise the failed pod is created again after a delay. Each failure counts against maxRestarts, with one exception:
 // the failure of a joining pod does not count if the remaining pods can continue without it.
 std::optional<PolicyResult> respond_to_trainer_failure(const Observation& observation);
+
+// Applies to a failure that becomes known after the pod was left behind as unresponsive. The failure counts against
+// maxRestarts, and the pod's node may be used again. That of a pod that was to join others does not count, and its node
+// is avoided as after any failure to join. The generation stays.
+std::optional<PolicyResult> count_late_failure(const Observation& observation);
 
 }  // namespace sailor

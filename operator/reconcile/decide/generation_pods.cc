@@ -6,6 +6,7 @@
 #include "operator/reconcile/decide/competition.h"
 #include "operator/reconcile/decide/saving.h"
 #include "operator/reconcile/decide/slow_gpus.h"
+#include "operator/reconcile/decide/trainer_failures.h"
 #include "operator/render/pod.h"
 
 namespace sailor {
@@ -65,6 +66,10 @@ void remove_unused_pods(PolicyResult& result, const Observation& observation, co
   const bool is_too_late_to_save = may_release_unsaved(observation, record) && !has_failed_to_save(observation, record);
   for (const PodView& pod : observation.pods) {
     if (!pod.is_ours || pod.has_ended() || has_slot(record, pod)) continue;
+    if (const auto until = awaits_its_kubelet_until(observation, record, pod)) {
+      requeue(result, time_until(observation.now, *until));
+      continue;
+    }
     const bool hands_over = member_of(record, pod.uid) != nullptr && !is_too_late_to_save;
     const bool is_needed = hands_over && !is_released(observation, record, pod) && !trains(observation, record);
     if (!is_needed && !is_probed(observation, record, pod)) remove_pod(result, pod);

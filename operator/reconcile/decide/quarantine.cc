@@ -25,6 +25,13 @@ bool is_quarantined(const Observation& observation, const NodeView& node) {
   });
 }
 
+const QuarantinedNode* find_unanswering(const GenerationRecord& record, const NodeView& node) {
+  const auto found = std::ranges::find_if(record.quarantined_nodes, [&](const QuarantinedNode& quarantined) {
+    return quarantined.node_uid == node.uid && quarantined.since != Time();
+  });
+  return found == record.quarantined_nodes.end() ? nullptr : &*found;
+}
+
 bool is_remembered(const QuarantinedNode& quarantined, Time now) {
   return now < quarantined.until + quarantined.duration;
 }

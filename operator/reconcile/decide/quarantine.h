@@ -15,6 +15,9 @@ bool is_quarantined(const Observation& observation, const NodeView& node);
 // after it: if a path to the node breaks again within that time, the next quarantine is twice as long.
 bool is_remembered(const QuarantinedNode& quarantined, Time now);
 
+// Returns the entry of a node whose pod did not answer; null: there is none.
+const QuarantinedNode* find_unanswering(const GenerationRecord& record, const NodeView& node);
+
 // Adds the nodes to the quarantine of the record. Skips nodes without a UID, which are gone.
 void quarantine(GenerationRecord& record, const std::vector<QuarantinedNode>& nodes);
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/protocol/exit_status.h"
+#include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/quarantine.h"
 
 namespace sailor {
 namespace {
@@ -67,6 +69,29 @@ std::optional<TrainerFailure> find_uncounted_failure(const Observation& observat
     return TrainerFailure{pod.name, message_of(pod)};
   }
   return std::nullopt;
+}
+
+std::optional<TrainerFailure> find_late_failure(const Observation& observation) {
+  const GenerationRecord& record = observation.record.value();
+  for (const PodView& pod : observation.pods) {
+    const NodeView* node = observation.cluster.find_node(pod.node);
+    const QuarantinedNode* quarantined = node == nullptr ? nullptr : find_unanswering(record, *node);
+    if (quarantined == nullptr || pod.created > quarantined->since || !pod.is_ours) continue;
+    if (is_fault_of_trainer(observation, pod)) return TrainerFailure{pod.name, message_of(pod)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Time> awaits_its_kubelet_until(const Observation& observation, const GenerationRecord& record,
+                                             const PodView& pod) {
+  constexpr std::chrono::seconds kKubeletLimit{10};
+  const AgentView* agent = find_agent(observation, pod);
+  const NodeView* node = observation.cluster.find_node(pod.node);
+  if (node == nullptr || !node->is_ready || (agent != nullptr && agent->answers())) return std::nullopt;
+  const QuarantinedNode* quarantined = find_unanswering(record, *node);
+  if (quarantined == nullptr || pod.created > quarantined->since) return std::nullopt;
+  const Time until = quarantined->since + kKubeletLimit;
+  return until > observation.now ? std::optional(until) : std::nullopt;
 }
 
 bool is_fault_of_machine(const GenerationRecord& record, const PodView& pod) {

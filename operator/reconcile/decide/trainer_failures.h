@@ -19,6 +19,16 @@ struct TrainerFailure {
 // failure.
 std::optional<TrainerFailure> find_uncounted_failure(const Observation& observation);
 
+// Returns a failure of a pod that was left behind because it did not answer. Its kubelet has said since that the
+// trainer has failed, so the pod's node is well. The failure is not counted yet if the node is still in quarantine for
+// this.
+std::optional<TrainerFailure> find_late_failure(const Observation& observation);
+
+// Returns until when a pod that does not answer is kept because its kubelet may yet say that the trainer has failed.
+// Nothing: the pod need not be kept.
+std::optional<Time> awaits_its_kubelet_until(const Observation& observation, const GenerationRecord& record,
+                                             const PodView& pod);
+
 // Returns whether the pod ended because a worker was unresponsive, at a higher step than the last time this happened.
 bool is_fault_of_machine(const GenerationRecord& record, const PodView& pod);
 
