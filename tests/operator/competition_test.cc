@@ -59,6 +59,20 @@ TEST_F(CompetingJobs, JobThatTrainsGrowsPastAJobOfLowerPriority) {
   EXPECT_THAT(world.nodes_of("first"), ElementsAre("a", "b"));
 }
 
+// It has no checkpoint folder, so its pods keep its state.
+TEST_F(CompetingJobs, JobThatWaitsWithItsPodsLeavesThemToOneOfHigherPriority) {
+  add_nodes({"a", "b"});
+  run("first", "low", 4);
+  world.remove_node("b");
+  world.settle_all_jobs();
+  ASSERT_THAT(planned("first"), StartsWith("False WaitingForCapacity"));
+  ASSERT_THAT(world.nodes_of("first"), ::testing::Contains("a"));
+  add_job("second", "high");
+  settle_later();
+  EXPECT_EQ(state_of("second"), "Running") << world.status().dump(1);
+  EXPECT_THAT(world.nodes_of("second"), ElementsAre("a"));
+}
+
 TEST_F(CompetingJobs, OlderJobStartsFirst) {
   add_job("b-older", "", 2, 2);
   add_job("a-younger", "", 2, 2);

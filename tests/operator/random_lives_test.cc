@@ -75,6 +75,7 @@ class Life {
       world_.pass(std::chrono::minutes(minutes));
       while (end_one_done_pod()) continue;
       collect_pods_of_lost_nodes();
+      world_.collect_objects_of_absent_jobs();
       world_.settle_all_jobs();
       check_safety();
     }

@@ -21,6 +21,8 @@ constexpr const char* kPools = "/apis/sailor.dev/v1alpha1/gpupools";
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kConfigMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kNodes = "/api/v1/nodes";
+constexpr std::pair<const char*, const char*> kOwnedKinds[] = {
+    {"pods", kPods}, {"jobrecords", kRecords}, {"configmaps", kConfigMaps}};
 
 // One stage, a replica on every GPU, or on as many as the job may use: the more and the faster GPUs, the faster.
 Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass) {
@@ -331,10 +333,8 @@ void World::delete_job() { api_server.erase(kJobs, job.name); }
 
 std::vector<std::pair<const char*, Json>> World::owned_objects() const {
   const std::string uid = kube::uid_of(api_server.find("trainingjobs", job.name));
-  const std::pair<const char*, const char*> kinds[] = {
-      {"pods", kPods}, {"jobrecords", kRecords}, {"configmaps", kConfigMaps}};
   std::vector<std::pair<const char*, Json>> owned;
-  for (const auto& [plural, collection] : kinds) {
+  for (const auto& [plural, collection] : kOwnedKinds) {
     for (Json& object : api_server.all(plural)) {
       if (kube::controller_uid(object) == uid) owned.emplace_back(collection, std::move(object));
     }
@@ -351,6 +351,17 @@ void World::disown() {
 
 void World::collect_garbage() {
   for (const auto& [collection, object] : owned_objects()) api_server.erase(collection, kube::name_of(object));
+}
+
+void World::collect_objects_of_absent_jobs() {
+  std::set<std::string> jobs;
+  for (const Json& object : api_server.all("trainingjobs")) jobs.insert(kube::uid_of(object));
+  for (const auto& [plural, collection] : kOwnedKinds) {
+    for (const Json& object : api_server.all(plural)) {
+      const std::string owner = kube::controller_uid(object);
+      if (!owner.empty() && !jobs.contains(owner)) api_server.erase(collection, kube::name_of(object));
+    }
+  }
 }
 
 void World::lose_record() { api_server.erase(kRecords, job.name); }

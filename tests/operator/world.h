@@ -35,7 +35,8 @@ class World {
   // `--cascade=orphan`, or deletes them.
   void disown();
   void collect_garbage();
-  void lose_record();  // somebody deletes the JobRecord
+  void collect_objects_of_absent_jobs();  // what the garbage collector does to objects whose owner does not exist
+  void lose_record();                     // somebody deletes the JobRecord
 
   void reconcile();  // reconciles once, as after an event; throws Crash if a fault ends the operator
   // Observes and decides now, and applies the decision when the result is called, as an operator that was paused in

@@ -6,6 +6,7 @@
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/quarantine.h"
 #include "operator/reconcile/decide/saving.h"
+#include "operator/reconcile/decide/yielding.h"
 #include "planner/replan/change_rules.h"
 
 namespace sailor {
@@ -22,11 +23,14 @@ PolicyResult continue_with_remaining_pods(const Observation& observation, const 
     result.keeps_ended_pods = true;
     return result;
   }
-  // State that cannot be saved stays in the memory of the pods, which then wait with their GPUs.
+  // State that cannot be saved stays in the memory of the pods, which then wait with their GPUs until a job of higher
+  // priority takes them.
   PolicyResult result;
   if (can_save(observation) || !may_hold_state(observation)) {
     const std::string message = fmt::format("{}, and {}", disruption.message, lookup.answer->result.error().message);
     result = save_and_release_gpus(observation, before, {Reason::kWaitingForCapacity, message});
+  } else if (const Rival* claimant = find_claimant(observation, before)) {
+    result = yield_all_gpus(observation, before, *claimant);
   }
   result.conditions[ConditionType::kPlanned] = no_plan(observation, *lookup.answer);
   return result;

@@ -18,7 +18,16 @@ PolicyResult release_all(const Observation& observation, const GenerationRecord&
   return result;
 }
 
+std::string text_of(const Rival& claimant) {
+  return fmt::format("Job {} of priority {} takes GPUs of this job.", to_string(claimant.rank.key),
+                     claimant.rank.priority);
+}
+
 }  // namespace
+
+PolicyResult yield_all_gpus(const Observation& observation, const GenerationRecord& record, const Rival& claimant) {
+  return release_all(observation, record, {Reason::kWaitingForCapacity, text_of(claimant)});
+}
 
 const Rival* find_claimant(const Observation& observation, const Generation& generation) {
   const Competition competition(observation);
@@ -34,8 +43,7 @@ std::optional<PolicyResult> yield_gpus(const Observation& observation) {
   const GenerationRecord& record = observation.record.value();
   const Rival* claimant = find_claimant(observation, record);
   if (claimant == nullptr || (record.is_committed() && !trains(observation, record))) return std::nullopt;
-  const Cause cause{Reason::kPreempted, fmt::format("Job {} of priority {} takes GPUs of this job.",
-                                                    to_string(claimant->rank.key), claimant->rank.priority)};
+  const Cause cause{Reason::kPreempted, text_of(*claimant)};
   const ElasticityMode mode = observation.job.spec->elasticity;
   if (releases_gpus_after_loss(mode, /*has_plan=*/true)) return release_all(observation, record, cause);
   for (const NodeScope scope : {NodeScope::kSurvivors, NodeScope::kExisting}) {
@@ -44,7 +52,7 @@ std::optional<PolicyResult> yield_gpus(const Observation& observation) {
     if (lookup.has_plan()) return adopt_plan(observation, record, *lookup.answer, query, cause);
     if (!lookup.has_no_plan()) return ask_planner(lookup);
   }
-  return release_all(observation, record, {Reason::kWaitingForCapacity, cause.message});
+  return yield_all_gpus(observation, record, *claimant);
 }
 
 }  // namespace sailor
