@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"sailor.dev/tests/trainingjob"
 )
 
@@ -68,11 +66,5 @@ func TestAJobThatCannotResumeSaysSoAndDoesNotBeginAnew(t *testing.T) {
 	if message := job.Condition("Failed").Message; !contains(message, "checkpoint.resumeFrom names job nobody") || !contains(message, "/checkpoints/nobody/e2e-orphan/nobody") {
 		t.Errorf("it says %q", message)
 	}
-	pods, err := w.pods(w.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning }) {
-		t.Errorf("its pods run: %v", pods)
-	}
+	w.untilNoPodRuns()
 }
