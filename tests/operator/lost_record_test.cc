@@ -41,6 +41,18 @@ class LostRecord : public JobOnTwoNodes {
   }
 };
 
+TEST_F(LostRecord, PodThatWasReleasedButNotRemovedYetIsNotWaitedFor) {
+  start();
+  world.change_job([](Json& job) { job["spec"]["resources"]["maxGpus"] = 2; });
+  WorkerReport& released = world.agent_on("b").report.value().workers[0];
+  released.phase = WorkerPhase::kReleased;
+  world.lose_record();
+  world.settle();
+  EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
+  EXPECT_GT(world.generation(), 1);
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("a"));
+}
+
 TEST_F(LostRecord, JobGoesOnWithItsPodsAndAHigherNumber) {
   start_and_reach(5);
   const std::vector<std::string> before = pod_uids();

@@ -68,6 +68,18 @@ void remove_unreachable_pods(PolicyResult& result, const Observation& observatio
   }
 }
 
+// Deletes the pods of an older generation that answer, hold no state and take no part in the new generation. They would
+// never learn that they must stop either.
+void remove_idle_pods(PolicyResult& result, const PodStates& pods, const OlderGeneration& older,
+                      const Participants& participants) {
+  for (const std::size_t i : older.pods) {
+    const PodState& state = pods.states[i];
+    const bool takes_part = std::ranges::find(participants, i) != participants.end();
+    const bool is_idle = state.contact == AgentContact::kAnswers && !state.holds_state && !takes_part;
+    if (is_idle && pods.pods[i] != nullptr) remove_pod(result, *pods.pods[i]);
+  }
+}
+
 // Asks an agent of the new generation to claim the checkpoint folder, so that the older generation cannot renew its
 // lease there.
 void claim_folder(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
@@ -105,6 +117,7 @@ std::optional<PolicyResult> await_older_generations(const Observation& observati
     if (is_fenced(pods.older[i], pods.states, participants)) continue;
     OlderRecord& older = record.older[i];
     remove_unreachable_pods(result, observation, record, older);
+    remove_idle_pods(result, pods, pods.older[i], participants);
     const Member& member = older.members.front();
     result.conditions[ConditionType::kPodsReady] = no(
         Reason::kOlderGenerationMayTrain,
