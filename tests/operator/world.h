@@ -110,6 +110,7 @@ class World {
   void refresh_caches();
   void refresh_plan_maps(kube::Store& plan_maps) const;
   [[nodiscard]] std::map<std::string, AgentView> polled_agents(const JobKey& key) const;
+  [[nodiscard]] int free_gpus_of(const std::string& node) const;  // -1: the node does not exist
   void end_pod(const std::string& pod, int exit_code, const WorkerReport& last);
   void train(const std::string& pod_uid, const Assignment& assignment);
 

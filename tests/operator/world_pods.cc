@@ -1,6 +1,7 @@
 // World's kubelets and agents: pods start, take assignments and train, fail and finish.
 #include <fmt/format.h>
 
+#include "core/model/parse_number.h"
 #include "core/protocol/exit_status.h"
 #include "operator/model/names.h"
 #include "tests/operator/world.h"
@@ -53,14 +54,23 @@ void World::train(const std::string& pod_uid, const Assignment& assignment) {
   agent.broken_since = assignment.releases_gpus && !checkpoint_fault.empty() ? std::optional(now) : std::nullopt;
 }
 
+int World::free_gpus_of(const std::string& name) const {
+  const Json node = api_server.find("nodes", name);
+  if (node.is_null()) return -1;
+  int gpus = parse_number<int>(kube::text_at(node, {"status", "allocatable", kGpuResource})).value_or(0);
+  for (const Json& pod : api_server.all("pods")) {
+    if (kube::text_at(pod, {"spec", "nodeName"}) == name) gpus -= gpus_of_pod(pod);
+  }
+  return gpus;
+}
+
 void World::live() {
   int address = 1;
   for (Json pod : api_server.all("pods")) {
     ++address;
     if (!kube::text_at(pod, {"status", "phase"}).empty()) continue;
     const std::string node = kube::annotation_of(pod, kNodeAnnotation);
-    if (stuck_nodes.contains(node)) continue;
-    if (api_server.find("nodes", node).is_null()) continue;
+    if (stuck_nodes.contains(node) || free_gpus_of(node) < gpus_of_pod(pod)) continue;
     pod["spec"]["nodeName"] = node;
     pod["status"] = {{"phase", "Running"}, {"podIP", fmt::format("10.0.0.{}", address)}};
     pod["metadata"]["creationTimestamp"] = to_rfc3339(now);
