@@ -265,6 +265,7 @@ TEST_F(ReleasedJob, NoPodIsCreatedBesideOneThatCouldNotSaveInTime) {
   world.reconcile();
   world.add_node("c", 1);
   world.pass(std::chrono::seconds(61));
+  world.api_server.dead_nodes = {"a"};  // the node confirms the end of no pod for now
   world.reconcile();
   ASSERT_EQ(world.record().generation, 3) << "it starts again";
   std::vector<std::string> nodes;
@@ -272,6 +273,10 @@ TEST_F(ReleasedJob, NoPodIsCreatedBesideOneThatCouldNotSaveInTime) {
   std::ranges::sort(nodes);
   EXPECT_TRUE(std::ranges::adjacent_find(nodes) == nodes.end()) << "two pods are on a node of " << nodes.size();
   world.agents_hang = false;
+  world.api_server.dead_nodes.clear();
+  for (const Json& pod : world.api_server.all("pods")) {
+    if (kube::is_deleting(pod)) world.api_server.erase("/api/v1/namespaces/default/pods", kube::name_of(pod));
+  }
   world.settle();
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
 }
