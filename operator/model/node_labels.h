@@ -23,8 +23,8 @@ using Labels = std::map<std::string, std::string>;
 bool names_accelerator(const kube::Json& node);
 
 // Returns the pool of a node with GPUs. An accelerator that the catalogue does not have gets a name made from the
-// label. Cluster-wide labels for zones are absent outside of clouds; such nodes are in the zone "default". The zone is
-// empty as long as the cloud has not labelled a new node.
+// label. Nodes outside of clouds have no label for their zone, so they are in the zone "default". The zone of a new
+// node is empty until its cloud has labelled it.
 PoolKey pool_of_node(const kube::Json& node);
 
 // Returns the region that a label names, or else the region of the zone's name.

@@ -13,19 +13,19 @@ const signalsSent = 50 // the default; SAILOR_SIGNALS sets another number
 
 // Two operators and all agents are killed and paused at random moments, operators also for longer than a Lease lasts (15 s).
 func TestAJobWhoseOperatorsAndAgentsAreKilledAndPausedLearnsWhatAnUndisturbedOneDoes(t *testing.T) {
-	number, seed := number(t, "SAILOR_SIGNALS", signalsSent), number(t, "SAILOR_TEST_SEED", stormSeed)
-	t.Logf("to repeat: SAILOR_SIGNALS=%d SAILOR_TEST_SEED=%d go test -run=%s ./e2e", number, seed, t.Name())
+	signals, seed := number(t, "SAILOR_SIGNALS", signalsSent), number(t, "SAILOR_TEST_SEED", stormSeed)
+	t.Logf("to repeat: SAILOR_SIGNALS=%d SAILOR_TEST_SEED=%d go test -run=%s ./e2e", signals, seed, t.Name())
 	helm(t, "upgrade", "sailor", chartFolder(t), "--reuse-values", "--set", "replicas=2", "--wait")
 	t.Cleanup(func() { helm(t, "rollback", "sailor", "--wait") })
 	stormy{
 		// Each agent that is killed is a failure of the trainer, and would end the job after ten of them.
 		job:    trainingjob.Small{Name: "signals", Steps: trainingjob.Endless, Optimizer: steadily, Extra: "  maxRestarts: 1000"},
-		events: int(number), perEvent: 6 * time.Second, perStep: 300 * time.Millisecond,
+		events: int(signals), perEvent: 6 * time.Second, perStep: 300 * time.Millisecond,
 		settles:  3 * time.Minute, // the kubelet starts an operator that was killed often after minutes only
 		interval: trainingjob.ShortSteps,
 	}.run(t, func(w *world) func(trainingjob.Job) {
 		counts, err := storm.Signals{
-			Number: int(number), Seed: seed, Longest: 5 * time.Second, Say: t.Logf,
+			Number: int(signals), Seed: seed, Longest: 5 * time.Second, Say: t.Logf,
 			Victims: []storm.Victims{
 				{Name: "operator", Find: func() ([]storm.Process, error) { return storm.Processes(program(t, "sailor-operator")) },
 					Kills: 1, Paused: 25 * time.Second}, // the kubelet waits longer from one start to the next

@@ -64,16 +64,16 @@ type stormy struct {
 	interval time.Duration // of looks for new steps
 }
 
-// run compares the losses of the job during a storm with those of the same job without one. The storm returns what is checked of the job
+// run compares the losses of the job while disturb runs with those of the same job undisturbed. What disturb returns checks the job
 // afterwards.
-func (s stormy) run(t *testing.T, storm func(*world) func(after trainingjob.Job)) {
+func (s stormy) run(t *testing.T, disturb func(*world) func(after trainingjob.Job)) {
 	t.Helper()
 	s.job.Checkpoint = temporaryFolder(t)
 	w := start(t, s.job)
 	w.allow(time.Duration(s.events)*s.perEvent + 5*time.Minute)
 	recorder := trainingjob.Record(w.ctx, cluster.Kubernetes, w.namespace, w.job, s.interval)
 	before := w.untilTraining()
-	check := storm(w)
+	check := disturb(w)
 	after := w.untilWithin(s.settles, "it uses all nodes again", func(job trainingjob.Job) bool {
 		return trains(job, before.Status.Plan.Generation) && job.Status.Plan.TotalGPUs == before.Status.Plan.TotalGPUs
 	})

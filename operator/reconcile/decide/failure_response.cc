@@ -109,9 +109,7 @@ std::optional<PolicyResult> count_late_failure(const Observation& observation) {
   if (!failure) return std::nullopt;
   GenerationRecord record = observation.record.value();
   const std::string node = node_uid_of_pod(observation, failure->pod);
-  std::erase_if(record.quarantined_nodes, [&](const QuarantinedNode& quarantined) {
-    return quarantined.node_uid == node && quarantined.since != Time();
-  });
+  end_unanswering(record, node);
   PolicyResult result;
   if (never_trained(observation, failure->pod)) {
     quarantine(record, {{node, Time(), observation.now + observation.settings.start_limit}});

@@ -16,6 +16,13 @@ bool is_in_quarantine(const QuarantinedNode& quarantined, const NodeView& node, 
   return (!has_new_heartbeat && now < trusted_again_at(quarantined)) || now < quarantined.until;
 }
 
+// Returns a predicate of entries that the node has because its pod did not answer.
+auto is_unanswering(const std::string& node_uid) {
+  return [&node_uid](const QuarantinedNode& quarantined) {
+    return quarantined.node_uid == node_uid && quarantined.since != Time();
+  };
+}
+
 }  // namespace
 
 bool is_quarantined(const Observation& observation, const NodeView& node) {
@@ -25,11 +32,13 @@ bool is_quarantined(const Observation& observation, const NodeView& node) {
   });
 }
 
-const QuarantinedNode* find_unanswering(const GenerationRecord& record, const NodeView& node) {
-  const auto found = std::ranges::find_if(record.quarantined_nodes, [&](const QuarantinedNode& quarantined) {
-    return quarantined.node_uid == node.uid && quarantined.since != Time();
-  });
-  return found == record.quarantined_nodes.end() ? nullptr : &*found;
+std::optional<Time> unanswering_since(const GenerationRecord& record, const std::string& node_uid) {
+  const auto found = std::ranges::find_if(record.quarantined_nodes, is_unanswering(node_uid));
+  return found == record.quarantined_nodes.end() ? std::nullopt : std::optional(found->since);
+}
+
+void end_unanswering(GenerationRecord& record, const std::string& node_uid) {
+  std::erase_if(record.quarantined_nodes, is_unanswering(node_uid));
 }
 
 bool is_remembered(const QuarantinedNode& quarantined, Time now) {

@@ -2,6 +2,8 @@
 // or could not reach its peers.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "operator/reconcile/decide/policy.h"
@@ -15,8 +17,10 @@ bool is_quarantined(const Observation& observation, const NodeView& node);
 // after it: if a path to the node breaks again within that time, the next quarantine is twice as long.
 bool is_remembered(const QuarantinedNode& quarantined, Time now);
 
-// Returns the entry of a node whose pod did not answer; null: there is none.
-const QuarantinedNode* find_unanswering(const GenerationRecord& record, const NodeView& node);
+// Returns since when the node is in quarantine because its pod did not answer. Nothing: it is not.
+std::optional<Time> unanswering_since(const GenerationRecord& record, const std::string& node_uid);
+// Ends that quarantine.
+void end_unanswering(GenerationRecord& record, const std::string& node_uid);
 
 // Adds the nodes to the quarantine of the record. Skips nodes without a UID, which are gone.
 void quarantine(GenerationRecord& record, const std::vector<QuarantinedNode>& nodes);

@@ -60,6 +60,13 @@ std::string message_of(const PodView& pod) {
   return fmt::format("the trainer ended with exit code {}; see `kubectl logs {}`", pod.exit_code, pod.name);
 }
 
+// Returns when the job went on without the pod because it did not answer. Nothing: it did not.
+std::optional<Time> left_behind_at(const Observation& observation, const GenerationRecord& record, const PodView& pod) {
+  const NodeView* node = observation.cluster.find_node(pod.node);
+  const auto since = node == nullptr ? std::nullopt : unanswering_since(record, node->uid);
+  return since && pod.created <= *since ? since : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<TrainerFailure> find_uncounted_failure(const Observation& observation) {
@@ -74,9 +81,7 @@ std::optional<TrainerFailure> find_uncounted_failure(const Observation& observat
 std::optional<TrainerFailure> find_late_failure(const Observation& observation) {
   const GenerationRecord& record = observation.record.value();
   for (const PodView& pod : observation.pods) {
-    const NodeView* node = observation.cluster.find_node(pod.node);
-    const QuarantinedNode* quarantined = node == nullptr ? nullptr : find_unanswering(record, *node);
-    if (quarantined == nullptr || pod.created > quarantined->since || !pod.is_ours) continue;
+    if (!pod.is_ours || !left_behind_at(observation, record, pod)) continue;
     if (is_fault_of_trainer(observation, pod)) return TrainerFailure{pod.name, message_of(pod)};
   }
   return std::nullopt;
@@ -88,10 +93,8 @@ std::optional<Time> awaits_its_kubelet_until(const Observation& observation, con
   const AgentView* agent = find_agent(observation, pod);
   const NodeView* node = observation.cluster.find_node(pod.node);
   if (node == nullptr || !node->is_ready || (agent != nullptr && agent->answers())) return std::nullopt;
-  const QuarantinedNode* quarantined = find_unanswering(record, *node);
-  if (quarantined == nullptr || pod.created > quarantined->since) return std::nullopt;
-  const Time until = quarantined->since + kKubeletLimit;
-  return until > observation.now ? std::optional(until) : std::nullopt;
+  const auto since = left_behind_at(observation, record, pod);
+  return since && *since + kKubeletLimit > observation.now ? std::optional(*since + kKubeletLimit) : std::nullopt;
 }
 
 bool is_fault_of_machine(const GenerationRecord& record, const PodView& pod) {
