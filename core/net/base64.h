@@ -11,4 +11,6 @@ namespace sailor::net {
 // Line ends are skipped. kInvalidArgument: the text is not Base64.
 Result<std::string> decode_base64(std::string_view text);
 
+std::string encode_base64(std::string_view bytes);  // in one line
+
 }  // namespace sailor::net

@@ -55,5 +55,6 @@ inline std::string with_brackets(const std::string& address) {
 }
 
 inline std::string http_url(const std::string& host, int port) { return "http://" + address_of(host, port); }
+inline std::string https_url(const std::string& host, int port) { return "https://" + address_of(host, port); }
 
 }  // namespace sailor::net

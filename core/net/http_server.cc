@@ -11,6 +11,8 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
@@ -18,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "core/net/thread_pool.h"
+#include "core/net/tls.h"
 
 namespace sailor::net {
 namespace {
@@ -32,6 +35,7 @@ constexpr std::chrono::seconds kWriteLimit(5);  // for a client to take an answe
 constexpr std::chrono::milliseconds kAcceptPause(100);
 constexpr std::size_t kDropped = 64U << 10U;  // bytes at a time
 constexpr int kBadRequest = 400;
+constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 constexpr int kMethodNotAllowed = 405;
 constexpr int kTooLarge = 413;
@@ -39,15 +43,53 @@ constexpr int kServerError = 500;
 
 HttpAnswer error_answer(int status, const std::string& sentence) { return json_answer(status, {{"error", sentence}}); }
 
-class Connection;
+// What a listener can do with a connection, over TCP or over TLS.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  virtual void start() = 0;
+  virtual void close() = 0;  // a request that has arrived is still answered
+};
+
+// The context of TLS for new connections. It follows the settings.
+class TlsContexts {
+ public:
+  explicit TlsContexts(std::function<std::shared_ptr<const TlsSettings>()> settings) : settings_(std::move(settings)) {}
+
+  [[nodiscard]] bool is_used() const { return settings_ != nullptr; }
+  // Keeps the context that there is if newer settings cannot be used. Throws std::runtime_error if there is none.
+  asio::ssl::context& current() {
+    auto settings = settings_();
+    if (context_ != nullptr && settings == used_) return *context_;
+    try {
+      context_ = context_of(*settings);
+    } catch (const std::exception&) {
+      if (context_ == nullptr) throw;
+    }
+    used_ = std::move(settings);
+    return *context_;
+  }
+
+ private:
+  static std::unique_ptr<asio::ssl::context> context_of(const TlsSettings& settings) {
+    auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_server);
+    apply_to_server(context->native_handle(), settings);
+    return context;
+  }
+
+  const std::function<std::shared_ptr<const TlsSettings>()> settings_;
+  std::shared_ptr<const TlsSettings> used_;      // for the context
+  std::unique_ptr<asio::ssl::context> context_;  // connections keep what they need of it
+};
 
 // All operations on sockets run on the strand, so no socket is closed while another thread begins to use it.
 struct Listener {
   Listener(std::vector<Route> routes_given, HttpServerSettings settings_given)
-      : routes(std::move(routes_given)), settings(settings_given) {}
+      : routes(std::move(routes_given)), settings(std::move(settings_given)), tls(settings.tls) {}
 
   const std::vector<Route> routes;
   const HttpServerSettings settings;
+  TlsContexts tls;
   const asio::strand<asio::io_context::executor_type> strand = asio::make_strand(thread_pool());
   tcp::acceptor acceptor{strand};
   asio::steady_timer pause{strand};
@@ -72,7 +114,8 @@ std::string known_routes(const std::vector<Route>& routes) {
 }
 
 // Runs a handler, or says why there is none for the request.
-HttpAnswer answer_of(const Listener& listener, const http::request<http::string_body>& request, bool is_too_large) {
+HttpAnswer answer_of(const Listener& listener, const http::request<http::string_body>& request,
+                     const std::string& client_uri, bool is_too_large) {
   const std::string method(request.method_string());
   const std::string path = path_of(request);
   const auto describe = [&](std::string_view what) { return fmt::format("{} {}: {}", method, path, what); };
@@ -83,41 +126,64 @@ HttpAnswer answer_of(const Listener& listener, const http::request<http::string_
     const int status = std::ranges::any_of(listener.routes, has_its_path) ? kMethodNotAllowed : kNotFound;
     return error_answer(status, describe(fmt::format("use {}", known_routes(listener.routes))));
   }
+  if (!route->only_for.empty() && route->only_for != client_uri) {
+    const std::string client = client_uri.empty() ? "a client without a certificate" : client_uri;
+    return error_answer(kForbidden, describe(fmt::format("this is for {} only, not for {}", route->only_for, client)));
+  }
   if (is_too_large) {
     return error_answer(kTooLarge,
                         describe(fmt::format("a body has at most {} bytes", listener.settings.largest_body)));
   }
   try {
-    return route->handle({path, request.body()});
+    return route->handle({path, request.body(), client_uri});
   } catch (const std::exception& error) {
     return error_answer(kServerError, describe(error.what()));
   }
 }
 
 // One connection: reads a request, has it answered, and so on. It exists as long as an operation of it is under way.
-class Connection : public std::enable_shared_from_this<Connection> {
+// `Stream` is a beast::tcp_stream, or TLS over one.
+template <class Stream>
+class HttpConnection : public Connection, public std::enable_shared_from_this<HttpConnection<Stream>> {
  public:
   // `in_use` is released with the connection; the listener exists until then.
-  Connection(Listener& listener, tcp::socket socket, std::shared_ptr<void> in_use)
-      : in_use_(std::move(in_use)), listener_(listener), stream_(std::move(socket)) {}
+  template <class... Context>
+  HttpConnection(Listener& listener, std::shared_ptr<void> in_use, tcp::socket socket, Context&... context)
+      : in_use_(std::move(in_use)), listener_(listener), stream_(std::move(socket), context...) {}
+
+  void start() override {
+    if constexpr (kIsTls) {
+      tcp().expires_after(kReadLimit);
+      stream_.async_handshake(asio::ssl::stream_base::server,
+                              [self = this->shared_from_this()](beast::error_code error) {
+                                if (error)
+                                  return;  // not TLS, or a certificate of another CA: whoever it is learns it from TLS
+                                self->client_uri_ = peer_uri(self->stream_.native_handle());
+                                self->read();
+                              });
+    } else {
+      read();
+    }
+  }
+
+  void close() override {
+    if (!is_answering_) tcp().close();
+  }
+
+ private:
+  static constexpr bool kIsTls = !std::is_same_v<Stream, beast::tcp_stream>;
 
   void read() {
     is_answering_ = false;
     auto& parser = parser_.emplace();
     parser.body_limit(listener_.settings.largest_body);
-    stream_.expires_after(kReadLimit);
-    http::async_read(stream_, buffer_, parser, [self = shared_from_this()](beast::error_code error, std::size_t) {
+    tcp().expires_after(kReadLimit);
+    http::async_read(stream_, buffer_, parser, [self = this->shared_from_this()](beast::error_code error, std::size_t) {
       self->is_answering_ = true;
       self->take(error);
     });
   }
 
-  // A request that has arrived is still answered.
-  void close() {
-    if (!is_answering_) stream_.close();
-  }
-
- private:
   void take(beast::error_code error) {
     if (error == http::error::body_limit) return answer(/*is_too_large=*/true);
     const bool is_malformed = error && error.category() == beast::error_code(http::error::bad_method).category() &&
@@ -128,8 +194,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // The handler runs beside the strand: it may take its time.
   void answer(bool is_too_large) {
-    asio::post(thread_pool(), [self = shared_from_this(), is_too_large] {
-      HttpAnswer answer = answer_of(self->listener_, self->request(), is_too_large);
+    asio::post(thread_pool(), [self = this->shared_from_this(), is_too_large] {
+      HttpAnswer answer = answer_of(self->listener_, self->request(), self->client_uri_, is_too_large);
       asio::post(self->listener_.strand, [self, is_too_large, answer = std::move(answer)]() mutable {
         self->write(std::move(answer), !is_too_large && self->request().keep_alive());
       });
@@ -143,37 +209,49 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (!answer.body.empty()) response_.set(http::field::content_type, answer.content_type);
     if (request().method() != http::verb::head) response_.body() = std::move(answer.body);
     response_.prepare_payload();
-    stream_.expires_after(kWriteLimit);
-    http::async_write(stream_, response_, [self = shared_from_this(), goes_on](beast::error_code error, std::size_t) {
-      if (error) return;
-      if (goes_on && !self->listener_.is_closing) return self->read();
-      beast::error_code ignored;  // the client may have gone away
-      std::ignore = self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-      self->drop_rest();
-    });
+    tcp().expires_after(kWriteLimit);
+    http::async_write(stream_, response_,
+                      [self = this->shared_from_this(), goes_on](beast::error_code error, std::size_t) {
+                        if (error) return;
+                        if (goes_on && !self->listener_.is_closing) return self->read();
+                        beast::error_code ignored;  // the client may have gone away
+                        std::ignore = self->tcp().socket().shutdown(tcp::socket::shutdown_send, ignored);
+                        self->drop_rest();
+                      });
   }
 
   // Closing a connection on which bytes still arrive resets it, and the client might lose the answer.
   void drop_rest() {
     if (listener_.is_closing) return;
     is_answering_ = false;
-    stream_.async_read_some(buffer_.prepare(kDropped),
-                            [self = shared_from_this()](beast::error_code error, std::size_t) {
-                              if (!error) self->drop_rest();
-                            });
+    tcp().async_read_some(buffer_.prepare(kDropped),
+                          [self = this->shared_from_this()](beast::error_code error, std::size_t) {
+                            if (!error) self->drop_rest();
+                          });
   }
 
   // The newest one, of which only the head may have arrived.
   [[nodiscard]] const http::request<http::string_body>& request() const { return parser_.value().get(); }
 
+  beast::tcp_stream& tcp() { return beast::get_lowest_layer(stream_); }
+
   const std::shared_ptr<void> in_use_;
   Listener& listener_;
-  beast::tcp_stream stream_;
+  Stream stream_;
+  std::string client_uri_;
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
   http::response<http::string_body> response_;
   bool is_answering_ = false;
 };
+
+std::shared_ptr<Connection> connection_of(Listener& listener, tcp::socket socket, std::shared_ptr<void> in_use) {
+  using TlsStream = asio::ssl::stream<beast::tcp_stream>;
+  if (!listener.tls.is_used())
+    return std::make_shared<HttpConnection<beast::tcp_stream>>(listener, std::move(in_use), std::move(socket));
+  return std::make_shared<HttpConnection<TlsStream>>(listener, std::move(in_use), std::move(socket),
+                                                     listener.tls.current());
+}
 
 void accept(Listener& listener, std::shared_ptr<void> in_use);
 
@@ -191,9 +269,11 @@ void accept(Listener& listener, std::shared_ptr<void> in_use) {
         if (listener.is_closing) return;
         if (error) return accept_later(listener, std::move(in_use));
         std::erase_if(listener.connections, [](const auto& connection) { return connection.expired(); });
-        const auto connection = std::make_shared<Connection>(listener, std::move(socket), in_use);
+        beast::error_code ignored;                                      // the socket works without the option
+        std::ignore = socket.set_option(tcp::no_delay(true), ignored);  // an answer over TLS is several writes
+        const auto connection = connection_of(listener, std::move(socket), in_use);
         listener.connections.push_back(connection);
-        connection->read();
+        connection->start();
         accept(listener, std::move(in_use));
       });
 }
@@ -212,7 +292,8 @@ tcp::endpoint endpoint_of(const std::string& address) {
 
 struct HttpServer::Impl {
   Impl(const std::string& address, std::vector<Route> routes, HttpServerSettings settings)
-      : listener(std::move(routes), settings) {
+      : listener(std::move(routes), std::move(settings)) {
+    if (listener.tls.is_used()) listener.tls.current();  // throws if it cannot be used
     const tcp::endpoint endpoint = endpoint_of(address);
     listener.acceptor.open(endpoint.protocol());
     listener.acceptor.set_option(tcp::acceptor::reuse_address(true));
@@ -244,7 +325,8 @@ HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& address, std::vector<Route> routes,
                                                        HttpServerSettings settings) {
   try {
-    return std::unique_ptr<HttpServer>(new HttpServer(std::make_unique<Impl>(address, std::move(routes), settings)));
+    return std::unique_ptr<HttpServer>(
+        new HttpServer(std::make_unique<Impl>(address, std::move(routes), std::move(settings))));
   } catch (const std::exception& error) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("listening on {}: {}; free the port or choose another address", address, error.what()));

@@ -9,6 +9,7 @@
 
 #include "core/model/error.h"
 #include "core/net/http_message.h"
+#include "core/net/tls_settings.h"
 
 namespace sailor::net {
 
@@ -16,24 +17,29 @@ namespace sailor::net {
 struct HttpCall {
   std::string path;  // without the query
   const std::string& body;
+  std::string client_uri = {};  // the URI in the certificate of the client; empty: it has shown none
 };
 
 struct Route {
   std::string method;
   std::string path;  // "/v1/state"; "/jobs/*" stands for every path that begins with "/jobs/"
   std::function<HttpAnswer(const HttpCall& call)> handle;
+  std::string only_for = {};  // the URI that the client's certificate must contain; empty: any client, or none
 };
 
 struct HttpServerSettings {
   std::size_t largest_body = std::size_t{16} << 10U;  // bytes; a larger one is answered with 413
+  // Set: the server speaks HTTPS only. Called for each connection; the settings may change, by another pointer.
+  std::function<std::shared_ptr<const TlsSettings>()> tls = {};
 };
 
-// Errors are answered with {"error": a sentence}: 404 for an unknown path, 405 for another method, 413 for a body that
-// is too large, 400 for what is not HTTP, and 500 for an exception of a handler. A request has two minutes to arrive;
-// it keeps no thread meanwhile.
+// Errors are answered with {"error": a sentence}: 404 for an unknown path, 405 for another method, 403 for a client
+// that the route is not for, 413 for a body that is too large, 400 for what is not HTTP, and 500 for an exception of a
+// handler. A request has two minutes to arrive; it keeps no thread meanwhile.
 class HttpServer {
  public:
-  // "127.0.0.1:8082"; "[::1]:8082". Takes requests from when it returns. kUnavailable: the address cannot be used.
+  // "127.0.0.1:8082"; "[::1]:8082". Takes requests from when it returns. kUnavailable: the address, or what `tls`
+  // returns, cannot be used.
   static Result<std::unique_ptr<HttpServer>> listen(const std::string& address, std::vector<Route> routes,
                                                     HttpServerSettings settings = {});
   ~HttpServer();  // waits until all requests that have arrived are answered, for at most 5 s after the last handler

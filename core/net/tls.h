@@ -1,14 +1,21 @@
 // Applies TlsSettings to a context of OpenSSL. Included in core/net only.
 #pragma once
 
+#include <string>
+
 #include <openssl/ssl.h>
 
 #include "core/net/tls_settings.h"
 
 namespace sailor::net {
 
-// Trusts the CA alone and shows the client's certificate if there is one. Throws std::runtime_error with a sentence if
-// the PEM texts cannot be used.
-void apply_tls_settings(SSL_CTX* context, const TlsSettings& settings);
+// Both functions trust the CA alone and show the certificate if there is one. They throw std::runtime_error with a
+// sentence if the PEM texts cannot be used.
+void apply_to_client(SSL_CTX* context, const TlsSettings& settings);
+// The server takes clients without a certificate too, and refuses those whose certificate the CA has not signed.
+void apply_to_server(SSL_CTX* context, const TlsSettings& settings);
+
+// Returns the URI in the certificate that the other side has shown; empty: it has shown none, or one without a URI.
+std::string peer_uri(const SSL* connection);
 
 }  // namespace sailor::net

@@ -1,4 +1,4 @@
-// TlsSettings: whom a client trusts, and how it identifies itself.
+// TlsSettings: whom one side of a connection trusts, and how it identifies itself.
 #pragma once
 
 #include <string>
@@ -8,8 +8,11 @@ namespace sailor::net {
 // Certificates as PEM texts. Only the given CA is trusted, not those of the system.
 struct TlsSettings {
   std::string ca;
-  std::string client_certificate = {};  // shown to the server; empty: none
-  std::string client_key = {};
+  std::string certificate = {};  // shown to the other side; empty: none
+  std::string key = {};          // of that certificate
+  // The URI that the certificate of the server must contain (subjectAltName). Empty: the certificate must name the host
+  // of the URL. A server ignores it.
+  std::string server_uri = {};
 };
 
 }  // namespace sailor::net

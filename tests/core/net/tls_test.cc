@@ -131,9 +131,8 @@ TEST(Tls, AServerOfAnotherCaIsRefusedWithWhatToCheck) {
 TEST(Tls, TheClientShowsItsCertificate) {
   const Identity identity("server"), user("alice");
   const TlsServer server(identity, &user);
-  const auto response = ask(server, {.ca = identity.certificate_text(),
-                                     .client_certificate = user.certificate_text(),
-                                     .client_key = user.key_text()});
+  const auto response =
+      ask(server, {.ca = identity.certificate_text(), .certificate = user.certificate_text(), .key = user.key_text()});
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_EQ(response->body, "hello alice");
 }

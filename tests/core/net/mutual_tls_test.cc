@@ -1,0 +1,170 @@
+// Server and client over TLS, with certificates that name programs instead of hosts.
+#include <atomic>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/net/http_client.h"
+#include "core/net/http_server.h"
+#include "tests/core/net/tcp_peer.h"
+#include "tests/core/net/test_authority.h"
+
+namespace sailor::net {
+namespace {
+
+using testing::around_now;
+using ::testing::HasSubstr;
+using testing::TestAuthority;
+
+constexpr const char* kServer = "spiffe://test/server";
+constexpr const char* kFriend = "spiffe://test/friend";
+constexpr const char* kStranger = "spiffe://test/stranger";
+
+// Says to each client who it is, and a secret to the friend alone.
+struct TlsServed {
+  explicit TlsServed(std::shared_ptr<const TlsSettings> identity) : tls(std::move(identity)) {}
+
+  [[nodiscard]] Result<HttpResponse> ask(const TlsSettings& client, const std::string& target = "/who") const {
+    return HttpClient(https_url("127.0.0.1", port), {.tls = client}).send({.target = target});
+  }
+
+  std::atomic<std::shared_ptr<const TlsSettings>> tls;
+  const int port = testing::free_port();
+  const std::unique_ptr<HttpServer> server =
+      HttpServer::listen(fmt::format("127.0.0.1:{}", port),
+                         {{"GET", "/who", [](const HttpCall& call) { return HttpAnswer{.body = call.client_uri}; }},
+                          {"GET", "/secret", [](const HttpCall&) { return HttpAnswer{.body = "secret"}; }, kFriend},
+                          {"PUT", "/echo", [](const HttpCall& call) { return HttpAnswer{.body = call.body}; }}},
+                         {.tls = [this] { return tls.load(); }})
+          .value();
+};
+
+class MutualTls : public ::testing::Test {
+ protected:
+  TestAuthority ours, others;
+  TlsServed served{ours.shared(kServer)};
+};
+
+TEST_F(MutualTls, TheServerLearnsTheUriOfItsClient) {
+  const auto answer = served.ask(ours.settings(kFriend, kServer));
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, kFriend);
+}
+
+TEST_F(MutualTls, ARouteForOneClientRefusesAllOthers) {
+  EXPECT_EQ(served.ask(ours.settings(kFriend, kServer), "/secret")->body, "secret");
+  const auto stranger = served.ask(ours.settings(kStranger, kServer), "/secret");
+  EXPECT_EQ(stranger->status, 403);
+  EXPECT_THAT(stranger->body, HasSubstr("this is for spiffe://test/friend only, not for spiffe://test/stranger"));
+  const auto nobody = served.ask({.ca = ours.authority.identity().certificate, .server_uri = kServer}, "/secret");
+  EXPECT_EQ(nobody->status, 403);
+  EXPECT_THAT(nobody->body, HasSubstr("not for a client without a certificate"));
+}
+
+TEST_F(MutualTls, AClientWithoutACertificateIsServedWhatIsForEverybody) {
+  const auto answer = served.ask({.ca = ours.authority.identity().certificate, .server_uri = kServer});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "");
+}
+
+TEST_F(MutualTls, AClientOfAnotherCaIsRefused) {
+  TlsSettings client = others.settings(kFriend, kServer);
+  client.ca = ours.authority.identity().certificate;
+  EXPECT_FALSE(served.ask(client));
+}
+
+TEST_F(MutualTls, AServerOfAnotherCaIsRefused) {
+  const auto answer = served.ask(others.settings(kFriend, kServer));
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().message, HasSubstr("the TLS handshake failed"));
+}
+
+TEST_F(MutualTls, AServerWithAnotherUriIsRefused) { EXPECT_FALSE(served.ask(ours.settings(kFriend, kStranger))); }
+
+TEST_F(MutualTls, AServerThatIsNamedByItsUriIsNotTakenForItsHost) {
+  EXPECT_FALSE(served.ask(ours.settings(kFriend))) << "its certificate names no host";
+}
+
+TEST_F(MutualTls, ExpiredCertificatesAreRefusedOnBothSides) {
+  const auto past = around_now(std::chrono::hours(2), std::chrono::hours(-1));
+  EXPECT_FALSE(served.ask(ours.settings(kFriend, kServer, past)));
+  served.tls = std::make_shared<const TlsSettings>(ours.settings(kServer, {}, past));
+  EXPECT_FALSE(served.ask(ours.settings(kFriend, kServer)));
+}
+
+TEST_F(MutualTls, NewConnectionsUseChangedSettingsAndOldOnesGoOn) {
+  const HttpClient old(https_url("127.0.0.1", served.port), {.tls = ours.settings(kFriend, kServer)});
+  ASSERT_TRUE(old.send({.target = "/who"}));
+  served.tls = others.shared(kServer);
+  EXPECT_TRUE(old.send({.target = "/who"}));
+  EXPECT_TRUE(served.ask(others.settings(kFriend, kServer)));
+  EXPECT_FALSE(served.ask(ours.settings(kFriend, kServer)));
+}
+
+TEST_F(MutualTls, SettingsThatCannotBeUsedLeaveThoseBefore) {
+  served.tls = std::make_shared<const TlsSettings>(TlsSettings{.ca = "nonsense"});
+  EXPECT_TRUE(served.ask(ours.settings(kFriend, kServer)));
+}
+
+TEST_F(MutualTls, AServerWithoutUsableSettingsDoesNotStart) {
+  const auto server =
+      HttpServer::listen(fmt::format("127.0.0.1:{}", testing::free_port()), {},
+                         {.tls = [] { return std::make_shared<const TlsSettings>(TlsSettings{.ca = "nonsense"}); }});
+  ASSERT_FALSE(server);
+  EXPECT_THAT(server.error().message, HasSubstr("the CA to trust holds no certificate"));
+}
+
+TEST_F(MutualTls, AClientThatSpeaksNoTlsIsDroppedAndOthersAreServed) {
+  const testing::Socket plain = testing::connect_to(served.port);
+  EXPECT_TRUE(plain.send("GET /who HTTP/1.1\r\n\r\n"));
+  while (!plain.receive().empty()) {
+  }
+  EXPECT_TRUE(served.ask(ours.settings(kFriend, kServer)));
+}
+
+TEST_F(MutualTls, AClientThatSaysNothingDoesNotKeepTheServerFromStopping) {
+  TlsServed stopped(ours.shared(kServer));
+  const testing::Socket silent = testing::connect_to(stopped.port);
+  EXPECT_TRUE(stopped.ask(ours.settings(kFriend, kServer)));
+}
+
+TEST_F(MutualTls, ABodyThatIsTooLargeIsAnswered) {
+  const HttpClient client(https_url("127.0.0.1", served.port), {.tls = ours.settings(kFriend, kServer)});
+  const auto echo = [&](std::size_t size) {
+    return client.send({.method = "PUT", .target = "/echo", .body = std::string(size, 'x')});
+  };
+  EXPECT_EQ(echo(16U << 10U)->body.size(), 16U << 10U);
+  EXPECT_EQ(echo(17U << 10U)->status, 413);
+}
+
+TEST(CertificateAuthority, IsTheSameAfterItWasStored) {
+  const TestAuthority ours;
+  const auto stored = CertificateAuthority::from(ours.authority.identity());
+  ASSERT_TRUE(stored) << stored.error().message;
+  const Identity identity = stored->issue(kFriend, around_now());
+  EXPECT_EQ(uri_of(identity.certificate), kFriend);
+  const TlsServed served(ours.shared(kServer));
+  EXPECT_TRUE(served.ask({ours.authority.identity().certificate, identity.certificate, identity.key, kServer}));
+}
+
+TEST(CertificateAuthority, TellsWhenACertificateExpires) {
+  const auto period = around_now(std::chrono::hours(1), std::chrono::hours(30));
+  const auto expiry = expiry_of(TestAuthority().authority.issue(kFriend, period).certificate);
+  ASSERT_TRUE(expiry);
+  EXPECT_EQ(*expiry, period.until);
+  EXPECT_FALSE(expiry_of("nonsense"));
+}
+
+TEST(CertificateAuthority, IsNotMadeFromWhatIsNone) {
+  const TestAuthority ours, others;
+  const Identity own = ours.authority.identity();
+  const Identity leaf = ours.authority.issue(kFriend, around_now());
+  EXPECT_THAT(CertificateAuthority::from({own.certificate, "nonsense"}).error().message, HasSubstr("not PEM"));
+  EXPECT_THAT(CertificateAuthority::from({own.certificate, others.authority.identity().key}).error().message,
+              HasSubstr("does not belong to its certificate"));
+  EXPECT_THAT(CertificateAuthority::from(leaf).error().message, HasSubstr("not that of a CA"));
+}
+
+}  // namespace
+}  // namespace sailor::net
