@@ -13,6 +13,7 @@
 #include "core/log/log.h"
 #include "core/manifest/files.h"
 #include "core/model/job_json.h"
+#include "core/net/system_cas.h"
 #include "core/protocol/exit_status.h"
 #include "core/protocol/timeouts.h"
 #include "trainer/agent/agent.h"
@@ -35,6 +36,7 @@ void block_signals() {
 
 int agent_main(AgentSettings& settings) {
   block_signals();
+  net::ignore_system_cas();
   settings.program = std::filesystem::read_symlink("/proc/self/exe");
   start_log("agent");
   const auto status = run_agent(settings);
@@ -91,6 +93,8 @@ void add_agent_options(CLI::App& command, AgentSettings& settings, long& peer_ti
                   "worker without its GPU fails")
       ->envname("SAILOR_DEVICE")
       ->check(CLI::IsMember(device_choices()));
+  command.add_option("--credentials", settings.credentials,
+                     "folder with ca.crt, tls.crt and tls.key; without it, the agent obeys whoever reaches it");
   command.add_option("--termination-log", settings.termination_log, "file for the termination report");
 }
 

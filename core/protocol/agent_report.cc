@@ -110,6 +110,15 @@ Result<JobProgress> progress_from_json(const Json& json) {
   return progress;
 }
 
+// Seconds since 1970.
+std::optional<std::chrono::sys_seconds> expiry_from_json(JsonReader& reader) {
+  constexpr std::int64_t kEndOfYear9999 = 253'402'300'799;  // the last time that a certificate can contain
+  const auto seconds = reader.optional<std::int64_t>("credentialsExpire");
+  if (!seconds) return std::nullopt;
+  if (*seconds < 0 || *seconds > kEndOfYear9999) reader.record("credentialsExpire", "must be seconds since 1970");
+  return std::chrono::sys_seconds(std::chrono::seconds(*seconds));
+}
+
 }  // namespace
 
 std::string_view to_string(WorkerPhase phase) { return name_of(kPhases, phase); }
@@ -128,6 +137,7 @@ Json to_json(const AgentReport& report) {
   if (report.superseded_claim > 0) json["supersededClaim"] = report.superseded_claim;
   if (!report.claim_error.empty()) json["claimError"] = report.claim_error;
   if (report.exit_status) json["exitStatus"] = *report.exit_status;
+  if (report.credentials_expire) json["credentialsExpire"] = report.credentials_expire->time_since_epoch().count();
   if (report.progress) json["progress"] = progress_json(*report.progress);
   return json;
 }
@@ -144,7 +154,8 @@ Result<AgentReport> agent_report_from_json(const Json& json) {
                      .pod_uid = reader.value_or<std::string>("podUid", ""),
                      .superseded_claim = reader.value_or<std::int64_t>("supersededClaim", 0),
                      .claim_error = reader.value_or<std::string>("claimError", ""),
-                     .exit_status = reader.optional<int>("exitStatus")};
+                     .exit_status = reader.optional<int>("exitStatus"),
+                     .credentials_expire = expiry_from_json(reader)};
   const Json& workers = reader.list("workers");
   for (std::size_t i = 0; i < workers.size() && !reader.error(); ++i) {
     auto worker = worker_from_json(workers[i], fmt::format("report.workers[{}]", i));

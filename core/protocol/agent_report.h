@@ -2,6 +2,7 @@
 // ends, the agent also writes it to the termination log of its container.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -114,6 +115,7 @@ struct AgentReport {
   // The status with which the agent is about to end (core/protocol/exit_status.h). Set once a worker has failed and all
   // workers have ended.
   std::optional<int> exit_status = {};
+  std::optional<std::chrono::sys_seconds> credentials_expire = {};  // empty: the agent has none
   friend bool operator==(const AgentReport&, const AgentReport&) = default;
 };
 

@@ -13,10 +13,12 @@
 #include "core/log/log.h"
 #include "core/net/http_server.h"
 #include "core/protocol/claim.h"
+#include "core/protocol/credentials.h"
 #include "core/protocol/endpoints.h"
 #include "core/protocol/exit_status.h"
 #include "core/protocol/limits.h"
 #include "core/protocol/message.h"
+#include "trainer/agent/agent_credentials.h"
 #include "trainer/agent/agent_state.h"
 #include "trainer/agent/hint_sender.h"
 #include "trainer/agent/lease_keeper.h"
@@ -33,8 +35,9 @@ net::HttpAnswer bad_request(const Error& error) { return net::json_answer(400, {
 
 class Agent {
  public:
-  explicit Agent(const AgentSettings& settings)
-      : settings_(settings), state_(settings.name, settings.gpus, settings.pod_uid) {}
+  // `credentials` may be null.
+  Agent(const AgentSettings& settings, AgentCredentials* credentials)
+      : settings_(settings), credentials_(credentials), state_(settings.name, settings.gpus, settings.pod_uid) {}
 
   Result<int> run() {
     auto store = RendezvousServer::listen(settings_.host, settings_.store_port);
@@ -42,8 +45,7 @@ class Agent {
     store_ = *std::move(store);
     // Workers start before the first request is answered, because only workers that exist get an assignment.
     if (auto started = start_workers(); !started) return tl::unexpected(started.error());
-    auto server = net::HttpServer::listen(net::address_of(settings_.host, settings_.port), routes(),
-                                          {.largest_body = kLargestAssignment});
+    auto server = net::HttpServer::listen(net::address_of(settings_.host, settings_.port), routes(), server_settings());
     if (!server) return tl::unexpected(std::move(server).error().within("serving the operator"));
     log_info("agent ready", {{"host", settings_.host}, {"gpus", std::to_string(settings_.gpus)}});
     const int status = wait_for_end();
@@ -140,15 +142,23 @@ class Agent {
     return state_.job_uid();
   }
 
+  [[nodiscard]] net::HttpServerSettings server_settings() const {
+    net::HttpServerSettings settings{.largest_body = kLargestAssignment};
+    if (credentials_ != nullptr) settings.tls = [this] { return credentials_->server(); };
+    return settings;
+  }
+
+  // Everybody may ask whether the agent lives: the kubelet does, and so do the other agents of the job.
   std::vector<net::Route> routes() {
+    const std::string who = credentials_ == nullptr ? "" : operator_uri();
     return {{"GET", std::string(kHealthPath),
              [](const auto&) {
                return net::json_answer(200, {{"status", "ok"}});
              }},
-            {"GET", std::string(kStatePath), [this](const auto&) { return answer_operator(); }},
-            {"PUT", std::string(kAssignmentPath), [this](const auto& call) { return take_assignment(call.body); }},
-            {"PUT", std::string(kCallbackPath), [this](const auto& call) { return take_callback(call.body); }},
-            {"PUT", std::string(kClaimPath), [this](const auto& call) { return take_claim(call.body); }}};
+            {"GET", std::string(kStatePath), [this](const auto&) { return answer_operator(); }, who},
+            {"PUT", std::string(kAssignmentPath), [this](const auto& call) { return take_assignment(call.body); }, who},
+            {"PUT", std::string(kCallbackPath), [this](const auto& call) { return take_callback(call.body); }, who},
+            {"PUT", std::string(kClaimPath), [this](const auto& call) { return take_claim(call.body); }, who}};
   }
 
   // An operator that has restarted has another address than the newest assignment says.
@@ -212,6 +222,10 @@ class Agent {
     for (std::size_t i = 0; i < watches_.size(); ++i) watches_[i].watch(assignment_.generation, peers[i]);
   }
 
+  PeerWatch new_watch() {
+    return {settings_.peer_timeout, credentials_, [this](const auto& news) { note(news); }};
+  }
+
   void note(const WatchedPeers::News& news) {
     if (!news.is_unresponsive) log_info("peer answers again", {{"pod", news.pod}});
     change([&] { state_.note_peer(news.generation, news.pod, news.is_unresponsive); });
@@ -219,6 +233,7 @@ class Agent {
 
   net::HttpAnswer answer_operator() {
     const std::lock_guard lock(mutex_);
+    if (credentials_ != nullptr) state_.note_credentials(credentials_->expiry());
     const AgentReport& report = last_report_ ? *last_report_ : state_.report();
     last_report_is_read_ = report.exit_status.has_value();
     if (last_report_is_read_) changed_.notify_all();
@@ -265,6 +280,7 @@ class Agent {
   }
 
   const AgentSettings& settings_;
+  AgentCredentials* const credentials_;
   std::unique_ptr<RendezvousServer> store_;
   std::atomic<std::int64_t> confirmed_ = 0;  // the newest generation that a worker here has trained in
   std::mutex mutex_;
@@ -274,15 +290,13 @@ class Agent {
   std::optional<AgentReport> last_report_;  // set once the agent is about to end
   bool last_report_is_read_ = false;
   Assignment assignment_;  // the newest accepted assignment
-  HintSender hints_{[this] { change([&] { state_.note_dismissal(); }); }};
+  HintSender hints_{credentials_, [this] { change([&] { state_.note_dismissal(); }); }};
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
-  LeaseKeeper leases_{[this](const Lease& lease) {
-    const std::lock_guard lock(mutex_);
-    for (const auto& worker : workers_) worker->renew(lease);
-  }};
-  std::array<PeerWatch, kWatches> watches_{PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); }),
-                                           PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); }),
-                                           PeerWatch(settings_.peer_timeout, [this](const auto& news) { note(news); })};
+  LeaseKeeper leases_{credentials_, [this](const Lease& lease) {
+                        const std::lock_guard lock(mutex_);
+                        for (const auto& worker : workers_) worker->renew(lease);
+                      }};
+  std::array<PeerWatch, kWatches> watches_{new_watch(), new_watch(), new_watch()};
 };
 
 // Waits for SIGTERM or SIGINT on a thread of its own. Ends with SIGUSR1, sent by its destructor.
@@ -310,7 +324,13 @@ class SignalThread {
 }  // namespace
 
 Result<int> run_agent(const AgentSettings& settings) {
-  Agent agent(settings);
+  std::unique_ptr<AgentCredentials> credentials;
+  if (!settings.credentials.empty()) {
+    auto read = AgentCredentials::read(settings.credentials);
+    if (!read) return tl::unexpected(std::move(read).error());
+    credentials = *std::move(read);
+  }
+  Agent agent(settings, credentials.get());
   const SignalThread signals(agent);
   return agent.run();
 }

@@ -20,9 +20,11 @@ struct AgentSettings {
   int gpus = 1;         // number of workers
   int port = kAgentPort;
   int store_port = kStorePort;
-  std::string device = "auto";                                     // auto, cpu or gpu (DeviceChoice)
-  int threads = 1;                                                 // CPU threads of each worker
-  std::chrono::seconds peer_timeout = kPeerTimeout;                // a pod or worker is unresponsive after this time
+  std::string device = "auto";                       // auto, cpu or gpu (DeviceChoice)
+  int threads = 1;                                   // CPU threads of each worker
+  std::chrono::seconds peer_timeout = kPeerTimeout;  // a pod or worker is unresponsive after this time
+  // Of core/protocol/credentials.h. Empty: the agent serves HTTP instead of HTTPS, and obeys whoever reaches it.
+  std::filesystem::path credentials;
   std::filesystem::path termination_log = "/dev/termination-log";  // written if its folder exists
 };
 

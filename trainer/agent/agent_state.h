@@ -2,6 +2,7 @@
 // and when it ends. Events change the state. The class does no input or output; agent.cc sends and receives.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ class AgentState {
   // Notes whether the claim of the older generation was superseded.
   void note_claim(std::int64_t older_generation, const Result<void>& claimed);
   void note_callback(const std::string& callback) { report_.callback = callback; }
+  void note_credentials(std::chrono::sys_seconds expiry) { report_.credentials_expire = expiry; }
   void note_termination();  // the pod was told to stop (SIGTERM)
   // The operator has answered a hint that it no longer needs this agent. The answer counts only if the pod was told to
   // stop before; otherwise the operator may still assign a newer generation to the agent.

@@ -9,8 +9,8 @@
 #include "trainer/agent/post_to_operator.h"
 
 namespace sailor::trainer {
-HintSender::HintSender(std::function<void()> on_dismissal)
-    : on_dismissal_(std::move(on_dismissal)), thread_([this] { work(); }) {}
+HintSender::HintSender(AgentCredentials* credentials, std::function<void()> on_dismissal)
+    : credentials_(credentials), on_dismissal_(std::move(on_dismissal)), thread_([this] { work(); }) {}
 
 HintSender::~HintSender() {
   {
@@ -45,7 +45,7 @@ void HintSender::work() {
 }
 
 bool HintSender::post(const std::string& callback, const Hint& hint) const {
-  const Result<int> status = post_to_operator(callback, kHintsPath, to_json(hint));
+  const Result<int> status = post_to_operator(callback, kHintsPath, to_json(hint), credentials_);
   if (status && *status == kStatusRetry) return false;
   if (status && *status == kStatusGone) {
     on_dismissal_();

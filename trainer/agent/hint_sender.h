@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/protocol/hint.h"
+#include "trainer/agent/agent_credentials.h"
 
 namespace sailor::trainer {
 
@@ -18,8 +19,8 @@ class HintSender {
  public:
   // The sender's thread calls `on_dismissal` when the operator answers a hint with kStatusGone. This status means that
   // the operator does not need this agent any more. After kStatusRetry the sender posts the hint again, every
-  // kHintRetry until it is destroyed.
-  explicit HintSender(std::function<void()> on_dismissal);
+  // kHintRetry until it is destroyed. `credentials` may be null.
+  HintSender(AgentCredentials* credentials, std::function<void()> on_dismissal);
   ~HintSender();  // sends the remaining hints, each within kCallbackTimeout
   HintSender(const HintSender&) = delete;
   HintSender& operator=(const HintSender&) = delete;
@@ -30,6 +31,7 @@ class HintSender {
   void work();
   bool post(const std::string& callback, const Hint& hint) const;  // returns false if the hint must be posted again
 
+  AgentCredentials* const credentials_;
   std::function<void()> on_dismissal_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -12,8 +12,8 @@
 #include "trainer/checkpoint/files.h"
 
 namespace sailor::trainer {
-LeaseKeeper::LeaseKeeper(std::function<void(const Lease&)> on_renewal)
-    : on_renewal_(std::move(on_renewal)), thread_([this] { work(); }) {}
+LeaseKeeper::LeaseKeeper(AgentCredentials* credentials, std::function<void(const Lease&)> on_renewal)
+    : credentials_(credentials), on_renewal_(std::move(on_renewal)), thread_([this] { work(); }) {}
 
 LeaseKeeper::~LeaseKeeper() {
   {
@@ -66,7 +66,7 @@ void LeaseKeeper::work() {
 bool LeaseKeeper::renew(const Terms& terms) {
   auto asked = BootClock::now();
   const LeaseQuestion question{terms.job, terms.job_uid, terms.generation};
-  const Result<int> status = post_to_operator(terms.callback, kLeasesPath, to_json(question));
+  const Result<int> status = post_to_operator(terms.callback, kLeasesPath, to_json(question), credentials_);
   if (status && *status == kStatusConflict) return false;
   bool is_renewed = status && net::is_success(*status);
   if (is_renewed) on_renewal_(granted(terms.generation, asked, terms.length));

@@ -16,14 +16,15 @@
 #include <vector>
 
 #include "core/protocol/assignment.h"
+#include "trainer/agent/agent_credentials.h"
 #include "trainer/elastic/protocol/lease.h"
 
 namespace sailor::trainer {
 
 class LeaseKeeper {
  public:
-  // The thread of this object calls `on_renewal` with each renewed lease.
-  explicit LeaseKeeper(std::function<void(const Lease&)> on_renewal);
+  // The thread of this object calls `on_renewal` with each renewed lease. `credentials` may be null.
+  LeaseKeeper(AgentCredentials* credentials, std::function<void(const Lease&)> on_renewal);
   ~LeaseKeeper();  // waits for a request that is under way, at most kCallbackTimeout
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
@@ -46,6 +47,7 @@ class LeaseKeeper {
   void claim(const Terms& terms);  // claims the folder for the generation, once
   static bool holds_claim(const Terms& terms);
 
+  AgentCredentials* const credentials_;
   std::function<void(const Lease&)> on_renewal_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -14,8 +14,12 @@ constexpr std::size_t kProbesAtOnce = 16;                  // enough that each p
 
 }  // namespace
 
-PeerWatch::PeerWatch(std::chrono::milliseconds timeout, std::function<void(const WatchedPeers::News&)> tell)
-    : period_(MissedProbes::period_of(timeout)), tell_(std::move(tell)), probing_(period_, [this] { probe_some(); }) {}
+PeerWatch::PeerWatch(std::chrono::milliseconds timeout, AgentCredentials* credentials,
+                     std::function<void(const WatchedPeers::News&)> tell)
+    : period_(MissedProbes::period_of(timeout)),
+      credentials_(credentials),
+      tell_(std::move(tell)),
+      probing_(period_, [this] { probe_some(); }) {}
 
 void PeerWatch::watch(std::int64_t generation, const std::vector<AgentAddress>& peers) {
   const std::lock_guard lock(mutex_);
@@ -45,7 +49,10 @@ void PeerWatch::probe_some() {
 
 bool PeerWatch::answers(const AgentAddress& peer) const {
   // A new connection each time, because the question is whether one can be made.
-  const net::HttpClient client(net::http_url(peer.host, peer.port), {.timeout = std::min(period_, kLongestProbe)});
+  net::HttpClientSettings settings{.timeout = std::min(period_, kLongestProbe)};
+  if (credentials_ != nullptr) settings.tls = credentials_->client_of_peer();
+  const auto url = credentials_ == nullptr ? net::http_url : net::https_url;
+  const net::HttpClient client(url(peer.host, peer.port), std::move(settings));
   return client.send({.target = std::string(kHealthPath)}).has_value();
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/agent/agent_credentials.h"
 #include "trainer/agent/periodic_task.h"
 #include "trainer/agent/watched_peers.h"
 
@@ -18,8 +19,9 @@ namespace sailor::trainer {
 class PeerWatch {
  public:
   // The period is `timeout` / MissedProbes::kLimit. The watch's thread calls `tell` when a pod becomes unresponsive or
-  // answers again.
-  PeerWatch(std::chrono::milliseconds timeout, std::function<void(const WatchedPeers::News&)> tell);
+  // answers again. `credentials` may be null; all agents of a job have some, or none has.
+  PeerWatch(std::chrono::milliseconds timeout, AgentCredentials* credentials,
+            std::function<void(const WatchedPeers::News&)> tell);
 
   // From now on the watch probes these pods and no others. `peers` may be empty.
   void watch(std::int64_t generation, const std::vector<AgentAddress>& peers);
@@ -29,6 +31,7 @@ class PeerWatch {
   [[nodiscard]] bool answers(const AgentAddress& peer) const;
 
   const std::chrono::milliseconds period_;
+  AgentCredentials* const credentials_;
   const std::function<void(const WatchedPeers::News&)> tell_;
   std::mutex mutex_;
   WatchedPeers peers_;

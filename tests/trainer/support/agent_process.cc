@@ -108,6 +108,14 @@ void AgentProcess::wait_until_ready() const {
   (void)wait_until([](const AgentReport&) { return true; });
 }
 
+void AgentProcess::wait_for_log(const std::string& text) const {
+  const auto deadline = std::chrono::steady_clock::now() + kLongest;
+  const FileWatch log_file(folder_ / (name_ + ".log"));
+  while (log().find(text) == std::string::npos) {
+    if (!log_file.wait_for_change(deadline)) throw std::runtime_error(fmt::format("{} did not log {}", name_, text));
+  }
+}
+
 int AgentProcess::put(const Assignment& assignment) const {
   return http("PUT", host_, kAgentPort, std::string(kAssignmentPath), to_json(assignment).dump()).status;
 }

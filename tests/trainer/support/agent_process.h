@@ -26,7 +26,8 @@ class AgentProcess {
   [[nodiscard]] std::vector<pid_t> workers() const;  // their process ids
 
   void wait_until_ready() const;
-  int put(const Assignment& assignment) const;  // the answer's status
+  void wait_for_log(const std::string& text) const;  // for agents that answer no plain HTTP
+  int put(const Assignment& assignment) const;       // the answer's status
   [[nodiscard]] AgentReport report() const;
   AgentReport wait_until(const std::function<bool(const AgentReport&)>& is_so) const;
 
