@@ -12,6 +12,7 @@
 #include "core/log/log.h"
 #include "core/manifest/manifest.h"
 #include "core/manifest/source.h"
+#include "core/net/system_cas.h"
 #include "operator/kube/http_transport.h"
 #include "operator/runtime.h"
 #include "operator/self_check.h"
@@ -61,6 +62,11 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--log-level", flags.log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}));
   app.add_option("--lease-name", flags.options.lease_name, "Name of that Lease; each release has its own");
+  app.add_option(
+      "--ca-secret", flags.options.ca_secret,
+      "Name of the Secret with the operator's CA, which it makes if there is none; each release has its own");
+  app.add_flag("!--no-job-network-policies", flags.options.isolates_jobs,
+               "Make no NetworkPolicy for each job, which lets only the job's own pods reach its workers");
   app.add_flag("--check", flags.checks_installation, "Say whether an installation is complete and works, and end");
   app.add_flag("--leader-elect", flags.options.elects_leader, "Wait for a Lease before doing anything");
 }
@@ -147,6 +153,7 @@ bool check(const OperatorOptions& options) {
 constexpr int kBadInput = 2;
 
 int run(int argc, char** argv) {
+  net::ignore_system_cas();
   CLI::App app("Trains TrainingJobs on the GPUs of a Kubernetes cluster, wherever they are.", "sailor-operator");
   Flags flags;
   declare(app, flags);

@@ -22,6 +22,8 @@ struct OperatorOptions {
   std::string identity;          // names this process in the leader election and in events
   bool elects_leader = false;
   std::string lease_name = "sailor-operator";  // of the leader election; each release has its own
+  std::string ca_secret = "sailor-ca";         // the Secret with the operator's CA; each release has its own
+  bool isolates_jobs = true;                   // OperatorSettings::isolates_jobs
   int planner_threads = 1;
   std::chrono::seconds pod_start_limit = OperatorSettings{}.start_limit;
   std::chrono::seconds cool_down = OperatorSettings{}.cool_down;
@@ -31,7 +33,7 @@ struct OperatorOptions {
   AgentLink::Options agents;
 
   [[nodiscard]] std::string callback_url() const {
-    return callback_address.empty() ? "" : "http://" + net::with_brackets(callback_address);
+    return callback_address.empty() ? "" : "https://" + net::with_brackets(callback_address);
   }
 };
 

@@ -16,7 +16,8 @@
 namespace sailor {
 namespace {
 
-constexpr auto kMetricsPeriod = std::chrono::seconds(2);   // the leader's Lease is renewed with the same period
+constexpr auto kMetricsPeriod = std::chrono::seconds(2);  // the leader's Lease is renewed with the same period
+constexpr auto kAuthorityPause = std::chrono::seconds(2);
 constexpr auto kPlanningBudget = std::chrono::seconds(5);  // a search that takes longer returns its best plan so far
 
 std::vector<AgentTarget> targets_of(const Observation& observation) {
@@ -52,15 +53,15 @@ OperatorRuntime::OperatorRuntime(OperatorOptions given_options)
       api_(transport_, api_hooks(options_.elects_leader)),
       caches_(options_.watch_namespace),
       profiles_(caches_.profiles),
-      link_(options_.agents, [this](const JobKey& job) { queue_.add(job); }),
+      link_(link_options(), [this](const JobKey& job) { queue_.add(job); }),
       planning_([this](const PlanQuestion& question, std::stop_token stop) { return search(question, stop); },
                 planning_hooks(), options_.planner_threads),
       observer_(caches_,
                 {options_.trainer_image, options_.callback_url(), options_.pod_start_limit, options_.cool_down,
-                 options_.peer_timeout, options_.least_capability},
+                 options_.peer_timeout, options_.least_capability, options_.isolates_jobs},
                 sources()),
       events_(api_, options_.identity),
-      applier_(api_, caches_, refusals_, sinks()),
+      applier_(api_, caches_, refusals_, protected_jobs_, sinks()),
       orphans_(api_, caches_),
       controller_(orphans_, observer_, applier_, queue_, hooks()),
       pool_statuses_(api_, caches_, log_pool_failure),
@@ -76,6 +77,12 @@ kube::ApiHooks OperatorRuntime::api_hooks(bool is_fenced) {
   return api_hooks;
 }
 
+AgentLink::Options OperatorRuntime::link_options() {
+  AgentLink::Options link_options = options_.agents;
+  link_options.identity = [this] { return issuer_->own(); };
+  return link_options;
+}
+
 ObserverSources OperatorRuntime::sources() {
   ObserverSources sources;
   sources.read_job = job_from_manifest;
@@ -83,6 +90,7 @@ ObserverSources OperatorRuntime::sources() {
   sources.agents = [this](const JobKey& job) { return link_.views(job); };
   sources.answers = [this](const JobKey& job) { return planning_.answers(job); };
   sources.refusal = [this](const JobKey& job) { return refusals_.find(job); };
+  sources.protected_at = [this](const JobKey& job, const std::string& uid) { return protected_jobs_.find(job, uid); };
   return sources;
 }
 
@@ -94,7 +102,8 @@ ApplierSinks OperatorRuntime::sinks() {
           },
           [this](const JobReference& job, const JobEvent& event) { events_.take(job, event); },
           [this](const JobKey& job) { queue_.add(job); },
-          [this](const JobKey& job, const ClaimFolder& claim) { link_.claim(job, claim.pod_uid, claim.claim); }};
+          [this](const JobKey& job, const ClaimFolder& claim) { link_.claim(job, claim.pod_uid, claim.claim); },
+          [this](const JobKey& job) { return issuer_->issue(job); }};
 }
 
 ControllerHooks OperatorRuntime::hooks() {
@@ -107,6 +116,7 @@ ControllerHooks OperatorRuntime::hooks() {
     link_.follow(job, {});
     planning_.forget(job);
     refusals_.forget(job);
+    protected_jobs_.forget(job);
     metrics_.forget(job);
     deleted_jobs_.add(job);
   };
@@ -170,8 +180,8 @@ void OperatorRuntime::start_probes_metrics_and_pages() {
     exposer_->RegisterCollectable(metrics_.registry());
   }
   if (!options_.health_address.empty()) {
-    health_ = serve(options_.health_address,
-                    health_routes([this] { return is_alive(); }, [this] { return caches_.are_synced(); }));
+    health_ = serve(options_.health_address, health_routes([this] { return is_alive(); },
+                                                           [this] { return caches_.are_synced() && has_issuer_; }));
   }
   if (!options_.status_address.empty()) pages_ = serve(options_.status_address, page_routes(caches_, page_sources()));
 }
@@ -183,10 +193,29 @@ bool OperatorRuntime::await_caches(const std::stop_token& stop) const {
   return !stop.stop_requested();
 }
 
-void OperatorRuntime::start_callback_server() {
-  if (!options_.callback_address.empty()) {
-    callback_ = serve(options_.callback_address, callback_routes(callback_hooks()), {.largest_body = kLargestCallback});
+// Without the CA the operator can talk to no agent, so it waits until the Secret can be read or made.
+bool OperatorRuntime::await_authority(const std::stop_token& stop) {
+  const JobKey secret{options_.cluster.namespace_name, options_.ca_secret};
+  std::string told;
+  while (!stop.stop_requested()) {
+    auto authority = find_authority(lease_api_, secret, system_time());
+    if (authority) {
+      issuer_ = std::make_unique<CredentialIssuer>(*std::move(authority));
+      has_issuer_ = true;
+      return true;
+    }
+    const std::string reason = authority.error().message;
+    if (reason != told) log_error("cannot use the CA", {{"secret", to_string(secret)}, {"reason", reason}});
+    told = reason;
+    kube::interruptible_sleep(kAuthorityPause, stop);
   }
+  return false;
+}
+
+void OperatorRuntime::start_callback_server() {
+  if (options_.callback_address.empty()) return;
+  callback_ = serve(options_.callback_address, callback_routes(callback_hooks()),
+                    {.largest_body = kLargestCallback, .tls = [this] { return issuer_->own(); }});
 }
 
 void OperatorRuntime::update_metrics() {
@@ -250,7 +279,7 @@ OperatorRuntime::~OperatorRuntime() {
 bool OperatorRuntime::run(std::stop_token stop) {
   start_probes_metrics_and_pages();
   watches_.start(options_.watch_namespace);
-  if (!await_caches(stop)) return true;
+  if (!await_caches(stop) || !await_authority(stop)) return true;
   start_callback_server();  // an operator that knows no job yet must not answer agents
   return reconcile_while_leading(std::move(stop));
 }

@@ -1,6 +1,7 @@
 // OperatorRuntime: the operator's process. It makes all parts, connects them to each other, and runs them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <stop_token>
 
@@ -9,6 +10,7 @@
 #include "core/net/http_server.h"
 #include "operator/agents/agent_link.h"
 #include "operator/agents/callback_routes.h"
+#include "operator/agents/credential_issuer.h"
 #include "operator/agents/deleted_jobs.h"
 #include "operator/kube/http_transport.h"
 #include "operator/leader/leader_election.h"
@@ -37,6 +39,7 @@ class OperatorRuntime {
  private:
   void start_probes_metrics_and_pages();
   bool await_caches(const std::stop_token& stop) const;  // returns false after a stop
+  bool await_authority(const std::stop_token& stop);     // makes issuer_; returns false after a stop
   void start_callback_server();
   bool reconcile_while_leading(std::stop_token stop);
   void reconcile_jobs(std::stop_token stop);
@@ -46,6 +49,7 @@ class OperatorRuntime {
   [[nodiscard]] bool may_write() const;
   [[nodiscard]] Result<PlannedJob> search(const PlanQuestion& question, std::stop_token stop) const;
 
+  AgentLink::Options link_options();
   ObserverSources sources();
   ApplierSinks sinks();
   ControllerHooks hooks();
@@ -59,15 +63,18 @@ class OperatorRuntime {
   Watchdog watchdog_{std::chrono::minutes(2)};
   WorkQueue queue_;
   kube::HttpTransport transport_;
-  kube::Api lease_api_;
+  kube::Api lease_api_;  // for what an operator does that does not lead
   LeaderElection election_;
   kube::Api api_;
   Caches caches_;
   ProfileCache profiles_;
   DeletedJobs deleted_jobs_;
+  std::atomic<bool> has_issuer_ = false;
+  std::unique_ptr<CredentialIssuer> issuer_;  // set before any agent is asked
   AgentLink link_;
   PlanningService planning_;
   PodRefusals refusals_;
+  ProtectedJobs protected_jobs_;
   Observer observer_;
   EventSender events_;
   Applier applier_;

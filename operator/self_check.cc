@@ -68,6 +68,14 @@ CheckLine check_right(kube::Api& api, const Right& right, const std::string& nam
   return {false, fmt::format("{}: it is not allowed; {}", what, kGrant)};
 }
 
+CheckLine check_authority(kube::Api& api, const JobKey& secret) {
+  const std::string what = fmt::format("reads the CA of the agents (Secret {})", secret.name);
+  const auto found = api.get(kube::kSecrets, secret);
+  if (found) return {true, what};
+  const char* remedy = found.error().is_not_found() ? "the operator makes it when it starts; see its logs" : kGrant;
+  return {false, fmt::format("{}: {}; {}", what, found.error().message, remedy)};
+}
+
 CheckLine check_leader(kube::Api& api, const OperatorOptions& options,
                        const std::function<void(std::chrono::milliseconds)>& sleep) {
   const std::string what = fmt::format("an operator leads (Lease {})", options.lease_name);
@@ -99,7 +107,7 @@ std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions&
   for (const Resource* resource :
        {&kube::kPods, &kube::kNodes, &kube::kGpuPools, &kube::kModelProfiles, &kube::kPriorityClasses})
     lines.push_back(check_list(api, *resource, ""));
-  constexpr std::array<Right, 11> kRights = {{{"create", &kube::kPods},
+  constexpr std::array<Right, 17> kRights = {{{"create", &kube::kPods},
                                               {"delete", &kube::kPods},
                                               {"delete", &kube::kJobRecords},
                                               {"create", &kube::kJobRecords},
@@ -109,9 +117,16 @@ std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions&
                                               {"patch", &kube::kTrainingJobs, "status"},
                                               {"update", &kube::kTrainingJobs, "finalizers"},
                                               {"delete", &kube::kTrainingJobs},
-                                              {"create", &kube::kEvents}}};
+                                              {"create", &kube::kEvents},
+                                              {"create", &kube::kSecrets},
+                                              {"patch", &kube::kSecrets},
+                                              {"delete", &kube::kSecrets},
+                                              {"create", &kube::kNetworkPolicies},
+                                              {"patch", &kube::kNetworkPolicies},
+                                              {"delete", &kube::kNetworkPolicies}}};
   for (const Right& right : kRights) lines.push_back(check_right(api, right, of_jobs));
   if (of_jobs.empty()) lines.push_back(check_right(api, {"patch", &kube::kGpuPools, "status"}, ""));
+  lines.push_back(check_authority(api, {options.cluster.namespace_name, options.ca_secret}));
   if (!options.elects_leader) return lines;
   for (const char* verb : {"create", "update"})
     lines.push_back(check_right(api, {verb, &kube::kLeases}, options.cluster.namespace_name));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/model/cut_text.h"
+#include "core/protocol/credentials.h"
 #include "core/protocol/endpoints.h"
 #include "core/protocol/hint.h"
 #include "core/protocol/limits.h"
@@ -39,12 +40,27 @@ net::HttpRequest put(std::string_view path, const nlohmann::json& message) {
 
 }  // namespace
 
-AgentClient::AgentClient(const std::string& host, int port, std::chrono::milliseconds timeout)
-    : client_(net::http_url(host, port),
-              {.timeout = timeout, .largest_request = kLargestAssignment, .largest_response = kLargestReport}) {}
+AgentClient::AgentClient(AgentPlace place, std::chrono::milliseconds timeout, OperatorIdentity identity)
+    : place_(std::move(place)), timeout_(timeout), identity_(std::move(identity)) {}
+
+std::shared_ptr<const net::HttpClient> AgentClient::client() {
+  auto identity = identity_ ? identity_() : nullptr;
+  const std::lock_guard lock(mutex_);
+  if (client_ != nullptr && identity == used_) return client_;
+  net::HttpClientSettings settings{
+      .timeout = timeout_, .largest_request = kLargestAssignment, .largest_response = kLargestReport};
+  if (identity != nullptr) {
+    settings.tls = *identity;
+    settings.tls->server_uri = job_uri(place_.job);
+  }
+  const auto url = identity == nullptr ? net::http_url : net::https_url;
+  used_ = std::move(identity);
+  client_ = std::make_shared<const net::HttpClient>(url(place_.host, place_.port), std::move(settings));
+  return client_;
+}
 
 void AgentClient::exchange(const net::HttpRequest& request, AnswerSink sink) {
-  client_.send_async(request, [sink = std::move(sink)](const auto& response) { sink(answer_in(response)); });
+  client()->send_async(request, [sink = std::move(sink)](const auto& response) { sink(answer_in(response)); });
 }
 
 void AgentClient::poll(AnswerSink sink) { exchange({.target = std::string(kStatePath)}, std::move(sink)); }

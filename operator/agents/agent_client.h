@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -20,9 +22,21 @@ struct AgentAnswer {
 };
 using AnswerSink = std::function<void(AgentAnswer)>;
 
+// Where an agent serves, and of which job it must be.
+struct AgentPlace {
+  JobKey job;
+  std::string host;
+  int port = 0;
+};
+
+using OperatorIdentity = std::function<std::shared_ptr<const net::TlsSettings>()>;
+
+// Any thread may call the functions.
 class AgentClient {
  public:
-  AgentClient(const std::string& host, int port, std::chrono::milliseconds timeout);
+  // `identity` returns who the operator is, as CredentialIssuer::own() does; empty: the
+  // agents of a test, which speak HTTP.
+  AgentClient(AgentPlace place, std::chrono::milliseconds timeout, OperatorIdentity identity);
 
   void poll(AnswerSink sink);
   void claim(const FolderClaim& claim, AnswerSink sink);
@@ -32,8 +46,14 @@ class AgentClient {
 
  private:
   void exchange(const net::HttpRequest& request, AnswerSink sink);
+  std::shared_ptr<const net::HttpClient> client();  // a new one if the identity of the operator has changed
 
-  net::HttpClient client_;
+  const AgentPlace place_;
+  const std::chrono::milliseconds timeout_;
+  const OperatorIdentity identity_;
+  std::mutex mutex_;
+  std::shared_ptr<const net::TlsSettings> used_;  // the identity of the client
+  std::shared_ptr<const net::HttpClient> client_;
 };
 
 }  // namespace sailor

@@ -4,8 +4,6 @@
 #include <condition_variable>
 #include <utility>
 
-#include "operator/agents/agent_client.h"
-
 namespace sailor {
 namespace {
 
@@ -268,8 +266,10 @@ void AgentLink::follow(const JobKey& job, std::vector<AgentTarget> targets) {
   for (AgentTarget& target : targets) {
     if (agents.contains(target.pod_uid)) continue;
     Shared::Agent agent;
-    agent.polls = std::make_shared<AgentClient>(target.host, target.port, shared_->options.timeout);
-    agent.sends = std::make_shared<AgentClient>(target.host, target.port, shared_->options.send_timeout);
+    const AgentPlace place{job, target.host, target.port};
+    const Options& options = shared_->options;
+    agent.polls = std::make_shared<AgentClient>(place, options.timeout, options.identity);
+    agent.sends = std::make_shared<AgentClient>(place, options.send_timeout, options.identity);
     agent.target = target;
     agents.emplace(target.pod_uid, std::move(agent));
     shared_->wake_ticker();

@@ -14,6 +14,7 @@
 #include "core/protocol/assignment.h"
 #include "core/protocol/claim.h"
 #include "core/protocol/timeouts.h"
+#include "operator/agents/agent_client.h"
 #include "operator/model/observation.h"
 
 namespace sailor {
@@ -37,6 +38,7 @@ class AgentLink {
     std::chrono::milliseconds steps_period{1000};
     std::chrono::milliseconds timeout = kPollTimeout;               // the limit for a poll
     std::chrono::milliseconds send_timeout = kAgentRequestTimeout;  // the limit for any other request
+    OperatorIdentity identity;                                      // as of AgentClient
     Clock clock = system_time;
     MonotonicClock monotonic = monotonic_time;
   };

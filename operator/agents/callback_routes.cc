@@ -1,7 +1,11 @@
 #include "operator/agents/callback_routes.h"
 
+#include <optional>
 #include <string>
 
+#include <fmt/format.h>
+
+#include "core/protocol/credentials.h"
 #include "core/protocol/endpoints.h"
 #include "core/protocol/hint.h"
 #include "core/protocol/message.h"
@@ -11,10 +15,18 @@ namespace {
 
 constexpr int kNoContent = 204;
 constexpr int kBadRequest = 400;
+constexpr int kForbidden = 403;
 
-net::HttpAnswer take_hint(const std::string& body, const CallbackHooks& hooks) {
-  const auto hint = read_message(body, "a hint").and_then(hint_from_json);
+// An agent speaks for its own job only.
+std::optional<net::HttpAnswer> refusal_of(const net::HttpCall& call, const JobKey& job) {
+  if (call.client_uri == job_uri(job)) return std::nullopt;
+  return net::HttpAnswer{kForbidden, fmt::format("only an agent of job {} may ask this", to_string(job))};
+}
+
+net::HttpAnswer take_hint(const net::HttpCall& call, const CallbackHooks& hooks) {
+  const auto hint = read_message(call.body, "a hint").and_then(hint_from_json);
   if (!hint) return {kBadRequest, hint.error().message};
+  if (auto refusal = refusal_of(call, hint->job)) return *std::move(refusal);
   switch (hooks.hinted(hint->job)) {
     case HintAnswer::kNeeded:
       return {kNoContent};
@@ -26,9 +38,10 @@ net::HttpAnswer take_hint(const std::string& body, const CallbackHooks& hooks) {
   return {kStatusRetry, "this operator does not know the job; ask again"};
 }
 
-net::HttpAnswer take_lease_question(const std::string& body, const CallbackHooks& hooks) {
-  const auto question = read_message(body, "a lease question").and_then(lease_question_from_json);
+net::HttpAnswer take_lease_question(const net::HttpCall& call, const CallbackHooks& hooks) {
+  const auto question = read_message(call.body, "a lease question").and_then(lease_question_from_json);
   if (!question) return {kBadRequest, question.error().message};
+  if (auto refusal = refusal_of(call, question->job)) return *std::move(refusal);
   switch (hooks.renews(*question)) {
     case LeaseAnswer::kRenewed:
       return {kNoContent};
@@ -43,9 +56,9 @@ net::HttpAnswer take_lease_question(const std::string& body, const CallbackHooks
 }  // namespace
 
 std::vector<net::Route> callback_routes(const CallbackHooks& hooks) {
-  return {{"POST", std::string(kHintsPath), [hooks](const net::HttpCall& call) { return take_hint(call.body, hooks); }},
+  return {{"POST", std::string(kHintsPath), [hooks](const net::HttpCall& call) { return take_hint(call, hooks); }},
           {"POST", std::string(kLeasesPath),
-           [hooks](const net::HttpCall& call) { return take_lease_question(call.body, hooks); }}};
+           [hooks](const net::HttpCall& call) { return take_lease_question(call, hooks); }}};
 }
 
 }  // namespace sailor

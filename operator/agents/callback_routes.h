@@ -25,6 +25,7 @@ struct CallbackHooks {
   std::function<LeaseAnswer(const LeaseQuestion&)> renews;
 };
 
+// An agent that does not show the certificate of the job that it asks about is answered with 403.
 std::vector<net::Route> callback_routes(const CallbackHooks& hooks);
 
 }  // namespace sailor

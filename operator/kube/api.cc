@@ -142,10 +142,8 @@ ApiResult<Json> Api::replace(const Resource& resource, const Json& object) {
 }
 
 ApiResult<void> Api::remove(const Resource& resource, const JobKey& key, const std::string& uid) {
-  const Json options = {{"apiVersion", "v1"},
-                        {"kind", "DeleteOptions"},
-                        {"propagationPolicy", "Background"},
-                        {"preconditions", {{"uid", uid}}}};
+  Json options = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", "Background"}};
+  if (!uid.empty()) options["preconditions"] = {{"uid", uid}};
   auto response = exchange(
       {"DELETE", object_path(resource, key.namespace_name, key.name), options.dump(), "application/json"}, true);
   // A conflict here means that the object of this UID is gone and another one has taken its name.

@@ -71,7 +71,7 @@ class Api {
   [[nodiscard]] ApiResult<Json> create(const Resource& resource, const Json& object);
   // Fails with a conflict unless the stored object still has the resourceVersion of `object`.
   [[nodiscard]] ApiResult<Json> replace(const Resource& resource, const Json& object);
-  // Deletes the object if it still has this UID. Succeeds if the object is gone.
+  // Deletes the object if it still has this UID; empty: whatever its UID is. Succeeds if the object is gone.
   [[nodiscard]] ApiResult<void> remove(const Resource& resource, const JobKey& key, const std::string& uid);
 
   // Calls the sink with each event until the server ends the watch or a stop is requested. After an ERROR event the

@@ -13,7 +13,7 @@ struct Remedy {
 };
 
 // The first entry whose words occur counts. The messages are those of Kubernetes' admission plugins.
-constexpr std::array<Remedy, 13> kRemedies = {{
+constexpr std::array<Remedy, 14> kRemedies = {{
     {"violates PodSecurity",
      "Change spec.podTemplate so that it meets the level that the namespace enforces, or change the namespace's label "
      "pod-security.kubernetes.io/enforce."},
@@ -30,6 +30,8 @@ constexpr std::array<Remedy, 13> kRemedies = {{
     {"usage per", "Change the requests and limits in spec.podTemplate, or change the namespace's LimitRange."},
     {"cannot create resource",
      "Allow the operator's service account to create pods; the chart's ClusterRole or Role does so."},
+    {"cannot patch resource",
+     "Allow the operator's service account to do this; the chart's ClusterRole or Role does so."},
     {"strict decoding error", "Remove the unknown or repeated field from spec.podTemplate."},
     {"is invalid", "Correct spec.podTemplate."},
 }};

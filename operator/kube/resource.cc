@@ -14,6 +14,8 @@ const Resource kPriorityClasses{"scheduling.k8s.io/v1", "PriorityClass", "priori
 const Resource kConfigMaps{"v1", "ConfigMap", "configmaps", true};
 const Resource kEvents{"events.k8s.io/v1", "Event", "events", true};
 const Resource kLeases{"coordination.k8s.io/v1", "Lease", "leases", true};
+const Resource kSecrets{"v1", "Secret", "secrets", true};
+const Resource kNetworkPolicies{"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true};
 
 std::string collection_path(const Resource& resource, const std::string& namespace_name) {
   const bool is_core = resource.group_version.find('/') == std::string::npos;

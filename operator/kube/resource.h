@@ -24,6 +24,8 @@ extern const Resource kPriorityClasses;
 extern const Resource kConfigMaps;
 extern const Resource kEvents;
 extern const Resource kLeases;
+extern const Resource kSecrets;
+extern const Resource kNetworkPolicies;
 
 // Returns the path of all objects of the kind in a namespace, or in all namespaces if `namespace_name` is empty:
 // "/apis/sailor.dev/v1alpha1/namespaces/default/trainingjobs".

@@ -25,6 +25,14 @@ std::string slot_name(const std::string& job, const PoolKey& pool, int slot) {
   return fmt::format("{}-{}-{}", short_job_name(job), short_hash(to_string(pool)), slot);
 }
 
+std::string credentials_name(const std::string& job, const std::string& job_uid) {
+  return fmt::format("{}-credentials-{}", short_job_name(job), short_hash(job_uid));
+}
+
+std::string network_policy_name(const std::string& job, const std::string& job_uid) {
+  return fmt::format("{}-workers-{}", short_job_name(job), short_hash(job_uid));
+}
+
 std::string plan_map_name(const std::string& job) { return short_job_name(job) + "-plan"; }
 
 }  // namespace sailor

@@ -34,6 +34,10 @@ std::string short_hash(const std::string& text);  // 6 hexadecimal digits
 std::string short_job_name(const std::string& job);
 // Returns the name of a pod. `slot` numbers the pods of the job in one pool; it is not an index into a placement.
 std::string slot_name(const std::string& job, const PoolKey& pool, int slot);
+// Return the names of the Secret with the credentials of a job's pods, and of the NetworkPolicy around them. The UID is
+// part of them, so that nobody can make the operator replace an object of somebody else by the choice of a job's name.
+std::string credentials_name(const std::string& job, const std::string& job_uid);
+std::string network_policy_name(const std::string& job, const std::string& job_uid);
 std::string plan_map_name(const std::string& job);  // the name of the ConfigMap that shows the plan to people
 
 }  // namespace sailor

@@ -119,6 +119,7 @@ struct OperatorSettings {
   std::chrono::seconds peer_timeout =
       kPeerTimeout;  // workers consider a peer lost once it was unresponsive for this long
   ComputeCapability least_capability = kLeastComputeCapability;  // for which the trainer's image has kernels
+  bool isolates_jobs = true;                                     // each job gets a NetworkPolicy
 };
 
 // The ConfigMap that shows the newest plan to people.
@@ -144,6 +145,7 @@ struct Observation {
   std::vector<PodView> pods;                // the pods with the label of this job, in ascending order of names
   std::vector<Member> vanished;             // the members whose pod objects are gone; their agents are still polled
   std::map<std::string, AgentView> agents;  // by the UID of the pod
+  std::optional<Time> protected_at;         // when this operator last wrote the credentials of the job; empty: never
   std::optional<PodRefusal> refusal;        // empty: the API server has accepted the newest pod
   ClusterView cluster;
   std::vector<Rival> rivals;  // the other jobs that may use GPUs, the one that comes first of all jobs first

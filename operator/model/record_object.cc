@@ -5,6 +5,7 @@
 #include "core/model/plan_json.h"
 #include "operator/kube/resource.h"
 #include "operator/model/names.h"
+#include "operator/model/owned_object.h"
 #include "operator/model/record_check.h"
 
 namespace sailor {
@@ -14,18 +15,6 @@ using kube::Json;
 
 constexpr const char* kOlderRecordKey = "record.json";
 constexpr const char* kPlanKey = "plan.json";  // for people and for `sailor simulate --plan`
-
-Json metadata_of(const std::string& name, const GenerationRecord& record, const JobKey& job) {
-  return {{"name", name},
-          {"namespace", job.namespace_name},
-          {"labels", {{kManagedByLabel, kOperatorName}, {kJobNameLabel, short_job_name(job.name)}}},
-          {"ownerReferences", Json::array({{{"apiVersion", kube::kTrainingJobs.group_version},
-                                            {"kind", kube::kTrainingJobs.kind},
-                                            {"name", job.name},
-                                            {"uid", record.job_uid},
-                                            {"controller", true},
-                                            {"blockOwnerDeletion", true}}})}};
-}
 
 Result<GenerationRecord> checked_record(const Json& json) {
   auto record = record_from_json(json);
@@ -39,7 +28,7 @@ Result<GenerationRecord> checked_record(const Json& json) {
 Json job_record_of(const GenerationRecord& record, const JobKey& job, const std::string& version) {
   Json object = {{"apiVersion", kube::kJobRecords.group_version},
                  {"kind", kube::kJobRecords.kind},
-                 {"metadata", metadata_of(job.name, record, job)},
+                 {"metadata", metadata_of_owned(job.name, job, record.job_uid)},
                  {"spec", to_json(record)}};
   if (!version.empty()) object["metadata"]["resourceVersion"] = version;
   return object;
@@ -57,7 +46,7 @@ Result<GenerationRecord> record_of(const Json& job_record) {
 }
 
 Json plan_map_of(const GenerationRecord& record, const JobKey& job) {
-  Json metadata = metadata_of(plan_map_name(job.name), record, job);
+  Json metadata = metadata_of_owned(plan_map_name(job.name), job, record.job_uid);
   metadata["annotations"] = {{kGenerationAnnotation, std::to_string(record.generation)}};
   return {{"apiVersion", kube::kConfigMaps.group_version},
           {"kind", kube::kConfigMaps.kind},

@@ -7,6 +7,7 @@
 #include "operator/model/names.h"
 #include "operator/model/orphan.h"
 #include "operator/model/record_object.h"
+#include "operator/render/protection.h"
 
 namespace sailor {
 namespace {
@@ -46,6 +47,7 @@ ApiResult<void> Applier::apply(const Observation& observation, const Decision& d
 ApiResult<void> Applier::perform(const Observation& observation, const Action& action) {
   return std::visit(Overloaded{[&](const WriteRecord& write) { return write_record(observation, write.record); },
                                [&](const PublishPlan& publish) { return publish_plan(publish.plan_map); },
+                               [&](const ProtectJob& protect_job) { return protect(observation, protect_job.pod); },
                                [&](const CreatePod& create) { return create_pod(observation, create.pod); },
                                [&](const DeletePod& pod) { return delete_pod(observation, pod); },
                                [&](const SendAssignment& send) {
@@ -104,6 +106,27 @@ ApiResult<void> Applier::publish_plan(const Json& plan_map) {
   return {};
 }
 
+// The refusal of an object that `pod` needs counts as a refusal of the pod.
+ApiResult<void> Applier::protect(const Observation& observation, const std::string& pod) {
+  const JobView& job = observation.job;
+  const auto refusal = refusals_.find(job.key);
+  if (refusal && refusal->holds(observation.now, job.spec_generation)) return {};
+  std::vector<std::pair<const kube::Resource*, Json>> objects = {
+      {&kube::kSecrets, credentials_secret(job, sinks_.issue_credentials(job.key))}};
+  if (observation.settings.isolates_jobs) objects.emplace_back(&kube::kNetworkPolicies, job_network_policy(job));
+  for (const auto& [resource, object] : objects) {
+    const auto written = api_.apply(*resource, object);
+    if (written) continue;
+    if (pod.empty() || !written.error().is_refusal()) return tl::unexpected(written.error());
+    note_refusal(observation, pod,
+                 fmt::format("{} {}, which pod {} needs, is refused: {}", resource->kind, kube::name_of(object), pod,
+                             explained(written.error())));
+    return {};
+  }
+  protected_jobs_.note(job.key, job.uid, observation.now);
+  return {};
+}
+
 ApiResult<void> Applier::create_pod(const Observation& observation, const Json& pod) {
   const auto refusal = refusals_.find(observation.job.key);
   if (refusal && refusal->holds(observation.now, observation.job.spec_generation)) return {};
@@ -115,7 +138,8 @@ ApiResult<void> Applier::create_pod(const Observation& observation, const Json& 
   }
   if (created.error().already_exists()) return accept_existing(observation, kube::key_of(pod));
   if (!created.error().is_refusal()) return tl::unexpected(std::move(created).error());
-  note_refusal(observation, kube::name_of(pod), explained(created.error()));
+  note_refusal(observation, kube::name_of(pod),
+               fmt::format("Pod {} is refused: {}", kube::name_of(pod), explained(created.error())));
   return {};
 }
 
@@ -130,12 +154,14 @@ ApiResult<void> Applier::accept_existing(const Observation& observation, const J
     return {};
   }
   note_refusal(observation, key.name,
-               "a pod that does not belong to the job has this name. Delete that pod, or give the job another name.");
+               fmt::format("Pod {} is refused: a pod that does not belong to the job has this name. Delete that pod, "
+                           "or give the job another name.",
+                           key.name));
   return {};
 }
 
 void Applier::note_refusal(const Observation& observation, const std::string& pod, const std::string& message) {
-  refusals_.note(observation, pod, fmt::format("Pod {} is refused: {}", pod, message));
+  refusals_.note(observation, pod, message);
   sinks_.refused(observation.job.key);
 }
 

@@ -5,11 +5,13 @@
 #include <functional>
 #include <memory>
 
+#include "core/net/tls_settings.h"
 #include "operator/kube/api.h"
 #include "operator/reconcile/decide/decision.h"
 #include "operator/reconcile/event_sender.h"
 #include "operator/reconcile/observe/caches.h"
 #include "operator/reconcile/pod_refusals.h"
+#include "operator/reconcile/protected_jobs.h"
 
 namespace sailor {
 
@@ -20,14 +22,16 @@ struct ApplierSinks {
   std::function<void(const JobReference&, const JobEvent&)> post;     // must not wait for the API server
   std::function<void(const JobKey&)> refused = [](const JobKey&) {};  // called when a pod was refused, to queue the job
   std::function<void(const JobKey&, const ClaimFolder&)> claim;
+  std::function<net::TlsSettings(const JobKey&)> issue_credentials;
 };
 
 class Applier {
  public:
   // The applier also puts the objects that it writes into the caches, so that the next observation contains them even
-  // if the watch is late. It notes in `refusals` which pod the API server has refused.
-  Applier(kube::Api& api, Caches& caches, PodRefusals& refusals, ApplierSinks sinks)
-      : api_(api), caches_(caches), refusals_(refusals), sinks_(std::move(sinks)) {}
+  // if the watch is late. It notes in `refusals` which pod the API server has refused, and in `protected_jobs` when it
+  // wrote credentials.
+  Applier(kube::Api& api, Caches& caches, PodRefusals& refusals, ProtectedJobs& protected_jobs, ApplierSinks sinks)
+      : api_(api), caches_(caches), refusals_(refusals), protected_jobs_(protected_jobs), sinks_(std::move(sinks)) {}
 
   // Performs the actions in order, then writes the status, then hands out the events. Returns the first error and skips
   // what follows it. A pod that the API server refuses is not an error; the other pods of the decision are then not
@@ -38,6 +42,7 @@ class Applier {
   kube::ApiResult<void> perform(const Observation& observation, const Action& action);
   kube::ApiResult<void> write_record(const Observation& observation, const GenerationRecord& record);
   kube::ApiResult<void> publish_plan(const kube::Json& plan_map);
+  kube::ApiResult<void> protect(const Observation& observation, const std::string& pod);
   kube::ApiResult<void> create_pod(const Observation& observation, const kube::Json& pod);
   kube::ApiResult<void> accept_existing(const Observation& observation, const JobKey& pod);
   void note_refusal(const Observation& observation, const std::string& pod, const std::string& message);
@@ -47,6 +52,7 @@ class Applier {
   kube::Api& api_;
   Caches& caches_;
   PodRefusals& refusals_;
+  ProtectedJobs& protected_jobs_;
   ApplierSinks sinks_;
 };
 

@@ -28,6 +28,16 @@ std::vector<Orphans::Orphan> Orphans::find(const JobKey& key) const {
   return orphans;
 }
 
+// The operator may not read these objects; only those of this job can have these names.
+kube::ApiResult<void> Orphans::remove_protection(const JobKey& job, const std::string& job_uid) {
+  if (unprotected_.contains(job_uid)) return {};
+  auto removed = api_.remove(kube::kSecrets, {job.namespace_name, credentials_name(job.name, job_uid)}, "");
+  if (removed)
+    removed = api_.remove(kube::kNetworkPolicies, {job.namespace_name, network_policy_name(job.name, job_uid)}, "");
+  if (removed) unprotected_.insert(job_uid);
+  return removed;
+}
+
 kube::ApiResult<std::vector<std::string>> Orphans::remove(const JobKey& key) {
   std::vector<std::string> deleted;
   const std::vector<Orphan> orphans = find(key);
@@ -38,6 +48,7 @@ kube::ApiResult<std::vector<std::string>> Orphans::remove(const JobKey& key) {
   for (const kube::Json& job : jobs->items) existing.insert(kube::uid_of(job));
   for (const Orphan& orphan : orphans) {
     if (existing.contains(orphan.job_uid)) continue;
+    if (auto removed = remove_protection(key, orphan.job_uid); !removed) return tl::unexpected(removed.error());
     const JobKey name = kube::key_of(*orphan.object);
     const std::string uid = kube::uid_of(*orphan.object);
     auto removed = api_.remove(orphan.resource, name, uid);

@@ -1,6 +1,6 @@
-// Orphans: deletes the pods and the JobRecord of a deleted job that nothing owns (model/orphan.h). The pods would train
-// on for ever, and a new job of the same name could not store its record. A new job takes over a ConfigMap of that
-// kind.
+// Orphans: deletes what a deleted job has left and nothing owns (model/orphan.h): its pods, which would train on for
+// ever, its JobRecord, because of which a new job of the same name could not store its record, its credentials and its
+// NetworkPolicy. A new job takes over a ConfigMap of that kind.
 #pragma once
 
 #include <set>
@@ -27,10 +27,12 @@ class Orphans {
     std::string job_uid;
   };
   [[nodiscard]] std::vector<Orphan> find(const JobKey& key) const;
+  kube::ApiResult<void> remove_protection(const JobKey& job, const std::string& job_uid);
 
   kube::Api& api_;
   const Caches& caches_;
-  std::set<std::string> deleted_;  // UIDs; the cache may show them for a while
+  std::set<std::string> deleted_;      // UIDs; the cache may show them for a while
+  std::set<std::string> unprotected_;  // UIDs of jobs whose credentials and NetworkPolicy are deleted
 };
 
 }  // namespace sailor

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "core/protocol/credentials.h"
 #include "core/protocol/ports.h"
 #include "operator/kube/resource.h"
 #include "operator/model/names.h"
 #include "operator/model/node_labels.h"
+#include "operator/model/owned_object.h"
 #include "operator/render/merge.h"
 #include "operator/render/pod_defaults.h"
 
@@ -22,24 +24,15 @@ Json metadata(const JobView& job, const Slot& slot, std::int64_t generation) {
                       {"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"},
                       {"karpenter.sh/do-not-disrupt", "true"}};
   if (!slot.node.empty()) annotations[kNodeAnnotation] = slot.node;
-  return {{"name", slot.pod},
-          {"namespace", job.key.namespace_name},
-          {"labels",
-           {{"app.kubernetes.io/name", "sailor-trainer"},
-            {"app.kubernetes.io/instance", short_job_name(job.key.name)},
-            {"app.kubernetes.io/component", "trainer"},
-            {"app.kubernetes.io/part-of", "sailor"},
-            {kManagedByLabel, kOperatorName},
-            {kJobNameLabel, short_job_name(job.key.name)},
-            {kJobUidLabel, job.uid},
-            {kPoolLabel, short_hash(to_string(slot.pool))}}},
-          {"annotations", std::move(annotations)},
-          {"ownerReferences", Json::array({{{"apiVersion", kube::kTrainingJobs.group_version},
-                                            {"kind", kube::kTrainingJobs.kind},
-                                            {"name", job.key.name},
-                                            {"uid", job.uid},
-                                            {"controller", true},
-                                            {"blockOwnerDeletion", true}}})}};
+  Json metadata = metadata_of_owned(slot.pod, job.key, job.uid);
+  metadata["labels"].update({{"app.kubernetes.io/name", "sailor-trainer"},
+                             {"app.kubernetes.io/instance", short_job_name(job.key.name)},
+                             {"app.kubernetes.io/component", "trainer"},
+                             {"app.kubernetes.io/part-of", "sailor"},
+                             {kJobUidLabel, job.uid},
+                             {kPoolLabel, short_hash(to_string(slot.pool))}});
+  metadata["annotations"] = std::move(annotations);
+  return metadata;
 }
 
 Json field_env(const char* name, const char* path) {
@@ -54,14 +47,16 @@ Json trainer_container(const Slot& slot, const OperatorSettings& settings) {
       {"args",
        {"agent", "--name=$(POD_NAME)", "--pod-uid=$(POD_UID)", "--host=$(POD_IP)", "--gpus=" + gpus,
         fmt::format("--port={}", kAgentPort), fmt::format("--store-port={}", kStorePort),
-        fmt::format("--peer-timeout={}", settings.peer_timeout.count())}},
+        fmt::format("--peer-timeout={}", settings.peer_timeout.count()),
+        fmt::format("--credentials={}", kCredentialsFolder)}},
       {"env",
        {field_env("POD_NAME", "metadata.name"), field_env("POD_UID", "metadata.uid"),
         field_env("POD_IP", "status.podIP")}},
       {"ports",
        {{{"name", "agent"}, {"containerPort", kAgentPort}}, {{"name", "store"}, {"containerPort", kStorePort}}}},
       {"resources", {{"requests", {{kGpuResource, gpus}}}, {"limits", {{kGpuResource, gpus}}}}},
-      {"readinessProbe", {{"httpGet", {{"path", "/healthz"}, {"port", "agent"}}}, {"periodSeconds", 5}}}};
+      {"readinessProbe",
+       {{"httpGet", {{"path", "/healthz"}, {"port", "agent"}, {"scheme", "HTTPS"}}}, {"periodSeconds", 5}}}};
   add_container_defaults(container, slot.gpus);
   return container;
 }
@@ -115,7 +110,7 @@ Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, c
                 {"terminationGracePeriodSeconds", kTerminationGrace.count()},
                 {"tolerations", tolerations()},
                 {"containers", Json::array({trainer_container(slot, settings)})}}}};
-  add_pod_defaults(pod["spec"]);
+  add_pod_defaults(pod["spec"], credentials_name(job.key.name, job.uid));
   // The operator decides the pod's identity and placement, so it ignores these fields of the template.
   const Json own = pod["metadata"];
   if (job.pod_template.is_object()) merge_over(pod, job.pod_template);

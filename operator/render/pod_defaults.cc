@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/protocol/credentials.h"
 #include "operator/model/names.h"
 
 namespace sailor {
@@ -15,6 +16,7 @@ using kube::Json;
 
 constexpr const char* kSharedMemory = "sailor-shm";
 constexpr const char* kSharedMemoryPath = "/dev/shm";
+constexpr const char* kCredentials = "sailor-credentials";
 constexpr const char* kDriverPath = "/usr/local/nvidia/lib64";  // where GKE mounts the libraries of its driver
 constexpr int kImageGroup = 65532;                              // the user and the group of the trainer's image
 constexpr int kMillicoresPerGpu = 500;
@@ -95,15 +97,18 @@ void give_volumes_to_group(Json& spec) {
 
 }  // namespace
 
-void add_pod_defaults(Json& spec) {
+void add_pod_defaults(Json& spec, const std::string& secret) {
   spec["securityContext"] = {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}};
-  spec["volumes"] = Json::array({{{"name", kSharedMemory}, {"emptyDir", {{"medium", "Memory"}}}}});
+  spec["volumes"] = Json::array({{{"name", kSharedMemory}, {"emptyDir", {{"medium", "Memory"}}}},
+                                 {{"name", kCredentials}, {"secret", {{"secretName", secret}}}}});
 }
 
 void add_container_defaults(Json& container, int gpus) {
   container["securityContext"] = {{"allowPrivilegeEscalation", false},
                                   {"capabilities", {{"drop", Json::array({"ALL"})}}}};
-  container["volumeMounts"] = Json::array({{{"name", kSharedMemory}, {"mountPath", kSharedMemoryPath}}});
+  container["volumeMounts"] =
+      Json::array({{{"name", kSharedMemory}, {"mountPath", kSharedMemoryPath}},
+                   {{"name", kCredentials}, {"mountPath", kCredentialsFolder}, {"readOnly", true}}});
   container["env"].push_back({{"name", "LD_LIBRARY_PATH"}, {"value", kDriverPath}});
   container["resources"]["requests"]["cpu"] = fmt::format("{}m", gpus * kMillicoresPerGpu);
   container["resources"]["requests"]["memory"] = fmt::format("{}Mi", gpus * kMebibytesPerGpu);

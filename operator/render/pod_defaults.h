@@ -2,15 +2,19 @@
 // Security level `restricted`. The job's template has the last word.
 #pragma once
 
+#include <string>
+
 #include "operator/kube/object.h"
 
 namespace sailor {
 
 // The defaults of the pod's spec: runs as the image's own user, never as root, under the default seccomp profile; a
-// memory-backed volume for /dev/shm, of which Kubernetes' own 64 MB are too few for NCCL.
-void add_pod_defaults(kube::Json& spec);
+// memory-backed volume for /dev/shm, of which Kubernetes' own 64 MB are too few for NCCL; the Secret with the
+// credentials of the job.
+void add_pod_defaults(kube::Json& spec, const std::string& secret);
 
-// The defaults of the trainer's container: no privileges, the path of GKE's driver, CPU and memory for `gpus` GPUs.
+// The defaults of the trainer's container: no privileges, the two volumes, the path of GKE's driver, CPU and memory for
+// `gpus` GPUs.
 void add_container_defaults(kube::Json& container, int gpus);
 
 // Drops the defaults that the template contradicts, so that the API server accepts the pod: its own requests if the

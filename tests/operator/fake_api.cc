@@ -81,8 +81,9 @@ HttpResponse FakeApi::apply(const std::string& path, const Json& body, bool is_s
 HttpResponse FakeApi::carry_out(const HttpRequest& request, const std::string& path, bool& is_change) {
   const Json body = request.body.empty() ? Json() : Json::parse(request.body);
   is_change = true;
+  const auto refused = refusals.find(request.method == "POST" ? path.substr(path.rfind('/') + 1) : plural_of(path));
+  if (refused != refusals.end() && (request.method == "POST" || request.method == "PATCH")) return refused->second;
   if (request.method == "POST") {
-    if (pod_refusal && path.ends_with("/pods")) return *pod_refusal;
     const std::string name = path + "/" + kube::name_of(body);
     if (objects_.contains(name)) return refusal(409, "AlreadyExists");
     HttpResponse stored = store(name, body);
@@ -99,7 +100,8 @@ HttpResponse FakeApi::carry_out(const HttpRequest& request, const std::string& p
     if (kube::version_of(body) != kube::version_of(held->second)) return refusal(409, "Conflict");
     return store(path, body);
   }
-  if (kube::text_at(body, {"preconditions", "uid"}) != kube::uid_of(held->second)) return refusal(409, "Conflict");
+  const std::string uid = kube::text_at(body, {"preconditions", "uid"});
+  if (!uid.empty() && uid != kube::uid_of(held->second)) return refusal(409, "Conflict");
   if (dead_nodes.contains(kube::text_at(held->second, {"spec", "nodeName"}))) {
     held->second["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   } else {

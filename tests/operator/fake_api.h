@@ -32,11 +32,12 @@ class FakeApi : public kube::Transport {
   [[nodiscard]] std::vector<Json> all(const std::string& plural) const;
   [[nodiscard]] Json find(const std::string& plural, const std::string& name) const;  // null: none
 
-  std::deque<HttpResponse> next_answers;    // the server gives these answers instead of carrying requests out
-  std::optional<HttpResponse> pod_refusal;  // the server gives this answer to each request to create a pod
-  int crash_at_write = -1;                  // the number of writes before the crash, counted from now; -1: no crash
-  bool crash_after_commit = false;          // that write takes effect before the crash
-  std::set<std::string> dead_nodes;         // a deleted pod on these nodes stays, because no kubelet confirms its end
+  std::deque<HttpResponse> next_answers;  // the server gives these answers instead of carrying requests out
+  // The server gives these answers to requests that create or apply objects of a kind, by its plural.
+  std::map<std::string, HttpResponse> refusals;
+  int crash_at_write = -1;           // the number of writes before the crash, counted from now; -1: no crash
+  bool crash_after_commit = false;   // that write takes effect before the crash
+  std::set<std::string> dead_nodes;  // a deleted pod on these nodes stays, because no kubelet confirms its end
   int writes = 0;
   std::vector<std::string> requests;  // the method and path of each request
   std::string watch_text;             // the body of a watch

@@ -1,4 +1,4 @@
-// Over real connections on loopback: watches arrive as they are sent, agents are polled and told, hints are heard.
+// Over real connections on loopback: watches arrive as they are sent, agents are polled and told.
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -7,12 +7,13 @@
 #include <gtest/gtest.h>
 
 #include "core/net/http_server.h"
+#include "core/protocol/credentials.h"
 #include "core/protocol/endpoints.h"
 #include "operator/agents/agent_link.h"
-#include "operator/agents/callback_routes.h"
 #include "operator/agents/deleted_jobs.h"
 #include "operator/kube/http_transport.h"
 #include "tests/core/net/tcp_peer.h"
+#include "tests/core/net/test_authority.h"
 
 namespace sailor {
 namespace {
@@ -86,6 +87,9 @@ TEST(HttpTransport, SaysThatNobodyAnswers) {
 // An agent of one worker that obeys every assignment at once.
 class FakeAgent {
  public:
+  // With an identity it speaks HTTPS, and obeys the operator alone.
+  explicit FakeAgent(std::shared_ptr<const net::TlsSettings> identity = nullptr) : identity_(std::move(identity)) {}
+
   const int port = free_port();
   std::atomic<std::int64_t> generation = 0;
   std::atomic<WorkerPhase> phase = WorkerPhase::kTraining;
@@ -115,11 +119,18 @@ class FakeAgent {
         1.0 / static_cast<double>(1 + polls);
     return net::json_answer(200, to_json(report));
   }
+  [[nodiscard]] net::HttpServerSettings settings() const {
+    if (identity_ == nullptr) return {};
+    return {.tls = [this] { return identity_; }};
+  }
+  const std::shared_ptr<const net::TlsSettings> identity_;
+  const std::string who_ = identity_ == nullptr ? "" : operator_uri();
   const std::unique_ptr<net::HttpServer> server_ =
       net::HttpServer::listen(
           net::address_of("127.0.0.1", port),
-          {{"GET", std::string(kStatePath), [this](const auto&) { return poll(); }},
-           {"PUT", std::string(kAssignmentPath), [this](const auto& call) { return take(call.body); }}})
+          {{"GET", std::string(kStatePath), [this](const auto&) { return poll(); }, who_},
+           {"PUT", std::string(kAssignmentPath), [this](const auto& call) { return take(call.body); }, who_}},
+          settings())
           .value();
 };
 
@@ -143,6 +154,51 @@ TEST(AgentLink, PollsAnAgentAndTellsItsGeneration) {
   assignment->generation = 3;
   link.send(kJob, "uid", assignment);
   EXPECT_TRUE(signal.wait_until([&] { return view().report && view().report->workers.at(0).generation == 3; }));
+}
+
+// An agent with certificates, and an operator that has the same CA.
+class AgentsWithCredentials : public ::testing::Test {
+ protected:
+  AgentLink::Options options() {
+    AgentLink::Options options = quick();
+    options.identity = [this] { return own.load(); };
+    return options;
+  }
+  void expect_obeyed(AgentLink& link, const FakeAgent& agent, std::int64_t generation) {
+    auto assignment = std::make_shared<Assignment>();
+    assignment->generation = generation;
+    EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].answers(); }));
+    link.send(kJob, "uid", assignment);
+    EXPECT_TRUE(signal.wait_until([&] { return agent.generation == generation; }));
+  }
+
+  const net::testing::TestAuthority authority;
+  std::atomic<std::shared_ptr<const net::TlsSettings>> own = authority.shared(operator_uri());
+  Signal signal;
+};
+
+TEST_F(AgentsWithCredentials, ArePolledAndToldByTheOperatorOfTheirCa) {
+  FakeAgent agent(authority.shared(job_uri(kJob)));
+  AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  expect_obeyed(link, agent, 3);
+}
+
+TEST_F(AgentsWithCredentials, AreStillToldAfterTheOperatorsCertificateIsReplaced) {
+  FakeAgent agent(authority.shared(job_uri(kJob)));
+  AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  expect_obeyed(link, agent, 3);
+  own = authority.shared(operator_uri());
+  expect_obeyed(link, agent, 4);
+}
+
+TEST_F(AgentsWithCredentials, OfAnotherJobDoNotCountAsThoseOfThisOne) {
+  FakeAgent agent(authority.shared(job_uri({"default", "other"})));
+  AgentLink link(options(), [&](const JobKey&) { signal.set(); });
+  link.follow(kJob, {{"uid", "pod-0", "127.0.0.1", agent.port}});
+  EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls > 2; }));
+  EXPECT_EQ(agent.polls, 0);
 }
 
 // The operator answers each call of `changed` by the same assignment, as it does until the agent has it.
@@ -283,38 +339,6 @@ TEST(AgentLink, TakesNoOtherPodsAnswerForThatOfItsOwn) {
   EXPECT_TRUE(signal.wait_until([&] { return link.views(kJob)["uid"].unanswered_polls >= 2; }));
 }
 
-TEST(CallbackRoutes, HearsAHintAndRefusesWhatIsNone) {
-  const int port = free_port();
-  Signal signal;
-  std::mutex mutex;
-  std::vector<JobKey> heard;
-  const auto hinted = [&](const JobKey& job) {
-    const std::scoped_lock lock(mutex);
-    heard.push_back(job);
-    if (job == JobKey{"default", "unknown"}) return HintAnswer::kUnknown;
-    return job == kJob ? HintAnswer::kNeeded : HintAnswer::kDismissed;
-  };
-  const auto server =
-      net::HttpServer::listen(net::address_of("127.0.0.1", port),
-                              callback_routes({hinted, [](const LeaseQuestion&) { return LeaseAnswer::kRefused; }}));
-  kube::ClusterConfig config;
-  config.server = net::http_url("127.0.0.1", port);
-  kube::HttpTransport client(config);
-  const std::string hint =
-      R"({"namespace": "default", "job": "job", "agent": "pod-0", "reason": "PeerLost", "message": ""})";
-  EXPECT_EQ(client.send({"POST", "/v1/hints", hint, "application/json"}).status, 204);
-  const std::string gone = R"({"namespace": "default", "job": "gone", "agent": "pod-0", "reason": "Terminating"})";
-  EXPECT_EQ(client.send({"POST", "/v1/hints", gone, "application/json"}).status, 410) << "nobody needs its agents";
-  const std::string unknown =
-      R"({"namespace": "default", "job": "unknown", "agent": "pod-0", "reason": "Terminating"})";
-  EXPECT_EQ(client.send({"POST", "/v1/hints", unknown, "application/json"}).status, 503)
-      << "an operator that does not know a job does not dismiss its agents";
-  EXPECT_EQ(client.send({"POST", "/v1/hints", "[]", "application/json"}).status, 400);
-  EXPECT_EQ(client.send({"POST", "/other", hint, "application/json"}).status, 404);
-  const std::scoped_lock lock(mutex);
-  EXPECT_EQ(heard, (std::vector<JobKey>{kJob, {"default", "gone"}, {"default", "unknown"}}));
-}
-
 TEST(DeletedJobs, AreRememberedUpToTenThousand) {
   DeletedJobs jobs;
   for (int i = 0; i <= 10000; ++i) jobs.add({"default", fmt::format("job-{}", i)});
@@ -322,27 +346,6 @@ TEST(DeletedJobs, AreRememberedUpToTenThousand) {
   EXPECT_TRUE(jobs.contains({"default", "job-1"}));
   EXPECT_TRUE(jobs.contains({"default", "job-10000"}));
   EXPECT_FALSE(jobs.contains({"default", "never-seen"}));
-}
-
-TEST(CallbackRoutes, RenewsALeaseOrSaysThatItDoesNot) {
-  const int port = free_port();
-  const LeaseQuestion renewed{kJob, "uid", 3};
-  const auto renews = [&](const LeaseQuestion& question) {
-    if (question.job_uid != renewed.job_uid) return LeaseAnswer::kUnknown;
-    return question == renewed ? LeaseAnswer::kRenewed : LeaseAnswer::kRefused;
-  };
-  const auto server = net::HttpServer::listen(
-      net::address_of("127.0.0.1", port), callback_routes({[](const JobKey&) { return HintAnswer::kNeeded; }, renews}));
-  kube::ClusterConfig config;
-  config.server = net::http_url("127.0.0.1", port);
-  kube::HttpTransport client(config);
-  const auto ask = [&](const std::string& body) {
-    return client.send({"POST", "/v1/leases", body, "application/json"}).status;
-  };
-  EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "jobUid": "uid", "generation": 3})"), 204);
-  EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "jobUid": "uid", "generation": 2})"), 409);
-  EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "jobUid": "other", "generation": 3})"), 503);
-  EXPECT_EQ(ask(R"({"namespace": "default", "job": "job", "generation": 3})"), 400);
 }
 
 }  // namespace

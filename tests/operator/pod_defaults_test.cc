@@ -85,8 +85,8 @@ TEST(PodDefaults, TemplateMayMountItsOwnSharedMemory) {
   const Json spec =
       spec_of(R"({"spec": {"volumes": [{"name": "mine", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}],
       "containers": [{"name": "trainer", "volumeMounts": [{"name": "mine", "mountPath": "/dev/shm"}]}]}})");
-  EXPECT_THAT(spec["volumes"], SizeIs(1));
-  EXPECT_EQ(value_at(spec, "/volumes/0/name"), "mine");
+  EXPECT_THAT(spec["volumes"], SizeIs(2)) << "its own, and the credentials";
+  EXPECT_EQ(value_at(spec, "/volumes/1/name"), "mine");
   EXPECT_EQ(value_at(spec, "/containers/0/volumeMounts/0/name"), "mine");
 }
 

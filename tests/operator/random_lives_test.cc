@@ -68,7 +68,7 @@ class Life {
     while (!cut_off_.empty()) reach(*cut_off_.begin());
     world_.agents_hang = false;
     world_.stuck_nodes.clear();
-    world_.api_server.pod_refusal.reset();
+    world_.api_server.refusals.clear();
     world_.api_server.crash_at_write = -1;
     // The longest limit of the operator is 840 s.
     for (const int minutes : {1, 1, 1, 1, 1, 5, 5, 5, 5, 15, 15}) {
@@ -371,11 +371,11 @@ class Life {
     say("toggle kubelet " + node);
   }
   void toggle_quota() {
-    if (world_.api_server.pod_refusal) {
-      world_.api_server.pod_refusal.reset();
+    if (!world_.api_server.refusals.empty()) {
+      world_.api_server.refusals.clear();
     } else {
       const Json refusal = {{"kind", "Status"}, {"reason", "Forbidden"}, {"message", "exceeded quota"}, {"code", 403}};
-      world_.api_server.pod_refusal = {403, refusal.dump(), std::nullopt};
+      world_.api_server.refusals["pods"] = {403, refusal.dump(), std::nullopt};
     }
     say("toggle quota");
   }

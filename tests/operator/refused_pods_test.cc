@@ -38,7 +38,7 @@ std::ptrdiff_t events_of(const World& world, const std::string& reason) {
 class RefusedPods : public JobOnTwoNodes {
  protected:
   void start_refused(int code, const std::string& reason, const std::string& message) {
-    world.api_server.pod_refusal = refusal(code, reason, message);
+    world.api_server.refusals["pods"] = refusal(code, reason, message);
     start();
   }
 };
@@ -63,7 +63,7 @@ TEST_F(RefusedPods, AreReportedWhateverTheCause) {
         Case{500, "InternalError", kWebhook, "Repair the admission webhook"},
         Case{404, "NotFound", "namespaces not found", "administrator"}}) {
     World here;
-    here.api_server.pod_refusal = refusal(each.code, each.reason, each.message);
+    here.api_server.refusals["pods"] = refusal(each.code, each.reason, each.message);
     here.add_node("a", 2);
     here.add_job();
     here.settle();
@@ -79,7 +79,7 @@ TEST_F(RefusedPods, AreTriedAgainAfterAWhileAndTheJobStartsOnceTheyAreAccepted) 
   world.pass(std::chrono::seconds(6));
   world.settle();
   EXPECT_EQ(creations(world), 2);
-  world.api_server.pod_refusal.reset();
+  world.api_server.refusals.clear();
   world.pass(std::chrono::seconds(11));
   world.settle();
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
@@ -89,7 +89,7 @@ TEST_F(RefusedPods, AreTriedAgainAfterAWhileAndTheJobStartsOnceTheyAreAccepted) 
 
 TEST_F(RefusedPods, AreTriedAgainAtOnceIfTheSpecChanges) {
   start_refused(422, "Invalid", "spec.containers[0].image is invalid");
-  world.api_server.pod_refusal.reset();
+  world.api_server.refusals.clear();
   world.change_job([](Json& job) { job["spec"]["podTemplate"] = {{"metadata", {{"labels", {{"team", "x"}}}}}}; });
   world.settle();
   EXPECT_EQ(world.state(), "Running") << world.status().dump(1);
@@ -104,7 +104,7 @@ TEST_F(RefusedPods, AreNotTheFaultOfTheirNodes) {
   world.settle();
   EXPECT_EQ(world.generation(), 1);
   EXPECT_THAT(world.condition("PodsReady"), StartsWith("False PodRefused"));
-  world.api_server.pod_refusal.reset();
+  world.api_server.refusals.clear();
   world.pass(std::chrono::minutes(1));
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b")) << "no node is quarantined";
@@ -112,7 +112,7 @@ TEST_F(RefusedPods, AreNotTheFaultOfTheirNodes) {
 
 TEST_F(RefusedPods, OfAVoluntaryChangeLetTheJobTrainOn) {
   start();
-  world.api_server.pod_refusal = refusal(403, "Forbidden", kQuota);
+  world.api_server.refusals["pods"] = refusal(403, "Forbidden", kQuota);
   world.add_node("c", 2);
   world.pass(std::chrono::seconds(11));
   world.settle();
@@ -122,7 +122,7 @@ TEST_F(RefusedPods, OfAVoluntaryChangeLetTheJobTrainOn) {
   world.pass(std::chrono::minutes(1));
   world.settle();
   EXPECT_EQ(events_of(world, "ChangeWithdrawn"), 1) << "the same change is not proposed at once";
-  world.api_server.pod_refusal.reset();
+  world.api_server.refusals.clear();
   world.pass(std::chrono::minutes(6));
   world.settle();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("a", "b", "c"));

@@ -40,6 +40,7 @@ class SelfCheck : public ::testing::Test {
     options.elects_leader = true;
     options.cluster.namespace_name = "sailor-system";
     put_lease("sailor-1", 1);
+    server.put("/api/v1/namespaces/sailor-system/secrets", {{"metadata", {{"name", options.ca_secret}}}});
   }
   void put_lease(const std::string& holder, int renewal) {
     server.put("/apis/coordination.k8s.io/v1/namespaces/sailor-system/leases",
@@ -82,10 +83,18 @@ TEST_F(SelfCheck, MissingDefinitionIsNamedWithARemedy) {
 TEST_F(SelfCheck, MissingRightsAreNamed) {
   server.forbidden_verb = "delete";
   const auto found = problems(check());
-  ASSERT_THAT(found, SizeIs(3));
+  ASSERT_THAT(found, SizeIs(5));
   EXPECT_THAT(found[0], AllOf(HasSubstr("may delete pods"), HasSubstr("rbac.create")));
   EXPECT_THAT(found[1], HasSubstr("may delete jobrecords.sailor.dev"));
   EXPECT_THAT(found[2], HasSubstr("may delete trainingjobs.sailor.dev"));
+  EXPECT_THAT(found[3], HasSubstr("may delete secrets"));
+  EXPECT_THAT(found[4], HasSubstr("may delete networkpolicies.networking.k8s.io"));
+}
+
+TEST_F(SelfCheck, MissingCaIsAProblem) {
+  server.erase("/api/v1/namespaces/sailor-system/secrets", options.ca_secret);
+  EXPECT_THAT(problems(check()), ElementsAre(AllOf(HasSubstr("reads the CA of the agents (Secret sailor-ca)"),
+                                                   HasSubstr("the operator makes it when it starts"))));
 }
 
 TEST_F(SelfCheck, LeaseThatNobodyRenewsIsAProblem) {

@@ -22,7 +22,11 @@ constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kConfigMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kNodes = "/api/v1/nodes";
 constexpr std::pair<const char*, const char*> kOwnedKinds[] = {
-    {"pods", kPods}, {"jobrecords", kRecords}, {"configmaps", kConfigMaps}};
+    {"pods", kPods},
+    {"jobrecords", kRecords},
+    {"configmaps", kConfigMaps},
+    {"secrets", "/api/v1/namespaces/default/secrets"},
+    {"networkpolicies", "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"}};
 
 // One stage, a replica on every GPU, or on as many as the job may use: the more and the faster GPUs, the faster.
 Result<PlannedJob> search(const PlanQuestion& question, Nanoseconds forward_pass) {
@@ -88,7 +92,7 @@ struct World::Operator {
         api(world.api_server, quick()),
         observer(caches, world.settings, sources()),
         events(api, "test", [this] { return world.now; }),
-        applier(api, caches, refusals, sinks()),
+        applier(api, caches, refusals, protected_jobs, sinks()),
         orphans(api, caches),
         pool_statuses(api, caches, [this](const std::string& pool, const kube::ApiError& error) {
           world.pool_failures.push_back(pool + ": " + error.message);
@@ -106,6 +110,7 @@ struct World::Operator {
     sources.agents = [this](const JobKey& key) { return world.polled_agents(key); };
     sources.answers = [this](const JobKey&) { return answers; };
     sources.refusal = [this](const JobKey& job) { return refusals.find(job); };
+    sources.protected_at = [this](const JobKey& key, const std::string& uid) { return protected_jobs.find(key, uid); };
     sources.clock = [this] { return world.now; };
     sources.monotonic = [this] { return world.monotonic; };
     return sources;
@@ -134,6 +139,9 @@ struct World::Operator {
               AgentReport& report = world.agents[claim.pod_uid].report.value();
               report.claim_error = world.claim_fault;
               if (world.claim_fault.empty()) report.superseded_claim = claim.claim.older_generation;
+            },
+            [](const JobKey& key) {
+              return net::TlsSettings{"CA", "certificate of " + to_string(key), "key"};
             }};
   }
 
@@ -141,6 +149,7 @@ struct World::Operator {
   kube::Api api;
   Caches caches;
   PodRefusals refusals;
+  ProtectedJobs protected_jobs;
   std::vector<PlanAnswer> answers;
   Observer observer;
   EventSender events;

@@ -105,7 +105,7 @@ class World {
 
  private:
   struct Operator;
-  // The pods, the record and the ConfigMap that the job owns, each with the path of its collection.
+  // What the job owns: pods, record, ConfigMap, Secret, NetworkPolicy; each with the path of its collection.
   [[nodiscard]] std::vector<std::pair<const char*, Json>> owned_objects() const;
   void refresh_caches();
   void refresh_plan_maps(kube::Store& plan_maps) const;

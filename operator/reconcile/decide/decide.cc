@@ -16,6 +16,7 @@
 #include "operator/reconcile/decide/lost_record.h"
 #include "operator/reconcile/decide/next_status.h"
 #include "operator/reconcile/decide/policy.h"
+#include "operator/reconcile/decide/protection.h"
 #include "operator/reconcile/decide/quarantine.h"
 #include "operator/reconcile/decide/released_job.h"
 #include "operator/reconcile/decide/run_generation.h"
@@ -83,7 +84,9 @@ Decision decide(const Observation& observation) {
     result.conditions.merge(conditions_of(observation, newest_record(observation, result)));
   }
   if (const auto& record = newest_record(observation, result)) publish_plan(result, observation, *record);
-  return with_status(observation, std::move(result));
+  Decision decision = with_status(observation, std::move(result));
+  protect_job(decision, observation);
+  return decision;
 }
 
 }  // namespace sailor

@@ -21,6 +21,10 @@ struct WriteRecord {
 struct PublishPlan {
   kube::Json plan_map;  // see record_object.h
 };
+// Writes the Secret with new credentials for the pods of the job, and their NetworkPolicy.
+struct ProtectJob {
+  std::string pod;  // the first pod to be created after that; empty: all pods exist
+};
 struct CreatePod {
   kube::Json pod;
 };
@@ -47,8 +51,8 @@ struct AskPlanner {
 };
 struct DeleteJob {};
 
-using Action = std::variant<WriteRecord, PublishPlan, CreatePod, DeletePod, SendAssignment, ClaimFolder, UpdateCallback,
-                            AskPlanner, DeleteJob>;
+using Action = std::variant<WriteRecord, PublishPlan, ProtectJob, CreatePod, DeletePod, SendAssignment, ClaimFolder,
+                            UpdateCallback, AskPlanner, DeleteJob>;
 
 // A Kubernetes event about the job.
 struct JobEvent {

@@ -211,6 +211,7 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   observation.profiles = sources_.profiles();
   observation.answers = sources_.answers(key);
   observation.refusal = sources_.refusal(key);
+  observation.protected_at = sources_.protected_at(key, observation.job.uid);
   measurements_.complete(observation);
   return observation;
 }

@@ -21,6 +21,7 @@ struct ObserverSources {
   std::function<std::map<std::string, AgentView>(const JobKey&)> agents;
   std::function<std::vector<PlanAnswer>(const JobKey&)> answers;
   std::function<std::optional<PodRefusal>(const JobKey&)> refusal;
+  std::function<std::optional<Time>(const JobKey&, const std::string& uid)> protected_at;
   Clock clock = system_time;
   MonotonicClock monotonic = monotonic_time;
 };

@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sailor.dev/tests/cluster/testcluster"
+	"sailor.dev/tests/installation"
+	"sailor.dev/tests/trainingjob"
+)
+
+const operatorURI = "spiffe://sailor.dev/operator"
+
+func (w *world) uri() string {
+	return fmt.Sprintf("spiffe://sailor.dev/namespaces/%s/jobs/%s", w.namespace, w.job)
+}
+
+// credentials reads the Secret that the job's pods mount.
+func (w *world) credentials() *corev1.Secret {
+	w.t.Helper()
+	secrets, err := cluster.Kubernetes.CoreV1().Secrets(w.namespace).List(w.ctx, metav1.ListOptions{LabelSelector: "sailor.dev/job-name=" + w.job})
+	if err != nil || len(secrets.Items) != 1 {
+		w.t.Fatalf("the job has %d Secrets, error %v", len(secrets.Items), err)
+	}
+	return &secrets.Items[0]
+}
+
+func expiry(t *testing.T, certificate []byte) time.Time {
+	t.Helper()
+	block, _ := pem.Decode(certificate)
+	if block == nil {
+		t.Fatalf("no certificate: %q", certificate)
+	}
+	parsed, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed.NotAfter
+}
+
+// issue signs a certificate as the operator does. Only who may read its Secret can.
+func issue(t *testing.T, uri string, until time.Time) (certificate, key []byte) {
+	t.Helper()
+	ca, err := cluster.Kubernetes.CoreV1().Secrets(installation.Namespace).Get(testContext(t), "sailor-ca", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority, err := tls.X509KeyPair(ca.Data["tls.crt"], ca.Data["tls.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer, err := x509.ParseCertificate(authority.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity, err := url.Parse(uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), URIs: []*url.URL{identity},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, private.Public(), authority.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
+}
+
+// client trusts nobody in particular, and shows this certificate if there is one.
+func client(t *testing.T, certificate, key []byte) *http.Client {
+	t.Helper()
+	settings := &tls.Config{InsecureSkipVerify: true}
+	if certificate != nil {
+		pair, err := tls.X509KeyPair(certificate, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.Certificates = []tls.Certificate{pair}
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}, Timeout: 10 * time.Second}
+}
+
+// statusOf returns 0 if the agent ends the connection.
+func statusOf(t *testing.T, client *http.Client, method, target, body string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(testContext(t), method, target, bytes.NewBufferString(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.StatusCode
+}
+
+func TestOnlyTheOperatorsCertificateOpensAnAgent(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "guarded", Steps: trainingjob.Endless})
+	before := w.untilTraining()
+	pods, err := w.pods(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := fmt.Sprintf("%s:7070", pods[0].Status.PodIP)
+	secret := w.credentials()
+	ofJob := client(t, secret.Data["tls.crt"], secret.Data["tls.key"])
+	certificate, key := issue(t, operatorURI, time.Now().Add(time.Hour))
+	ofOperator := client(t, certificate, key)
+	for _, tried := range []struct {
+		who    string
+		client *http.Client
+		scheme string
+		want   int
+	}{
+		{"who speaks no TLS", client(t, nil, nil), "http", 0},
+		{"who has no certificate", client(t, nil, nil), "https", http.StatusForbidden},
+		{"a pod of the job", ofJob, "https", http.StatusForbidden},
+		{"the operator, with nonsense", ofOperator, "https", http.StatusBadRequest},
+	} {
+		if got := statusOf(t, tried.client, http.MethodPut, tried.scheme+"://"+agent+"/v1/assignment", "{}"); got != tried.want {
+			t.Errorf("an assignment of %s is answered with %d, not %d", tried.who, got, tried.want)
+		}
+	}
+	if got := statusOf(t, ofOperator, http.MethodGet, "https://"+agent+"/v1/state", ""); got != http.StatusOK {
+		t.Errorf("the operator's poll is answered with %d", got)
+	}
+	policy, err := cluster.Kubernetes.NetworkingV1().NetworkPolicies(w.namespace).List(w.ctx, metav1.ListOptions{LabelSelector: "sailor.dev/job-name=" + w.job})
+	if err != nil || len(policy.Items) != 1 {
+		t.Fatalf("the job has %d NetworkPolicies, error %v", len(policy.Items), err)
+	}
+	if selected := policy.Items[0].Spec.PodSelector.MatchLabels["sailor.dev/job-uid"]; selected != string(before.UID) {
+		t.Errorf("the NetworkPolicy selects the pods of %q", selected)
+	}
+	w.delete()
+	w.untilGone("secrets")
+	w.untilGone("networkpolicies")
+}
+
+// A certificate that is a day old is put in the place of the job's. The operator that wrote the first one waits for the kubelet for ten
+// minutes, so another operator replaces it.
+func TestCredentialsAreReplacedWithoutAPauseOfTraining(t *testing.T) {
+	w := start(t, trainingjob.Small{Name: "rotated", Steps: trainingjob.Endless})
+	w.allow(8 * time.Minute)
+	before := w.untilTraining()
+	secret := w.credentials()
+	old := time.Now().Add(29 * 24 * time.Hour).Truncate(time.Second)
+	secret.Data["tls.crt"], secret.Data["tls.key"] = issue(t, w.uri(), old)
+	if _, err := cluster.Kubernetes.CoreV1().Secrets(w.namespace).Update(w.ctx, secret, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	identity, err := leader(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.killOperator(identity)
+	testcluster.Eventually(t, 5*time.Minute, "the operator to replace a certificate that is a day old", func(context.Context) (bool, error) {
+		return expiry(t, w.credentials().Data["tls.crt"]).After(old), nil
+	})
+	pods, err := w.pods(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range pods {
+		testcluster.Eventually(t, 5*time.Minute, "agent "+pod.Name+" to show the new certificate", func(ctx context.Context) (bool, error) {
+			dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+			connection, err := dialer.DialContext(ctx, "tcp", pod.Status.PodIP+":7070")
+			if err != nil {
+				return false, err
+			}
+			defer connection.Close()
+			return connection.(*tls.Conn).ConnectionState().PeerCertificates[0].NotAfter.After(old), nil
+		})
+	}
+	after := w.until("it trains on", func(job trainingjob.Job) bool { return job.Status.Progress.Step > before.Status.Progress.Step+10 })
+	if after.Status.Plan.Generation != before.Status.Plan.Generation || after.Status.Progress.StepsLost != 0 {
+		t.Errorf("the job went from plan %d to %d and lost %d steps", before.Status.Plan.Generation, after.Status.Plan.Generation, after.Status.Progress.StepsLost)
+	}
+}
