@@ -3,17 +3,12 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
-	"net/url"
 	"testing"
 	"time"
 
@@ -21,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sailor.dev/tests/cluster/testcluster"
-	"sailor.dev/tests/installation"
+	"sailor.dev/tests/credentials"
 	"sailor.dev/tests/trainingjob"
 )
 
@@ -54,53 +49,12 @@ func expiry(t *testing.T, certificate []byte) time.Time {
 	return parsed.NotAfter
 }
 
-// issue signs a certificate as the operator does. Only who may read its Secret can.
-func issue(t *testing.T, uri string, until time.Time) (certificate, key []byte) {
+// client connects as the one who has the certificate.
+func client(t *testing.T, pair credentials.Pair) *http.Client {
 	t.Helper()
-	ca, err := cluster.Kubernetes.CoreV1().Secrets(installation.Namespace).Get(testContext(t), "sailor-ca", metav1.GetOptions{})
+	settings, err := pair.Client()
 	if err != nil {
 		t.Fatal(err)
-	}
-	authority, err := tls.X509KeyPair(ca.Data["tls.crt"], ca.Data["tls.key"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	issuer, err := x509.ParseCertificate(authority.Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	identity, err := url.Parse(uri)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), URIs: []*url.URL{identity},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, template, issuer, private.Public(), authority.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
-}
-
-// client trusts nobody in particular, and shows this certificate if there is one.
-func client(t *testing.T, certificate, key []byte) *http.Client {
-	t.Helper()
-	settings := &tls.Config{InsecureSkipVerify: true}
-	if certificate != nil {
-		pair, err := tls.X509KeyPair(certificate, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		settings.Certificates = []tls.Certificate{pair}
 	}
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}, Timeout: 10 * time.Second}
 }
@@ -130,17 +84,21 @@ func TestOnlyTheOperatorsCertificateOpensAnAgent(t *testing.T) {
 	}
 	agent := fmt.Sprintf("%s:7070", pods[0].Status.PodIP)
 	secret := w.credentials()
-	ofJob := client(t, secret.Data["tls.crt"], secret.Data["tls.key"])
-	certificate, key := issue(t, operatorURI, time.Now().Add(time.Hour))
-	ofOperator := client(t, certificate, key)
+	ofJob := client(t, credentials.Pair{Certificate: secret.Data["tls.crt"], Key: secret.Data["tls.key"]})
+	nobody := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	pair, err := credentials.OfOperator(w.ctx, cluster.Kubernetes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofOperator := client(t, pair)
 	for _, tried := range []struct {
 		who    string
 		client *http.Client
 		scheme string
 		want   int
 	}{
-		{"who speaks no TLS", client(t, nil, nil), "http", 0},
-		{"who has no certificate", client(t, nil, nil), "https", http.StatusForbidden},
+		{"who speaks no TLS", nobody, "http", 0},
+		{"who has no certificate", nobody, "https", http.StatusForbidden},
 		{"a pod of the job", ofJob, "https", http.StatusForbidden},
 		{"the operator, with nonsense", ofOperator, "https", http.StatusBadRequest},
 	} {
@@ -171,7 +129,11 @@ func TestCredentialsAreReplacedWithoutAPauseOfTraining(t *testing.T) {
 	before := w.untilTraining()
 	secret := w.credentials()
 	old := time.Now().Add(29 * 24 * time.Hour).Truncate(time.Second)
-	secret.Data["tls.crt"], secret.Data["tls.key"] = issue(t, w.uri(), old)
+	pair, err := credentials.OfJob(w.ctx, cluster.Kubernetes, w.namespace, w.job, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret.Data["tls.crt"], secret.Data["tls.key"] = pair.Certificate, pair.Key
 	if _, err := cluster.Kubernetes.CoreV1().Secrets(w.namespace).Update(w.ctx, secret, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}

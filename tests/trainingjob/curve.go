@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"sailor.dev/tests/credentials"
 )
 
 const (
@@ -29,7 +31,8 @@ type Sample struct {
 	Step       int64
 }
 
-// Recorder asks a job's agents for their progress, over and over. A step that is trained twice must have the same loss.
+// Recorder asks a job's agents for their progress, over and over, as their operator does. A step that is trained twice must have the same
+// loss.
 type Recorder struct {
 	kubernetes kubernetes.Interface
 	namespace  string
@@ -108,18 +111,29 @@ func (r *Recorder) MeanStep(from, until time.Time) time.Duration {
 	return last.Time.Sub(first.Time) / time.Duration(last.Step-first.Step)
 }
 
+// identify gives the recorder the operator's certificate. It is called until it succeeds, as the operator may still be starting.
+func (r *Recorder) identify(ctx context.Context) error {
+	if r.client.Transport != nil {
+		return nil
+	}
+	pair, err := credentials.OfOperator(ctx, r.kubernetes)
+	if err != nil {
+		return err
+	}
+	identity, err := pair.Client()
+	if err != nil {
+		return err
+	}
+	r.client.Transport = &http.Transport{TLSClientConfig: identity}
+	return nil
+}
+
 func (r *Recorder) followPods(ctx context.Context) {
 	tick := time.NewTicker(lookForPods)
 	defer tick.Stop()
 	for {
 		// An error means nothing: the next look is soon.
-		if pods, err := r.kubernetes.CoreV1().Pods(r.namespace).List(ctx, metav1.ListOptions{LabelSelector: podsOf(r.job)}); err == nil {
-			addresses := map[string]bool{}
-			for _, pod := range pods.Items {
-				if pod.Status.PodIP != "" {
-					addresses[pod.Status.PodIP] = true
-				}
-			}
+		if addresses, err := r.look(ctx); err == nil {
 			r.followOnly(ctx, addresses)
 		}
 		select {
@@ -128,6 +142,24 @@ func (r *Recorder) followPods(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// look returns the addresses of the job's pods.
+func (r *Recorder) look(ctx context.Context) (map[string]bool, error) {
+	if err := r.identify(ctx); err != nil {
+		return nil, err
+	}
+	pods, err := r.kubernetes.CoreV1().Pods(r.namespace).List(ctx, metav1.ListOptions{LabelSelector: podsOf(r.job)})
+	if err != nil {
+		return nil, err
+	}
+	addresses := map[string]bool{}
+	for _, pod := range pods.Items {
+		if pod.Status.PodIP != "" {
+			addresses[pod.Status.PodIP] = true
+		}
+	}
+	return addresses, nil
 }
 
 func (r *Recorder) followOnly(ctx context.Context, addresses map[string]bool) {
@@ -174,7 +206,7 @@ func (r *Recorder) ask(ctx context.Context, address string) (progress, error) {
 	var report struct {
 		Progress progress `json:"progress"`
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+":7070/v1/state", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+":7070/v1/state", nil)
 	if err != nil {
 		return report.Progress, err
 	}
