@@ -30,6 +30,20 @@ TEST_F(CompetingJobs, LowerJobShrinksToItsMinimumWithoutAStop) {
   EXPECT_THAT(world.events(), Contains("Preempted"));
 }
 
+// Found by random lives: the job gave its move up again and again, because its present GPUs were still claimed.
+TEST_F(CompetingJobs, LowerJobWhoseOnlyNodeIsTakenMovesOnce) {
+  add_nodes({"a"});
+  run("low", "low", 1, 2);
+  add_nodes({"b"});
+  add_job("high", "high", 3, 3);
+  settle_later();
+  EXPECT_EQ(state_of("high"), "Running") << world.condition("PodsReady");
+  EXPECT_THAT(world.nodes_of("high"), ElementsAre("a", "b"));
+  EXPECT_EQ(state_of("low"), "Running");
+  EXPECT_THAT(world.nodes_of("low"), ElementsAre("b"));
+  EXPECT_EQ(world.generation(), 2);
+}
+
 TEST_F(CompetingJobs, AsFewPodsAsPossibleAreTaken) {
   world.add_node("b", 2, "us-central1-b");
   world.add_node("c", 2, "us-central1-b");

@@ -31,6 +31,13 @@ PolicyResult withdraw(const GenerationRecord& record, const std::string& message
   return result;
 }
 
+// Returns the job that claims GPUs of the newest generation, or those of the running one, unless this very change gives
+// the latter up; null: none does.
+const Rival* find_claimant_of_change(const Observation& observation, const GenerationRecord& record) {
+  if (const Rival* claimant = find_claimant(observation, record)) return claimant;
+  return record.reason == Reason::kPreempted ? nullptr : find_claimant(observation, record.running.value());
+}
+
 }  // namespace
 
 std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
@@ -39,13 +46,11 @@ std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
   if (const auto disruption = find_disruption(observation, *record.running)) {
     return withdraw(record, disruption->message, {});
   }
-  for (const Generation* generation : {static_cast<const Generation*>(&record), &*record.running}) {
-    if (const Rival* claimant = find_claimant(observation, *generation)) {
-      return withdraw(
-          record,
-          fmt::format("job {} of priority {} takes GPUs of it", to_string(claimant->rank.key), claimant->rank.priority),
-          {});
-    }
+  if (const Rival* claimant = find_claimant_of_change(observation, record)) {
+    return withdraw(
+        record,
+        fmt::format("job {} of priority {} takes GPUs of it", to_string(claimant->rank.key), claimant->rank.priority),
+        {});
   }
   if (const auto failure = find_uncounted_failure(observation)) {
     const PodView* pod = find_pod(observation, failure->pod);
