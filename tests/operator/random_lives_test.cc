@@ -12,23 +12,19 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "operator/model/cluster_view.h"
 #include "operator/model/names.h"
-#include "tests/operator/world.h"
+#include "tests/operator/life_rules.h"
+#include "tests/operator/pod_faults.h"
 #include "tests/support/seed.h"
 
 namespace sailor::testing {
 namespace {
 
-constexpr int kActions = 40;  // of a life
+constexpr int kActions = 40;      // of a life
+constexpr int kStepsAtRest = 12;  // between two looks, so that GPUs that were slow are seen to have recovered
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 const std::vector<std::string> kNodes = {"a", "b", "c", "d"};
 const std::vector<std::string> kJobs = {"one", "two", "three"};
-
-bool is_live(const Json& pod) {
-  const std::string phase = kube::text_at(pod, {"status", "phase"});
-  return phase != "Succeeded" && phase != "Failed";
-}
 
 class Life {
  public:
@@ -36,7 +32,7 @@ class Life {
     world_.add_priority_class("low", 10);
     world_.add_priority_class("high", 1000);
     for (const std::string& node : {kNodes[0], kNodes[1]}) world_.add_node(node, 2);
-    world_.api_server.put(kPods, kForeignPod);
+    world_.api_server.put(kPods, foreign_pod());
     add_job("one");
   }
 
@@ -49,7 +45,9 @@ class Life {
         {3, &Life::suspend},       {4, &Life::resume},         {3, &Life::resize},       {2, &Life::delete_job},
         {9, &Life::do_last_step},  {6, &Life::end_done_pod},   {3, &Life::fail_pod},     {2, &Life::lose_record},
         {3, &Life::toggle_agents}, {3, &Life::toggle_kubelet}, {2, &Life::toggle_quota}, {3, &Life::cut_off_node},
-        {3, &Life::reach_node},    {3, &Life::pause_operator}, {3, &Life::wake_operator}};
+        {3, &Life::reach_node},    {3, &Life::pause_operator}, {3, &Life::wake_operator}, {3, &Life::evict_pod},
+        {2, &Life::toggle_path},   {2, &Life::freeze_node},    {3, &Life::thaw_node},    {3, &Life::tell_failure},
+        {2, &Life::toggle_slow},   {6, &Life::train},          {8, &Life::deliver_one}};
     int sum = 0;
     for (const auto& [weight, act] : kActs) sum += weight;
     int choice = below(sum);
@@ -59,13 +57,14 @@ class Life {
       (this->*act)();
       break;
     }
-    check_safety();
+    rules_.check_safety();
   }
 
   void come_to_rest() {
     said_.push_back("rest");
     wake_operator();
     while (!cut_off_.empty()) reach(*cut_off_.begin());
+    faults_.mend();
     world_.agents_hang = false;
     world_.stuck_nodes.clear();
     world_.api_server.refusals.clear();
@@ -73,24 +72,22 @@ class Life {
     // The longest limit of the operator is 840 s.
     for (const int minutes : {1, 1, 1, 1, 1, 5, 5, 5, 5, 15, 15}) {
       world_.pass(std::chrono::minutes(minutes));
+      faults_.take_effect();
       while (end_one_done_pod()) continue;
       collect_pods_of_lost_nodes();
       world_.collect_objects_of_absent_jobs();
+      faults_.end_told_failures();
       world_.settle_all_jobs();
-      check_safety();
+      for (int i = 0; i < kStepsAtRest; ++i) {
+        faults_.train();
+        world_.reconcile_all_jobs();
+      }
+      world_.settle_all_jobs();
+      rules_.check_safety();
     }
   }
 
-  void check_rest() {
-    has_former_leader_written_ = false;
-    check_safety();
-    for (const Json& job : world_.api_server.all("trainingjobs")) check_job_at_rest(job);
-    const int writes = world_.api_server.writes;
-    world_.settle_all_jobs();
-    EXPECT_EQ(world_.api_server.writes, writes) << "the operator writes at rest" << story();
-    EXPECT_EQ(world_.api_server.find("pods", "foreign").value("spec", Json()), kForeignPod["spec"]) << story();
-  }
-
+  LifeRules& rules() { return rules_; }
   [[nodiscard]] int reconciles() const { return reconciles_; }
 
   [[nodiscard]] std::string story() const {
@@ -100,11 +97,6 @@ class Life {
   }
 
  private:
-  const Json kForeignPod = {
-      {"metadata", {{"name", "foreign"}, {"namespace", "default"}, {"labels", {{kJobNameLabel, "one"}}}}},
-      {"spec", {{"containers", Json::array({{{"name", "other"}}})}}},
-      {"status", {{"phase", "Running"}}}};
-
   int below(int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random_); }
   const std::string& any(const std::vector<std::string>& list) {
     return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
@@ -163,6 +155,7 @@ class Life {
   void live() {
     say("live");
     world_.live();
+    faults_.take_effect();
   }
 
   void pass_time() {
@@ -183,25 +176,8 @@ class Life {
     if (world_.api_server.find("nodes", node).is_null()) return;
     say("lose node " + node);
     world_.remove_node(node);
-    break_peers_of_lost(node);
+    faults_.break_peers(node);
     if (below(2) == 0) collect_pods_of_lost_nodes();
-  }
-
-  // Workers notice that a peer is gone.
-  void break_peers_of_lost(const std::string& node) {
-    std::set<std::string> jobs;
-    for (const Json& pod : world_.api_server.all("pods")) {
-      if (kube::annotation_of(pod, kNodeAnnotation) == node) jobs.insert(kube::label_of(pod, kJobUidLabel));
-    }
-    for (const Json& pod : world_.api_server.all("pods")) {
-      const auto agent = world_.agents.find(kube::uid_of(pod));
-      if (agent == world_.agents.end() || !agent->second.report || !agent->second.answers()) continue;
-      if (!jobs.contains(kube::label_of(pod, kJobUidLabel))) continue;
-      for (WorkerReport& worker : agent->second.report->workers) {
-        if (worker.phase == WorkerPhase::kTraining) worker.phase = WorkerPhase::kBroken;
-      }
-      agent->second.broken_since = world_.now;
-    }
   }
 
   void preempt() {
@@ -241,7 +217,7 @@ class Life {
       world_.collect_garbage();
     }
     world_.delete_job();
-    ended_.erase(uid);
+    rules_.forget_job(uid);
     reconcile_selected();  // the watch reports the deletion
   }
 
@@ -260,7 +236,7 @@ class Life {
     const std::string& node = any(kNodes);
     if (world_.api_server.find("nodes", node).is_null() || !cut_off_.insert(node).second) return;
     say("cut off " + node);
-    if (!world_.pod_on(node).empty()) break_peers_of_lost(node);
+    if (!world_.pod_on(node).empty()) faults_.break_peers(node);
     world_.cut_off(node);
   }
 
@@ -282,6 +258,66 @@ class Life {
     }
   }
 
+  void evict_pod() {
+    const std::string& node = any(kNodes);
+    const std::chrono::seconds grace(1 + below(40));
+    if (faults_.evict(node, grace)) say(fmt::format("evict the pod on {} in {} s", node, grace.count()));
+  }
+
+  void toggle_path() {
+    const std::string &one = any(kNodes), &other = any(kNodes);
+    if (one == other) return;
+    say(fmt::format("toggle path {}-{}", one, other));
+    faults_.toggle_path(one, other);
+    faults_.take_effect();
+  }
+
+  // Its peers notice that it does not answer.
+  void freeze_node() {
+    const std::string& node = any(kNodes);
+    if (world_.pod_on(node).empty() || !world_.frozen_nodes.insert(node).second) return;
+    say("freeze the pod on " + node);
+    faults_.break_peers(node);
+  }
+  void thaw_node() {
+    if (world_.frozen_nodes.empty()) return;
+    say("thaw " + *world_.frozen_nodes.begin());
+    world_.frozen_nodes.erase(world_.frozen_nodes.begin());
+  }
+
+  // The agent says that its worker has failed. Its kubelet says so later (fail_pod).
+  void tell_failure() {
+    const std::string node = any(kNodes);
+    const std::string name = world_.pod_on(node);
+    const Json pod = world_.api_server.find("pods", name);
+    const auto agent = world_.agents.find(kube::uid_of(pod));
+    if (name.empty() || agent == world_.agents.end() || !agent->second.report || !is_live(pod)) return;
+    say("the agent of " + name + " tells a failure");
+    faults_.break_peers(node);
+    world_.tell_failure(name, "out of memory");
+  }
+
+  void toggle_slow() {
+    const World::Gpu gpu{any(kNodes), below(2)};
+    say(fmt::format("toggle slow GPU {} of {}", gpu.second, gpu.first));
+    faults_.toggle_slow(gpu, 1.5 + below(4));
+  }
+  void train() {
+    const int steps = 1 + below(8);
+    say(fmt::format("{} steps", steps));
+    for (int i = 0; i < steps; ++i) {
+      faults_.train();
+      reconcile();
+    }
+  }
+
+  void deliver_one() {
+    if (world_.mails() == 0) return;
+    say("one agent takes its assignment");
+    world_.deliver_one(static_cast<std::size_t>(below(static_cast<int>(world_.mails()))));
+    faults_.take_effect();
+  }
+
   // A leader that is paused between its decision and its writes, and wakes when another one leads.
   void pause_operator() {
     if (!select_any() || paused_) return;
@@ -294,7 +330,7 @@ class Life {
     if (!paused_) return;
     say("wake");
     (void)std::exchange(paused_, nullptr)();
-    has_former_leader_written_ = true;
+    rules_.note_write_of_former_leader();
   }
 
   // All workers of the newest generation that trains have done the last step. They end one after the other.
@@ -351,7 +387,7 @@ class Life {
     if (name.empty() || !world_.agents.contains(kube::uid_of(world_.api_server.find("pods", name)))) return;
     if (!is_live(world_.api_server.find("pods", name))) return;
     say("fail " + name);
-    break_peers_of_lost(kube::annotation_of(world_.api_server.find("pods", name), kNodeAnnotation));
+    faults_.break_peers(kube::annotation_of(world_.api_server.find("pods", name), kNodeAnnotation));
     world_.fail_pod(name, "out of memory");
   }
 
@@ -380,105 +416,14 @@ class Life {
     say("toggle quota");
   }
 
-  void check_safety() {
-    std::map<std::string, int> used;
-    std::set<std::pair<std::string, std::string>> places;
-    for (const Json& pod : world_.api_server.all("pods")) {
-      const std::string node = kube::annotation_of(pod, kNodeAnnotation);
-      const bool is_bound = !kube::text_at(pod, {"spec", "nodeName"}).empty();
-      if (!is_live(pod) || node.empty() || (has_former_leader_written_ && !is_bound)) continue;
-      used[node] += gpus_of_pod(pod);
-      EXPECT_TRUE(places.emplace(kube::label_of(pod, kJobUidLabel), node).second)
-          << "two pods of a job on node " << node << story();
-    }
-    for (const auto& [node, gpus] : used) EXPECT_LE(gpus, 2) << "more pods than GPUs on node " << node << story();
-    for (const Json& job : world_.api_server.all("trainingjobs")) {
-      const std::string state = kube::text_at(job, {"status", "state"});
-      const auto ended = ended_.find(kube::uid_of(job));
-      EXPECT_TRUE(ended == ended_.end() || ended->second == state) << "a final state is undone: " << state << story();
-      if (state == "Complete" || state == "Failed") ended_.emplace(kube::uid_of(job), state);
-    }
-  }
-
-  void check_job_at_rest(const Json& job) {
-    const std::string name = kube::name_of(job);
-    const std::string state = kube::text_at(job, {"status", "state"});
-    const std::string reason = kube::text_at(job, {"status", "reason"});
-    SCOPED_TRACE(fmt::format("job {} is {} ({}){}\n{}", name, state, reason, story(), conditions_of(job)));
-    const bool has_ended = state == "Complete" || state == "Failed";
-    EXPECT_TRUE(has_ended || kube::integer_at(job, {"status", "observedGeneration"}) ==
-                                 kube::integer_at(job, {"metadata", "generation"}))
-        << "the status is about an older spec";
-    const int gpus = live_gpus_of(kube::uid_of(job));
-    const bool keeps_plan = kube::text_at(job, {"spec", "elasticity", "mode"}) == "Off";
-    const int least = static_cast<int>(kube::integer_at(job, {"spec", "resources", "minGpus"}));
-    const int most = static_cast<int>(kube::integer_at(job, {"spec", "resources", "maxGpus"}));
-    if (has_ended) {
-      EXPECT_EQ(gpus, 0) << "pods of a job that has ended";
-    } else if (kube::bool_at(job, {"spec", "suspend"})) {
-      EXPECT_EQ(state, "Suspended");
-      EXPECT_EQ(gpus, 0) << "pods of a suspended job";
-    } else if (state == "Running") {
-      // A job whose minimum has grown trains on with what it has, and says so unless it keeps its first plan anyway.
-      EXPECT_TRUE(gpus >= least || keeps_plan || reason_of(job, "Planned") != "Planned")
-          << gpus << " of at least " << least;
-      EXPECT_TRUE(gpus <= most + 1 || keeps_plan)
-          << gpus << " of at most " << most << "; a pod has both GPUs of its node";
-    } else {
-      EXPECT_EQ(state, "Waiting");
-      // Without a record nothing can be saved, so the pods keep the state until there is a plan.
-      const bool may_save = job["spec"].contains("checkpoint") && !world_.api_server.find("jobrecords", name).is_null();
-      EXPECT_TRUE(gpus == 0 || !may_save) << "pods of a waiting job";
-      EXPECT_TRUE(free_gpus() < least || keeps_plan) << "there is room for it";
-    }
-  }
-
-  static std::string reason_of(const Json& job, const std::string& type) {
-    for (const Json& condition : kube::list_at(job, {"status", "conditions"})) {
-      if (kube::text_at(condition, {"type"}) == type) return kube::text_at(condition, {"reason"});
-    }
-    return {};
-  }
-
-  static std::string conditions_of(const Json& job) {
-    std::string text;
-    for (const Json& condition : kube::list_at(job, {"status", "conditions"})) {
-      text += fmt::format("{} {} {}: {}\n", kube::text_at(condition, {"type"}), kube::text_at(condition, {"status"}),
-                          kube::text_at(condition, {"reason"}), kube::text_at(condition, {"message"}));
-    }
-    return text;
-  }
-
-  [[nodiscard]] int live_gpus_of(const std::string& job_uid) const {
-    int gpus = 0;
-    for (const Json& pod : world_.api_server.all("pods")) {
-      if (is_live(pod) && kube::label_of(pod, kJobUidLabel) == job_uid) gpus += gpus_of_pod(pod);
-    }
-    return gpus;
-  }
-
-  [[nodiscard]] int free_gpus() const {
-    int gpus = 0;
-    for (const Json& node : world_.api_server.all("nodes")) {
-      if (kube::list_at(node, {"spec", "taints"}).empty()) gpus += 2;
-    }
-    for (const Json& pod : world_.api_server.all("pods")) {
-      const Json node = world_.api_server.find("nodes", kube::annotation_of(pod, kNodeAnnotation));
-      if (is_live(pod) && !node.is_null() && kube::list_at(node, {"spec", "taints"}).empty()) gpus -= gpus_of_pod(pod);
-    }
-    return gpus;
-  }
-
   std::mt19937 random_;
   World world_;
+  PodFaults faults_{world_};
   std::set<std::string> cut_off_;             // nodes
   std::function<bool()> paused_;              // what a former leader still writes when it wakes
-  std::map<std::string, std::string> ended_;  // the final state of a job, by its UID
-  // What a former leader knew when it was paused is old, so there may be no room for the pods of its plan or for those
-  // of another job. The scheduler leaves such pods pending until they are given up. At rest there are none.
-  bool has_former_leader_written_ = false;
   std::vector<std::string> said_;
   int reconciles_ = 0;
+  LifeRules rules_{world_, [this] { return story(); }};
 };
 
 void lead(int lives) {
@@ -489,7 +434,7 @@ void lead(int lives) {
     Life life(seed + static_cast<std::uint32_t>(i));
     for (int action = 0; action < kActions && !::testing::Test::HasFailure(); ++action) life.act();
     life.come_to_rest();
-    if (!::testing::Test::HasFailure()) life.check_rest();
+    if (!::testing::Test::HasFailure()) life.rules().check_rest();
     reconciles += life.reconciles();
   }
   fmt::print("{} lives of {} actions, {} of which were reconciles\n", lives, kActions, reconciles);

@@ -210,6 +210,13 @@ void World::force_delete(const std::string& node) {
   force_deleted_.insert(kube::uid_of(pod));
 }
 
+bool World::is_frozen(const std::string& pod_uid) const {
+  if (frozen_nodes.empty()) return false;
+  return std::ranges::any_of(api_server.all("pods"), [&](const Json& pod) {
+    return kube::uid_of(pod) == pod_uid && frozen_nodes.contains(kube::annotation_of(pod, kNodeAnnotation));
+  });
+}
+
 // The operator polls the agents of all pods, and of the members of the record whose pods are gone. The latter do not
 // answer, unless the pod was deleted by force.
 std::map<std::string, AgentView> World::polled_agents(const JobKey& key) const {
@@ -220,6 +227,7 @@ std::map<std::string, AgentView> World::polled_agents(const JobKey& key) const {
   }
   std::erase_if(polled, [&](const auto& agent) { return !existing.contains(agent.first); });
   for (auto& [uid, agent] : polled) {
+    if (is_frozen(uid)) agent.unanswered_polls = kHighestPollCount;
     if (agent.answers()) agent.answered_at = monotonic;
   }
   const auto record = record_of(api_server.find("jobrecords", key.name));
@@ -301,16 +309,20 @@ void World::settle() {
   }
 }
 
-void World::settle_all_jobs() {
+void World::reconcile_all_jobs() {
   const JobKey selected = job;
-  for (int i = 0; i < 12; ++i) {
-    for (const Json& object : api_server.all("trainingjobs")) {
-      job = kube::key_of(object);
-      reconcile();
-    }
-    live();
+  for (const Json& object : api_server.all("trainingjobs")) {
+    job = kube::key_of(object);
+    reconcile();
   }
   job = selected;
+}
+
+void World::settle_all_jobs() {
+  for (int i = 0; i < 12; ++i) {
+    reconcile_all_jobs();
+    live();
+  }
 }
 
 void World::add_priority_class(const std::string& name, int value, const Json& changes) {

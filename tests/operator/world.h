@@ -46,8 +46,9 @@ class World {
   std::chrono::milliseconds write_pool_statuses() { return write_pool_statuses_later()(); }
   // Looks at the cluster now, and writes when the result is called, as an operator that was paused in between.
   std::function<std::chrono::milliseconds()> write_pool_statuses_later();
-  void settle_all_jobs();  // the same for all jobs, one after the other
-  void settle();           // reconciles and lets kubelets and agents work, until nothing changes
+  void reconcile_all_jobs();  // each of them once
+  void settle();              // reconciles and lets kubelets and agents work, until nothing changes
+  void settle_all_jobs();     // the same for all jobs, one after the other
   // Settles while the operator dies once: before its write number `write` (from 0) takes effect, or after it.
   void settle_through_crash(int write, bool after_commit);
   void restart_operator();
@@ -55,6 +56,8 @@ class World {
   // All workers report the next step, or the next probe if they are released. Passes take this many times as long on
   // the GPUs in `slowdowns`.
   void do_step(const std::map<Gpu, double>& slowdowns, double step_seconds);
+  void deliver_one(std::size_t which);  // one of the agents that were sent an assignment takes it
+  [[nodiscard]] std::size_t mails() const { return mail_.size(); }
   void live();         // kubelets start pods, and agents take their assignments and train
   void speak();        // the processes of all mute workers report
   void break_peers();  // each agent that answers reports that its workers have lost a peer
@@ -98,6 +101,7 @@ class World {
   bool agents_hang = false;                                // agents ignore what they are sent
   bool workers_are_mute = false;                           // the worker processes of new pods do not report yet
   std::set<std::string> stuck_nodes;                       // no pod starts on these nodes
+  std::set<std::string> frozen_nodes;  // the agents on these nodes answer nothing, although the nodes are ready
   std::set<std::string> infeasible_jobs;                   // no plan fits these jobs
   std::string claim_fault;                                 // why agents cannot claim the checkpoint folder
   std::int64_t steps_reported = 0;                         // by do_step()
@@ -109,6 +113,7 @@ class World {
   [[nodiscard]] std::vector<std::pair<const char*, Json>> owned_objects() const;
   void refresh_caches();
   void refresh_plan_maps(kube::Store& plan_maps) const;
+  [[nodiscard]] bool is_frozen(const std::string& pod_uid) const;
   [[nodiscard]] std::map<std::string, AgentView> polled_agents(const JobKey& key) const;
   [[nodiscard]] int free_gpus_of(const std::string& node) const;  // -1: the node does not exist
   void end_pod(const std::string& pod, int exit_code, const WorkerReport& last);

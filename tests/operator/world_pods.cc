@@ -81,9 +81,17 @@ void World::live() {
     agents[kube::uid_of(pod)] = {report, 0, std::nullopt};
   }
   if (!agents_hang) {
-    for (const auto& [uid, assignment] : mail_) train(uid, *assignment);
+    for (const auto& [uid, assignment] : mail_) {
+      if (!is_frozen(uid)) train(uid, *assignment);
+    }
   }
   mail_.clear();
+}
+
+void World::deliver_one(std::size_t which) {
+  const auto mail = std::next(mail_.begin(), static_cast<std::ptrdiff_t>(which));
+  if (!agents_hang && !is_frozen(mail->first)) train(mail->first, *mail->second);
+  mail_.erase(mail);
 }
 
 void World::do_step(const std::map<Gpu, double>& slowdowns, double step_seconds) {

@@ -1,0 +1,147 @@
+// The rules that a random life must not break (docs/operator.md), and what it must come to at rest.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "operator/model/cluster_view.h"
+#include "operator/model/names.h"
+#include "tests/operator/world.h"
+
+namespace sailor::testing {
+
+inline bool is_live(const Json& pod) {
+  const std::string phase = kube::text_at(pod, {"status", "phase"});
+  return phase != "Succeeded" && phase != "Failed";
+}
+
+// A pod that only looks like one of a job.
+inline Json foreign_pod() {
+  return {{"metadata", {{"name", "foreign"}, {"namespace", "default"}, {"labels", {{kJobNameLabel, "one"}}}}},
+          {"spec", {{"containers", Json::array({{{"name", "other"}}})}}},
+          {"status", {{"phase", "Running"}}}};
+}
+
+class LifeRules {
+ public:
+  // `story` tells what has happened, for the messages.
+  LifeRules(World& world, std::function<std::string()> story) : world_(world), story_(std::move(story)) {}
+
+  // What a former leader knew when it was paused is old, so there may be no room for the pods of its plan or for those
+  // of another job. The scheduler leaves such pods pending until they are given up. At rest there are none.
+  void note_write_of_former_leader() { has_former_leader_written_ = true; }
+  void forget_job(const std::string& uid) { ended_.erase(uid); }
+
+  void check_safety() {
+    std::map<std::string, int> used;
+    std::set<std::pair<std::string, std::string>> places;
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const std::string node = kube::annotation_of(pod, kNodeAnnotation);
+      const bool is_bound = !kube::text_at(pod, {"spec", "nodeName"}).empty();
+      if (!is_live(pod) || node.empty() || (has_former_leader_written_ && !is_bound)) continue;
+      used[node] += gpus_of_pod(pod);
+      EXPECT_TRUE(places.emplace(kube::label_of(pod, kJobUidLabel), node).second)
+          << "two pods of a job on node " << node << story_();
+    }
+    for (const auto& [node, gpus] : used) EXPECT_LE(gpus, 2) << "more pods than GPUs on node " << node << story_();
+    for (const Json& job : world_.api_server.all("trainingjobs")) {
+      const std::string state = kube::text_at(job, {"status", "state"});
+      const auto ended = ended_.find(kube::uid_of(job));
+      EXPECT_TRUE(ended == ended_.end() || ended->second == state) << "a final state is undone: " << state << story_();
+      if (state == "Complete" || state == "Failed") ended_.emplace(kube::uid_of(job), state);
+    }
+  }
+
+  void check_rest() {
+    has_former_leader_written_ = false;
+    check_safety();
+    for (const Json& job : world_.api_server.all("trainingjobs")) check_job_at_rest(job);
+    const int writes = world_.api_server.writes;
+    world_.settle_all_jobs();
+    EXPECT_EQ(world_.api_server.writes, writes) << "the operator writes at rest" << story_();
+    EXPECT_EQ(world_.api_server.find("pods", "foreign").value("spec", Json()), foreign_pod()["spec"]) << story_();
+  }
+
+ private:
+  void check_job_at_rest(const Json& job) {
+    const std::string name = kube::name_of(job);
+    const std::string state = kube::text_at(job, {"status", "state"});
+    const std::string reason = kube::text_at(job, {"status", "reason"});
+    SCOPED_TRACE(fmt::format("job {} is {} ({}){}\n{}", name, state, reason, story_(), conditions_of(job)));
+    const bool has_ended = state == "Complete" || state == "Failed";
+    EXPECT_TRUE(has_ended || kube::integer_at(job, {"status", "observedGeneration"}) ==
+                                 kube::integer_at(job, {"metadata", "generation"}))
+        << "the status is about an older spec";
+    const int gpus = live_gpus_of(kube::uid_of(job));
+    const bool keeps_plan = kube::text_at(job, {"spec", "elasticity", "mode"}) == "Off";
+    const int least = static_cast<int>(kube::integer_at(job, {"spec", "resources", "minGpus"}));
+    const int most = static_cast<int>(kube::integer_at(job, {"spec", "resources", "maxGpus"}));
+    if (has_ended) {
+      EXPECT_EQ(gpus, 0) << "pods of a job that has ended";
+    } else if (kube::bool_at(job, {"spec", "suspend"})) {
+      EXPECT_EQ(state, "Suspended");
+      EXPECT_EQ(gpus, 0) << "pods of a suspended job";
+    } else if (state == "Running") {
+      // A job whose minimum has grown trains on with what it has, and says so unless it keeps its first plan anyway.
+      EXPECT_TRUE(gpus >= least || keeps_plan || reason_of(job, "Planned") != "Planned")
+          << gpus << " of at least " << least;
+      EXPECT_TRUE(gpus <= most + 1 || keeps_plan)
+          << gpus << " of at most " << most << "; a pod has both GPUs of its node";
+    } else {
+      EXPECT_EQ(state, "Waiting");
+      // Without a record nothing can be saved, so the pods keep the state until there is a plan.
+      const bool may_save = job["spec"].contains("checkpoint") && !world_.api_server.find("jobrecords", name).is_null();
+      EXPECT_TRUE(gpus == 0 || !may_save) << "pods of a waiting job";
+      EXPECT_TRUE(free_gpus() < least || keeps_plan) << "there is room for it";
+    }
+  }
+
+  static std::string reason_of(const Json& job, const std::string& type) {
+    for (const Json& condition : kube::list_at(job, {"status", "conditions"})) {
+      if (kube::text_at(condition, {"type"}) == type) return kube::text_at(condition, {"reason"});
+    }
+    return {};
+  }
+
+  static std::string conditions_of(const Json& job) {
+    std::string text;
+    for (const Json& condition : kube::list_at(job, {"status", "conditions"})) {
+      text += fmt::format("{} {} {}: {}\n", kube::text_at(condition, {"type"}), kube::text_at(condition, {"status"}),
+                          kube::text_at(condition, {"reason"}), kube::text_at(condition, {"message"}));
+    }
+    return text;
+  }
+
+  [[nodiscard]] int live_gpus_of(const std::string& job_uid) const {
+    int gpus = 0;
+    for (const Json& pod : world_.api_server.all("pods")) {
+      if (is_live(pod) && kube::label_of(pod, kJobUidLabel) == job_uid) gpus += gpus_of_pod(pod);
+    }
+    return gpus;
+  }
+
+  [[nodiscard]] int free_gpus() const {
+    int gpus = 0;
+    for (const Json& node : world_.api_server.all("nodes")) {
+      if (kube::list_at(node, {"spec", "taints"}).empty()) gpus += 2;
+    }
+    for (const Json& pod : world_.api_server.all("pods")) {
+      const Json node = world_.api_server.find("nodes", kube::annotation_of(pod, kNodeAnnotation));
+      if (is_live(pod) && !node.is_null() && kube::list_at(node, {"spec", "taints"}).empty()) gpus -= gpus_of_pod(pod);
+    }
+    return gpus;
+  }
+
+  World& world_;
+  const std::function<std::string()> story_;
+  std::map<std::string, std::string> ended_;  // the final state of a job, by its UID
+  bool has_former_leader_written_ = false;
+};
+
+}  // namespace sailor::testing
