@@ -44,7 +44,7 @@ class LifeRules {
     for (const Json& pod : world_.api_server.all("pods")) {
       const std::string node = kube::annotation_of(pod, kNodeAnnotation);
       const bool is_bound = !kube::text_at(pod, {"spec", "nodeName"}).empty();
-      if (!is_live(pod) || node.empty() || (has_former_leader_written_ && !is_bound)) continue;
+      if (!is_live(pod) || is_ending(pod) || node.empty() || (has_former_leader_written_ && !is_bound)) continue;
       used[node] += gpus_of_pod(pod);
       EXPECT_TRUE(places.emplace(kube::label_of(pod, kJobUidLabel), node).second)
           << "two pods of a job on node " << node << story_();
@@ -69,6 +69,12 @@ class LifeRules {
   }
 
  private:
+  // The agent has told that it ends. The next pod may wait for its GPUs already.
+  [[nodiscard]] bool is_ending(const Json& pod) const {
+    const auto agent = world_.agents.find(kube::uid_of(pod));
+    return agent != world_.agents.end() && agent->second.report && agent->second.report->exit_status;
+  }
+
   void check_job_at_rest(const Json& job) {
     const std::string name = kube::name_of(job);
     const std::string state = kube::text_at(job, {"status", "state"});
