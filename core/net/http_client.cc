@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <future>
+#include <tuple>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -29,7 +30,7 @@ void send_without_delay(http::client::native_handle handle) {
   using boost::asio::ip::tcp;
   boost::system::error_code ignored;
   auto* stream = static_cast<boost::asio::ssl::stream<tcp::socket&>*>(handle);
-  stream->next_layer().set_option(tcp::no_delay(true), ignored);
+  std::ignore = stream->next_layer().set_option(tcp::no_delay(true), ignored);
 }
 
 http::client::http_client_config config_of(const HttpClientSettings& settings, std::chrono::milliseconds idle_timeout) {

@@ -36,6 +36,7 @@ void apply(SSL_CTX* context, const TlsSettings& settings) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);  // many connections wait most of the time
 }
 
+// NOLINTNEXTLINE(readability-function-size): OpenSSL calls it with these parameters
 void free_text(void* /*context*/, void* text, CRYPTO_EX_DATA* /*data*/, int /*index*/, long /*number*/,
                void* /*argument*/) {
   delete static_cast<std::string*>(text);

@@ -40,13 +40,13 @@ class Life {
     using Act = void (Life::*)();
     // The operator acts most often, and faults are rare beside it.
     static constexpr std::pair<int, Act> kActs[] = {
-        {30, &Life::reconcile},    {14, &Life::live},          {8, &Life::pass_time},    {5, &Life::add_some_job},
-        {4, &Life::add_node},      {4, &Life::lose_node},      {4, &Life::preempt},      {4, &Life::crash},
-        {3, &Life::suspend},       {4, &Life::resume},         {3, &Life::resize},       {2, &Life::delete_job},
-        {9, &Life::do_last_step},  {6, &Life::end_done_pod},   {3, &Life::fail_pod},     {2, &Life::lose_record},
-        {3, &Life::toggle_agents}, {3, &Life::toggle_kubelet}, {2, &Life::toggle_quota}, {3, &Life::cut_off_node},
+        {30, &Life::reconcile},    {14, &Life::live},          {8, &Life::pass_time},     {5, &Life::add_some_job},
+        {4, &Life::add_node},      {4, &Life::lose_node},      {4, &Life::preempt},       {4, &Life::crash},
+        {3, &Life::suspend},       {4, &Life::resume},         {3, &Life::resize},        {2, &Life::delete_job},
+        {9, &Life::do_last_step},  {6, &Life::end_done_pod},   {3, &Life::fail_pod},      {2, &Life::lose_record},
+        {3, &Life::toggle_agents}, {3, &Life::toggle_kubelet}, {2, &Life::toggle_quota},  {3, &Life::cut_off_node},
         {3, &Life::reach_node},    {3, &Life::pause_operator}, {3, &Life::wake_operator}, {3, &Life::evict_pod},
-        {2, &Life::toggle_path},   {2, &Life::freeze_node},    {3, &Life::thaw_node},    {3, &Life::tell_failure},
+        {2, &Life::toggle_path},   {2, &Life::freeze_node},    {3, &Life::thaw_node},     {3, &Life::tell_failure},
         {2, &Life::toggle_slow},   {6, &Life::train},          {8, &Life::deliver_one}};
     int sum = 0;
     for (const auto& [weight, act] : kActs) sum += weight;
@@ -419,8 +419,8 @@ class Life {
   std::mt19937 random_;
   World world_;
   PodFaults faults_{world_};
-  std::set<std::string> cut_off_;             // nodes
-  std::function<bool()> paused_;              // what a former leader still writes when it wakes
+  std::set<std::string> cut_off_;  // nodes
+  std::function<bool()> paused_;   // what a former leader still writes when it wakes
   std::vector<std::string> said_;
   int reconciles_ = 0;
   LifeRules rules_{world_, [this] { return story(); }};

@@ -101,11 +101,11 @@ class World {
   bool agents_hang = false;                                // agents ignore what they are sent
   bool workers_are_mute = false;                           // the worker processes of new pods do not report yet
   std::set<std::string> stuck_nodes;                       // no pod starts on these nodes
-  std::set<std::string> frozen_nodes;  // the agents on these nodes answer nothing, although the nodes are ready
-  std::set<std::string> infeasible_jobs;                   // no plan fits these jobs
-  std::string claim_fault;                                 // why agents cannot claim the checkpoint folder
-  std::int64_t steps_reported = 0;                         // by do_step()
-  std::string checkpoint_fault;                            // why workers cannot save their state; empty: they can
+  std::set<std::string> frozen_nodes;     // the agents on these nodes answer nothing, although the nodes are ready
+  std::set<std::string> infeasible_jobs;  // no plan fits these jobs
+  std::string claim_fault;                // why agents cannot claim the checkpoint folder
+  std::int64_t steps_reported = 0;        // by do_step()
+  std::string checkpoint_fault;           // why workers cannot save their state; empty: they can
 
  private:
   struct Operator;

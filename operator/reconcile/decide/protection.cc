@@ -11,7 +11,7 @@ namespace {
 constexpr std::chrono::minutes kPause{10};
 
 bool is_old(const AgentView& agent, Time now) {
-  if (!agent.answers() || !agent.report->credentials_expire) return false;
+  if (!agent.answers() || !agent.report || !agent.report->credentials_expire) return false;
   const auto left = *agent.report->credentials_expire - std::chrono::floor<std::chrono::seconds>(now);
   return left < kCertificateValidity - kCertificateRenewal;
 }
