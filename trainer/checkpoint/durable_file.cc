@@ -12,8 +12,8 @@ namespace {
 
 tl::unexpected<Error> cannot_write(const std::filesystem::path& file, int error) {
   return fail(ErrorCode::kUnavailable,
-              fmt::format("writing {}: {}; training continues without this checkpoint; check the "
-                          "volume at checkpoint.path",
+              fmt::format("writing {}: {}; training continues, but this is not saved; check the volume at "
+                          "checkpoint.path",
                           file.string(), std::strerror(error)));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -121,6 +122,16 @@ Result<Manifest> read_manifest(const fs::path& step_folder) {
   }
   if (reader.error()) return damaged(file, reader.error()->message);
   return manifest;
+}
+
+// Several workers may try the same folder at once, so each writes a file of its own.
+Result<void> try_to_write(const fs::path& folder) {
+  const fs::path file = folder / fmt::format("try-{:08x}{:08x}", std::random_device{}(), std::random_device{}());
+  auto written = write_durably(file, {bytes_of("Sailor tries whether it can write here.\n")});
+  std::error_code ignored;  // a file that cannot be deleted does no harm
+  fs::remove(file, ignored);
+  if (!written) return tl::unexpected(std::move(written).error().within("trying to save before the first checkpoint"));
+  return {};
 }
 
 std::vector<std::int64_t> complete_checkpoints(const fs::path& folder) {

@@ -40,6 +40,9 @@ std::filesystem::path step_folder(const std::filesystem::path& folder, std::int6
 Result<void> write_manifest(const std::filesystem::path& step_folder, const Manifest& manifest);
 Result<Manifest> read_manifest(const std::filesystem::path& step_folder);
 
+// Writes a small file into the folder and deletes it. Returns why that is not possible.
+Result<void> try_to_write(const std::filesystem::path& folder);
+
 // Returns the steps of the complete checkpoints, newest first.
 std::vector<std::int64_t> complete_checkpoints(const std::filesystem::path& folder);
 

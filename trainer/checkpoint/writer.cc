@@ -8,6 +8,18 @@ CheckpointWriter::CheckpointWriter() : thread_([this](const std::stop_token& sto
 
 CheckpointWriter::~CheckpointWriter() = default;
 
+void CheckpointWriter::try_folder(const std::filesystem::path& folder) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back({.run = [this, folder] {
+    const Result<void> result = try_to_write(folder);
+    const std::lock_guard inner(mutex_);
+    if (result && is_error_of_try_) last_error_.clear();
+    note(result);
+    is_error_of_try_ = !result;
+  }});
+  changed_.notify_all();
+}
+
 void CheckpointWriter::save(const std::filesystem::path& folder, std::int64_t step, std::vector<SavedShard> shards,
                             bool deletes_incomplete) {
   const std::lock_guard lock(mutex_);
@@ -131,7 +143,9 @@ void CheckpointWriter::work(const std::stop_token& stop) {
 }
 
 void CheckpointWriter::note(const Result<void>& result) {
-  if (!result) last_error_ = result.error().message;
+  if (result) return;
+  last_error_ = result.error().message;
+  is_error_of_try_ = false;
 }
 
 }  // namespace sailor::trainer

@@ -21,6 +21,10 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
+  // Writes a small file into the folder and deletes it. If that fails, last_error() says so long before the first
+  // checkpoint is due. A try that succeeds takes back the error of one that failed.
+  void try_folder(const std::filesystem::path& folder);
+
   // Starts to write the files of a checkpoint. Files of an older one that are not written yet are dropped; the caller
   // waits until no worker is saving, except for a checkpoint of the last step. One worker passes `deletes_incomplete`:
   // it first deletes older incomplete checkpoints, because they could fill the disk.
@@ -84,7 +88,8 @@ class CheckpointWriter {
   std::optional<std::chrono::steady_clock::duration> writing_time_;
   std::int64_t last_complete_ = 0;
   std::string last_error_;
-  std::jthread thread_;  // declared last because it uses the other members
+  bool is_error_of_try_ = false;  // try_folder() found last_error_
+  std::jthread thread_;           // declared last because it uses the other members
 };
 
 }  // namespace sailor::trainer

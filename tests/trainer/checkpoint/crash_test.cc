@@ -131,7 +131,7 @@ TEST(CheckpointWriter, AFullDiskIsReportedLeavesNothingBehindAndTheNextCheckpoin
   }
   EXPECT_EQ(writer.saved_shards(4), 0);
   EXPECT_THAT(writer.last_error(),
-              HasSubstr("piece-001-00.bin: File too large; training continues without this checkpoint"));
+              HasSubstr("piece-001-00.bin: File too large; training continues, but this is not saved"));
   EXPECT_TRUE(fs::is_empty(step_folder(folder, 4)));
   EXPECT_THAT(complete_checkpoints(folder), ElementsAre(2));
   writer.save(folder, 6, {a_saved_shard(0, 6), a_saved_shard(1, 6)}, true);

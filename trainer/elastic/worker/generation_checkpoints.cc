@@ -66,6 +66,7 @@ GenerationCheckpoints::GenerationCheckpoints(const Assignment& assignment, const
   if (!continues_unfinished()) kept_.unfinished.reset();
   completes_unfinished_ = kept_.unfinished && completes(*kept_.unfinished, assignment, membership.rank());
   last_ = time_of_last();
+  if (!folder_.empty()) kept_.writer.try_folder(folder_);
 }
 
 GenerationCheckpoints::~GenerationCheckpoints() {

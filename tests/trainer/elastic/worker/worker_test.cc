@@ -268,6 +268,24 @@ TEST(Worker, ACheckpointThatTakesLongDelaysOthersAndOneThatFailsDoesNot) {
   workers.assign(releasing_assignment(job, 2, workers));
 }
 
+TEST(Worker, AFolderThatCannotBeWrittenIsReportedLongBeforeTheFirstCheckpoint) {
+  const Scratch scratch;
+  Assignment job = tiny_job(scratch.text());
+  job.training.steps = kStepsWithoutEnd;
+  job.checkpoint = {.path = (scratch.folder() / "file").string(), .every_steps = 1'000'000'000, .keep = 1};
+  std::ofstream(job.checkpoint.path) << "no folder";
+  WorkerThreads workers(1);
+  workers.assign(generation(job, 1, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  workers.wait_until(0, [](const WorkerReport& report) {
+    return report.phase == WorkerPhase::kTraining && report.message.find("trying to save") != std::string::npos;
+  });
+  EXPECT_THAT(workers.last(0).message, HasSubstr("check the volume at checkpoint.path"));
+  job.checkpoint.path = (scratch.folder() / "folder").string();
+  workers.assign(generation(job, 2, plan_of(job, {{0, 5, {8}}}), workers.agents()));
+  workers.wait_until(0, [](const WorkerReport& report) { return report.generation == 2 && report.message.empty(); });
+  workers.assign(releasing_assignment(job, 3, workers));
+}
+
 // What a worker says when it is given this job.
 WorkerReport refusal_of(const Assignment& job) {
   WorkerThreads workers(1);
