@@ -97,8 +97,8 @@ struct Listener {
   bool is_closing = false;
 };
 
-std::string path_of(const http::request<http::string_body>& request) {
-  const std::string target(request.target());
+std::string path_of(const http::request_header<>& head) {
+  const std::string target(head.target());
   return target.substr(0, target.find('?'));
 }
 
@@ -107,38 +107,51 @@ bool has_path(const Route& route, const std::string& path) {
   return known.ends_with('*') ? path.starts_with(known.substr(0, known.size() - 1)) : path == known;
 }
 
+std::string method_and_path(const http::request_header<>& head) {
+  return fmt::format("{} {}", std::string(head.method_string()), path_of(head));
+}
+
 std::string known_routes(const std::vector<Route>& routes) {
   std::string text;
   for (const Route& route : routes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", route.method, route.path);
   return text;
 }
 
-// Runs a handler, or says why there is none for the request.
-HttpAnswer answer_of(const Listener& listener, const http::request<http::string_body>& request,
-                     const std::string& client_uri, bool is_too_large) {
-  const std::string method(request.method_string());
-  const std::string path = path_of(request);
-  const auto describe = [&](std::string_view what) { return fmt::format("{} {}: {}", method, path, what); };
+using Head = http::request_header<>;
+
+struct Match {
+  const Route* route = nullptr;  // null: there is none for the request
+  HttpAnswer refusal = {};       // says why
+};
+
+// Needs nothing of the request but its head, so nobody has to read the body of a request that is refused.
+Match match(const std::vector<Route>& routes, const Head& head, const std::string& client_uri) {
+  const std::string path = path_of(head);
+  const auto describe = [&](std::string_view what) { return fmt::format("{}: {}", method_and_path(head), what); };
   const auto has_its_path = [&](const Route& route) { return has_path(route, path); };
-  const auto fits = [&](const Route& route) { return has_its_path(route) && route.method == method; };
-  const auto route = std::ranges::find_if(listener.routes, fits);
-  if (route == listener.routes.end()) {
-    const int status = std::ranges::any_of(listener.routes, has_its_path) ? kMethodNotAllowed : kNotFound;
-    return error_answer(status, describe(fmt::format("use {}", known_routes(listener.routes))));
+  const auto fits = [&](const Route& route) { return has_its_path(route) && route.method == head.method_string(); };
+  const auto route = std::ranges::find_if(routes, fits);
+  if (route == routes.end()) {
+    const int status = std::ranges::any_of(routes, has_its_path) ? kMethodNotAllowed : kNotFound;
+    return {.refusal = error_answer(status, describe(fmt::format("use {}", known_routes(routes))))};
   }
-  if (!route->only_for.empty() && route->only_for != client_uri) {
-    const std::string client = client_uri.empty() ? "a client without a certificate" : client_uri;
-    return error_answer(kForbidden, describe(fmt::format("this is for {} only, not for {}", route->only_for, client)));
-  }
-  if (is_too_large) {
-    return error_answer(kTooLarge,
-                        describe(fmt::format("a body has at most {} bytes", listener.settings.largest_body)));
-  }
+  if (route->only_for.empty() || route->only_for == client_uri) return {.route = &*route};
+  const std::string client = client_uri.empty() ? "a client without a certificate" : client_uri;
+  return {.refusal = error_answer(kForbidden,
+                                  describe(fmt::format("this is for {} only, not for {}", route->only_for, client)))};
+}
+
+HttpAnswer answer_of(const Route& route, const http::request<http::string_body>& request,
+                     const std::string& client_uri) {
   try {
-    return route->handle({path, request.body(), client_uri});
+    return route.handle({path_of(request), request.body(), client_uri});
   } catch (const std::exception& error) {
-    return error_answer(kServerError, describe(error.what()));
+    return error_answer(kServerError, fmt::format("{}: {}", method_and_path(request), error.what()));
   }
+}
+
+HttpAnswer too_large(const Head& head, std::size_t limit) {
+  return error_answer(kTooLarge, fmt::format("{}: a body has at most {} bytes", method_and_path(head), limit));
 }
 
 // One connection: reads a request, has it answered, and so on. It exists as long as an operation of it is under way.
@@ -156,8 +169,8 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
       tcp().expires_after(kReadLimit);
       stream_.async_handshake(asio::ssl::stream_base::server,
                               [self = this->shared_from_this()](beast::error_code error) {
-                                if (error)
-                                  return;  // not TLS, or a certificate of another CA: whoever it is learns it from TLS
+                                // Not TLS, or a certificate of another CA: whoever it is learns it from TLS.
+                                if (error) return;
                                 self->client_uri_ = peer_uri(self->stream_.native_handle());
                                 self->read();
                               });
@@ -175,34 +188,48 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void read() {
     is_answering_ = false;
+    route_ = nullptr;
     auto& parser = parser_.emplace();
     parser.body_limit(listener_.settings.largest_body);
     tcp().expires_after(kReadLimit);
-    http::async_read(stream_, buffer_, parser, [self = this->shared_from_this()](beast::error_code error, std::size_t) {
-      self->is_answering_ = true;
-      self->take(error);
-    });
+    http::async_read_header(stream_, buffer_, parser,
+                            [self = this->shared_from_this()](beast::error_code error, std::size_t) {
+                              if (error) return self->fail(error);
+                              self->take_head();
+                            });
   }
 
-  void take(beast::error_code error) {
-    if (error == http::error::body_limit) return answer(/*is_too_large=*/true);
-    const bool is_malformed = error && error.category() == beast::error_code(http::error::bad_method).category() &&
+  void take_head() {
+    Match found = match(listener_.routes, request(), client_uri_);
+    if (found.route == nullptr) return write(std::move(found.refusal), parser_->is_done() && request().keep_alive());
+    route_ = found.route;
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = this->shared_from_this()](beast::error_code error, std::size_t) {
+                       if (error) return self->fail(error);
+                       self->is_answering_ = true;
+                       self->answer();
+                     });
+  }
+
+  void fail(beast::error_code error) {
+    if (error == http::error::body_limit) return write(too_large(request(), listener_.settings.largest_body), false);
+    const bool is_malformed = error.category() == beast::error_code(http::error::bad_method).category() &&
                               error != http::error::end_of_stream && error != http::error::partial_message;
-    if (is_malformed) return write(error_answer(kBadRequest, "this is no HTTP request: " + error.message()), false);
-    if (!error) answer(/*is_too_large=*/false);
+    if (is_malformed) write(error_answer(kBadRequest, "this is no HTTP request: " + error.message()), false);
   }
 
   // The handler runs beside the strand: it may take its time.
-  void answer(bool is_too_large) {
-    asio::post(thread_pool(), [self = this->shared_from_this(), is_too_large] {
-      HttpAnswer answer = answer_of(self->listener_, self->request(), self->client_uri_, is_too_large);
-      asio::post(self->listener_.strand, [self, is_too_large, answer = std::move(answer)]() mutable {
-        self->write(std::move(answer), !is_too_large && self->request().keep_alive());
+  void answer() {
+    asio::post(thread_pool(), [self = this->shared_from_this()] {
+      HttpAnswer answer = answer_of(*self->route_, self->request(), self->client_uri_);
+      asio::post(self->listener_.strand, [self, answer = std::move(answer)]() mutable {
+        self->write(std::move(answer), self->request().keep_alive());
       });
     });
   }
 
   void write(HttpAnswer answer, bool may_go_on) {
+    is_answering_ = true;
     const bool goes_on = may_go_on && !listener_.is_closing;
     response_ = {static_cast<http::status>(answer.status), 11};
     response_.keep_alive(goes_on);
@@ -239,6 +266,7 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
   Listener& listener_;
   Stream stream_;
   std::string client_uri_;
+  const Route* route_ = nullptr;  // of the request that is read or answered
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
   http::response<http::string_body> response_;

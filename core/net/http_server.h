@@ -35,7 +35,8 @@ struct HttpServerSettings {
 
 // Errors are answered with {"error": a sentence}: 404 for an unknown path, 405 for another method, 403 for a client
 // that the route is not for, 413 for a body that is too large, 400 for what is not HTTP, and 500 for an exception of a
-// handler. A request has two minutes to arrive; it keeps no thread meanwhile.
+// handler. What the head of a request shows is answered before its body is read. A request has two minutes to arrive;
+// it keeps no thread meanwhile.
 class HttpServer {
  public:
   // "127.0.0.1:8082"; "[::1]:8082". Takes requests from when it returns. kUnavailable: the address, or what `tls`

@@ -34,8 +34,8 @@ using OperatorIdentity = std::function<std::shared_ptr<const net::TlsSettings>()
 // Any thread may call the functions.
 class AgentClient {
  public:
-  // `identity` returns who the operator is, as CredentialIssuer::own() does; empty: the
-  // agents of a test, which speak HTTP.
+  // `identity` returns who the operator is, as CredentialIssuer::own() does; empty: the agents of a test, which speak
+  // HTTP.
   AgentClient(AgentPlace place, std::chrono::milliseconds timeout, OperatorIdentity identity);
 
   void poll(AnswerSink sink);

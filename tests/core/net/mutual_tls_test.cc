@@ -115,6 +115,15 @@ TEST_F(MutualTls, AServerWithoutUsableSettingsDoesNotStart) {
   EXPECT_THAT(server.error().message, HasSubstr("the CA to trust holds no certificate"));
 }
 
+TEST(HttpServer, RefusesARequestBeforeItsBodyHasArrived) {
+  const int port = testing::free_port();
+  const auto server = HttpServer::listen(fmt::format("127.0.0.1:{}", port),
+                                         {{"PUT", "/secret", [](const HttpCall&) { return HttpAnswer{}; }, kFriend}});
+  const testing::Socket client = testing::connect_to(port);
+  EXPECT_TRUE(client.send("PUT /secret HTTP/1.1\r\nContent-Length: 10000\r\n\r\n"));
+  EXPECT_THAT(client.receive(), HasSubstr("403 Forbidden"));
+}
+
 TEST_F(MutualTls, AClientThatSpeaksNoTlsIsDroppedAndOthersAreServed) {
   const testing::Socket plain = testing::connect_to(served.port);
   EXPECT_TRUE(plain.send("GET /who HTTP/1.1\r\n\r\n"));
