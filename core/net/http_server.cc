@@ -201,9 +201,10 @@ class HttpConnection : public Connection, public std::enable_shared_from_this<Ht
 
   void take_head() {
     Match found = match(listener_.routes, request(), client_uri_);
-    if (found.route == nullptr) return write(std::move(found.refusal), parser_->is_done() && request().keep_alive());
+    if (found.route == nullptr)
+      return write(std::move(found.refusal), parser_.value().is_done() && request().keep_alive());
     route_ = found.route;
-    http::async_read(stream_, buffer_, *parser_,
+    http::async_read(stream_, buffer_, parser_.value(),
                      [self = this->shared_from_this()](beast::error_code error, std::size_t) {
                        if (error) return self->fail(error);
                        self->is_answering_ = true;
