@@ -31,8 +31,7 @@ class Orphans {
 
   kube::Api& api_;
   const Caches& caches_;
-  std::set<std::string> deleted_;      // UIDs; the cache may show them for a while
-  std::set<std::string> unprotected_;  // UIDs of jobs whose credentials and NetworkPolicy are deleted
+  std::set<std::string> deleted_;  // UIDs; the cache may show them for a while
 };
 
 }  // namespace sailor
