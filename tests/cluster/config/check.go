@@ -37,6 +37,11 @@ func (c Config) check() error {
 		}
 		seen[pool.Name] = true
 	}
+	if c.Autoscaler != (Autoscaler{}) {
+		if err := c.Autoscaler.check(); err != nil {
+			return fmt.Errorf("autoscaler: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -51,6 +56,9 @@ func (p NodePool) check() error {
 	}
 	if p.Count < 0 || p.GPUs < 0 || p.CPU < 1 {
 		return fmt.Errorf("count (%d) and gpus (%d) must not be negative, cpu (%d) must be at least 1", p.Count, p.GPUs, p.CPU)
+	}
+	if p.Autoscales() && p.MaxCount < p.Count {
+		return fmt.Errorf("maxCount (%d) must not be less than count (%d), which is the minimum; leave it out for a pool of a fixed size", p.MaxCount, p.Count)
 	}
 	if (p.GPUs > 0) != (p.Accelerator != "") {
 		return fmt.Errorf("gpus (%d) and accelerator (%q) go together: set both or none", p.GPUs, p.Accelerator)

@@ -22,7 +22,9 @@ type Config struct {
 	// Port is the port of the API server. If it is absent: 443 as in the service "kubernetes", or 6443 if the user may not use 443.
 	Port      int        `json:"port,omitempty"`
 	NodePools []NodePool `json:"nodePools,omitempty"`
-	Images    []Image    `json:"images,omitempty"`
+	// Autoscaler has the times of the autoscaler for the pools that have a maxCount.
+	Autoscaler Autoscaler `json:"autoscaler,omitzero"`
+	Images     []Image    `json:"images,omitempty"`
 	// HostPaths are folders that containers see at the same place. They see all folders of / but /tmp, /run and what is
 	// mounted below others; these make up for that. What containers write there is lost with them.
 	HostPaths []string `json:"hostPaths,omitempty"`
@@ -100,5 +102,8 @@ func (c *Config) complete(folder string) {
 	}
 	for i := range c.NodePools {
 		c.NodePools[i].complete()
+	}
+	if c.Autoscales() || c.Autoscaler != (Autoscaler{}) {
+		c.Autoscaler.complete()
 	}
 }

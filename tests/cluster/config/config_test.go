@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -60,6 +61,26 @@ func TestASpotPoolWithGPUsHasTheLabelsAndTaintsOfBoth(t *testing.T) {
 	}
 }
 
+// autoscaled is the beginning of a configuration.
+const autoscaled = "nodePools: [{name: a, count: 0, maxCount: 3}]\n"
+
+func TestTheTimesOfTheAutoscalerHaveDefaults(t *testing.T) {
+	config := parse(t, autoscaled+"autoscaler: {idleTime: 2m}")
+	want := Autoscaler{ScanInterval: "1s", ProvisionTime: "2s", IdleTime: "2m", Backoff: "5s"}
+	if config.Autoscaler != want || config.Autoscaler.IdleTime.Value() != 2*time.Minute {
+		t.Errorf("got %+v, want %+v", config.Autoscaler, want)
+	}
+}
+
+func TestOnlyAPoolWithAMaxCountIsAutoscaled(t *testing.T) {
+	if config := parse(t, "nodePools: [{name: a, count: 1}]"); config.Autoscales() || config.Autoscaler != (Autoscaler{}) {
+		t.Errorf("a pool of a fixed size is autoscaled: %+v", config)
+	}
+	if config := parse(t, autoscaled); !config.Autoscales() || !config.NodePools[0].Autoscales() {
+		t.Errorf("a pool with a maxCount is not autoscaled: %+v", config)
+	}
+}
+
 func TestAWrongConfigurationIsRefusedWithTheRemedy(t *testing.T) {
 	for text, want := range map[string]string{
 		"nodePool: []":                       `unknown field "nodePool"`,
@@ -72,11 +93,20 @@ func TestAWrongConfigurationIsRefusedWithTheRemedy(t *testing.T) {
 		"nodePools: [{name: A_b, count: 1}]": "nodePools[0] (A_b): the name cannot be part of a node's",
 		"nodePools: [{name: a, count: 1}, {name: a, count: 1}]":               "nodePools[1]: there are two pools named a; rename one",
 		"nodePools: [{name: a, count: -1}]":                                   "count (-1)",
+		"nodePools: [{name: a, count: 2, maxCount: 1}]":                       "maxCount (1) must not be less than count (2), which is the minimum",
+		"nodePools: [{name: a, count: 0, maxCount: -1}]":                      "maxCount (-1) must not be less than count (0)",
 		"nodePools: [{name: a, count: 1, gpus: 2}]":                           `gpus (2) and accelerator ("") go together`,
 		"nodePools: [{name: a, count: 1, accelerator: nvidia-l4}]":            `gpus (0) and accelerator ("nvidia-l4") go together`,
 		"nodePools: [{name: a, count: 1, memory: lots}]":                      `memory "lots" is not a quantity; write one such as 16Gi`,
 		"nodePools: [{name: a, count: 1, shutdownGracePeriod: soon}]":         `shutdownGracePeriod "soon" is not a duration; write one such as 15s`,
 		"nodePools: [{name: a, count: 1, taints: [{key: k, effect: Never}]}]": `taint "k" needs a key and an effect out of`,
+		autoscaled + "autoscaler: {scanInterval: often}":                      `autoscaler: scanInterval "often" is not a duration; write one such as 1s`,
+		autoscaled + "autoscaler: {scanInterval: 0s}":                         "autoscaler: scanInterval (0s) is too short; write one such as 1s",
+		autoscaled + "autoscaler: {provisionTime: -1s}":                       "autoscaler: provisionTime (-1s) is too short; write one such as 2s",
+		"autoscaler: {idleTime: soon}":                                        `autoscaler: idleTime "soon" is not a duration; write one such as 60s`,
+		autoscaled + "autoscaler: {idleTime: 5}":                              `autoscaler: idleTime "5" is not a duration; write one such as 60s`,
+		autoscaled + "autoscaler: {backoff: 0s}":                              "autoscaler: backoff (0s) is too short; write one such as 5s",
+		autoscaled + "autoscaler: {patience: 1s}":                             `unknown field "patience"`,
 	} {
 		if _, err := Parse([]byte(text), "/"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
@@ -85,7 +115,8 @@ func TestAWrongConfigurationIsRefusedWithTheRemedy(t *testing.T) {
 }
 
 func TestWhatIsWrittenIsReadAgain(t *testing.T) {
-	before, file := parse(t, "network: 127.9.0.0/16\nroot: /r\nnodePools: [{name: a, count: 1, gpus: 1, accelerator: nvidia-l4}]"), t.TempDir()+"/c.yaml"
+	before, file := parse(t, "network: 127.9.0.0/16\nroot: /r\nautoscaler: {backoff: 9s}\n"+
+		"nodePools: [{name: a, count: 1, maxCount: 2, gpus: 1, accelerator: nvidia-l4}]"), t.TempDir()+"/c.yaml"
 	if err := before.Write(file); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Names that GKE gives to the properties of its nodes.
@@ -19,10 +20,18 @@ const (
 	GPU = corev1.ResourceName("nvidia.com/gpu") // resource, and key of the taint on nodes that have it
 )
 
+// What all nodes have.
+const (
+	MaxPods = 110              // a kubelet's default
+	Disk    = int64(100 << 30) // bytes
+)
+
 // NodePool is a group of equal nodes, with the labels and taints that GKE would give them.
 type NodePool struct {
-	Name        string            `json:"name"`
-	Count       int               `json:"count"`
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+	// MaxCount lets the autoscaler change the number of nodes between Count and this one. A pool without it has a fixed size.
+	MaxCount    int               `json:"maxCount,omitempty"`
 	MachineType string            `json:"machineType,omitempty"`
 	Region      string            `json:"region,omitempty"`
 	Zone        string            `json:"zone,omitempty"`
@@ -52,6 +61,9 @@ func (p *NodePool) complete() {
 		p.CPU = 4
 	}
 }
+
+// Autoscales tells whether the pool may change its size by itself.
+func (p NodePool) Autoscales() bool { return p.MaxCount != 0 }
 
 // GracePeriod is ShutdownGracePeriod, which has been checked when the file was read.
 func (p NodePool) GracePeriod() time.Duration {
@@ -88,4 +100,19 @@ func (p NodePool) NodeTaints() []corev1.Taint {
 		taints = append(taints, corev1.Taint{Key: LabelSpot, Value: "true", Effect: corev1.TaintEffectNoSchedule})
 	}
 	return append(taints, p.Taints...)
+}
+
+// Capacity is what a kubelet of this pool reports. All of it is for pods.
+func (p NodePool) Capacity() corev1.ResourceList {
+	memory, _ := resource.ParseQuantity(p.Memory) // has been checked when the file was read
+	capacity := corev1.ResourceList{
+		corev1.ResourceCPU:              *resource.NewQuantity(int64(p.CPU), resource.DecimalSI),
+		corev1.ResourceMemory:           memory,
+		corev1.ResourceEphemeralStorage: *resource.NewQuantity(Disk, resource.BinarySI),
+		corev1.ResourcePods:             *resource.NewQuantity(MaxPods, resource.DecimalSI),
+	}
+	if p.GPUs > 0 {
+		capacity[GPU] = *resource.NewQuantity(int64(p.GPUs), resource.DecimalSI)
+	}
+	return capacity
 }

@@ -40,7 +40,7 @@ func (d *devices) Start(ctx context.Context, node *corev1.Node, activePods cm.Ac
 }
 
 func (d *devices) GetCapacity(bool) corev1.ResourceList {
-	return corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("100Gi")}
+	return corev1.ResourceList{corev1.ResourceEphemeralStorage: *resource.NewQuantity(config.Disk, resource.BinarySI)}
 }
 
 func (d *devices) GetDevicePluginResourceCapacity() (corev1.ResourceList, corev1.ResourceList, []string) {

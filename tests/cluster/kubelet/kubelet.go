@@ -16,6 +16,7 @@ import (
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/util/oom"
 
+	"sailor.dev/tests/cluster/config"
 	"sailor.dev/tests/cluster/node"
 	"sailor.dev/tests/cluster/process"
 	"sailor.dev/tests/cluster/runtime"
@@ -112,6 +113,7 @@ func settings(spec node.Spec, root, runtimeEndpoint string) (*options.KubeletSer
 	s.EvictionHard = map[string]string{}
 	s.ShutdownGracePeriod.Duration = spec.Pool.GracePeriod()
 	s.SerializeImagePulls = false
+	s.MaxPods = config.MaxPods
 	s.MaxOpenFiles = 65536
 	s.ResolverConfig = ""                                            // pods get the host's /etc/resolv.conf as it is
 	s.FeatureGates = map[string]bool{"KubeletInUserNamespace": true} // errors only where /dev/kmsg, sysctls are closed

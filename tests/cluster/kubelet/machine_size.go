@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	cadvisortesting "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 
+	"sailor.dev/tests/cluster/config"
 	"sailor.dev/tests/cluster/node"
 )
 
@@ -48,6 +49,6 @@ func (m *machineSize) ImagesFsInfo(context.Context) (cadvisorapiv2.FsInfo, error
 }
 
 func (m *machineSize) GetDirFsInfo(string) (cadvisorapiv2.FsInfo, error) {
-	inodes, size := uint64(1<<20), uint64(100<<30)
+	inodes, size := uint64(1<<20), uint64(config.Disk)
 	return cadvisorapiv2.FsInfo{Timestamp: time.Now(), Capacity: size, Available: size, Inodes: &inodes, InodesFree: &inodes}, nil
 }
