@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(doomedDir) != "" {
 		holdClusterUntilKilled()
 	}
-	c, folder, err := gkeWithGreeter()
+	c, folder, err := gkeWithMore()
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -27,8 +27,11 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// gkeWithGreeter is gke.yaml with an image whose program is in a folder of /tmp, as a fresh clone may be.
-func gkeWithGreeter() (c config.Config, folder string, err error) {
+// elastic is a pool that the autoscaler changes.
+const elastic = "elastic"
+
+// gkeWithMore is gke.yaml with an autoscaled pool, and with an image whose program is in a folder of /tmp, as a fresh clone may be.
+func gkeWithMore() (c config.Config, folder string, err error) {
 	file, err := testcluster.GKE()
 	if err != nil {
 		return c, "", err
@@ -39,6 +42,8 @@ func gkeWithGreeter() (c config.Config, folder string, err error) {
 	if folder, err = os.MkdirTemp("", "sailor-greeter-"); err != nil {
 		return c, "", err
 	}
+	c.NodePools = append(c.NodePools, config.NodePool{Name: elastic, MaxCount: 2, Accelerator: "nvidia-h100-80gb", GPUs: 1})
+	c.Autoscaler = config.Autoscaler{ProvisionTime: "1s", IdleTime: "2s", Backoff: "3s"}
 	c.HostPaths = append(c.HostPaths, folder)
 	c.Images = append(c.Images, config.Image{Name: "*greeter*", Entrypoint: []string{filepath.Join(folder, "greet")}, Path: []string{folder},
 		Env: map[string]string{"GREETING": "hello", "NAME": "image"}})

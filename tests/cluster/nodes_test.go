@@ -75,7 +75,7 @@ func TestAnAddedNodeTakesANameThatWasFreedAndIsAnother(t *testing.T) {
 
 func TestAnUnknownPoolOrNodeIsNamedInTheError(t *testing.T) {
 	_, err := shared.Add(t.Context(), "h100")
-	if want := `there is no node pool "h100"; there are system, l4, l4-spot, t4, t4-spot`; err == nil || err.Error() != want {
+	if want := `there is no node pool "h100"; there are system, l4, l4-spot, t4, t4-spot, elastic`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	err = shared.Kill(t.Context(), "nobody")

@@ -23,6 +23,7 @@ type Cloud struct {
 	nodes  *nodeController
 	pacer  *pace.Pacer
 	ready  chan struct{} // closed when the configured nodes are ready
+	scaler *scaler
 
 	mu       sync.Mutex
 	closed   bool
@@ -34,7 +35,8 @@ var _ control.Operations = (*Cloud)(nil)
 
 // New has no machines yet. It works until ctx ends.
 func New(ctx context.Context, c config.Config, cp *controlplane.ControlPlane) (*Cloud, error) {
-	cloud := &Cloud{config: c, cp: cp, pacer: pace.NewPacer(ctx, c.Share(), pace.WorkersOf), ready: make(chan struct{}), subnets: network.Ring{First: 1, Last: 255}, machines: map[string]*machine{}}
+	cloud := &Cloud{config: c, cp: cp, pacer: pace.NewPacer(ctx, c.Share(), pace.WorkersOf), ready: make(chan struct{}),
+		scaler: newScaler(c), subnets: network.Ring{First: 1, Last: 255}, machines: map[string]*machine{}}
 	var err error
 	cloud.nodes, err = startNodeController(ctx, cp.Client, cloud.address)
 	return cloud, err

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -15,8 +16,6 @@ import (
 	"k8s.io/client-go/util/retry"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
-
-	"sailor.dev/tests/cluster/config"
 )
 
 // nodeController gives Nodes their addresses, which a kubelet does not do for a loopback one, and takes off the taint
@@ -69,20 +68,39 @@ func (n *nodeController) initialize(ctx context.Context, node *corev1.Node) {
 	}
 }
 
-// addTerminationTaint gives the notice of preemption. (It does not patch, because the list of taints is replaced as a whole.)
-func (n *nodeController) addTerminationTaint(ctx context.Context, name string) error {
+// addTaint leaves a taint of the same key as it is.
+func (n *nodeController) addTaint(ctx context.Context, name string, taint corev1.Taint) error {
+	return n.changeTaints(ctx, name, func(taints []corev1.Taint) []corev1.Taint {
+		if slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == taint.Key }) {
+			return taints
+		}
+		return append(taints, taint)
+	})
+}
+
+func (n *nodeController) removeTaint(ctx context.Context, name, key string) error {
+	return n.changeTaints(ctx, name, func(taints []corev1.Taint) []corev1.Taint {
+		return slices.DeleteFunc(taints, func(t corev1.Taint) bool { return t.Key == key })
+	})
+}
+
+// changeTaints does not patch, because the list of taints is replaced as a whole.
+func (n *nodeController) changeTaints(ctx context.Context, name string, change func([]corev1.Taint) []corev1.Taint) error {
 	nodes := n.client.CoreV1().Nodes()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		node, err := nodes.Get(ctx, name, metav1.GetOptions{})
-		if err != nil || hasTaint(node, config.TaintTermination) {
+		if err != nil {
 			return err
 		}
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: config.TaintTermination, Effect: corev1.TaintEffectNoSchedule})
+		before := len(node.Spec.Taints)
+		if node.Spec.Taints = change(node.Spec.Taints); len(node.Spec.Taints) == before {
+			return nil
+		}
 		_, err = nodes.Update(ctx, node, metav1.UpdateOptions{})
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("tainting node %s: %w", name, err)
+		return fmt.Errorf("changing the taints of node %s: %w", name, err)
 	}
 	return nil
 }
@@ -90,7 +108,10 @@ func (n *nodeController) addTerminationTaint(ctx context.Context, name string) e
 // awaitReady returns when the nodes accept pods.
 func (n *nodeController) awaitReady(ctx context.Context, names []string) error {
 	for {
-		missing := slices.DeleteFunc(slices.Clone(names), n.isReady)
+		missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			node, err := n.lister.Get(name)
+			return err == nil && isReady(node)
+		})
 		if len(missing) == 0 {
 			return nil
 		}
@@ -102,9 +123,14 @@ func (n *nodeController) awaitReady(ctx context.Context, names []string) error {
 	}
 }
 
-func (n *nodeController) isReady(name string) bool {
-	node, err := n.lister.Get(name)
-	if err != nil || hasTaint(node, cloudproviderapi.TaintExternalCloudProvider) || hasTaint(node, corev1.TaintNodeNotReady) {
+// ready lists the nodes that accept pods.
+func (n *nodeController) ready() []*corev1.Node {
+	nodes, _ := n.lister.List(labels.Everything()) // a look into memory, which does not fail
+	return slices.DeleteFunc(nodes, func(node *corev1.Node) bool { return !isReady(node) })
+}
+
+func isReady(node *corev1.Node) bool {
+	if hasTaint(node, cloudproviderapi.TaintExternalCloudProvider) || hasTaint(node, corev1.TaintNodeNotReady) {
 		return false
 	}
 	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -172,7 +173,8 @@ func (c *Cloud) Preempt(_ context.Context, name string, grace time.Duration) err
 		return err
 	}
 	end := time.Now().Add(grace)
-	if err := c.nodes.addTerminationTaint(context.Background(), name); err != nil {
+	notice := corev1.Taint{Key: config.TaintTermination, Effect: corev1.TaintEffectNoSchedule}
+	if err := c.nodes.addTaint(context.Background(), name, notice); err != nil {
 		m.cancelPreemption()
 		return err
 	}

@@ -107,6 +107,20 @@ func (c *Client) Slow(ctx context.Context, node string, factor float64) error {
 	return c.onNode(ctx, node, "slow?"+url.Values{"factor": {strconv.FormatFloat(factor, 'g', -1, 64)}}.Encode())
 }
 
+// Pools, SetStock and SetUnlimitedStock are as in Operations.
+func (c *Client) Pools(ctx context.Context) (pools []Pool, err error) {
+	err = c.call(ctx, "/pools", &pools)
+	return pools, err
+}
+
+func (c *Client) SetStock(ctx context.Context, pool string, machines int) error {
+	return c.call(ctx, "/pools/"+url.PathEscape(pool)+"/stock?"+url.Values{"machines": {strconv.Itoa(machines)}}.Encode(), nil)
+}
+
+func (c *Client) SetUnlimitedStock(ctx context.Context, pool string) error {
+	return c.call(ctx, "/pools/"+url.PathEscape(pool)+"/stock", nil)
+}
+
 // Stop ends the cluster and returns when it has ended. One that does not run has ended.
 func (c *Client) Stop(ctx context.Context) error {
 	err := c.call(ctx, "/stop", nil)

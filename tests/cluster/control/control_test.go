@@ -38,6 +38,16 @@ func (r *recorder) Slow(_ context.Context, node string, factor float64) error {
 func (r *recorder) Preempt(_ context.Context, node string, grace time.Duration) error {
 	return r.tell("preempt", grace.String(), node)
 }
+func (r *recorder) Pools(context.Context) ([]Pool, error) {
+	none, end := 0, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return []Pool{{Name: "fixed", Count: 2}, {Name: "p", Limits: &Limits{Max: 3}, Upcoming: 1, Stock: &none, BackoffUntil: &end}}, nil
+}
+func (r *recorder) SetStock(_ context.Context, pool string, machines int) error {
+	return r.tell(fmt.Sprintf("stock of %d", machines), pool)
+}
+func (r *recorder) SetUnlimitedStock(_ context.Context, pool string) error {
+	return r.tell("unlimited stock", pool)
+}
 
 // serve has a server in a new folder, and its client.
 func serve(t *testing.T, stop func()) (*Server, *Client) {
@@ -74,17 +84,23 @@ func TestWhatTheClientIsToldTheClusterIsTold(t *testing.T) {
 		t.Errorf("the new node is %q", name)
 	}
 	err = errors.Join(err, client.Ready(ctx), client.Kill(ctx, "a"), client.Start(ctx, "a"), client.Freeze(ctx, "a"),
-		client.Thaw(ctx, "a"), client.Slow(ctx, "a", 2.5), client.Preempt(ctx, "odd/name?", 1500*time.Millisecond), client.Delete(ctx, "a"))
+		client.Thaw(ctx, "a"), client.Slow(ctx, "a", 2.5), client.Preempt(ctx, "odd/name?", 1500*time.Millisecond), client.Delete(ctx, "a"),
+		client.SetStock(ctx, "odd/name?", 0), client.SetUnlimitedStock(ctx, "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"add", "pool", "ready", "kill", "a", "start", "a", "freeze", "a", "thaw", "a", "slow by 2.5", "a", "preempt", "1.5s", "odd/name?", "delete", "a"}
+	want := []string{"add", "pool", "ready", "kill", "a", "start", "a", "freeze", "a", "thaw", "a", "slow by 2.5", "a", "preempt", "1.5s", "odd/name?", "delete", "a",
+		"stock of 0", "odd/name?", "unlimited stock", "p"}
 	if !reflect.DeepEqual(cluster.commands, want) {
 		t.Errorf("commands %q\nwant %q", cluster.commands, want)
 	}
 	nodes, err := client.Nodes(ctx)
 	if want, _ := cluster.Nodes(ctx); err != nil || !reflect.DeepEqual(nodes, want) {
 		t.Errorf("nodes %v, want %v (%v)", nodes, want, err)
+	}
+	pools, err := client.Pools(ctx)
+	if want, _ := cluster.Pools(ctx); err != nil || !reflect.DeepEqual(pools, want) {
+		t.Errorf("pools %v, want %v (%v)", pools, want, err)
 	}
 }
 

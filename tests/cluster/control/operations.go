@@ -27,6 +27,23 @@ type Node struct {
 	Slowdown float64 `json:"slowdown"`
 }
 
+// Pool is one node pool of the cluster.
+type Pool struct {
+	Name   string  `json:"name"`
+	Count  int     `json:"count"`            // machines, whatever their state
+	Limits *Limits `json:"limits,omitempty"` // nil: the autoscaler leaves the pool alone
+	// Upcoming is how many machines the autoscaler has asked for that have not started, whether the cloud has them or not.
+	Upcoming     int        `json:"upcoming"`
+	Stock        *int       `json:"stock,omitempty"`        // how many more machines the cloud can give; nil: any number
+	BackoffUntil *time.Time `json:"backoffUntil,omitempty"` // nil: the pool is not in backoff
+}
+
+// Limits are the least and the largest size that the autoscaler gives to a pool.
+type Limits struct {
+	Min int `json:"min"`
+	Max int `json:"max"`
+}
+
 // Operations are the operations on a cluster. Client implements them too.
 type Operations interface {
 	// Ready returns when the control plane and the configured nodes are ready.
@@ -49,4 +66,11 @@ type Operations interface {
 	// Preempt does what happens to a spot machine: a notice, a graceful shutdown, the end after the grace at the
 	// latest, the Node object deleted. It returns after all that.
 	Preempt(ctx context.Context, node string, grace time.Duration) error
+	// Pools lists the node pools as in the configuration.
+	Pools(ctx context.Context) ([]Pool, error)
+	// SetStock says how many more machines of an autoscaled pool the cloud can give to the autoscaler, which gets fewer than it asks
+	// for if there are too few. Add does not depend on it, and machines that are removed do not come back to it.
+	SetStock(ctx context.Context, pool string, machines int) error
+	// SetUnlimitedStock lets the cloud give any number again, as at the start.
+	SetUnlimitedStock(ctx context.Context, pool string) error
 }

@@ -39,6 +39,8 @@ func (s *Server) Serve(listener net.Listener) {
 	s.handle(mux, "/ready", func(r *http.Request) (any, error) { return nil, s.cluster.Ready(r.Context()) })
 	s.handle(mux, "/nodes", func(r *http.Request) (any, error) { return s.cluster.Nodes(r.Context()) })
 	s.handle(mux, "/pools/{name}/add", func(r *http.Request) (any, error) { return s.cluster.Add(r.Context(), r.PathValue("name")) })
+	s.handle(mux, "/pools", func(r *http.Request) (any, error) { return s.cluster.Pools(r.Context()) })
+	s.handle(mux, "/pools/{name}/stock", func(r *http.Request) (any, error) { return nil, s.setStock(r) })
 	s.onNode(mux, "preempt", func(ctx context.Context, node string, r *http.Request) error {
 		grace, err := time.ParseDuration(r.URL.Query().Get("grace"))
 		if err != nil {
@@ -58,6 +60,18 @@ func (s *Server) Serve(listener net.Listener) {
 		s.onNode(mux, verb, func(ctx context.Context, node string, _ *http.Request) error { return operate(s.cluster, ctx, node) })
 	}
 	_ = http.Serve(listener, mux) // ends when the listener is closed
+}
+
+func (s *Server) setStock(r *http.Request) error {
+	pool, machines := r.PathValue("name"), r.URL.Query().Get("machines")
+	if machines == "" {
+		return s.cluster.SetUnlimitedStock(r.Context(), pool)
+	}
+	count, err := strconv.Atoi(machines)
+	if err != nil {
+		return err
+	}
+	return s.cluster.SetStock(r.Context(), pool, count)
 }
 
 func (s *Server) onNode(mux *http.ServeMux, verb string, operate func(context.Context, string, *http.Request) error) {

@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // Cluster is a running cluster. In addition to its own methods it has those of control.Operations: Add, Kill, Start, Freeze, Thaw,
-// Preempt, Delete, Nodes.
+// Preempt, Delete, Nodes, Pools, SetStock and others.
 type Cluster struct {
 	*control.Client
 	Dir        string

@@ -29,7 +29,7 @@ func rootCommand() *cobra.Command {
 	root := &cobra.Command{Use: "sailor-cluster", Short: "A real Kubernetes cluster on one machine, with processes for containers",
 		SilenceUsage: true, SilenceErrors: true}
 	dir := root.PersistentFlags().String("dir", defaultDir(), "the cluster's folder ("+dirVariable+")")
-	root.AddCommand(upCommand(dir), waitCommand(dir), downCommand(dir), nodeCommand(dir), slowCommand(dir))
+	root.AddCommand(upCommand(dir), waitCommand(dir), downCommand(dir), nodeCommand(dir), poolCommand(dir), slowCommand(dir))
 	return root
 }
 

@@ -116,6 +116,7 @@ func runMachines(ctx context.Context, server *control.Server, c config.Config, c
 	if err := machines.StartPools(ctx); err != nil {
 		return err
 	}
+	go machines.Autoscale(ctx)
 	say(began, "the nodes are ready")
 	fmt.Printf("ready: export KUBECONFIG=%s\n", controlplane.AdminKubeconfig(cp.Dir))
 	<-ctx.Done()
