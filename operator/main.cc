@@ -27,6 +27,7 @@ struct Flags {
   std::string log_level = "info";
   bool checks_installation = false;
   long pod_start_limit = OperatorOptions{}.pod_start_limit.count();
+  long new_node_limit = OperatorOptions{}.new_node_limit.count();
   long cool_down = OperatorOptions{}.cool_down.count();
   long peer_timeout = OperatorOptions{}.peer_timeout.count();
   std::string least_capability = to_string(OperatorOptions{}.least_capability);
@@ -46,6 +47,9 @@ void declare(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(1, 64));
   app.add_option("--pod-start-limit", flags.pod_start_limit,
                  "Seconds after which a pod that does not start is given up")
+      ->check(CLI::Range(1, 86400));
+  app.add_option("--new-node-limit", flags.new_node_limit,
+                 "Seconds after which a pod for which the autoscaler has made no node is given up")
       ->check(CLI::Range(1, 86400));
   app.add_option("--cool-down", flags.cool_down, "Seconds between a change of a running job and the next voluntary one")
       ->check(CLI::Range(0, 86400));
@@ -95,6 +99,7 @@ Result<void> complete(Flags& flags) {
   if (const char* namespace_name = std::getenv("POD_NAMESPACE")) flags.options.cluster.namespace_name = namespace_name;
   flags.options.identity = identity();
   flags.options.pod_start_limit = std::chrono::seconds(flags.pod_start_limit);
+  flags.options.new_node_limit = std::chrono::seconds(flags.new_node_limit);
   flags.options.cool_down = std::chrono::seconds(flags.cool_down);
   flags.options.peer_timeout = std::chrono::seconds(flags.peer_timeout);
   flags.options.least_capability = parse_compute_capability(flags.least_capability).value();

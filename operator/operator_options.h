@@ -26,6 +26,7 @@ struct OperatorOptions {
   bool isolates_jobs = true;                   // OperatorSettings::isolates_jobs
   int planner_threads = 1;
   std::chrono::seconds pod_start_limit = OperatorSettings{}.start_limit;
+  std::chrono::seconds new_node_limit = OperatorSettings{}.new_node_limit;
   std::chrono::seconds cool_down = OperatorSettings{}.cool_down;
   std::chrono::seconds peer_timeout = OperatorSettings{}.peer_timeout;
   ComputeCapability least_capability = kLeastComputeCapability;

@@ -102,7 +102,7 @@ std::vector<CheckLine> check_installation(kube::Api& api, const OperatorOptions&
                                           const std::function<void(std::chrono::milliseconds)>& sleep) {
   const std::string& of_jobs = options.watch_namespace;
   std::vector<CheckLine> lines;
-  for (const Resource* resource : {&kube::kTrainingJobs, &kube::kJobRecords, &kube::kConfigMaps})
+  for (const Resource* resource : {&kube::kTrainingJobs, &kube::kJobRecords, &kube::kConfigMaps, &kube::kCoreEvents})
     lines.push_back(check_list(api, *resource, of_jobs));
   for (const Resource* resource :
        {&kube::kPods, &kube::kNodes, &kube::kGpuPools, &kube::kModelProfiles, &kube::kPriorityClasses})

@@ -7,6 +7,7 @@
 #include "operator/model/claims.h"
 #include "operator/model/names.h"
 #include "operator/model/rival.h"
+#include "operator/model/scale_up.h"
 
 namespace sailor {
 namespace {
@@ -72,6 +73,12 @@ void Watches::queue_changed_jobs(std::function<void()> profiles_changed) {
   // A JobRecord has the name of its job, also one that no job owns.
   caches_.records.on_change(
       [this](const Json* before, const Json* now) { queue_.add(kube::key_of(now == nullptr ? *before : *now)); });
+  caches_.scale_ups.on_change([this](const Json*, const Json* now) {
+    if (now == nullptr) return;  // Events are deleted after an hour
+    const Json& pod = *kube::find_at(*now, {"involvedObject"});
+    const kube::Object known = caches_.pods.find({kube::text_at(pod, {"namespace"}), kube::text_at(pod, {"name"})});
+    if (known != nullptr) queue_owners(nullptr, known.get());
+  });
   caches_.plan_maps.on_change([this](const Json* before, const Json* now) { queue_owners(before, now); });
   caches_.foreign_pods.on_change([this](const Json* before, const Json* now) {
     if (changes_gpu_use(before, now)) queue_jobs_that_may_grow();
@@ -113,6 +120,7 @@ void Watches::start(const std::string& namespace_name) {
   watch(kube::kPriorityClasses, {"", "", ""}, caches_.priority_classes);
   watch(kube::kModelProfiles, {"", "", ""}, caches_.profiles);
   watch(kube::kJobRecords, {namespace_name, "", ""}, caches_.records);
+  watch(kube::kCoreEvents, {namespace_name, "", fmt::format("source={}", kAutoscalerName)}, caches_.scale_ups);
   watch(kube::kConfigMaps, {namespace_name, fmt::format("{}={}", kManagedByLabel, kOperatorName), ""},
         caches_.plan_maps);
 }

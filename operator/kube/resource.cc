@@ -13,6 +13,7 @@ const Resource kNodes{"v1", "Node", "nodes", false};
 const Resource kPriorityClasses{"scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", false};
 const Resource kConfigMaps{"v1", "ConfigMap", "configmaps", true};
 const Resource kEvents{"events.k8s.io/v1", "Event", "events", true};
+const Resource kCoreEvents{"v1", "Event", "events", true};
 const Resource kLeases{"coordination.k8s.io/v1", "Lease", "leases", true};
 const Resource kSecrets{"v1", "Secret", "secrets", true};
 const Resource kNetworkPolicies{"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true};

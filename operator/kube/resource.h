@@ -23,6 +23,7 @@ extern const Resource kNodes;
 extern const Resource kPriorityClasses;
 extern const Resource kConfigMaps;
 extern const Resource kEvents;
+extern const Resource kCoreEvents;  // the same objects, as older libraries write them; they can be selected by source
 extern const Resource kLeases;
 extern const Resource kSecrets;
 extern const Resource kNetworkPolicies;

@@ -123,6 +123,24 @@ void add_declared_pools(const ClusterObjects& objects, ClusterView& view) {
   }
 }
 
+// A pod for a new node has the annotation of its pool, but none of a node.
+void count_awaited_node(ClusterView& view, const Json& pod) {
+  if (!node_of_pod(pod).empty() || gpus_of_pod(pod) == 0 || kube::is_deleting(pod)) return;
+  const auto pool = parse_pool_key(kube::annotation_of(pod, kPoolAnnotation));
+  if (!pool) return;
+  AwaitedNodes& awaited = view.awaited[*pool];
+  const Time created = kube::created_at(pod);
+  awaited.since = awaited.pods == 0 ? created : std::min(awaited.since, created);
+  ++awaited.pods;
+}
+
+void add_refusals(ClusterView& view, const std::vector<PoolRefusal>& refusals) {
+  for (const PoolRefusal& refusal : refusals) {
+    const auto [known, is_new] = view.refusals.emplace(refusal.pool, refusal);
+    if (!is_new && known->second.until < refusal.until) known->second = refusal;
+  }
+}
+
 void count_pods(ClusterView& view, const ClusterObjects& objects) {
   std::map<std::string, NodeView*> nodes;
   for (NodeView& node : view.nodes) nodes[node.name] = &node;
@@ -131,6 +149,7 @@ void count_pods(ClusterView& view, const ClusterObjects& objects) {
     const int gpus = gpus_of_pod(*pod);
     if (node != nodes.end() && gpus > 0) node->second->used[kube::label_of(*pod, kJobUidLabel)] += gpus;
   }
+  for (const kube::Object& pod : objects.pods) count_awaited_node(view, *pod);
   // A claim and its pod use the same GPUs, so the larger of the two numbers counts.
   for (const Claim& claim : objects.claims) {
     if (claim.node.empty()) ++view.claimed_growth[claim.pool][claim.job_uid];
@@ -169,7 +188,8 @@ std::string node_of_pod(const Json& pod) {
   return bound.empty() ? kube::annotation_of(pod, kNodeAnnotation) : bound;
 }
 
-int ClusterView::growth_left(const PoolDeclaration& pool, const std::string& job_uid) const {
+int ClusterView::growth_left(const PoolDeclaration& pool, const std::string& job_uid, Time now) const {
+  if (const auto refusal = refusals.find(pool.key); refusal != refusals.end() && refusal->second.holds(now)) return 0;
   std::int64_t left = pool.max_nodes.value_or(0);
   left -= std::ranges::count(nodes, pool.key, &NodeView::pool);
   if (const auto claims = claimed_growth.find(pool.key); claims != claimed_growth.end()) {
@@ -212,6 +232,7 @@ ClusterView cluster_view(const ClusterObjects& objects) {
   }
   std::ranges::sort(view.nodes, {}, &NodeView::name);
   count_pods(view, objects);
+  add_refusals(view, objects.refusals);
   return view;
 }
 

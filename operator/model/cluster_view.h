@@ -15,6 +15,7 @@
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
 #include "operator/model/node_labels.h"
+#include "operator/model/pool_refusal.h"
 
 namespace sailor {
 
@@ -49,6 +50,13 @@ struct NodeView {
   [[nodiscard]] const std::string* find_label(const std::string& label) const;  // null: the node does not have it
 };
 
+// Pods of jobs that wait for a new node.
+struct AwaitedNodes {
+  int pods = 0;
+  Time since;  // when the first of them was created
+  friend bool operator==(const AwaitedNodes&, const AwaitedNodes&) = default;
+};
+
 struct ClusterView {
   std::vector<NodeView> nodes;               // in ascending order of names
   std::map<PoolKey, PoolDeclaration> pools;  // declared by a GpuPool, or discovered from the labels of their nodes
@@ -58,13 +66,15 @@ struct ClusterView {
   std::set<PoolKey> without_kernels;         // the trainer's image cannot use their GPUs; `nodes` and `pools` omit them
   // The number of nodes that do not exist yet and that records claim, by the pool and the UID of the job.
   std::map<PoolKey, std::map<std::string, int>> claimed_growth;
-  bool is_on_gke = true;            // no node is known to be a machine of another cloud, or of none
+  std::map<PoolKey, AwaitedNodes> awaited;
+  std::map<PoolKey, PoolRefusal> refusals;  // of all jobs; of several of one pool, the one that holds for longest
+  bool is_on_gke = true;                    // no node is known to be a machine of another cloud, or of none
   std::set<std::string> node_uids;  // includes the nodes that `nodes` omits; a node whose UID is missing here is gone
   friend bool operator==(const ClusterView&, const ClusterView&) = default;
 
   [[nodiscard]] const NodeView* find_node(const std::string& name) const;
-  // Returns by how many nodes the pool can grow, without those that other jobs claim.
-  [[nodiscard]] int growth_left(const PoolDeclaration& pool, const std::string& job_uid) const;
+  // Returns by how many nodes the pool can grow now, without those that other jobs claim.
+  [[nodiscard]] int growth_left(const PoolDeclaration& pool, const std::string& job_uid, Time now) const;
   // Returns the labels by which the autoscaler and the scheduler find a new node of the pool.
   [[nodiscard]] Labels labels_of_new_node(const PoolKey& pool) const;
 };
@@ -85,6 +95,7 @@ struct ClusterObjects {
   std::vector<kube::Object> gpu_pools;
   std::vector<kube::Object> pods;  // all pods that request GPUs, whether they belong to a job or not
   std::vector<Claim> claims;
+  std::vector<PoolRefusal> refusals;
   ComputeCapability least_capability = {};  // for which the trainer's image has kernels; {}: for all
 };
 

@@ -16,6 +16,7 @@
 #include "operator/model/job_status.h"
 #include "operator/model/record.h"
 #include "operator/model/rival.h"
+#include "operator/model/scale_up.h"
 #include "operator/stragglers/job_speeds.h"
 #include "planner/planner.h"
 #include "planner/replan/change_rules.h"
@@ -44,14 +45,16 @@ struct PodView {
   std::string node;  // the node that the pod runs on, or is pinned to while it is unscheduled; empty: any node
   std::string ip;
   PodPhase phase = PodPhase::kPending;
-  bool is_deleting = false;       // also if the object is gone
-  std::optional<Time> killed_at;  // if it is being deleted: when its grace period ends
-  bool is_gone = false;           // the object is gone, but the agent answers with its UID
-  bool is_ours = true;            // false: an earlier job of the same name owns the pod
-  std::string status_reason;      // status.reason of the pod: "Evicted", "NodeShutdown" ...
-  std::string waiting;            // a sentence that says why the pod does not start; empty: unknown
-  int exit_code = 0;              // the exit code of the trainer container, once it has ended
-  bool is_ending = false;         // the pod counts as ended because its agent says so; the kubelet has not said so yet
+  bool is_deleting = false;         // also if the object is gone
+  std::optional<Time> killed_at;    // if it is being deleted: when its grace period ends
+  bool is_gone = false;             // the object is gone, but the agent answers with its UID
+  bool is_ours = true;              // false: an earlier job of the same name owns the pod
+  std::string status_reason;        // status.reason of the pod: "Evicted", "NodeShutdown" ...
+  std::string waiting;              // a sentence that says why the pod does not start; empty: unknown
+  std::optional<Time> bound_at;     // when the scheduler put it on its node; empty: it has not, or the time is unknown
+  std::optional<ScaleUp> scale_up;  // what the autoscaler has said last about a node for it
+  int exit_code = 0;                // the exit code of the trainer container, once it has ended
+  bool is_ending = false;  // the pod counts as ended because its agent says so; the kubelet has not said so yet
   std::optional<AgentReport> termination_report;  // what the agent left when the trainer ended
   std::string termination_message;                // the container's last message, if it left no report
   int gpus = 0;
@@ -114,7 +117,8 @@ struct PlanAnswer {
 struct OperatorSettings {
   std::string trainer_image;
   std::string callback;  // the URL at which agents reach the operator; empty: they have no way to reach it
-  std::chrono::seconds start_limit = std::chrono::minutes(10);  // the time in which a new pod must start
+  std::chrono::seconds start_limit = std::chrono::minutes(10);     // the time in which a new pod must start
+  std::chrono::seconds new_node_limit = std::chrono::minutes(10);  // the time in which a new node must come
   std::chrono::seconds cool_down = kCoolDown;  // the least time from a generation to the next voluntary change
   std::chrono::seconds peer_timeout =
       kPeerTimeout;  // workers consider a peer lost once it was unresponsive for this long

@@ -35,6 +35,10 @@ PoolStatus status_of(const ClusterView& view, const std::map<PoolKey, PoolUse>& 
   status.is_list_price = kube::find_at(gpu_pool, {"spec", "pricePerGpuHour"}) == nullptr;
   if (is_in_use(view, *declared)) {
     status.use = uses.at(declared->key);
+    if (const auto found = view.awaited.find(declared->key); found != view.awaited.end())
+      status.awaited = found->second;
+    if (const auto found = view.refusals.find(declared->key); found != view.refusals.end())
+      status.refusal = found->second;
   } else {
     status.message = message_about(view, *declared);
   }
@@ -58,6 +62,14 @@ Json to_json(const PoolStatus& status) {
   if (status.price_per_gpu) {
     json["pricePerGpuHour"] = fmt::format("{:.6g}", status.price_per_gpu->value());
     json["priceSource"] = status.is_list_price ? "ListPrice" : "Spec";
+  }
+  if (status.awaited.pods > 0) {
+    json["awaitedNodes"] = status.awaited.pods;
+    json["awaitedSince"] = to_rfc3339(status.awaited.since);
+  }
+  if (const auto& refusal = status.refusal) {
+    json["lastRefusal"] = {
+        {"time", to_rfc3339(refusal->since)}, {"retryTime", to_rfc3339(refusal->until)}, {"message", refusal->message}};
   }
   if (!status.message.empty()) json["message"] = status.message;
   return json;

@@ -16,6 +16,8 @@ struct PoolStatus {
   PoolUse use;                                  // zeros if the operator does not use the pool
   std::optional<DollarsPerHour> price_per_gpu;  // absent: the spec cannot be read
   bool is_list_price = false;                   // the spec states no price
+  AwaitedNodes awaited;                         // zero pods: no job waits for a node of the pool
+  std::optional<PoolRefusal> refusal;           // the last one that a record remembers
   std::string message;                          // why the operator does not use the pool; empty: it does
   friend bool operator==(const PoolStatus&, const PoolStatus&) = default;
 };

@@ -7,7 +7,7 @@
 namespace sailor {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 53> kTexts = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 54> kTexts = {{
     {Reason::kNotYetKnown, "NotYetKnown"},
     {Reason::kStarted, "Started"},
     {Reason::kResumed, "Resumed"},
@@ -38,6 +38,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 53> kTexts = {{
     {Reason::kInvalidRecord, "InvalidRecord"},
     {Reason::kAllPodsAnswer, "AllPodsAnswer"},
     {Reason::kPodsPending, "PodsPending"},
+    {Reason::kWaitingForNodes, "WaitingForNodes"},
     {Reason::kPodRefused, "PodRefused"},
     {Reason::kAgentRefuses, "AgentRefuses"},
     {Reason::kOlderGenerationMayTrain, "OlderGenerationMayTrain"},

@@ -44,6 +44,7 @@ enum class Reason : std::uint8_t {
   kInvalidRecord,            // the JobRecord cannot be used
   kAllPodsAnswer,            // PodsReady is true
   kPodsPending,              // PodsReady is false
+  kWaitingForNodes,          // PodsReady is false: pods wait for nodes that an autoscaler has yet to make
   kPodRefused,               // PodsReady is false: the API server refuses to create a pod
   kAgentRefuses,             // PodsReady is false: an agent does not accept what the operator sends
   kOlderGenerationMayTrain,  // PodsReady is false: an older generation is not fenced yet

@@ -108,6 +108,17 @@ QuarantinedNode quarantined_node_from(const Json& json) {
           std::chrono::seconds(json.value("durationSeconds", std::int64_t{0}))};
 }
 
+Json pool_refusal_json(const PoolRefusal& refusal) {
+  return {{"pool", to_string(refusal.pool)},
+          {"since", time_text(refusal.since)},
+          {"until", time_text(refusal.until)},
+          {"message", refusal.message}};
+}
+
+PoolRefusal pool_refusal_from(const Json& json) {
+  return {pool_from(json.at("pool")), time_from(json.at("since")), time_from(json.at("until")), json.at("message")};
+}
+
 Json slow_gpu_json(const SlowGpu& slow) {
   return {{"nodeUid", slow.node_uid},
           {"gpu", slow.gpu},
@@ -219,8 +230,9 @@ GenerationRecord record_from(const Json& json) {
   record.unresponsive_at_step = json.value("unresponsiveAtStep", record.unresponsive_at_step);
   record.not_before = time_from(json.at("notBefore"));
   record.quarantined_nodes = list_from<QuarantinedNode>(json.at("quarantinedNodes"), quarantined_node_from);
-  // Older operators did not write it.
+  // Older operators did not write these two.
   record.slow_gpus = list_from<SlowGpu>(json.value("slowGpus", Json::array()), slow_gpu_from);
+  record.pool_refusals = list_from<PoolRefusal>(json.value("poolRefusals", Json::array()), pool_refusal_from);
   record.unreachable_pods = json.value("unreachablePods", record.unreachable_pods);
   return record;
 }
@@ -250,6 +262,7 @@ Json to_json(const GenerationRecord& record) {
                {"unresponsiveAtStep", record.unresponsive_at_step},
                {"notBefore", time_text(record.not_before)},
                {"quarantinedNodes", list_json(record.quarantined_nodes, quarantined_node_json)},
+               {"poolRefusals", list_json(record.pool_refusals, pool_refusal_json)},
                {"slowGpus", list_json(record.slow_gpus, slow_gpu_json)},
                {"unreachablePods", record.unreachable_pods}});
   if (record.running) json["running"] = generation_json(*record.running);

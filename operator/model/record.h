@@ -24,6 +24,7 @@
 #include "core/protocol/assignment.h"
 #include "operator/kube/object.h"
 #include "operator/kube/time.h"
+#include "operator/model/pool_refusal.h"
 #include "operator/model/reason.h"
 #include "operator/model/run_settings.h"
 
@@ -185,6 +186,7 @@ struct GenerationRecord : Generation {
   std::int64_t unresponsive_at_step = 0;  // the highest step at which an agent stopped an unresponsive worker
   Time not_before;                        // after a failure, no pod is created before this time
   std::vector<QuarantinedNode> quarantined_nodes;
+  std::vector<PoolRefusal> pool_refusals;  // at most one of each pool
   std::vector<SlowGpu> slow_gpus;
   std::set<std::string>
       unreachable_pods;  // the UIDs of pods that answer the operator but not all peers; they do not take part

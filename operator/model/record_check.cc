@@ -105,6 +105,10 @@ Result<void> check_all(const GenerationRecord& record) {
   for (const OlderRecord& older : record.older) {
     if (auto checked = check_older(older); !checked) return checked;
   }
+  for (const PoolRefusal& refusal : record.pool_refusals) {
+    if (!is_between(refusal.until - refusal.since, std::chrono::seconds(0), kLongestPauseOfPool))
+      return damaged("a refusal by pool {} for {} s", to_string(refusal.pool), refusal.pause().count());
+  }
   for (const SlowGpu& slow : record.slow_gpus) {
     if (auto checked = check_slow_gpu(slow); !checked) return checked;
   }

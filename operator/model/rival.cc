@@ -28,6 +28,10 @@ bool comes_before(const JobRank& one, const JobRank& other) {
 
 bool Demand::may_use(const NodeView& node) const { return resources.allows(node.pool) && rules.accept(node); }
 
+bool Demand::may_use_growth(const PoolKey& pool, const Labels& labels_of_new_node) const {
+  return resources.allows(pool) && rules.accept_future_node(labels_of_new_node);
+}
+
 RivalState state_without_gpus(const kube::Json& job) {
   const kube::Json* status = kube::find_at(job, {"status"});
   if (status == nullptr) return RivalState::kUndecided;

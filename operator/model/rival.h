@@ -43,6 +43,7 @@ struct Demand {
   SchedulingRules rules;
 
   [[nodiscard]] bool may_use(const NodeView& node) const;
+  [[nodiscard]] bool may_use_growth(const PoolKey& pool, const Labels& labels_of_new_node) const;
 };
 
 enum class RivalState : std::uint8_t {

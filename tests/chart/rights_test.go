@@ -80,7 +80,7 @@ func TestTheOperatorMayDoItsWorkAndNothingElse(t *testing.T) {
 		"create configmaps -n default", "patch configmaps -n default", "watch configmaps -A", "create secrets -n default", "patch secrets -n "+namespace,
 		"create secrets -n default", "patch secrets -n default", "delete secrets -n default", "get secrets/sailor-ca -n "+namespace,
 		"create networkpolicies.networking.k8s.io -n default", "patch networkpolicies.networking.k8s.io -n default",
-		"create events.events.k8s.io -n default", "patch events.events.k8s.io -n default",
+		"list events -n default", "watch events -n default", "create events.events.k8s.io -n default", "patch events.events.k8s.io -n default",
 		"create leases.coordination.k8s.io -n "+namespace, "update leases.coordination.k8s.io -n "+namespace)
 	mustAnswer(t, operator, false,
 		"get secrets -A", "list secrets -n "+namespace, "get secrets/sailor-ca -n default", "get secrets/other -n "+namespace, "create pods --subresource=exec -n default", "get pods --subresource=log -n default",

@@ -42,7 +42,7 @@ class LifeRules {
     std::map<std::string, int> used;
     std::set<std::pair<std::string, std::string>> places;
     for (const Json& pod : world_.api_server.all("pods")) {
-      const std::string node = kube::annotation_of(pod, kNodeAnnotation);
+      const std::string node = node_of_pod(pod);
       const bool is_bound = !kube::text_at(pod, {"spec", "nodeName"}).empty();
       if (!is_live(pod) || is_ending(pod) || node.empty() || (has_former_leader_written_ && !is_bound)) continue;
       used[node] += gpus_of_pod(pod);
@@ -138,7 +138,7 @@ class LifeRules {
       if (kube::list_at(node, {"spec", "taints"}).empty()) gpus += 2;
     }
     for (const Json& pod : world_.api_server.all("pods")) {
-      const Json node = world_.api_server.find("nodes", kube::annotation_of(pod, kNodeAnnotation));
+      const Json node = world_.api_server.find("nodes", node_of_pod(pod));
       if (is_live(pod) && !node.is_null() && kube::list_at(node, {"spec", "taints"}).empty()) gpus -= gpus_of_pod(pod);
     }
     return gpus;

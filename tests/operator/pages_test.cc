@@ -208,7 +208,7 @@ class PageRoutes : public ::testing::Test {
   }
   void fill(const std::vector<kube::Json>& jobs) {
     for (kube::Store* store : {&caches.pods, &caches.foreign_pods, &caches.nodes, &caches.pools, &caches.profiles,
-                               &caches.priority_classes, &caches.records, &caches.plan_maps})
+                               &caches.priority_classes, &caches.records, &caches.plan_maps, &caches.scale_ups})
       store->replace({});
     caches.jobs.replace(jobs);
   }

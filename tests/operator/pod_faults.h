@@ -70,7 +70,7 @@ class PodFaults {
   void break_peers(const std::string& node) {
     std::set<std::string> jobs;
     for (const Json& pod : world_.api_server.all("pods")) {
-      if (kube::annotation_of(pod, kNodeAnnotation) == node) jobs.insert(kube::label_of(pod, kJobUidLabel));
+      if (node_of_pod(pod) == node) jobs.insert(kube::label_of(pod, kJobUidLabel));
     }
     for (const Json& pod : world_.api_server.all("pods")) {
       if (!jobs.contains(kube::label_of(pod, kJobUidLabel))) continue;
@@ -84,7 +84,7 @@ class PodFaults {
   AgentView* answering(const Json& pod) {
     const auto agent = world_.agents.find(kube::uid_of(pod));
     const bool answers = agent != world_.agents.end() && agent->second.report && agent->second.answers();
-    const bool is_frozen = world_.frozen_nodes.contains(kube::annotation_of(pod, kNodeAnnotation));
+    const bool is_frozen = world_.frozen_nodes.contains(node_of_pod(pod));
     return answers && !is_frozen ? &agent->second : nullptr;
   }
 
@@ -108,7 +108,7 @@ class PodFaults {
   void end_evicted_pods() {
     for (const Json& pod : world_.api_server.all("pods")) {
       const auto end = parse_rfc3339(kube::text_at(pod, {"metadata", "deletionTimestamp"}));
-      const std::string node = kube::annotation_of(pod, kNodeAnnotation);
+      const std::string node = node_of_pod(pod);
       if (!end || *end > world_.now || world_.api_server.find("nodes", node).is_null()) continue;
       break_peers(node);
       world_.agents.erase(kube::uid_of(pod));
@@ -126,7 +126,7 @@ class PodFaults {
   std::vector<std::string> missed_by(const Json& pod, AgentView& agent, const std::vector<Json>& pods) {
     std::vector<std::string> missed;
     const std::int64_t generation = generation_of(agent);
-    const std::string node = kube::annotation_of(pod, kNodeAnnotation);
+    const std::string node = node_of_pod(pod);
     for (const Json& other : pods) {
       const std::string other_node = kube::annotation_of(other, kNodeAnnotation);
       const AgentView* peer = answering(other);

@@ -70,6 +70,24 @@ TEST_F(PoolStatuses, PriceOfTheListIsMarked) {
   EXPECT_EQ(world.pool_status("t4")["pricePerGpuHour"], "0.54");
 }
 
+TEST_F(PoolStatuses, SayHowManyNodesJobsWaitForAndWhyNoneCame) {
+  world.add_pool("t4", {{"maxNodes", 2}});
+  world.add_job();
+  world.settle();
+  world.write_pool_statuses();
+  EXPECT_EQ(world.pool_status("t4")["awaitedNodes"], 2);
+  EXPECT_EQ(world.pool_status("t4")["awaitedSince"], "2026-01-01T00:00:00Z");
+  EXPECT_FALSE(world.pool_status("t4").contains("lastRefusal"));
+  world.pass(seconds(20));
+  world.say_of_new_nodes("FailedScaleUp", "out of resources");
+  world.settle();
+  world.write_pool_statuses();
+  EXPECT_FALSE(world.pool_status("t4").contains("awaitedNodes"));
+  EXPECT_EQ(
+      world.pool_status("t4")["lastRefusal"],
+      (Json{{"time", "2026-01-01T00:00:20Z"}, {"retryTime", "2026-01-01T00:05:20Z"}, {"message", "out of resources"}}));
+}
+
 TEST_F(PoolStatuses, TwoPoolsDoNotMix) {
   world.add_node("a", 2);
   world.add_node("b", 4, "us-central1-b");

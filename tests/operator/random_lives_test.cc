@@ -32,6 +32,7 @@ class Life {
     world_.add_priority_class("low", 10);
     world_.add_priority_class("high", 1000);
     for (const std::string& node : {kNodes[0], kNodes[1]}) world_.add_node(node, 2);
+    if (below(2) == 0) world_.add_pool("growing", {{"maxNodes", below(7)}});
     world_.api_server.put(kPods, foreign_pod());
     add_job("one");
   }
@@ -47,7 +48,8 @@ class Life {
         {3, &Life::toggle_agents}, {3, &Life::toggle_kubelet}, {2, &Life::toggle_quota},  {3, &Life::cut_off_node},
         {3, &Life::reach_node},    {3, &Life::pause_operator}, {3, &Life::wake_operator}, {3, &Life::evict_pod},
         {2, &Life::toggle_path},   {2, &Life::freeze_node},    {3, &Life::thaw_node},     {3, &Life::tell_failure},
-        {2, &Life::toggle_slow},   {6, &Life::train},          {8, &Life::deliver_one}};
+        {2, &Life::toggle_slow},   {6, &Life::train},          {8, &Life::deliver_one},   {5, &Life::make_node},
+        {3, &Life::refuse_nodes},  {3, &Life::lose_new_node}};
     int sum = 0;
     for (const auto& [weight, act] : kActs) sum += weight;
     int choice = below(sum);
@@ -78,6 +80,7 @@ class Life {
       world_.collect_objects_of_absent_jobs();
       faults_.end_told_failures();
       world_.settle_all_jobs();
+      while (!world_.make_nodes().empty()) world_.settle_all_jobs();
       for (int i = 0; i < kStepsAtRest; ++i) {
         faults_.train();
         world_.reconcile_all_jobs();
@@ -117,6 +120,8 @@ class Life {
     Json spec = {{"resources", {{"minGpus", least}, {"maxGpus", least + below(5)}}},
                  {"priorityClassName", below(2) == 0 ? "low" : "high"},
                  {"maxRestarts", below(3)}};
+    // A job that ends soon asks for no new nodes.
+    if (below(2) == 0) spec["training"] = {{"globalBatchSize", 16}, {"sequenceLength", 32}, {"steps", 1'000'000}};
     if (below(3) != 0) spec["checkpoint"] = {{"path", "/checkpoints"}};
     if (below(3) == 0) spec["elasticity"] = {{"mode", below(2) == 0 ? "Restart" : "Off"}};
     world_.add_job(spec);
@@ -178,6 +183,29 @@ class Life {
     world_.remove_node(node);
     faults_.break_peers(node);
     if (below(2) == 0) collect_pods_of_lost_nodes();
+  }
+
+  void make_node() {
+    for (const std::string& node : world_.make_nodes(1)) say("new node " + node);
+  }
+
+  void refuse_nodes() {
+    if (world_.pods_without_node().empty()) return;
+    const bool is_sold_out = below(2) == 0;
+    say(is_sold_out ? "sold out" : "no pool can grow");
+    world_.say_of_new_nodes(is_sold_out ? "FailedScaleUp" : "NotTriggerScaleUp", "there are none");
+  }
+
+  void lose_new_node() {
+    std::vector<std::string> nodes;
+    for (const Json& node : world_.api_server.all("nodes")) {
+      if (kube::name_of(node).starts_with("new-")) nodes.push_back(kube::name_of(node));
+    }
+    if (nodes.empty()) return;
+    const std::string& node = any(nodes);
+    say("lose " + node);
+    world_.remove_node(node);
+    faults_.break_peers(node);
   }
 
   void preempt() {
@@ -253,7 +281,7 @@ class Life {
     world_.api_server.put("/api/v1/nodes", object);
     for (const Json& pod : world_.api_server.all("pods")) {
       const auto agent = world_.agents.find(kube::uid_of(pod));
-      const bool is_here = kube::annotation_of(pod, kNodeAnnotation) == node;
+      const bool is_here = node_of_pod(pod) == node;
       if (is_here && agent != world_.agents.end()) agent->second.unanswered_polls = 0;
     }
   }
@@ -387,7 +415,7 @@ class Life {
     if (name.empty() || !world_.agents.contains(kube::uid_of(world_.api_server.find("pods", name)))) return;
     if (!is_live(world_.api_server.find("pods", name))) return;
     say("fail " + name);
-    faults_.break_peers(kube::annotation_of(world_.api_server.find("pods", name), kNodeAnnotation));
+    faults_.break_peers(node_of_pod(world_.api_server.find("pods", name)));
     world_.fail_pod(name, "out of memory");
   }
 

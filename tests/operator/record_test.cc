@@ -57,6 +57,7 @@ TEST(Record, ReadsBackAsWritten) {
   record.decided_at = *parse_rfc3339("2026-01-01T00:00:00.125Z");
   record.quarantined_nodes = {{"x", record.decided_at, record.decided_at, std::chrono::seconds(60)}};
   record.slow_gpus = {{"x", 1, 2.5, record.decided_at, record.decided_at, std::chrono::seconds(30)}};
+  record.pool_refusals = {{kPool, record.decided_at, record.decided_at + kFirstPauseOfPool, "sold out"}};
   record.unresponsive_at_step = 7;
   record.settings.emplace();
   record.settings->training = small_training();

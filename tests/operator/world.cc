@@ -213,7 +213,7 @@ void World::force_delete(const std::string& node) {
 bool World::is_frozen(const std::string& pod_uid) const {
   if (frozen_nodes.empty()) return false;
   return std::ranges::any_of(api_server.all("pods"), [&](const Json& pod) {
-    return kube::uid_of(pod) == pod_uid && frozen_nodes.contains(kube::annotation_of(pod, kNodeAnnotation));
+    return kube::uid_of(pod) == pod_uid && frozen_nodes.contains(node_of_pod(pod));
   });
 }
 
@@ -257,7 +257,17 @@ void World::change_job(const std::function<void(Json&)>& change) {
   api_server.put(kJobs, changed);
 }
 
+// The server notes when it creates an object.
+void World::stamp_new_pods() {
+  for (Json pod : api_server.all("pods")) {
+    if (kube::find_at(pod, {"metadata", "creationTimestamp"}) != nullptr) continue;
+    pod["metadata"]["creationTimestamp"] = to_rfc3339(now);
+    api_server.put(kPods, pod);
+  }
+}
+
 void World::refresh_caches() {
+  stamp_new_pods();
   Caches& caches = operator_->caches;
   caches.jobs.replace(api_server.all("trainingjobs"));
   caches.pods.replace(labelled(api_server.all("pods")));
@@ -267,6 +277,7 @@ void World::refresh_caches() {
   caches.priority_classes.replace(api_server.all("priorityclasses"));
   caches.profiles.replace({});
   caches.records.replace(api_server.all("jobrecords"));
+  caches.scale_ups.replace(api_server.all("events"));
   refresh_plan_maps(caches.plan_maps);
 }
 
@@ -412,7 +423,7 @@ std::vector<std::string> World::pods() const {
 std::vector<std::string> World::nodes_of(const std::string& name) const {
   std::vector<std::string> names;
   for (const Json& pod : api_server.all("pods")) {
-    if (kube::label_of(pod, kJobNameLabel) == name) names.push_back(kube::annotation_of(pod, kNodeAnnotation));
+    if (kube::label_of(pod, kJobNameLabel) == name) names.push_back(node_of_pod(pod));
   }
   std::ranges::sort(names);
   return names;
@@ -420,7 +431,7 @@ std::vector<std::string> World::nodes_of(const std::string& name) const {
 
 std::string World::pod_on(const std::string& node) const {
   for (const Json& pod : api_server.all("pods")) {
-    if (kube::annotation_of(pod, kNodeAnnotation) == node) return kube::name_of(pod);
+    if (node_of_pod(pod) == node) return kube::name_of(pod);
   }
   return {};
 }
@@ -431,7 +442,7 @@ AgentView& World::agent_on(const std::string& node) {
 
 std::vector<std::string> World::nodes_in_use() const {
   std::vector<std::string> names;
-  for (const Json& pod : api_server.all("pods")) names.push_back(kube::annotation_of(pod, kNodeAnnotation));
+  for (const Json& pod : api_server.all("pods")) names.push_back(node_of_pod(pod));
   std::ranges::sort(names);
   return names;
 }

@@ -25,6 +25,10 @@ class World {
   void lose_label(const std::string& name);    // the node loses the label of its accelerator; everything runs on
   void force_delete(const std::string& node);  // the pod's object on the node is deleted; the pod runs on
   void add_pool(const std::string& name, const Json& spec_changes = Json::object());  // the pool of add_node()
+  // The autoscaler makes a node for each of the first `most` pods that wait for a new one. Returns the nodes' names.
+  std::vector<std::string> make_nodes(int most = 1000);
+  // The autoscaler says something about each pod that waits for a new node.
+  void say_of_new_nodes(const std::string& reason, const std::string& message);
   void preempt(const std::string& name);  // the node gets the taint of a termination; its pods and agents run on
   void add_job(Json spec_changes = Json::object());
   void add_priority_class(const std::string& name, int value, const Json& changes = Json::object());
@@ -81,6 +85,8 @@ class World {
   [[nodiscard]] std::string condition(const std::string& type) const;  // "True Training: The workers train."
   [[nodiscard]] std::vector<std::string> pods() const;
   [[nodiscard]] std::vector<std::string> nodes_of(const std::string& job) const;  // those with its pods
+  [[nodiscard]] std::vector<Json> pods_without_node() const;
+  [[nodiscard]] std::vector<std::string> zones_of_awaited_nodes() const;  // of each pod that waits for a new node
   [[nodiscard]] std::string pod_on(const std::string& node) const;
   AgentView& agent_on(const std::string& node);
   [[nodiscard]] std::vector<std::string> nodes_in_use() const;
@@ -112,6 +118,7 @@ class World {
   // What the job owns: pods, record, ConfigMap, Secret, NetworkPolicy; each with the path of its collection.
   [[nodiscard]] std::vector<std::pair<const char*, Json>> owned_objects() const;
   void refresh_caches();
+  void stamp_new_pods();
   void refresh_plan_maps(kube::Store& plan_maps) const;
   [[nodiscard]] bool is_frozen(const std::string& pod_uid) const;
   [[nodiscard]] std::map<std::string, AgentView> polled_agents(const JobKey& key) const;
@@ -120,6 +127,7 @@ class World {
   void train(const std::string& pod_uid, const Assignment& assignment);
 
   std::shared_ptr<Operator> operator_;
+  int nodes_made_ = 0;
   std::set<std::string> force_deleted_;                            // UIDs of pods
   std::map<std::string, std::shared_ptr<const Assignment>> mail_;  // by the UID of the pod
 };

@@ -69,11 +69,11 @@ void World::live() {
   for (Json pod : api_server.all("pods")) {
     ++address;
     if (!kube::text_at(pod, {"status", "phase"}).empty()) continue;
-    const std::string node = kube::annotation_of(pod, kNodeAnnotation);
-    if (stuck_nodes.contains(node) || free_gpus_of(node) < gpus_of_pod(pod)) continue;
+    const std::string node = node_of_pod(pod);
+    const bool is_bound = !kube::text_at(pod, {"spec", "nodeName"}).empty();
+    if (stuck_nodes.contains(node) || (!is_bound && free_gpus_of(node) < gpus_of_pod(pod))) continue;
     pod["spec"]["nodeName"] = node;
-    pod["status"] = {{"phase", "Running"}, {"podIP", fmt::format("10.0.0.{}", address)}};
-    pod["metadata"]["creationTimestamp"] = to_rfc3339(now);
+    pod["status"].update({{"phase", "Running"}, {"podIP", fmt::format("10.0.0.{}", address)}});
     api_server.put(kPods, pod);
     AgentReport report{kube::name_of(pod), false, {}, std::nullopt};
     const WorkerPhase phase = workers_are_mute ? WorkerPhase::kStarting : WorkerPhase::kIdle;
@@ -105,7 +105,7 @@ void World::do_step(const std::map<Gpu, double>& slowdowns, double step_seconds)
       report.progress->step_seconds = step_seconds;
     }
     for (WorkerReport& worker : report.workers) {
-      const auto slow = slowdowns.find({kube::annotation_of(pod, kNodeAnnotation), worker.gpu});
+      const auto slow = slowdowns.find({node_of_pod(pod), worker.gpu});
       // No two measurements are equal.
       const double seconds =
           (slow == slowdowns.end() ? 1 : slow->second) * (1 + 1e-6 * static_cast<double>(steps_reported));

@@ -1,8 +1,12 @@
 #include "operator/reconcile/decide/better_plan.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include <fmt/format.h>
 
 #include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/competition.h"
 #include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/stragglers.h"
 #include "planner/replan/change_rules.h"
@@ -14,9 +18,30 @@ namespace {
 // would be refused too.
 constexpr auto kRefusalPause = std::chrono::minutes(5);
 
+// Clouds need some minutes to make a node with GPUs. A job that ends sooner would not use it.
+constexpr std::chrono::seconds kTimeToGetNodes = std::chrono::minutes(5);
+
 bool is_better(const Objective& objective, const PlanSummary& present, const Estimate& other) {
   return is_clearly_better(objective, {present.iteration_seconds, present.cost_per_iteration()},
                            {other.iteration.value(), other.cost_per_iteration().value()});
+}
+
+// Returns in how many seconds the job will have done all its steps if nothing changes.
+double remaining_seconds(const Observation& observation) {
+  const auto progress = newest_progress(observation);
+  const double measured = progress ? progress->step_seconds : 0;
+  const double step_seconds = measured > 0 ? measured : observation.record->summary.iteration_seconds;
+  const std::int64_t done = progress ? progress->step : 0;
+  return step_seconds * static_cast<double>(observation.job.spec->training.steps - done);
+}
+
+// Returns whether a plan may count on nodes that do not exist yet, of pools that can grow.
+bool may_ask_for_new_nodes(const Observation& observation) {
+  if (observation.job.spec->elasticity != ElasticityMode::kLive) return false;
+  if (remaining_seconds(observation) < kTimeToGetNodes.count()) return false;
+  return std::ranges::any_of(observation.cluster.pools, [&](const auto& pool) {
+    return observation.cluster.growth_left(pool.second, observation.job.uid, observation.now) > 0;
+  });
 }
 
 Cause cause_of(const Observation& observation, const Plan& better) {
@@ -40,19 +65,30 @@ std::optional<PolicyResult> change_to_better_plan(const Observation& observation
     requeue(result, time_until(observation.now, refusal->retry_at + kRefusalPause));
     return result;
   }
-  const NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart, /*leaves_nodes=*/true};
+  NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart, /*leaves_nodes=*/true};
   if (Competition(observation).leaves_nodes_for_now()) requeue(result, kLongestTurn);
-  const PlanLookup lookup = look_up_better_plan(observation, query);
-  if (!lookup.has_plan()) {
-    merge(result, ask_planner(lookup));
+  BetterPlan better = look_for_better_plan(observation, record, query);
+  if (better.lookup.answer != nullptr && !better.is_found && may_ask_for_new_nodes(observation)) {
+    query.scope = NodeScope::kGrowable;
+    better = look_for_better_plan(observation, record, query);
+  }
+  if (!better.is_found) {
+    merge(result, ask_planner(better.lookup));
     return result;
   }
-  const PlannedJob& better = *lookup.answer->result;
-  if (better.keeps_current || better.plan == record.plan) return result;
-  if (!is_better(observation.job.spec->objective, record.summary, better.estimate)) return result;
-  const Cause cause = cause_of(observation, better.plan);
+  const PlanAnswer& answer = *better.lookup.answer;
+  const Cause cause = cause_of(observation, answer.result->plan);
   return mode == ElasticityMode::kRestart ? save_and_release_gpus(observation, record, cause)
-                                          : adopt_plan(observation, record, *lookup.answer, query, cause);
+                                          : adopt_plan(observation, record, answer, better.query, cause);
+}
+
+BetterPlan look_for_better_plan(const Observation& observation, const Generation& running, const NodeQuery& query) {
+  BetterPlan better{query, look_up_better_plan(observation, running, query)};
+  if (!better.lookup.has_plan()) return better;
+  const PlannedJob& planned = *better.lookup.answer->result;
+  better.is_found = !planned.keeps_current && planned.plan != running.plan &&
+                    is_better(observation.job.spec->objective, running.summary, planned.estimate);
+  return better;
 }
 
 }  // namespace sailor

@@ -96,6 +96,11 @@ bool Competition::is_left_to_others(const NodeView& node) const {
   return std::ranges::any_of(waiting_, [&](const Rival* rival) { return rival->demand->may_use(node); });
 }
 
+bool Competition::is_growth_left_to_others(const PoolKey& pool) const {
+  const Labels labels = observation_.cluster.labels_of_new_node(pool);
+  return std::ranges::any_of(waiting_, [&](const Rival* rival) { return rival->demand->may_use_growth(pool, labels); });
+}
+
 // A claim may ask for more GPUs than the node has left. Then those who come first keep theirs.
 int Competition::kept_gpus(const NodeView& node, const std::string& uid) const {
   const int used = used_by(node, uid);

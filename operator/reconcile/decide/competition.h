@@ -40,6 +40,8 @@ class Competition {
 
   // Returns whether a job without GPUs may use the node and does not have a lower priority than this job.
   [[nodiscard]] bool is_left_to_others(const NodeView& node) const;
+  // The same for the nodes by which a pool can grow.
+  [[nodiscard]] bool is_growth_left_to_others(const PoolKey& pool) const;
 
   // The GPUs that this job may take from jobs of lower priority: those beyond the minGpus of each, or all of as many
   // jobs as it takes to get `enough`.

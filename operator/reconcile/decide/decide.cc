@@ -14,6 +14,7 @@
 #include "operator/reconcile/decide/job_conditions.h"
 #include "operator/reconcile/decide/joining_pods.h"
 #include "operator/reconcile/decide/lost_record.h"
+#include "operator/reconcile/decide/new_nodes.h"
 #include "operator/reconcile/decide/next_status.h"
 #include "operator/reconcile/decide/policy.h"
 #include "operator/reconcile/decide/protection.h"
@@ -33,7 +34,7 @@ namespace {
 using Policy = std::optional<PolicyResult> (*)(const Observation&);
 
 // The first policy that applies to the job decides. The policies after start_first_generation require a record.
-constexpr std::array<Policy, 17> kPolicies = {
+constexpr std::array<Policy, 18> kPolicies = {
     hold_invalid_job,              // its spec, or its record, cannot be read
     complete_job,                  // all steps are done and all pods have ended
     fail_job_past_deadline,        // spec.activeDeadlineSeconds
@@ -44,6 +45,7 @@ constexpr std::array<Policy, 17> kPolicies = {
     outnumber_unknown_generation,  // an agent knows more than the record
     count_late_failure,            // of a pod that seemed to be lost with its node
     resume_released_job,           // finish saving the state, then start again once there are GPUs
+    note_pool_refusals,            // a pool has given no node
     watch_joining_pods,            // a voluntary change waits for its new pods: withdraw it if they fail
     respond_to_trainer_failure,    // continue without the failed pod, or restart, or fail the job
     respond_to_disruption,         // pods or nodes are lost, or about to be: continue with what is left
@@ -77,6 +79,7 @@ Decision decide(const Observation& observation) {
     merge(result, requeue_at_deadline(observation));
     merge(result, requeue_at_end_of_quarantine(observation));
     merge(result, requeue_at_rendezvous_limit(observation));
+    merge(result, requeue_for_new_nodes(observation));
     merge(result, requeue_when_state_is_at_risk(observation));
     if (const auto& record = newest_record(observation, result)) {
       merge(result, run_generation(observation, *record, result.keeps_ended_pods));

@@ -8,6 +8,7 @@
 #include "operator/model/names.h"
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/broken_paths.h"
+#include "operator/reconcile/decide/new_nodes.h"
 #include "operator/reconcile/decide/trainer_failures.h"
 
 namespace sailor {
@@ -214,12 +215,20 @@ std::optional<Finding> member_problem(const Observation& observation, const Gene
 // Returns the time since which the pod of a slot could start. The pods that it replaces have a grace period to end.
 Time free_since(const Observation& observation, const PodView* pod) {
   const GenerationRecord& record = observation.record.value();
-  if (pod != nullptr) return std::max(pod->created, record.decided_at);
+  if (pod != nullptr) return std::max({pod->created, pod->bound_at.value_or(Time()), record.decided_at});
   return record.min_pod_generation == record.generation ? record.decided_at + kTerminationGrace : record.decided_at;
+}
+
+// Returns the problem of a pod for which no node is expected any more.
+std::optional<Finding> find_no_node(const Observation& observation, const Slot& slot, Time gives_up_at) {
+  if (observation.now < gives_up_at) return std::nullopt;
+  return Finding{Disruption::Kind::kLost, Reason::kPodNotStarted,
+                 fmt::format("pod {} got no node of pool {}", slot.pod, to_string(slot.pool)), Quarantine::kNone};
 }
 
 // Returns the problem of a pod that is being prepared.
 std::optional<Finding> slot_problem(const Observation& observation, const Slot& slot) {
+  if (const auto end = gives_up_at(observation, slot)) return find_no_node(observation, slot, *end);
   const PodView* pod = find_pod(observation, slot.pod);
   const AgentView* agent = pod == nullptr ? nullptr : find_agent(observation, *pod);
   const bool is_up = pod != nullptr && (pod->has_ended() || (agent != nullptr && is_ready(*agent)));

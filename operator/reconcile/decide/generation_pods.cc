@@ -62,6 +62,12 @@ void remove_ended_and_stale_pods(PolicyResult& result, const Observation& observ
   }
 }
 
+void withdraw_requests_for_nodes(PolicyResult& result, const Observation& observation, const GenerationRecord& record) {
+  for (const PodView& pod : observation.pods) {
+    if (pod.is_ours && !pod.has_ended() && pod.node.empty() && !has_slot(record, pod)) remove_pod(result, pod);
+  }
+}
+
 void remove_unused_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record) {
   const bool is_too_late_to_save = may_release_unsaved(observation, record) && !has_failed_to_save(observation, record);
   for (const PodView& pod : observation.pods) {

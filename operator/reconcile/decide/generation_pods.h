@@ -14,6 +14,9 @@ void create_missing_pods(PolicyResult& result, const Observation& observation, c
 void remove_ended_and_stale_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record,
                                  bool keeps_ended_pods);
 
+// Deletes the pods without a slot that wait for a new node, so that none is made for them.
+void withdraw_requests_for_nodes(PolicyResult& result, const Observation& observation, const GenerationRecord& record);
+
 // Deletes the pods without a slot. A member without a slot stays until its workers are released, the generation trains,
 // or the time to save its state has passed.
 void remove_unused_pods(PolicyResult& result, const Observation& observation, const GenerationRecord& record);

@@ -8,6 +8,7 @@
 #include "operator/model/names.h"
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/competition.h"
+#include "operator/reconcile/decide/new_nodes.h"
 #include "operator/reconcile/decide/plan_lookup.h"
 #include "operator/reconcile/decide/saving.h"
 #include "operator/reconcile/decide/slow_gpus.h"
@@ -129,9 +130,22 @@ std::string first_refusal(const Observation& observation, const GenerationRecord
   return {};
 }
 
+// Returns sentences about the new nodes that pods of the generation wait for; empty: they wait for none.
+std::string missing_nodes(const Observation& observation, const GenerationRecord& record) {
+  if (record.is_committed()) return {};
+  std::string text;
+  for (const NodeWait& wait : find_node_waits(observation, record.placement)) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", text_of(observation, wait));
+  }
+  return text;
+}
+
 Condition pods_ready(const Observation& observation, const GenerationRecord& record) {
   if (const PodRefusal* refusal = find_refusal(observation, record.placement)) {
     return no(Reason::kPodRefused, refusal->message);
+  }
+  if (const std::string nodes = missing_nodes(observation, record); !nodes.empty()) {
+    return no(Reason::kWaitingForNodes, nodes);
   }
   const std::string missing = first_missing(observation, record);
   if (const std::string refusal = first_refusal(observation, record); missing.empty() && !refusal.empty()) {

@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include "operator/model/observation_queries.h"
+#include "operator/reconcile/decide/better_plan.h"
 #include "operator/reconcile/decide/disruption.h"
+#include "operator/reconcile/decide/new_nodes.h"
+#include "operator/reconcile/decide/next_generation.h"
 #include "operator/reconcile/decide/quarantine.h"
 #include "operator/reconcile/decide/trainer_failures.h"
 #include "operator/reconcile/decide/yielding.h"
@@ -13,15 +16,24 @@
 namespace sailor {
 namespace {
 
-// Makes the running generation the newest one again. This is safe because no agent was notified of the withdrawn one.
-PolicyResult withdraw(const GenerationRecord& record, const std::string& message,
-                      const std::vector<QuarantinedNode>& nodes_to_quarantine) {
-  const std::int64_t given_up = record.generation;
+// If some of the new nodes have come and no further one for this long, the job may begin to use those that it has.
+constexpr auto kNextNodeLimit = std::chrono::minutes(1);
+
+// Returns the record in which the running generation is the newest one again. This is safe because no agent was
+// notified of the withdrawn one.
+GenerationRecord without_change(const GenerationRecord& record) {
   GenerationRecord next = record;
-  next.last_issued = std::max(next.last_issued, given_up);
+  next.last_issued = std::max(next.last_issued, record.generation);
   static_cast<Generation&>(next) = record.running.value();
   next.running.reset();
   std::erase_if(next.older, [&](const OlderRecord& older) { return older.generation == next.generation; });
+  return next;
+}
+
+PolicyResult withdraw(const GenerationRecord& record, const std::string& message,
+                      const std::vector<QuarantinedNode>& nodes_to_quarantine) {
+  const std::int64_t given_up = record.generation;
+  GenerationRecord next = without_change(record);
   quarantine(next, nodes_to_quarantine);
   PolicyResult result;
   result.events.push_back({true, Reason::kChangeWithdrawn,
@@ -38,6 +50,49 @@ const Rival* find_claimant_of_change(const Observation& observation, const Gener
   return record.reason == Reason::kPreempted ? nullptr : find_claimant(observation, record.running.value());
 }
 
+// Returns when the last joining pod has got its node; nothing: none has.
+std::optional<Time> newest_node_came_at(const Observation& observation, const GenerationRecord& record) {
+  std::optional<Time> newest;
+  for (const Slot& slot : record.placement.slots) {
+    const PodView* pod = find_pod(observation, slot.pod);
+    if (pod == nullptr || pod->node.empty() || member_of(*record.running, pod->uid) != nullptr) continue;
+    newest = std::max(newest.value_or(Time()), pod->bound_at.value_or(pod->created));
+  }
+  return newest;
+}
+
+// Replaces a change that waits for new nodes by a better one: without the pools that have given none, or with the nodes
+// that have come so far. Withdraws it if there is no better one and no node is expected any more.
+std::optional<PolicyResult> replace_change(const Observation& observation, const GenerationRecord& record) {
+  const std::vector<NodeWait> waits = find_node_waits(observation, record.placement);
+  const auto over = std::ranges::find_if(waits, [&](const NodeWait& wait) { return observation.now >= wait.over_at; });
+  const bool is_over = over != waits.end();
+  const auto came_at = newest_node_came_at(observation, record);
+  if (waits.empty() || (!is_over && !came_at)) return std::nullopt;
+  if (!is_over && observation.now < *came_at + kNextNodeLimit) return std::nullopt;
+  const GenerationRecord running = without_change(record);
+  const NodeQuery query{is_over ? NodeScope::kGrowable : NodeScope::kExisting, {}, false, /*leaves_nodes=*/true};
+  const BetterPlan better = look_for_better_plan(observation, running, query);
+  if (better.lookup.answer == nullptr) return ask_planner(better.lookup);
+  if (better.is_found) {
+    const Cause cause{Reason::kScaleUpOpportunity,
+                      fmt::format("Not all new nodes of generation {} have come, and another better plan is possible: "
+                                  "{}.",
+                                  record.generation, gpus_text(better.lookup.answer->result->plan))};
+    return adopt_plan(observation, running, *better.lookup.answer, better.query, cause);
+  }
+  return is_over ? std::optional(withdraw(record, text_of(observation, *over), {})) : std::nullopt;
+}
+
+// Returns when a change that waits for new nodes may be replaced although none has refused.
+PolicyResult requeue_for_next_node(const Observation& observation, const GenerationRecord& record) {
+  PolicyResult result;
+  const auto came_at = newest_node_came_at(observation, record);
+  if (came_at && *came_at + kNextNodeLimit > observation.now)
+    requeue(result, time_until(observation.now, *came_at + kNextNodeLimit));
+  return result;
+}
+
 }  // namespace
 
 std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
@@ -45,6 +100,9 @@ std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
   if (!record.running) return std::nullopt;
   if (const auto disruption = find_disruption(observation, *record.running)) {
     return withdraw(record, disruption->message, {});
+  }
+  if (record.spec_generation != observation.job.spec_generation) {
+    return withdraw(record, "the job's spec has changed", {});
   }
   if (const Rival* claimant = find_claimant_of_change(observation, record)) {
     return withdraw(
@@ -63,10 +121,11 @@ std::optional<PolicyResult> watch_joining_pods(const Observation& observation) {
   if (const PodRefusal* refusal = find_refusal(observation, record.placement)) {
     return withdraw(record, refusal->message, {});
   }
+  if (auto replaced = replace_change(observation, record)) return replaced;
   if (const auto problem = find_startup_disruption(observation)) {
     return withdraw(record, problem->message, problem->nodes_to_quarantine);
   }
-  PolicyResult result;
+  PolicyResult result = requeue_for_next_node(observation, record);
   requeue(result, observation.settings.start_limit);
   return result;
 }

@@ -78,6 +78,8 @@ GenerationRecord next_generation(const Observation& observation, const std::opti
   next.decided_at = observation.now;
   next.committed_at = Time();
   next.unresponsive_at_step = std::max(next.unresponsive_at_step, furthest_unresponsive_step(observation));
+  std::erase_if(next.pool_refusals,
+                [&](const PoolRefusal& refusal) { return !refusal.is_remembered(observation.now); });
   next.quarantined_nodes = without_expired(next.quarantined_nodes, observation);
   return next;
 }

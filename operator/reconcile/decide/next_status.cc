@@ -118,6 +118,9 @@ StateSummary summary_of(const Conditions& conditions) {
   const Reason plan = condition_of(conditions, kPlanned).reason;
   const bool has_no_plan = plan == Reason::kWaitingForCapacity || plan == Reason::kPlanInfeasible;
   if (has_no_plan && !is_true(conditions, kRunning)) return about("Waiting", kPlanned);
+  // Nodes may take minutes to come, and nothing else happens to the job until they do.
+  const bool waits_for_nodes = condition_of(conditions, kPodsReady).reason == Reason::kWaitingForNodes;
+  if (waits_for_nodes && is_true(conditions, kRunning)) return about("Running", kPodsReady);
   if (is_true(conditions, kRescaling)) return about("Rescaling", kRescaling);
   if (is_true(conditions, kRunning)) return about("Running", is_true(conditions, kDegraded) ? kDegraded : kRunning);
   if (is_true(conditions, kPlanned)) return about("Starting", kPodsReady);

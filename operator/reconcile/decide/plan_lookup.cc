@@ -48,13 +48,13 @@ PlanLookup look_up_plan(const Observation& observation, const std::vector<Usable
                  observation, nodes);
 }
 
-PlanLookup look_up_better_plan(const Observation& observation, const NodeQuery& query) {
+PlanLookup look_up_better_plan(const Observation& observation, const Generation& running, const NodeQuery& query) {
   const auto nodes = usable_nodes(observation, query);
-  RunningPlan running = plan_as_it_runs(observation.record.value(), nodes, observation.cluster);
+  RunningPlan present = plan_as_it_runs(running, nodes, observation.cluster);
   return look_up({.job = *observation.job.spec,
                   .cluster = cluster_of(nodes, observation.cluster),
-                  .current = std::move(running.plan),
-                  .current_cluster = std::move(running.cluster),
+                  .current = std::move(present.plan),
+                  .current_cluster = std::move(present.cluster),
                   .profiles = observation.profiles},
                  observation, nodes);
 }

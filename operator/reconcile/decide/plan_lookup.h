@@ -29,8 +29,8 @@ enum class Urgency { kTrains, kStopped };
 PlanLookup look_up_plan(const Observation& observation, const std::vector<UsableNode>& nodes,
                         const std::optional<Plan>& current, Urgency urgency = Urgency::kTrains);
 
-// Looks up a plan for a job that trains, to compare with the plan that it trains by, as its GPUs are now.
-PlanLookup look_up_better_plan(const Observation& observation, const NodeQuery& query);
+// Looks up a plan for a job that trains, to compare with the plan of `running`, as its GPUs are now.
+PlanLookup look_up_better_plan(const Observation& observation, const Generation& running, const NodeQuery& query);
 
 // Looks up a plan for the nodes of `query`. If no plan fits them, looks up one that may also use the nodes by which
 // declared pools can grow.

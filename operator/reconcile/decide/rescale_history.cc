@@ -79,7 +79,8 @@ void complete_release(const Observation& observation, const GenerationRecord& re
 
 void update(const Observation& observation, const GenerationRecord& record, RescaleStatus& entry) {
   const auto progress = newest_progress(observation);
-  if (entry.to_generation > record.generation) {
+  const bool is_replaced = record.from_generation < entry.to_generation && entry.to_generation < record.generation;
+  if (entry.to_generation > record.generation || is_replaced) {
     entry.is_withdrawn = true;
   } else if (progress && completes_a_rescale(observation, *progress)) {
     complete(observation, record, *progress, entry);

@@ -10,6 +10,7 @@ PolicyResult run_generation(const Observation& observation, const GenerationReco
   PolicyResult result;
   remove_ended_and_stale_pods(result, observation, record, keeps_ended_pods);
   if (!record.is_committed()) {
+    withdraw_requests_for_nodes(result, observation, record);
     create_missing_pods(result, observation, record);
     merge(result, commit_membership(observation, record));
   }

@@ -29,18 +29,18 @@ int slow_down_group(UsableNode& node, const std::vector<int>& gpus) {
 
 }  // namespace
 
-RunningPlan plan_as_it_runs(const GenerationRecord& record, const std::vector<UsableNode>& nodes,
+RunningPlan plan_as_it_runs(const Generation& generation, const std::vector<UsableNode>& nodes,
                             const ClusterView& view) {
-  RunningPlan running{record.plan, {}};
+  RunningPlan running{generation.plan, {}};
   std::vector<UsableNode> used = nodes;
-  for (const ReplicaPlacement& placed : record.placement.replicas) {
-    const Slot& slot = record.slot_of(placed);
+  for (const ReplicaPlacement& placed : generation.placement.replicas) {
+    const Slot& slot = generation.slot_of(placed);
     const auto node = std::ranges::find_if(
         used, [&](const UsableNode& candidate) { return !slot.pod.empty() && candidate.pod == slot.pod; });
     if (node == used.end()) continue;
     Stage& stage = running.plan.stages.at(static_cast<std::size_t>(placed.stage));
     Replica& replica = stage.replicas.at(static_cast<std::size_t>(placed.replica));
-    replica.pool.grade = slow_down_group(*node, record.gpus_of(placed));
+    replica.pool.grade = slow_down_group(*node, generation.gpus_of(placed));
   }
   if (used != nodes) running.cluster = cluster_of(used, view);
   return running;

@@ -15,7 +15,7 @@ struct RunningPlan {
 };
 
 // `nodes` are those that the job may use. A group on another node keeps the grade that the plan names.
-RunningPlan plan_as_it_runs(const GenerationRecord& record, const std::vector<UsableNode>& nodes,
+RunningPlan plan_as_it_runs(const Generation& generation, const std::vector<UsableNode>& nodes,
                             const ClusterView& view);
 
 }  // namespace sailor

@@ -93,7 +93,7 @@ std::optional<PolicyResult> change_plan(const Observation& observation, const Sl
   const GenerationRecord& record = observation.record.value();
   const ElasticityMode mode = observation.job.spec->elasticity;
   const NodeQuery query{NodeScope::kExisting, {}, mode == ElasticityMode::kRestart, /*leaves_nodes=*/true};
-  const PlanLookup lookup = look_up_better_plan(observation, query);
+  const PlanLookup lookup = look_up_better_plan(observation, record, query);
   if (!lookup.has_plan()) return ask_planner(lookup);
   const PlannedJob& other = *lookup.answer->result;
   // It may be the plan of the record: then free GPUs of usual speed take the place of the slow ones.

@@ -48,10 +48,13 @@ int most_useful_nodes(const JobSpec& job, const PoolDeclaration& pool) {
   return std::max(1, std::min(gpus, kMostFutureGpus) / std::max(1, pool.gpus_per_node));
 }
 
-void append_growth(const Observation& observation, const SchedulingRules& rules, std::vector<UsableNode>& nodes) {
+void append_growth(const Observation& observation, const SchedulingRules& rules, const NodeQuery& query,
+                   std::vector<UsableNode>& nodes) {
+  const Competition competition(observation);
   for (const auto& [key, pool] : observation.cluster.pools) {
     if (!rules.accept_future_node(observation.cluster.labels_of_new_node(key))) continue;
-    const int left = observation.cluster.growth_left(pool, observation.job.uid);
+    if (query.leaves_nodes && competition.is_growth_left_to_others(key)) continue;
+    const int left = observation.cluster.growth_left(pool, observation.job.uid, observation.now);
     const int count = std::min(left, most_useful_nodes(*observation.job.spec, pool));
     nodes.insert(nodes.end(), static_cast<std::size_t>(count), UsableNode{"", "", key, pool.gpus_per_node, ""});
   }
@@ -76,7 +79,7 @@ std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQ
     candidate->slow = slow_gpus_of(observation, node, candidate->gpus);
     nodes.push_back(*std::move(candidate));
   }
-  if (query.scope == NodeScope::kGrowable) append_growth(observation, rules, nodes);
+  if (query.scope == NodeScope::kGrowable) append_growth(observation, rules, query, nodes);
   return nodes;
 }
 

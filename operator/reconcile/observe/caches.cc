@@ -4,6 +4,7 @@
 #include "operator/model/names.h"
 #include "operator/model/node_labels.h"
 #include "operator/model/record_object.h"
+#include "operator/model/scale_up.h"
 
 namespace sailor {
 namespace {
@@ -71,10 +72,23 @@ std::optional<Json> generation_shown(Json plan_map) {
   return without_managed_fields(without_plan(std::move(plan_map)));
 }
 
+// Reduces an Event of the autoscaler to what it says about which pod.
+std::optional<Json> word_about_pod(Json event) {
+  if (kube::text_at(event, {"involvedObject", "kind"}) != "Pod" || !scale_up_from(event)) return std::nullopt;
+  for (const char* field : {"source", "reportingComponent", "reportingInstance", "action", "related"})
+    event.erase(field);
+  return without_managed_fields(std::move(event));
+}
+
+std::vector<std::string> tags_of_event(const Json& event) {
+  return {pod_tag(kube::text_at(event, {"involvedObject", "uid"}))};
+}
+
 }  // namespace
 
 std::string job_tag(const JobKey& job) { return label_tag(job.namespace_name, short_job_name(job.name)); }
 std::string node_tag(const std::string& node) { return "node/" + node; }
+std::string pod_tag(const std::string& pod_uid) { return "pod/" + pod_uid; }
 
 Caches::Caches(const std::string& watched_namespace)
     : jobs(without_managed_fields),
@@ -85,11 +99,12 @@ Caches::Caches(const std::string& watched_namespace)
       priority_classes(without_managed_fields),
       profiles(without_managed_fields),
       records(without_managed_fields),
-      plan_maps(generation_shown) {}
+      plan_maps(generation_shown),
+      scale_ups(word_about_pod, tags_of_event) {}
 
 bool Caches::are_synced() const {
   for (const kube::Store* store :
-       {&jobs, &pods, &foreign_pods, &nodes, &pools, &priority_classes, &profiles, &records, &plan_maps}) {
+       {&jobs, &pods, &foreign_pods, &nodes, &pools, &priority_classes, &profiles, &records, &plan_maps, &scale_ups}) {
     if (!store->is_synced()) return false;
   }
   return true;

@@ -12,6 +12,8 @@ namespace sailor {
 // The tags of pods in Caches::pods.
 std::string job_tag(const JobKey& job);         // the pods with the label of a job of this name
 std::string node_tag(const std::string& node);  // the pods that run on the node, or are pinned to it
+// The tag of events in Caches::scale_ups.
+std::string pod_tag(const std::string& pod_uid);
 
 struct Caches {
   // `watched_namespace` is the only namespace whose jobs the operator runs; empty: all namespaces.
@@ -26,6 +28,7 @@ struct Caches {
   kube::Store profiles;
   kube::Store records;    // the JobRecords
   kube::Store plan_maps;  // the ConfigMaps that show plans, without the plans
+  kube::Store scale_ups;  // the Events of the autoscaler about pods; they have the tag above
 
   [[nodiscard]] bool are_synced() const;
 };

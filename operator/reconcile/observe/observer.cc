@@ -1,6 +1,7 @@
 #include "operator/reconcile/observe/observer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -75,6 +76,19 @@ PodView view_of_vanished(const Member& member, const GenerationRecord& record, b
   return view;
 }
 
+// Gives each slot for a new node the node that the scheduler has found for its pod.
+void find_new_nodes(Generation& generation, const std::vector<PodView>& pods, const kube::Store& nodes) {
+  for (Slot& slot : generation.placement.slots) {
+    if (!slot.node.empty()) continue;
+    const auto pod = std::ranges::find(pods, slot.pod, &PodView::name);
+    if (pod == pods.end() || !pod->is_ours || pod->node.empty()) continue;
+    const kube::Object node = nodes.find({"", pod->node});
+    if (node == nullptr) continue;
+    slot.node = pod->node;
+    slot.node_uid = kube::uid_of(*node);
+  }
+}
+
 }  // namespace
 
 ClusterView Observer::cluster() const { return cluster(contenders()); }
@@ -87,7 +101,9 @@ ClusterView Observer::cluster(const std::vector<Contender>& contenders) const {
   objects.pods = caches_.pods.all();
   for (kube::Object& pod : caches_.foreign_pods.all()) objects.pods.push_back(std::move(pod));
   for (const Contender& contender : contenders) {
-    if (contender.record) append_claims(*contender.record, objects.claims);
+    if (!contender.record) continue;
+    append_claims(*contender.record, objects.claims);
+    std::ranges::copy(contender.record->pool_refusals, std::back_inserter(objects.refusals));
   }
   ClusterView view = cluster_view(objects);
   notices_.complete(view, sources_.clock());
@@ -195,7 +211,13 @@ std::optional<Observation> Observer::observe(const JobKey& key) const {
   read_record(observation);
   read_plan_map(observation);
   for (const kube::Object& pod : caches_.pods.tagged(job_tag(key))) {
-    observation.pods.push_back(pod_view(*pod, observation.job.uid));
+    PodView& view = observation.pods.emplace_back(pod_view(*pod, observation.job.uid));
+    for (const kube::Object& event : caches_.scale_ups.tagged(pod_tag(view.uid)))
+      view.scale_up = newer(std::move(view.scale_up), scale_up_from(*event));
+  }
+  if (auto& record = observation.record) {
+    find_new_nodes(*record, observation.pods, caches_.nodes);
+    if (record->running) find_new_nodes(*record->running, observation.pods, caches_.nodes);
   }
   observation.agents = sources_.agents(key);
   add_vanished_pods(observation);

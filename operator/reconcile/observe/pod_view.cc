@@ -62,6 +62,14 @@ std::string waiting_of(const Json& pod, const Json* trainer) {
   return {};
 }
 
+std::optional<Time> bound_at(const Json& pod) {
+  for (const Json& condition : kube::list_at(pod, {"status", "conditions"})) {
+    if (text_at(condition, {"type"}) != "PodScheduled" || text_at(condition, {"status"}) != "True") continue;
+    return parse_rfc3339(text_at(condition, {"lastTransitionTime"}));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 PodView pod_view(const Json& pod, const std::string& job_uid) {
@@ -78,6 +86,7 @@ PodView pod_view(const Json& pod, const std::string& job_uid) {
   view.status_reason = text_at(pod, {"status", "reason"});
   const Json* trainer = trainer_status(pod);
   view.waiting = view.phase == PodPhase::kPending ? waiting_of(pod, trainer) : "";
+  view.bound_at = bound_at(pod);
   const Json* terminated = trainer == nullptr ? nullptr : kube::find_at(*trainer, {"state", "terminated"});
   if (terminated != nullptr) read_end(*terminated, view);
   if (const Json* spec = kube::find_at(pod, {"spec"})) view.gpus = gpus_asked_for(*spec);

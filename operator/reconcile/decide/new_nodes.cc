@@ -1,0 +1,133 @@
+#include "operator/reconcile/decide/new_nodes.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "operator/model/observation_queries.h"
+
+namespace sailor {
+namespace {
+
+// An autoscaler that can do nothing for a new pod may still be reading the cluster.
+constexpr auto kNotTriggeredLimit = std::chrono::minutes(1);
+
+// Returns the pod of the slot if it waits for a new node.
+const PodView* find_waiting_pod(const Observation& observation, const Slot& slot) {
+  if (!slot.node.empty()) return nullptr;
+  const PodView* pod = find_pod(observation, slot.pod);
+  const bool waits = pod != nullptr && pod->is_ours && pod->node.empty() && !pod->is_deleting && !pod->has_ended();
+  return waits ? pod : nullptr;
+}
+
+Time gives_up_at(const Observation& observation, const PodView& pod) {
+  const Time limit = pod.created + observation.settings.new_node_limit;
+  if (!pod.scale_up) return limit;
+  switch (pod.scale_up->outcome) {
+    case ScaleUp::Outcome::kTriggered:
+      return limit;
+    case ScaleUp::Outcome::kFailed:
+      return std::min(limit, pod.scale_up->at);
+    case ScaleUp::Outcome::kNotTriggered:
+      return std::min<Time>(limit, pod.created + kNotTriggeredLimit);
+  }
+  return limit;
+}
+
+void add_pod(NodeWait& wait, const Observation& observation, const PodView& pod) {
+  const Time over_at = gives_up_at(observation, pod);
+  const bool is_first = wait.pods == 0;
+  wait.since = is_first ? pod.created : std::min(wait.since, pod.created);
+  if (is_first || over_at < wait.over_at) {
+    wait.over_at = over_at;
+    wait.pod = pod.name;
+    if (pod.scale_up) wait.said = pod.scale_up->message;
+  }
+  ++wait.pods;
+}
+
+std::string pool_text(const Observation& observation, const PoolKey& pool) {
+  const auto declared = observation.cluster.pools.find(pool);
+  return declared == observation.cluster.pools.end()
+             ? to_string(pool)
+             : fmt::format("GpuPool {} ({})", declared->second.name, to_string(pool));
+}
+
+bool is_noted(const GenerationRecord& record, const PoolKey& pool, Time now) {
+  return std::ranges::any_of(record.pool_refusals,
+                             [&](const PoolRefusal& refusal) { return refusal.pool == pool && refusal.holds(now); });
+}
+
+void note_refusal(PolicyResult& result, GenerationRecord& record, const Observation& observation,
+                  const NodeWait& wait) {
+  const std::string why = wait.said.empty()
+                              ? fmt::format("no node came within {} s", observation.settings.new_node_limit.count())
+                              : wait.said;
+  PoolRefusal refusal = next_refusal(record.pool_refusals, wait.pool, observation.now, why);
+  result.events.push_back(
+      {true, Reason::kWaitingForNodes,
+       fmt::format("{} gave no node to {}. Sailor plans without new nodes of it until {}. The reason: {}{}",
+                   pool_text(observation, wait.pool), wait.pod, to_rfc3339(refusal.until), why,
+                   why.ends_with('.') ? "" : ".")});
+  std::erase_if(record.pool_refusals, [&](const PoolRefusal& earlier) {
+    return earlier.pool == wait.pool || !earlier.is_remembered(observation.now);
+  });
+  record.pool_refusals.push_back(std::move(refusal));
+}
+
+}  // namespace
+
+std::vector<NodeWait> find_node_waits(const Observation& observation, const Placement& placement) {
+  std::map<PoolKey, NodeWait> waits;
+  for (const Slot& slot : placement.slots) {
+    const PodView* pod = find_waiting_pod(observation, slot);
+    if (pod == nullptr) continue;
+    NodeWait& wait = waits[slot.pool];
+    wait.pool = slot.pool;
+    add_pod(wait, observation, *pod);
+  }
+  std::vector<NodeWait> list;
+  list.reserve(waits.size());
+  for (auto& [pool, wait] : waits) list.push_back(std::move(wait));
+  return list;
+}
+
+std::string text_of(const Observation& observation, const NodeWait& wait) {
+  const std::string who = wait.pods == 1 ? fmt::format("Pod {} waits for a new node", wait.pod)
+                                         : fmt::format("{} pods wait for new nodes", wait.pods);
+  const std::string said = wait.said.empty() ? "" : fmt::format(" The autoscaler says: {}", wait.said);
+  return fmt::format("{} of {} since {}.{}", who, pool_text(observation, wait.pool), to_rfc3339(wait.since), said);
+}
+
+std::optional<Time> gives_up_at(const Observation& observation, const Slot& slot) {
+  const PodView* pod = find_waiting_pod(observation, slot);
+  return pod == nullptr ? std::nullopt : std::optional(gives_up_at(observation, *pod));
+}
+
+std::optional<PolicyResult> note_pool_refusals(const Observation& observation) {
+  if (observation.record->is_committed()) return std::nullopt;
+  GenerationRecord record = observation.record.value();
+  PolicyResult result;
+  for (const NodeWait& wait : find_node_waits(observation, record.placement)) {
+    const bool is_new = observation.now >= wait.over_at && !is_noted(record, wait.pool, observation.now);
+    if (is_new) note_refusal(result, record, observation, wait);
+  }
+  if (result.events.empty()) return std::nullopt;
+  write_record(result, std::move(record));
+  return result;
+}
+
+PolicyResult requeue_for_new_nodes(const Observation& observation) {
+  PolicyResult result;
+  if (!observation.record) return result;
+  for (const NodeWait& wait : find_node_waits(observation, observation.record->placement)) {
+    if (wait.over_at > observation.now) requeue(result, time_until(observation.now, wait.over_at));
+  }
+  for (const auto& [pool, refusal] : observation.cluster.refusals) {
+    if (refusal.holds(observation.now)) requeue(result, time_until(observation.now, refusal.until));
+  }
+  return result;
+}
+
+}  // namespace sailor

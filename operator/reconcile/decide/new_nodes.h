@@ -1,0 +1,39 @@
+// The new nodes that pods of the newest generation wait for: an autoscaler has yet to make them. Pods ask for them:
+// each waits unscheduled until a node of its pool comes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/reconcile/decide/policy.h"
+
+namespace sailor {
+
+// The pods of a job that wait for new nodes of one pool.
+struct NodeWait {
+  PoolKey pool;
+  int pods = 0;
+  std::string pod;        // the name of one of them
+  Time since;             // when the first of them was created
+  Time over_at;           // from then on no node is expected any more, unless the autoscaler says something else
+  std::string said = {};  // what the autoscaler has said last; empty: nothing
+};
+
+// Returns the waits of the slots in ascending order of pools.
+std::vector<NodeWait> find_node_waits(const Observation& observation, const Placement& placement);
+
+// "Pod p waits for a new node of GpuPool g (z/nvidia-l4/spot) since 2026-01-01T00:00:00Z. The autoscaler says: ..."
+std::string text_of(const Observation& observation, const NodeWait& wait);
+
+// Returns from when on no node is expected for the pod; nothing: it does not wait for a new node.
+std::optional<Time> gives_up_at(const Observation& observation, const Slot& slot);
+
+// The policy that notes in the record which pools have given no node (PoolRefusal), once a wait is over. Policies after
+// it find these pools in Observation::cluster and plan without them.
+std::optional<PolicyResult> note_pool_refusals(const Observation& observation);
+
+// Requests further decisions for when a wait is over and for when a pool may be asked again.
+PolicyResult requeue_for_new_nodes(const Observation& observation);
+
+}  // namespace sailor
