@@ -12,7 +12,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # Debug information has line numbers but no descriptions of variables. This halves the size and the time of the linker.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
-set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # for the sanitizers: the laws of the planner take a third of the time of -O0
 
 find_program(SAILOR_CCACHE ccache)
 if(SAILOR_CCACHE)
