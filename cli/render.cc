@@ -43,8 +43,8 @@ Result<void> run_render(const RenderArguments& arguments, std::ostream& out, std
   const JobView job = job_view(*world);
   nlohmann::json pods = nlohmann::json::array();
   for (const Slot& slot : placement->slots) {
-    const Labels labels = labels_of_new_node(slot.pool, /*is_on_gke=*/true);
-    pods.push_back(without_identity(render_pod(job, slot, 1, settings, labels)));
+    const NewNode node{labels_of_new_node(slot.pool, /*is_on_gke=*/true)};
+    pods.push_back(without_identity(render_pod(job, slot, 1, settings, node)));
   }
   if (arguments.format == Format::kJson) {
     out << nlohmann::json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", pods}}.dump(2) << "\n";

@@ -205,6 +205,16 @@ Labels ClusterView::labels_of_new_node(const PoolKey& pool) const {
   return labels;
 }
 
+NewNode ClusterView::new_node(const PoolKey& pool) const {
+  NewNode node{labels_of_new_node(pool)};
+  for (const NodeView& existing : nodes) {
+    if (existing.pool != pool) continue;
+    const std::string* host = existing.find_label(kHostnameLabel);
+    node.other_hosts.push_back(host == nullptr ? existing.name : *host);
+  }
+  return node;
+}
+
 int gpus_asked_for(const Json& pod_spec) {
   int sum = 0;
   for (const Json& container : list_at(pod_spec, {"containers"})) sum += gpus_of_container(container);

@@ -57,6 +57,13 @@ struct AwaitedNodes {
   friend bool operator==(const AwaitedNodes&, const AwaitedNodes&) = default;
 };
 
+// What a pod asks for that is to run on a new node.
+struct NewNode {
+  Labels labels;
+  // The values of the label kubernetes.io/hostname that the node does not have, because existing nodes have them.
+  std::vector<std::string> other_hosts = {};
+};
+
 struct ClusterView {
   std::vector<NodeView> nodes;               // in ascending order of names
   std::map<PoolKey, PoolDeclaration> pools;  // declared by a GpuPool, or discovered from the labels of their nodes
@@ -77,6 +84,7 @@ struct ClusterView {
   [[nodiscard]] int growth_left(const PoolDeclaration& pool, const std::string& job_uid, Time now) const;
   // Returns the labels by which the autoscaler and the scheduler find a new node of the pool.
   [[nodiscard]] Labels labels_of_new_node(const PoolKey& pool) const;
+  [[nodiscard]] NewNode new_node(const PoolKey& pool) const;
 };
 
 // GPUs that the record of an uncommitted generation claims on a node. The claim counts until the pod exists, so that no

@@ -12,6 +12,7 @@
 namespace sailor {
 
 inline constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
+inline constexpr const char* kHostnameLabel = "kubernetes.io/hostname";
 inline constexpr const char* kAcceleratorLabel = "sailor.dev/accelerator";  // where no cloud or plugin names the GPUs
 inline constexpr const char* kGkeAcceleratorLabel = "cloud.google.com/gke-accelerator";
 inline constexpr const char* kGkeSpotLabel = "cloud.google.com/gke-spot";

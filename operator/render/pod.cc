@@ -70,17 +70,21 @@ void require(Json& affinity, const char* kind, const Json& requirement) {
 }
 
 // Pins the pod to the node of its slot, or else to new nodes of its pool. The node is a required affinity, so the
-// scheduler binds the pod and counts its GPUs.
-void pin(Json& spec, const Slot& slot, const Labels& labels_of_new_node) {
+// scheduler binds the pod and counts its GPUs. On an existing node the scheduler might evict a pod of lower priority
+// for it, or use a node that the operator avoids.
+void pin(Json& spec, const Slot& slot, const NewNode& new_node) {
   if (!slot.node.empty()) {
     require(spec["affinity"], "matchFields",
             {{"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({slot.node})}});
     return;
   }
-  for (const auto& [label, value] : labels_of_new_node) spec["nodeSelector"][label] = value;
+  for (const auto& [label, value] : new_node.labels) spec["nodeSelector"][label] = value;
   // A nodeSelector cannot say that a label is absent.
-  if (slot.pool.provisioning == Provisioning::kOnDemand && labels_of_new_node.contains(kGkeAcceleratorLabel))
+  if (slot.pool.provisioning == Provisioning::kOnDemand && new_node.labels.contains(kGkeAcceleratorLabel))
     require(spec["affinity"], "matchExpressions", {{"key", kGkeSpotLabel}, {"operator", "DoesNotExist"}});
+  if (!new_node.other_hosts.empty())
+    require(spec["affinity"], "matchExpressions",
+            {{"key", kHostnameLabel}, {"operator", "NotIn"}, {"values", new_node.other_hosts}});
 }
 
 Json tolerations() {
@@ -99,7 +103,7 @@ Json tolerations() {
 }  // namespace
 
 Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, const OperatorSettings& settings,
-                const Labels& labels_of_new_node) {
+                const NewNode& new_node) {
   Json pod = {{"apiVersion", "v1"},
               {"kind", "Pod"},
               {"metadata", metadata(job, slot, generation)},
@@ -120,7 +124,7 @@ Json render_pod(const JobView& job, const Slot& slot, std::int64_t generation, c
   for (const char* field : {"name", "namespace", "ownerReferences"}) merged[field] = own[field];
   merged["labels"].update(own["labels"]);
   merged["annotations"].update(own["annotations"]);
-  pin(pod["spec"], slot, labels_of_new_node);
+  pin(pod["spec"], slot, new_node);
   return pod;
 }
 

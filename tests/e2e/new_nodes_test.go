@@ -133,3 +133,25 @@ func TestAJobStartsInAnotherPoolIfTheFirstIsSoldOut(t *testing.T) {
 		t.Errorf("the pool that is sold out says %q (%v)", refusal, err)
 	}
 }
+
+func TestAJobGetsANewNodeInsteadOfEvictingAPodOfLowerPriority(t *testing.T) {
+	priorityClasses(t)
+	low := newWorld(t, trainingjob.Small{Name: "stays"}, nil)
+	if _, err := cluster.Add(low.ctx, elasticL4.name); err != nil {
+		t.Fatal(err)
+	}
+	resources := "{zones: [" + elasticL4.zone + "], maxGpus: 1}"
+	low.apply(trainingjob.Small{Name: "stays", Steps: trainingjob.Endless, Resources: resources, Extra: "  priorityClassName: e2e-low"})
+	before := low.untilTraining()
+	elasticL4.declare(t, 2)
+	high := start(t, trainingjob.Small{Name: "comes", Steps: trainingjob.Endless, Resources: resources, Extra: "  priorityClassName: e2e-high"})
+	high.untilTraining()
+	high.mustRunOnlyIn(elasticL4, 1)
+	after := low.until("it has done ten steps more", func(job trainingjob.Job) bool {
+		return job.Is("Running") && job.Status.Progress.Step > before.Status.Progress.Step+10
+	})
+	if after.Status.Plan.Generation != before.Status.Plan.Generation {
+		t.Errorf("it was moved to generation %d: %s", after.Status.Plan.Generation, after.NewestRescale().Message)
+	}
+	low.delete() // the end of the other job waits until the autoscaler has removed all nodes
+}

@@ -333,6 +333,19 @@ TEST_F(NewNodes, JobGrowsWhereverTheOperatorDies) {
   }
 }
 
+// The scheduler might evict a pod of lower priority from an existing node, or use one that the operator avoids.
+TEST_F(NewNodes, PodsOfNewNodesKeepOffTheExistingOnes) {
+  start_on_one_node();
+  cool_down();
+  ASSERT_THAT(world.pods_without_node(), SizeIs(2));
+  for (const Json& pod : world.pods_without_node()) {
+    const Json::json_pointer terms(
+        "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+    EXPECT_THAT(pod.at(terms).at(0).at("matchExpressions"),
+                Contains(Json{{"key", "kubernetes.io/hostname"}, {"operator", "NotIn"}, {"values", {"old"}}}));
+  }
+}
+
 TEST_F(NewNodes, PodsOfNewNodesAskForTheirPoolAndNoOther) {
   start_on_one_node();
   cool_down();

@@ -50,7 +50,7 @@ TEST(Pod, ForANewNodeNeedsTheLabelsOfItsPool) {
   Slot slot{.pod = "opt-0", .pool = kPool, .node = "", .node_uid = "", .gpus = 2};
   Labels labels = labels_of_new_node(slot.pool, /*is_on_gke=*/true);
   labels["team"] = "a";
-  const Json spec = render_pod(job(), slot, 1, {"trainer:1", ""}, labels)["spec"];
+  const Json spec = render_pod(job(), slot, 1, {"trainer:1", ""}, {labels})["spec"];
   EXPECT_EQ(spec["nodeSelector"], (Json{{"cloud.google.com/gke-accelerator", kPool.accelerator.str()},
                                         {"cloud.google.com/gke-spot", "true"},
                                         {"team", "a"},
@@ -61,7 +61,7 @@ TEST(Pod, ForANewNodeNeedsTheLabelsOfItsPool) {
 TEST(Pod, ForANewNodeOnDemandStaysAwayFromSpotNodes) {
   Slot slot{.pod = "opt-0", .pool = kPool, .node = "", .node_uid = "", .gpus = 2};
   slot.pool.provisioning = Provisioning::kOnDemand;
-  const Json spec = render_pod(job(), slot, 1, {"trainer:1", ""}, labels_of_new_node(slot.pool, true))["spec"];
+  const Json spec = render_pod(job(), slot, 1, {"trainer:1", ""}, {labels_of_new_node(slot.pool, true)})["spec"];
   EXPECT_FALSE(spec["nodeSelector"].contains("cloud.google.com/gke-spot"));
   EXPECT_EQ(
       spec.at(

@@ -47,7 +47,7 @@ void create_missing_pods(PolicyResult& result, const Observation& observation, c
     if (!slot.node.empty() && !can_go_there) continue;
     if (competition.find_holder(slot) != nullptr) continue;
     result.actions.emplace_back(CreatePod{render_pod(observation.job, slot, record.generation, observation.settings,
-                                                     observation.cluster.labels_of_new_node(slot.pool))});
+                                                     observation.cluster.new_node(slot.pool))});
   }
 }
 
