@@ -42,7 +42,7 @@ inline constexpr JobMetric kMfu{"sailor_job_mfu_ratio",
 inline constexpr JobMetric kStageSeconds{
     "sailor_job_stage_seconds", "Time of a pass over one microbatch in the slowest replica of a stage, as planned.",
     kValue};
-inline constexpr JobMetric kGpus{"sailor_job_gpus", "GPUs of the newest plan.", kAmount};
+inline constexpr JobMetric kGpus{"sailor_job_gpus", "GPUs of the plan that the job trains by.", kAmount};
 inline constexpr JobMetric kStragglerRatio{"sailor_job_straggler_ratio",
                                            "Time of a pass on the slowest GPU of a node over its usual time.", kValue};
 inline constexpr JobMetric kDollars{"sailor_job_cost_dollars_total", "US dollars so far, by kind: gpu or traffic.",

@@ -114,11 +114,11 @@ void add_plan(const Observation& observation, const PlanStatus& plan, Samples& s
          static_cast<double>(gpus),
          {{"pool", to_string(pool)}, {"accelerator", pool.accelerator.str()}, {"zone", pool.zone.str()}}});
   }
-  const auto& record = observation.record;
-  if (!record || record->generation != plan.generation) return;
-  samples.push_back({&kPlanTime, seconds_of(record->decided_at.time_since_epoch())});
-  samples.push_back({&kBoundRatio, record->summary.bound_ratio});
-  if (record->schedule_times) add_stages(*record->schedule_times, samples);
+  if (!observation.record || observation.record->in_use().generation != plan.generation) return;
+  const Generation& generation = observation.record->in_use();
+  samples.push_back({&kPlanTime, seconds_of(generation.decided_at.time_since_epoch())});
+  samples.push_back({&kBoundRatio, generation.summary.bound_ratio});
+  if (generation.schedule_times) add_stages(*generation.schedule_times, samples);
 }
 
 }  // namespace

@@ -192,6 +192,9 @@ struct GenerationRecord : Generation {
       unreachable_pods;  // the UIDs of pods that answer the operator but not all peers; they do not take part
 
   friend bool operator==(const GenerationRecord&, const GenerationRecord&) = default;
+
+  // The generation whose GPUs the job has: while a change is prepared, the one that trains on.
+  [[nodiscard]] const Generation& in_use() const { return running ? *running : *this; }
 };
 
 PlanSummary summary_of(const Estimate& estimate, double bound_ratio);

@@ -36,9 +36,8 @@ std::string seconds_text(double seconds) { return duration(Seconds(std::max(0.0,
 // The plan that trains: while a change is prepared, it is not the newest one.
 const Generation* shown_generation(const ShownJob& view) {
   if (!view.record || plan_in_use(view.job.status) == nullptr) return nullptr;
-  const Generation& newest = *view.record;
-  if (view.record->running) return &*view.record->running;
-  return newest.releases_gpus ? nullptr : &newest;
+  const Generation& generation = view.record->in_use();
+  return generation.releases_gpus ? nullptr : &generation;
 }
 
 const char* colour_of(const JobStatus& status) {

@@ -60,6 +60,7 @@ TEST_F(NewNodes, JobThatTrainsAsksForNodesThatDoNotExistYetAndTrainsOn) {
   EXPECT_EQ(world.state(), "Running");
   EXPECT_EQ(world.status()["reason"], "WaitingForNodes");
   EXPECT_EQ(world.sent.back().generation, 1);
+  EXPECT_EQ(world.status()["plan"]["totalGpus"], 2) << "it has no others, and pays for no others";
   EXPECT_THAT(world.condition("PodsReady"),
               StartsWith("False WaitingForNodes: 2 pods wait for new nodes of GpuPool a "
                          "(us-central1-a/nvidia-tesla-t4/spot) since 2026-01-01T00:00:11Z."));
@@ -202,7 +203,7 @@ TEST_F(NewNodes, JobUsesTheNodesThatCameIfTheOthersAreRefused) {
   cool_down();
   world.make_nodes(1);
   world.settle();
-  EXPECT_EQ(world.generation(), 2) << "it waits for the other one";
+  EXPECT_EQ(world.record().generation, 2) << "it waits for the other one";
   const std::vector<std::string> pods = world.pods();
   refuse();
   EXPECT_THAT(world.nodes_in_use(), ElementsAre("new-1", "old"));

@@ -34,21 +34,21 @@ std::map<ConditionType, ConditionStatus> conditions_status(const Observation& ob
   return list;
 }
 
-PlanStatus plan_status(const GenerationRecord& record, const JobKey& job) {
+PlanStatus plan_status(const Generation& generation, const JobKey& job) {
   PlanStatus status;
-  status.generation = record.generation;
-  status.hash = plan_hash(record.plan);
+  status.generation = generation.generation;
+  status.hash = plan_hash(generation.plan);
   status.config_map = plan_map_name(job.name);
-  status.total_gpus = gpu_count(record.plan);
-  for (const auto& [graded, count] : gpus_by_pool(record.plan)) {
+  status.total_gpus = gpu_count(generation.plan);
+  for (const auto& [graded, count] : gpus_by_pool(generation.plan)) {
     PoolKey pool = graded;
     pool.grade = 0;  // the slow GPUs of a pool count as GPUs of the pool
     status.gpus[pool] += count;
   }
-  status.iteration_seconds = record.summary.iteration_seconds;
-  status.tokens_per_second = std::llround(record.summary.tokens_per_second);
-  status.cost_per_iteration = record.summary.cost_per_iteration();
-  status.cost_per_hour = record.summary.cost_per_hour;
+  status.iteration_seconds = generation.summary.iteration_seconds;
+  status.tokens_per_second = std::llround(generation.summary.tokens_per_second);
+  status.cost_per_iteration = generation.summary.cost_per_iteration();
+  status.cost_per_hour = generation.summary.cost_per_hour;
   return status;
 }
 
@@ -64,7 +64,7 @@ JobStatus next_status(const Observation& observation, const std::optional<Genera
   status.restarts = record ? record->restarts : before.restarts;
   if (record && !is_true(conditions, kSuspended)) status.start_time = before.start_time.value_or(observation.now);
   if (status.has_ended()) status.completion_time = observation.now;
-  if (record && !record->releases_gpus) status.plan = plan_status(*record, observation.job.key);
+  if (record && !record->releases_gpus) status.plan = plan_status(record->in_use(), observation.job.key);
   if (!record) {  // a lost record is replaced by what the status says, so that must not be lost too
     status.start_time = before.start_time;
     status.plan = before.plan;
