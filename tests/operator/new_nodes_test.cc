@@ -225,6 +225,43 @@ TEST_F(NewNodes, JobUsesTheNodesThatCameIfNoOtherComesForAMinute) {
   EXPECT_THAT(world.zones_of_awaited_nodes(), ElementsAre(kZoneA)) << "it asks for the rest again";
 }
 
+TEST_F(NewNodes, JobUsesAnExistingNodeThatBecomesFreeWhileItWaitsForNewOnes) {
+  start_on_one_node();
+  cool_down();
+  ASSERT_THAT(world.pods_without_node(), SizeIs(2));
+  world.add_node("other", 2, kZoneB);
+  world.settle();
+  EXPECT_THAT(world.nodes_in_use(), ElementsAre("old", "other"));
+  EXPECT_EQ(world.state(), "Running");
+  cool_down();
+  EXPECT_THAT(world.pods_without_node(), SizeIs(2)) << "it asks for the others again";
+}
+
+TEST_F(NewNodes, RequestForNewNodesIsGivenUpForAJobThatWaits) {
+  start_on_one_node();
+  cool_down();
+  ASSERT_THAT(world.pods_without_node(), SizeIs(2));
+  world.job = {"default", "second"};
+  world.add_job({{"resources", {{"minGpus", 4}, {"maxGpus", 4}}}});
+  world.settle_all_jobs();
+  EXPECT_THAT(world.pods_without_node(), SizeIs(2));
+  world.make_nodes();
+  world.settle_all_jobs();
+  EXPECT_EQ(world.state(), "Running");
+  EXPECT_THAT(world.nodes_of("second"), ElementsAre("new-1", "new-2"));
+}
+
+TEST_F(NewNodes, ClockThatIsAheadOfTheApiServersDoesNotEndAWait) {
+  start_on_one_node();
+  cool_down();
+  for (Json pod : world.pods_without_node()) {
+    pod["metadata"]["creationTimestamp"] = to_rfc3339(world.now - std::chrono::hours(1));
+    world.api_server.put("/api/v1/namespaces/default/pods", pod);
+  }
+  world.settle();
+  EXPECT_THAT(world.pods_without_node(), SizeIs(2));
+}
+
 TEST_F(NewNodes, JobThatLosesANodeWhileItWaitsForNewOnesContinuesAtOnce) {
   start_on_one_node();
   world.add_node("other", 2, kZoneB);

@@ -101,6 +101,14 @@ bool Competition::is_growth_left_to_others(const PoolKey& pool) const {
   return std::ranges::any_of(waiting_, [&](const Rival* rival) { return rival->demand->may_use_growth(pool, labels); });
 }
 
+const Rival* Competition::find_waiting_for_growth(const PoolKey& pool) const {
+  const Labels labels = observation_.cluster.labels_of_new_node(pool);
+  const auto found = std::ranges::find_if(waiting_, [&](const Rival* rival) {
+    return rival->state == RivalState::kWaits && rival->demand->may_use_growth(pool, labels);
+  });
+  return found == waiting_.end() ? nullptr : *found;
+}
+
 // A claim may ask for more GPUs than the node has left. Then those who come first keep theirs.
 int Competition::kept_gpus(const NodeView& node, const std::string& uid) const {
   const int used = used_by(node, uid);

@@ -42,6 +42,8 @@ class Competition {
   [[nodiscard]] bool is_left_to_others(const NodeView& node) const;
   // The same for the nodes by which a pool can grow.
   [[nodiscard]] bool is_growth_left_to_others(const PoolKey& pool) const;
+  // Returns such a job for which the planner has found no plan yet; null: none waits.
+  [[nodiscard]] const Rival* find_waiting_for_growth(const PoolKey& pool) const;
 
   // The GPUs that this job may take from jobs of lower priority: those beyond the minGpus of each, or all of as many
   // jobs as it takes to get `enough`.

@@ -1,11 +1,13 @@
 #include "operator/reconcile/decide/joining_pods.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "operator/model/observation_queries.h"
 #include "operator/reconcile/decide/better_plan.h"
+#include "operator/reconcile/decide/competition.h"
 #include "operator/reconcile/decide/disruption.h"
 #include "operator/reconcile/decide/new_nodes.h"
 #include "operator/reconcile/decide/next_generation.h"
@@ -50,37 +52,68 @@ const Rival* find_claimant_of_change(const Observation& observation, const Gener
   return record.reason == Reason::kPreempted ? nullptr : find_claimant(observation, record.running.value());
 }
 
+// Returns the pods of the change that have a node and do not train yet.
+std::vector<const PodView*> joining_pods(const Observation& observation, const GenerationRecord& record) {
+  std::vector<const PodView*> pods;
+  for (const Slot& slot : record.placement.slots) {
+    const PodView* pod = find_pod(observation, slot.pod);
+    const bool joins = pod != nullptr && !pod->node.empty() && member_of(*record.running, pod->uid) == nullptr;
+    if (joins) pods.push_back(pod);
+  }
+  return pods;
+}
+
 // Returns when the last joining pod has got its node; nothing: none has.
 std::optional<Time> newest_node_came_at(const Observation& observation, const GenerationRecord& record) {
   std::optional<Time> newest;
-  for (const Slot& slot : record.placement.slots) {
-    const PodView* pod = find_pod(observation, slot.pod);
-    if (pod == nullptr || pod->node.empty() || member_of(*record.running, pod->uid) != nullptr) continue;
+  for (const PodView* pod : joining_pods(observation, record)) {
     newest = std::max(newest.value_or(Time()), pod->bound_at.value_or(pod->created));
   }
   return newest;
 }
 
-// Replaces a change that waits for new nodes by a better one: without the pools that have given none, or with the nodes
-// that have come so far. Withdraws it if there is no better one and no node is expected any more.
+// Looks for a better plan on existing nodes that the change does not use. Some may have become free since it began.
+BetterPlan look_elsewhere(const Observation& observation, const GenerationRecord& record) {
+  NodeQuery query{NodeScope::kExisting, {}, false, /*leaves_nodes=*/true};
+  for (const PodView* pod : joining_pods(observation, record)) query.lost_pods.insert(pod->name);
+  return look_for_better_plan(observation, without_change(record), query);
+}
+
+PolicyResult replace(const Observation& observation, const GenerationRecord& record, const BetterPlan& better) {
+  const PlanAnswer& answer = *better.lookup.answer;
+  const Cause cause{
+      Reason::kScaleUpOpportunity,
+      fmt::format("Not all new nodes of generation {} have come, and another better plan is possible: {}.",
+                  record.generation, gpus_text(answer.result->plan))};
+  return adopt_plan(observation, without_change(record), answer, better.query, cause);
+}
+
+// Replaces a change that waits for new nodes by a better one: without the pools that have given none, with the nodes
+// that have come so far, or with nodes that have become free. Withdraws it if there is no better one and no node is
+// expected any more, or if a job that waits may use the nodes.
 std::optional<PolicyResult> replace_change(const Observation& observation, const GenerationRecord& record) {
   const std::vector<NodeWait> waits = find_node_waits(observation, record.placement);
+  if (waits.empty()) return std::nullopt;
+  const Competition competition(observation);
+  for (const NodeWait& wait : waits) {
+    const Rival* first = competition.find_waiting_for_growth(wait.pool);
+    if (first == nullptr) continue;
+    return withdraw(record,
+                    fmt::format("job {} waits for nodes of {}", to_string(first->rank.key), to_string(wait.pool)), {});
+  }
   const auto over = std::ranges::find_if(waits, [&](const NodeWait& wait) { return observation.now >= wait.over_at; });
   const bool is_over = over != waits.end();
   const auto came_at = newest_node_came_at(observation, record);
-  if (waits.empty() || (!is_over && !came_at)) return std::nullopt;
-  if (!is_over && observation.now < *came_at + kNextNodeLimit) return std::nullopt;
-  const GenerationRecord running = without_change(record);
-  const NodeQuery query{is_over ? NodeScope::kGrowable : NodeScope::kExisting, {}, false, /*leaves_nodes=*/true};
-  const BetterPlan better = look_for_better_plan(observation, running, query);
-  if (better.lookup.answer == nullptr) return ask_planner(better.lookup);
-  if (better.is_found) {
-    const Cause cause{Reason::kScaleUpOpportunity,
-                      fmt::format("Not all new nodes of generation {} have come, and another better plan is possible: "
-                                  "{}.",
-                                  record.generation, gpus_text(better.lookup.answer->result->plan))};
-    return adopt_plan(observation, running, *better.lookup.answer, better.query, cause);
+  const bool begins = is_over || (came_at && observation.now >= *came_at + kNextNodeLimit);
+  if (!begins) {
+    const BetterPlan elsewhere = look_elsewhere(observation, record);
+    if (elsewhere.lookup.answer == nullptr) return ask_planner(elsewhere.lookup);
+    if (!elsewhere.is_found) return std::nullopt;
   }
+  const NodeQuery query{is_over ? NodeScope::kGrowable : NodeScope::kExisting, {}, false, /*leaves_nodes=*/true};
+  const BetterPlan better = look_for_better_plan(observation, without_change(record), query);
+  if (better.lookup.answer == nullptr) return ask_planner(better.lookup);
+  if (better.is_found) return replace(observation, record, better);
   return is_over ? std::optional(withdraw(record, text_of(observation, *over), {})) : std::nullopt;
 }
 

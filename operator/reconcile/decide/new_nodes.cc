@@ -22,15 +22,17 @@ const PodView* find_waiting_pod(const Observation& observation, const Slot& slot
 }
 
 Time gives_up_at(const Observation& observation, const PodView& pod) {
-  const Time limit = pod.created + observation.settings.new_node_limit;
+  // The API server's clock says when the pod was created, and may be behind the operator's.
+  const Time since = std::max(pod.created, observation.record->decided_at);
+  const Time limit = since + observation.settings.new_node_limit;
   if (!pod.scale_up) return limit;
   switch (pod.scale_up->outcome) {
     case ScaleUp::Outcome::kTriggered:
       return limit;
     case ScaleUp::Outcome::kFailed:
-      return std::min(limit, pod.scale_up->at);
+      return since;
     case ScaleUp::Outcome::kNotTriggered:
-      return std::min<Time>(limit, pod.created + kNotTriggeredLimit);
+      return std::min<Time>(limit, since + kNotTriggeredLimit);
   }
   return limit;
 }
