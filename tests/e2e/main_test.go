@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"sailor.dev/tests/cluster/config"
 	"sailor.dev/tests/cluster/testcluster"
 	"sailor.dev/tests/installation"
 )
@@ -20,13 +21,30 @@ var (
 // tests of both.
 var quick = []string{"--set", "coolDownSeconds=2,podStartLimitSeconds=15"}
 
+// gkeWithElasticPools is the cluster of the demo, with pools that have no nodes until an autoscaler makes some.
+func gkeWithElasticPools() (c config.Config, err error) {
+	file, err := testcluster.GKE()
+	if err != nil {
+		return c, err
+	}
+	if c, err = config.Load(file); err != nil {
+		return c, err
+	}
+	for _, pool := range []elasticPool{elasticL4, elasticT4} {
+		c.NodePools = append(c.NodePools, config.NodePool{Name: pool.name, MaxCount: 3, Region: pool.region, Zone: pool.zone,
+			MachineType: "n1-standard-4", CPU: 4, Memory: "15Gi", Accelerator: pool.accelerator, GPUs: 1, Spot: true})
+	}
+	c.Autoscaler = config.Autoscaler{ProvisionTime: "5s", IdleTime: "10s"}
+	return c, nil
+}
+
 func TestMain(m *testing.M) {
-	config, err := testcluster.GKE()
+	c, err := gkeWithElasticPools()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(testcluster.Main(m, testcluster.Options{ConfigFile: config}, func(c *testcluster.Cluster) {
+	os.Exit(testcluster.Main(m, testcluster.Options{Config: c}, func(c *testcluster.Cluster) {
 		cluster = c
 		if err := installation.ForSmallJobs(context.Background(), c, quick...); err != nil {
 			fmt.Fprintln(os.Stderr, "installing the operator:", err)
