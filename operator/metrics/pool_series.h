@@ -23,10 +23,11 @@ class PoolSeries {
   struct Pool {
     std::map<std::string, prometheus::Gauge*> gpus;  // by state
     prometheus::Gauge* price = nullptr;
+    prometheus::Gauge* awaited = nullptr;
   };
   struct SpotNode {
     PoolKey pool;
-    bool is_cordoned = false;  // somebody is about to remove it
+    bool is_removed_on_purpose = false;
     bool is_counted = false;
   };
 
@@ -39,6 +40,7 @@ class PoolSeries {
 
   prometheus::Family<prometheus::Gauge>& gpus_;
   prometheus::Family<prometheus::Gauge>& price_;
+  prometheus::Family<prometheus::Gauge>& awaited_;
   prometheus::Family<prometheus::Counter>& preemptions_;
   std::map<PoolKey, Pool> pools_;
   std::map<std::string, SpotNode> spot_nodes_;  // by UID

@@ -172,6 +172,10 @@ int NodeView::used_by_others(const std::string& job_uid) const {
   return sum;
 }
 
+bool NodeView::is_removed_on_purpose() const {
+  return is_cordoned || std::ranges::find(taints, kAutoscalerTaint, &Taint::key) != taints.end();
+}
+
 const std::string* NodeView::find_label(const std::string& label) const {
   if (labels == nullptr) return nullptr;
   const auto found = labels->find(label);

@@ -47,6 +47,8 @@ struct NodeView {
   [[nodiscard]] int used_by_others(const std::string& job_uid) const;
   // Whether a new pod may run on the node, if the pod fits and tolerates it.
   [[nodiscard]] bool takes_pods() const { return is_ready && !is_cordoned && !is_terminating; }
+  // Whether somebody in the cluster is about to remove the node, and not its cloud.
+  [[nodiscard]] bool is_removed_on_purpose() const;
   [[nodiscard]] const std::string* find_label(const std::string& label) const;  // null: the node does not have it
 };
 

@@ -47,7 +47,7 @@ constexpr std::array<std::string_view, 8> kTerminationTaints = {
     "remediator.aks.microsoft.com/unschedulable",  // its name in older versions of AKS
     "karpenter.sh/disrupted",
     "karpenter.sh/disruption",  // its name before version 1
-    "ToBeDeletedByClusterAutoscaler"};
+    kAutoscalerTaint};
 
 std::string first_label(const Json& node, const auto& labels) {
   for (const char* label : labels) {

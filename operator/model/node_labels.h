@@ -18,6 +18,8 @@ inline constexpr const char* kGkeAcceleratorLabel = "cloud.google.com/gke-accele
 inline constexpr const char* kGkeSpotLabel = "cloud.google.com/gke-spot";
 inline constexpr const char* kAksPriorityLabel = "kubernetes.azure.com/scalesetpriority";  // also the key of a taint
 
+inline constexpr const char* kAutoscalerTaint = "ToBeDeletedByClusterAutoscaler";
+
 using Labels = std::map<std::string, std::string>;
 
 // Returns whether a label says which GPUs the node has.

@@ -42,7 +42,7 @@ const Generation* shown_generation(const ShownJob& view) {
 
 const char* colour_of(const JobStatus& status) {
   if (status.is_true(ConditionType::kFailed)) return "verdict bad";
-  if (status.is_true(ConditionType::kRescaling)) return "verdict changing";
+  if (status.state == "Rescaling") return "verdict changing";
   return status.is_true(ConditionType::kRunning) || status.is_true(ConditionType::kComplete) ? "verdict"
                                                                                              : "verdict neutral";
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/model/job_figures.h"
 #include "operator/model/names.h"
 #include "tests/operator/world.h"
 
@@ -85,6 +86,13 @@ TEST_F(NewNodes, WordsOfTheAutoscalerAreInTheCondition) {
   world.settle();
   EXPECT_THAT(world.condition("PodsReady"), HasSubstr("The autoscaler says: pod triggered scale-up: [{a 1->3"));
   EXPECT_THAT(world.pods_without_node(), SizeIs(2));
+}
+
+TEST_F(NewNodes, PeopleAreToldWhichPoolAJobWaitsForAlthoughItTrains) {
+  start_on_one_node();
+  cool_down();
+  const JobStatus status = job_status_from_json(world.status());
+  EXPECT_THAT(main_condition(status)->condition.message, HasSubstr("wait for new nodes of GpuPool a"));
 }
 
 TEST_F(NewNodes, JobWhosePoolIsSoldOutTrainsOnAndAsksLaterEachTime) {

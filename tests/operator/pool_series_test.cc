@@ -78,6 +78,23 @@ TEST_F(PoolSeriesTest, NodesThatAreRemovedOnPurposeOrOnDemandAreNotPreempted) {
   EXPECT_EQ(preemptions(kOnDemand), std::nullopt);
 }
 
+TEST_F(PoolSeriesTest, NodeThatTheAutoscalerRemovesIsNotPreempted) {
+  view.nodes[0].is_terminating = true;
+  view.nodes[0].taints = {{"ToBeDeletedByClusterAutoscaler", "", "NoSchedule"}};
+  series.note(view);
+  remove_node("a");
+  EXPECT_EQ(preemptions(), 0);
+}
+
+TEST_F(PoolSeriesTest, PoolSaysHowManyNodesJobsWaitFor) {
+  view.awaited[kSpot].pods = 3;
+  series.note(view);
+  EXPECT_EQ(value_of(registry, "sailor_pool_awaited_nodes", {{"pool", to_string(kSpot)}}), 3);
+  view.awaited.clear();
+  series.note(view);
+  EXPECT_EQ(value_of(registry, "sailor_pool_awaited_nodes", {{"pool", to_string(kSpot)}}), 0);
+}
+
 TEST_F(PoolSeriesTest, SeriesGoWithThePoolButPreemptionsStay) {
   remove_node("a");
   remove_node("b");
