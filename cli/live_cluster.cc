@@ -61,6 +61,7 @@ ProfileBook profiles_of(const std::vector<kube::Object>& objects, std::vector<st
 // What the operator has recorded of all jobs.
 struct Records {
   std::vector<Claim> claims;
+  std::vector<PoolRefusal> refusals;
   std::map<std::string, GenerationRecord> by_job;  // by the UID of the job
 };
 
@@ -75,7 +76,10 @@ Records records_of(const Objects& jobs, const Objects& job_records) {
     const std::string uid = kube::uid_of(*job->second);
     auto record = record_of(*object);
     if (!record || record->job_uid != uid || kube::controller_uid(*object) != uid) continue;
-    if (may_use_gpus(*job->second)) append_claims(*record, records.claims);
+    if (may_use_gpus(*job->second)) {
+      append_claims(*record, records.claims);
+      std::ranges::copy(record->pool_refusals, std::back_inserter(records.refusals));
+    }
     records.by_job.emplace(uid, *std::move(record));
   }
   return records;
@@ -164,6 +168,7 @@ Result<LiveCluster> read_live_cluster(const KubectlOptions& options, const JobSp
   auto records = read_records(kubectl, live.notes);
   if (!records) return tl::unexpected(records.error());
   objects.claims = std::move(records->claims);
+  objects.refusals = std::move(records->refusals);
   const auto least_capability = read_least_capability(kubectl, live.notes);
   if (!least_capability) return tl::unexpected(least_capability.error());
   objects.least_capability = *least_capability;
@@ -188,6 +193,11 @@ Result<LiveCluster> read_live_cluster(const KubectlOptions& options, const JobSp
   observation.cluster = cluster_view(objects);
   live.existing = cluster_of(usable_nodes(observation, {.scope = NodeScope::kExisting}), observation.cluster);
   live.growable = cluster_of(usable_nodes(observation, {.scope = NodeScope::kGrowable}), observation.cluster);
+  for (const auto& [pool, refusal] : observation.cluster.refusals) {
+    if (refusal.holds(observation.now))
+      live.notes.push_back(fmt::format("{} has given no node, and is not asked for one before {}: {}", to_string(pool),
+                                       to_rfc3339(refusal.until), refusal.message));
+  }
   JobStatus status;
   set_unused_pools(status, job, observation.cluster);
   for (const UnusedPool& unused : unused_pools(status)) live.notes.push_back(warning_about(unused));

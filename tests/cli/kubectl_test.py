@@ -248,6 +248,18 @@ class Kubectl(ProgramTest):
         slow = {"nodeUid": "m", "gpu": 0, "slowdown": 2.5, "since": TIME, "slowUntil": "", "distrustSeconds": 0}
         self.assertEqual(planned(slowGpus=[slow])["gpus"]["us-central1-a/nvidia-tesla-a100/ondemand"], 7, "the slow one counts apart")
 
+    def test_a_pool_that_gave_no_node_is_not_planned_with(self):
+        other = {"metadata": {"name": "other", "namespace": "team", "uid": "u"}, "spec": {}}
+        self.answer("nodes.json", {"kind": "List", "items": []})
+        self.answer("jobs.json", {"kind": "List", "items": [other]})
+        self.assertIn("nodes that the cluster would have to add", str(self.plan_of_cluster()["estimate"]["notes"]))
+        refusal = {"pool": "us-central1-a/nvidia-tesla-a100/ondemand", "since": "2998-12-31T23:30:00Z", "until": "2999-01-01T00:00:00Z",
+                   "message": "GCE out of resources."}
+        self.answer("records.json", {"kind": "List", "items": [record("u", "m", committedAt=TIME, poolRefusals=[refusal])]})
+        refused = self.sailor("plan", "-f", JOB, "--from-cluster")
+        self.assertEqual((refused.returncode, refused.stdout), (3, ""), refused.stderr)
+        self.assertRegex(refused.stderr, "a100/ondemand has given no node, and is not asked for one before 2999-01-01T00:00:00Z: GCE out")
+
     def test_gpus_for_which_the_trainers_image_has_no_kernels_are_not_used(self):
         def plan_with_image_for(capability):
             container = {"name": "operator", "args": ["--trainer-image=t", f"--min-compute-capability={capability}"]}
