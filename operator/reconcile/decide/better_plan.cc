@@ -30,7 +30,7 @@ bool is_better(const Objective& objective, const PlanSummary& present, const Est
 double remaining_seconds(const Observation& observation) {
   const auto progress = newest_progress(observation);
   const double measured = progress ? progress->step_seconds : 0;
-  const double step_seconds = measured > 0 ? measured : observation.record->summary.iteration_seconds;
+  const double step_seconds = measured > 0 ? measured : observation.record.value().summary.iteration_seconds;
   const std::int64_t done = progress ? progress->step : 0;
   return step_seconds * static_cast<double>(observation.job.spec->training.steps - done);
 }

@@ -57,7 +57,7 @@ std::vector<const PodView*> joining_pods(const Observation& observation, const G
   std::vector<const PodView*> pods;
   for (const Slot& slot : record.placement.slots) {
     const PodView* pod = find_pod(observation, slot.pod);
-    const bool joins = pod != nullptr && !pod->node.empty() && member_of(*record.running, pod->uid) == nullptr;
+    const bool joins = pod != nullptr && !pod->node.empty() && member_of(record.running.value(), pod->uid) == nullptr;
     if (joins) pods.push_back(pod);
   }
   return pods;

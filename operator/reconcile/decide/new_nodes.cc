@@ -23,7 +23,7 @@ const PodView* find_waiting_pod(const Observation& observation, const Slot& slot
 
 Time gives_up_at(const Observation& observation, const PodView& pod) {
   // The API server's clock says when the pod was created, and may be behind the operator's.
-  const Time since = std::max(pod.created, observation.record->decided_at);
+  const Time since = std::max(pod.created, observation.record.value().decided_at);
   const Time limit = since + observation.settings.new_node_limit;
   if (!pod.scale_up) return limit;
   switch (pod.scale_up->outcome) {
@@ -108,7 +108,7 @@ std::optional<Time> gives_up_at(const Observation& observation, const Slot& slot
 }
 
 std::optional<PolicyResult> note_pool_refusals(const Observation& observation) {
-  if (observation.record->is_committed()) return std::nullopt;
+  if (observation.record.value().is_committed()) return std::nullopt;
   GenerationRecord record = observation.record.value();
   PolicyResult result;
   for (const NodeWait& wait : find_node_waits(observation, record.placement)) {
