@@ -58,15 +58,10 @@ ProfileBook profiles_of(const std::vector<kube::Object>& objects, std::vector<st
   return profiles;
 }
 
-// What the operator has recorded of all jobs.
-struct Records {
-  std::vector<Claim> claims;
-  std::vector<PoolRefusal> refusals;
-  std::map<std::string, GenerationRecord> by_job;  // by the UID of the job
-};
+using Records = std::map<std::string, GenerationRecord>;  // by the UID of the job
 
-// As in the operator, a record that cannot be read claims nothing.
-Records records_of(const Objects& jobs, const Objects& job_records) {
+// Adds what the operator has recorded of all jobs. As in the operator, a record that cannot be read claims nothing.
+Records add_records(const Objects& jobs, const Objects& job_records, ClusterObjects& objects) {
   std::map<JobKey, kube::Object> job_of_key;
   for (const kube::Object& job : jobs) job_of_key[kube::key_of(*job)] = job;
   Records records;
@@ -76,16 +71,13 @@ Records records_of(const Objects& jobs, const Objects& job_records) {
     const std::string uid = kube::uid_of(*job->second);
     auto record = record_of(*object);
     if (!record || record->job_uid != uid || kube::controller_uid(*object) != uid) continue;
-    if (may_use_gpus(*job->second)) {
-      append_claims(*record, records.claims);
-      std::ranges::copy(record->pool_refusals, std::back_inserter(records.refusals));
-    }
-    records.by_job.emplace(uid, *std::move(record));
+    if (may_use_gpus(*job->second)) add_record(*record, objects);
+    records.emplace(uid, *std::move(record));
   }
   return records;
 }
 
-Result<Records> read_records(const Kubectl& kubectl, std::vector<std::string>& notes) {
+Result<Records> read_records(const Kubectl& kubectl, ClusterObjects& objects, std::vector<std::string>& notes) {
   const std::string consequence =
       "GPUs that a job has chosen, but whose pods do not exist yet, count as free, and slow GPUs as fast";
   const auto job_records = get_of_all_namespaces(kubectl, "jobrecords.sailor.dev", consequence, notes);
@@ -93,7 +85,7 @@ Result<Records> read_records(const Kubectl& kubectl, std::vector<std::string>& n
   if (job_records->empty()) return Records();
   const auto jobs = get_of_all_namespaces(kubectl, "trainingjobs.sailor.dev", consequence, notes);
   if (!jobs) return tl::unexpected(jobs.error());
-  return records_of(*jobs, *job_records);
+  return add_records(*jobs, *job_records, objects);
 }
 
 // Returns for which GPUs the trainer's image has kernels, as the arguments of the operator say.
@@ -165,10 +157,8 @@ Result<LiveCluster> read_live_cluster(const KubectlOptions& options, const JobSp
   if (!pods) return tl::unexpected(pods.error());
   objects.pods = *std::move(pods);
   std::erase_if(objects.pods, [](const kube::Object& pod) { return gpus_of_pod(*pod) == 0; });
-  auto records = read_records(kubectl, live.notes);
+  auto records = read_records(kubectl, objects, live.notes);
   if (!records) return tl::unexpected(records.error());
-  objects.claims = std::move(records->claims);
-  objects.refusals = std::move(records->refusals);
   const auto least_capability = read_least_capability(kubectl, live.notes);
   if (!least_capability) return tl::unexpected(least_capability.error());
   objects.least_capability = *least_capability;
@@ -186,7 +176,7 @@ Result<LiveCluster> read_live_cluster(const KubectlOptions& options, const JobSp
   observation.job.key = job.key;
   observation.now = system_time();
   observation.job.uid = *uid;
-  if (const auto record = records->by_job.find(*uid); record != records->by_job.end())
+  if (const auto record = records->find(*uid); record != records->end())
     observation.record = std::move(record->second);  // it knows the slow GPUs and the quarantined nodes
   observation.job.spec = job;
   observation.job.pod_template = job_document.value.at("spec").value("podTemplate", nlohmann::json());

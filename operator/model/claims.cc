@@ -10,10 +10,11 @@ bool may_use_gpus(const kube::Json& job) {
   return status == nullptr || !job_status_from_json(*status).has_ended();
 }
 
-void append_claims(const GenerationRecord& record, std::vector<Claim>& claims) {
+void add_record(const GenerationRecord& record, ClusterObjects& objects) {
+  objects.refusals.insert(objects.refusals.end(), record.pool_refusals.begin(), record.pool_refusals.end());
   if (record.is_committed()) return;
   for (const Slot& slot : record.placement.slots) {
-    claims.push_back({record.job_uid, slot.node, slot.node_uid, slot.gpus, slot.pool});
+    objects.claims.push_back({record.job_uid, slot.node, slot.node_uid, slot.gpus, slot.pool});
   }
 }
 

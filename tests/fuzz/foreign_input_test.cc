@@ -110,6 +110,7 @@ GenerationRecord record() {
   record.members = {{{"p", "10.0.0.1", 7070, 7071, kPool, 4}, "uid", "n", "nu", false}};
   record.decided_at = parse_rfc3339("2026-01-01T00:00:00.125Z").value();
   record.quarantined_nodes = {{"x", record.decided_at, record.decided_at, std::chrono::seconds(60)}};
+  record.pool_refusals = {{kPool, record.decided_at, record.decided_at + kFirstPauseOfPool, "sold out"}};
   record.slow_gpus = {{"x", 1, 2.5, record.decided_at, record.decided_at, std::chrono::seconds(30)}};
   record.older = {{3, true, false, record.members}};
   record.running = static_cast<const Generation&>(record);
@@ -118,8 +119,8 @@ GenerationRecord record() {
 
 // What the operator does with a record that it has read.
 void use(const GenerationRecord& record) {
-  std::vector<Claim> claims;
-  append_claims(record, claims);
+  ClusterObjects objects;
+  add_record(record, objects);
   if (record.members.empty()) return;
   static_cast<void>(assignment_of(record, testing::a_job(), "http://127.0.0.1:8082"));
 }

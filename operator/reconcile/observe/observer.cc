@@ -1,7 +1,6 @@
 #include "operator/reconcile/observe/observer.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -101,9 +100,7 @@ ClusterView Observer::cluster(const std::vector<Contender>& contenders) const {
   objects.pods = caches_.pods.all();
   for (kube::Object& pod : caches_.foreign_pods.all()) objects.pods.push_back(std::move(pod));
   for (const Contender& contender : contenders) {
-    if (!contender.record) continue;
-    append_claims(*contender.record, objects.claims);
-    std::ranges::copy(contender.record->pool_refusals, std::back_inserter(objects.refusals));
+    if (contender.record) add_record(*contender.record, objects);
   }
   ClusterView view = cluster_view(objects);
   notices_.complete(view, sources_.clock());
