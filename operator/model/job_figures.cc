@@ -12,9 +12,7 @@ const PlanStatus* plan_in_use(const JobStatus& status) {
 }
 
 const ConditionStatus* main_condition(const JobStatus& status) {
-  const ConditionStatus* pods = status.find(ConditionType::kPodsReady);
-  const bool waits_for_nodes = pods != nullptr && pods->condition.reason == Reason::kWaitingForNodes;
-  if (waits_for_nodes && status.is_true(ConditionType::kRunning)) return pods;
+  if (status.reason == to_string(Reason::kWaitingForNodes)) return status.find(ConditionType::kPodsReady);
   for (const ConditionType type : {ConditionType::kFailed, ConditionType::kComplete, ConditionType::kSuspended,
                                    ConditionType::kRescaling, ConditionType::kRunning}) {
     if (status.is_true(type)) return status.find(type);

@@ -76,7 +76,7 @@ std::optional<Time> newest_node_came_at(const Observation& observation, const Ge
 BetterPlan look_elsewhere(const Observation& observation, const GenerationRecord& record) {
   NodeQuery query{NodeScope::kExisting, {}, false, /*leaves_nodes=*/true};
   for (const PodView* pod : joining_pods(observation, record)) query.lost_pods.insert(pod->name);
-  return look_for_better_plan(observation, without_change(record), query);
+  return look_for_better_plan(observation, record.running.value(), query);
 }
 
 PolicyResult replace(const Observation& observation, const GenerationRecord& record, const BetterPlan& better) {
@@ -111,7 +111,7 @@ std::optional<PolicyResult> replace_change(const Observation& observation, const
     if (!elsewhere.is_found) return std::nullopt;
   }
   const NodeQuery query{is_over ? NodeScope::kGrowable : NodeScope::kExisting, {}, false, /*leaves_nodes=*/true};
-  const BetterPlan better = look_for_better_plan(observation, without_change(record), query);
+  const BetterPlan better = look_for_better_plan(observation, record.running.value(), query);
   if (better.lookup.answer == nullptr) return ask_planner(better.lookup);
   if (better.is_found) return replace(observation, record, better);
   return is_over ? std::optional(withdraw(record, text_of(observation, *over), {})) : std::nullopt;

@@ -108,14 +108,16 @@ std::optional<Time> gives_up_at(const Observation& observation, const Slot& slot
 }
 
 std::optional<PolicyResult> note_pool_refusals(const Observation& observation) {
-  if (observation.record.value().is_committed()) return std::nullopt;
-  GenerationRecord record = observation.record.value();
+  const GenerationRecord& before = observation.record.value();
+  if (before.is_committed()) return std::nullopt;
+  std::vector<NodeWait> over = find_node_waits(observation, before.placement);
+  std::erase_if(over, [&](const NodeWait& wait) {
+    return observation.now < wait.over_at || is_noted(before, wait.pool, observation.now);
+  });
+  if (over.empty()) return std::nullopt;
+  GenerationRecord record = before;
   PolicyResult result;
-  for (const NodeWait& wait : find_node_waits(observation, record.placement)) {
-    const bool is_new = observation.now >= wait.over_at && !is_noted(record, wait.pool, observation.now);
-    if (is_new) note_refusal(result, record, observation, wait);
-  }
-  if (result.events.empty()) return std::nullopt;
+  for (const NodeWait& wait : over) note_refusal(result, record, observation, wait);
   write_record(result, std::move(record));
   return result;
 }

@@ -48,9 +48,8 @@ int most_useful_nodes(const JobSpec& job, const PoolDeclaration& pool) {
   return std::max(1, std::min(gpus, kMostFutureGpus) / std::max(1, pool.gpus_per_node));
 }
 
-void append_growth(const Observation& observation, const SchedulingRules& rules, const NodeQuery& query,
-                   std::vector<UsableNode>& nodes) {
-  const Competition competition(observation);
+void append_growth(const Observation& observation, const SchedulingRules& rules, const Competition& competition,
+                   const NodeQuery& query, std::vector<UsableNode>& nodes) {
   for (const auto& [key, pool] : observation.cluster.pools) {
     if (!rules.accept_future_node(observation.cluster.labels_of_new_node(key))) continue;
     if (query.leaves_nodes && competition.is_growth_left_to_others(key)) continue;
@@ -79,7 +78,7 @@ std::vector<UsableNode> usable_nodes(const Observation& observation, const NodeQ
     candidate->slow = slow_gpus_of(observation, node, candidate->gpus);
     nodes.push_back(*std::move(candidate));
   }
-  if (query.scope == NodeScope::kGrowable) append_growth(observation, rules, query, nodes);
+  if (query.scope == NodeScope::kGrowable) append_growth(observation, rules, competition, query, nodes);
   return nodes;
 }
 
